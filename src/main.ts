@@ -1,4 +1,4 @@
-import { WRONG_USER } from './clinic/users.ts';
+import { WRONG_USER } from './clinic/read/users.ts';
 import { type Composition, compose } from './composition/compose.ts';
 import { requireEntry } from './composition/connections.ts';
 import { jobHandlers } from './composition/job-handlers.ts';

@@ -8,6 +8,7 @@ import {
   cycleBreaches,
   folderBreaches,
   functionLengthBreaches,
+  innerBreaches,
   lengthBreaches,
   measuringBreaches,
   moduleBreaches,
@@ -46,6 +47,7 @@ describe('the project', () => {
 
   test.each<[string, (files: SourceFile[]) => string[]]>([
     ['modules import from lower modules only', moduleBreaches],
+    ['folders within a module import from lower folders only', innerBreaches],
     ['folders beside src/ keep apart', folderBreaches],
     ['vendors know nothing of each other, are registered and complete', connectorRule],
     ['no import closes a circle', cycleBreaches],
@@ -81,6 +83,8 @@ describe('a breach is reported', () => {
     ['a file above all modules', 'src/http-server/a.ts', '../main.ts'],
     ['the command line from the daemon', 'src/main.ts', './cli.ts'],
     ['a folder that is no module', 'src/sync/a.ts', '../helpers/b.ts'],
+    ['the module around it from a folder that is a module', 'src/clinic/schema/a.ts', '../read/b.ts'],
+    ['settings from what they are made of', 'src/clinic/schema/a.ts', '../../settings/b.ts'],
   ])('importing %s', (_, path, specifier) => {
     const [breach, ...others] = moduleBreaches(project({ [path]: `// one\nimport type { B } from '${specifier}';` }));
     expect(breach).toContain(`${path}:2 imports src/`);
@@ -93,8 +97,21 @@ describe('a breach is reported', () => {
     ['src/clinic/a.ts', '../http/b.ts'],
     ['src/jobs/a.ts', '../state/deep/b.ts'],
     ['src/cli.ts', './main.ts'],
+    ['src/settings/a.ts', '../clinic/schema/b.ts'],
+    ['src/clinic/read/a.ts', '../schema/b.ts'],
   ])('not when %s imports %s', (path, specifier) => {
     expect(moduleBreaches(project({ [path]: `import '${specifier}';` }))).toEqual([]);
+  });
+
+  test.each([
+    ['src/clinic/read/a.ts', '../write/b.ts', true],
+    ['src/clinic/http/a.ts', '../api.ts', true],
+    ['src/clinic/write/a.ts', '../read/b.ts', false],
+    ['src/clinic/api.ts', './write/b.ts', false],
+    ['src/clinic/read/a.ts', './b.ts', false],
+    ['src/jobs/a.ts', '../clinic/write/b.ts', false],
+  ])('within a module: %s importing %s, %s', (path, specifier, isBreach) => {
+    expect(innerBreaches(project({ [path]: `import '${specifier}';` }))).toHaveLength(isBreach ? 1 : 0);
   });
 
   test('of a folder in src/ that is no module, once for each file', () => {

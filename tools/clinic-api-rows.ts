@@ -25,7 +25,7 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
   {
     section: '4.1',
     what: 'A user without tenants is invalid',
-    client: ['clinic/users.ts', 'user-unknown'],
+    client: ['clinic/read/users.ts', 'user-unknown'],
     sandbox: ['clinic/routes/userinfo.ts', 'withoutTenants'],
     tests: [[TROUBLE, 'a user without tenants']],
   },
@@ -65,7 +65,7 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
   {
     section: '5.5',
     what: 'The token stands in the Authorization header, never in an address',
-    client: ['clinic/call.ts', 'authorization'],
+    client: ['clinic/http/call.ts', 'authorization'],
     sandbox: ['clinic/routes/context.ts', 'never one from the query string'],
     tests: [[TROUBLE, 'renews a refused token once, for uploads and downloads too, and never puts it into an address']],
   },
@@ -94,7 +94,7 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
   {
     section: '5.7',
     what: 'Scopes by resource; one that is missing is told from a missing permission',
-    client: ['clinic/errors.ts', 'missing-claim'],
+    client: ['clinic/http/errors.ts', 'missing-claim'],
     sandbox: ['clinic/routes/guard.ts', 'checkScope'],
     tests: [[TROUBLE, 'a missing scope from a missing permission']],
   },
@@ -111,14 +111,14 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
   {
     section: '7.1',
     what: '401: one renewal and one replay',
-    client: ['clinic/call.ts', 'isRenewed'],
+    client: ['clinic/http/call.ts', 'isRenewed'],
     sandbox: ['clinic/routes/guard.ts', 'authenticate'],
     tests: [[TROUBLE, 'renews a refused token once, for uploads and downloads too, and never puts it into an address']],
   },
   {
     section: '7.1',
     what: '403: missing claim and insufficient permissions',
-    client: ['clinic/errors.ts', 'insufficient-permissions'],
+    client: ['clinic/http/errors.ts', 'insufficient-permissions'],
     sandbox: ['clinic/routes/guard.ts', 'insufficient_permissions'],
     tests: [[TROUBLE, 'a missing scope from a missing permission']],
   },
@@ -144,7 +144,7 @@ export const SPECIFICATION_ROWS: readonly SpecificationRow[] = [
   {
     section: '8',
     what: 'A PDF of 25 MB at most, checked before it is sent',
-    client: ['clinic/uploads.ts', 'checkSize'],
+    client: ['clinic/write/uploads.ts', 'checkSize'],
     sandbox: ['clinic/routes/uploads.ts', 'file_too_large'],
     tests: [
       [WRITING, 'no report that is too large, by the profile or by the clinic, and nothing that is no PDF'],

@@ -1,7 +1,7 @@
 /** Writes `docs/clinic-api.md`: every row of the clinic's specification, with its function, its sandbox route and its tests. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ClinicOperation, OPERATIONS } from '../src/clinic/operations.ts';
+import { type ClinicOperation, OPERATIONS } from '../src/clinic/schema/operations.ts';
 import { SPECIFICATION_ROWS, type SpecificationRow } from './clinic-api-rows.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -123,8 +123,7 @@ function suiteTests(): { title: string; calls: ReadonlySet<string> }[] {
         }));
       }
       const called = [...body.matchAll(/\b(?:api|narrow|viewer|theirs)\.(\w+\.\w+)\(/g)];
-      const calls = called.map(([, call = '']) => call.replace(/InWindow$/, ''));
-      return [{ title, calls: new Set(calls) }];
+      return [{ title, calls: new Set(called.map(([, call = '']) => call)) }];
     });
   });
 }

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { isJsonObject, type JsonObject } from '../clinic/rows.ts';
+import { isJsonObject, type JsonObject } from '../clinic/http/rows.ts';
 import type { ClinicAccess, ClinicRows } from '../control/clinic.ts';
 import { CLINIC_RESOURCES, CLINIC_WRITES, type ClinicQuestion, operationOf } from '../control/clinic-question.ts';
 import { MirrorError } from '../model/errors.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import type { ProfileCheck } from '../profile-finder/check-spec.ts';
-import type { ClinicProfile } from '../settings/clinic-profile.ts';
 
 /** What the commands on profiles need of the command line. */
 export interface ProfileCommands {

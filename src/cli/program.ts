@@ -1,13 +1,13 @@
 import type { Readable } from 'node:stream';
 import { Command, Option } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
+import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import type { Backups } from '../control/backups.ts';
 import type { ClinicAccess } from '../control/clinic.ts';
 import type { Installation } from '../control/installation.ts';
 import type { LoginDesk, Revocation } from '../control/logins.ts';
 import { ROLES, type Role } from '../control/roles.ts';
 import type { Progress } from '../model/progress.ts';
-import type { ClinicProfile } from '../settings/clinic-profile.ts';
 import { addBackups } from './backup-commands.ts';
 import { addClinic, addProbe } from './clinic-commands.ts';
 import { addForget } from './forget-command.ts';

@@ -1,13 +1,14 @@
-import { createAccountCalls } from './account-calls.ts';
-import { createAppointmentCalls } from './appointment-calls.ts';
-import { createAvailabilityCalls } from './availability-calls.ts';
-import type { ClinicContext } from './context.ts';
-import { createInvoiceCalls, type SerialiseSection } from './invoice-calls.ts';
-import { createInvoiceResolver, type ResolvedInvoice } from './invoice-doctors.ts';
-import { episodeTwin, patientTwin } from './natural-keys.ts';
-import { createPriceListCalls } from './price-list-calls.ts';
-import { createReportCalls } from './report-calls.ts';
-import { type ClinicRecord, createResourceCalls, type ResourceCalls } from './resource-calls.ts';
+import type { ClinicContext } from './http/context.ts';
+import { createAccountCalls } from './read/account-calls.ts';
+import { createAvailabilityCalls } from './read/availability-calls.ts';
+import { createInvoiceResolver, type ResolvedInvoice } from './read/invoice-doctors.ts';
+import { createPriceListCalls } from './read/price-list-calls.ts';
+import { type ClinicRecord, createReadingCalls } from './read/reading-calls.ts';
+import { createAppointmentCalls } from './write/appointment-calls.ts';
+import { createInvoiceCalls, type SerialiseSection } from './write/invoice-calls.ts';
+import { episodeTwin, patientTwin } from './write/natural-keys.ts';
+import { createReportCalls } from './write/report-calls.ts';
+import { createResourceCalls } from './write/resource-calls.ts';
 
 /** The clinic API resource by resource, every operation of specification section 4. */
 export type ClinicApi = ReturnType<typeof createClinicApi>;
@@ -28,20 +29,21 @@ export function createClinicApi(context: ClinicContext, serialise: SerialiseSect
     /** Any user with access to the tenant. */
     tenantInfo: { read: account.tenantInfo },
     /** Scope `patients`. */
-    patients: { ...reading(patients), create: patients.create, update: patients.update },
+    patients: { list: patients.list, read: patients.read, create: patients.create, update: patients.update },
     /** Scope `agenda`. */
-    agendas: reading(createResourceCalls(context, 'agendas')),
+    agendas: createReadingCalls(context, 'agendas'),
     /** Scope `agenda`. */
     appointments: createAppointmentCalls(context),
     /** Scope `agenda`. */
     availabilities: createAvailabilityCalls(context),
     /** Scope `treatments`. */
-    treatments: reading(createResourceCalls(context, 'treatments')),
+    treatments: createReadingCalls(context, 'treatments'),
     /** Scope `treatments`. */
     priceLists: createPriceListCalls(context),
     /** Scope `episodes`. */
     episodes: {
-      ...reading(episodes),
+      list: episodes.list,
+      read: episodes.read,
       create: episodes.create,
       update: episodes.update,
       remove: episodes.remove,
@@ -56,14 +58,10 @@ export function createClinicApi(context: ClinicContext, serialise: SerialiseSect
         resolve(tenantId, invoice, signal),
     },
     /** Any user with access to the tenant. */
-    locations: reading(createResourceCalls(context, 'locations')),
+    locations: createReadingCalls(context, 'locations'),
     /** Numbering series; scope `invoices`. */
-    sections: { list: createResourceCalls(context, 'sections').list },
+    sections: { list: createReadingCalls(context, 'sections').list },
     /** Scope `invoices`. */
-    issuers: reading(createResourceCalls(context, 'issuers')),
+    issuers: createReadingCalls(context, 'issuers'),
   };
-}
-
-function reading<Model>({ list, read }: ResourceCalls<Model>): ResourceCalls<Model> {
-  return { list, read };
 }

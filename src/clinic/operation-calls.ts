@@ -1,11 +1,11 @@
 import { MirrorError } from '../model/errors.ts';
-import { reimbursement } from '../settings/clinic-billing.ts';
-import { field, type Shape } from '../settings/clinic-fields.ts';
-import { payment, statusChange } from '../settings/clinic-registry.ts';
-import { RESOURCES } from '../settings/clinic-resources.ts';
 import type { ClinicApi } from './api.ts';
-import type { PdfDownload, PdfSource } from './files.ts';
-import type { ListPage } from './lists.ts';
+import type { PdfDownload, PdfSource } from './http/files.ts';
+import type { ListPage } from './read/lists.ts';
+import { reimbursement } from './schema/billing.ts';
+import { field, type Shape } from './schema/fields.ts';
+import { payment, statusChange } from './schema/registry.ts';
+import { RESOURCES } from './schema/resources.ts';
 
 /** What an operation is called with; each looks at what it needs. */
 export interface OperationInput {

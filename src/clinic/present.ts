@@ -1,7 +1,7 @@
 import { MirrorError } from '../model/errors.ts';
-import { isNested, type Shape } from '../settings/clinic-fields.ts';
-import { isJsonObject, type JsonObject } from './rows.ts';
-import { badValue } from './writing.ts';
+import { isJsonObject, type JsonObject } from './http/rows.ts';
+import { isNested, type Shape } from './schema/fields.ts';
+import { badValue } from './write/writing.ts';
 
 /** A record as people read it: instants as ISO 8601 in UTC, everything else as it is. */
 export function presented(shape: Shape, record: object): JsonObject {

@@ -3,20 +3,33 @@ import type { Agenda, Appointment, Invoice, Location, Patient, Treatment } from 
 import type { AppointmentSnapshot, Lookup, Snapshot } from '../model/snapshots.ts';
 import { type Clock, HOUR_MS, type Instant } from '../model/time.ts';
 import type { Report } from '../model/triggers.ts';
-import type { AppointmentQuery, ClinicClient } from './client.ts';
-import type { ClinicContext } from './context.ts';
-import type { InvoiceQuery } from './invoice-snapshot.ts';
-import type { ListPage } from './lists.ts';
-import { chooseTenant } from './users.ts';
-import { readWhole } from './whole.ts';
+import type { ClinicContext } from './http/context.ts';
+import type { RowMapper } from './http/rows.ts';
+import { createAccountCalls } from './read/account-calls.ts';
+import { compileAppointmentRows } from './read/appointment-rows.ts';
+import {
+  compileAgendaRows,
+  compileLocationRows,
+  compilePatientRows,
+  compileReportRows,
+  compileTreatmentRows,
+} from './read/catalogue-rows.ts';
+import { createInvoiceReader, type InvoiceQuery } from './read/invoice-snapshot.ts';
+import type { ListPage } from './read/lists.ts';
+import { createReadingCalls, type ResourceCalls } from './read/reading-calls.ts';
+import { type AppointmentQuery, readSnapshot } from './read/snapshot.ts';
+import { chooseTenant } from './read/users.ts';
+import { readWhole } from './read/whole.ts';
+import type { ClinicProfile } from './schema/profile.ts';
+import type { ResourceName } from './schema/resources.ts';
 
 /** Catalogues and the list of the user's tenants are read again after this time. */
 const CATALOGUE_LIFE_MS = HOUR_MS;
 
 /**
- * The clinic API for one tenant. Nowhere else is decided which of the user's tenants is meant: for every reader and every writer it is
- * the operator's choice, else the one that the first login or cycle was bound to. It is found once, catalogues are whole lists and kept for an hour. A login reads both
- * again; so does a refusal that may come from a tenant which is no longer the user's.
+ * What the daemon reads of the clinic, for one tenant. Nowhere else is decided which of the user's tenants is meant: for every reader
+ * and every writer it is the operator's choice, else the one that the first login or cycle was bound to. It is found once, catalogues are
+ * whole lists and kept for an hour. A login reads both again; so does a refusal that may come from a tenant which is no longer the user's.
  */
 export interface TenantSource {
   /** The clinic's id of the tenant. */
@@ -79,15 +92,15 @@ const NO_MEMORY: TenantMemory = {
  * All methods throw what `chooseTenant` throws when the user may not work in the tenant (any more).
  */
 export function createTenantSource(
-  client: ClinicClient,
+  context: ClinicContext,
   configuredId: string | null,
-  clock: Clock,
   memory: TenantMemory = NO_MEMORY,
   own: SourceMemory = emptySourceMemory(),
 ): TenantSource {
-  const kept = keeper(clock, memory, own);
+  const { userInfo } = createAccountCalls(context);
+  const kept = keeper(context.clock, memory, own);
   const tenant = kept('tenant', async (signal) => {
-    const user = await client.userInfo(signal);
+    const user = await userInfo(signal);
     const workedIn = (await memory.workedIn()) ?? own.bound;
     const chosen = chooseTenant(user, configuredId, workedIn).id;
     const stands = chosen === workedIn ? chosen : await memory.bind(chosen, configuredId !== null);
@@ -96,33 +109,41 @@ export function createTenantSource(
   });
   const { inTenant, alone } = questionsIn(tenant);
   const invalidate = () => own.lists.clear();
-  const list = <Model>(name: string, read: (tenantId: string, signal: AbortSignal) => AsyncIterable<ListPage<Model>>) =>
-    kept(name, (signal) => inTenant(signal, (tenantId) => gather(read(tenantId, signal)))).get;
+  const calls = <Model extends object>(name: ResourceName, compile: (profile: ClinicProfile) => RowMapper<Model>) =>
+    createReadingCalls(context, name, context.compiled.of(compile));
+  const catalogue = <Model>(name: ResourceName, { list }: ResourceCalls<Model>) =>
+    kept(name, (signal) => inTenant(signal, (tenantId) => gather(list(tenantId, [], signal)))).get;
+  const patients = calls('patients', compilePatientRows);
+  const reports = calls('medicalReports', compileReportRows);
+  const whole =
+    <Model extends { id: string }>({ list }: ResourceCalls<Model>) =>
+    (signal: AbortSignal) =>
+      inTenant(signal, (tenantId) => readWhole((reading) => list(tenantId, [], reading), signal));
+  const invoices = createInvoiceReader(context);
   return {
     tenantId: tenant.get,
-    agendas: list('agendas', client.listAgendas),
-    locations: list('locations', client.listLocations),
-    treatments: list('treatments', client.listTreatments),
-    patients: list('patients', client.listPatients),
-    readPatient: alone(client.getPatient),
+    agendas: catalogue('agendas', calls('agendas', compileAgendaRows)),
+    locations: catalogue('locations', calls('locations', compileLocationRows)),
+    treatments: catalogue('treatments', calls('treatments', compileTreatmentRows)),
+    patients: catalogue('patients', patients),
+    readPatient: alone(patients.read),
     async readAppointments(query, signal) {
       try {
         const login = await memory.loggedInAt();
-        return await inTenant(signal, (tenantId) => client.readAppointments(tenantId, { ...query, login }, signal));
+        return await inTenant(signal, (tenantId) => readSnapshot(context, { ...query, login, tenantId, signal }));
       } catch (error) {
         // What else is known may be as old as the permission was.
         if (mayMeanTenant(error)) invalidate();
         throw error;
       }
     },
-    readAppointment: alone(client.readAppointment),
-    readPatients: (signal) =>
-      inTenant(signal, (tenantId) => readWhole((read) => client.listPatients(tenantId, read), signal)),
-    readInvoices: (query, signal) => inTenant(signal, (tenantId) => client.readInvoices(tenantId, query, signal)),
+    readAppointment: alone(calls('appointments', compileAppointmentRows).read),
+    readPatients: whole(patients),
+    readInvoices: (query, signal) => inTenant(signal, (tenantId) => invoices.readInvoices(tenantId, query, signal)),
     readInvoice: (id, query, signal) =>
-      alone((tenantId, invoiceId, reading) => client.readInvoice(tenantId, invoiceId, query, reading))(id, signal),
-    readReports: (signal) => inTenant(signal, (tenantId) => client.readReports(tenantId, signal)),
-    readReport: alone(client.readReport),
+      alone((tenantId, invoiceId, reading) => invoices.readInvoice(tenantId, invoiceId, query, reading))(id, signal),
+    readReports: whole(reports),
+    readReport: alone(reports.read),
     within: (ask, signal) => inTenant(signal, ask),
     invalidate,
   };

@@ -1,4 +1,4 @@
-import { CompiledProfile } from '../clinic/index.ts';
+import { CompiledProfile } from '../clinic/schema/compiled.ts';
 import type { ClinicAccess } from '../control/clinic.ts';
 import { requireTenant } from '../control/installation.ts';
 import { createHttpClient } from '../http/client.ts';

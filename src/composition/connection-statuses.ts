@@ -1,4 +1,4 @@
-import { WRONG_USER } from '../clinic/users.ts';
+import { WRONG_USER } from '../clinic/read/users.ts';
 import type { ConnectionStatus } from '../control/installation.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Credential } from '../model/credentials.ts';

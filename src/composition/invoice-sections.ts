@@ -1,4 +1,4 @@
-import type { SerialiseSection } from '../clinic/invoice-calls.ts';
+import type { SerialiseSection } from '../clinic/write/invoice-calls.ts';
 import { MINUTE_MS } from '../model/time.ts';
 import type { Leases } from '../state/leases.ts';
 

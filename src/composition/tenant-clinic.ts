@@ -1,11 +1,12 @@
-import { createAppointmentCalls } from '../clinic/appointment-calls.ts';
-import { type ClinicContext, type CompiledProfile, createClinicClient } from '../clinic/index.ts';
+import type { ClinicContext } from '../clinic/http/context.ts';
+import type { CompiledProfile } from '../clinic/schema/compiled.ts';
 import {
   createTenantSource,
   emptySourceMemory,
   type SourceMemory,
   type TenantMemory,
 } from '../clinic/tenant-source.ts';
+import { createAppointmentCalls } from '../clinic/write/appointment-calls.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { TriggerSource } from '../jobs/open-triggers.ts';
 import type { ClinicSource } from '../jobs/tenant.ts';
@@ -114,7 +115,7 @@ function openClinic(
   context: ClinicContext,
   own: SourceMemory = emptySourceMemory(),
 ): ClinicSource & TriggerSource {
-  const source = createTenantSource(createClinicClient(context), clinic.tenantId, context.clock, memory, own);
+  const source = createTenantSource(context, clinic.tenantId, memory, own);
   const { setStatus } = createAppointmentCalls(context);
   return {
     ...source,

@@ -1,5 +1,5 @@
-import { type ClinicOperation, OPERATIONS } from '../clinic/operations.ts';
-import type { JsonObject } from '../clinic/rows.ts';
+import type { JsonObject } from '../clinic/http/rows.ts';
+import { type ClinicOperation, OPERATIONS } from '../clinic/schema/operations.ts';
 import { MirrorError } from '../model/errors.ts';
 
 /** What is wanted of the clinic. */

@@ -1,19 +1,19 @@
 import { basename } from 'node:path';
 import { type ClinicApi, createClinicApi } from '../clinic/api.ts';
-import type { ClinicContext } from '../clinic/context.ts';
-import { type PdfDownload, pdfFile } from '../clinic/files.ts';
-import type { SerialiseSection } from '../clinic/invoice-calls.ts';
-import { type ListPage, readList } from '../clinic/lists.ts';
+import type { ClinicContext } from '../clinic/http/context.ts';
+import { type PdfDownload, pdfFile } from '../clinic/http/files.ts';
+import { isJsonObject, type JsonObject } from '../clinic/http/rows.ts';
 import { OPERATION_CALLS, type OperationInput } from '../clinic/operation-calls.ts';
-import type { ClinicOperation } from '../clinic/operations.ts';
 import { presented, valuesOf } from '../clinic/present.ts';
-import { readRow } from '../clinic/reading.ts';
-import { isJsonObject, type JsonObject } from '../clinic/rows.ts';
+import { type ListPage, readList } from '../clinic/read/lists.ts';
+import { readRow } from '../clinic/read/reading.ts';
+import type { Shape } from '../clinic/schema/fields.ts';
+import type { ClinicOperation } from '../clinic/schema/operations.ts';
+import { tenantInfo } from '../clinic/schema/places.ts';
+import { RESOURCES, type ResourceName } from '../clinic/schema/resources.ts';
+import type { SerialiseSection } from '../clinic/write/invoice-calls.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { SetAside } from '../model/records.ts';
-import type { Shape } from '../settings/clinic-fields.ts';
-import { tenantInfo } from '../settings/clinic-places.ts';
-import { RESOURCES, type ResourceName } from '../settings/clinic-resources.ts';
 import { type ClinicQuestion, operationOf } from './clinic-question.ts';
 
 /** The API of one tenant's clinic, for verbs that a person gives. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ReadingMemory } from '../clinic/reading-memory.ts';
+import type { ReadingMemory } from '../clinic/read/reading-memory.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { Appointment } from '../model/records.ts';
 import type { AppointmentSnapshot } from '../model/snapshots.ts';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { ReadingMemory } from '../clinic/reading-memory.ts';
+import { ReadingMemory } from '../clinic/read/reading-memory.ts';
 import type { MirrorError } from '../model/errors.ts';
 import type { KeptRoom } from '../model/kept.ts';
 import type { Appointment, Invoice, Patient } from '../model/records.ts';

@@ -1,4 +1,4 @@
-import type { AppointmentQuery } from '../clinic/client.ts';
+import type { AppointmentQuery } from '../clinic/read/snapshot.ts';
 import type { Connector, ConnectorSupports, Subscriptions } from '../connectors/connector.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Item } from '../model/items.ts';

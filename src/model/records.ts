@@ -1,15 +1,19 @@
 import type { Instant } from './time.ts';
 
-/** Where an appointment stands, in our words; `unknown` is what the profile's table does not name. */
-export type AppointmentStatus =
-  | 'booked'
-  | 'confirmed'
-  | 'arrived'
-  | 'in_progress'
-  | 'completed'
-  | 'cancelled'
-  | 'no_show'
-  | 'unknown';
+/** The statuses of appointments in our words; `unknown` is what the profile's table does not name. */
+export const APPOINTMENT_STATUSES = [
+  'booked',
+  'confirmed',
+  'arrived',
+  'in_progress',
+  'completed',
+  'cancelled',
+  'no_show',
+  'unknown',
+] as const;
+
+/** Where an appointment stands, in our words. */
+export type AppointmentStatus = (typeof APPOINTMENT_STATUSES)[number];
 
 /** When an appointment is: instants, or whole days (`endDate` exclusive, `YYYY-MM-DD`). */
 export type AppointmentTime =

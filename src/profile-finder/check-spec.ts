@@ -1,4 +1,4 @@
-import type { ClinicProfile } from '../settings/clinic-profile.ts';
+import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { compareSpecification } from './specification/compare.ts';
 import type { Finding } from './specification/findings.ts';
 import { propose } from './specification/propose.ts';

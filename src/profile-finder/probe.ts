@@ -1,11 +1,11 @@
-import { type BookedAppointment, compileBookings } from '../clinic/bookings.ts';
-import type { ClinicContext } from '../clinic/context.ts';
-import { asId, compilePaths, isJsonObject } from '../clinic/rows.ts';
+import type { ClinicContext } from '../clinic/http/context.ts';
+import { asId, compilePaths, isJsonObject } from '../clinic/http/rows.ts';
+import { type BookedAppointment, compileBookings } from '../clinic/read/appointment-rows.ts';
+import type { ClinicProfile } from '../clinic/schema/profile.ts';
+import { RESOURCE_PATHS, type ResourceName } from '../clinic/schema/resources.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/progress.ts';
 import { DAY_MS } from '../model/time.ts';
-import type { ClinicProfile } from '../settings/clinic-profile.ts';
-import { RESOURCE_PATHS, type ResourceName } from '../settings/clinic-resources.ts';
 import type { ProfileCheck } from './check-spec.ts';
 import { type Asker, createAsker } from './probing/asking.ts';
 import { probePaging } from './probing/paging.ts';

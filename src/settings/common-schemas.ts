@@ -1,26 +1,9 @@
 import { z } from 'zod';
+import { NAME, NAME_REMEDY } from '../model/names.ts';
 import { didYouMean } from './did-you-mean.ts';
-
-/** Names that people choose: tenants, connections, targets, clients. They become parts of Redis keys and metric labels. */
-export const NAME = /^[a-z0-9][a-z0-9-]{0,40}$/;
-
-/** What to do about a name that does not match {@link NAME}. */
-export const NAME_REMEDY = 'use lower-case letters, digits and hyphens, at most 41, not beginning with a hyphen';
 
 /** A name that people choose. */
 export const name = z.string().regex(NAME, NAME_REMEDY);
-
-/** The statuses of appointments in our words; that the model has the same is proved where both meet, by the compiler. */
-export const APPOINTMENT_STATUSES = [
-  'booked',
-  'confirmed',
-  'arrived',
-  'in_progress',
-  'completed',
-  'cancelled',
-  'no_show',
-  'unknown',
-] as const;
 
 /** A text with something in it. */
 export const text = z.string().trim().min(1, 'write something here');

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { ClinicProfile } from './clinic-profile.ts';
+import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import type { TenantConfiguration } from './configuration.ts';
 import type { Settings } from './settings-schema.ts';
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { ClinicProfile } from './clinic-profile.ts';
+import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import type { ConfigurationFault } from './faults.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 import type { GuardSettings, Settings } from './settings-schema.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { clinicProfileSchema } from './clinic-profile.ts';
+import { clinicProfileSchema } from '../clinic/schema/profile.ts';
 import type { ChannelDescription, ConnectorDescription } from './configuration.ts';
 import { secretSchemas } from './secret-reference.ts';
 import { settingsSchema } from './settings-schema.ts';

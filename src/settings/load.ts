@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type ClinicProfile, clinicProfileSchema } from './clinic-profile.ts';
+import { type ClinicProfile, clinicProfileSchema } from '../clinic/schema/profile.ts';
 import type { Configuration } from './configuration.ts';
 import { ConfigurationFiles, type LoadOptions } from './configuration-files.ts';
 import { ConfigurationError } from './faults.ts';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { mapOf, NAME, NAME_REMEDY, name, text, wholeNumber } from './common-schemas.ts';
+import { NAME, NAME_REMEDY } from '../model/names.ts';
+import { mapOf, name, text, wholeNumber } from './common-schemas.ts';
 
 /** Fields that a text may name in braces. */
 export const TEXT_FIELDS = ['firstName', 'clinic', 'day', 'date', 'time', 'phone', 'address'] as const;

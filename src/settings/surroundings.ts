@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
-import { type ClinicProfile, clinicProfileSchema } from './clinic-profile.ts';
+import { type ClinicProfile, clinicProfileSchema } from '../clinic/schema/profile.ts';
 import type { ChannelDescription, ConnectorDescription } from './configuration.ts';
 import {
   CLIENT_SECTIONS,

@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { NAME, NAME_REMEDY } from '../model/names.ts';
+import { APPOINTMENT_STATUSES } from '../model/records.ts';
 import { parseTitleFormat, TITLE_VALUES } from '../model/title-format.ts';
-import { APPOINTMENT_STATUSES, mapOf, NAME, NAME_REMEDY, name, text, wholeNumber, zone } from './common-schemas.ts';
+import { mapOf, name, text, wholeNumber, zone } from './common-schemas.ts';
 import { connection } from './connection-schema.ts';
 import { crmSchema } from './crm-schema.ts';
 import { reminderSchema } from './reminder-schema.ts';

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { z } from 'zod';
-import type { ClinicProfile } from './clinic-profile.ts';
+import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { deepFreeze, type TargetConfiguration, type TenantConfiguration } from './configuration.ts';
 import { configurationHashes } from './configuration-hash.ts';
 import { checkTenantReferences, type KnownNames } from './cross-checks.ts';

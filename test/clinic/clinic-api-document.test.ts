@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { OPERATION_CALLS } from '../../src/clinic/operation-calls.ts';
-import { OPERATIONS } from '../../src/clinic/operations.ts';
+import { OPERATIONS } from '../../src/clinic/schema/operations.ts';
 import { SPECIFICATION_ROWS } from '../../tools/clinic-api-rows.ts';
 import {
   CLINIC_API_DOCUMENT,

@@ -9,8 +9,8 @@ import { type ScriptedAnswer, startScriptedServer } from './scripted-server.ts';
 async function open(dialect: Dialect) {
   const mood: { truncated?: boolean; refusal?: ScriptedAnswer } = {};
   const server = await startScriptedServer(speak(dialect, mood));
-  const { client } = openClient(server.url, committedProfile(dialect.profile));
-  const source = createTenantSource(client, null, Date.now);
+  const { client, context } = openClient(server.url, committedProfile(dialect.profile));
+  const source = createTenantSource(context, null);
   return { mood, client, source, server, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
@@ -71,7 +71,7 @@ describe.each<[string, () => Dialect]>([
     const dialect = create();
     await using clinic = await open(dialect);
     clinic.mood.refusal = dialect.missingClaim;
-    const get = () => clinic.client.getPatient('t1', '1', unhurried());
+    const get = () => clinic.client.patients.read('t1', '1', unhurried());
     expect(await failureOf(get())).toMatchObject({ actor: 'authorization', code: 'missing-claim' });
     clinic.mood.refusal = dialect.insufficientPermissions;
     expect(await failureOf(get())).toMatchObject({ actor: 'authorization', code: 'insufficient-permissions' });

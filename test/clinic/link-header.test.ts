@@ -1,14 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { type ClinicSandbox, startClinicSandbox } from '../../sandbox/clinic/index.ts';
-import { createClinicClient } from '../../src/clinic/index.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import { probeClinic } from '../../src/profile-finder/probe.ts';
 import { compareSpecification } from '../../src/profile-finder/specification/compare.ts';
 import { readSpecification } from '../../src/profile-finder/specification/specification.ts';
 import { openClinicAccess } from '../control/open-clinic-access.ts';
 import { frontDeskToken, NOW } from '../sandbox/clinic/support.ts';
-import { profileOf, unhurried, type WrittenProfile } from './open-client.ts';
+import { profileOf, readingsOf, unhurried, type WrittenProfile } from './open-client.ts';
 import { startScriptedServer } from './scripted-server.ts';
 
 const DOCUMENTED = profileOf({});
@@ -25,11 +24,7 @@ describe('a clinic that pages by Link headers', () => {
   function readWith(written: WrittenProfile) {
     const { context } = openClinicAccess(sandbox, token, profileOf(written), { clock: () => NOW });
     const window = { fromAt: NOW - 400 * DAY_MS, toAt: NOW + 400 * DAY_MS };
-    return createClinicClient(context).readAppointments(
-      sandbox.tenants[0]?.id ?? '',
-      { agendaIds: null, window },
-      unhurried(),
-    );
+    return readingsOf(context).readAppointments(sandbox.tenants[0]?.id ?? '', { agendaIds: null, window }, unhurried());
   }
 
   test('is read whole by its style, without filters and with', async () => {
@@ -68,7 +63,7 @@ test('a link to another origin is refused, and the token never goes there', asyn
     'token',
     profileOf({ paging: { style: 'link-header' } }),
   );
-  const reading = Array.fromAsync(createClinicClient(context).listAgendas('t', unhurried()));
+  const reading = Array.fromAsync(readingsOf(context).agendas.list('t', [], unhurried()));
   await expect(reading).rejects.toMatchObject({ actor: 'contract', code: 'foreign-link' });
   expect(foreign.requests).toEqual([]);
 });

@@ -1,11 +1,11 @@
 import { type ClinicApi, createClinicApi } from '../../src/clinic/api.ts';
-import { CompiledProfile } from '../../src/clinic/compiled.ts';
-import type { ClinicContext } from '../../src/clinic/context.ts';
-import type { SerialiseSection } from '../../src/clinic/invoice-calls.ts';
-import type { ListPage } from '../../src/clinic/lists.ts';
+import type { ClinicContext } from '../../src/clinic/http/context.ts';
+import type { ListPage } from '../../src/clinic/read/lists.ts';
+import { CompiledProfile } from '../../src/clinic/schema/compiled.ts';
+import type { ClinicProfile } from '../../src/clinic/schema/profile.ts';
+import type { SerialiseSection } from '../../src/clinic/write/invoice-calls.ts';
 import { createHttpClient } from '../../src/http/client.ts';
 import { silentLogger } from '../../src/log/logger.ts';
-import type { ClinicProfile } from '../../src/settings/clinic-profile.ts';
 
 /** One after the other within this process: what the lease does over all of them. */
 function queueSections(): SerialiseSection {

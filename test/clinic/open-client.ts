@@ -1,13 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import type { z } from 'zod';
-import { createClinicClient } from '../../src/clinic/client.ts';
-import { CompiledProfile } from '../../src/clinic/compiled.ts';
-import type { ClinicContext } from '../../src/clinic/context.ts';
+import type { ClinicContext } from '../../src/clinic/http/context.ts';
+import { createAccountCalls } from '../../src/clinic/read/account-calls.ts';
+import { compileAppointmentRows } from '../../src/clinic/read/appointment-rows.ts';
+import { createReadingCalls } from '../../src/clinic/read/reading-calls.ts';
+import { type AppointmentQuery, readSnapshot } from '../../src/clinic/read/snapshot.ts';
+import { CompiledProfile } from '../../src/clinic/schema/compiled.ts';
+import { type ClinicProfile, clinicProfileSchema } from '../../src/clinic/schema/profile.ts';
 import { createHttpClient } from '../../src/http/client.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
-import { type ClinicProfile, clinicProfileSchema } from '../../src/settings/clinic-profile.ts';
 
 /** A profile as it is written. */
 export type WrittenProfile = z.input<typeof clinicProfileSchema>;
@@ -23,10 +26,23 @@ export function committedProfile(name: string): ClinicProfile {
   return profileOf(parse(readFileSync(file, 'utf8')) as WrittenProfile);
 }
 
-/** A client on a server of the test; `renewed` counts how often the token was renewed. */
+/** What the daemon reads, in any tenant: its source finds the tenant first. */
+export function readingsOf(context: ClinicContext) {
+  const { read } = createReadingCalls(context, 'appointments', context.compiled.of(compileAppointmentRows));
+  return {
+    ...createAccountCalls(context),
+    agendas: createReadingCalls(context, 'agendas'),
+    patients: createReadingCalls(context, 'patients'),
+    readAppointment: read,
+    readAppointments: (tenantId: string, query: AppointmentQuery, signal: AbortSignal) =>
+      readSnapshot(context, { ...query, tenantId, signal }),
+  };
+}
+
+/** Readings from a server of the test; `renewed` counts how often the token was renewed. */
 export function openClient(baseUrl: string, profile: ClinicProfile, more: Partial<ClinicContext> = {}) {
   const tokens = { current: 'token-1', renewed: 0 };
-  const client = createClinicClient({
+  const context: ClinicContext = {
     profile,
     compiled: new CompiledProfile(profile),
     pagings: new Map(),
@@ -44,8 +60,8 @@ export function openClient(baseUrl: string, profile: ClinicProfile, more: Partia
     clock: Date.now,
     log: silentLogger,
     ...more,
-  });
-  return { client, tokens };
+  };
+  return { client: readingsOf(context), context, tokens };
 }
 
 /** A signal that nobody raises. */

@@ -1,6 +1,6 @@
-import type { PageAnswer } from '../../src/clinic/more-told.ts';
-import type { ReceivedPage } from '../../src/clinic/paging.ts';
-import { isJsonObject } from '../../src/clinic/rows.ts';
+import type { PageAnswer } from '../../src/clinic/http/more-told.ts';
+import type { ReceivedPage } from '../../src/clinic/http/paging.ts';
+import { isJsonObject } from '../../src/clinic/http/rows.ts';
 
 /** An answer with its rows, which are under `data`, and their ids. */
 export function received({ body, headers }: PageAnswer): ReceivedPage<unknown> {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { ReadingMemory } from '../../src/clinic/reading-memory.ts';
+import { ReadingMemory } from '../../src/clinic/read/reading-memory.ts';
 import { KeptRoom } from '../../src/model/kept.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import type { AppointmentSnapshot } from '../../src/model/snapshots.ts';

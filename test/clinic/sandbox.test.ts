@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type ClinicSandbox, startClinicSandbox, type TrueAppointment } from '../../sandbox/clinic/index.ts';
-import { chooseTenant } from '../../src/clinic/users.ts';
+import { chooseTenant } from '../../src/clinic/read/users.ts';
+import { createTenantSource } from '../../src/clinic/tenant-source.ts';
 import { createHttpClient } from '../../src/http/client.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import { firstTenant, logIn, NOW } from '../sandbox/clinic/support.ts';
@@ -27,9 +28,13 @@ function authorization(value = token) {
   return { header: async () => `Bearer ${value}`, renew: async () => `Bearer ${value}` };
 }
 
-function client(written?: WrittenProfile, more: Parameters<typeof openClient>[2] = {}) {
+function open(written?: WrittenProfile, more: Parameters<typeof openClient>[2] = {}) {
   const profile = written === undefined ? committedProfile('documented') : profileOf(written);
-  return openClient(sandbox.baseUrl, profile, { authorization: authorization(), ...more }).client;
+  return openClient(sandbox.baseUrl, profile, { authorization: authorization(), ...more });
+}
+
+function client(...how: Parameters<typeof open>) {
+  return open(...how).client;
 }
 
 function read(written?: WrittenProfile, more?: Parameters<typeof openClient>[2], agendaIds: string[] | null = null) {
@@ -91,17 +96,15 @@ describe('the clinic of the specification', () => {
   });
 
   it('shows its catalogues and itself', async () => {
-    const opened = client();
     const tenant = firstTenant(sandbox);
-    const agendas = [];
-    for await (const page of opened.listAgendas(tenantId, unhurried())) agendas.push(...page.records);
+    const source = createTenantSource(open().context, tenantId);
+    const agendas = await source.agendas(unhurried());
     expect(agendas.map(({ id, name }) => ({ id, name }))).toEqual(tenant.agendas.map(({ id, name }) => ({ id, name })));
-    const locations = [];
-    for await (const page of opened.listLocations(tenantId, unhurried())) locations.push(...page.records);
-    expect(locations).toMatchObject(
+    expect(await source.locations(unhurried())).toMatchObject(
       tenant.locations.map(({ id, name }) => ({ id, name, address: expect.stringMatching(/\w+, \d{5} \w+/) })),
     );
-    expect(await opened.tenantInfo(tenantId, unhurried())).toEqual({ name: tenant.name, zone: 'Europe/Rome' });
+    const info = await client().tenantInfo(tenantId, unhurried());
+    expect(info).toMatchObject({ name: tenant.name, zone: 'Europe/Rome' });
   });
 
   it('shows what its front desk did', async () => {
@@ -216,8 +219,8 @@ describe('a list that is not whole', () => {
       'bad-time start',
       'end-before-start end',
       'missing-id id',
+      'wrong-type patientId',
       'wrong-type row',
-      'wrong-type status',
     ]);
     expect(snapshot.setAside.filter(({ recordId }) => recordId === null)).toHaveLength(2);
     expect([...snapshot.records.values()].filter(({ status }) => status === 'unknown')).toMatchObject([

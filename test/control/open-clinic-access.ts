@@ -1,11 +1,11 @@
 import type { ClinicSandbox } from '../../sandbox/clinic/index.ts';
-import type { ClinicContext } from '../../src/clinic/context.ts';
-import { CompiledProfile, createClinicClient } from '../../src/clinic/index.ts';
+import type { ClinicContext } from '../../src/clinic/http/context.ts';
+import { CompiledProfile } from '../../src/clinic/schema/compiled.ts';
+import type { ClinicProfile } from '../../src/clinic/schema/profile.ts';
 import { createTenantSource } from '../../src/clinic/tenant-source.ts';
 import type { ClinicAccess } from '../../src/control/clinic.ts';
 import { createHttpClient } from '../../src/http/client.ts';
 import { silentLogger } from '../../src/log/logger.ts';
-import type { ClinicProfile } from '../../src/settings/clinic-profile.ts';
 
 /** The clinic API of a sandbox's tenant under a token, as the command line has it. */
 export function openClinicAccess(
@@ -28,7 +28,7 @@ export function openClinicAccess(
     ...more,
   };
   return {
-    tenantId: createTenantSource(createClinicClient(context), null, Date.now).tenantId,
+    tenantId: createTenantSource(context, null).tenantId,
     serialise: (_place, work, signal) => work(signal),
     context,
   };

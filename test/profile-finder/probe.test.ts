@@ -1,15 +1,21 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { type ClinicSandbox, startClinicSandbox } from '../../sandbox/clinic/index.ts';
-import { createClinicClient } from '../../src/clinic/index.ts';
+import type { ClinicProfile } from '../../src/clinic/schema/profile.ts';
+import { clinicProfileSchema } from '../../src/clinic/schema/profile.ts';
 import type { HttpClient, HttpRequest } from '../../src/http/client.ts';
 import { type Probe, probeClinic } from '../../src/profile-finder/probe.ts';
 import { MOST_REQUESTS } from '../../src/profile-finder/probing/asking.ts';
-import type { ClinicProfile } from '../../src/settings/clinic-profile.ts';
-import { clinicProfileSchema } from '../../src/settings/clinic-profile.ts';
 import { PATIENTS, WINDOW as TRUE_WINDOW } from '../clinic/dialect-truth.ts';
 import { pages, speak } from '../clinic/dialects.ts';
-import { committedProfile, failureOf, profileOf, unhurried, type WrittenProfile } from '../clinic/open-client.ts';
+import {
+  committedProfile,
+  failureOf,
+  profileOf,
+  readingsOf,
+  unhurried,
+  type WrittenProfile,
+} from '../clinic/open-client.ts';
 import { type Script, startScriptedServer } from '../clinic/scripted-server.ts';
 import { openClinicAccess } from '../control/open-clinic-access.ts';
 import { firstTenant, frontDeskToken, NOW } from '../sandbox/clinic/support.ts';
@@ -48,7 +54,7 @@ describe.each(['documented', 'bare', 'pages', 'hostile'] as const)('a probe of a
   async function readWith(profile: ClinicProfile) {
     const { context } = openClinicAccess(sandbox, token, profile);
     const query = { agendaIds: null, window: WINDOW };
-    return createClinicClient(context).readAppointments(firstTenant(sandbox).id, query, unhurried());
+    return readingsOf(context).readAppointments(firstTenant(sandbox).id, query, unhurried());
   }
 
   test('gives a profile, unedited, with which the same appointments are read as with the one that ships', async () => {
@@ -69,7 +75,7 @@ describe.each(['documented', 'bare', 'pages', 'hostile'] as const)('a probe of a
     const { context } = openClinicAccess(sandbox, token, committedProfile(dialect));
     const said = JSON.stringify(probe);
     const names: (string | null)[] = [];
-    for await (const { records } of createClinicClient(context).listPatients(firstTenant(sandbox).id, unhurried())) {
+    for await (const { records } of readingsOf(context).patients.list(firstTenant(sandbox).id, [], unhurried())) {
       names.push(...records.map(({ lastName }) => lastName));
     }
     expect(names.length).toBeGreaterThan(20);
@@ -132,7 +138,7 @@ describe('names of windows, agendas and pages that are not the documented ones',
     expect(profile).toMatchObject(expected);
     const { context } = openClinicAccess({ baseUrl: server.url }, 'token', profile);
     const query = { agendaIds: ['1', '3'], window: TRUE_WINDOW };
-    const snapshot = await createClinicClient(context).readAppointments(tenantId, query, unhurried());
+    const snapshot = await readingsOf(context).readAppointments(tenantId, query, unhurried());
     expect(snapshot).toMatchObject({ completeness: 'complete', setAside: [] });
     expect(snapshot.records.size).toBeGreaterThan(50);
   });

@@ -25,9 +25,11 @@ export function sourceFile(path: string, source: string): SourceFile {
   };
 }
 
-/** The modules of src/, from below. A module imports from lower lines only. */
+/** The modules of src/, from below. A module imports from lower lines only. A folder of a module may be one of its own. */
 const LEVELS: readonly (readonly string[])[] = [
-  ['model', 'settings', 'log'],
+  ['model', 'log'],
+  ['clinic/schema'],
+  ['settings'],
   ['http'],
   ['clinic', 'sync', 'connectors', 'state', 'oauth', 'reminders', 'triggers'],
   ['jobs'],
@@ -37,6 +39,9 @@ const LEVELS: readonly (readonly string[])[] = [
   ['main.ts'],
   ['cli.ts'],
 ];
+
+/** Folders within a module, from below: each imports from those before it, and from no file beside them. */
+const FOLDERS: Readonly<Record<string, readonly string[]>> = { clinic: ['http', 'read', 'write'] };
 
 /** Modules that lie above the HTTP client and still never use it. */
 const WITHOUT_NETWORK = ['sync', 'state'];
@@ -87,6 +92,17 @@ export function moduleBreaches(files: readonly SourceFile[]): string[] {
     )
     .map(({ place, to }) => `${place} imports ${to}, which is not in a lower module`);
   return [...unknown, ...wrong];
+}
+
+export function innerBreaches(files: readonly SourceFile[]): string[] {
+  const rankOf = (path: string) => {
+    const order = FOLDERS[moduleOf(path)] ?? [];
+    const rank = order.indexOf(path.split('/')[2] ?? '');
+    return rank === -1 ? order.length : rank;
+  };
+  return relativeImports(inSource(files))
+    .filter(({ from, to }) => moduleOf(from) === moduleOf(to) && rankOf(from) < rankOf(to))
+    .map(({ place, to }) => `${place} imports ${to}, which is not in a lower folder`);
 }
 
 export function folderBreaches(files: readonly SourceFile[]): string[] {
@@ -275,9 +291,10 @@ function topFolder(path: string): string {
   return path.split('/')[0] ?? '';
 }
 
-/** The second part of a path: "sync" of src/sync/plan.ts, "main.ts" of src/main.ts. */
+/** "sync" of src/sync/plan.ts, "main.ts" of src/main.ts; "clinic/schema" of src/clinic/schema/fields.ts. */
 function moduleOf(path: string): string {
-  return path.split('/')[1] ?? '';
+  const [, name = '', folder = ''] = path.split('/');
+  return levelOf(`${name}/${folder}`) === -1 ? name : `${name}/${folder}`;
 }
 
 function vendorOf(path: string): string | undefined {

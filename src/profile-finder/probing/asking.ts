@@ -1,11 +1,11 @@
-import { addressOf } from '../../clinic/addresses.ts';
-import { send } from '../../clinic/call.ts';
-import type { ClinicContext } from '../../clinic/context.ts';
+import { addressOf } from '../../clinic/http/addresses.ts';
+import { send } from '../../clinic/http/call.ts';
+import type { ClinicContext } from '../../clinic/http/context.ts';
+import { RESOURCE_PATHS, type ResourceName } from '../../clinic/schema/resources.ts';
 import { isHtml } from '../../http/json.ts';
 import { nextLink } from '../../http/link-header.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { parseJson } from '../../model/json.ts';
-import { RESOURCE_PATHS, type ResourceName } from '../../settings/clinic-resources.ts';
 
 /** A query parameter with its value. */
 export type Asked = readonly [name: string, value: string];

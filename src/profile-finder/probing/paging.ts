@@ -1,5 +1,5 @@
-import { valueAt } from '../../clinic/rows.ts';
-import type { ClinicProfile } from '../../settings/clinic-profile.ts';
+import { valueAt } from '../../clinic/http/rows.ts';
+import type { ClinicProfile } from '../../clinic/schema/profile.ts';
 import { type Envelope, envelopeOf } from '../specification/match-envelope.ts';
 import { UNTOLD } from '../specification/schemas.ts';
 import type { QueryParameter } from '../specification/specification.ts';

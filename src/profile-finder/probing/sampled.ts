@@ -1,5 +1,4 @@
-import { isJsonObject } from '../../clinic/rows.ts';
-import { folded } from '../../clinic/statuses.ts';
+import { folded, isJsonObject } from '../../clinic/http/rows.ts';
 import { knownNames } from '../specification/known-names.ts';
 import { UNTOLD, type ValueSchema } from '../specification/schemas.ts';
 

@@ -1,7 +1,7 @@
-import type { BookedAppointment } from '../../clinic/bookings.ts';
-import { compilePaths, type JsonObject } from '../../clinic/rows.ts';
-import { compileStatuses, isRaised } from '../../clinic/statuses.ts';
-import type { ClinicProfile } from '../../settings/clinic-profile.ts';
+import { compilePaths, type JsonObject } from '../../clinic/http/rows.ts';
+import type { BookedAppointment } from '../../clinic/read/appointment-rows.ts';
+import { compileStatuses, isRaised } from '../../clinic/read/statuses.ts';
+import type { ClinicProfile } from '../../clinic/schema/profile.ts';
 import { type Compared, Comparison, type ProfileChange, type Told } from '../specification/findings.ts';
 import { formOf } from '../specification/match-conventions.ts';
 import { UNTOLD, type ValueSchema } from '../specification/schemas.ts';

@@ -1,9 +1,9 @@
-import type { BookedAppointment } from '../../clinic/bookings.ts';
-import { asId } from '../../clinic/rows.ts';
-import { formatInstant, type TimeFormat } from '../../clinic/timestamps.ts';
-import { createZone } from '../../clinic/zone.ts';
+import { asId } from '../../clinic/http/rows.ts';
+import type { BookedAppointment } from '../../clinic/read/appointment-rows.ts';
+import { formatInstant, type TimeFormat } from '../../clinic/read/timestamps.ts';
+import { createZone } from '../../clinic/read/zone.ts';
+import type { ClinicProfile } from '../../clinic/schema/profile.ts';
 import { DAY_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
-import type { ClinicProfile } from '../../settings/clinic-profile.ts';
 import type { Asked, Asker } from './asking.ts';
 import { rowsIn } from './paging.ts';
 

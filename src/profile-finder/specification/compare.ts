@@ -1,8 +1,8 @@
-import { type FieldPaths, isNested, type Shape } from '../../settings/clinic-fields.ts';
-import { tenantInfo } from '../../settings/clinic-places.ts';
-import type { ClinicProfile } from '../../settings/clinic-profile.ts';
-import { payment, statusChange } from '../../settings/clinic-registry.ts';
-import { RESOURCES, type ResourceName } from '../../settings/clinic-resources.ts';
+import { type FieldPaths, isNested, type Shape } from '../../clinic/schema/fields.ts';
+import { tenantInfo } from '../../clinic/schema/places.ts';
+import type { ClinicProfile } from '../../clinic/schema/profile.ts';
+import { payment, statusChange } from '../../clinic/schema/registry.ts';
+import { RESOURCES, type ResourceName } from '../../clinic/schema/resources.ts';
 import { type Compared, Comparison } from './findings.ts';
 import { compareErrors, compareUpload, compareWrites } from './match-conventions.ts';
 import { type Envelope, envelopeOf, type PagingFound, pagingOf } from './match-envelope.ts';

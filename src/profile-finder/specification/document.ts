@@ -1,5 +1,5 @@
 import { parseDocument } from 'yaml';
-import { isJsonObject, type JsonObject } from '../../clinic/rows.ts';
+import { isJsonObject, type JsonObject } from '../../clinic/http/rows.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { parseJson } from '../../model/json.ts';
 

@@ -1,4 +1,4 @@
-import { folded } from '../../clinic/statuses.ts';
+import { folded } from '../../clinic/http/rows.ts';
 
 /**
  * Names under which clinic systems are known to keep what we call otherwise, English and Italian, folded: without case, spaces,

@@ -1,5 +1,5 @@
-import { folded } from '../../clinic/statuses.ts';
-import { type Paging, pagingSchema } from '../../settings/clinic-paging.ts';
+import { folded } from '../../clinic/http/rows.ts';
+import { type Paging, pagingSchema } from '../../clinic/schema/paging.ts';
 import { spotsOf } from './match-fields.ts';
 import type { ValueSchema } from './schemas.ts';
 import type { QueryParameter } from './specification.ts';

@@ -4,7 +4,7 @@ import {
   type ScalarField,
   type ScalarKind,
   type Shape,
-} from '../../settings/clinic-fields.ts';
+} from '../../clinic/schema/fields.ts';
 import { type Certainty, type Compared, Comparison } from './findings.ts';
 import { knownNames, namesOfPath } from './known-names.ts';
 import type { ValueSchema } from './schemas.ts';

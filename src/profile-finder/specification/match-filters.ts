@@ -1,5 +1,5 @@
-import { folded } from '../../clinic/statuses.ts';
-import type { ClinicProfile } from '../../settings/clinic-profile.ts';
+import { folded } from '../../clinic/http/rows.ts';
+import type { ClinicProfile } from '../../clinic/schema/profile.ts';
 import { type Compared, Comparison } from './findings.ts';
 import type { QueryParameter } from './specification.ts';
 

@@ -1,5 +1,5 @@
-import { type ClinicOperation, OPERATIONS } from '../../clinic/operations.ts';
-import { folded } from '../../clinic/statuses.ts';
+import { folded } from '../../clinic/http/rows.ts';
+import { type ClinicOperation, OPERATIONS } from '../../clinic/schema/operations.ts';
 import { type Compared, Comparison } from './findings.ts';
 import type { Specification, SpecifiedOperation } from './specification.ts';
 

@@ -1,7 +1,7 @@
-import { folded } from '../../clinic/statuses.ts';
+import { folded } from '../../clinic/http/rows.ts';
+import { isNested, type Shape } from '../../clinic/schema/fields.ts';
+import type { ClinicProfile } from '../../clinic/schema/profile.ts';
 import type { AppointmentStatus } from '../../model/records.ts';
-import { isNested, type Shape } from '../../settings/clinic-fields.ts';
-import type { ClinicProfile } from '../../settings/clinic-profile.ts';
 import { type Compared, Comparison } from './findings.ts';
 import { spotsOf } from './match-fields.ts';
 import type { ValueSchema } from './schemas.ts';

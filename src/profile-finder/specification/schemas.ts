@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../clinic/rows.ts';
+import { isJsonObject, type JsonObject } from '../../clinic/http/rows.ts';
 
 /** What a JSON value looks like, by a document or by samples. */
 export interface ValueSchema {

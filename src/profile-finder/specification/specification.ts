@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../clinic/rows.ts';
+import { isJsonObject, type JsonObject } from '../../clinic/http/rows.ts';
 import { readOpenApi, versionOf } from './document.ts';
 import { createSchemaReader, type SchemaReader, UNTOLD, type ValueSchema } from './schemas.ts';
 

@@ -108,7 +108,7 @@ export const MECHANISMS: Readonly<Record<string, Safety>> = {
     prevents: ['unjustifiedDeletes', 'falseInSync'],
     rewrites: [
       {
-        module: 'clinic/snapshot.ts',
+        module: 'clinic/read/snapshot.ts',
         find: 'return reason === null ?',
         replace: 'return reason !== undefined ?',
       },

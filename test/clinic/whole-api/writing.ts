@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { ClinicRecord } from '../../../src/clinic/resource-calls.ts';
+import type { ClinicRecord } from '../../../src/clinic/read/reading-calls.ts';
 import { NOW } from '../../sandbox/clinic/support.ts';
 import { all } from '../open-api.ts';
 import { failureOf } from '../open-client.ts';

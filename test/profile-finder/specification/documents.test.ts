@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { clinicProfileSchema } from '../../../src/clinic/schema/profile.ts';
 import { compareSpecification } from '../../../src/profile-finder/specification/compare.ts';
 import { propose } from '../../../src/profile-finder/specification/propose.ts';
 import { readSpecification } from '../../../src/profile-finder/specification/specification.ts';
-import { clinicProfileSchema } from '../../../src/settings/clinic-profile.ts';
 
 const DOCUMENTED = clinicProfileSchema.parse({});
 const PATH = '/v2/tenants/{id}/appointments';

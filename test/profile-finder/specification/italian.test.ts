@@ -19,8 +19,8 @@ describe('the Swagger 2.0 document of an Italian clinic', () => {
     'gives a profile that reads every appointment of the agendas %j, unedited',
     async (agendaIds) => {
       await using server = await startScriptedServer(italianClinic);
-      const { client } = openClient(server.url, profileOf(parse(yaml) as WrittenProfile));
-      const source = createTenantSource(client, null, Date.now);
+      const { context } = openClient(server.url, profileOf(parse(yaml) as WrittenProfile));
+      const source = createTenantSource(context, null);
       const snapshot = await source.readAppointments({ agendaIds, window: WINDOW }, unhurried());
       expect(snapshot).toMatchObject({ completeness: 'complete', setAside: [], unidentified: 0 });
       const truth = expectedRecords(agendaIds).filter(({ start }) => start.length > 10);

@@ -25,8 +25,8 @@ describe.each(['documented', 'bare', 'pages', 'hostile'] as const)('the %s diale
       const token = await frontDeskToken(sandbox);
       const { id } = firstTenant(sandbox);
       const authorization = { header: async () => `Bearer ${token}`, renew: async () => `Bearer ${token}` };
-      const { client } = openClient(sandbox.baseUrl, committedProfile(dialect), { authorization });
-      const source = createTenantSource(client, null, Date.now);
+      const { context } = openClient(sandbox.baseUrl, committedProfile(dialect), { authorization });
+      const source = createTenantSource(context, null);
       const snapshot = await source.readAppointments({ agendaIds: null, window: WINDOW }, unhurried());
       expect(snapshot).toMatchObject({ completeness: 'complete', setAside: [], unidentified: 0 });
       const truth = [...sandbox.appointments(id)].filter(

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type ClinicSandbox, startClinicSandbox } from '../../../sandbox/clinic/index.ts';
-import { ReadingMemory } from '../../../src/clinic/reading-memory.ts';
+import { ReadingMemory } from '../../../src/clinic/read/reading-memory.ts';
 import { KeptRoom } from '../../../src/model/kept.ts';
 import type { Appointment } from '../../../src/model/records.ts';
 import { DAY_MS } from '../../../src/model/time.ts';

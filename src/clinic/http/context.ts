@@ -1,0 +1,33 @@
+import type { Budget } from '../../http/budget.ts';
+import type { HttpClient } from '../../http/client.ts';
+import type { Logger } from '../../log/logger.ts';
+import type { Clock } from '../../model/time.ts';
+import type { CompiledProfile } from '../schema/compiled.ts';
+import type { ClinicProfile } from '../schema/profile.ts';
+import type { ResourceName } from '../schema/resources.ts';
+import type { PagingMemory } from './paging.ts';
+
+/** Gives the Authorization header of the clinic login. Both throw an `authorization` MirrorError when a person must act. */
+export interface ClinicAuthorization {
+  /** The header's value, refreshed ahead of expiry. */
+  header(signal: AbortSignal): Promise<string>;
+  /** After a 401: forces one refresh and gives the new value. */
+  renew(signal: AbortSignal): Promise<string>;
+}
+
+/** What the client works with. */
+export interface ClinicContext {
+  profile: ClinicProfile;
+  /** What is made of that profile, for all who work under it. */
+  compiled: CompiledProfile;
+  /** Address of the API without the version, such as `https://api.example.org`. */
+  baseUrl: string;
+  http: HttpClient;
+  /** The share of the OAuth client, over all users and tenants; null for none. */
+  budget: Budget | null;
+  authorization: ClinicAuthorization;
+  /** What each list showed of how it pages, for as long as the process lives. */
+  pagings: Map<ResourceName, PagingMemory>;
+  clock: Clock;
+  log: Logger;
+}

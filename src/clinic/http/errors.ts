@@ -1,0 +1,168 @@
+import type { HttpResponse } from '../../http/client.ts';
+import { isHtml } from '../../http/json.ts';
+import { MirrorError, type MirrorErrorOptions } from '../../model/errors.ts';
+import { parseJson } from '../../model/json.ts';
+import { MINUTE_MS } from '../../model/time.ts';
+import { OPERATIONS } from '../schema/operations.ts';
+import type { ClinicProfile } from '../schema/profile.ts';
+import { valueAt } from './rows.ts';
+
+/** The wait after a 429 that names none. */
+const UNNAMED_WAIT_MS = MINUTE_MS;
+/** What a machine word of an error body looks like; anything else might be a sentence with a name in it. */
+const MACHINE_WORD = /^[A-Za-z][A-Za-z0-9_.-]{0,59}$/;
+
+/** What an error body says. */
+interface Told {
+  /** Its machine word, fit for a message. */
+  word: string | null;
+  /** Every text at the profile's paths, for decisions only: they never leave this file. */
+  texts: string[];
+}
+
+/**
+ * The error for an answer that is not a success (API errors: specification section 7.1; bodies by the profile's paths).
+ * @param mayBeDone a call that is not safe to repeat and may have been carried out although the answer tells of failure
+ * Its message holds the call's label, the status and the body's machine word, nothing else of the body.
+ */
+export function errorFromAnswer(
+  answer: HttpResponse,
+  label: string,
+  profile: ClinicProfile,
+  mayBeDone = false,
+): MirrorError {
+  const told = readErrorBody(answer, profile);
+  const word = told.word === null ? '' : ` (${told.word})`;
+  const fail = (what: string, options: Omit<MirrorErrorOptions, 'status'>) =>
+    new MirrorError(`${label}: ${what}, status ${answer.status}${word}`, { ...options, status: answer.status });
+
+  switch (answer.status) {
+    case 304:
+      return fail('the clinic says that nothing was modified, which nobody asked', {
+        actor: 'contract',
+        code: 'unasked-not-modified',
+        retry: 'later',
+        remedy: 'look whether a cache or proxy stands before the clinic, and have it left out',
+      });
+    case 401:
+      return fail('the clinic refuses the access token, also a fresh one', {
+        actor: 'authorization',
+        code: 'token-refused',
+        retry: 'never',
+        remedy: 'connect the clinic again',
+      });
+    case 403:
+      return fail('the clinic forbids the call', {
+        actor: 'authorization',
+        retry: 'never',
+        ...forbidden(answer, label, told, profile),
+      });
+    case 404:
+    case 410:
+      return fail('the clinic knows no such address', {
+        actor: 'settings',
+        code: 'not-found',
+        retry: 'never',
+        remedy: 'check the base URL, the profile’s pathPrefix and the tenant id',
+      });
+    case 409:
+      return fail('the clinic’s state has changed meanwhile', { actor: 'conflict', code: 'conflict', retry: 'now' });
+    case 422:
+      return fail('a rule of the clinic refuses the call', { actor: 'contract', code: 'rule-refused', retry: 'never' });
+    case 429:
+      return fail('the clinic asks to slow down', {
+        actor: 'remote',
+        code: 'rate-limited',
+        retry: 'later',
+        retryAfterMs: answer.retryAfterMs ?? UNNAMED_WAIT_MS,
+      });
+    default:
+      return otherStatus(answer, fail, mayBeDone);
+  }
+}
+
+/** Whether an answer to a call for one record says that there is none. An HTML page says so only if the profile trusts it. */
+export function saysAbsent(answer: HttpResponse, profile: ClinicProfile): boolean {
+  if (answer.status !== 404 && answer.status !== 410) return false;
+  return profile.errors.htmlMeansAbsent || !isHtml(answer);
+}
+
+/** Whether an answer to a new invoice says that it is not the next of its section (specification section 8). */
+export function saysOutOfSequence(answer: HttpResponse, profile: ClinicProfile): boolean {
+  const { statuses, says: patterns } = profile.errors.outOfSequence;
+  if (!statuses.includes(answer.status)) return false;
+  return patterns.length === 0 || says(readErrorBody(answer, profile), patterns);
+}
+
+function otherStatus(
+  answer: HttpResponse,
+  fail: (what: string, options: Omit<MirrorErrorOptions, 'status'>) => MirrorError,
+  ambiguous: boolean,
+): MirrorError {
+  if (answer.status === 408 || answer.status >= 500) {
+    return fail('the clinic is not able to answer', {
+      actor: 'remote',
+      code: 'unavailable',
+      retry: 'later',
+      ambiguous,
+      ...(answer.retryAfterMs === null ? {} : { retryAfterMs: answer.retryAfterMs }),
+    });
+  }
+  if (answer.status >= 300 && answer.status < 400) {
+    return fail('the clinic sends elsewhere', {
+      actor: 'settings',
+      code: 'redirected',
+      retry: 'later',
+      remedy: 'check the base URL: no redirect is followed',
+    });
+  }
+  return fail('the clinic does not accept the call', {
+    actor: 'contract',
+    code: 'call-refused',
+    retry: 'never',
+    remedy: 'check parameter names, date format and maxDays in the clinic profile',
+  });
+}
+
+function forbidden(
+  answer: HttpResponse,
+  label: string,
+  told: Told,
+  profile: ClinicProfile,
+): Pick<MirrorErrorOptions, 'code' | 'remedy'> {
+  const operation = OPERATIONS.find(({ name }) => `clinic.${name}` === label);
+  if (says(told, profile.errors.missingClaim)) {
+    const known = operation?.scope == null ? null : profile.scopePrefix + operation.scope;
+    const scope = neededScope(answer) ?? known;
+    const what = scope === null ? 'every scope that is asked for' : `the scope ${scope}`;
+    return { code: 'missing-claim', remedy: `connect the clinic again and grant ${what}` };
+  }
+  if (says(told, profile.errors.insufficientPermissions)) {
+    const permission = operation === undefined ? 'the permission' : `the permission for ${operation.name}`;
+    return { code: 'insufficient-permissions', remedy: `have the clinic give the connected user ${permission}` };
+  }
+  return { code: 'forbidden', remedy: 'check the scopes of the connection and the permissions of its user' };
+}
+
+/** The scope that a call needs, where the answer tells it (RFC 6750 section 3) and it looks like one. */
+function neededScope({ headers }: HttpResponse): string | null {
+  return /\bscope="([\w.:/-]{1,100})"/.exec(headers.get('www-authenticate') ?? '')?.[1] ?? null;
+}
+
+function says(told: Told, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) => {
+    const expression = new RegExp(pattern, 'i');
+    return told.texts.some((text) => expression.test(text));
+  });
+}
+
+function readErrorBody(answer: HttpResponse, { errors }: ClinicProfile): Told {
+  const body = parseJson(answer.body);
+  const textsAt = (paths: readonly string[]) =>
+    paths.map((path) => valueAt(body, path)).filter((value) => typeof value === 'string');
+  const codes = textsAt(errors.codePaths);
+  return {
+    word: codes.find((code) => MACHINE_WORD.test(code)) ?? null,
+    texts: [...codes, ...textsAt(errors.textPaths)],
+  };
+}

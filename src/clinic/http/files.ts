@@ -1,0 +1,112 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { isHtml } from '../../http/json.ts';
+import { MirrorError } from '../../model/errors.ts';
+import { openAnswer } from './call.ts';
+import type { ClinicContext } from './context.ts';
+import { saysAbsent } from './errors.ts';
+
+/** A PDF to be sent. */
+export interface PdfSource {
+  fileName: string;
+  sizeBytes: number;
+  /** Its bytes, from the start; asked for again when the request has to be sent again. */
+  open(): AsyncIterable<Uint8Array>;
+}
+
+/** A PDF that comes from the clinic. `chunks` is to be read to its end or given up, else its connection stays taken. */
+export interface PdfDownload {
+  /** Null when the clinic doesn't tell it. */
+  sizeBytes: number | null;
+  /** @throws MirrorError `remote`, code `file-cut-short`, when fewer or more bytes came than told */
+  chunks: AsyncIterable<Uint8Array>;
+}
+
+const PDF_BEGIN = Buffer.from('%PDF-');
+
+/** A PDF on the disk. @throws the system's error when it can't be read */
+export async function pdfFile(path: string, fileName: string): Promise<PdfSource> {
+  const { size } = await stat(path);
+  return { fileName, sizeBytes: size, open: () => createReadStream(path) };
+}
+
+/**
+ * Gets a PDF as a stream; null when there is none (404, 410).
+ * @throws MirrorError `contract`, code `not-a-pdf`, when something else came, such as a page of a portal
+ */
+export async function downloadPdf(
+  context: ClinicContext,
+  { label, url, signal }: { label: string; url: string; signal: AbortSignal },
+): Promise<PdfDownload | null> {
+  let isAbsent = false;
+  const answer = await openAnswer(context, {
+    label,
+    url,
+    signal,
+    accept: 'application/pdf',
+    timeoutMs: context.profile.limits.fileTimeoutMs,
+    accepts(each) {
+      isAbsent = saysAbsent(each, context.profile);
+      return isAbsent;
+    },
+  });
+  if (isAbsent) return null;
+  const source = answer.body[Symbol.asyncIterator]();
+  const head = await readHead(source);
+  if (isHtml({ headers: answer.headers, body: head }) || !startsAsPdf(head)) {
+    await source.return?.();
+    throw notPdf(label);
+  }
+  const sizeBytes = sizeOf(answer.headers);
+  return { sizeBytes, chunks: checked(head, source, sizeBytes, label) };
+}
+
+/** Whether a file begins as PDF files do (ISO 32000-2 section 7.5.2). */
+export function startsAsPdf(head: Uint8Array): boolean {
+  return PDF_BEGIN.equals(head.subarray(0, PDF_BEGIN.length));
+}
+
+/** The error of a file that is no PDF. */
+export function notPdf(label: string): MirrorError {
+  return new MirrorError(`${label}: the file is no PDF`, { actor: 'contract', code: 'not-a-pdf', retry: 'never' });
+}
+
+async function readHead(source: AsyncIterator<Uint8Array>): Promise<Buffer> {
+  let head: Buffer = Buffer.alloc(0);
+  while (head.length < PDF_BEGIN.length) {
+    const { done, value } = await source.next();
+    if (done === true) return head;
+    head = Buffer.concat([head, value]);
+  }
+  return head;
+}
+
+async function* checked(
+  head: Buffer,
+  source: AsyncIterator<Uint8Array>,
+  toldBytes: number | null,
+  label: string,
+): AsyncGenerator<Uint8Array> {
+  let size = head.length;
+  try {
+    yield head;
+    for (let next = await source.next(); next.done !== true; next = await source.next()) {
+      size += next.value.length;
+      yield next.value;
+    }
+  } finally {
+    await source.return?.();
+  }
+  if (toldBytes === null || toldBytes === size) return;
+  throw new MirrorError(`${label}: not as many bytes came as were told`, {
+    actor: 'remote',
+    code: 'file-cut-short',
+    retry: 'later',
+  });
+}
+
+/** The length that was told; that of a coded body is not the file's. */
+function sizeOf(headers: Headers): number | null {
+  const told = headers.get('content-length');
+  return told === null || headers.has('content-encoding') ? null : Number(told);
+}

@@ -1,0 +1,164 @@
+import type { Appointment, AppointmentPatient, AppointmentStatus, AppointmentTime } from '../../model/records.ts';
+import { DAY_MS, type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
+import { compilePaths, isJsonObject, type JsonObject, type RowMapper } from '../http/rows.ts';
+import type { RecordOf } from '../schema/fields.ts';
+import type { ClinicProfile } from '../schema/profile.ts';
+import { appointment } from '../schema/registry.ts';
+import {
+  compileFields,
+  compileRecords,
+  compileRows,
+  compileTimestamp,
+  type FieldReader,
+  type FieldReaders,
+  fail,
+  tolerant,
+} from './records.ts';
+import { compileStatuses } from './statuses.ts';
+import { dateText, type Timestamp } from './timestamps.ts';
+import { createZone, type Zone } from './zone.ts';
+
+type Row = RecordOf<typeof appointment>;
+
+/** An appointment as the API has it: `status` in our words, by the profile's table and flags, `statusWord` in the clinic's. */
+export interface BookedAppointment extends Omit<Row, 'status'> {
+  status: AppointmentStatus;
+  statusWord: string | null;
+}
+
+/** What can be said of an appointment that is booked or moved; its status has a call of its own. */
+export type AppointmentValues = Partial<Omit<Row, 'status'>>;
+
+/** Prepares the reading of appointments as the API has them, with all their fields. */
+export function compileBookings(profile: ClinicProfile): RowMapper<BookedAppointment> {
+  const map = compileRecords(appointment, profile.appointments.fields, profile, profile.appointments.words);
+  const statusOf = compileStatuses(profile.appointments);
+  return (row) => {
+    const mapped = map(row);
+    if ('setAside' in mapped || !isJsonObject(row)) return mapped as Extract<typeof mapped, { setAside: unknown }>;
+    const { status, ...rest } = mapped.record;
+    return { record: { ...rest, status: statusOf(status, row), statusWord: status } };
+  };
+}
+
+/**
+ * Prepares the reading of appointments as the daemon keeps them in step: a field that it does not take costs no row. Beside the codes of
+ * `compileRows` a row is set aside with `end-before-start` and `absurd-duration`. An `updatedAt` that is no time counts as not told, since
+ * nothing but the choice between two versions hangs on it.
+ */
+export function compileAppointmentRows(profile: ClinicProfile): RowMapper<Appointment> {
+  const { fields, words } = profile.appointments;
+  const read = compileFields(appointment, fields, profile, words);
+  const statusOf = compileStatuses(profile.appointments);
+  const timeOf = compileTime(profile, read);
+  const updatedAt = tolerant(compileTimestamp(fields.updatedAt, 'updatedAt', profile));
+  const agendaIdOf = tolerant(read.agendaId);
+
+  const map = compileRows(read.id, (row): Appointment => {
+    const id = read.id(row);
+    const rawStatus = read.status(row);
+    return {
+      id,
+      agendaId: read.agendaId(row),
+      locationId: read.locationId(row),
+      patientId: read.patientId(row),
+      patient: patientOf(row, read),
+      treatmentId: read.treatmentId(row),
+      time: timeOf(row),
+      status: statusOf(rawStatus, row),
+      rawStatus,
+      updatedAt: instantOf(updatedAt(row)),
+    };
+  });
+  return (row) => {
+    const mapped = map(row);
+    if ('record' in mapped || mapped.setAside.recordId === null || !isJsonObject(row)) return mapped;
+    const agendaId = agendaIdOf(row);
+    return agendaId === null ? mapped : { setAside: { ...mapped.setAside, agendaId } };
+  };
+}
+
+function patientOf(row: JsonObject, read: FieldReaders<typeof appointment>): AppointmentPatient | null {
+  const id = read.patientId(row);
+  const firstName = read.patientFirstName(row);
+  const lastName = read.patientLastName(row);
+  if (id === null || (firstName === null && lastName === null)) return null;
+  return { id, firstName, lastName };
+}
+
+/** A date says when a whole day was; it does not say when something changed. */
+function instantOf(told: Timestamp | null): Instant | null {
+  return told?.kind === 'instant' ? told.at : null;
+}
+
+/** What the reading of times needs of the profile. */
+interface TimeRules extends Pick<ClinicProfile['appointments'], 'allDayEnd' | 'longestDays'> {
+  zone: Zone;
+  /** How long a row says that it lasts, in milliseconds; null where it doesn't. */
+  durationMs: FieldReader<number | null>;
+}
+
+function compileTime(profile: ClinicProfile, read: FieldReaders<typeof appointment>): FieldReader<AppointmentTime> {
+  const { fields, durationUnit, allDayEnd, longestDays } = profile.appointments;
+  const startOf = compileTimestamp(fields.start, 'start', profile);
+  const endOf = compileTimestamp(fields.end, 'end', profile);
+  const durationMs = compileDuration(fields.duration, durationUnit === 'minutes' ? MINUTE_MS : SECOND_MS);
+  const rules: TimeRules = { allDayEnd, longestDays, zone: createZone(profile.zone), durationMs };
+  return (row) => {
+    const start = startOf(row) ?? fail('missing-field', 'start');
+    const end = endOf(row);
+    if (start.kind === 'date' || read.allDay(row) === true) return allDay(start, end, rules);
+    return timed(start.at, end ?? lastingFrom(start.at, row, rules), rules);
+  };
+}
+
+/** A number, also when it is written as a text. It is computed with, and may have any fraction. */
+function compileDuration(paths: readonly string[], unitMs: number): FieldReader<number | null> {
+  const find = compilePaths(paths);
+  return (row) => {
+    const value = find(row);
+    if (value === null || value === '') return null;
+    const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+    if (typeof number !== 'number' || !Number.isFinite(number)) return fail('wrong-type', 'duration');
+    return Math.round(number * unitMs);
+  };
+}
+
+function lastingFrom(startAt: Instant, row: JsonObject, { durationMs }: TimeRules): Timestamp {
+  return { kind: 'instant', at: startAt + (durationMs(row) ?? fail('missing-field', 'end')) };
+}
+
+function timed(startAt: Instant, end: Timestamp, rules: TimeRules): AppointmentTime {
+  const endAt = instantOf(end) ?? fail('bad-time', 'end');
+  checkSpan(startAt, endAt, rules);
+  return { kind: 'timed', startAt, endAt };
+}
+
+/** Whole days; one without an end, or that ends on the day it starts, is that one day. */
+function allDay(start: Timestamp, end: Timestamp | null, rules: TimeRules): AppointmentTime {
+  const { zone } = rules;
+  const startMs = start.kind === 'date' ? start.dateMs : floorToDay(start.at + zone.offsetAt(start.at));
+  const toldEndMs = end === null ? startMs : endDateOf(end, rules);
+  if (toldEndMs < startMs) fail('end-before-start', 'end');
+  const endMs = Math.max(toldEndMs, startMs + DAY_MS);
+  const startAt = zone.startOfDay(startMs);
+  const endAt = zone.startOfDay(endMs);
+  checkSpan(startAt, endAt, rules);
+  return { kind: 'all-day', startDate: dateText(startMs), endDate: dateText(endMs), startAt, endAt };
+}
+
+/** Midnight in UTC of the first date that no longer belongs to it. A time past midnight makes its day belong. */
+function endDateOf(end: Timestamp, { allDayEnd, zone }: TimeRules): number {
+  if (end.kind === 'date') return allDayEnd === 'inclusive' ? end.dateMs + DAY_MS : end.dateMs;
+  const wallMs = end.at + zone.offsetAt(end.at);
+  return floorToDay(wallMs + DAY_MS - 1);
+}
+
+function checkSpan(startAt: Instant, endAt: Instant, { longestDays }: TimeRules): void {
+  if (endAt < startAt) fail('end-before-start', 'end');
+  if (endAt - startAt > longestDays * DAY_MS) fail('absurd-duration', 'end');
+}
+
+function floorToDay(wallMs: number): number {
+  return Math.floor(wallMs / DAY_MS) * DAY_MS;
+}

@@ -1,0 +1,122 @@
+import type { Agenda, Location, Patient, PostalAddress, Treatment } from '../../model/records.ts';
+import type { Report } from '../../model/triggers.ts';
+import { compilePaths, type JsonObject, type RowMapper, type ValueReader } from '../http/rows.ts';
+import { medicalReport } from '../schema/care.ts';
+import { agenda, location, treatment } from '../schema/places.ts';
+import type { ClinicProfile } from '../schema/profile.ts';
+import { patient } from '../schema/registry.ts';
+import { compileFields, compileRows, type FieldReaders, tolerant } from './records.ts';
+
+/** Prepares the mapping of location rows; a zone that is not an IANA name counts as not told. */
+export function compileLocationRows(profile: ClinicProfile): RowMapper<Location> {
+  const read = compileFields(location, profile.locations.fields, profile);
+  return compileRows(read.id, (row) => ({
+    id: read.id(row),
+    name: read.name(row),
+    address: joined(
+      [read.street(row), joined([read.postalCode(row), read.city(row), inBrackets(read.province(row))], ' ')],
+      ', ',
+    ),
+    zone: asZone(read.zone(row)),
+  }));
+}
+
+/** Prepares the mapping of agenda rows; an agenda is active unless its row says that it is not. */
+export function compileAgendaRows(profile: ClinicProfile): RowMapper<Agenda> {
+  const read = compileFields(agenda, profile.agendas.fields, profile);
+  return compileRows(read.id, (row) => ({
+    id: read.id(row),
+    name: read.name(row),
+    locationId: read.locationId(row),
+    isActive: read.isActive(row) ?? true,
+  }));
+}
+
+/** Prepares the mapping of treatment rows. */
+export function compileTreatmentRows(profile: ClinicProfile): RowMapper<Treatment> {
+  const read = compileFields(treatment, profile.treatments.fields, profile);
+  return compileRows(read.id, (row) => ({ id: read.id(row), name: read.name(row) }));
+}
+
+/** Prepares the mapping of report rows: without what they are about. */
+export function compileReportRows(profile: ClinicProfile): RowMapper<Report> {
+  const { fields, words } = profile.medicalReports;
+  const read = compileFields(medicalReport, fields, profile, words);
+  return compileRows(read.id, (row) => ({
+    id: read.id(row),
+    patientId: read.patientId(row),
+    episodeId: read.episodeId(row),
+    status: read.status(row),
+    fileSizeBytes: read.fileSizeBytes(row),
+  }));
+}
+
+/**
+ * Prepares the mapping of patient rows. A birth date, gender, tax code or time of change that can't be read counts as not told: a
+ * reminder needs none of them.
+ */
+export function compilePatientRows(profile: ClinicProfile): RowMapper<Patient> {
+  const read = compileFields(patient, profile.patients.fields, profile, profile.patients.words);
+  const taxCode = tolerant(read.taxCode);
+  const birthDate = tolerant(read.birthDate);
+  const gender = tolerant(read.gender);
+  const updatedAt = tolerant(read.updatedAt);
+  const consents = Object.entries(profile.patients.consents).map(
+    ([name, paths]) => [name, compilePaths(paths)] as const,
+  );
+  return compileRows(read.id, (row) => ({
+    id: read.id(row),
+    firstName: read.firstName(row),
+    lastName: read.lastName(row),
+    email: read.email(row),
+    phone: read.phone(row),
+    mobilePhone: read.mobilePhone(row),
+    language: read.language(row),
+    consents: readConsents(row, consents),
+    isActive: read.isActive(row) ?? true,
+    taxCode: taxCode(row),
+    birthDate: birthDate(row),
+    gender: gender(row),
+    address: postalAddressOf(row, read),
+    updatedAt: updatedAt(row),
+  }));
+}
+
+function postalAddressOf(row: JsonObject, read: FieldReaders<typeof patient>): PostalAddress | null {
+  const address = {
+    street: read.street(row),
+    postalCode: read.postalCode(row),
+    city: read.city(row),
+    province: read.province(row),
+    country: read.country(row),
+  };
+  return Object.values(address).every((part) => part === null) ? null : address;
+}
+
+/** Only true and false count as told: a date or a word may mean either. */
+function readConsents(row: JsonObject, readers: readonly (readonly [string, ValueReader])[]): Record<string, boolean> {
+  const told = readers.flatMap(([name, read]) => {
+    const value = read(row);
+    return typeof value === 'boolean' ? [[name, value] as const] : [];
+  });
+  return Object.fromEntries(told);
+}
+
+/** A text that is an IANA zone which this machine knows. */
+function asZone(text: string | null): string | null {
+  if (text === null) return null;
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone === '' ? null : text;
+  } catch {
+    return null;
+  }
+}
+
+function inBrackets(text: string | null): string | null {
+  return text === null || text.trim() === '' ? null : `(${text.trim()})`;
+}
+
+function joined(parts: (string | null)[], separator: string): string | null {
+  const told = parts.map((part) => part?.trim() ?? '').filter((part) => part !== '');
+  return told.length === 0 ? null : told.join(separator);
+}

@@ -1,0 +1,244 @@
+import type { HttpResponse } from '../../http/client.ts';
+import { readJson } from '../../http/json.ts';
+import { nextLink } from '../../http/link-header.ts';
+import { MirrorError } from '../../model/errors.ts';
+import type { SetAside } from '../../model/records.ts';
+import type { PartialReason } from '../../model/snapshots.ts';
+import { addressOf, addressOfLink } from '../http/addresses.ts';
+import { type ClinicCall, send } from '../http/call.ts';
+import type { ClinicContext } from '../http/context.ts';
+import {
+  isPassing,
+  type Page,
+  type PageTarget,
+  type PagingMemory,
+  type ReceivedPage,
+  readPages,
+} from '../http/paging.ts';
+import { asId, compilePaths, isJsonObject, type Mapped, type RowMapper, valueAt } from '../http/rows.ts';
+import { isNested, type Shape } from '../schema/fields.ts';
+import type { ClinicProfile } from '../schema/profile.ts';
+import { RESOURCE_PATHS, RESOURCES, type ResourceName } from '../schema/resources.ts';
+import { ofTenant } from './own-rows.ts';
+import type { PageMemory } from './reading-memory.ts';
+
+/** One page of a catalogue: its records, and the rows that could not become one. */
+export interface ListPage<Model> {
+  records: Model[];
+  setAside: SetAside[];
+}
+
+/** One list call. */
+export interface ListCall {
+  list: ResourceName;
+  tenantId: string;
+  /** Parameters beside those of paging. */
+  parameters: [name: string, value: string][];
+  /** The path below the tenant, where the list is not at its usual one. */
+  segments?: readonly string[];
+  signal: AbortSignal;
+  onRequest?: () => void;
+  /** Rows of each page of one reading that takes several calls, filled as they come. */
+  pageSizes?: number[];
+}
+
+/** Names under which a list is looked for when the profile gives no path; of these, one alone must hold an array. */
+const USUAL_LIST_NAMES = ['data', 'items', 'results', 'value', '_items'];
+
+function pagingMemoryOf({ pagings }: ClinicContext, list: ResourceName): PagingMemory {
+  const memory = pagings.get(list) ?? { next: 'unseen' };
+  pagings.set(list, memory);
+  return memory;
+}
+
+/**
+ * Lists that people keep by hand and that only give names to things. That one is as full as pages get proves nothing against it: the cycle
+ * of a clinic with ten agendas must go on.
+ */
+const NAMES: ReadonlySet<ResourceName> = new Set([
+  'locations',
+  'agendas',
+  'treatments',
+  'priceLists',
+  'sections',
+  'issuers',
+]);
+
+/** Nothing is known of any page. */
+const NO_PAGES: PageMemory<never> = {
+  etagOf: () => null,
+  unmodified: () => null,
+  page: (_url, _answer, make) => make(),
+};
+const NOT_MODIFIED = 304;
+
+/**
+ * The pages of one list call, as they come.
+ * @param map makes a row of what the clinic sent
+ * @param memory of pages that were read before
+ */
+export function readList<Row>(
+  context: ClinicContext,
+  call: ListCall,
+  map: (row: unknown) => Row,
+  memory: PageMemory<Row> = NO_PAGES,
+): AsyncGenerator<Page<Row>, void> {
+  const { profile } = context;
+  const label = `clinic.${call.list}.list`;
+  const parameters = [...Object.entries(profile[call.list].query), ...call.parameters];
+  const segments = ['tenants', call.tenantId, ...(call.segments ?? RESOURCE_PATHS[call.list])];
+  const idOf = rowIdentity(profile, call.list);
+  const paging = profile[call.list].paging ?? profile.paging;
+  let url = addressOf(context, segments, parameters);
+
+  async function load(target: PageTarget): Promise<ReceivedPage<Row>> {
+    url = urlOf(target);
+    const ifNoneMatch = memory.etagOf(url);
+    const answer = await ask({
+      ...(ifNoneMatch !== null && { ifNoneMatch }),
+      accepts: ({ status }) => status === NOT_MODIFIED,
+    });
+    if (answer.status !== NOT_MODIFIED) return received(answer);
+    // Nobody asked, or what it speaks of is not kept any more: no reason to take what was there before for what is there.
+    return (ifNoneMatch === null ? null : memory.unmodified(url, answer.headers)) ?? received(await ask({}));
+  }
+  function ask(rest: Pick<ClinicCall, 'ifNoneMatch' | 'accepts'>): Promise<HttpResponse> {
+    const { signal, onRequest } = call;
+    return send(context, { label, url, signal, ...(onRequest !== undefined && { onRequest }), ...rest });
+  }
+  function received(answer: HttpResponse): ReceivedPage<Row> {
+    const { headers } = answer;
+    const make = () => {
+      const { body, rows } = unwrap(readJson(answer, label), profile.listPath, call.list, label);
+      return { body, rows: rows.map(map), ids: rows.map(idOf) };
+    };
+    // "Not modified" may leave out `Link`, and be said of the rows alone: that none follows would then be believed without being told.
+    const maySkip = paging.style !== 'link-header' || nextLink(headers.get('link')) !== null;
+    return { ...memory.page(url, answer, make, maySkip), headers };
+  }
+  function urlOf(target: PageTarget): string {
+    if ('link' in target) return addressOfLink(context, target.link, url, label);
+    return addressOf(context, segments, [...parameters, ...target.parameters]);
+  }
+  return readPages({
+    paging,
+    maxPages: profile.limits.maxPages,
+    memory: pagingMemoryOf(context, call.list),
+    pageSizes: call.pageSizes ?? [],
+    load,
+  });
+}
+
+/** What makes a row of a list one of its own: its id, else everything that it needs. */
+function rowIdentity(profile: ClinicProfile, list: ResourceName): (row: unknown) => string | null {
+  const fields = profile[list].fields as Record<string, readonly string[]>;
+  const readers = identifying(list).map((name) => compilePaths(fields[name] ?? []));
+  return (row) => {
+    const parts = isJsonObject(row) ? readers.map((read) => asId(read(row))) : [null];
+    if (parts.includes(null)) return null;
+    // The text itself, which the record shares: every row pays for another one.
+    return parts.length === 1 ? (parts[0] ?? null) : JSON.stringify(parts);
+  };
+}
+
+/** The names of the fields that tell a list's records apart. */
+function identifying(list: ResourceName): string[] {
+  const shape: Shape = RESOURCES[list];
+  if ('id' in shape) return ['id'];
+  return Object.entries(shape).flatMap(([name, one]) => (!isNested(one) && one.needed ? [name] : []));
+}
+
+/**
+ * A catalogue's pages as records, each id once. An iteration that ends without throwing has seen the whole list: one that moved
+ * while it was read is begun again as often as the profile allows, and gives then what it had not given yet.
+ * @throws MirrorError `contract`, code `incomplete-list`, when the end of the list could not be proved
+ */
+export async function* readCatalogue<Model extends object>(
+  context: ClinicContext,
+  call: ListCall,
+  map: RowMapper<Model>,
+): AsyncGenerator<ListPage<Model>, void> {
+  const label = `clinic.${call.list}.list`;
+  const mapOwn = ofTenant(context.profile, call, map);
+  const given = new Set<string>();
+  const names = identifying(call.list);
+  const identify = (record: object) => JSON.stringify(names.map((name) => (record as Record<string, unknown>)[name]));
+  let reason: PartialReason | null = null;
+  for (let reading = 0; reading <= context.profile.limits.rereads; reading += 1) {
+    reason = null;
+    for await (const page of readList(context, call, mapOwn)) {
+      yield notGiven(page.rows, given, identify);
+      if (page.end !== null && !page.end.proved) reason = page.end.reason;
+    }
+    if (reason === null || (reason === 'full-page' && NAMES.has(call.list))) return;
+    context.log.info({ label, reason, reading }, 'a list was not whole');
+    if (!isPassing(reason)) break;
+  }
+  throw incomplete(label, reason);
+}
+
+function incomplete(label: string, reason: PartialReason | null): MirrorError {
+  return new MirrorError(`${label}: the list is not whole (${reason})`, {
+    actor: 'contract',
+    code: 'incomplete-list',
+    retry: 'later',
+    remedy: 'if it stays so, check paging in the clinic profile',
+  });
+}
+
+function notGiven<Model extends object>(
+  rows: readonly Mapped<Model>[],
+  given: Set<string>,
+  identify: (record: Model) => string,
+): ListPage<Model> {
+  const page: ListPage<Model> = { records: [], setAside: [] };
+  for (const row of rows) {
+    const id = 'record' in row ? identify(row.record) : keyOfSetAside(row.setAside);
+    if (id !== null && given.has(id)) continue;
+    if (id !== null) given.add(id);
+    if ('record' in row) page.records.push(row.record);
+    else page.setAside.push(row.setAside);
+  }
+  return page;
+}
+
+function keyOfSetAside({ recordId }: SetAside): string | null {
+  return recordId === null ? null : JSON.stringify([recordId]);
+}
+
+/** Parts an answer from the list that it holds. @returns the answer with an empty list in its place, and the list's rows */
+function unwrap(
+  answer: unknown,
+  path: string | null,
+  list: ResourceName,
+  label: string,
+): { body: unknown; rows: unknown[] } {
+  if (Array.isArray(answer) && path === null) return { body: [], rows: answer };
+  const names = path === null ? [listNameIn(answer, list, label)] : path.split('.');
+  const holder = names.slice(0, -1).reduce((value, name) => valueAt(value, name), answer);
+  const name = names.at(-1) ?? '';
+  const rows = isJsonObject(holder) ? valueAt(holder, name) : undefined;
+  if (!isJsonObject(holder) || !Array.isArray(rows)) {
+    throw noList(label, 'the answer holds no list where the profile says');
+  }
+  holder[name] = [];
+  return { body: answer, rows };
+}
+
+function listNameIn(answer: unknown, list: ResourceName, label: string): string {
+  if (!isJsonObject(answer)) throw noList(label, 'the answer is neither a list nor an object');
+  const [found, ...others] = new Set([...USUAL_LIST_NAMES, list].filter((name) => Array.isArray(answer[name])));
+  if (found === undefined || others.length > 0) {
+    throw noList(label, `the answer holds ${found === undefined ? 0 : others.length + 1} lists, not one`);
+  }
+  return found;
+}
+
+function noList(label: string, what: string): MirrorError {
+  return new MirrorError(`${label}: ${what}`, {
+    actor: 'contract',
+    code: 'not-a-list',
+    retry: 'later',
+    remedy: 'set listPath in the clinic profile',
+  });
+}

@@ -1,0 +1,230 @@
+import { createHash } from 'node:crypto';
+import type { HttpResponse } from '../../http/client.ts';
+import type { Cached, KeptRoom } from '../../model/kept.ts';
+import type { SetAside } from '../../model/records.ts';
+import type { Instant, TimeWindow } from '../../model/time.ts';
+import type { ReceivedPage } from '../http/paging.ts';
+import type { Mapped } from '../http/rows.ts';
+import { isFromCache, isSameEtag, pagingHeadersOf, usableEtag } from '../http/validators.ts';
+
+/** A page as it is kept: what its bytes were made into. The body is without its rows. */
+export type KeptPage<Row> = Omit<ReceivedPage<Row>, 'headers'>;
+
+/** What is known of a list's pages while it is read. */
+export interface PageMemory<Row> {
+  /** By what the clinic may be asked whether the answer of an address is what it was; null: it has to be read. */
+  etagOf(url: string): string | null;
+  /** What an answer "not modified" stands for; null when it can't be believed, or what it stands for is not kept any more. */
+  unmodified(url: string, headers: Headers): ReceivedPage<Row> | null;
+  /**
+   * What the very bytes of an answer were made into before; else what `make` makes of them now.
+   * @param maySkip whether the clinic may be asked next time if it is what it was
+   */
+  page(
+    url: string,
+    answer: Pick<HttpResponse, 'body' | 'parts' | 'headers'>,
+    make: () => KeptPage<Row>,
+    maySkip: boolean,
+  ): KeptPage<Row>;
+}
+
+/** What a reading is to tell. */
+export interface RememberedQuestion {
+  /** What the meaning of the same bytes depends on: the clinic's tenant, and who is logged in. */
+  place: string;
+  window: TimeWindow;
+  agendaIds: readonly string[] | null;
+}
+
+/** For how long what is kept may stand for what would be read. */
+export interface Trust {
+  now: Instant;
+  /** A reading that goes on from another one, or asks with conditions, does so for as long after the last whole one. */
+  wholeEveryMs: number;
+  /** Whether the clinic may be asked what is not modified. */
+  conditions: boolean;
+  /** Whether it may be asked what changed since. */
+  changes: boolean;
+}
+
+/** All that was read of a list, and up to when. */
+export interface KnownRows<Model> {
+  records: Map<string, Model>;
+  /** Rows that can't be used, by their records' ids. */
+  setAside: ReadonlyMap<string, SetAside>;
+  withoutId: readonly SetAside[];
+  /** Whatever changed up to then, by the clinic's own times, was seen; null when that is not known. */
+  changedTo: Instant | null;
+}
+
+/** What a list's readings share while one of them goes on. */
+export interface RememberedReading<Model> extends PageMemory<Mapped<Model>> {
+  /** What the lists are asked for: the window of the question, or a longer one, so that the same is asked for a while. */
+  readonly window: TimeWindow;
+  /** What is known already, where this reading may ask for nothing but what changed since. */
+  readonly known: (KnownRows<Model> & { changedTo: Instant }) | null;
+  /** A record that is as it was is the same object as before, so that whatever was computed of it is known by it. */
+  asBefore(mapped: Mapped<Model>): Mapped<Model>;
+  /** The reading is over: what it did not show is forgotten. @param isComplete whether another reading may go on from it */
+  end(rows: KnownRows<Model>, isComplete: boolean): void;
+}
+
+/** What stands for an answer that is not modified. */
+interface KeptAnswer {
+  etag: string;
+  /** Of the page that it was made into. */
+  name: string;
+  /** Those that tell of paging. */
+  headers: Headers;
+}
+
+/** The last reading that asked for all, without conditions, and what readings ask for since. */
+interface Whole {
+  question: string;
+  window: TimeWindow;
+  beganAt: Instant;
+}
+
+/**
+ * What one process keeps of the last reading of a list, so that pages and records that are as they were cost neither fetching nor parsing
+ * nor mapping. It changes what a reading gives only where the clinic's own word of what changed is wrong or leaves something out, and
+ * for as long as that is trusted.
+ */
+export class ReadingMemory<Model extends { id: string }> implements Cached {
+  readonly #room: KeptRoom;
+  readonly #onForget: () => void;
+  #pages: ReadonlyMap<string, KeptPage<Mapped<Model>>> = new Map();
+  #answers: ReadonlyMap<string, KeptAnswer> = new Map();
+  #rows: KnownRows<Model> = nothing();
+  #whole: Whole | null = null;
+  /** Until the next whole reading: an answer "not modified" was not to be believed. */
+  #isDeceived = false;
+  /** The clinic does not filter by the time of a change as its profile says. */
+  #isUnfiltered = false;
+  #isInvalidated = false;
+
+  /** @param onForget told when it is forgotten, for what others keep of the same records */
+  constructor(room: KeptRoom, onForget: () => void = () => {}) {
+    this.#room = room;
+    this.#onForget = onForget;
+  }
+
+  begin({ place, window, agendaIds }: RememberedQuestion, trust: Trust): RememberedReading<Model> {
+    const question = JSON.stringify([place, agendaIds]);
+    const goesOn = this.#standing(question, window, trust);
+    if (goesOn === null) this.#isDeceived = false;
+    const asksLess = this.#answers.size > 0 || (trust.changes && !this.#isUnfiltered);
+    const stretched = { fromAt: window.fromAt, toAt: window.toAt + trust.wholeEveryMs };
+    const whole = goesOn ?? { question, window: asksLess ? stretched : window, beganAt: trust.now };
+    const pages = new Map<string, KeptPage<Mapped<Model>>>();
+    const answers = new Map<string, KeptAnswer>();
+    const pageNamed = (name: string) => pages.get(name) ?? this.#pages.get(name);
+    const mayAsk = goesOn !== null && trust.conditions;
+    const { changedTo } = this.#rows;
+    const isKnown = goesOn !== null && trust.changes && !this.#isUnfiltered && changedTo !== null;
+    return {
+      window: whole.window,
+      known: isKnown ? { ...this.#rows, changedTo } : null,
+      etagOf: (url) => {
+        const kept = mayAsk && !this.#isDeceived ? this.#answers.get(url) : undefined;
+        return kept === undefined || pageNamed(kept.name) === undefined ? null : kept.etag;
+      },
+      unmodified: (url, headers) => {
+        const kept = this.#answers.get(url);
+        const page = kept && pageNamed(kept.name);
+        if (kept === undefined || page === undefined || !isBelievable(headers, kept.etag)) {
+          this.#isDeceived = true;
+          return null;
+        }
+        const told = pagingHeadersOf(headers, kept.headers);
+        pages.set(kept.name, page);
+        answers.set(url, { ...kept, headers: told });
+        return { ...page, headers: told };
+      },
+      page: (url, answer, make, maySkip) => {
+        const name = `${place} ${answer.headers.get('content-type')} ${digestOf(answer)}`;
+        const page = pageNamed(name) ?? make();
+        pages.set(name, page);
+        const etag = maySkip && trust.conditions ? usableEtag(answer.headers) : null;
+        if (etag === null) answers.delete(url);
+        else answers.set(url, { etag, name, headers: pagingHeadersOf(answer.headers) });
+        return page;
+      },
+      asBefore: (mapped) => {
+        const before = 'record' in mapped ? this.#rows.records.get(mapped.record.id) : undefined;
+        return before !== undefined && 'record' in mapped && isSame(before, mapped.record)
+          ? { record: before }
+          : mapped;
+      },
+      end: (rows, isComplete) => {
+        this.#pages = pages;
+        this.#answers = answers;
+        this.#rows = rows;
+        this.#whole = isComplete ? whole : null;
+        this.#isInvalidated = false;
+        // Of a clinic that does not filter, most rows lie beside the question.
+        const paged = [...pages.values()].reduce((sum, page) => sum + page.rows.length, 0);
+        const isDear = answers.size > 0 || (trust.changes && !this.#isUnfiltered);
+        this.#room.use(this, Math.max(paged, rows.records.size), { isDear });
+      },
+    };
+  }
+
+  /** Whether the last reading was forgotten. */
+  get isInvalidated(): boolean {
+    return this.#isInvalidated;
+  }
+
+  /** The next reading asks for all, without conditions: what is kept saves parsing and mapping only. */
+  doubt(): void {
+    this.#whole = null;
+  }
+
+  /** The clinic is no more asked what changed since, for as long as this memory lives. */
+  leaveFilter(): void {
+    this.#isUnfiltered = true;
+    this.doubt();
+  }
+
+  invalidate(): void {
+    this.#pages = new Map();
+    this.#answers = new Map();
+    this.#rows = nothing();
+    this.#whole = null;
+    this.#isInvalidated = true;
+    this.#onForget();
+  }
+
+  /** The whole reading that another one of this question may go on from now. */
+  #standing(question: string, { fromAt, toAt }: TimeWindow, { now, wholeEveryMs }: Trust): Whole | null {
+    const whole = this.#whole;
+    if (whole === null || whole.question !== question || whole.window.fromAt > fromAt || whole.window.toAt < toAt)
+      return null;
+    return now - whole.beganAt < wholeEveryMs ? whole : null;
+  }
+}
+
+function nothing<Model>(): KnownRows<Model> {
+  return { records: new Map(), setAside: new Map(), withoutId: [], changedTo: null };
+}
+
+/** Whether "not modified" comes from the clinic itself, and means what was asked about. */
+function isBelievable(headers: Headers, asked: string): boolean {
+  const told = headers.get('etag');
+  return !isFromCache(headers) && (told === null || isSameEtag(told, asked));
+}
+
+function digestOf(answer: Pick<HttpResponse, 'body' | 'parts'>): string {
+  const digest = createHash('sha256');
+  for (const part of answer.parts ?? [answer.body]) digest.update(part);
+  return digest.digest('base64url');
+}
+
+/** Whether two values of JSON's kinds are equal. */
+function isSame(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
+  const names = Object.keys(one);
+  if (names.length !== Object.keys(other).length || Array.isArray(one) !== Array.isArray(other)) return false;
+  return names.every((name) => isSame(Reflect.get(one, name), Reflect.get(other, name)));
+}

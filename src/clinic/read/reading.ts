@@ -1,0 +1,77 @@
+import type { HttpResponse } from '../../http/client.ts';
+import { readJson } from '../../http/json.ts';
+import { MirrorError } from '../../model/errors.ts';
+import type { Lookup } from '../../model/snapshots.ts';
+import { addressOf } from '../http/addresses.ts';
+import { send } from '../http/call.ts';
+import type { ClinicContext } from '../http/context.ts';
+import { saysAbsent } from '../http/errors.ts';
+import { isJsonObject, type JsonObject, type RowMapper, valueAt } from '../http/rows.ts';
+import { RESOURCE_PATHS, type ResourceName } from '../schema/resources.ts';
+import { ofTenant } from './own-rows.ts';
+
+/** One record that is wanted. */
+export interface RecordQuestion {
+  list: ResourceName;
+  tenantId: string;
+  id: string;
+  signal: AbortSignal;
+}
+
+/** The path of a list, or of what is below it. */
+export function segmentsOf(list: ResourceName, tenantId: string, ...more: string[]): string[] {
+  return ['tenants', tenantId, ...RESOURCE_PATHS[list], ...more];
+}
+
+/** One record as the clinic sends it; null for 404 and 410. */
+export async function readRow(context: ClinicContext, question: RecordQuestion): Promise<JsonObject | null> {
+  const { list, tenantId, id, signal } = question;
+  const label = labelOf(list);
+  const url = addressOf(context, segmentsOf(list, tenantId, id));
+  const accepts = (answer: HttpResponse) => saysAbsent(answer, context.profile);
+  const answer = await send(context, { label, url, signal, accepts });
+  return accepts(answer) ? null : recordIn(answer, label, context);
+}
+
+/**
+ * One record by its id; 404 and 410 mean `absent`.
+ * @param isAsked whether a record is the one that was asked for; by its id when absent
+ * @throws MirrorError `contract`, code `wrong-record`, when another came
+ */
+export async function readOne<Model extends object>(
+  context: ClinicContext,
+  question: RecordQuestion,
+  map: RowMapper<Model>,
+  isAsked: (record: Model) => boolean = (record) => Reflect.get(record, 'id') === question.id,
+): Promise<Lookup<Model>> {
+  const row = await readRow(context, question);
+  if (row === null) return { absent: true };
+  const mapped = ofTenant(context.profile, question, map)(row);
+  if ('setAside' in mapped) return { setAside: { ...mapped.setAside, recordId: question.id } };
+  if (isAsked(mapped.record)) return { found: mapped.record };
+  throw new MirrorError(`${labelOf(question.list)}: another record came than the one asked for`, {
+    actor: 'contract',
+    code: 'wrong-record',
+    retry: 'later',
+  });
+}
+
+/**
+ * The JSON object of an answer for one record.
+ * @throws MirrorError `contract`, code `not-a-record`, and those of `readJson`
+ */
+export function recordIn(answer: HttpResponse, label: string, { profile }: ClinicContext): JsonObject {
+  const whole = readJson(answer, label);
+  const record = profile.recordPath === null ? whole : valueAt(whole, profile.recordPath);
+  if (isJsonObject(record)) return record;
+  throw new MirrorError(`${label}: the answer is no record`, {
+    actor: 'contract',
+    code: 'not-a-record',
+    retry: 'later',
+    remedy: 'set recordPath in the clinic profile',
+  });
+}
+
+function labelOf(list: ResourceName): string {
+  return `clinic.${list}.get`;
+}

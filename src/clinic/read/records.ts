@@ -1,0 +1,250 @@
+import { asId, compilePaths, folded, isJsonObject, type JsonObject, type RowMapper } from '../http/rows.ts';
+import {
+  type ChoiceWords,
+  type FieldPaths,
+  isNested,
+  type NestedField,
+  type RecordOf,
+  type ScalarField,
+  type ScalarKind,
+  type Shape,
+} from '../schema/fields.ts';
+import type { ClinicProfile } from '../schema/profile.ts';
+import { dateText, FIRST_YEAR_OF_BIRTH, parseTimestamp, type Timestamp } from './timestamps.ts';
+import { createZone, type Zone } from './zone.ts';
+
+/** Reads one field of a row, null where the row doesn't tell it; what can't be read has the row set aside, by {@link compileRows}. */
+export type FieldReader<Value> = (row: JsonObject) => Value;
+
+/** A reader for each field of a resource. Who needs some of them alone loses no row by the others. */
+export type FieldReaders<Described extends Shape> = {
+  readonly [Name in keyof Described]: FieldReader<RecordOf<Described>[Name]>;
+};
+
+/** What is wrong with a row; it never leaves this file. */
+class Fault {
+  readonly code: string;
+  readonly field: string;
+  constructor(code: string, field: string) {
+    this.code = code;
+    this.field = field;
+  }
+}
+
+type TimeProfile = Pick<ClinicProfile, 'zone' | 'localTimes'>;
+
+interface TimeRules {
+  zone: Zone;
+  localTimes: ClinicProfile['localTimes'];
+}
+
+/** What the reading of one field needs. */
+interface FieldRules extends TimeRules {
+  /** Of a choice: folded words of the clinic → ours. */
+  words: ReadonlyMap<string, string>;
+}
+
+/** Plain decimal notation, with a point or, as some systems write it, a comma; no thousands. */
+const DECIMAL = /^[+-]?\d{1,15}(?:[.,]\d{1,9})?$/;
+
+/**
+ * Prepares the reading of a described resource under a profile, field by field.
+ * @param words how the clinic spells the words of choices; a word that is in none of them is kept
+ */
+export function compileFields<Described extends Shape>(
+  described: Described,
+  fields: FieldPaths<Described>,
+  profile: TimeProfile,
+  words: ChoiceWords = {},
+): FieldReaders<Described> {
+  return compileShape(described, fields, timeRulesOf(profile), '', words) as unknown as FieldReaders<Described>;
+}
+
+/** Prepares the reading of a field that holds a date or a time, where it matters which. @param field its name in our words */
+export function compileTimestamp(
+  paths: readonly string[],
+  field: string,
+  profile: TimeProfile,
+): FieldReader<Timestamp | null> {
+  const find = compilePaths(paths);
+  const rules = timeRulesOf(profile);
+  return (row) => {
+    const value = find(row);
+    return isNothing(value) ? null : asTimestamp(value, field, rules);
+  };
+}
+
+/**
+ * Prepares the making of records out of rows. A row that can't be used is set aside with one of the codes `missing-id`,
+ * `missing-field`, `wrong-type`, `bad-time`, or one that `build` gives {@link fail}.
+ * @param readId the reader of what names a row; absent for a resource without an id of its own
+ */
+export function compileRows<Model>(
+  readId: FieldReader<string | null> | undefined,
+  build: (row: JsonObject) => Model,
+): RowMapper<Model> {
+  const idOf = readId === undefined ? () => null : tolerant(readId);
+  return (row) => {
+    try {
+      return { record: build(isJsonObject(row) ? row : fail('wrong-type', 'row')) };
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      const { code, field } = error;
+      const recordId = isJsonObject(row) ? idOf(row) : null;
+      return { setAside: { recordId, code: field === 'id' ? 'missing-id' : code, field } };
+    }
+  };
+}
+
+/**
+ * Prepares the reading of a described resource with all its fields. The field at fault is named with its path in our words, such as
+ * `items.quantity`.
+ */
+export function compileRecords<Described extends Shape>(
+  described: Described,
+  fields: FieldPaths<Described>,
+  profile: TimeProfile,
+  words: ChoiceWords = {},
+): RowMapper<RecordOf<Described>> {
+  const readers = compileShape(described, fields, timeRulesOf(profile), '', words);
+  return compileRows(
+    readers.id as FieldReader<string | null> | undefined,
+    gathered(readers) as FieldReader<RecordOf<Described>>,
+  );
+}
+
+/** Has the row set aside that is being read. */
+export function fail(code: string, field: string): never {
+  throw new Fault(code, field);
+}
+
+/** What can't be read counts as not told. */
+export function tolerant<Value>(read: FieldReader<Value>): FieldReader<Value | null> {
+  return (row) => {
+    try {
+      return read(row);
+    } catch (error) {
+      if (error instanceof Fault) return null;
+      throw error;
+    }
+  };
+}
+
+function timeRulesOf({ zone, localTimes }: TimeProfile): TimeRules {
+  return { zone: createZone(zone), localTimes };
+}
+
+function compileShape(
+  described: Shape,
+  fields: object,
+  rules: TimeRules,
+  prefix: string,
+  words: ChoiceWords = {},
+): Record<string, FieldReader<unknown>> {
+  const readers = Object.entries(described).map(([name, one]) => {
+    const where = (fields as Record<string, unknown>)[name];
+    const place = `${prefix}${name}`;
+    return [
+      name,
+      isNested(one)
+        ? nested(one, where, rules, place)
+        : scalar(one, where, { ...rules, words: wordsOf(one, words[name]) }, place),
+    ] as const;
+  });
+  return Object.fromEntries(readers);
+}
+
+/** All that the readers read, under their names. */
+function gathered(readers: Readonly<Record<string, FieldReader<unknown>>>): FieldReader<object> {
+  const entries = Object.entries(readers);
+  return (row) => {
+    const record: JsonObject = {};
+    for (const [name, read] of entries) record[name] = read(row);
+    return record;
+  };
+}
+
+/** An absent list is an empty one. */
+function nested(one: NestedField, where: unknown, rules: TimeRules, place: string): FieldReader<unknown> {
+  const { at, fields } = where as { at: readonly string[]; fields: object };
+  const find = compilePaths(at);
+  const build = gathered(compileShape(one.shape, fields, rules, `${place}.`));
+  const read = (value: unknown) => build(isJsonObject(value) ? value : fail('wrong-type', place));
+  if (one.kind === 'record') {
+    return (row) => {
+      const value = find(row);
+      return value === null ? null : read(value);
+    };
+  }
+  return (row) => {
+    const value = find(row) ?? [];
+    return Array.isArray(value) ? value.map(read) : fail('wrong-type', place);
+  };
+}
+
+/** Both spellings of a choice's words, the clinic's before ours. */
+function wordsOf({ words = [] }: ScalarField, theirs: ChoiceWords[string] = {}): ReadonlyMap<string, string> {
+  const own = words.map((word) => [folded(word), word] as const);
+  const spelled = Object.entries(theirs).flatMap(([word, spelling]) =>
+    spelling === null ? [] : [[folded(spelling), word] as const],
+  );
+  return new Map([...own, ...spelled]);
+}
+
+/** A text that is needed may be empty: an agenda without a name is still an agenda. */
+function scalar({ kind, needed }: ScalarField, where: unknown, rules: FieldRules, place: string): FieldReader<unknown> {
+  const find = compilePaths(where as readonly string[]);
+  const read = READERS[kind];
+  return (row) => {
+    const value = find(row);
+    if (!isNothing(value)) return read(value, place, rules);
+    if (!needed) return null;
+    return value === '' && kind === 'text' ? value : fail('missing-field', place);
+  };
+}
+
+/** An empty text tells as little as a field that is not there. */
+function isNothing(value: unknown): boolean {
+  return value === null || value === '';
+}
+
+const READERS: Readonly<Record<ScalarKind, (value: unknown, place: string, rules: FieldRules) => unknown>> = {
+  id: (value, place) => asId(value) ?? fail('wrong-type', place),
+  text: (value, place) => (typeof value === 'string' ? value : fail('wrong-type', place)),
+  word: asWord,
+  choice(value, place, { words }) {
+    const word = asWord(value, place);
+    return words.get(folded(word)) ?? word;
+  },
+  flag: (value, place) => (typeof value === 'boolean' ? value : fail('wrong-type', place)),
+  whole(value, place) {
+    const number = typeof value === 'string' ? Number(value) : value;
+    return Number.isSafeInteger(number) ? number : fail('wrong-type', place);
+  },
+  decimal: (value, place) => asDecimal(value) ?? fail('wrong-type', place),
+  date(value, place, rules) {
+    const told = asTimestamp(value, place, rules, FIRST_YEAR_OF_BIRTH);
+    return dateText(told.kind === 'date' ? told.dateMs : told.at + rules.zone.offsetAt(told.at));
+  },
+  instant(value, place, rules) {
+    const told = asTimestamp(value, place, rules);
+    return told.kind === 'instant' ? told.at : rules.zone.startOfDay(told.dateMs);
+  },
+};
+
+function asWord(value: unknown, place: string): string {
+  return typeof value === 'string' ? value : (asId(value) ?? fail('wrong-type', place));
+}
+
+/** A number, or a text in plain notation, as decimal text with a point; what is written without digits after it stays so. */
+function asDecimal(value: unknown): string | null {
+  const written = typeof value === 'number' && Number.isFinite(value) ? String(value) : value;
+  if (typeof written !== 'string' || !DECIMAL.test(written.trim())) return null;
+  return written.trim().replace(',', '.').replace(/^\+/, '');
+}
+
+/** @param firstYear years before count as no time; those of appointments when absent */
+function asTimestamp(value: unknown, place: string, { zone, localTimes }: TimeRules, firstYear?: number): Timestamp {
+  if (typeof value !== 'string') return fail('wrong-type', place);
+  return parseTimestamp(value, zone, localTimes, firstYear) ?? fail('bad-time', place);
+}

@@ -1,0 +1,153 @@
+import type { Appointment } from '../../model/records.ts';
+import type { AppointmentSnapshot } from '../../model/snapshots.ts';
+import { type Instant, MINUTE_MS, overlaps, type TimeWindow } from '../../model/time.ts';
+import type { ClinicContext } from '../http/context.ts';
+import type { RowMapper } from '../http/rows.ts';
+import { compileAppointmentRows } from './appointment-rows.ts';
+import { changedToOf, isOfNoUse, readChanges } from './changes.ts';
+import { type Gathered, type IsWanted, keep, nothingGathered, type Rows, readRows } from './gathering.ts';
+import type { ListCall } from './lists.ts';
+import { ofTenant } from './own-rows.ts';
+import type { KnownRows, ReadingMemory, RememberedReading } from './reading-memory.ts';
+import { sharedTexts } from './shared-texts.ts';
+import { listCalls } from './windows.ts';
+import { createZone, type Zone } from './zone.ts';
+
+/** The appointments that are wanted: a window, and the agendas or null for all. */
+export interface AppointmentQuery {
+  agendaIds: readonly string[] | null;
+  window: TimeWindow;
+  /** What is known of the reading before, where the same is asked again and again. */
+  memory?: ReadingMemory<Appointment>;
+  /** When a person logged in, where that is known: what another user may see says nothing. */
+  login?: Instant | null;
+}
+
+/** The same, in a tenant. */
+interface SnapshotQuestion extends AppointmentQuery {
+  tenantId: string;
+  signal: AbortSignal;
+}
+
+/** What every part of a reading works with. */
+interface Work {
+  context: ClinicContext;
+  question: SnapshotQuestion;
+  zone: Zone;
+  map: RowMapper<Appointment>;
+  gathered: Gathered;
+}
+
+/**
+ * Reads every appointment that overlaps a window, in as many list calls as the profile's limits ask for. What the clinic sends
+ * beside the window or the agendas is left out here, whatever the server's own filter means. Where the profile names a filter for what
+ * changed since, and memory holds a whole reading of not long ago, it asks for that alone.
+ * A list that moved while it was read is begun again as often as the profile allows; after that the snapshot is partial.
+ * @throws MirrorError when a page could not be read; nothing is then known
+ */
+export async function readSnapshot(context: ClinicContext, question: SnapshotQuestion): Promise<AppointmentSnapshot> {
+  const { profile, compiled } = context;
+  const { tenantId, memory } = question;
+  const zone = createZone(profile.zone);
+  const mapOwn = ofTenant(profile, { list: 'appointments', tenantId }, compiled.of(compileAppointmentRows));
+  const share = sharedTexts();
+  const work: Work = { context, question, zone, map: (row) => share(mapOwn(row)), gathered: nothingGathered() };
+  if (memory === undefined) return readWindow(work, null);
+  const remembered = begin(work, memory);
+  if (remembered.known === null) return readWindow(work, remembered);
+  return (await readSince(work, memory, remembered)) ?? readWindow(work, begin(work, memory));
+}
+
+function begin({ context, question }: Work, memory: ReadingMemory<Appointment>): RememberedReading<Appointment> {
+  const { tenantId, window, agendaIds, login = null } = question;
+  const { notModified, changedSince, wholeEveryMinutes } = context.profile.appointments.rereading;
+  const trust = { conditions: notModified, changes: changedSince.parameter !== null };
+  return memory.begin(
+    { place: JSON.stringify([tenantId, login]), window, agendaIds },
+    { now: context.clock(), wholeEveryMs: wholeEveryMinutes * MINUTE_MS, ...trust },
+  );
+}
+
+async function readWindow(work: Work, remembered: RememberedReading<Appointment> | null): Promise<AppointmentSnapshot> {
+  const { context, question, zone, gathered } = work;
+  const startedAt = context.clock();
+  const window = remembered?.window ?? question.window;
+  const [rows, isWanted] = [rowsOf(work, remembered), wantedBy(question, window)];
+  const pageSizes: number[] = [];
+  for (const parameters of listCalls(context.profile.appointments, zone, window, question.agendaIds)) {
+    const { rows: read, reason } = await readRows(context, callOf(work, parameters, pageSizes), gathered, rows);
+    for (const row of read) keep(gathered, row, isWanted);
+    gathered.reason ??= reason;
+  }
+  for (const id of gathered.setAside.keys()) gathered.records.delete(id);
+  const { records, setAside, withoutId, reason } = gathered;
+  const changedTo = changedToOf(records.values(), { startedAt, endedAt: context.clock() });
+  remembered?.end({ records, setAside, withoutId, changedTo }, reason === null);
+  const { window: asked } = question;
+  const isWider = window.fromAt < asked.fromAt || window.toAt > asked.toAt;
+  const shown = isWider ? new Map([...records].filter(([, { time }]) => overlaps(time, asked))) : records;
+  const content = contentOf(work, { records: shown, setAside, withoutId });
+  return reason === null ? { completeness: 'complete', ...content } : { completeness: 'partial', reason, ...content };
+}
+
+/** @returns null when all has to be read: what changed could not be told, or a row of it raises doubt */
+async function readSince(
+  work: Work,
+  memory: ReadingMemory<Appointment>,
+  remembered: RememberedReading<Appointment>,
+): Promise<AppointmentSnapshot | null> {
+  const { context, question, zone, gathered } = work;
+  const { known } = remembered;
+  if (known === null) return null;
+  const rows = rowsOf(work, remembered);
+  const answer = await readChanges(known, {
+    ...{ context, zone },
+    isWanted: wantedBy(question, remembered.window),
+    read: (parameters, stopsAt) => readRows(context, callOf(work, parameters, []), gathered, { ...rows, stopsAt }),
+  });
+  if ('doubt' in answer) {
+    const told = { label: 'clinic.appointments.list', doubt: answer.doubt };
+    if (isOfNoUse(answer.doubt)) {
+      memory.leaveFilter();
+      context.log.warn(told, 'the clinic does not tell what changed as its profile says: all is read from now on');
+    } else {
+      memory.doubt();
+      context.log.info(told, 'all is read, not what changed since');
+    }
+    return null;
+  }
+  remembered.end(answer, true);
+  return { completeness: 'changes', ...contentOf(work, answer) };
+}
+
+function rowsOf({ map }: Work, remembered: RememberedReading<Appointment> | null): Rows {
+  return remembered === null ? { map } : { map: (row) => remembered.asBefore(map(row)), pages: remembered };
+}
+
+function wantedBy({ agendaIds }: SnapshotQuestion, window: TimeWindow): IsWanted {
+  const agendas = agendaIds === null ? null : new Set(agendaIds);
+  return ({ agendaId, time }) => overlaps(time, window) && (agendas === null || agendas.has(agendaId));
+}
+
+function callOf({ question, gathered }: Work, parameters: ListCall['parameters'], pageSizes: number[]): ListCall {
+  const { tenantId, signal } = question;
+  const onRequest = () => {
+    gathered.requests += 1;
+  };
+  return { list: 'appointments', tenantId, parameters, signal, onRequest, pageSizes };
+}
+
+function contentOf(
+  { question: { window, agendaIds }, gathered: { pages, requests } }: Work,
+  { records, setAside, withoutId }: Omit<KnownRows<Appointment>, 'changedTo'>,
+) {
+  return {
+    window,
+    agendaIds: agendaIds === null ? null : [...agendaIds],
+    records,
+    setAside: [...setAside.values(), ...withoutId],
+    unidentified: withoutId.length,
+    pages,
+    requests,
+  };
+}

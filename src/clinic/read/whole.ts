@@ -1,0 +1,33 @@
+import { MirrorError } from '../../model/errors.ts';
+import type { SetAside } from '../../model/records.ts';
+import type { Snapshot } from '../../model/snapshots.ts';
+import type { ListPage } from './lists.ts';
+import { isForeign } from './own-rows.ts';
+
+/**
+ * A list as a snapshot, rows that can't be used among them.
+ * @returns a partial one when the end of the list could not be proved
+ */
+export async function readWhole<Model extends { id: string }>(
+  list: (signal: AbortSignal) => AsyncIterable<ListPage<Model>>,
+  signal: AbortSignal,
+): Promise<Snapshot<Model>> {
+  const records = new Map<string, Model>();
+  const setAside: SetAside[] = [];
+  const content = () => ({
+    records,
+    setAside,
+    unidentified: setAside.filter(({ recordId }) => recordId === null).length,
+  });
+  try {
+    for await (const page of list(signal)) {
+      for (const record of page.records) records.set(record.id, record);
+      setAside.push(...page.setAside);
+    }
+  } catch (error) {
+    if (!(error instanceof MirrorError) || error.code !== 'incomplete-list') throw error;
+    return { ...content(), completeness: 'partial', reason: 'end-unproved' };
+  }
+  if (setAside.some(isForeign)) return { ...content(), completeness: 'partial', reason: 'wrong-tenant' };
+  return { ...content(), completeness: 'complete' };
+}

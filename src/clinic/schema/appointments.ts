@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { APPOINTMENT_STATUSES as STATUSES } from '../../model/records.ts';
+import { fieldPaths } from './fields.ts';
+import { path } from './paging.ts';
+import { payment, statusChange } from './registry.ts';
+import { listProfile, RESOURCES } from './resources.ts';
+import { rereading, windowFilters } from './windows.ts';
+
+const flag = z.strictObject({
+  path,
+  when: z
+    .union([z.boolean(), z.string(), z.number()])
+    .describe('The value that raises the flag; "present" = any value but null, false and an empty text.'),
+  status: z.enum(STATUSES).describe('The status that the raised flag means.'),
+  over: z.array(z.enum(STATUSES)).nullable().default(null).describe('Overrides only these statuses; null = any.'),
+});
+
+const STATUS_WORDS: Record<string, (typeof STATUSES)[number]> = {
+  Booked: 'booked',
+  Confirmed: 'confirmed',
+  CheckedIn: 'arrived',
+  InProgress: 'in_progress',
+  Completed: 'completed',
+  Cancelled: 'cancelled',
+  Canceled: 'cancelled',
+  NoShow: 'no_show',
+};
+
+/** What a profile says of appointments. */
+export const appointments = z
+  .strictObject({
+    ...listProfile(RESOURCES.appointments),
+    ...windowFilters,
+    rereading,
+    statuses: z
+      .record(z.string(), z.enum(STATUSES))
+      .default(STATUS_WORDS)
+      .describe('The clinic’s word → ours. Case, spaces, hyphens and underscores do not matter; others are unknown.'),
+    statusWords: z
+      .partialRecord(z.enum(STATUSES), z.string().min(1))
+      .default({})
+      .describe('Our status → the word that is written; else the first word of statuses that means it.'),
+    statusChange: fieldPaths(statusChange).describe('Where the body of a status operation holds what.'),
+    payment: fieldPaths(payment).describe('Where the body of a payment operation holds what.'),
+    statusMissing: z.enum(STATUSES).default('unknown').describe('For a row that tells no status.'),
+    flags: z.array(flag).default([]).describe('Fields beside the status that override it, in this order.'),
+    durationUnit: z.enum(['minutes', 'seconds']).default('minutes').describe('Unit of the field duration.'),
+    allDayEnd: z.enum(['exclusive', 'inclusive']).default('exclusive').describe('Whether the end date is a day of it.'),
+    longestDays: z.int().min(1).default(366).describe('A longer appointment is set aside as absurd.'),
+  })
+  .refine(({ rereading: { changedSince }, fields }) => changedSince.parameter === null || fields.updatedAt.length > 0, {
+    path: ['rereading', 'changedSince', 'parameter'],
+    message: 'needs fields.updatedAt: without it nobody knows since when to ask',
+  });

@@ -1,0 +1,145 @@
+import { z } from 'zod';
+import { path } from './paging.ts';
+
+/**
+ * What a field holds:
+ * - `id`: an opaque string; a whole number is taken in digits;
+ * - `text`: as it is; `word`: one of an open enumeration, kept as the clinic spells it;
+ * - `choice`: one of words of ours, which a profile may spell otherwise; a word that nobody named is kept as the clinic spells it;
+ * - `flag`, `whole`: true or false, a whole number;
+ * - `decimal`: money and quantities as decimal text such as `125.12`, never a binary float;
+ * - `date`: `YYYY-MM-DD`; `instant`: epoch ms.
+ */
+export type ScalarKind = 'id' | 'text' | 'word' | 'choice' | 'flag' | 'whole' | 'decimal' | 'date' | 'instant';
+
+/** A single value, and where it is unless a profile says otherwise. A row without a needed one is set aside. */
+export interface ScalarField<Kind extends ScalarKind = ScalarKind, Needed extends boolean = boolean> {
+  kind: Kind;
+  needed: Needed;
+  paths: readonly string[];
+  /** Of a `choice`: our words. */
+  words?: readonly string[];
+}
+
+/** Rows within a row: one (`record`) or several (`list`). */
+export interface NestedField<Kind extends 'record' | 'list' = 'record' | 'list', Inner extends Shape = Shape> {
+  kind: Kind;
+  shape: Inner;
+  paths: readonly string[];
+}
+
+/** Whether a field holds rows of its own. */
+export function isNested(one: ScalarField | NestedField): one is NestedField {
+  return one.kind === 'record' || one.kind === 'list';
+}
+
+/** The fields of one resource, by our names: what is read, written and compared with a specification. */
+export interface Shape {
+  readonly [name: string]: ScalarField | NestedField;
+}
+
+interface Scalars {
+  id: string;
+  text: string;
+  word: string;
+  choice: string;
+  flag: boolean;
+  whole: number;
+  decimal: string;
+  date: string;
+  instant: number;
+}
+
+type ValueOf<Field> =
+  Field extends NestedField<'list', infer Inner>
+    ? RecordOf<Inner>[]
+    : Field extends NestedField<'record', infer Inner>
+      ? RecordOf<Inner> | null
+      : Field extends ScalarField<infer Kind, infer Needed>
+        ? Scalars[Kind] | (Needed extends true ? never : null)
+        : never;
+
+/** A resource as the program has it. */
+export type RecordOf<Described extends Shape> = { [Name in keyof Described]: ValueOf<Described[Name]> };
+
+/** Where a profile says that the fields of a resource are: paths, tried in order. */
+export type FieldPaths<Described extends Shape> = {
+  [Name in keyof Described]: Described[Name] extends NestedField<'record' | 'list', infer Inner>
+    ? { at: readonly string[]; fields: FieldPaths<Inner> }
+    : readonly string[];
+};
+
+function scalar<Kind extends ScalarKind>(kind: Kind) {
+  return (...paths: string[]): ScalarField<Kind, false> => ({ kind, needed: false, paths });
+}
+
+/** Builders of fields; their arguments are the usual paths. */
+export const field = {
+  id: scalar('id'),
+  text: scalar('text'),
+  word: scalar('word'),
+  choice: (words: readonly string[], ...paths: string[]): ScalarField<'choice', false> => ({
+    kind: 'choice',
+    needed: false,
+    paths,
+    words,
+  }),
+  flag: scalar('flag'),
+  whole: scalar('whole'),
+  decimal: scalar('decimal'),
+  date: scalar('date'),
+  instant: scalar('instant'),
+  needed: <Kind extends ScalarKind>(one: ScalarField<Kind, false>): ScalarField<Kind, true> => ({
+    ...one,
+    needed: true,
+  }),
+  record: <Inner extends Shape>(shape: Inner, ...paths: string[]): NestedField<'record', Inner> => ({
+    kind: 'record',
+    shape,
+    paths,
+  }),
+  list: <Inner extends Shape>(shape: Inner, ...paths: string[]): NestedField<'list', Inner> => ({
+    kind: 'list',
+    shape,
+    paths,
+  }),
+} as const;
+
+/** Schema of a list of paths. */
+export const paths = z
+  .array(path)
+  .max(10)
+  .describe('Tried in this order, the first that holds a value wins; [] = not told.');
+
+/** Schema of an object whose every key has a default. */
+export type Defaulted<Output> = z.ZodPrefault<z.ZodType<Output, object>>;
+
+/** Schema of the paths of a resource's fields in a profile, the usual ones as defaults. */
+export function fieldPaths<Described extends Shape>(described: Described): Defaulted<FieldPaths<Described>> {
+  const keys = Object.entries(described).map(([name, one]) => [name, schemaOf(one)] as const);
+  return z.strictObject(Object.fromEntries(keys)).prefault({}) as unknown as Defaulted<FieldPaths<Described>>;
+}
+
+function schemaOf(one: ScalarField | NestedField): z.ZodType {
+  if (!isNested(one)) return paths.default([...one.paths]);
+  return z.strictObject({ at: paths.default([...one.paths]), fields: fieldPaths<Shape>(one.shape) }).prefault({});
+}
+
+/** How a system spells the words of a resource's choices: field → our word → its own, null for a word that it does not have. */
+export type ChoiceWords = Readonly<Record<string, Readonly<Record<string, string | null>>>>;
+
+/** Schema of a resource's words in a profile, ours as defaults. */
+export function choiceWords(described: Shape): Defaulted<ChoiceWords> {
+  const word = z.string().min(1).nullable();
+  const fields = Object.entries(described).flatMap(([name, one]) => {
+    if (isNested(one) || one.words === undefined) return [];
+    const words = one.words.map((each) => [each, word.default(each)] as const);
+    return [[name, z.strictObject(Object.fromEntries(words)).prefault({})] as const];
+  });
+  return z
+    .strictObject(Object.fromEntries(fields))
+    .prefault({})
+    .describe(
+      'Our word → the clinic’s; null = it has none, and writing it is refused.',
+    ) as unknown as Defaulted<ChoiceWords>;
+}

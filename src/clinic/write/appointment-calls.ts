@@ -1,0 +1,127 @@
+import { MirrorError } from '../../model/errors.ts';
+import type { AppointmentStatus } from '../../model/records.ts';
+import { addressOf } from '../http/addresses.ts';
+import { type ClinicCall, send } from '../http/call.ts';
+import type { ClinicContext } from '../http/context.ts';
+import { errorFromAnswer, saysAbsent } from '../http/errors.ts';
+import type { JsonObject } from '../http/rows.ts';
+import { type AppointmentValues, type BookedAppointment, compileBookings } from '../read/appointment-rows.ts';
+import { segmentsOf } from '../read/reading.ts';
+import { statusWord } from '../read/statuses.ts';
+import { createZone } from '../read/zone.ts';
+import type { RecordOf } from '../schema/fields.ts';
+import type { ClinicProfile } from '../schema/profile.ts';
+import { payment, statusChange } from '../schema/registry.ts';
+import { appointmentTwin } from './natural-keys.ts';
+import { createResourceCalls, recordGone, type WritableCalls } from './resource-calls.ts';
+import { compileWriter } from './writing.ts';
+
+/** What a payment operation is sent. */
+export type Payment = Pick<RecordOf<typeof payment>, 'amount' | 'currency' | 'method'> &
+  Partial<RecordOf<typeof payment>>;
+
+/** The calls of specification section 4.4. Each of them gives the appointment as it is afterwards. */
+export interface AppointmentCalls extends WritableCalls<BookedAppointment, AppointmentValues> {
+  /**
+   * @throws MirrorError `settings`, code `status-unmapped`, when the profile has no word for the status; `conflict` when the
+   *   appointment can't go from where it stands to there, or is gone
+   */
+  setStatus(
+    tenantId: string,
+    id: string,
+    change: { status: AppointmentStatus; reason?: string },
+    signal: AbortSignal,
+  ): Promise<BookedAppointment>;
+  setPayment(tenantId: string, id: string, paid: Payment, signal: AbortSignal): Promise<BookedAppointment>;
+  /** One that was not paid is no error. */
+  removePayment(tenantId: string, id: string, signal: AbortSignal): Promise<BookedAppointment>;
+  /** The patient has arrived; one who had already is no error. */
+  checkIn(tenantId: string, id: string, signal: AbortSignal): Promise<BookedAppointment>;
+}
+
+/** Prepares the calls under the context's profile. */
+export function createAppointmentCalls(context: ClinicContext): AppointmentCalls {
+  const { profile, compiled } = context;
+  const { list, read, create, update, remove } = createResourceCalls<
+    'appointments',
+    BookedAppointment,
+    AppointmentValues
+  >(context, 'appointments', {
+    map: compiled.of(compileBookings),
+    twinOf: appointmentTwin(profile, createZone(profile.zone)),
+  });
+  const writeStatus = compiled.of(compileStatusChange);
+  const writePayment = compiled.of(compilePayment);
+
+  const step = createStep(context, read);
+
+  return {
+    list,
+    read,
+    create,
+    update,
+    remove,
+    async setStatus(tenantId, id, { status, reason }, signal) {
+      const word = statusWord(status, profile.appointments);
+      const body = writeStatus({ status: word, ...(reason === undefined ? {} : { reason }) });
+      return step(tenantId, id, 'status', { method: 'PUT', body }, signal);
+    },
+    async setPayment(tenantId, id, paid, signal) {
+      return step(tenantId, id, 'payment', { method: 'PUT', body: writePayment(paid) }, signal);
+    },
+    removePayment: (tenantId, id, signal) => step(tenantId, id, 'payment', { method: 'DELETE' }, signal),
+    async checkIn(tenantId, id, signal) {
+      const body: JsonObject = {};
+      try {
+        return await step(tenantId, id, 'checkin', { method: 'POST', body }, signal);
+      } catch (error) {
+        if (!(error instanceof MirrorError) || (error.code !== 'conflict' && !error.ambiguous)) throw error;
+        const now = await read(tenantId, id, signal);
+        if ('found' in now && now.found.checkedInAt !== null) return now.found;
+        throw error;
+      }
+    },
+  };
+}
+
+/** Does one step below an appointment and reads it again: what the step itself answers differs from clinic to clinic. */
+type Step = (
+  tenantId: string,
+  id: string,
+  name: string,
+  rest: Pick<ClinicCall, 'method' | 'body'>,
+  signal: AbortSignal,
+) => Promise<BookedAppointment>;
+
+function createStep(context: ClinicContext, read: AppointmentCalls['read']): Step {
+  const { profile } = context;
+  return async (tenantId, id, name, rest, signal) => {
+    const label = `clinic.appointments.${name}`;
+    const url = addressOf(context, segmentsOf('appointments', tenantId, id, name));
+    const answer = await send(context, { label, url, signal, ...rest, accepts: (each) => saysAbsent(each, profile) });
+    const now = await read(tenantId, id, signal);
+    if ('absent' in now) throw recordGone(label);
+    if ('setAside' in now) throw unreadable(label);
+    // There is nothing to remove from an appointment that is not paid; any other step should be there.
+    const isDone = !saysAbsent(answer, profile) || (rest.method === 'DELETE' && now.found.isPaid !== true);
+    if (isDone) return now.found;
+    throw errorFromAnswer(answer, label, profile);
+  };
+}
+
+function unreadable(label: string): MirrorError {
+  return new MirrorError(`${label}: it was done, and the appointment can not be read`, {
+    actor: 'contract',
+    code: 'bad-record',
+    retry: 'never',
+    remedy: 'correct appointments.fields in the clinic profile',
+  });
+}
+
+function compileStatusChange(profile: ClinicProfile) {
+  return compileWriter(statusChange, profile.appointments.statusChange, profile);
+}
+
+function compilePayment(profile: ClinicProfile) {
+  return compileWriter(payment, profile.appointments.payment, profile);
+}

@@ -1,0 +1,194 @@
+import type { HttpResponse } from '../../http/client.ts';
+import { MirrorError } from '../../model/errors.ts';
+import { addressOf } from '../http/addresses.ts';
+import { type ClinicCall, send } from '../http/call.ts';
+import type { ClinicContext } from '../http/context.ts';
+import { saysAbsent } from '../http/errors.ts';
+import type { JsonObject, RowMapper } from '../http/rows.ts';
+import { requireOwn } from '../read/own-rows.ts';
+import { readRow, recordIn, segmentsOf } from '../read/reading.ts';
+import { type ClinicRecord, createReadingCalls, mapperOf, type ResourceCalls } from '../read/reading-calls.ts';
+import type { FieldPaths, Shape } from '../schema/fields.ts';
+import type { ClinicProfile } from '../schema/profile.ts';
+import { RESOURCES, type ResourceName } from '../schema/resources.ts';
+import { once } from './once.ts';
+import { compileWriter } from './writing.ts';
+
+/** Calls that write. What an answer without a body leaves open is read again. */
+export interface WritableCalls<Model, Values = Partial<Model>> extends ResourceCalls<Model> {
+  /**
+   * Creates one. When no clear answer came, the record is looked up by what is natural to it before it is sent a second time.
+   * @throws MirrorError `remote`, ambiguous, when there is nothing natural to look it up by: it is not sent twice
+   */
+  create(tenantId: string, values: Values, signal: AbortSignal): Promise<Model>;
+  /** Changes some fields; what the record holds beside them stays, what we don't know of included. */
+  update(tenantId: string, id: string, changes: Values, signal: AbortSignal): Promise<Model>;
+  /** @returns whether it was there */
+  remove(tenantId: string, id: string, signal: AbortSignal): Promise<boolean>;
+}
+
+/** How the record of a create whose answer was lost is found again. */
+export interface Twin<Model> {
+  /** Query parameters that make the list short. */
+  parameters: [string, string][];
+  isSame(record: Model): boolean;
+}
+
+/** What is peculiar to a resource. */
+export interface ResourceManners<Model, Values> {
+  map: RowMapper<Model>;
+  /** Null when the values hold nothing natural to look a record up by. */
+  twinOf(values: Values): Twin<Model> | null;
+}
+
+/** Reading and writing of one list under a profile, for the calls of its resource. */
+export interface ResourceTools<Model extends object, Values> extends WritableCalls<Model, Values> {
+  /** A record in the clinic's words. @param base what it has already */
+  write(values: Values, base?: JsonObject): JsonObject;
+  /** Finds what a lost create has made. */
+  find(tenantId: string, twin: Twin<Model>, signal: AbortSignal): Promise<Model | null>;
+  /**
+   * The record that a write's answer shows; one that shows none, or another, is read again.
+   * @throws MirrorError `contract`, code `write-unshown`, ambiguous, when it can't be read; of an update what the reading throws
+   */
+  written(
+    verb: 'create' | 'update' | 'reimburse',
+    answer: HttpResponse,
+    tenantId: string,
+    id: string | null,
+    signal: AbortSignal,
+  ): Promise<Model>;
+}
+
+/** Prepares the calls for a list under the context's profile. Which of them a resource has is `api.ts`'s matter. */
+export function createResourceCalls<
+  Name extends ResourceName,
+  Model extends object = ClinicRecord<Name>,
+  Values extends object = Partial<Model>,
+>(
+  context: ClinicContext,
+  name: Name,
+  manners: Partial<ResourceManners<Model, Values>> = {},
+): ResourceTools<Model, Values> {
+  const { profile, compiled } = context;
+  const map = manners.map ?? mapperOf<Name, Model>(context, name);
+  const writer = compiled.of(compileWriterOf, name);
+  const write = (values: Values, base?: JsonObject) => writer({ ...values }, base);
+  const accepts = (answer: HttpResponse) => saysAbsent(answer, profile);
+  const call = (verb: string, segments: string[], rest: Omit<ClinicCall, 'label' | 'url'>) =>
+    send(context, { label: labelOf(name, verb), url: addressOf(context, segments), ...rest });
+  const { list, read } = createReadingCalls(context, name, map);
+  const written = createWritten(context, name, map, read);
+
+  async function find(tenantId: string, twin: Twin<Model>, signal: AbortSignal): Promise<Model | null> {
+    for await (const { records } of list(tenantId, twin.parameters, signal)) {
+      const same = records.find((record) => twin.isSame(record));
+      if (same !== undefined) return same;
+    }
+    return null;
+  }
+
+  return {
+    list,
+    read,
+    write,
+    find,
+    written,
+    async create(tenantId, values, signal) {
+      const body = write(values);
+      const twin = manners.twinOf?.(values) ?? null;
+      const attempt = async () => {
+        const answer = await call('create', segmentsOf(name, tenantId), { method: 'POST', body, signal });
+        return written('create', answer, tenantId, null, signal);
+      };
+      return once(attempt, twin === null ? null : () => find(tenantId, twin, signal));
+    },
+    async update(tenantId, id, changes, signal) {
+      const row = await readRow(context, { list: name, tenantId, id, signal });
+      if (row === null) throw recordGone(labelOf(name, 'update'));
+      requireOwn(profile, { list: name, tenantId }, labelOf(name, 'update'), row);
+      const whole = write(changes, row);
+      const body = profile.writes.updates === 'replace' ? whole : changedMembers(whole, row);
+      const answer = await call('update', segmentsOf(name, tenantId, id), { method: 'PUT', body, signal, accepts });
+      if (accepts(answer)) throw recordGone(labelOf(name, 'update'));
+      return written('update', answer, tenantId, id, signal);
+    },
+    async remove(tenantId, id, signal) {
+      return !accepts(await call('remove', segmentsOf(name, tenantId, id), { method: 'DELETE', signal, accepts }));
+    },
+  };
+}
+
+/** The record that a write's answer shows, `ResourceTools.written`. */
+function createWritten<Model extends object>(
+  context: ClinicContext,
+  name: ResourceName,
+  map: RowMapper<Model>,
+  read: ResourceCalls<Model>['read'],
+): ResourceTools<Model, never>['written'] {
+  const shown: ResourceTools<Model, never>['written'] = async (verb, answer, tenantId, id, signal) => {
+    const label = labelOf(name, verb);
+    const mapped = answer.body.length === 0 ? null : map(recordIn(answer, label, context));
+    if (mapped !== null && 'record' in mapped && (id === null || idOf(mapped.record) === id)) return mapped.record;
+    const shownId = mapped !== null && 'setAside' in mapped ? mapped.setAside.recordId : null;
+    const known = id ?? idInLocation(answer) ?? shownId;
+    const found = known === null ? null : await read(tenantId, known, signal);
+    if (found !== null && 'found' in found) return found.found;
+    throw unshown(label);
+  };
+  /** What was done and must not be done again stays done, also when it can't be shown just now. */
+  return (verb, ...rest) =>
+    shown(verb, ...rest).catch((error: unknown) => {
+      throw verb === 'update' ? error : unshown(labelOf(name, verb), error);
+    });
+}
+
+function labelOf(name: ResourceName, verb: string): string {
+  return `clinic.${name}.${verb}`;
+}
+
+function compileWriterOf(profile: ClinicProfile, name: ResourceName) {
+  const { fields, words } = profile[name];
+  return compileWriter<Shape>(RESOURCES[name], fields as FieldPaths<Shape>, profile, words);
+}
+
+/** The members that a change touched, each whole. */
+function changedMembers(whole: JsonObject, before: JsonObject): JsonObject {
+  const changed = Object.entries(whole).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(Object.hasOwn(before, name) ? before[name] : undefined),
+  );
+  return Object.fromEntries(changed);
+}
+
+function idOf(record: object): string | null {
+  return 'id' in record && typeof record.id === 'string' ? record.id : null;
+}
+
+/** The last segment of a Location header (RFC 9110 section 10.2.2). */
+function idInLocation({ headers }: HttpResponse): string | null {
+  const path = headers.get('location')?.split(/[?#]/)[0];
+  const last = path
+    ?.split('/')
+    .filter((segment) => segment !== '')
+    .at(-1);
+  return last === undefined ? null : decodeURIComponent(last);
+}
+
+/** The error of a change to what is not there (any more). */
+export function recordGone(label: string): MirrorError {
+  return new MirrorError(`${label}: there is no such record`, {
+    actor: 'conflict',
+    code: 'record-gone',
+    retry: 'never',
+  });
+}
+
+function unshown(label: string, cause?: unknown): MirrorError {
+  return new MirrorError(`${label}: the clinic took it and does not show it`, {
+    actor: 'contract',
+    code: 'write-unshown',
+    retry: 'never',
+    ambiguous: true,
+    cause,
+  });
+}

@@ -1,0 +1,186 @@
+import { MirrorError } from '../../model/errors.ts';
+import { asId, compilePaths, isJsonObject, type JsonObject } from '../http/rows.ts';
+import { formatInstant } from '../read/timestamps.ts';
+import { createZone, type Zone } from '../read/zone.ts';
+import {
+  type ChoiceWords,
+  type FieldPaths,
+  isNested,
+  type NestedField,
+  type RecordOf,
+  type ScalarField,
+  type ScalarKind,
+  type Shape,
+} from '../schema/fields.ts';
+import type { ClinicProfile } from '../schema/profile.ts';
+
+/**
+ * Turns values of ours into the clinic's JSON: each goes to the first path that the profile names for its field.
+ * @param base the record as the clinic has it, so that what we don't know of stays; not changed
+ * @throws MirrorError `settings`: code `field-unmapped` for a value whose field the profile does not place, `word-unmapped` for a
+ *   choice that it has no word for; `contract`, code `bad-value`, for a value that is not of its field's kind
+ */
+export type RecordWriter<Described extends Shape> = (
+  values: Partial<RecordOf<Described>>,
+  base?: JsonObject,
+) => JsonObject;
+
+type Rules = Pick<ClinicProfile, 'writes'> & { zone: Zone };
+
+/** Prepares the writing of a described resource under a profile. */
+export function compileWriter<Described extends Shape>(
+  described: Described,
+  fields: FieldPaths<Described>,
+  profile: Pick<ClinicProfile, 'writes' | 'zone'>,
+  words: ChoiceWords = {},
+): RecordWriter<Described> {
+  const rules = { writes: profile.writes, zone: createZone(profile.zone) };
+  return (values, base = {}) =>
+    writeInto(structuredClone(base), { described, fields, words, prefix: '' }, values, rules);
+}
+
+/** Where the values of one object go. */
+interface Place {
+  described: Shape;
+  fields: object;
+  words: ChoiceWords;
+  prefix: string;
+}
+
+function writeInto(target: JsonObject, { described, fields, words, prefix }: Place, values: object, rules: Rules) {
+  for (const [name, value] of Object.entries(values)) {
+    const one = described[name];
+    const label = `${prefix}${name}`;
+    if (value === undefined) continue;
+    if (one === undefined) throw unmapped(label);
+    const where = (fields as Record<string, unknown>)[name];
+    if (isNested(one)) {
+      const { at, fields: inner } = where as { at: readonly string[]; fields: object };
+      const current = compilePaths(at.slice(0, 1))(target);
+      place(target, at, writeNested(one, inner, { value, label, current }, rules), label);
+    } else place(target, where as readonly string[], writeScalar(one, words[name], { value, label }, rules), label);
+  }
+  return target;
+}
+
+/** A value and the name of its field, for messages. */
+interface Given {
+  value: unknown;
+  label: string;
+}
+
+/** Rows that the record has already are changed, not replaced, so that what we don't know of stays in them too. */
+function writeNested(
+  one: NestedField,
+  fields: object,
+  { value, label, current }: Given & { current: unknown },
+  rules: Rules,
+): unknown {
+  const inner = { described: one.shape, fields, words: {}, prefix: `${label}.` };
+  const write = (each: unknown, base: JsonObject) =>
+    isJsonObject(each) ? writeInto(base, inner, each, rules) : badValue(label);
+  if (one.kind === 'record') return value === null ? null : write(value, isJsonObject(current) ? current : {});
+  if (!Array.isArray(value)) return badValue(label);
+  const baseOf = rowFinder(one.shape, fields, Array.isArray(current) ? current : []);
+  return value.map((each) => write(each, baseOf(each)));
+}
+
+/** Finds the row of a list that a value is meant for, by the id that its shape needs; an empty one where there is none. */
+function rowFinder(described: Shape, fields: object, rows: unknown[]): (value: unknown) => JsonObject {
+  const key = Object.entries(described).find(([, one]) => one.kind === 'id' && one.needed)?.[0];
+  if (key === undefined) return () => ({});
+  const readKey = compilePaths((fields as Record<string, readonly string[]>)[key] ?? []);
+  const known = new Map(rows.filter(isJsonObject).map((row) => [asId(readKey(row)), row] as const));
+  return (value) => structuredClone((isJsonObject(value) ? known.get(asId(value[key])) : undefined) ?? {});
+}
+
+const isText = (value: unknown) => typeof value === 'string';
+/** Whether a value is one of its kind; decimals are plain, with a point. */
+const FITS: Readonly<Record<ScalarKind, (value: unknown) => boolean>> = {
+  id: isText,
+  text: isText,
+  word: isText,
+  choice: isText,
+  flag: (value) => typeof value === 'boolean',
+  whole: Number.isSafeInteger,
+  decimal: (value) => isText(value) && /^-?\d{1,15}(?:\.\d{1,9})?$/.test(String(value)),
+  date: (value) => isText(value) && /^\d{4}-\d\d-\d\d$/.test(String(value)),
+  instant: Number.isFinite,
+};
+
+function writeScalar(
+  { kind, words = [] }: ScalarField,
+  spellings: ChoiceWords[string] | undefined,
+  { value, label }: Given,
+  { writes, zone }: Rules,
+): unknown {
+  if (value === null) return null;
+  if (!FITS[kind](value)) return badValue(label);
+  switch (kind) {
+    case 'instant':
+      return formatInstant(value as number, writes.times, zone);
+    case 'decimal':
+      return writes.decimals === 'number' ? exactNumber(value as string, label) : value;
+    case 'choice':
+      return spelled(value as string, spellings ?? Object.fromEntries(words.map((word) => [word, word])), label);
+    default:
+      return value;
+  }
+}
+
+/** A JSON number that tells the same digits; more than a double holds (15, IEEE 754) can't be sent as one. */
+function exactNumber(decimal: string, label: string): number {
+  const digits = decimal.replace(/^-?0*/, '').replace('.', '');
+  return digits.length > 15 ? badValue(label) : Number(decimal);
+}
+
+function spelled(word: string, spellings: ChoiceWords[string], label: string): string {
+  const spelling = Object.hasOwn(spellings, word) ? spellings[word] : null;
+  if (typeof spelling === 'string') return spelling;
+  throw new MirrorError(`the clinic profile has no word for this value of ${label}`, {
+    actor: 'settings',
+    code: 'word-unmapped',
+    retry: 'never',
+    remedy: 'name one in words of the resource in the clinic profile, or give one of the words there',
+  });
+}
+
+/** Sets a value at a path of field names joined by dots; objects on the way are made where they lack. */
+function place(target: JsonObject, paths: readonly string[], value: unknown, field: string): void {
+  const [path] = paths;
+  if (path === undefined) throw unmapped(field);
+  const names = path.split('.');
+  const last = names.pop() as string;
+  let current = target;
+  for (const name of names) {
+    const next = Object.hasOwn(current, name) ? current[name] : undefined;
+    const inner = isJsonObject(next) ? next : {};
+    define(current, name, inner);
+    current = inner;
+  }
+  define(current, last, value);
+}
+
+/** Names come from configuration; `__proto__` is one like any other. */
+function define(target: JsonObject, name: string, value: unknown): void {
+  Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
+}
+
+/** Refuses a value that the caller gave. @throws MirrorError `contract`, code `bad-value` */
+export function badValue(field: string): never {
+  throw new MirrorError(`the value for ${field} is not of its kind`, {
+    actor: 'contract',
+    code: 'bad-value',
+    retry: 'never',
+    remedy: 'decimals are texts such as 125.12, dates 2026-03-29, instants milliseconds since 1970',
+  });
+}
+
+function unmapped(field: string): MirrorError {
+  return new MirrorError(`the clinic profile names no place for the field ${field}`, {
+    actor: 'settings',
+    code: 'field-unmapped',
+    retry: 'never',
+    remedy: 'give the field a path in the clinic profile, or leave it out',
+  });
+}

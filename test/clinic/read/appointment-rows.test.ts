@@ -1,0 +1,268 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { compileAppointmentRows, compileBookings } from '../../../src/clinic/read/appointment-rows.ts';
+import { committedProfile, profileOf, type WrittenProfile } from '../open-client.ts';
+
+const documented = compileAppointmentRows(profileOf());
+
+const ROW = {
+  id: 'app-1',
+  agendaId: 'ag-1',
+  locationId: 'loc-1',
+  patientId: 'pat-1',
+  patient: { id: 'pat-1', firstName: 'Anna', lastName: 'Bianchi', phone: '+39 333' },
+  treatmentId: 'tr-1',
+  start: '2026-03-30T09:00:00+02:00',
+  end: '2026-03-30T09:30:00+02:00',
+  status: 'Booked',
+  updatedAt: '2026-03-01T12:00:00+01:00',
+};
+
+const VALUE = fc.oneof(
+  fc.jsonValue(),
+  fc.constantFrom('2026-03-30', '2026-03-30T09:00:00Z', '2026-02-30', 'app-9', 7, '', null, true),
+);
+/** Rows with the usual fields, and anything in them. */
+const ANY_ROW = fc.record(Object.fromEntries(Object.keys(ROW).map((name) => [name, VALUE])), { requiredKeys: [] });
+
+function recordOf(row: unknown, written: WrittenProfile = {}) {
+  const mapped = compileAppointmentRows(profileOf(written))(row);
+  if ('setAside' in mapped) throw new Error(`set aside: ${mapped.setAside.code} ${mapped.setAside.field}`);
+  return mapped.record;
+}
+
+describe('an appointment row', () => {
+  it('becomes a record', () => {
+    expect(documented(ROW)).toEqual({
+      record: {
+        id: 'app-1',
+        agendaId: 'ag-1',
+        locationId: 'loc-1',
+        patientId: 'pat-1',
+        patient: { id: 'pat-1', firstName: 'Anna', lastName: 'Bianchi' },
+        treatmentId: 'tr-1',
+        time: {
+          kind: 'timed',
+          startAt: Date.parse('2026-03-30T07:00:00Z'),
+          endAt: Date.parse('2026-03-30T07:30:00Z'),
+        },
+        status: 'booked',
+        rawStatus: 'Booked',
+        updatedAt: Date.parse('2026-03-01T11:00:00Z'),
+      },
+    });
+  });
+
+  it('without a patient is blocked time, and without names tells no patient', () => {
+    expect(recordOf({ ...ROW, patientId: null, patient: null })).toMatchObject({ patientId: null, patient: null });
+    expect(recordOf({ ...ROW, patient: undefined })).toMatchObject({ patientId: 'pat-1', patient: null });
+  });
+
+  it('takes the first path that holds a value', () => {
+    const fields = { start: ['slot.from', 'start'] };
+    const at = (row: object) => recordOf(row, { appointments: { fields } }).time.startAt;
+    expect(at({ ...ROW, slot: { from: '2026-03-30T08:00:00+02:00' } })).toBe(Date.parse('2026-03-30T06:00:00Z'));
+    expect(at({ ...ROW, slot: { from: null } })).toBe(Date.parse('2026-03-30T07:00:00Z'));
+    expect(at({ ...ROW, slot: 'none' })).toBe(Date.parse('2026-03-30T07:00:00Z'));
+    expect(at({ ...ROW, slot: { from: '' } })).toBe(Date.parse('2026-03-30T07:00:00Z'));
+    expect(recordOf({ ...ROW, patientId: '' })).toMatchObject({ patientId: 'pat-1', patient: { lastName: 'Bianchi' } });
+  });
+
+  it('may have numbers for ids, but none that JSON has rounded', () => {
+    expect(recordOf({ ...ROW, id: 17, agendaId: 4, patientId: 9 })).toMatchObject({ id: '17', agendaId: '4' });
+    expect(documented({ ...ROW, agendaId: JSON.parse('12345678901234567890') })).toEqual({
+      setAside: { recordId: 'app-1', code: 'wrong-type', field: 'agendaId' },
+    });
+  });
+
+  it('without an end lasts as long as its duration says, in the unit of the profile', () => {
+    const row = { ...ROW, end: undefined, durationMinutes: '45' };
+    expect(recordOf(row).time.endAt).toBe(Date.parse('2026-03-30T07:45:00Z'));
+    expect(recordOf(row, { appointments: { durationUnit: 'seconds' } }).time.endAt).toBe(
+      Date.parse('2026-03-30T07:00:45Z'),
+    );
+  });
+
+  it('in the night of a clock change is read by the rules of the profile, and set aside where they turn it round', () => {
+    const night = (start: string, end: string) => documented({ ...ROW, start, end });
+    expect(night('2026-10-25T01:30', '2026-10-25T02:15')).toMatchObject({
+      record: { time: { startAt: Date.parse('2026-10-24T23:30:00Z'), endAt: Date.parse('2026-10-25T00:15:00Z') } },
+    });
+    expect(night('2026-03-29T02:30', '2026-03-29T03:00')).toMatchObject({ setAside: { code: 'end-before-start' } });
+  });
+
+  it('may lack its change time or have one that is no time', () => {
+    expect(recordOf({ ...ROW, updatedAt: undefined }).updatedAt).toBeNull();
+    expect(recordOf({ ...ROW, updatedAt: 'ieri' }).updatedAt).toBeNull();
+  });
+});
+
+describe('a whole-day row', () => {
+  const day = { ...ROW, allDay: true };
+
+  it.each([
+    ['dates, end exclusive', { start: '2026-03-28', end: '2026-03-30' }, '2026-03-28', '2026-03-30'],
+    ['one date twice', { start: '2026-03-28', end: '2026-03-28' }, '2026-03-28', '2026-03-29'],
+    ['no end', { start: '2026-03-28', end: null }, '2026-03-28', '2026-03-29'],
+    ['dates without the flag', { start: '2026-03-28', end: '2026-03-29', allDay: false }, '2026-03-28', '2026-03-29'],
+    [
+      'midnights in local time',
+      { start: '2026-03-28T00:00:00+01:00', end: '2026-03-30T00:00:00+02:00' },
+      '2026-03-28',
+      '2026-03-30',
+    ],
+    ['an end within its day', { start: '2026-03-28T00:00', end: '2026-03-29T23:59' }, '2026-03-28', '2026-03-30'],
+  ])('of %s', (_what, times, startDate, endDate) => {
+    const midnights = [startDate, endDate].map((date) =>
+      Date.parse(`${date}T00:00:00${date > '2026-03-29' ? '+02:00' : '+01:00'}`),
+    );
+    expect(recordOf({ ...day, ...times }).time).toEqual({
+      kind: 'all-day',
+      startDate,
+      endDate,
+      startAt: midnights[0],
+      endAt: midnights[1],
+    });
+  });
+
+  it('of dates whose last day is included', () => {
+    const row = { ...day, start: '2026-03-28', end: '2026-03-29' };
+    expect(recordOf(row, { appointments: { allDayEnd: 'inclusive' } }).time).toMatchObject({ endDate: '2026-03-30' });
+  });
+});
+
+describe('a row that can not be used', () => {
+  it.each([
+    ['no object', 'app-1', null, 'wrong-type', 'row'],
+    ['null', null, null, 'wrong-type', 'row'],
+    ['no id', { ...ROW, id: undefined }, null, 'missing-id', 'id'],
+    ['an empty id', { ...ROW, id: '' }, null, 'missing-id', 'id'],
+    ['an object for an id', { ...ROW, id: { value: 1 } }, null, 'missing-id', 'id'],
+    ['no agenda', { ...ROW, agendaId: null }, 'app-1', 'missing-field', 'agendaId'],
+    ['a name that is a number', { ...ROW, patient: { firstName: 4 } }, 'app-1', 'wrong-type', 'patientFirstName'],
+    ['a status that is a list', { ...ROW, status: ['Booked'] }, 'app-1', 'wrong-type', 'status'],
+    ['no start', { ...ROW, start: null }, 'app-1', 'missing-field', 'start'],
+    ['an impossible start', { ...ROW, start: '2026-02-30T09:00:00+01:00' }, 'app-1', 'bad-time', 'start'],
+    ['a start that is a number', { ...ROW, start: 1774854000 }, 'app-1', 'wrong-type', 'start'],
+    ['an impossible end', { ...ROW, end: '2026-03-30T25:00:00' }, 'app-1', 'bad-time', 'end'],
+    ['a date for the end of a time', { ...ROW, end: '2026-03-31' }, 'app-1', 'bad-time', 'end'],
+    ['no end and no duration', { ...ROW, end: null }, 'app-1', 'missing-field', 'end'],
+    ['empty texts for both', { ...ROW, end: '', durationMinutes: '' }, 'app-1', 'missing-field', 'end'],
+    ['an end before its start', { ...ROW, end: '2026-03-30T08:59:00+02:00' }, 'app-1', 'end-before-start', 'end'],
+    [
+      'dates the wrong way round',
+      { ...ROW, start: '2026-03-30', end: '2026-03-28' },
+      'app-1',
+      'end-before-start',
+      'end',
+    ],
+    ['years of duration', { ...ROW, end: '2028-03-30T09:00:00+02:00' }, 'app-1', 'absurd-duration', 'end'],
+  ])('has %s', (_what, row, recordId, code, field) => {
+    expect(documented(row)).toMatchObject({ setAside: { recordId, code, field } });
+  });
+
+  it('is told by id, code and field, never by a value, whatever the row holds', () => {
+    const codes = ['missing-id', 'missing-field', 'wrong-type', 'bad-time', 'end-before-start', 'absurd-duration'];
+    const fields = ['row', ...Object.keys(profileOf().appointments.fields)];
+    fc.assert(
+      fc.property(fc.oneof(ANY_ROW, fc.jsonValue()), (json) => {
+        const mapped = documented(json);
+        if ('record' in mapped) {
+          expect(mapped.record.time.endAt).toBeGreaterThanOrEqual(mapped.record.time.startAt);
+          expect(mapped.record.id).not.toBe('');
+          return;
+        }
+        expect(codes).toContain(mapped.setAside.code);
+        expect(fields).toContain(mapped.setAside.field);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+describe('the same row, read whole for a person', () => {
+  const whole = compileBookings(profileOf());
+  const one = (changes: object) => [documented({ ...ROW, ...changes }), whole({ ...ROW, ...changes })] as const;
+
+  it('says the same in each field that both have, whatever it holds', () => {
+    const mostlyUsable = ANY_ROW.map((changes) => ({
+      ...ROW,
+      ...Object.fromEntries(Object.entries(changes).slice(0, 2)),
+    }));
+    let compared = 0;
+    fc.assert(
+      fc.property(mostlyUsable, (row) => {
+        const [kept, shown] = [documented(row), whole(row)];
+        if ('setAside' in shown) {
+          expect('setAside' in kept || shown.setAside.field === 'updatedAt').toBe(true);
+          return;
+        }
+        if ('setAside' in kept) {
+          expect(['start', 'end']).toContain(kept.setAside.field);
+          return;
+        }
+        const { time, patient, rawStatus, updatedAt, ...shared } = kept.record;
+        expect(shown.record).toMatchObject({ ...shared, statusWord: rawStatus });
+        if (time.kind === 'timed') expect(shown.record).toMatchObject({ start: time.startAt });
+        if (patient !== null) expect(shown.record).toMatchObject({ patientFirstName: patient.firstName });
+        compared += 1;
+      }),
+      { numRuns: 1_000 },
+    );
+    expect(compared).toBeGreaterThan(100);
+  });
+
+  it('tells nothing where it holds an empty text', () => {
+    for (const mapped of one({ locationId: '', patientId: '', patient: null, treatmentId: '', status: '' })) {
+      expect(mapped).toMatchObject({
+        record: { locationId: null, patientId: null, treatmentId: null, status: 'unknown' },
+      });
+    }
+  });
+
+  it('may tell its status by a number, which the profile means as a word', () => {
+    for (const mapped of one({ status: 3 })) expect(mapped).toMatchObject({ record: { status: 'unknown' } });
+    expect(recordOf({ ...ROW, status: 3 }, { appointments: { statuses: { 3: 'arrived' } } })).toMatchObject({
+      status: 'arrived',
+      rawStatus: '3',
+    });
+  });
+
+  it('is lost to nobody by a field that they do not take', () => {
+    const [kept, shown] = one({ isPaid: 'perhaps', durationMinutes: 'long' });
+    expect(kept).toMatchObject({ record: { id: 'app-1' } });
+    expect(shown).toMatchObject({ setAside: { recordId: 'app-1', code: 'wrong-type', field: 'duration' } });
+  });
+});
+
+describe('a status', () => {
+  it.each([
+    ['CheckedIn', 'arrived'],
+    ['checked_in', 'arrived'],
+    ['NO-SHOW', 'no_show'],
+    ['canceled', 'cancelled'],
+    ['In Progress', 'in_progress'],
+    ['Rescheduled', 'unknown'],
+  ])('%s is %s', (raw, status) => {
+    expect(recordOf({ ...ROW, status: raw })).toMatchObject({ status, rawStatus: raw });
+  });
+
+  it('that is not told is what the profile says', () => {
+    expect(recordOf({ ...ROW, status: null })).toMatchObject({ status: 'unknown', rawStatus: null });
+    expect(recordOf({ ...ROW, status: null }, { appointments: { statusMissing: 'booked' } }).status).toBe('booked');
+  });
+
+  it('is overridden by the flags of the profile, in order and only over the statuses named', () => {
+    const map = compileAppointmentRows(committedProfile('pages'));
+    const statusOf = (more: object) => {
+      const row = { id: 1, agenda_id: 2, starts_at: '2026-03-30T09:00', ends_at: '2026-03-30T10:00', ...more };
+      const mapped = map(row);
+      return 'record' in mapped ? mapped.record.status : mapped.setAside;
+    };
+    expect(statusOf({ status: 'booked', confirmed: true })).toBe('confirmed');
+    expect(statusOf({ status: 'done', confirmed: true })).toBe('completed');
+    expect(statusOf({ confirmed: true, arrived_at: '2026-03-30T08:55' })).toBe('arrived');
+    expect(statusOf({ status: 'booked', arrived_at: '', cancelled_at: null })).toBe('booked');
+    expect(statusOf({ status: 'waiting', cancelled_at: '2026-03-29T08:55' })).toBe('cancelled');
+  });
+});

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { createTenantSource } from '../../../src/clinic/tenant-source.ts';
+import { openClient, profileOf, unhurried } from '../open-client.ts';
+import { startScriptedServer } from '../scripted-server.ts';
+
+/** What a tenant's source reads of a clinic whose every list and record is this one. */
+async function openClinicOf(row: object) {
+  const server = await startScriptedServer(({ path }) => {
+    if (path.endsWith('/userinfo')) return { json: { tenants: [{ id: 't' }] } };
+    return { json: path.endsWith(`/${Reflect.get(row, 'id')}`) ? row : [row] };
+  });
+  const { context } = openClient(server.url, profileOf({ paging: { style: 'none' } }));
+  return { source: createTenantSource(context, 't'), [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+}
+
+test('an invoice is lost by no field that nobody takes of it', async () => {
+  const Items = [{ description: 7, vatRate: 'esente', LinkedPractices: [{ episodeId: 'e', practiceId: 1 }] }];
+  const row = { id: 'i', patientId: 'p', issueDate: '2026-03-02', totalAmount: 80.5, dueDate: 'soon', Items };
+  await using clinic = await openClinicOf(row);
+  const query = { withDoctors: false, doctorsFrom: '2026-01-01' };
+  const { records, setAside } = await clinic.source.readInvoices(query, unhurried());
+  expect(setAside).toEqual([]);
+  expect(records.get('i')).toEqual({
+    ...{ id: 'i', patientId: 'p', number: null, documentType: null, status: null, issueDate: '2026-03-02' },
+    ...{ currency: null, totalAmount: '80.5', paidAmount: null, doctors: [] },
+  });
+  expect(await clinic.source.readInvoice('i', query, unhurried())).toEqual({ found: records.get('i') });
+});
+
+test('an invoice is set aside by a field that is taken of it', async () => {
+  await using clinic = await openClinicOf({ id: 'i', totalAmount: '1.250,50' });
+  const query = { withDoctors: false, doctorsFrom: '2026-01-01' };
+  expect(await clinic.source.readInvoices(query, unhurried())).toMatchObject({
+    setAside: [{ recordId: 'i', code: 'wrong-type', field: 'totalAmount' }],
+  });
+});
+
+test('a report is lost by no field that nobody takes of it', async () => {
+  await using clinic = await openClinicOf({
+    id: 'r',
+    patientId: 'p',
+    status: 'final',
+    reportDate: '2026-02-30',
+    title: 3,
+  });
+  const { records, setAside } = await clinic.source.readReports(unhurried());
+  expect(setAside).toEqual([]);
+  const report = { id: 'r', patientId: 'p', episodeId: null, status: 'Final', fileSizeBytes: null };
+  expect(records.get('r')).toEqual(report);
+  expect(await clinic.source.readReport('r', unhurried())).toEqual({ found: report });
+});

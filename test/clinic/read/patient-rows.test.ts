@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { compileAgendaRows, compilePatientRows } from '../../../src/clinic/read/catalogue-rows.ts';
+import { committedProfile, profileOf } from '../open-client.ts';
+
+const ROW = {
+  id: 'p1',
+  firstName: 'Ada',
+  lastName: 'Bianchi',
+  taxCode: 'BNCDAA51B68L219K',
+  birthDate: '1951-02-28',
+  gender: 'F',
+  address: { street: 'Via Roma 1', city: 'Torino' },
+  updatedAt: '2026-03-01T10:00:00+01:00',
+};
+
+test('a patient has what a registry elsewhere would want of them', () => {
+  expect(compilePatientRows(profileOf())(ROW)).toMatchObject({
+    record: {
+      taxCode: 'BNCDAA51B68L219K',
+      birthDate: '1951-02-28',
+      gender: 'F',
+      address: { street: 'Via Roma 1', city: 'Torino', postalCode: null, province: null, country: null },
+      updatedAt: Date.parse('2026-03-01T10:00:00+01:00'),
+    },
+  });
+});
+
+test('what is told in another form, or not at all, counts as not told; the patient stays', () => {
+  const odd = { ...ROW, taxCode: {}, birthDate: '28 febbraio', gender: false, address: null, updatedAt: 'yesterday' };
+  const nothing = { taxCode: null, birthDate: null, gender: null, address: null, updatedAt: null };
+  expect(compilePatientRows(profileOf())(odd)).toMatchObject({ record: { id: 'p1', firstName: 'Ada', ...nothing } });
+});
+
+test('a gender is told in our words', () => {
+  const row = { id: 1, gender: 'f', birth_date: '1951-02-28T00:00:00' };
+  const mapped = compilePatientRows(committedProfile('pages'))(row);
+  expect(mapped).toMatchObject({ record: { id: '1', gender: 'F', birthDate: '1951-02-28' } });
+});
+
+test('an empty text tells nothing of a patient; a name is needed, and may be empty', () => {
+  const row = { ...ROW, lastName: '', email: '', isActive: '', address: { street: '', city: '' } };
+  expect(compilePatientRows(profileOf())(row)).toMatchObject({
+    record: { firstName: 'Ada', lastName: null, email: null, isActive: true, address: null },
+  });
+  const agendas = compileAgendaRows(profileOf());
+  expect(agendas({ id: 1, name: '' })).toMatchObject({ record: { id: '1', name: '' } });
+  expect(agendas({ id: 1 })).toEqual({ setAside: { recordId: '1', code: 'missing-field', field: 'name' } });
+});
