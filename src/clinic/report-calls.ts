@@ -2,7 +2,7 @@ import { MirrorError } from '../model/errors.ts';
 import { addressOf } from './addresses.ts';
 import { send } from './call.ts';
 import type { ClinicContext } from './context.ts';
-import { downloadPdf, type PdfDownload, type PdfSource } from './files.ts';
+import { downloadPdf, type PdfDownload, type PdfSource, requirePdf } from './files.ts';
 import { reportTwin } from './natural-keys.ts';
 import { once } from './once.ts';
 import { segmentsOf } from './reading.ts';
@@ -16,7 +16,7 @@ export interface ReportCalls extends ResourceCalls<Report> {
   /**
    * Creates a report with its PDF, streamed. When no clear answer came, it is looked up by patient, date, title and size.
    * @throws MirrorError `settings`, code `file-too-large`, above the profile's `maxBytes` (25 MB, specification section 8)
-   *   before anything is sent, and when the clinic says so; `contract`, code `not-a-pdf`
+   *   before anything is sent, and when the clinic says so; `contract`, code `not-a-pdf`, before anything is sent
    */
   create(tenantId: string, values: Partial<Report>, file: PdfSource, signal: AbortSignal): Promise<Report>;
   /** The PDF of a report as a stream; null when there is none. */
@@ -59,6 +59,7 @@ export function createReportCalls(context: ClinicContext): ReportCalls {
     read,
     async create(tenantId, values, file, signal) {
       checkSize(file.sizeBytes, rules, label);
+      await requirePdf(file, label);
       const twin = reportTwin(values, file.sizeBytes);
       const attempt = () => upload(tenantId, values, file, signal);
       return once(attempt, twin === null ? null : () => find(tenantId, twin, signal));

@@ -31,6 +31,8 @@ export interface MirrorErrorOptions {
   status?: number | undefined;
   /** What to do, for a person. */
   remedy?: string | undefined;
+  /** The other side's own words, see {@link MirrorError.told}. */
+  told?: readonly string[];
   cause?: unknown;
 }
 
@@ -44,6 +46,7 @@ export class MirrorError extends Error {
   readonly ambiguous: boolean;
   readonly status: number | undefined;
   readonly remedy: string | undefined;
+  readonly #told: readonly string[];
 
   constructor(message: string, options: MirrorErrorOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -54,6 +57,21 @@ export class MirrorError extends Error {
     this.ambiguous = options.ambiguous ?? false;
     this.status = options.status;
     this.remedy = options.remedy;
+    this.#told = options.told ?? [];
+  }
+
+  /**
+   * What the other side said of it in its own words: for the person who asked, and nobody else, since it may name patients. No
+   * property holds it, so that neither JSON nor a log line can.
+   */
+  told(): readonly string[] {
+    return this.#told;
+  }
+
+  /** The same error in other words. */
+  reworded(message: string, remedy: string | undefined = this.remedy): MirrorError {
+    const { actor, code, retry, retryAfterMs, ambiguous, status, cause = this } = this;
+    return new MirrorError(message, { actor, code, retry, retryAfterMs, ambiguous, status, remedy, told: this.#told, cause });
   }
 }
 
