@@ -1,5 +1,6 @@
 import { MirrorError } from '../model/errors.ts';
 import type { AppointmentStatus } from '../model/records.ts';
+import type { Lookup } from '../model/snapshots.ts';
 import type { TimeWindow } from '../model/time.ts';
 import type { RecordOf } from '../settings/clinic-fields.ts';
 import type { ClinicProfile } from '../settings/clinic-profile.ts';
@@ -14,7 +15,7 @@ import { appointmentTwin } from './natural-keys.ts';
 import { segmentsOf } from './reading.ts';
 import { createResourceCalls, recordGone, type WritableCalls } from './resource-calls.ts';
 import type { JsonObject } from './rows.ts';
-import { statusWord } from './statuses.ts';
+import { statusMeant } from './statuses.ts';
 import { listCalls } from './windows.ts';
 import { compileWriter } from './writing.ts';
 import { createZone } from './zone.ts';
@@ -35,13 +36,15 @@ export interface AppointmentCalls extends WritableCalls<BookedAppointment, Appoi
     signal: AbortSignal,
   ): AsyncIterable<ListPage<BookedAppointment>>;
   /**
-   * @throws MirrorError `settings`, code `status-unmapped`, when the profile has no word for the status; `conflict` when the
-   *   appointment can't go from where it stands to there, or is gone
+   * One that stands there already is no error.
+   * @param change.status ours, or the clinic's own word for it
+   * @throws MirrorError `settings`, code `status-unmapped`, when the profile has no word for the status; `conflict`, code
+   *   `transition-refused`, when the appointment can't go from where it stands to there, `record-gone` when it is gone
    */
   setStatus(
     tenantId: string,
     id: string,
-    change: { status: AppointmentStatus; reason?: string },
+    change: { status: string; reason?: string },
     signal: AbortSignal,
   ): Promise<BookedAppointment>;
   setPayment(tenantId: string, id: string, paid: Payment, signal: AbortSignal): Promise<BookedAppointment>;
@@ -91,33 +94,69 @@ export function createAppointmentCalls(context: ClinicContext): AppointmentCalls
     update,
     remove,
     async setStatus(tenantId, id, { status, reason }, signal) {
-      const word = statusWord(status, profile.appointments);
-      const body = writeStatus({ status: word, ...(reason === undefined ? {} : { reason }) });
-      return step(tenantId, id, 'status', { method: 'PUT', body }, signal);
+      const wanted = statusMeant(status, profile.appointments);
+      const body = writeStatus({ status: wanted.word, ...(reason === undefined ? {} : { reason }) });
+      return orThere(step(tenantId, id, 'setStatus', { method: 'PUT', body }, signal), {
+        look: () => read(tenantId, id, signal),
+        wanted: wanted.status,
+        isThere: (now) => now.status === wanted.status,
+      });
     },
     async setPayment(tenantId, id, paid, signal) {
-      return step(tenantId, id, 'payment', { method: 'PUT', body: writePayment(paid) }, signal);
+      return step(tenantId, id, 'setPayment', { method: 'PUT', body: writePayment(paid) }, signal);
     },
-    removePayment: (tenantId, id, signal) => step(tenantId, id, 'payment', { method: 'DELETE' }, signal),
+    removePayment: (tenantId, id, signal) => step(tenantId, id, 'removePayment', { method: 'DELETE' }, signal),
     async checkIn(tenantId, id, signal) {
       const body: JsonObject = {};
-      try {
-        return await step(tenantId, id, 'checkin', { method: 'POST', body }, signal);
-      } catch (error) {
-        if (!(error instanceof MirrorError) || (error.code !== 'conflict' && !error.ambiguous)) throw error;
-        const now = await read(tenantId, id, signal);
-        if ('found' in now && now.found.checkedInAt !== null) return now.found;
-        throw error;
-      }
+      return orThere(step(tenantId, id, 'checkIn', { method: 'POST', body }, signal), {
+        look: () => read(tenantId, id, signal),
+        wanted: 'arrived',
+        isThere: (now) => now.checkedInAt !== null,
+      });
     },
   };
 }
+
+/** Where an appointment should be, and how it is looked at. */
+interface Goal {
+  wanted: AppointmentStatus;
+  isThere(now: BookedAppointment): boolean;
+  look(): Promise<Lookup<BookedAppointment>>;
+}
+
+/** What speaks against a step, or lost its answer, is held against the appointment: one that is there needs no step any more. */
+async function orThere(step: Promise<BookedAppointment>, { wanted, isThere, look }: Goal): Promise<BookedAppointment> {
+  try {
+    return await step;
+  } catch (error) {
+    if (!(error instanceof MirrorError) || (error.code !== 'conflict' && !error.ambiguous)) throw error;
+    const now = await look();
+    if (!('found' in now)) throw error;
+    if (isThere(now.found)) return now.found;
+    throw error.code === 'conflict' ? transitionRefused(error, now.found.status, wanted) : error;
+  }
+}
+
+function transitionRefused(error: MirrorError, from: AppointmentStatus, to: AppointmentStatus): MirrorError {
+  return new MirrorError(`the clinic does not let an appointment that is ${from} become ${to}`, {
+    actor: 'conflict',
+    code: 'transition-refused',
+    retry: 'never',
+    status: error.status,
+    told: error.told(),
+    remedy: 'the clinic decides which steps may follow each other; look at the appointment as it is now',
+    cause: error,
+  });
+}
+
+/** The part of the path below an appointment for each step. */
+const STEPS = { setStatus: 'status', setPayment: 'payment', removePayment: 'payment', checkIn: 'checkin' } as const;
 
 /** Does one step below an appointment and reads it again: what the step itself answers differs from clinic to clinic. */
 type Step = (
   tenantId: string,
   id: string,
-  name: string,
+  name: keyof typeof STEPS,
   rest: Pick<ClinicCall, 'method' | 'body'>,
   signal: AbortSignal,
 ) => Promise<BookedAppointment>;
@@ -126,7 +165,7 @@ function createStep(context: ClinicContext, read: AppointmentCalls['read']): Ste
   const { profile } = context;
   return async (tenantId, id, name, rest, signal) => {
     const label = `clinic.appointments.${name}`;
-    const url = addressOf(context, segmentsOf('appointments', tenantId, id, name));
+    const url = addressOf(context, segmentsOf('appointments', tenantId, id, STEPS[name]));
     const answer = await send(context, { label, url, signal, ...rest, accepts: (each) => saysAbsent(each, profile) });
     const now = await read(tenantId, id, signal);
     if ('absent' in now) throw recordGone(label);
