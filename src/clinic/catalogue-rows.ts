@@ -2,7 +2,7 @@ import type { Agenda, Location, Patient, PostalAddress, Treatment } from '../mod
 import type { ClinicProfile } from '../settings/clinic-profile.ts';
 import { patient } from '../settings/clinic-registry.ts';
 import { compileRecords } from './records.ts';
-import { compileFields, isJsonObject, type JsonObject, type Mapped, RowReader, type ValueReader } from './rows.ts';
+import { compileFields, isJsonObject, type JsonObject, type Mapped, RowReader } from './rows.ts';
 
 /** Prepares the mapping of location rows; a zone that is not an IANA name counts as not told. */
 export function compileLocationRows(profile: ClinicProfile): (row: unknown) => Mapped<Location> {
@@ -37,7 +37,7 @@ export function compileTreatmentRows(profile: ClinicProfile): (row: unknown) => 
  * reminder needs none of them.
  */
 export function compilePatientRows(profile: ClinicProfile): (row: unknown) => Mapped<Patient> {
-  const consents = compileFields(profile.patients.consents);
+  const consentsOf = compileConsents(profile);
   const { fields, words } = profile.patients;
   const tolerant = <Name extends keyof typeof patient>(name: Name) => {
     const map = compileRecords({ value: patient[name] }, { value: fields[name] }, profile, {
@@ -60,7 +60,7 @@ export function compilePatientRows(profile: ClinicProfile): (row: unknown) => Ma
     phone: row.text('phone'),
     mobilePhone: row.text('mobilePhone'),
     language: row.text('language'),
-    consents: readConsents(json, consents),
+    consents: consentsOf(json),
     isActive: row.flag('isActive') ?? true,
     taxCode: taxCode(json),
     birthDate: birthDate(json),
@@ -81,13 +81,16 @@ function postalAddressOf(row: Pick<RowReader<keyof typeof patient>, 'text'>): Po
   return Object.values(address).every((part) => part === null) ? null : address;
 }
 
-/** Only true and false count as told: a date or a word may mean either. */
-function readConsents(json: JsonObject, readers: ReadonlyMap<string, ValueReader>): Record<string, boolean> {
-  const told = [...readers].flatMap(([name, read]) => {
-    const value = read(json);
-    return typeof value === 'boolean' ? [[name, value] as const] : [];
-  });
-  return Object.fromEntries(told);
+/** Reads what a patient agrees to, under the profile's names. Only true and false count as told: a date or a word may mean either. */
+export function compileConsents(profile: ClinicProfile): (row: unknown) => Record<string, boolean> {
+  const readers = [...compileFields(profile.patients.consents)];
+  return (row) => {
+    const told = readers.flatMap(([name, read]) => {
+      const value = isJsonObject(row) ? read(row) : null;
+      return typeof value === 'boolean' ? [[name, value] as const] : [];
+    });
+    return Object.fromEntries(told);
+  };
 }
 
 function compileRows<Name extends string, Model>(

@@ -6,6 +6,7 @@ import type { ClinicProfile } from '../settings/clinic-profile.ts';
 import { RESOURCES, type ResourceName } from '../settings/clinic-resources.ts';
 import { addressOf } from './addresses.ts';
 import { type ClinicCall, send } from './call.ts';
+import { compileConsents } from './catalogue-rows.ts';
 import type { ClinicContext } from './context.ts';
 import { saysAbsent } from './errors.ts';
 import { type ListPage, readCatalogue } from './lists.ts';
@@ -176,10 +177,16 @@ function labelOf(name: ResourceName, verb: string): string {
   return `clinic.${name}.${verb}`;
 }
 
-/** Prepares the mapping of a list's rows, as the API has them. */
-export function compileMapper(profile: ClinicProfile, name: ResourceName) {
+/** Prepares the mapping of a list's rows, as the API has them; of patients with what they agree to, which is read alone. */
+export function compileMapper(profile: ClinicProfile, name: ResourceName): (row: unknown) => Mapped<RecordOf<Shape>> {
   const { fields, words } = profile[name];
-  return compileRecords<Shape>(RESOURCES[name], fields as FieldPaths<Shape>, profile, words);
+  const map = compileRecords<Shape>(RESOURCES[name], fields as FieldPaths<Shape>, profile, words);
+  if (name !== 'patients') return map;
+  const consentsOf = compileConsents(profile);
+  return (row) => {
+    const mapped = map(row);
+    return 'record' in mapped ? { record: { ...mapped.record, consents: consentsOf(row) as never } } : mapped;
+  };
 }
 
 function compileWriterOf(profile: ClinicProfile, name: ResourceName) {
