@@ -171,7 +171,7 @@ describe('an appointment', () => {
 
 async function rawPatient(id: string): Promise<object> {
   const answer = await fetch(`${sandbox.baseUrl}/v2/tenants/${tenantId}/patients/${id}`, {
-    headers: { authorization: `Bearer ${token}` },
+    headers: { accept: 'application/json', authorization: `Bearer ${token}` },
   });
   return (await answer.json()) as object;
 }
@@ -179,7 +179,7 @@ async function rawPatient(id: string): Promise<object> {
 async function putRaw(id: string, body: object): Promise<void> {
   const answer = await fetch(`${sandbox.baseUrl}/v2/tenants/${tenantId}/patients/${id}`, {
     method: 'PUT',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    headers: { accept: 'application/json', authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });
   expect(answer.status).toBe(200);

@@ -248,7 +248,7 @@ test('unknown routes and bodies that are not JSON get error bodies', async () =>
   expect((await call(sandbox, token, 'GET', '/v2/nothing')).body).toMatchObject({ error: 'not_found' });
   const response = await fetch(`${sandbox.baseUrl}${base}/appointments`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    headers: { accept: 'application/json', authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: '{',
   });
   expect([response.status, await response.json()]).toMatchObject([400, { error: 'invalid_request' }]);

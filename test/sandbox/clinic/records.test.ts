@@ -285,7 +285,7 @@ describe('invoices', () => {
     expect(listOf(created.body, 'Items')[0]?.vatExemptionCode).toBe('Art_Sconosciuto');
     expect(await section(0)).toMatchObject({ lastNumber: before.nextNumber, lastDate: '2026-03-20' });
     const pdf = await fetch(`${sandbox.baseUrl}${base}/invoices/${created.body.id}/pdf`, {
-      headers: { authorization: `Bearer ${token}` },
+      headers: { accept: 'application/json', authorization: `Bearer ${token}` },
     });
     expect(pdf.headers.get('content-type')).toBe('application/pdf');
     expect((await pdf.text()).startsWith('%PDF-')).toBe(true);
