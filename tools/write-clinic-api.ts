@@ -26,7 +26,7 @@ export function documentedOperations(): DocumentedOperation[] {
   const routes = sandboxRoutes();
   const tests = suiteTests();
   return OPERATIONS.map((operation) => {
-    const route = routes.get(`${operation.method} ${shapeOf(operation.path)}`) ?? null;
+    const route = routes.get(`${operation.method} ${shapeOfPath(operation.path)}`) ?? null;
     const calling = tests.filter(({ calls }) => calls.has(operation.name)).map(({ title }) => title);
     return { operation, route, tests: [...new Set(calling)] };
   });
@@ -84,12 +84,12 @@ function table(heading: string[], lines: string[][]): string[] {
 }
 
 /** Method and path of every route of the sandbox, parameters without their names → its file. */
-function sandboxRoutes(): Map<string, string> {
+export function sandboxRoutes(): Map<string, string> {
   const routes = new Map<string, string>();
   for (const name of readdirSync(join(root, ROUTES))) {
     const text = read(join(ROUTES, name));
     const base = /const BASE = '([^']+)'/.exec(text)?.[1] ?? '';
-    const add = (method: string, path: string) => routes.set(`${method} ${shapeOf(path)}`, `${ROUTES}/${name}`);
+    const add = (method: string, path: string) => routes.set(`${method} ${shapeOfPath(path)}`, `${ROUTES}/${name}`);
     for (const [, method = '', path = ''] of text.matchAll(/app\.(get|post|put|delete)\(\s*(BASE|[`'][^`']+[`'])/g)) {
       add(method.toUpperCase(), path === 'BASE' ? base : path.slice(1, -1).replace(/^\$\{BASE\}/, base));
     }
@@ -103,7 +103,7 @@ function sandboxRoutes(): Map<string, string> {
 }
 
 /** A path whose parameters have no names. */
-function shapeOf(path: string): string {
+export function shapeOfPath(path: string): string {
   return path.replaceAll(/\{\w+\}|:\w+/g, '{}');
 }
 

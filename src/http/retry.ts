@@ -15,8 +15,9 @@ export interface RetryRules {
 /** What is tried again when. */
 export interface RetryOptions {
   rules: RetryRules;
-  /** How long is waited at least after this error; null: it is not tried again. */
-  waitMsAfter(error: Error): number | null;
+  /** How long is waited at least after this error of that try, counted from 1; null: it is not tried again. */
+  waitMsAfter(error: Error, attempt: number): number | null;
+  /** Ends the waiting; a try that is under way ends by itself. */
   signal?: AbortSignal;
   /** Waits, and throws when the signal is aborted; by the clock of the system when absent. */
   pause?(durationMs: number): Promise<void>;
@@ -28,25 +29,29 @@ const NOT_HERE = new Set(['aborted', 'budget-exhausted', 'budget-paused']);
 /**
  * Does something, and again as long as it fails in passing: the one way in which anything is tried again in place. What takes longer is
  * thrown, and comes back with its job (`jobs/retry.ts`).
- * @throws what the last try threw; the signal's reason when it is aborted
+ * @throws what the last try threw; an AbortError when the signal is aborted before a try
  */
-export function retried<Result>(
-  work: (attempt: number) => Promise<Result>,
-  { rules, waitMsAfter, signal, pause = (durationMs) => sleep(durationMs, undefined, { signal }) }: RetryOptions,
+export async function retried<Result>(
+  work: () => Promise<Result>,
+  { rules, waitMsAfter, signal, pause = waitUntil(signal) }: RetryOptions,
 ): Promise<Result> {
-  return pRetry(work, {
+  signal?.throwIfAborted();
+  return pRetry(() => work(), {
     retries: rules.tries - 1,
     // What the other side asks for and what we would wait by ourselves is one wait, below.
     minTimeout: 0,
-    ...(signal === undefined ? {} : { signal }),
     async shouldRetry({ error, attemptNumber }) {
-      const leastMs = waitMsAfter(error);
+      const leastMs = waitMsAfter(error, attemptNumber);
       if (leastMs === null) return false;
       const ownMs = rules.firstWaitMs * 2 ** (attemptNumber - 1) * (1 + Math.random());
       await pause(Math.max(leastMs, Math.min(Math.round(ownMs), rules.longestWaitMs)));
       return true;
     },
   });
+}
+
+function waitUntil(signal: AbortSignal | undefined): NonNullable<RetryOptions['pause']> {
+  return (durationMs) => sleep(durationMs, undefined, signal === undefined ? {} : { signal });
 }
 
 /**
