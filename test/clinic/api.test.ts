@@ -156,7 +156,7 @@ describe('an appointment', () => {
     await appointments.setStatus(tenantId, id, { status: 'cancelled', reason: 'by phone' }, unhurried());
     const set = (which: string, status: 'confirmed' | 'unknown') =>
       failureOf(appointments.setStatus(tenantId, which, { status }, unhurried()));
-    expect(await set(id, 'confirmed')).toMatchObject({ actor: 'conflict', code: 'conflict' });
+    expect(await set(id, 'confirmed')).toMatchObject({ actor: 'conflict', code: 'transition-refused' });
     expect(await set('none', 'confirmed')).toMatchObject({ actor: 'conflict', code: 'record-gone' });
     expect(await set(id, 'unknown')).toMatchObject({ actor: 'settings', code: 'status-unmapped' });
   });

@@ -131,7 +131,7 @@ describe('a clinic that can not answer now', () => {
     await using server = await startScriptedServer(() => null);
     const { client } = openClient(server.url, profileOf({ limits: { timeoutMs: 100, tries: 2 } }));
     const error = await failureOf(client.userInfo(unhurried()));
-    expect(error).toMatchObject({ actor: 'remote', code: 'timeout', message: 'clinic.userinfo: no answer in time' });
+    expect(error).toMatchObject({ actor: 'remote', code: 'timeout', message: 'clinic.userInfo.read: no answer in time' });
     expect(server.requests).toHaveLength(2);
   });
 
@@ -271,5 +271,5 @@ it('every request is told to the HTTP client under a constant label', async () =
   await client.userInfo(unhurried());
   for await (const _ of client.listAgendas('secret-tenant', unhurried()));
   await client.getPatient('secret-tenant', 'p', unhurried()).catch(() => {});
-  expect(labels).toEqual(['clinic.userinfo', 'clinic.agendas.list', 'clinic.patients.get']);
+  expect(labels).toEqual(['clinic.userInfo.read', 'clinic.agendas.list', 'clinic.patients.read']);
 });

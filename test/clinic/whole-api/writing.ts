@@ -83,7 +83,7 @@ export function describeWriting(world: World): void {
       expect(await api.appointments.read(tenantId, id, signal)).toMatchObject({ found: { status: 'cancelled' } });
       expect(await failureOf(api.appointments.setStatus(tenantId, id, { status: 'confirmed' }, signal))).toMatchObject({
         actor: 'conflict',
-        code: 'conflict',
+        code: 'transition-refused',
       });
     });
 
@@ -193,12 +193,12 @@ export function describeWriting(world: World): void {
       expect(cents(invoice?.totalAmount)).toBe(8250);
 
       const back = { amount: '30.25', date: TODAY, payer: 'Mutua', method: 'Bonifico', reference: 'b1' };
-      const reimbursed = await api.invoices.addReimbursements(tenantId, invoice?.id ?? '', back, signal);
+      const reimbursed = await api.invoices.addReimbursements(tenantId, invoice?.id ?? '', [back], signal);
       expect(reimbursed.reimbursements).toMatchObject([{ date: TODAY, payer: 'Mutua', reference: 'b1' }]);
       expect(cents(reimbursed.reimbursedAmount)).toBe(3025);
-      const more = api.invoices.addReimbursements(tenantId, invoice?.id ?? '', { ...back, amount: '60' }, signal);
+      const more = api.invoices.addReimbursements(tenantId, invoice?.id ?? '', [{ ...back, amount: '60' }], signal);
       expect(await failureOf(more)).toMatchObject({ actor: 'contract', code: 'rule-refused' });
-      const gone = api.invoices.addReimbursements(tenantId, 'none', back, signal);
+      const gone = api.invoices.addReimbursements(tenantId, 'none', [back], signal);
       expect(await failureOf(gone)).toMatchObject({ actor: 'conflict', code: 'record-gone' });
     });
 

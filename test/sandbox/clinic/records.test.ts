@@ -390,7 +390,7 @@ describe('the verbs', () => {
     sandbox.leaveTenant(username, tenantId);
     const { body } = await call(sandbox, manager, 'GET', '/v2/userinfo');
     expect(listOf(body, 'tenants').map(({ id }) => id)).toEqual([sandbox.tenants[1]?.id]);
-    expect((await get('/agendas', manager)).status).toBe(404);
+    expect((await get('/agendas', manager)).status).toBe(403);
     const other = `/v2/tenants/${sandbox.tenants[1]?.id}`;
     sandbox.reduceScopes(username, 'clinic-mirror', ['openid', 'offline_access', 'svc.agenda']);
     expect((await call(sandbox, manager, 'GET', `${other}/agendas`)).status).toBe(200);
