@@ -45,7 +45,10 @@ export interface ClinicSandboxOptions
 const DEFAULT_CLIENT = {
   clientId: 'clinic-mirror',
   clientSecret: 'sandbox-client-secret',
-  redirectUris: ['127.0.0.1', 'localhost'].flatMap((host) => [`http://${host}/callback`, `http://${host}/oauth/callback`]),
+  redirectUris: ['127.0.0.1', 'localhost'].flatMap((host) => [
+    `http://${host}/callback`,
+    `http://${host}/oauth/callback`,
+  ]),
 } satisfies ClientRegistration;
 
 const DAY_SECONDS = 86_400;

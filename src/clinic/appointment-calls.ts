@@ -143,7 +143,7 @@ function transitionRefused(error: MirrorError, from: AppointmentStatus, to: Appo
     code: 'transition-refused',
     retry: 'never',
     status: error.status,
-    told: error.told(),
+    said: error.told(),
     remedy: 'the clinic decides which steps may follow each other; look at the appointment as it is now',
     cause: error,
   });

@@ -93,8 +93,8 @@ function isRefusedForHaste(error: Error): boolean {
   return error instanceof MirrorError && error.status === 429;
 }
 
-function preparedWrite({ method = 'GET', url, body = null, upload }: ClinicCall): PreparedWrite {
-  if (upload === undefined) return { method, url, body, file: null };
+function preparedWrite({ method = 'GET', url, body, upload }: ClinicCall): PreparedWrite {
+  if (upload === undefined) return { method, url, body: body ?? null, file: null };
   const { metadata, file } = upload();
   return { method, url, body: metadata, file };
 }

@@ -46,7 +46,7 @@ export function errorFromAnswer(
     new MirrorError(`${label}: ${what}, status ${answer.status}${word}`, {
       ...options,
       status: answer.status,
-      told: told.words,
+      said: told.words,
     });
 
   switch (answer.status) {
@@ -191,13 +191,16 @@ function readErrorBody(answer: HttpResponse, { errors }: ClinicProfile): Told {
 function detailsIn(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(detailOf);
   if (!isJsonObject(value)) return [];
-  return Object.entries(value).flatMap(([field, said]) => (Array.isArray(said) ? said : [said]).flatMap(detailOf).map((each) => `${field}: ${each}`));
+  return Object.entries(value).flatMap(([field, said]) =>
+    (Array.isArray(said) ? said : [said]).flatMap(detailOf).map((each) => `${field}: ${each}`),
+  );
 }
 
 function detailOf(row: unknown): string[] {
   if (typeof row === 'string') return [row];
   if (!isJsonObject(row)) return [];
-  const textAt = (names: string[]) => names.map((name) => row[name]).find((each) => typeof each === 'string' && each !== '');
+  const textAt = (names: string[]) =>
+    names.map((name) => row[name]).find((each) => typeof each === 'string' && each !== '');
   const [field, fault] = [textAt(FIELD_NAMES), textAt(FAULT_NAMES)];
   if (fault === undefined) return [];
   return [field === undefined ? String(fault) : `${field}: ${fault}`];

@@ -27,7 +27,12 @@ const PDF_BEGIN = Buffer.from('%PDF-');
 /** A PDF on the disk. @throws MirrorError `settings`, code `file-unusable`, when it can't be read */
 export async function pdfFile(path: string, fileName: string): Promise<PdfSource> {
   const found = await stat(path).catch(() => null);
-  const isReadable = found?.isFile() === true && (await access(path, constants.R_OK).then(() => true, () => false));
+  const isReadable =
+    found?.isFile() === true &&
+    (await access(path, constants.R_OK).then(
+      () => true,
+      () => false,
+    ));
   if (isReadable) return { fileName, sizeBytes: found.size, open: () => createReadStream(path) };
   throw new MirrorError('the PDF can not be read', {
     actor: 'settings',

@@ -195,7 +195,9 @@ function timesIn({ reimbursements }: Invoice, one: Reimbursement): number {
 function isSame(one: Reimbursement, other: Reimbursement): boolean {
   const { amount = null, date = null, reference = null } = one;
   return (
-    sameDecimal(amount, other.amount ?? null) && date === (other.date ?? null) && reference === (other.reference ?? null)
+    sameDecimal(amount, other.amount ?? null) &&
+    date === (other.date ?? null) &&
+    reference === (other.reference ?? null)
   );
 }
 

@@ -26,8 +26,13 @@ export async function inputOf(
 
 function givenValues(question: ClinicQuestion): JsonObject[] {
   const { resource, values, parameters, pdf } = question;
-  const { gives = null, takes = null, needs = [], takesSeveral = false, wantsFile = false } =
-    OPERATION_CALLS[operationOf(question).name] ?? {};
+  const {
+    gives = null,
+    takes = null,
+    needs = [],
+    takesSeveral = false,
+    wantsFile = false,
+  } = OPERATION_CALLS[operationOf(question).name] ?? {};
   const given: readonly JsonObject[] = isSeveral(values) ? values : [values];
   const [first = {}] = given;
   if (given.length !== 1 && !takesSeveral) throw notTaken('several objects in --data', 'give one');

@@ -59,9 +59,14 @@ export const CLINIC_WRITES: readonly string[] = [
  * The operation that is meant: of several that are asked for alike, the first.
  * @throws MirrorError `settings`, code `no-such-operation`, for a resource, a verb or a number of ids that there is not
  */
-export function operationOf({ resource, verb, ids }: Pick<ClinicQuestion, 'resource' | 'verb' | 'ids'>): ClinicOperation {
+export function operationOf({
+  resource,
+  verb,
+  ids,
+}: Pick<ClinicQuestion, 'resource' | 'verb' | 'ids'>): ClinicOperation {
   const own = COMMANDS.filter(({ command }) => command.resource === resource);
-  if (own.length === 0) throw noSuch('the clinic API has no such resource', `name one of: ${CLINIC_RESOURCES.join(', ')}`);
+  if (own.length === 0)
+    throw noSuch('the clinic API has no such resource', `name one of: ${CLINIC_RESOURCES.join(', ')}`);
   const meant = own.filter(({ command }) => command.verb === verb);
   if (meant.length === 0) {
     const verbs = [...new Set(own.map(({ command }) => command.verb))];

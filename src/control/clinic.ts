@@ -118,7 +118,7 @@ function doctorRows(line: number, description: string | null, links: readonly Fo
   const row = { line, description, episodeId: null, practiceId: null, doctor: null, fault: null };
   const nobody = { doctorId: null, role: null, share: null };
   if (links.length === 0) return [{ ...row, ...nobody }];
-  return links.flatMap(({ episodeId, practiceId, doctors, fault }) => {
+  return links.flatMap(({ episodeId, practiceId, doctors, fault }): JsonObject[] => {
     const link = { ...row, episodeId, practiceId, fault };
     if (doctors.length === 0) return [{ ...link, ...nobody }];
     return doctors.map(({ id, firstName, lastName, role, share }) => {

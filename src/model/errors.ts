@@ -32,7 +32,7 @@ export interface MirrorErrorOptions {
   /** What to do, for a person. */
   remedy?: string | undefined;
   /** The other side's own words, see {@link MirrorError.told}. */
-  told?: readonly string[];
+  said?: readonly string[];
   cause?: unknown;
 }
 
@@ -46,7 +46,7 @@ export class MirrorError extends Error {
   readonly ambiguous: boolean;
   readonly status: number | undefined;
   readonly remedy: string | undefined;
-  readonly #told: readonly string[];
+  readonly #said: readonly string[];
 
   constructor(message: string, options: MirrorErrorOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -57,7 +57,7 @@ export class MirrorError extends Error {
     this.ambiguous = options.ambiguous ?? false;
     this.status = options.status;
     this.remedy = options.remedy;
-    this.#told = options.told ?? [];
+    this.#said = options.said ?? [];
   }
 
   /**
@@ -65,13 +65,23 @@ export class MirrorError extends Error {
    * property holds it, so that neither JSON nor a log line can.
    */
   told(): readonly string[] {
-    return this.#told;
+    return this.#said;
   }
 
   /** The same error in other words. */
   reworded(message: string, remedy: string | undefined = this.remedy): MirrorError {
     const { actor, code, retry, retryAfterMs, ambiguous, status, cause = this } = this;
-    return new MirrorError(message, { actor, code, retry, retryAfterMs, ambiguous, status, remedy, told: this.#told, cause });
+    return new MirrorError(message, {
+      actor,
+      code,
+      retry,
+      retryAfterMs,
+      ambiguous,
+      status,
+      remedy,
+      said: this.#said,
+      cause,
+    });
   }
 }
 

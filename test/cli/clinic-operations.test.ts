@@ -211,16 +211,22 @@ describe('the scope of the table', () => {
     }
   });
 
-  test.each(OPERATIONS)('is what $name needs, and what its refusal names', async ({ name, scope }) => {
-    const sample = (await SAMPLES[name]?.()) ?? {};
-    for (const [left, narrow] of without) {
-      const { thrown } = await runClinic(sandbox, narrow, argumentsOf(name, sample));
-      const code = (thrown as { code?: string } | null)?.code;
-      if (left !== scope) expect([left, code === 'missing-claim']).toEqual([left, false]);
-      else {
-        const remedy = expect.stringContaining(`the login lacks the scope svc.${scope}: name ${scope} in clinic.scopes`);
-        expect(thrown).toMatchObject({ code: 'missing-claim', remedy });
+  test.each(OPERATIONS)(
+    'is what $name needs, and what its refusal names',
+    async ({ name, scope }) => {
+      const sample = (await SAMPLES[name]?.()) ?? {};
+      for (const [left, narrow] of without) {
+        const { thrown } = await runClinic(sandbox, narrow, argumentsOf(name, sample));
+        const code = (thrown as { code?: string } | null)?.code;
+        if (left !== scope) expect([left, code === 'missing-claim']).toEqual([left, false]);
+        else {
+          const remedy = expect.stringContaining(
+            `the login lacks the scope svc.${scope}: name ${scope} in clinic.scopes`,
+          );
+          expect(thrown).toMatchObject({ code: 'missing-claim', remedy });
+        }
       }
-    }
-  }, 30_000);
+    },
+    30_000,
+  );
 });

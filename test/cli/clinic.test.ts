@@ -234,7 +234,12 @@ describe('a change', () => {
     const [section] = (await listed('sections')).filter(({ isActive }) => isActive);
     const [patient] = await listed('patients', '--limit', '1');
     const items = [{ description: 'Visita', quantity: '1', unitPrice: '80.50', vatRate: '0' }];
-    const values = { sectionId: section?.id, patientId: patient?.id, issueDate: section?.lastDate ?? '2026-03-20', items };
+    const values = {
+      sectionId: section?.id,
+      patientId: patient?.id,
+      issueDate: section?.lastDate ?? '2026-03-20',
+      items,
+    };
     const create = ['aurora', 'invoices', '--write', 'create', '--data', JSON.stringify(values), '--yes', '--json'];
     const { id } = JSON.parse((await run(create)).out);
     const back = [
@@ -242,7 +247,10 @@ describe('a change', () => {
       { amount: '5.50', date: '2026-03-21', payer: 'Fondo' },
     ];
     const add = ['aurora', 'invoices', id, '--write', 'reimbursement', '--data', JSON.stringify(back), '--json'];
-    expect(JSON.parse((await run(add)).out)).toMatchObject({ sent: false, body: [{ payer: 'Mutua' }, { payer: 'Fondo' }] });
+    expect(JSON.parse((await run(add)).out)).toMatchObject({
+      sent: false,
+      body: [{ payer: 'Mutua' }, { payer: 'Fondo' }],
+    });
     sandbox.recording.record(true);
     const added = JSON.parse((await run([...add, '--yes'])).out);
     sandbox.recording.record(false);
@@ -279,7 +287,16 @@ describe('a change', () => {
       }
     }
     const { id } = sandbox.book(firstTenant(sandbox).id);
-    const wrong = await run(['aurora', 'appointments', id, '--write', 'status', '--data', '{"status": "Maybe"}', '--yes']);
+    const wrong = await run([
+      'aurora',
+      'appointments',
+      id,
+      '--write',
+      'status',
+      '--data',
+      '{"status": "Maybe"}',
+      '--yes',
+    ]);
     expect(wrong.thrown).toMatchObject({
       code: 'status-unmapped',
       remedy: expect.stringContaining('booked, confirmed, arrived, in_progress, completed, cancelled, no_show'),
@@ -316,7 +333,8 @@ describe('a report', () => {
     const data = ['--data', JSON.stringify(values), '--pdf', pdf];
     return run(['aurora', 'medicalReports', '--write', 'create', ...data, ...more]);
   };
-  const isThere = async () => (await listed('medicalReports', '--limit', '0')).some(({ title }) => title === 'Anteprima');
+  const isThere = async () =>
+    (await listed('medicalReports', '--limit', '0')).some(({ title }) => title === 'Anteprima');
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'clinic-reports-'));
   });
@@ -335,18 +353,31 @@ describe('a report', () => {
     expect(await isThere()).toBe(false);
   });
 
-  test.each(['<html>', '%PD', ''])('that is no PDF (%j) is refused, shown or sent, and nothing goes', async (content) => {
-    const page = file('page.pdf', content);
-    for (const more of [[], ['--yes']]) expect((await create(page, ...more)).thrown).toMatchObject({ code: 'not-a-pdf' });
-    expect(await isThere()).toBe(false);
-  });
+  test.each(['<html>', '%PD', ''])(
+    'that is no PDF (%j) is refused, shown or sent, and nothing goes',
+    async (content) => {
+      const page = file('page.pdf', content);
+      for (const more of [[], ['--yes']])
+        expect((await create(page, ...more)).thrown).toMatchObject({ code: 'not-a-pdf' });
+      expect(await isThere()).toBe(false);
+    },
+  );
 
   test('whose file can not be read, and a file that nothing is done with, are named', async () => {
     for (const path of [join(folder, 'nothing.pdf'), folder]) {
       expect((await create(path)).thrown).toMatchObject({ code: 'file-unusable' });
     }
     const pdf = file('other.pdf', '%PDF-1.7');
-    const { thrown } = await run(['aurora', 'patients', '--write', 'create', '--data', '{"lastName": "A"}', '--pdf', pdf]);
+    const { thrown } = await run([
+      'aurora',
+      'patients',
+      '--write',
+      'create',
+      '--data',
+      '{"lastName": "A"}',
+      '--pdf',
+      pdf,
+    ]);
     expect(thrown).toMatchObject({ code: 'not-taken', message: expect.stringContaining('--pdf') });
     const without = await run(['aurora', 'medicalReports', '--write', 'create', '--data', '{"title": "A"}']);
     expect(without.thrown).toMatchObject({ code: 'file-needed' });

@@ -131,7 +131,11 @@ describe('a clinic that can not answer now', () => {
     await using server = await startScriptedServer(() => null);
     const { client } = openClient(server.url, profileOf({ limits: { timeoutMs: 100, tries: 2 } }));
     const error = await failureOf(client.userInfo(unhurried()));
-    expect(error).toMatchObject({ actor: 'remote', code: 'timeout', message: 'clinic.userInfo.read: no answer in time' });
+    expect(error).toMatchObject({
+      actor: 'remote',
+      code: 'timeout',
+      message: 'clinic.userInfo.read: no answer in time',
+    });
     expect(server.requests).toHaveLength(2);
   });
 

@@ -86,12 +86,7 @@ function checkScope({ scopePrefix }: ApiContext, scopes: ReadonlySet<string>, na
   });
 }
 
-function checkTenant(
-  { wire }: ApiContext,
-  user: Account,
-  tenantId: string,
-  permission: Permission | undefined,
-): void {
+function checkTenant({ wire }: ApiContext, user: Account, tenantId: string, permission: Permission | undefined): void {
   const refused = (message: string) => new ClinicError(403, 'insufficient_permissions', message);
   const membership = user.memberships.find((one) => one.tenantId === tenantId);
   if (membership === undefined) {

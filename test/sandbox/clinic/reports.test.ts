@@ -48,7 +48,9 @@ function uploadPdf(pdf: Buffer, said: Json = metadata): ReturnType<typeof upload
 }
 
 async function download(id: unknown): Promise<Response> {
-  return fetch(`${sandbox.baseUrl}${base}/medicalreports/${id}/pdf`, { headers: { accept: 'application/json', authorization: `Bearer ${token}` } });
+  return fetch(`${sandbox.baseUrl}${base}/medicalreports/${id}/pdf`, {
+    headers: { accept: 'application/json', authorization: `Bearer ${token}` },
+  });
 }
 
 describe('a report', () => {
@@ -121,7 +123,11 @@ test('24.9 MB go up and down, 25.1 MB are refused', async () => {
     }
     const response = await fetch(`${sandbox.baseUrl}${base}/medicalreports`, {
       method: 'POST',
-      headers: { accept: 'application/json', authorization: `Bearer ${token}`, 'content-type': `multipart/form-data; boundary=${boundary}` },
+      headers: {
+        accept: 'application/json',
+        authorization: `Bearer ${token}`,
+        'content-type': `multipart/form-data; boundary=${boundary}`,
+      },
       body: ReadableStream.from(parts()),
       duplex: 'half',
     } as RequestInit);
