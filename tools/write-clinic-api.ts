@@ -110,7 +110,8 @@ export function sandboxRoutes(): Map<string, string> {
     const base = /const BASE = '([^']+)'/.exec(text)?.[1] ?? '';
     const add = (method: string, path: string) => routes.set(`${method} ${shapeOfPath(path)}`, `${ROUTES}/${name}`);
     for (const [, method = '', path = ''] of text.matchAll(/app\.(get|post|put|delete)\(\s*(BASE|[`'][^`']+[`'])/g)) {
-      add(method.toUpperCase(), path === 'BASE' ? base : path.slice(1, -1).replace(/^\$\{BASE\}/, base));
+      const whole = path === 'BASE' ? base : path.slice(1, -1).replace(/^\$\{BASE\}/, base);
+      if (!whole.includes('${')) add(method.toUpperCase(), whole);
     }
     // The catalogue has a list and single records for each of its names.
     for (const [, list = ''] of text.matchAll(/\breadOnly\('(\w+)'/g)) {

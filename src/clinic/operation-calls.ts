@@ -37,6 +37,8 @@ export interface OperationCall {
   /** Takes several objects of such values. */
   takesSeveral: boolean;
   wantsFile: boolean;
+  /** Looks at values that are not written, before anything is asked. @throws MirrorError `contract`, code `bad-value` */
+  check(values: OperationInput['values']): void;
   /** Values are checked where they are written. @throws MirrorError as the function does */
   run(api: ClinicApi, input: OperationInput, signal: AbortSignal): OperationAnswer;
 }
@@ -54,7 +56,7 @@ type Run = OperationCall['run'];
 const gives =
   (kind: OperationCall['gives']) =>
   (run: Run, takes: Shape | null = null): OperationCall => {
-    return { gives: kind, takes, needs: [], takesSeveral: false, wantsFile: false, run };
+    return { gives: kind, takes, needs: [], takesSeveral: false, wantsFile: false, check: () => {}, run };
   };
 /** A call that must be given what its values need; of a record that it makes or changes the clinic says what it needs. */
 const asked = (call: OperationCall): OperationCall => {
@@ -62,6 +64,14 @@ const asked = (call: OperationCall): OperationCall => {
   return { ...call, needs };
 };
 const list = gives('list');
+/** A list of slots, by a question. */
+const slots = (
+  run: (api: ClinicApi, input: OperationInput, question: SlotQuestion, signal: AbortSignal) => OperationAnswer,
+) =>
+  asked({
+    ...list((api, input, signal) => run(api, input, questionOf(input.values), signal), slotQuestion),
+    check: (values) => void questionOf(values),
+  });
 const record = gives('record');
 const file = gives('file');
 const removed = gives('removed');
@@ -118,17 +128,13 @@ export const OPERATION_CALLS: Readonly<Record<string, OperationCall>> = {
   'appointments.checkIn': record((api, input, signal) => api.appointments.checkIn(input.tenantId, idOf(input), signal)),
   'appointments.remove': removed((api, input, signal) => api.appointments.remove(input.tenantId, idOf(input), signal)),
 
-  'availabilities.list': asked(
-    list((api, input, signal) => {
-      return api.availabilities.list(input.tenantId, questionOf(input), signal);
-    }, slotQuestion),
+  'availabilities.list': slots((api, { tenantId }, question, signal) =>
+    api.availabilities.list(tenantId, question, signal),
   ),
-  'availabilities.listOfTreatment': asked(
-    list((api, input, signal) => {
-      const offer = { treatmentId: idOf(input), priceListId: idOf(input, 1) };
-      return api.availabilities.listOfTreatment(input.tenantId, offer, questionOf(input), signal);
-    }, slotQuestion),
-  ),
+  'availabilities.listOfTreatment': slots((api, input, question, signal) => {
+    const offer = { treatmentId: idOf(input), priceListId: idOf(input, 1) };
+    return api.availabilities.listOfTreatment(input.tenantId, offer, question, signal);
+  }),
   'priceLists.readByCode': record((api, input, signal) => api.priceLists.read(input.tenantId, idOf(input), signal)),
 
   'episodes.create': record((api, input, signal) => {
@@ -175,7 +181,7 @@ function needed(given: PdfSource | null): PdfSource {
 }
 
 /** @throws MirrorError `contract`, code `bad-value`, for what is not of its kind, and for a window that ends before it begins */
-function questionOf({ values }: OperationInput): SlotQuestion {
+function questionOf(values: OperationInput['values']): SlotQuestion {
   const { fromAt, toAt, agendaId = null, locationId = null, doctorId = null } = values;
   const agendaIds = agendaId === null || Array.isArray(agendaId) ? agendaId : [agendaId];
   if (!Number.isFinite(fromAt)) badValue('fromAt');

@@ -26,13 +26,10 @@ export async function inputOf(
 
 function givenValues(question: ClinicQuestion): JsonObject[] {
   const { resource, values, parameters, pdf } = question;
-  const {
-    gives = null,
-    takes = null,
-    needs = [],
-    takesSeveral = false,
-    wantsFile = false,
-  } = OPERATION_CALLS[operationOf(question).name] ?? {};
+  const { name } = operationOf(question);
+  const call = OPERATION_CALLS[name];
+  if (call === undefined) throw new Error(`no call for ${name}`);
+  const { gives, takes, needs, takesSeveral, wantsFile } = call;
   const given: readonly JsonObject[] = isSeveral(values) ? values : [values];
   const [first = {}] = given;
   if (given.length !== 1 && !takesSeveral) throw notTaken('several objects in --data', 'give one');
@@ -42,7 +39,11 @@ function givenValues(question: ClinicQuestion): JsonObject[] {
     throw notTaken(`--param ${parameters.map(([name]) => name).join(', ')}`, remedy);
   }
   const missing = needs.filter((name) => (first[name] ?? null) === null);
-  if (missing.length === 0) return given.map((each) => valuesOf(takes ?? {}, each));
+  if (missing.length === 0) {
+    const written = given.map((each) => valuesOf(takes ?? {}, each));
+    for (const each of written) call.check(each);
+    return written;
+  }
   const example = JSON.stringify(Object.fromEntries(missing.map((name) => [name, '…'])));
   throw new MirrorError(`this operation of ${resource} needs ${missing.join(' and ')}`, {
     actor: 'settings',
