@@ -53,7 +53,7 @@ describe('every list that has records of its own', () => {
       const { access_token: manager } = await logIn(sandbox, sandbox.users.everyTenant);
       const foreign = await call(sandbox, manager, 'GET', `/v2/tenants/${other?.id}/${name}/${row?.id}`);
       expect(foreign.status).toBe(404);
-      expect((await call(sandbox, token, 'GET', `/v2/tenants/${other?.id}/${name}`)).status).toBe(404);
+      expect((await call(sandbox, token, 'GET', `/v2/tenants/${other?.id}/${name}`)).status).toBe(403);
     },
   );
 
