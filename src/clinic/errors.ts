@@ -183,8 +183,13 @@ function readErrorBody(answer: HttpResponse, { errors }: ClinicProfile): Told {
   return {
     word: codes.find((code) => MACHINE_WORD.test(code)) ?? null,
     texts: [...codes, ...texts],
-    words: [...texts, ...details].slice(0, MOST_WORDS).map((words) => words.slice(0, LONGEST_WORDS)),
+    words: wordsOf([...texts, ...details]),
   };
+}
+
+function wordsOf(texts: readonly string[]): string[] {
+  const told = texts.map((text) => text.trim().slice(0, LONGEST_WORDS)).filter((text) => text !== '');
+  return told.slice(0, MOST_WORDS);
 }
 
 /** Details of an error body in any of the usual forms: rows with a field and a text, texts, or texts under their fields' names. */

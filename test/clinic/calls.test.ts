@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { createHttpClient } from '../../src/http/client.ts';
 import { MirrorError } from '../../src/model/errors.ts';
@@ -98,6 +99,31 @@ describe('an answer that is no success', () => {
     );
     const spoken = await listAfter([{ status: 422, json: { error: 'Mario Rossi è bloccato' } }]);
     expect(JSON.stringify(spoken.outcome) + (spoken.outcome as Error).message).not.toContain('Rossi');
+    expect((named.outcome as MirrorError).told()).toEqual(['Mario Rossi è bloccato']);
+    expect(inspect(named.outcome, { depth: null, showHidden: true })).not.toContain('Rossi');
+  });
+
+  it.each<[string, unknown, string[]]>([
+    ['rows with a field and a text', { details: [{ field: 'email', message: 'is none' }] }, ['email: is none']],
+    ['problem details', { errors: [{ pointer: '#/age', detail: 'is too high' }] }, ['#/age: is too high']],
+    [
+      'texts under names',
+      { errors: { email: ['is none', 'is long'], age: 'is none' } },
+      [...['email: is none', 'email: is long', 'age: is none']],
+    ],
+    ['texts alone', { message: 'Wrong', details: ['no patient'] }, ['Wrong', 'no patient']],
+    ['what is no detail', { details: 7, errors: [null, 3, { field: 'a' }, [], ''], fields: null }, []],
+    ['nothing', null, []],
+  ])('tells whoever asked %s', async (_what, json, words) => {
+    const { outcome } = await listAfter([{ status: 400, json: json as object }]);
+    expect((outcome as MirrorError).told()).toEqual(words);
+  });
+
+  it('tells no more than a person reads', async () => {
+    const details = Array.from({ length: 50 }, () => 'x'.repeat(1_000));
+    const { outcome } = await listAfter([{ status: 400, json: { details } }]);
+    const told = (outcome as MirrorError).told();
+    expect([told.length, Math.max(...told.map(({ length }) => length))]).toEqual([20, 300]);
   });
 });
 

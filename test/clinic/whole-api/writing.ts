@@ -127,7 +127,9 @@ export function describeWriting(world: World): void {
         practices: [made.practices[0], { doctors: [] }],
       });
       const refused = api.episodes.create(tenantId, { ...values, patientId: '999999' }, signal);
-      expect(await failureOf(refused)).toMatchObject({ actor: 'contract', code: 'rule-refused' });
+      const failure = await failureOf(refused);
+      expect(failure).toMatchObject({ actor: 'contract', code: 'rule-refused' });
+      expect(failure.told().join(' ')).toMatch(/unknown patient/i);
       expect(await api.episodes.remove(tenantId, made.id, signal)).toBe(true);
       expect(await api.episodes.read(tenantId, made.id, signal)).toEqual({ absent: true });
       const gone = await failureOf(api.episodes.update(tenantId, made.id, { title: 'x' }, signal));
