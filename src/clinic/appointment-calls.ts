@@ -99,7 +99,7 @@ export function createAppointmentCalls(context: ClinicContext): AppointmentCalls
       return orThere(step(tenantId, id, 'setStatus', { method: 'PUT', body }, signal), {
         look: () => read(tenantId, id, signal),
         wanted: wanted.status,
-        isThere: (now) => now.status === wanted.status,
+        isThere: (now) => now.status === wanted.status && (!wanted.isTheirs || now.statusWord === wanted.word),
       });
     },
     async setPayment(tenantId, id, paid, signal) {

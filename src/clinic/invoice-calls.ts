@@ -174,11 +174,10 @@ function cannotBeNext({ issueDate }: Partial<Invoice>, { lastDate }: Section): b
 
 /** @throws MirrorError `remote`, code `fate-unknown`, when some are there and others are not */
 function areAdded(values: readonly Reimbursement[], before: Invoice, after: Invoice, label: string): boolean {
-  const added = values.filter((each) => {
-    const wanted = values.filter((other) => isSame(other, each)).length;
-    return timesIn(after, each) - timesIn(before, each) >= wanted;
-  });
-  if (added.length === 0 || added.length === values.length) return added.length > 0;
+  const gained = values.map((each) => timesIn(after, each) - timesIn(before, each));
+  const wanted = values.map((each) => values.filter((other) => isSame(other, each)).length);
+  if (gained.every((count) => count <= 0)) return false;
+  if (gained.every((count, index) => count >= (wanted[index] ?? 0))) return true;
   throw new MirrorError(`${label}: some of the reimbursements are there and others are not`, {
     actor: 'remote',
     code: 'fate-unknown',

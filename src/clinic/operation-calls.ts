@@ -184,6 +184,7 @@ function needed(given: PdfSource | null): PdfSource {
 function questionOf(values: OperationInput['values']): SlotQuestion {
   const { fromAt, toAt, agendaId = null, locationId = null, doctorId = null } = values;
   const agendaIds = agendaId === null || Array.isArray(agendaId) ? agendaId : [agendaId];
+  if (agendaIds?.length === 0) badValue('agendaId', 'give one id, several in a list, or leave it out for all');
   if (!Number.isFinite(fromAt)) badValue('fromAt');
   if (!Number.isFinite(toAt) || Number(toAt) <= Number(fromAt)) badValue('toAt', 'give a time after fromAt');
   return {

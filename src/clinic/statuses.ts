@@ -34,22 +34,23 @@ export function folded(word: string): string {
 }
 
 /**
- * A status that somebody names, by our word or by the clinic's, however it is spelled: what it is to us, and the clinic's word for it.
+ * A status that somebody names, by our word or by the clinic's (`isTheirs`), however it is spelled: what it is to us, and the clinic's word
+ * for it.
  * @throws MirrorError `settings`, code `status-unmapped`, when the profile has no such word; it lists those that can be written
  */
 export function statusMeant(
   named: string,
   { statuses, statusWords }: Pick<ClinicProfile['appointments'], 'statuses' | 'statusWords'>,
-): { status: AppointmentStatus; word: string } {
+): { status: AppointmentStatus; word: string; isTheirs: boolean } {
   const spelled = folded(String(named));
   const theirs = Object.entries({ ...statuses, ...swapped(statusWords) });
   const ours = theirs.find(([, status]) => folded(status) === spelled)?.[1];
   if (ours !== undefined) {
     const word = statusWords[ours] ?? theirs.find(([, status]) => status === ours)?.[0];
-    if (word !== undefined) return { status: ours, word };
+    if (word !== undefined) return { status: ours, word, isTheirs: false };
   }
   const own = theirs.find(([word]) => folded(word) === spelled);
-  if (own !== undefined) return { status: own[1], word: own[0] };
+  if (own !== undefined) return { status: own[1], word: own[0], isTheirs: true };
   const known = [...new Set(theirs.map(([, status]) => status))].filter((status) => status !== 'unknown');
   throw new MirrorError('the clinic profile has no word for that status of an appointment', {
     actor: 'settings',

@@ -137,6 +137,7 @@ describe('what the clinic has', () => {
     [['availabilities', '--data', '{"fromAt": "2026-03-23T00:00:00+01:00"}'], 'value-needed', 'toAt'],
     [['availabilities', '--data', '{"fromAt": "monday", "toAt": "2026-03-25T00:00:00+01:00"}'], 'bad-value', 'fromAt'],
     [['availabilities', '--data', slotsOf({ agendaId: { id: 'a' } })], 'bad-value', 'agendaId'],
+    [['availabilities', '--data', slotsOf({ agendaId: [] })], 'bad-value', 'agendaId'],
     [['availabilities', '--data', slotsOf({ doctorId: true })], 'bad-value', 'doctorId'],
     [['availabilities', '--data', slotsOf({ toAt: '2026-03-22T00:00:00+01:00' })], 'bad-value', 'toAt'],
     [['availabilities', '--data', slotsOf({ agenda: 'a' })], 'no-such-field', 'agenda'],
