@@ -2,7 +2,7 @@ import { text } from 'node:stream/consumers';
 import { readTextFile, writeNewFile } from './cli/files.ts';
 import { type CliOutside, createProgram, type Wanted } from './cli/program.ts';
 import { createProgress } from './cli/progress.ts';
-import { wrap } from './cli/table.ts';
+import { renderError } from './cli/render-error.ts';
 import { asMirrorError } from './model/errors.ts';
 import { SECOND_MS } from './model/time.ts';
 import type { ConfigurationFiles } from './settings/configuration-files.ts';
@@ -127,8 +127,8 @@ try {
   } else if (interrupted.signal.aborted) {
     process.exitCode = 130;
   } else {
-    const { message, code, remedy } = asMirrorError(error);
-    process.stderr.write(`${wrap(`${message} (${code})${remedy === undefined ? '' : `. What to do: ${remedy}`}`)}\n`);
-    process.exitCode = code === 'tenant-set-aside' ? 2 : 1;
+    const failure = asMirrorError(error);
+    process.stderr.write(`${renderError(failure)}\n`);
+    process.exitCode = failure.code === 'tenant-set-aside' ? 2 : 1;
   }
 }

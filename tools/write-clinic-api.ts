@@ -1,7 +1,9 @@
-/** Writes `docs/clinic-api.md`: every row of the clinic's specification, with its function, its sandbox route and its tests. */
+/** Writes `docs/clinic-api.md`: every row of the clinic's specification, with its command, its function, its sandbox route and its tests. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { OPERATION_CALLS } from '../src/clinic/operation-calls.ts';
 import { type ClinicOperation, OPERATIONS } from '../src/clinic/schema/operations.ts';
+import { commandOf, operationOf } from '../src/control/clinic-question.ts';
 import { SPECIFICATION_ROWS, type SpecificationRow } from './clinic-api-rows.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -15,6 +17,10 @@ const NAMED_TESTS = 3;
 /** An operation and where it is served and tested. */
 export interface DocumentedOperation {
   operation: ClinicOperation;
+  /** What follows `clinic <tenant>` on the command line. */
+  command: string;
+  /** Name of the function that is called, which operations may share that are asked for alike. */
+  calls: string;
   /** File of the sandbox; null when no route has the method and path. */
   route: string | null;
   /** Titles of the suite's tests that call it. */
@@ -26,10 +32,20 @@ export function documentedOperations(): DocumentedOperation[] {
   const routes = sandboxRoutes();
   const tests = suiteTests();
   return OPERATIONS.map((operation) => {
-    const route = routes.get(`${operation.method} ${shapeOf(operation.path)}`) ?? null;
-    const calling = tests.filter(({ calls }) => calls.has(operation.name)).map(({ title }) => title);
-    return { operation, route, tests: [...new Set(calling)] };
+    const route = routes.get(`${operation.method} ${shapeOfPath(operation.path)}`) ?? null;
+    const calls = operationOf(commandOf(operation)).name;
+    const calling = tests.filter((each) => each.calls.has(calls)).map(({ title }) => title);
+    return { operation, command: commandLineOf(operation), calls, route, tests: [...new Set(calling)] };
   });
+}
+
+function commandLineOf(operation: ClinicOperation): string {
+  const { resource, verb, ids } = commandOf(operation);
+  const call = OPERATION_CALLS[operation.name];
+  const write = verb === 'read' || verb === 'pdf' ? [] : ['--write', verb];
+  const data = call?.takes == null ? [] : ['--data …'];
+  const file = verb === 'pdf' || call?.wantsFile === true ? ['--pdf <file>'] : [];
+  return [resource, ...ids.map((id) => `<${id}>`), ...write, ...data, ...file].join(' ');
 }
 
 /** What a row beside the operations says that is not so; none when all of it is there. */
@@ -42,10 +58,11 @@ export function faultsOf({ what, client, sandbox, tests }: SpecificationRow): st
 
 /** The document as it should be. */
 export function clinicApiDocument(): string {
-  const operations = documentedOperations().map(({ operation, route, tests }) => [
+  const operations = documentedOperations().map(({ operation, command, calls, route, tests }) => [
     `\`${operation.method} ${operation.path}\``,
     operation.scope ?? '–',
-    `\`${operation.name}\``,
+    `\`${command}\``,
+    `\`${calls}\``,
     `\`${route ?? '–'}\``,
     namesOf(tests),
   ]);
@@ -59,12 +76,14 @@ export function clinicApiDocument(): string {
   return [
     '# The clinic API',
     '',
-    'Every operation of the specification (section 4) with the function that calls it, the route of the sandbox clinic that serves',
-    'it and tests that use it. The functions are those of `createClinicApi` (`src/clinic/api.ts`). One suite, `test/clinic/whole-api`,',
-    'runs on all four dialects; `npm run dialects` counts what passed in each. Written by `node tools/write-clinic-api.ts`;',
+    'Every operation of the specification (section 4) with what follows `clinic-mirror clinic <tenant>` to reach it, the function that',
+    'calls it, the route of the sandbox clinic that serves it and tests that use it. All of it follows from one table,',
+    '`src/clinic/schema/operations.ts`. The functions are those of `createClinicApi` (`src/clinic/api.ts`). One suite, `test/clinic/whole-api`,',
+    'runs on all four dialects; `npm run dialects` counts what passed in each. `test/cli/clinic-operations.test.ts` gives each command and',
+    'looks at the request, the refusal and the scope. Written by `node tools/write-clinic-api.ts`;',
     '`test/clinic/clinic-api-document.test.ts` fails when a row has no function, no route or no test.',
     '',
-    ...table(['operation', 'scope', 'function', 'sandbox route', 'tests'], operations),
+    ...table(['operation', 'scope', 'command', 'function', 'sandbox route', 'tests'], operations),
     '',
     '## Logins, errors and limits',
     '',
@@ -84,14 +103,15 @@ function table(heading: string[], lines: string[][]): string[] {
 }
 
 /** Method and path of every route of the sandbox, parameters without their names → its file. */
-function sandboxRoutes(): Map<string, string> {
+export function sandboxRoutes(): Map<string, string> {
   const routes = new Map<string, string>();
   for (const name of readdirSync(join(root, ROUTES))) {
     const text = read(join(ROUTES, name));
     const base = /const BASE = '([^']+)'/.exec(text)?.[1] ?? '';
-    const add = (method: string, path: string) => routes.set(`${method} ${shapeOf(path)}`, `${ROUTES}/${name}`);
+    const add = (method: string, path: string) => routes.set(`${method} ${shapeOfPath(path)}`, `${ROUTES}/${name}`);
     for (const [, method = '', path = ''] of text.matchAll(/app\.(get|post|put|delete)\(\s*(BASE|[`'][^`']+[`'])/g)) {
-      add(method.toUpperCase(), path === 'BASE' ? base : path.slice(1, -1).replace(/^\$\{BASE\}/, base));
+      const whole = path === 'BASE' ? base : path.slice(1, -1).replace(/^\$\{BASE\}/, base);
+      if (!whole.includes('${')) add(method.toUpperCase(), whole);
     }
     // The catalogue has a list and single records for each of its names.
     for (const [, list = ''] of text.matchAll(/\breadOnly\('(\w+)'/g)) {
@@ -103,7 +123,7 @@ function sandboxRoutes(): Map<string, string> {
 }
 
 /** A path whose parameters have no names. */
-function shapeOf(path: string): string {
+export function shapeOfPath(path: string): string {
   return path.replaceAll(/\{\w+\}|:\w+/g, '{}');
 }
 

@@ -11,7 +11,7 @@ export interface AccessVerbs {
   changeRole(username: string, tenantId: string, role: string, permissions: readonly Permission[]): void;
   /** Changes what a user may do in a tenant; their tokens stay. A tenant that was not theirs becomes so. */
   setPermissions(username: string, tenantId: string, permissions: readonly Permission[]): void;
-  /** The tenant is gone from the user's userinfo and answers 404 to them; their tokens stay. */
+  /** The tenant is gone from the user's userinfo and is a foreign one to them; their tokens stay. */
   leaveTenant(username: string, tenantId: string): void;
   /**
    * Leaves a client's tokens of a user only these scopes (with the prefix): at once those that are out, and what a refresh

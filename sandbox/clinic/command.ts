@@ -69,7 +69,7 @@ async function describe(sandbox: ClinicSandbox, given: Given): Promise<StartedSa
     more: { tenants, users, clients },
     example: {
       url: `${baseUrl}/v2/tenants/${tenant?.id}/agendas`,
-      headers: { authorization: `Bearer ${accessToken}` },
+      headers: { accept: 'application/json', authorization: `Bearer ${accessToken}` },
     },
     adminUrl: baseUrl,
     // Such as {"tenantId":"…","booked":2}.

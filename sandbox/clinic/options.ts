@@ -45,7 +45,10 @@ export interface ClinicSandboxOptions
 const DEFAULT_CLIENT = {
   clientId: 'clinic-mirror',
   clientSecret: 'sandbox-client-secret',
-  redirectUris: ['http://127.0.0.1/oauth/clinic/callback', 'http://127.0.0.1/callback', 'http://localhost/callback'],
+  redirectUris: ['127.0.0.1', 'localhost'].flatMap((host) => [
+    `http://${host}/callback`,
+    `http://${host}/oauth/callback`,
+  ]),
 } satisfies ClientRegistration;
 
 const DAY_SECONDS = 86_400;
@@ -73,6 +76,8 @@ export function resolveOptions(options: ClinicSandboxOptions) {
     maxWindowDays: options.maxWindowDays ?? (dialect === 'hostile' ? 30 : undefined),
     linkPages: options.linkPages,
     etags: options.etags ?? 'none',
+    accept: options.accept ?? 'json',
+    foreignTenant: options.foreignTenant ?? (dialect === 'hostile' ? 'absent' : 'forbidden'),
   };
   const authorization: AuthorizationOptions = {
     port: options.authPort ?? 0,
@@ -84,6 +89,8 @@ export function resolveOptions(options: ClinicSandboxOptions) {
     slowDownSeconds: options.slowDownSeconds ?? 5,
     rotateRefreshTokens: options.rotateRefreshTokens ?? true,
     grantsPerClientAndUser: options.grantsPerClientAndUser ?? 10,
+    pkce: options.pkce ?? 'public',
+    openid: options.openid ?? 'mandatory',
   };
   return {
     dialect,

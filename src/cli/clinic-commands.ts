@@ -39,6 +39,7 @@ interface Choice {
   data?: string;
   yes?: boolean;
   pdf?: string;
+  doctors?: boolean;
 }
 
 /** Adds `clinic show`, which is meant when only a tenant is named. */
@@ -48,13 +49,14 @@ export function addClinic(clinic: Command, given: ClinicCommands): void {
     .command('show <tenant> <resource> [ids...]', { isDefault: true })
     .description(`show or change what the clinic has: ${CLINIC_RESOURCES.join(', ')}`)
     .option('--param <name=value>', "a query parameter of a list, by the clinic's name; may be repeated", parameter)
-    .option('--limit <count>', `rows of a list; else ${SHOWN}, 0 for all`, Number)
+    .option('--limit <count>', `rows of a list; else ${SHOWN}, 0 for all`, count)
     .option('--raw', 'as the clinic sends it, as JSON')
     .option('--json', 'as JSON')
     .addOption(write.choices(CLINIC_WRITES))
     .option('--data <json>', 'values by our names, or @ and a file; instants as 2026-03-20T10:00:00+01:00')
     .option('--yes', 'send it')
     .option('--pdf <file>', 'where the PDF of a record goes; with --write create the one that is sent')
+    .option('--doctors', 'of an invoice: who took part in what each of its lines bills')
     .action((tenant: string, resource: string, ids: string[], choice: Choice) =>
       given.withClinic(tenant, (access) => act(access, resource, ids, choice, given)),
     );
@@ -88,7 +90,7 @@ async function act(
   given: ClinicCommands,
 ): Promise<void> {
   const { err, out, signal } = given;
-  const { previewWrite, readClinicPdf, writeClinic } = await import('../control/clinic.ts');
+  const { previewWrite, readClinicPdf, readInvoiceDoctors, writeClinic } = await import('../control/clinic.ts');
   const verb = choice.write ?? 'read';
   const values = await dataOf(choice.data, given);
   const question = { resource, verb, ids, values, parameters: choice.param ?? [], pdf: choice.pdf ?? null };
@@ -105,6 +107,10 @@ async function act(
     await given.write(choice.pdf, Readable.from(chunks));
     return err(`The PDF is in ${choice.pdf}.`);
   }
+  if (choice.doctors === true) {
+    const rows = await readInvoiceDoctors(access, question, signal);
+    return out(choice.json === true ? JSON.stringify(rows, null, 2) : renderRecords(rows, false));
+  }
   await show(access, question, choice, given);
 }
 
@@ -116,7 +122,7 @@ async function show(
 ): Promise<void> {
   const { readClinic, readClinicRaw } = await import('../control/clinic.ts');
   const pages = raw === true ? readClinicRaw(access, question, signal) : readClinic(access, question, signal);
-  const isSingle = question.resource === 'userInfo' || question.resource === 'tenantInfo' || isRead(question);
+  const isSingle = isRead(question);
   const most = limit > 0 ? limit : Number.POSITIVE_INFINITY;
   const asides: ClinicRows['setAside'][number][] = [];
   const kept: JsonObject[] = [];
@@ -153,7 +159,15 @@ function parameter(text: string, before: [string, string][] = []): [string, stri
   return [...before, [text.slice(0, at), text.slice(at + 1)]];
 }
 
-async function dataOf(data: string | undefined, { read }: Pick<ClinicCommands, 'read'>): Promise<JsonObject> {
+function count(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('write a whole number');
+}
+
+async function dataOf(
+  data: string | undefined,
+  { read }: Pick<ClinicCommands, 'read'>,
+): Promise<JsonObject | JsonObject[]> {
   if (data === undefined) return {};
   const text = data.startsWith('@') ? await read(data.slice(1)) : data;
   let value: unknown;
@@ -163,6 +177,7 @@ async function dataOf(data: string | undefined, { read }: Pick<ClinicCommands, '
     value = null;
   }
   if (isJsonObject(value)) return value;
+  if (Array.isArray(value) && value.length > 0 && value.every(isJsonObject)) return value;
   throw new MirrorError('the data are no JSON object', {
     actor: 'settings',
     code: 'bad-data',

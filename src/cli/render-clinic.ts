@@ -24,9 +24,10 @@ export function renderRecords(records: readonly object[], isSingle: boolean): st
 }
 
 /** A request that waits for a person's yes. */
-export function renderPreview({ method, path, body }: PreviewedRequest): string {
-  const shown = body === null ? '' : `\n${JSON.stringify(JSON.parse(body), null, 2)}`;
-  return `${wrap(`This would be sent: ${method} ${path}`)}${shown}\nNothing was changed. Add --yes to send it.`;
+export function renderPreview({ method, path, body, file }: PreviewedRequest): string {
+  const shown = body === null ? '' : `\n${JSON.stringify(body, null, 2)}`;
+  const carried = file === null ? '' : `\n${wrap(`With it goes the file ${file.name}, ${file.sizeBytes} bytes.`)}`;
+  return `${wrap(`This would be sent: ${method} ${path}`)}${shown}${carried}\nNothing was changed. Add --yes to send it.`;
 }
 
 function memberOf(record: object, name: string): unknown {

@@ -1,11 +1,14 @@
 import { MirrorError } from '../model/errors.ts';
 import type { ClinicApi } from './api.ts';
 import type { PdfDownload, PdfSource } from './http/files.ts';
+import { asId } from './http/rows.ts';
+import type { SlotQuestion } from './read/availability-calls.ts';
 import type { ListPage } from './read/lists.ts';
 import { reimbursement } from './schema/billing.ts';
-import { field, type Shape } from './schema/fields.ts';
+import { field, isNested, type Shape } from './schema/fields.ts';
 import { payment, statusChange } from './schema/registry.ts';
 import { RESOURCES } from './schema/resources.ts';
+import { badValue } from './write/writing.ts';
 
 /** What an operation is called with; each looks at what it needs. */
 export interface OperationInput {
@@ -14,6 +17,8 @@ export interface OperationInput {
   ids: readonly string[];
   /** By the names of the call's `takes`. */
   values: Readonly<Record<string, unknown>>;
+  /** The same for a call that takes several objects: `values` is the first of them. */
+  several: readonly Readonly<Record<string, unknown>>[];
   /** Query parameters of a list, by the clinic's own names. */
   parameters: readonly [string, string][];
   file: PdfSource | null;
@@ -25,14 +30,20 @@ export type OperationAnswer = AsyncIterable<ListPage<object>> | Promise<object |
 /** The function of one operation, in a form that all of them share. */
 export interface OperationCall {
   gives: 'list' | 'record' | 'file' | 'removed';
-  /** The values that it wants, by our names; null for none. */
+  /** The values that it takes, by our names; null for none. */
   takes: Shape | null;
+  /** Those of them that must be given. */
+  needs: readonly string[];
+  /** Takes several objects of such values. */
+  takesSeveral: boolean;
   wantsFile: boolean;
+  /** Looks at values that are not written, before anything is asked. @throws MirrorError `contract`, code `bad-value` */
+  check(values: OperationInput['values']): void;
   /** Values are checked where they are written. @throws MirrorError as the function does */
   run(api: ClinicApi, input: OperationInput, signal: AbortSignal): OperationAnswer;
 }
 
-/** What the two forms of availability are asked with. */
+/** What the two forms of availability are asked with; of `agendaId` several may be given. */
 const slotQuestion = {
   fromAt: field.needed(field.instant()),
   toAt: field.needed(field.instant()),
@@ -44,10 +55,23 @@ const slotQuestion = {
 type Run = OperationCall['run'];
 const gives =
   (kind: OperationCall['gives']) =>
-  (run: Run, takes: Shape | null = null) => {
-    return { gives: kind, takes, wantsFile: false, run };
+  (run: Run, takes: Shape | null = null): OperationCall => {
+    return { gives: kind, takes, needs: [], takesSeveral: false, wantsFile: false, check: () => {}, run };
   };
+/** A call that must be given what its values need; of a record that it makes or changes the clinic says what it needs. */
+const asked = (call: OperationCall): OperationCall => {
+  const needs = Object.entries(call.takes ?? {}).flatMap(([name, one]) => (!isNested(one) && one.needed ? [name] : []));
+  return { ...call, needs };
+};
 const list = gives('list');
+/** A list of slots, by a question. */
+const slots = (
+  run: (api: ClinicApi, input: OperationInput, question: SlotQuestion, signal: AbortSignal) => OperationAnswer,
+) =>
+  asked({
+    ...list((api, input, signal) => run(api, input, questionOf(input.values), signal), slotQuestion),
+    check: (values) => void questionOf(values),
+  });
 const record = gives('record');
 const file = gives('file');
 const removed = gives('removed');
@@ -88,28 +112,30 @@ export const OPERATION_CALLS: Readonly<Record<string, OperationCall>> = {
   'appointments.update': record((api, input, signal) => {
     return api.appointments.update(input.tenantId, idOf(input), input.values, signal);
   }, bookable),
-  'appointments.setStatus': record((api, input, signal) => {
-    return api.appointments.setStatus(input.tenantId, idOf(input), input.values as never, signal);
-  }, statusChange),
-  'appointments.setPayment': record((api, input, signal) => {
-    return api.appointments.setPayment(input.tenantId, idOf(input), input.values as never, signal);
-  }, payment),
+  'appointments.setStatus': asked(
+    record((api, input, signal) => {
+      return api.appointments.setStatus(input.tenantId, idOf(input), input.values as never, signal);
+    }, statusChange),
+  ),
+  'appointments.setPayment': asked(
+    record((api, input, signal) => {
+      return api.appointments.setPayment(input.tenantId, idOf(input), input.values as never, signal);
+    }, payment),
+  ),
   'appointments.removePayment': record((api, input, signal) =>
     api.appointments.removePayment(input.tenantId, idOf(input), signal),
   ),
   'appointments.checkIn': record((api, input, signal) => api.appointments.checkIn(input.tenantId, idOf(input), signal)),
   'appointments.remove': removed((api, input, signal) => api.appointments.remove(input.tenantId, idOf(input), signal)),
 
-  'availabilities.list': list((api, input, signal) => {
-    return api.availabilities.list(input.tenantId, questionOf(input), signal);
-  }, slotQuestion),
-  'availabilities.listOfTreatment': list((api, input, signal) => {
-    const offer = { treatmentId: idOf(input), priceListId: idOf(input, 1) };
-    return api.availabilities.listOfTreatment(input.tenantId, offer, questionOf(input), signal);
-  }, slotQuestion),
-  'priceLists.readByCode': record((api, input, signal) =>
-    api.priceLists.readByCode(input.tenantId, idOf(input), signal),
+  'availabilities.list': slots((api, { tenantId }, question, signal) =>
+    api.availabilities.list(tenantId, question, signal),
   ),
+  'availabilities.listOfTreatment': slots((api, input, question, signal) => {
+    const offer = { treatmentId: idOf(input), priceListId: idOf(input, 1) };
+    return api.availabilities.listOfTreatment(input.tenantId, offer, question, signal);
+  }),
+  'priceLists.readByCode': record((api, input, signal) => api.priceLists.read(input.tenantId, idOf(input), signal)),
 
   'episodes.create': record((api, input, signal) => {
     return api.episodes.create(input.tenantId, input.values, signal);
@@ -123,9 +149,12 @@ export const OPERATION_CALLS: Readonly<Record<string, OperationCall>> = {
   'invoices.create': record((api, input, signal) => {
     return api.invoices.create(input.tenantId, input.values, signal);
   }, invoices),
-  'invoices.addReimbursements': record((api, input, signal) => {
-    return api.invoices.addReimbursements(input.tenantId, idOf(input), input.values, signal);
-  }, reimbursement),
+  'invoices.addReimbursements': {
+    ...record((api, input, signal) => {
+      return api.invoices.addReimbursements(input.tenantId, idOf(input), input.several, signal);
+    }, reimbursement),
+    takesSeveral: true,
+  },
 
   'medicalReports.create': {
     ...record((api, input, signal) => {
@@ -143,15 +172,29 @@ function idOf({ ids }: OperationInput, index = 0): string {
 
 function needed(given: PdfSource | null): PdfSource {
   if (given !== null) return given;
-  throw new MirrorError('a report needs a file', { actor: 'settings', code: 'file-needed', retry: 'never' });
+  throw new MirrorError('a report needs a file', {
+    actor: 'settings',
+    code: 'file-needed',
+    retry: 'never',
+    remedy: 'name its PDF with --pdf',
+  });
 }
 
-function questionOf({ values }: OperationInput) {
-  const text = (name: string) => (typeof values[name] === 'string' ? { [name]: values[name] } : {});
+/** @throws MirrorError `contract`, code `bad-value`, for what is not of its kind, and for a window that ends before it begins */
+function questionOf(values: OperationInput['values']): SlotQuestion {
+  const { fromAt, toAt, agendaId = null, locationId = null, doctorId = null } = values;
+  const agendaIds = agendaId === null || Array.isArray(agendaId) ? agendaId : [agendaId];
+  if (agendaIds?.length === 0) badValue('agendaId', 'give one id, several in a list, or leave it out for all');
+  if (!Number.isFinite(fromAt)) badValue('fromAt');
+  if (!Number.isFinite(toAt) || Number(toAt) <= Number(fromAt)) badValue('toAt', 'give a time after fromAt');
   return {
-    window: { fromAt: Number(values.fromAt), toAt: Number(values.toAt) },
-    agendaIds: typeof values.agendaId === 'string' ? [values.agendaId] : null,
-    ...text('locationId'),
-    ...text('doctorId'),
+    window: { fromAt: Number(fromAt), toAt: Number(toAt) },
+    agendaIds: agendaIds?.map((id: unknown) => givenId(id, 'agendaId')) ?? null,
+    ...(locationId === null ? {} : { locationId: givenId(locationId, 'locationId') }),
+    ...(doctorId === null ? {} : { doctorId: givenId(doctorId, 'doctorId') }),
   };
+}
+
+function givenId(value: unknown, name: string): string {
+  return asId(value) ?? badValue(name, 'give an id as text');
 }

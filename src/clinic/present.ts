@@ -22,9 +22,8 @@ export function presented(shape: Shape, record: object): JsonObject {
 export function valuesOf(shape: Shape, written: JsonObject): JsonObject {
   const entries = Object.entries(written).map(([name, value]) => {
     const one = Object.hasOwn(shape, name) ? shape[name] : undefined;
-    if (one === undefined) throw noSuchField(shape);
-    if (!isNested(one))
-      return [name, one.kind === 'instant' && typeof value === 'string' ? instantOf(value, name) : value];
+    if (one === undefined) throw noSuchField(shape, name);
+    if (!isNested(one)) return [name, one.kind === 'instant' && value !== null ? instantOf(value, name) : value];
     const inner = (each: unknown) => (isJsonObject(each) ? valuesOf(one.shape, each) : each);
     return [name, Array.isArray(value) ? value.map(inner) : inner(value)];
   });
@@ -35,16 +34,20 @@ function isoOf(at: number): string {
   return new Date(at).toISOString().replace('.000Z', 'Z');
 }
 
-function instantOf(text: string, name: string): number {
+function instantOf(written: unknown, name: string): number {
+  const text = typeof written === 'string' ? written : '';
   const at = /(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(at) ? badValue(name) : at;
 }
 
-function noSuchField(shape: Shape): MirrorError {
-  return new MirrorError('a value is given for a field that there is not', {
+/** A name is repeated when it can be one of a field: a person may have put anything in its place. */
+function noSuchField(shape: Shape, name: string): MirrorError {
+  const shown = /^[A-Za-z][\w.]{0,40}$/.test(name) ? `the field ${name}` : 'a field';
+  const fields = Object.keys(shape);
+  return new MirrorError(`a value is given for ${shown}, which is not taken here`, {
     actor: 'settings',
     code: 'no-such-field',
     retry: 'never',
-    remedy: `give some of: ${Object.keys(shape).join(', ')}`,
+    remedy: fields.length === 0 ? 'leave --data out' : `give some of: ${fields.join(', ')}`,
   });
 }

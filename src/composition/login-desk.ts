@@ -9,11 +9,13 @@ import type { Composition } from './compose.ts';
 
 /** The logins that persons can make. */
 export function loginDesk(composition: Composition): LoginDesk {
+  const { http } = composition.configuration.settings;
   return {
     pending: composition.logins,
     clock: composition.installation.clock,
     log: composition.log,
-    callbackUrl: `${composition.configuration.settings.http.publicUrl}${LOGIN_CALLBACK_PATH}`,
+    callbackUrl: `${http.publicUrl}${LOGIN_CALLBACK_PATH}`,
+    loopbackPort: http.loginPort,
     beforeLogout: (tenant, connection, logOut, signal) =>
       withoutSubscriptions(requireTenant(composition.installation, tenant), connection, logOut, signal),
     async onLogin(id, connection) {

@@ -9,46 +9,76 @@ export interface ClinicQuestion {
   /** `read` for a list or a record; else what is to be done. */
   verb: string;
   ids: readonly string[];
-  /** By our names, instants as ISO 8601. */
-  values: JsonObject;
+  /** By our names, instants as ISO 8601; several objects for an operation that takes as many. */
+  values: JsonObject | readonly JsonObject[];
   /** Query parameters by the clinic's own names. */
   parameters: readonly [string, string][];
   /** A PDF that goes up. */
   pdf: string | null;
 }
 
-/** What people call the operations that change something, beside their own names. */
+/** How a person asks for an operation. */
+export interface ClinicCommand {
+  resource: string;
+  /** As in {@link ClinicQuestion.verb}. */
+  verb: string;
+  /** What its ids are, in their order. */
+  ids: readonly string[];
+}
+
+/** What people call the operations, where it is not their own name. */
 const VERBS: Readonly<Record<string, string>> = {
-  delete: 'remove',
-  status: 'setStatus',
-  payment: 'setPayment',
-  'remove-payment': 'removePayment',
-  checkin: 'checkIn',
-  reimbursement: 'addReimbursements',
+  list: 'read',
+  listOfTreatment: 'read',
+  readByCode: 'read',
+  remove: 'delete',
+  setStatus: 'status',
+  setPayment: 'payment',
+  removePayment: 'remove-payment',
+  checkIn: 'checkin',
+  addReimbursements: 'reimbursement',
 };
 
+/** The command of an operation: what it is about, its verb, and the parameters of its path after the tenant. */
+export function commandOf({ name, path, subject }: ClinicOperation): ClinicCommand {
+  const own = name.slice(subject.length + 1);
+  const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter = '']) => parameter);
+  return { resource: subject, verb: VERBS[own] ?? own, ids: parameters.filter((each) => each !== 'tenantId') };
+}
+
+const COMMANDS = OPERATIONS.map((operation) => ({ operation, command: commandOf(operation) }));
+
 /** Resources that can be named. */
-export const CLINIC_RESOURCES: readonly string[] = [...new Set(OPERATIONS.map(({ subject }) => subject))];
+export const CLINIC_RESOURCES: readonly string[] = [...new Set(COMMANDS.map(({ command }) => command.resource))];
 /** What can be done, by the words of the command line. */
-export const CLINIC_WRITES: readonly string[] = ['create', 'update', ...Object.keys(VERBS)];
+export const CLINIC_WRITES: readonly string[] = [
+  ...new Set(COMMANDS.flatMap(({ operation, command }) => (operation.method === 'GET' ? [] : [command.verb]))),
+];
 
 /**
- * The operation that is meant: one that reads a list or, with an id, a record; or one that writes.
- * @throws MirrorError `settings`, code `no-such-operation`
+ * The operation that is meant: of several that are asked for alike, the first.
+ * @throws MirrorError `settings`, code `no-such-operation`, for a resource, a verb or a number of ids that there is not
  */
-export function operationOf({ resource, verb, ids }: ClinicQuestion): ClinicOperation {
-  const own = OPERATIONS.filter(({ subject }) => subject === resource);
-  const reading = ids.length === 0 ? ['list', 'read'] : ids.length === 1 ? ['read'] : ['listOfTreatment'];
-  const verbs = verb === 'read' ? reading : [VERBS[verb] ?? verb];
-  const found = verbs.map((each) => own.find(({ name }) => name === `${resource}.${each}`)).find((each) => each);
-  const isBare =
-    found !== undefined && ids.length < (found.path.match(/\{/g)?.length ?? 0) - (resource === 'userInfo' ? 0 : 1);
-  if (found !== undefined && !isBare) return found;
-  const there = own.length === 0 ? CLINIC_RESOURCES : own.map(({ name }) => name.split('.')[1] ?? '');
-  throw new MirrorError(isBare ? 'the operation needs an id' : 'the clinic API has no such operation', {
-    actor: 'settings',
-    code: 'no-such-operation',
-    retry: 'never',
-    remedy: isBare ? 'give the id of the record' : `name one of: ${there.join(', ')}`,
-  });
+export function operationOf({
+  resource,
+  verb,
+  ids,
+}: Pick<ClinicQuestion, 'resource' | 'verb' | 'ids'>): ClinicOperation {
+  const own = COMMANDS.filter(({ command }) => command.resource === resource);
+  if (own.length === 0)
+    throw noSuch('the clinic API has no such resource', `name one of: ${CLINIC_RESOURCES.join(', ')}`);
+  const meant = own.filter(({ command }) => command.verb === verb);
+  if (meant.length === 0) {
+    const verbs = [...new Set(own.map(({ command }) => command.verb))];
+    throw noSuch(`${resource} have no such operation`, `there are: ${verbs.join(', ')}`);
+  }
+  const found = meant.find(({ command }) => command.ids.length === ids.length);
+  if (found !== undefined) return found.operation;
+  const forms = new Set(meant.map(({ command }) => command.ids.join(' and ') || 'no id'));
+  const what = ids.length === 0 ? 'an id' : 'another number of ids';
+  throw noSuch(`this operation of ${resource} needs ${what}`, `give ${[...forms].join(', or ')}`);
+}
+
+function noSuch(message: string, remedy: string): MirrorError {
+  return new MirrorError(message, { actor: 'settings', code: 'no-such-operation', retry: 'never', remedy });
 }

@@ -1,19 +1,20 @@
-import { basename } from 'node:path';
 import { type ClinicApi, createClinicApi } from '../clinic/api.ts';
-import type { ClinicContext } from '../clinic/http/context.ts';
-import { type PdfDownload, pdfFile } from '../clinic/http/files.ts';
+import type { ClinicContext, PreparedWrite } from '../clinic/http/context.ts';
+import type { PdfDownload } from '../clinic/http/files.ts';
 import { isJsonObject, type JsonObject } from '../clinic/http/rows.ts';
-import { OPERATION_CALLS, type OperationInput } from '../clinic/operation-calls.ts';
-import { presented, valuesOf } from '../clinic/present.ts';
+import { OPERATION_CALLS } from '../clinic/operation-calls.ts';
+import { presented } from '../clinic/present.ts';
+import type { FollowedLink } from '../clinic/read/invoice-doctors.ts';
 import { type ListPage, readList } from '../clinic/read/lists.ts';
 import { readRow } from '../clinic/read/reading.ts';
 import type { Shape } from '../clinic/schema/fields.ts';
-import type { ClinicOperation } from '../clinic/schema/operations.ts';
+import { type ClinicOperation, OPERATIONS } from '../clinic/schema/operations.ts';
 import { tenantInfo } from '../clinic/schema/places.ts';
 import { RESOURCES, type ResourceName } from '../clinic/schema/resources.ts';
 import type { SerialiseSection } from '../clinic/write/invoice-calls.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { SetAside } from '../model/records.ts';
+import { inputOf, notTaken } from './clinic-input.ts';
 import { type ClinicQuestion, operationOf } from './clinic-question.ts';
 
 /** The API of one tenant's clinic, for verbs that a person gives. */
@@ -47,7 +48,7 @@ export async function* readClinic(
   const shape = shapeOf(question.resource);
   const show = (record: object) => presented(shape, record);
   try {
-    const answer = call.run(apiOf(access), await inputOf(access, question, signal), signal);
+    const answer = call.run(apiOf(access), await inputOf(access.tenantId, question, signal), signal);
     if (isPages(answer)) {
       for await (const { records, setAside } of answer) yield { records: records.map(show), setAside };
       return;
@@ -66,13 +67,16 @@ export async function* readClinicRaw(
   signal: AbortSignal,
 ): AsyncGenerator<ClinicRows, void> {
   const operation = operationOf(question);
-  if (!Object.hasOwn(RESOURCES, question.resource) || question.ids.length > 1) throw onlyLists();
-  const list = question.resource as ResourceName;
+  const { resource, ids, values, parameters } = question;
+  if (!Object.hasOwn(RESOURCES, resource) || ids.length > 1) throw onlyLists();
+  if (Object.keys(values).length > 0) throw notTaken('--data with --raw', 'give --param, by the clinic’s own names');
+  const [id] = ids;
+  if (id !== undefined && parameters.length > 0) throw notTaken('--param', 'leave it out');
+  const list = resource as ResourceName;
   try {
     const tenantId = await access.tenantId(signal);
-    const [id] = question.ids;
     if (id === undefined) {
-      const asked = { list, tenantId, parameters: [...question.parameters], signal };
+      const asked = { list, tenantId, parameters: [...parameters], signal };
       for await (const { rows } of readList(access.context, asked, (row) => row))
         yield { records: rows.filter(isJsonObject), setAside: [] };
     } else {
@@ -85,38 +89,66 @@ export async function* readClinicRaw(
   }
 }
 
-/** A request as it would go out, without the token. */
-export interface PreviewedRequest {
-  method: string;
-  /** Without the base URL. */
-  path: string;
-  /** JSON; null for none, or for a form with a file. */
-  body: string | null;
+/**
+ * Reads one invoice, and who took part in what its lines bill: a row for each doctor, and one for a line or link that leads to none.
+ * @throws MirrorError as {@link readClinic}; the scope `episodes` is needed too
+ */
+export async function readInvoiceDoctors(
+  access: ClinicAccess,
+  question: ClinicQuestion,
+  signal: AbortSignal,
+): Promise<JsonObject[]> {
+  const operation = operationOf(question);
+  const { invoices } = apiOf(access);
+  const [id] = question.ids;
+  if (operation.subject !== 'invoices' || id === undefined) throw notTaken('--doctors', 'give the id of an invoice');
+  try {
+    const { tenantId } = await inputOf(access.tenantId, question, signal);
+    const found = await invoices.read(tenantId, id, signal);
+    if ('absent' in found) throw absent();
+    if ('setAside' in found) throw unreadable(found.setAside);
+    const { items } = found.found;
+    const { lines } = await invoices.resolve(tenantId, found.found, signal);
+    return lines.flatMap(({ links }, index) => doctorRows(index + 1, items[index]?.description ?? null, links));
+  } catch (error) {
+    throw explained(error, operation, access);
+  }
 }
 
-/** What would be sent: everything is read that has to be, and nothing is changed. */
+function doctorRows(line: number, description: string | null, links: readonly FollowedLink[]): JsonObject[] {
+  const row = { line, description, episodeId: null, practiceId: null, doctor: null, fault: null };
+  const nobody = { doctorId: null, role: null, share: null };
+  if (links.length === 0) return [{ ...row, ...nobody }];
+  return links.flatMap(({ episodeId, practiceId, doctors, fault }): JsonObject[] => {
+    const link = { ...row, episodeId, practiceId, fault };
+    if (doctors.length === 0) return [{ ...link, ...nobody }];
+    return doctors.map(({ id, firstName, lastName, role, share }) => {
+      const doctor = [firstName, lastName].filter((part) => part !== null && part !== '').join(' ');
+      return { ...link, doctor, doctorId: id, role, share };
+    });
+  });
+}
+
+/** A request as it would go out, without the token. */
+export interface PreviewedRequest extends Omit<PreparedWrite, 'url'> {
+  /** Without the base URL. */
+  path: string;
+}
+
+/** What would be sent: everything is read that has to be, a file is looked at, and nothing is changed. */
 export async function previewWrite(
   access: ClinicAccess,
   question: ClinicQuestion,
   signal: AbortSignal,
 ): Promise<PreviewedRequest> {
-  const { context } = access;
   let seen: PreviewedRequest | null = null;
-  const held = new Error('held back: only shown');
-  const http: ClinicContext['http'] = {
-    ...context.http,
-    async send(request) {
-      if (request.method === 'GET') return context.http.send(request);
-      const { pathname, search } = new URL(request.url);
-      seen = {
-        method: request.method,
-        path: pathname + search,
-        body: typeof request.body === 'string' ? request.body : null,
-      };
-      throw held;
-    },
+  const beforeWrite = ({ url, ...write }: PreparedWrite) => {
+    const { pathname, search } = new URL(url);
+    seen = { ...write, path: pathname + search };
+    throw new Error('held back: only shown');
   };
-  await writeClinic({ ...access, context: { ...context, http } }, question, signal).catch((error: unknown) => {
+  const context = { ...access.context, beforeWrite };
+  await writeClinic({ ...access, context }, question, signal).catch((error: unknown) => {
     if (seen === null) throw error;
   });
   if (seen === null) throw new Error('a write that sends nothing');
@@ -137,7 +169,7 @@ export async function writeClinic(
   const call = OPERATION_CALLS[operation.name];
   if (call === undefined || operation.method === 'GET') throw onlyLists();
   try {
-    const answer = await call.run(apiOf(access), await inputOf(access, question, signal), signal);
+    const answer = await call.run(apiOf(access), await inputOf(access.tenantId, question, signal), signal);
     if (typeof answer === 'boolean') return { removed: answer };
     return isJsonObject(answer) ? presented(shapeOf(question.resource), answer) : {};
   } catch (error) {
@@ -151,9 +183,10 @@ export async function readClinicPdf(
   question: ClinicQuestion,
   signal: AbortSignal,
 ): Promise<PdfDownload> {
-  const operation = operationOf({ ...question, verb: 'pdf' });
+  const asked = { ...question, verb: 'pdf', pdf: null };
+  const operation = operationOf(asked);
   try {
-    const input = await inputOf(access, { ...question, pdf: null }, signal);
+    const input = await inputOf(access.tenantId, asked, signal);
     const answer = await OPERATION_CALLS[operation.name]?.run(apiOf(access), input, signal);
     if (answer === null || answer === undefined) throw absent();
     return answer as PdfDownload;
@@ -164,14 +197,6 @@ export async function readClinicPdf(
 
 function apiOf({ context, serialise }: ClinicAccess): ClinicApi {
   return createClinicApi(context, serialise);
-}
-
-async function inputOf(access: ClinicAccess, question: ClinicQuestion, signal: AbortSignal): Promise<OperationInput> {
-  const { ids, values, parameters, pdf, resource } = question;
-  const takes = OPERATION_CALLS[operationOf(question).name]?.takes ?? null;
-  const file = pdf === null ? null : await pdfFile(pdf, basename(pdf));
-  const tenantId = resource === 'userInfo' ? '' : await access.tenantId(signal);
-  return { tenantId, ids, values: valuesOf(takes ?? {}, values), parameters, file };
 }
 
 function isPages(answer: object): answer is AsyncIterable<ListPage<object>> {
@@ -191,19 +216,25 @@ function shapeOf(resource: string): Shape {
   return Object.hasOwn(RESOURCES, resource) ? RESOURCES[resource as ResourceName] : {};
 }
 
-/** Says which scope is missing: the clinic itself may not, and the login has to ask for it. */
-function explained(error: unknown, { scope }: ClinicOperation, { context }: ClinicAccess): unknown {
-  if (!(error instanceof MirrorError) || error.code !== 'missing-claim' || scope === null) return error;
-  const { actor, code, retry, status } = error;
-  const wanted = `${context.profile.scopePrefix}${scope}`;
-  const remedy = `the login lacks the scope ${wanted}: name ${scope} in clinic.scopes of the tenant file, connect the clinic again and grant it`;
-  return new MirrorError(error.message, {
-    actor,
-    code,
-    retry,
-    remedy,
-    cause: error,
-    ...(status === undefined ? {} : { status }),
+/**
+ * Says which scope is missing: the clinic itself may not, and the login has to ask for it. It is that of the call which failed; what was
+ * asked for may have needed several.
+ */
+function explained(error: unknown, wanted: ClinicOperation, { context }: ClinicAccess): unknown {
+  if (!(error instanceof MirrorError) || error.code !== 'missing-claim') return error;
+  const failed = OPERATIONS.find(({ name }) => error.message.startsWith(`clinic.${name}:`)) ?? wanted;
+  if (failed.scope === null) return error;
+  const scope = `${context.profile.scopePrefix}${failed.scope}`;
+  const remedy = `the login lacks the scope ${scope}: name ${failed.scope} in clinic.scopes of the tenant file, connect the clinic again and grant it`;
+  return error.reworded(error.message, remedy);
+}
+
+function unreadable({ code, field }: SetAside): MirrorError {
+  return new MirrorError(`the record can not be read: ${code} in ${field}`, {
+    actor: 'contract',
+    code: 'bad-record',
+    retry: 'never',
+    remedy: 'correct the fields of the resource in the clinic profile',
   });
 }
 
@@ -221,6 +252,6 @@ function onlyLists(): MirrorError {
     actor: 'settings',
     code: 'no-such-operation',
     retry: 'never',
-    remedy: 'leave --raw, --write or the second id out',
+    remedy: 'leave --raw or --write out',
   });
 }

@@ -19,6 +19,8 @@ export interface LoginDesk {
   log: Logger;
   /** Where the running daemon takes answers of logins, as browsers reach it. */
   callbackUrl: string;
+  /** Port on this machine to which a login by browser comes back; 0 takes a free one. */
+  loopbackPort: number;
   /** Ends what a login keeps open at its vendor, as well as can be, then does `logOut`. */
   beforeLogout<Result>(
     tenant: string,
@@ -30,7 +32,7 @@ export interface LoginDesk {
   onLogin(tenant: string, connection: string): Promise<void>;
 }
 
-/** A person logs in with a browser on this machine. */
+/** A person logs in with a browser on this machine. @throws MirrorError `settings`, code `login-port-unavailable`, and those of a login */
 export async function loginWithBrowser(
   desk: LoginDesk,
   tenant: string,
@@ -39,7 +41,7 @@ export async function loginWithBrowser(
   signal: AbortSignal,
 ): Promise<LoginResult> {
   const target = usedTarget(desk, tenant, connection);
-  return made(desk, await loginOnLoopback(target, desk.pending, (url) => show(url.href), signal));
+  return made(desk, await loginOnLoopback(target, desk.pending, (url) => show(url.href), signal, desk.loopbackPort));
 }
 
 /** A person logs in on another device, by a code that is shown here. */

@@ -31,6 +31,8 @@ export interface MirrorErrorOptions {
   status?: number | undefined;
   /** What to do, for a person. */
   remedy?: string | undefined;
+  /** The other side's own words, see {@link MirrorError.told}. */
+  said?: readonly string[];
   cause?: unknown;
 }
 
@@ -44,6 +46,7 @@ export class MirrorError extends Error {
   readonly ambiguous: boolean;
   readonly status: number | undefined;
   readonly remedy: string | undefined;
+  readonly #said: readonly string[];
 
   constructor(message: string, options: MirrorErrorOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -54,6 +57,31 @@ export class MirrorError extends Error {
     this.ambiguous = options.ambiguous ?? false;
     this.status = options.status;
     this.remedy = options.remedy;
+    this.#said = options.said ?? [];
+  }
+
+  /**
+   * What the other side said of it in its own words: for the person who asked, and nobody else, since it may name patients. No
+   * property holds it, so that neither JSON nor a log line can.
+   */
+  told(): readonly string[] {
+    return this.#said;
+  }
+
+  /** The same error in other words. */
+  reworded(message: string, remedy: string | undefined = this.remedy): MirrorError {
+    const { actor, code, retry, retryAfterMs, ambiguous, status, cause = this } = this;
+    return new MirrorError(message, {
+      actor,
+      code,
+      retry,
+      retryAfterMs,
+      ambiguous,
+      status,
+      remedy,
+      said: this.#said,
+      cause,
+    });
   }
 }
 

@@ -4,7 +4,7 @@ import { MirrorError } from '../model/errors.ts';
 
 /** A receiver of one authorization response on this machine (RFC 8252 section 7.3). */
 export interface LoopbackReceiver {
-  /** `http://127.0.0.1:<port>/callback`: providers accept any port there. */
+  /** `http://127.0.0.1:<port>/callback`: many providers accept any port there, others the registered one alone. */
   readonly redirectUri: string;
   /**
    * Waits for the browser to bring the answer to the login with this state, and lets `complete` say what came of it in a
@@ -22,7 +22,10 @@ export interface LoopbackReceiver {
 const CALLBACK_PATH = '/callback';
 const CLOSE_PATIENCE_MS = 500;
 
-/** @param port 0 takes a free one */
+/**
+ * @param port 0 takes a free one
+ * @throws MirrorError `settings`, code `login-port-unavailable`, when it can't be had
+ */
 export async function startLoopbackReceiver(port = 0): Promise<LoopbackReceiver> {
   let handle: (url: URL) => Promise<{ status: number; text: string }> = async () => notExpected();
   const server = process.getBuiltinModule('node:http').createServer((request, response) => {
@@ -32,7 +35,9 @@ export async function startLoopbackReceiver(port = 0): Promise<LoopbackReceiver>
     );
   });
   server.listen(port, '127.0.0.1');
-  await once(server, 'listening');
+  await once(server, 'listening').catch((error: unknown) => {
+    throw portUnavailable(port, error);
+  });
   const address = server.address();
   const redirectUri = `http://127.0.0.1:${typeof address === 'object' ? address?.port : port}${CALLBACK_PATH}`;
 
@@ -96,6 +101,16 @@ function send(response: ServerResponse, status: number, text: string): void {
 
 function notExpected(): { status: number; text: string } {
   return { status: 400, text: 'This login is not expected here. Begin it again in the terminal.' };
+}
+
+function portUnavailable(port: number, cause: unknown): MirrorError {
+  return new MirrorError(`the port ${port} of this machine, to which the login comes back, can not be opened`, {
+    actor: 'settings',
+    code: 'login-port-unavailable',
+    retry: 'never',
+    remedy: 'end the process that holds it, or set another http.loginPort and register its address with the client',
+    cause,
+  });
 }
 
 function stopped(): MirrorError {

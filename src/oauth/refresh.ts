@@ -1,3 +1,4 @@
+import { retried } from '../http/retry.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Credential, CredentialStanding } from '../model/credentials.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
@@ -41,9 +42,8 @@ export interface RefresherOptions {
 /** How long a refresh waits for a peer's, 75 s: two requests of the HTTP client's default time limit, and what stores them. */
 const LEASE_LOOK_PAUSE_MS = 100;
 const LEASE_LOOKS = 750;
-/** Tries to store a token that was received: about half a minute, then the next refresh goes on trying. */
-const STORE_ATTEMPTS = 7;
-const FIRST_STORE_PAUSE_MS = 250;
+/** For storing a token that was received: a quarter of a minute at least, then the next refresh goes on trying. */
+const STORE_RULES = { tries: 7, firstWaitMs: 250, longestWaitMs: 8_000 };
 const NEVER_ABORTED = new AbortController().signal;
 
 /** Opens the refresher of a connection. One per connection and process is enough; several do no harm. */
@@ -77,20 +77,22 @@ class LeasedRefresher implements Refresher {
     return flight;
   }
 
-  async #untilStored(staleVersion: number): Promise<Credential> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await this.#underLease(staleVersion);
-      } catch (thrown) {
-        const error = asMirrorError(thrown);
-        if (this.#unsaved === null || attempt === STORE_ATTEMPTS) throw error;
-        this.#options.log.warn(
-          { connection: this.#connection, attempt, code: error.code },
-          'new tokens are not stored yet, trying again',
-        );
-        await this.#options.pause(FIRST_STORE_PAUSE_MS * 2 ** (attempt - 1));
-      }
-    }
+  #untilStored(staleVersion: number): Promise<Credential> {
+    const { log, pause } = this.#options;
+    const attempt = () =>
+      this.#underLease(staleVersion).catch((thrown: unknown) => {
+        throw asMirrorError(thrown);
+      });
+    return retried(attempt, {
+      rules: STORE_RULES,
+      pause,
+      waitMsAfter: (error, attempt) => {
+        if (this.#unsaved === null) return null;
+        const { code } = asMirrorError(error);
+        log.warn({ connection: this.#connection, attempt, code }, 'new tokens are not stored yet, trying again');
+        return 0;
+      },
+    });
   }
 
   /** Until the lease is free, the store is looked at: most who wait find there what they want. */

@@ -169,6 +169,11 @@ export function settingsSchema(secrets: SecretSchemas) {
         publicUrl: baseAddress
           .optional()
           .describe('How browsers reach this port; logins come back to it. Default: http://localhost:<port>'),
+        loginPort: wholeNumber(0, 65_535)
+          .default(0)
+          .describe(
+            'A login by browser on this machine comes back to http://127.0.0.1:<loginPort>/callback, which some authorization servers must know with its port; 0 takes a free port each time',
+          ),
       })
       .transform((http) => ({ ...http, publicUrl: http.publicUrl ?? `http://localhost:${http.port}` }))
       .prefault({}),

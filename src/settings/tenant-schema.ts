@@ -14,7 +14,7 @@ import { triggerSchema } from './trigger-schema.ts';
 export const CLINIC_CONNECTION = 'clinic';
 
 /** Scopes of the clinic API without the profile's prefix. */
-const CLINIC_SCOPES = ['patients', 'agenda', 'treatments', 'episodes', 'medicalreports', 'invoices'] as const;
+const CLINIC_SCOPES = ['patients', 'agenda', 'treatments', 'episodes', 'medicalreports', 'invoices', 'fhir'] as const;
 
 /** An id of the clinic system: opaque, and a text even when it looks like a number (0012 is not 12). */
 const clinicId = text;

@@ -156,7 +156,7 @@ describe('an appointment', () => {
     await appointments.setStatus(tenantId, id, { status: 'cancelled', reason: 'by phone' }, unhurried());
     const set = (which: string, status: 'confirmed' | 'unknown') =>
       failureOf(appointments.setStatus(tenantId, which, { status }, unhurried()));
-    expect(await set(id, 'confirmed')).toMatchObject({ actor: 'conflict', code: 'conflict' });
+    expect(await set(id, 'confirmed')).toMatchObject({ actor: 'conflict', code: 'transition-refused' });
     expect(await set('none', 'confirmed')).toMatchObject({ actor: 'conflict', code: 'record-gone' });
     expect(await set(id, 'unknown')).toMatchObject({ actor: 'settings', code: 'status-unmapped' });
   });
@@ -171,7 +171,7 @@ describe('an appointment', () => {
 
 async function rawPatient(id: string): Promise<object> {
   const answer = await fetch(`${sandbox.baseUrl}/v2/tenants/${tenantId}/patients/${id}`, {
-    headers: { authorization: `Bearer ${token}` },
+    headers: { accept: 'application/json', authorization: `Bearer ${token}` },
   });
   return (await answer.json()) as object;
 }
@@ -179,7 +179,7 @@ async function rawPatient(id: string): Promise<object> {
 async function putRaw(id: string, body: object): Promise<void> {
   const answer = await fetch(`${sandbox.baseUrl}/v2/tenants/${tenantId}/patients/${id}`, {
     method: 'PUT',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    headers: { accept: 'application/json', authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });
   expect(answer.status).toBe(200);

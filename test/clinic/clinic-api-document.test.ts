@@ -26,7 +26,7 @@ describe('every operation of the specification', () => {
 
   const api: Record<string, unknown> = openApi('http://127.0.0.1:1', profileOf(), 'token');
   test.each(documentedOperations())('$operation.name has a function, a sandbox route and a test', (documented) => {
-    const [resource = '', verb = ''] = documented.operation.name.split('.');
+    const [resource = '', verb = ''] = documented.calls.split('.');
     expect((api[resource] as Record<string, unknown>)[verb]).toBeTypeOf('function');
     expect(documented.route).not.toBeNull();
     expect(documented.tests).not.toEqual([]);

@@ -13,6 +13,7 @@ import { HOUR_MS } from '../../src/model/time.ts';
 import { firstTenant, frontDeskToken, type Json, NOW, readAll } from '../sandbox/clinic/support.ts';
 import { openApi } from './open-api.ts';
 import { failureOf, profileOf, unhurried, type WrittenProfile } from './open-client.ts';
+import { startScriptedServer } from './scripted-server.ts';
 
 const profile = profileOf();
 
@@ -223,4 +224,55 @@ describe('invoices beside another program that creates some in the same section'
       code: 'bad-value',
     });
   });
+});
+
+describe('reimbursements whose answer was lost', () => {
+  const one = { amount: 10, date: '2026-03-20', reference: 'a' };
+  const given = { ...one, amount: '10' };
+
+  /** A clinic that adds these of what it is sent, and loses the answer once. */
+  async function lost(added: readonly object[], values: object[]) {
+    let [posts, reimbursements] = [0, [one] as object[]];
+    await using server = await startScriptedServer(({ method }) => {
+      if (method === 'POST' && posts === 0) {
+        reimbursements = [...reimbursements, ...added];
+        posts += 1;
+        return { status: 503 };
+      }
+      if (method === 'POST') posts += 1;
+      return { json: { id: 'i', reimbursements } };
+    });
+    const { invoices } = openApi(server.url, profile, 'token');
+    const outcome = await invoices.addReimbursements('t', 'i', values, unhurried()).catch((error: unknown) => error);
+    return { outcome, posts };
+  }
+
+  test.each<[string, object[], object[], number]>([
+    ['all of which are there', [one, one], [given, given], 1],
+    ['none of which is there', [], [given, given], 2],
+    ['one alone, which is there', [one], [given], 1],
+  ])('%s', async (_what, added, values, posts) => {
+    expect(await lost(added, values)).toMatchObject({ outcome: { id: 'i' }, posts });
+  });
+
+  test.each<[string, object[], object[]]>([
+    ['one of two that are alike', [one], [given, given]],
+    ['one of two that differ', [{ ...one, reference: 'b' }], [given, { ...given, reference: 'b' }]],
+  ])('are not sent again when some are there and others are not: %s', async (_what, added, values) => {
+    const failure = { actor: 'remote', code: 'fate-unknown', ambiguous: true };
+    expect(await lost(added, values)).toMatchObject({ outcome: failure, posts: 1 });
+  });
+});
+
+test('a status that is named in the clinic’s word is not taken for there by another word of the same meaning', async () => {
+  const row = { id: 'a', agendaId: 'g', start: '2026-03-20T10:00:00Z', end: '2026-03-20T11:00:00Z', status: 'Waiting' };
+  await using server = await startScriptedServer(({ method }) =>
+    method === 'PUT' ? { status: 409, json: { error: 'status_conflict' } } : { json: row },
+  );
+  const statuses = { Booked: 'booked', Waiting: 'arrived', CheckedIn: 'arrived' } as const;
+  const { appointments } = openApi(server.url, profileOf({ appointments: { statuses } }), 'token');
+  const set = (status: string) => appointments.setStatus('t', 'a', { status }, unhurried());
+  expect(await set('arrived')).toMatchObject({ id: 'a', status: 'arrived' });
+  expect(await set('waiting')).toMatchObject({ id: 'a', status: 'arrived' });
+  expect(await failureOf(set('checked-in'))).toMatchObject({ code: 'transition-refused' });
 });

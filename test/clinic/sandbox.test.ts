@@ -285,8 +285,8 @@ describe('a login', () => {
     const other = sandbox.tenants[1]?.id ?? '';
     const query = { agendaIds: null, window: WINDOW };
     expect(await failureOf(client().readAppointments(other, query, unhurried()))).toMatchObject({
-      actor: 'settings',
-      code: 'not-found',
+      actor: 'authorization',
+      code: 'insufficient-permissions',
     });
   });
 });

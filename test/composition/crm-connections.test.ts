@@ -73,6 +73,7 @@ ${files.connections}
     clock: () => time.now,
     log: silentLogger,
     callbackUrl: 'https://mirror.example/oauth/callback',
+    loopbackPort: 0,
     beforeLogout: (_tenant, _id, work) => work(),
     onLogin: async (_tenant, id) => void told.push(id),
   };

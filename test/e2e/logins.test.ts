@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { createMetrics } from '../../src/control/metrics.ts';
+import { freePort } from '../../tools/free-port.ts';
 import { useRedis } from '../support/redis.ts';
 import type { SmallTarget, SmallTenant } from './support/small-configuration.ts';
 import { type SmallWorld, startSmallWorld } from './support/small-world.ts';
@@ -55,6 +56,19 @@ test('a revoked clinic login stops its tenant with the same words on every surfa
   await world.logIn({ tenant: first.id, connections: ['clinic'] });
   await world.cycle(first.id);
   expect(await world.compareAll()).toEqual([expect.objectContaining(EXACT), expect.objectContaining(EXACT)]);
+});
+
+test('a clinic that accepts one port alone: a login by browser comes back to that of the settings', async () => {
+  const port = await freePort();
+  const redirectUris = [`http://127.0.0.1:${port}/callback`];
+  const registered = { clientId: 'exact', clientSecret: 'exact-secret', redirectUris, exactPorts: true };
+  const world = await startSmallWorld({ redisUrl: redis.url, clinic: { clients: [registered] } });
+  onTestFinished(() => world.close());
+  const file = join(world.configDir, 'clinic-mirror.yaml');
+  const settings = parse(await readFile(file, 'utf8')) as { http: object };
+  await writeFile(file, stringify({ ...settings, http: { ...settings.http, loginPort: port } }));
+  await world.logIn({ connections: ['clinic'] });
+  expect((await world.cli('status', 'clinic-1')).out).toMatch(/login clinic \(clinic\): connected/);
 });
 
 test('a revoked Google login stops its target alone; logging in again goes on at once', async () => {

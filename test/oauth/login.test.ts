@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { request } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import type { MirrorError } from '../../src/model/errors.ts';
 import { beginLogin, completeLogin, type LoginTarget } from '../../src/oauth/login.ts';
@@ -251,6 +253,29 @@ describe('a login on this machine', () => {
     );
     await expect(login).rejects.toMatchObject({ code: 'login-refused' });
     await expect.poll(() => page).toBe('500 The login failed. See the terminal.\n');
+  });
+
+  test('comes back to the port that is registered, and names it when another process holds it', async () => {
+    const { target, logins } = await open();
+    const holder = createServer().listen(0, '127.0.0.1');
+    await once(holder, 'listening');
+    const { port } = holder.address() as AddressInfo;
+    const login = (show: (url: URL) => void, signal: AbortSignal) =>
+      loginOnLoopback(target, logins, show, signal, port);
+    await expect(login(() => {}, NEVER)).rejects.toMatchObject({
+      ...{ actor: 'settings', code: 'login-port-unavailable' },
+      message: expect.stringContaining(String(port)),
+    });
+    holder.close();
+    await once(holder, 'close');
+    const patience = new AbortController();
+    let redirectUri = '';
+    const show = (url: URL) => {
+      redirectUri = url.searchParams.get('redirect_uri') ?? '';
+      patience.abort();
+    };
+    await expect(login(show, patience.signal)).rejects.toMatchObject({ code: 'aborted' });
+    expect(redirectUri).toBe(`http://127.0.0.1:${port}/callback`);
   });
 
   test('giving up ends the waiting', async () => {

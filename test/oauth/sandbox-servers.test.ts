@@ -41,7 +41,7 @@ async function openClinic(options: ClinicSandboxOptions = {}) {
       authorizeInBrowser(url, { ...user, ...(scopes === undefined ? {} : { scopes }) }),
     );
   const userinfo = async (authorization: string) =>
-    (await fetch(`${clinic.baseUrl}/v2/userinfo`, { headers: { authorization } })).status;
+    (await fetch(`${clinic.baseUrl}/v2/userinfo`, { headers: { accept: 'application/json', authorization } })).status;
   return { clinic, provider, worker, newWorker, user, login, userinfo };
 }
 

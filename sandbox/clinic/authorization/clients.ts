@@ -3,8 +3,10 @@ export interface ClientRegistration {
   clientId: string;
   /** Absent for public clients, which then prove themselves by PKCE alone. */
   clientSecret?: string | undefined;
-  /** Exact addresses; for `http` on a loopback host any port is accepted (RFC 8252 section 7.3). */
+  /** Exact addresses; for `http` on a loopback host any port is accepted (RFC 8252 section 7.3) … */
   redirectUris: readonly string[];
+  /** … unless their ports must be equal too, as the specification says of every redirect address (section 5.3). */
+  exactPorts?: boolean | undefined;
 }
 
 export interface Clients {
@@ -26,7 +28,7 @@ export function createClients(registrations: readonly ClientRegistration[]): Cli
       ...(client.clientSecret === undefined ? {} : { client_secret: client.clientSecret }),
       token_endpoint_auth_method: client.clientSecret === undefined ? 'none' : 'client_secret_post',
       redirect_uris: [...client.redirectUris],
-      application_type: client.redirectUris.some(isLoopback) ? 'native' : 'web',
+      application_type: client.exactPorts !== true && client.redirectUris.some(isLoopback) ? 'native' : 'web',
       grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
       response_types: ['code'],
     };

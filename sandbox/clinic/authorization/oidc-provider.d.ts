@@ -68,6 +68,8 @@ declare module 'oidc-provider' {
     };
   }
 
+  export const errors: { InvalidScope: new (description: string, scope: string) => Error };
+
   export default class Provider {
     constructor(issuer: string, configuration: Record<string, unknown>);
     readonly Grant: {

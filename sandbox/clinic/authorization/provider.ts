@@ -1,7 +1,7 @@
 import { type JsonWebKey, randomUUID } from 'node:crypto';
 import type { Accounts } from './accounts.ts';
 import type { Clients } from './clients.ts';
-import { type OidcContext, Provider } from './engine.ts';
+import { errors, type OidcContext, Provider } from './engine.ts';
 import { escapeHtml, page, userCodeConfirmPage, userCodePage } from './pages.ts';
 import type { TokenStore } from './token-store.ts';
 
@@ -18,6 +18,10 @@ export interface TokenPolicy {
   deviceIntervalSeconds: number;
   /** Each refresh gives a new refresh token, and using an old one again ends the whole family. */
   rotateRefreshTokens: boolean;
+  /** Who must use PKCE: clients that can't keep a secret (specification section 5.3), or all. */
+  pkce: 'public' | 'all';
+  /** Whether the scope `openid` must be asked for (specification section 5.7). */
+  openid: 'mandatory' | 'optional';
 }
 
 export interface ProviderParts {
@@ -41,7 +45,17 @@ export function createProvider(parts: ProviderParts): Provider {
     scopes: [...parts.scopes],
     responseTypes: ['code'],
     routes: ROUTES,
-    pkce: { required: () => true },
+    pkce: {
+      required: (_context: OidcContext, client: { clientAuthMethod: string }) =>
+        policy.pkce === 'all' || client.clientAuthMethod === 'none',
+    },
+    // Named again, so that a check of our own looks at it.
+    extraParams: {
+      scope(_context: OidcContext, scope: string | undefined) {
+        if (policy.openid === 'optional' || scope?.split(' ').includes('openid')) return;
+        throw new errors.InvalidScope('the scope openid is mandatory', scope ?? '');
+      },
+    },
     clockTolerance: 0,
     clientAuthMethods: ['client_secret_post', 'client_secret_basic', 'none'],
     clientBasedCORS: () => false,

@@ -1,5 +1,6 @@
 import fastify, { type FastifyInstance } from 'fastify';
 import { ClinicError } from '../rules/errors.ts';
+import { checkAccept } from './accept.ts';
 import { appointmentRoutes } from './appointments.ts';
 import { availabilityRoutes } from './availability.ts';
 import { billingRoutes } from './billing.ts';
@@ -20,6 +21,7 @@ export function createApi(context: ApiContext): FastifyInstance {
   acceptForms(app);
   context.kit.install(app);
   speakDialect(app, context);
+  checkAccept(app, context);
   answerConditions(app, context);
   userinfoRoute(app, context);
   catalogueRoutes(app, context);

@@ -27,6 +27,10 @@ export interface WireOptions {
   linkPages: number | undefined;
   /** Whether answers carry ETags, and what If-None-Match is compared with. */
   etags: 'none' | 'strong' | 'weak';
+  /** Whether calls must ask for JSON by name, as the specification says, or may ask for anything. */
+  accept: 'json' | 'any';
+  /** A tenant that is not the user's: 403, as the specification says (section 7.1), or 404, as if there were none. */
+  foreignTenant: 'forbidden' | 'absent';
 }
 
 /** What the routes work with. */

@@ -24,8 +24,8 @@ export function userOf(request: FastifyRequest): Account {
 
 /**
  * Lets a request pass when, in this order: its token is good (401), its client has budget left (429), the token has
- * the scope (403 missing_claim), the tenant is the user's (404), and the user has the permission (403
- * insufficient_permissions).
+ * the scope (403 missing_claim), the tenant is the user's, and the user has the permission (both 403
+ * insufficient_permissions; for the tenant 404 where the option says so).
  */
 export function guard(context: ApiContext, needs: Needs = {}): PreHandler {
   return async (request) => {
@@ -35,7 +35,7 @@ export function guard(context: ApiContext, needs: Needs = {}): PreHandler {
     count(context, clientId, tenantId);
     checkBudget(context, request);
     checkScope(context, scopes, needs.scope);
-    if (tenantId !== undefined) checkTenant(user, tenantId, needs.permission);
+    if (tenantId !== undefined) checkTenant(context, user, tenantId, needs.permission);
   };
 }
 
@@ -86,10 +86,13 @@ function checkScope({ scopePrefix }: ApiContext, scopes: ReadonlySet<string>, na
   });
 }
 
-function checkTenant(user: Account, tenantId: string, permission: Permission | undefined): void {
+function checkTenant({ wire }: ApiContext, user: Account, tenantId: string, permission: Permission | undefined): void {
+  const refused = (message: string) => new ClinicError(403, 'insufficient_permissions', message);
   const membership = user.memberships.find((one) => one.tenantId === tenantId);
-  if (membership === undefined) throw notFound('tenant');
+  if (membership === undefined) {
+    throw wire.foreignTenant === 'absent' ? notFound('tenant') : refused('The user has no access to the tenant');
+  }
   if (permission !== undefined && !membership.permissions.includes(permission)) {
-    throw new ClinicError(403, 'insufficient_permissions', `The user lacks the permission ${permission}`);
+    throw refused(`The user lacks the permission ${permission}`);
   }
 }

@@ -1,8 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import pRetry from 'p-retry';
 import type { HttpRequest, HttpResponse, HttpStream } from '../../http/client.ts';
+import { passingWaitMs, retried } from '../../http/retry.ts';
 import { MirrorError } from '../../model/errors.ts';
-import type { ClinicContext } from './context.ts';
+import type { ClinicContext, PreparedWrite } from './context.ts';
 import { errorFromAnswer } from './errors.ts';
 import type { JsonObject } from './rows.ts';
 
@@ -15,13 +14,11 @@ export interface ClinicCall {
   /** GET when absent. */
   method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Sent as JSON. */
-  body?: JsonObject;
+  body?: JsonObject | readonly JsonObject[];
   /** In place of `body`: makes what is sent, again for every request. */
   upload?: () => Upload;
   /** Asks for nothing where the answer is still the one of this ETag: then it is a 304, which `accepts` must take. */
   ifNoneMatch?: string;
-  /** What is asked for; JSON when absent. */
-  accept?: string;
   /** Longest time until the whole answer is read; the profile's `timeoutMs` when absent. */
   timeoutMs?: number;
   signal: AbortSignal;
@@ -37,10 +34,10 @@ export interface Upload {
   /** Null when it is not known before the end. */
   lengthBytes: number | null;
   stream: AsyncIterable<Uint8Array>;
+  /** What is in it, for whoever looks before it goes. */
+  metadata: JsonObject;
+  file: { name: string; sizeBytes: number };
 }
-
-/** Codes of waits that are somebody else's: the operator stops, or the shared budget said how long. */
-const NOT_HERE = new Set(['aborted', 'budget-exhausted', 'budget-paused']);
 
 /**
  * Sends a call with the login's token. A 401 is answered with one renewal and one replay. 429, 5xx and failures of the network
@@ -68,22 +65,17 @@ async function deliver<Answer extends Pick<HttpResponse, 'status'>>(
   call: ClinicCall,
   transport: Transport<Answer>,
 ): Promise<Answer> {
-  const { limits } = context.profile;
+  const { limits: rules } = context.profile;
   const authorized = authorizedSender(context, call, transport);
+  if ((call.method ?? 'GET') !== 'GET') context.beforeWrite?.(preparedWrite(call));
   try {
-    return await pRetry(authorized, {
-      retries: limits.tries - 1,
-      minTimeout: limits.firstWaitMs,
-      maxTimeout: limits.longestWaitMs,
-      randomize: true,
+    return await retried(authorized, {
+      rules,
       signal: call.signal,
-      shouldRetry: async ({ error, retryDelay }) => {
-        if (!isRepeatable(call, error)) return false;
-        if (context.budget !== null && isRefusedForHaste(error)) return true;
-        const isShort = isWorthWaiting(error, limits.longestWaitMs);
-        if (isShort)
-          await sleep(Math.max(0, (error.retryAfterMs ?? 0) - retryDelay), undefined, { signal: call.signal });
-        return isShort;
+      waitMsAfter(error) {
+        if (!isRepeatable(call, error)) return null;
+        // The budget was told so, and knows how long to wait before the next try.
+        return context.budget !== null && isRefusedForHaste(error) ? 0 : passingWaitMs(error, rules);
       },
     });
   } catch (error) {
@@ -97,15 +89,14 @@ function isRepeatable({ method }: ClinicCall, error: Error): boolean {
   return method !== 'POST' || isRefusedForHaste(error);
 }
 
-/** The budget was told so, and knows how long to wait before the next try. */
 function isRefusedForHaste(error: Error): boolean {
   return error instanceof MirrorError && error.status === 429;
 }
 
-/** Whether the same request may go out again after a wait that can be sat through. */
-function isWorthWaiting(error: Error, longestWaitMs: number): error is MirrorError {
-  if (!(error instanceof MirrorError) || error.actor !== 'remote' || NOT_HERE.has(error.code)) return false;
-  return error.retry !== 'never' && (error.retryAfterMs ?? 0) <= longestWaitMs;
+function preparedWrite({ method = 'GET', url, body, upload }: ClinicCall): PreparedWrite {
+  if (upload === undefined) return { method, url, body: body ?? null, file: null };
+  const { metadata, file } = upload();
+  return { method, url, body: metadata, file };
 }
 
 function authorizedSender<Answer extends Pick<HttpResponse, 'status'>>(
@@ -145,7 +136,7 @@ function requestOf(context: ClinicContext, call: ClinicCall, authorization: stri
     timeoutMs: call.timeoutMs ?? limits.timeoutMs,
     maxResponseBytes: limits.maxAnswerBytes,
     ...(budget === null ? {} : { budget }),
-    ...contentOf(call, { accept: call.accept ?? 'application/json', authorization, ...freshly(call) }),
+    ...contentOf(call, { accept: 'application/json', authorization, ...freshly(call) }),
   };
 }
 
@@ -172,15 +163,5 @@ function stopped(label: string): MirrorError {
 /** The HTTP client does not know what a call is for; its errors get the label in front. */
 function labelled(error: unknown, label: string): unknown {
   if (!(error instanceof MirrorError) || error.message.startsWith(label)) return error;
-  const { actor, code, retry, retryAfterMs, ambiguous, status, remedy, cause } = error;
-  return new MirrorError(`${label}: ${error.message}`, {
-    actor,
-    code,
-    retry,
-    ambiguous,
-    cause,
-    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-    ...(status === undefined ? {} : { status }),
-    ...(remedy === undefined ? {} : { remedy }),
-  });
+  return error.reworded(`${label}: ${error.message}`);
 }

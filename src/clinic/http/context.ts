@@ -15,6 +15,16 @@ export interface ClinicAuthorization {
   renew(signal: AbortSignal): Promise<string>;
 }
 
+/** A write before it is sent, without the token. */
+export interface PreparedWrite {
+  method: string;
+  /** Whole address. */
+  url: string;
+  /** Goes out as JSON; where a file goes with it, what is said of that. Null: nothing. */
+  body: object | null;
+  file: { name: string; sizeBytes: number } | null;
+}
+
 /** What the client works with. */
 export interface ClinicContext {
   profile: ClinicProfile;
@@ -28,6 +38,8 @@ export interface ClinicContext {
   authorization: ClinicAuthorization;
   /** What each list showed of how it pages, for as long as the process lives. */
   pagings: Map<ResourceName, PagingMemory>;
+  /** Told of each write before it is sent; what it throws holds the write back. */
+  beforeWrite?(write: PreparedWrite): void;
   clock: Clock;
   log: Logger;
 }

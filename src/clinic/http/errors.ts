@@ -5,7 +5,7 @@ import { parseJson } from '../../model/json.ts';
 import { MINUTE_MS } from '../../model/time.ts';
 import { OPERATIONS } from '../schema/operations.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
-import { valueAt } from './rows.ts';
+import { isJsonObject, valueAt } from './rows.ts';
 
 /** The wait after a 429 that names none. */
 const UNNAMED_WAIT_MS = MINUTE_MS;
@@ -16,14 +16,24 @@ const MACHINE_WORD = /^[A-Za-z][A-Za-z0-9_.-]{0,59}$/;
 interface Told {
   /** Its machine word, fit for a message. */
   word: string | null;
-  /** Every text at the profile's paths, for decisions only: they never leave this file. */
+  /** Every text at the profile's paths, for decisions. */
   texts: string[];
+  /** What it says to whoever asked: its text, then each field with what is wrong with it. */
+  words: string[];
 }
+
+/** Words of one answer that are kept, and how long each may be: a person reads them. */
+const MOST_WORDS = 20;
+const LONGEST_WORDS = 300;
+/** How the members of an error's detail are called that name its field, and that say what is wrong with it. */
+const FIELD_NAMES = ['field', 'name', 'path', 'pointer', 'property', 'parameter'];
+const FAULT_NAMES = ['message', 'detail', 'description', 'reason', 'error', 'title'];
 
 /**
  * The error for an answer that is not a success (API errors: specification section 7.1; bodies by the profile's paths).
  * @param mayBeDone a call that is not safe to repeat and may have been carried out although the answer tells of failure
- * Its message holds the call's label, the status and the body's machine word, nothing else of the body.
+ * Its message holds the call's label, the status and the body's machine word; what else the body says is for the person who asked
+ * alone ({@link MirrorError.told}).
  */
 export function errorFromAnswer(
   answer: HttpResponse,
@@ -34,7 +44,11 @@ export function errorFromAnswer(
   const told = readErrorBody(answer, profile);
   const word = told.word === null ? '' : ` (${told.word})`;
   const fail = (what: string, options: Omit<MirrorErrorOptions, 'status'>) =>
-    new MirrorError(`${label}: ${what}, status ${answer.status}${word}`, { ...options, status: answer.status });
+    new MirrorError(`${label}: ${what}, status ${answer.status}${word}`, {
+      ...options,
+      status: answer.status,
+      said: told.words,
+    });
 
   switch (answer.status) {
     case 304:
@@ -66,7 +80,11 @@ export function errorFromAnswer(
         remedy: 'check the base URL, the profile’s pathPrefix and the tenant id',
       });
     case 409:
-      return fail('the clinic’s state has changed meanwhile', { actor: 'conflict', code: 'conflict', retry: 'now' });
+      return fail('the clinic’s state does not allow the call, or has changed meanwhile', {
+        actor: 'conflict',
+        code: 'conflict',
+        retry: 'now',
+      });
     case 422:
       return fail('a rule of the clinic refuses the call', { actor: 'contract', code: 'rule-refused', retry: 'never' });
     case 429:
@@ -161,8 +179,35 @@ function readErrorBody(answer: HttpResponse, { errors }: ClinicProfile): Told {
   const textsAt = (paths: readonly string[]) =>
     paths.map((path) => valueAt(body, path)).filter((value) => typeof value === 'string');
   const codes = textsAt(errors.codePaths);
+  const texts = textsAt(errors.textPaths);
+  const details = errors.detailPaths.flatMap((path) => detailsIn(valueAt(body, path)));
   return {
     word: codes.find((code) => MACHINE_WORD.test(code)) ?? null,
-    texts: [...codes, ...textsAt(errors.textPaths)],
+    texts: [...codes, ...texts],
+    words: wordsOf([...texts, ...details]),
   };
+}
+
+function wordsOf(texts: readonly string[]): string[] {
+  const told = texts.map((text) => text.trim().slice(0, LONGEST_WORDS)).filter((text) => text !== '');
+  return told.slice(0, MOST_WORDS);
+}
+
+/** Details of an error body in any of the usual forms: rows with a field and a text, texts, or texts under their fields' names. */
+function detailsIn(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(detailOf);
+  if (!isJsonObject(value)) return [];
+  return Object.entries(value).flatMap(([field, said]) =>
+    (Array.isArray(said) ? said : [said]).flatMap(detailOf).map((each) => `${field}: ${each}`),
+  );
+}
+
+function detailOf(row: unknown): string[] {
+  if (typeof row === 'string') return [row];
+  if (!isJsonObject(row)) return [];
+  const textAt = (names: string[]) =>
+    names.map((name) => row[name]).find((each) => typeof each === 'string' && each !== '');
+  const [field, fault] = [textAt(FIELD_NAMES), textAt(FAULT_NAMES)];
+  if (fault === undefined) return [];
+  return [field === undefined ? String(fault) : `${field}: ${fault}`];
 }

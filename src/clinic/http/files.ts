@@ -1,5 +1,5 @@
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { constants, createReadStream } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
 import { isHtml } from '../../http/json.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { openAnswer } from './call.ts';
@@ -24,10 +24,30 @@ export interface PdfDownload {
 
 const PDF_BEGIN = Buffer.from('%PDF-');
 
-/** A PDF on the disk. @throws the system's error when it can't be read */
+/** A PDF on the disk. @throws MirrorError `settings`, code `file-unusable`, when it can't be read */
 export async function pdfFile(path: string, fileName: string): Promise<PdfSource> {
-  const { size } = await stat(path);
-  return { fileName, sizeBytes: size, open: () => createReadStream(path) };
+  const found = await stat(path).catch(() => null);
+  const isReadable =
+    found?.isFile() === true &&
+    (await access(path, constants.R_OK).then(
+      () => true,
+      () => false,
+    ));
+  if (isReadable) return { fileName, sizeBytes: found.size, open: () => createReadStream(path) };
+  throw new MirrorError('the PDF can not be read', {
+    actor: 'settings',
+    code: 'file-unusable',
+    retry: 'never',
+    remedy: 'name a file that is there and that this user may read',
+  });
+}
+
+/** @throws MirrorError `contract`, code `not-a-pdf`, for a file that does not begin as PDF files do (ISO 32000-2 section 7.5.2) */
+export async function requirePdf(file: PdfSource, label: string): Promise<void> {
+  const source = file.open()[Symbol.asyncIterator]();
+  const head = await readHead(source);
+  await source.return?.();
+  if (!startsAsPdf(head)) throw notPdf(label);
 }
 
 /**
@@ -43,7 +63,6 @@ export async function downloadPdf(
     label,
     url,
     signal,
-    accept: 'application/pdf',
     timeoutMs: context.profile.limits.fileTimeoutMs,
     accepts(each) {
       isAbsent = saysAbsent(each, context.profile);
@@ -61,13 +80,11 @@ export async function downloadPdf(
   return { sizeBytes, chunks: checked(head, source, sizeBytes, label) };
 }
 
-/** Whether a file begins as PDF files do (ISO 32000-2 section 7.5.2). */
-export function startsAsPdf(head: Uint8Array): boolean {
+function startsAsPdf(head: Uint8Array): boolean {
   return PDF_BEGIN.equals(head.subarray(0, PDF_BEGIN.length));
 }
 
-/** The error of a file that is no PDF. */
-export function notPdf(label: string): MirrorError {
+function notPdf(label: string): MirrorError {
   return new MirrorError(`${label}: the file is no PDF`, { actor: 'contract', code: 'not-a-pdf', retry: 'never' });
 }
 

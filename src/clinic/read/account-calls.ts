@@ -27,12 +27,12 @@ export function createAccountCalls(context: ClinicContext): AccountCalls {
   const map = compiled.of(compileTenantInfo);
   return {
     async userInfo(signal) {
-      const label = 'clinic.userinfo';
+      const label = 'clinic.userInfo.read';
       const answer = await send(context, { label, url: addressOf(context, ['userinfo']), signal });
       return readUserInfo(readJson(answer, label), profile);
     },
     async tenantInfo(tenantId, signal) {
-      const label = 'clinic.info';
+      const label = 'clinic.tenantInfo.read';
       const url = addressOf(context, ['tenants', tenantId, 'info']);
       const mapped = map(recordIn(await send(context, { label, url, signal }), label, context));
       if ('record' in mapped) return mapped.record;

@@ -35,16 +35,17 @@ export function createAvailabilityCalls(context: ClinicContext): AvailabilityCal
   const zone = createZone(profile.zone);
   const map = mapperOf(context, 'availabilities');
 
-  async function* slots(tenantId: string, question: SlotQuestion, signal: AbortSignal, segments?: string[]) {
+  async function* slots(tenantId: string, question: SlotQuestion, signal: AbortSignal, below?: string[]) {
     const given = new Set<string>();
     const isNew = (slot: Slot) => {
       const key = JSON.stringify([slot.agendaId, slot.startAt]);
       return !given.has(key) && given.add(key) !== undefined;
     };
-    const place = placeParameters(question, availabilities.placeFilters);
+    const site = placeParameters(question, availabilities.placeFilters);
     for (const call of listCalls(availabilities, zone, question.window, question.agendaIds ?? null)) {
-      const asked = { list: 'availabilities' as const, tenantId, parameters: [...call, ...place], signal };
-      const pages = readCatalogue(context, segments === undefined ? asked : { ...asked, segments }, map);
+      const asked = { list: 'availabilities' as const, tenantId, parameters: [...call, ...site], signal };
+      const place = { segments: below ?? [], operation: 'availabilities.listOfTreatment' };
+      const pages = readCatalogue(context, below === undefined ? asked : { ...asked, place }, map);
       for await (const { records, setAside } of pages) {
         yield { records: records.filter((slot) => isWanted(slot, question) && isNew(slot)), setAside };
       }

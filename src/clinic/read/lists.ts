@@ -34,8 +34,8 @@ export interface ListCall {
   tenantId: string;
   /** Parameters beside those of paging. */
   parameters: [name: string, value: string][];
-  /** The path below the tenant, where the list is not at its usual one. */
-  segments?: readonly string[];
+  /** Where the list is not at its usual place: the path below the tenant, and the name of the operation. */
+  place?: { segments: readonly string[]; operation: string };
   signal: AbortSignal;
   onRequest?: () => void;
   /** Rows of each page of one reading that takes several calls, filled as they come. */
@@ -84,9 +84,9 @@ export function readList<Row>(
   memory: PageMemory<Row> = NO_PAGES,
 ): AsyncGenerator<Page<Row>, void> {
   const { profile } = context;
-  const label = `clinic.${call.list}.list`;
+  const label = labelOf(call);
   const parameters = [...Object.entries(profile[call.list].query), ...call.parameters];
-  const segments = ['tenants', call.tenantId, ...(call.segments ?? RESOURCE_PATHS[call.list])];
+  const segments = ['tenants', call.tenantId, ...(call.place?.segments ?? RESOURCE_PATHS[call.list])];
   const idOf = rowIdentity(profile, call.list);
   const paging = profile[call.list].paging ?? profile.paging;
   let url = addressOf(context, segments, parameters);
@@ -158,7 +158,7 @@ export async function* readCatalogue<Model extends object>(
   call: ListCall,
   map: RowMapper<Model>,
 ): AsyncGenerator<ListPage<Model>, void> {
-  const label = `clinic.${call.list}.list`;
+  const label = labelOf(call);
   const mapOwn = ofTenant(context.profile, call, map);
   const given = new Set<string>();
   const names = identifying(call.list);
@@ -200,6 +200,10 @@ function notGiven<Model extends object>(
     else page.setAside.push(row.setAside);
   }
   return page;
+}
+
+function labelOf({ list, place }: ListCall): string {
+  return `clinic.${place?.operation ?? `${list}.list`}`;
 }
 
 function keyOfSetAside({ recordId }: SetAside): string | null {

@@ -4,6 +4,7 @@ import type { RowMapper } from '../http/rows.ts';
 import type { FieldPaths, RecordOf, Shape } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCES, type ResourceName } from '../schema/resources.ts';
+import { compileConsents } from './catalogue-rows.ts';
 import { type ListPage, readCatalogue } from './lists.ts';
 import { readOne } from './reading.ts';
 import { compileRecords } from './records.ts';
@@ -46,7 +47,14 @@ export function mapperOf<Name extends ResourceName, Model = ClinicRecord<Name>>(
   return compiled.of(compileMapper, name) as RowMapper<Model>;
 }
 
-function compileMapper(profile: ClinicProfile, name: ResourceName) {
+/** Of patients with what they agree to, which is read alone. */
+function compileMapper(profile: ClinicProfile, name: ResourceName): RowMapper<RecordOf<Shape>> {
   const { fields, words } = profile[name];
-  return compileRecords<Shape>(RESOURCES[name], fields as FieldPaths<Shape>, profile, words);
+  const map = compileRecords<Shape>(RESOURCES[name], fields as FieldPaths<Shape>, profile, words);
+  if (name !== 'patients') return map;
+  const consentsOf = compileConsents(profile);
+  return (row) => {
+    const mapped = map(row);
+    return 'record' in mapped ? { record: { ...mapped.record, consents: consentsOf(row) as never } } : mapped;
+  };
 }

@@ -73,5 +73,5 @@ export function recordIn(answer: HttpResponse, label: string, { profile }: Clini
 }
 
 function labelOf(list: ResourceName): string {
-  return `clinic.${list}.get`;
+  return `clinic.${list}.read`;
 }

@@ -29,19 +29,32 @@ export function isRaised(flag: Flag, row: JsonObject): boolean {
 }
 
 /**
- * The clinic's word for a status of ours.
- * @throws MirrorError `settings`, code `status-unmapped`, when the profile has none
+ * A status that somebody names, by our word or by the clinic's (`isTheirs`), however it is spelled: what it is to us, and the clinic's word
+ * for it.
+ * @throws MirrorError `settings`, code `status-unmapped`, when the profile has no such word; it lists those that can be written
  */
-export function statusWord(
-  status: AppointmentStatus,
-  { statuses, statusWords }: ClinicProfile['appointments'],
-): string {
-  const word = statusWords[status] ?? Object.entries(statuses).find(([, means]) => means === status)?.[0];
-  if (word !== undefined) return word;
-  throw new MirrorError(`the clinic profile has no word for the status ${status}`, {
+export function statusMeant(
+  named: string,
+  { statuses, statusWords }: Pick<ClinicProfile['appointments'], 'statuses' | 'statusWords'>,
+): { status: AppointmentStatus; word: string; isTheirs: boolean } {
+  const spelled = folded(String(named));
+  const theirs = Object.entries({ ...statuses, ...swapped(statusWords) });
+  const ours = theirs.find(([, status]) => folded(status) === spelled)?.[1];
+  if (ours !== undefined) {
+    const word = statusWords[ours] ?? theirs.find(([, status]) => status === ours)?.[0];
+    if (word !== undefined) return { status: ours, word, isTheirs: false };
+  }
+  const own = theirs.find(([word]) => folded(word) === spelled);
+  if (own !== undefined) return { status: own[1], word: own[0], isTheirs: true };
+  const known = [...new Set(theirs.map(([, status]) => status))].filter((status) => status !== 'unknown');
+  throw new MirrorError('the clinic profile has no word for that status of an appointment', {
     actor: 'settings',
     code: 'status-unmapped',
     retry: 'never',
-    remedy: 'name one in appointments.statusWords of the clinic profile',
+    remedy: `give one of: ${known.join(', ')}; or name the clinic's word in appointments.statusWords of its profile`,
   });
+}
+
+function swapped(words: ClinicProfile['appointments']['statusWords']): Record<string, AppointmentStatus> {
+  return Object.fromEntries(Object.entries(words).map(([status, word]) => [word, status as AppointmentStatus]));
 }

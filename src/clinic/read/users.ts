@@ -30,7 +30,7 @@ export function readUserInfo(answer: unknown, profile: ClinicProfile): UserInfo 
   const told = valueAt(answer, profile.tenants.path) ?? [];
   const tenants = Array.isArray(told) ? told.map((tenant) => readTenant(tenant, profile)) : null;
   if (!isJsonObject(answer) || tenants === null || tenants.includes(null)) {
-    throw new MirrorError('clinic.userinfo: the tenants of the user can not be read', {
+    throw new MirrorError('clinic.userInfo.read: the tenants of the user can not be read', {
       actor: 'contract',
       code: 'bad-tenants',
       retry: 'later',
@@ -38,7 +38,7 @@ export function readUserInfo(answer: unknown, profile: ClinicProfile): UserInfo 
     });
   }
   if (tenants.length === 0) {
-    throw new MirrorError('clinic.userinfo: the connected user is not known to the clinic system', {
+    throw new MirrorError('clinic.userInfo.read: the connected user is not known to the clinic system', {
       actor: 'authorization',
       code: 'user-unknown',
       retry: 'never',

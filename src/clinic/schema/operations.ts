@@ -48,7 +48,10 @@ function usual(
 const APPOINTMENT = `${TENANT}/appointments/{appointmentId}`;
 const INVOICE = `${TENANT}/invoices/{invoiceId}`;
 
-/** Every operation of specification section 4, in its order. */
+/**
+ * Every operation of specification section 4, in its order. What they are called here is what errors, logs and metrics call them
+ * (`clinic.<name>`); how a person asks for them follows from it (`control/clinic-question.ts`).
+ */
 export const OPERATIONS: readonly ClinicOperation[] = [
   operation('userInfo', 'read', null, 'GET', '/v2/userinfo'),
   ...usual('patients', 'patients', '/patients', 'patientId', ['list', 'create', 'read', 'update']),

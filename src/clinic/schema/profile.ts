@@ -61,7 +61,12 @@ const pattern = z.string().refine(isRegExp, 'must be a regular expression');
 
 const errors = z.strictObject({
   codePaths: paths.default(['error', 'code']).describe('Where an error body holds its machine word.'),
-  textPaths: paths.default(['message']).describe('Where it holds its text; read for the 403 patterns, never shown.'),
+  textPaths: paths
+    .default(['message'])
+    .describe('Where it holds its text; read for the 403 patterns, and shown to the person who asked alone.'),
+  detailPaths: paths
+    .default(['details', 'errors', 'fields'])
+    .describe('Where it says which fields are wrong; shown to the person who asked alone.'),
   missingClaim: z
     .array(pattern)
     .default(['^missing_claim$'])

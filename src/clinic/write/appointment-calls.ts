@@ -1,5 +1,6 @@
 import { MirrorError } from '../../model/errors.ts';
 import type { AppointmentStatus } from '../../model/records.ts';
+import type { Lookup } from '../../model/snapshots.ts';
 import { addressOf } from '../http/addresses.ts';
 import { type ClinicCall, send } from '../http/call.ts';
 import type { ClinicContext } from '../http/context.ts';
@@ -7,7 +8,7 @@ import { errorFromAnswer, saysAbsent } from '../http/errors.ts';
 import type { JsonObject } from '../http/rows.ts';
 import { type AppointmentValues, type BookedAppointment, compileBookings } from '../read/appointment-rows.ts';
 import { segmentsOf } from '../read/reading.ts';
-import { statusWord } from '../read/statuses.ts';
+import { statusMeant } from '../read/statuses.ts';
 import { createZone } from '../read/zone.ts';
 import type { RecordOf } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
@@ -23,13 +24,15 @@ export type Payment = Pick<RecordOf<typeof payment>, 'amount' | 'currency' | 'me
 /** The calls of specification section 4.4. Each of them gives the appointment as it is afterwards. */
 export interface AppointmentCalls extends WritableCalls<BookedAppointment, AppointmentValues> {
   /**
-   * @throws MirrorError `settings`, code `status-unmapped`, when the profile has no word for the status; `conflict` when the
-   *   appointment can't go from where it stands to there, or is gone
+   * One that stands there already is no error.
+   * @param change.status ours, or the clinic's own word for it
+   * @throws MirrorError `settings`, code `status-unmapped`, when the profile has no word for the status; `conflict`, code
+   *   `transition-refused`, when the appointment can't go from where it stands to there, `record-gone` when it is gone
    */
   setStatus(
     tenantId: string,
     id: string,
-    change: { status: AppointmentStatus; reason?: string },
+    change: { status: string; reason?: string },
     signal: AbortSignal,
   ): Promise<BookedAppointment>;
   setPayment(tenantId: string, id: string, paid: Payment, signal: AbortSignal): Promise<BookedAppointment>;
@@ -62,33 +65,69 @@ export function createAppointmentCalls(context: ClinicContext): AppointmentCalls
     update,
     remove,
     async setStatus(tenantId, id, { status, reason }, signal) {
-      const word = statusWord(status, profile.appointments);
-      const body = writeStatus({ status: word, ...(reason === undefined ? {} : { reason }) });
-      return step(tenantId, id, 'status', { method: 'PUT', body }, signal);
+      const wanted = statusMeant(status, profile.appointments);
+      const body = writeStatus({ status: wanted.word, ...(reason === undefined ? {} : { reason }) });
+      return orThere(step(tenantId, id, 'setStatus', { method: 'PUT', body }, signal), {
+        look: () => read(tenantId, id, signal),
+        wanted: wanted.status,
+        isThere: (now) => now.status === wanted.status && (!wanted.isTheirs || now.statusWord === wanted.word),
+      });
     },
     async setPayment(tenantId, id, paid, signal) {
-      return step(tenantId, id, 'payment', { method: 'PUT', body: writePayment(paid) }, signal);
+      return step(tenantId, id, 'setPayment', { method: 'PUT', body: writePayment(paid) }, signal);
     },
-    removePayment: (tenantId, id, signal) => step(tenantId, id, 'payment', { method: 'DELETE' }, signal),
+    removePayment: (tenantId, id, signal) => step(tenantId, id, 'removePayment', { method: 'DELETE' }, signal),
     async checkIn(tenantId, id, signal) {
       const body: JsonObject = {};
-      try {
-        return await step(tenantId, id, 'checkin', { method: 'POST', body }, signal);
-      } catch (error) {
-        if (!(error instanceof MirrorError) || (error.code !== 'conflict' && !error.ambiguous)) throw error;
-        const now = await read(tenantId, id, signal);
-        if ('found' in now && now.found.checkedInAt !== null) return now.found;
-        throw error;
-      }
+      return orThere(step(tenantId, id, 'checkIn', { method: 'POST', body }, signal), {
+        look: () => read(tenantId, id, signal),
+        wanted: 'arrived',
+        isThere: (now) => now.checkedInAt !== null,
+      });
     },
   };
 }
+
+/** Where an appointment should be, and how it is looked at. */
+interface Goal {
+  wanted: AppointmentStatus;
+  isThere(now: BookedAppointment): boolean;
+  look(): Promise<Lookup<BookedAppointment>>;
+}
+
+/** What speaks against a step, or lost its answer, is held against the appointment: one that is there needs no step any more. */
+async function orThere(step: Promise<BookedAppointment>, { wanted, isThere, look }: Goal): Promise<BookedAppointment> {
+  try {
+    return await step;
+  } catch (error) {
+    if (!(error instanceof MirrorError) || (error.code !== 'conflict' && !error.ambiguous)) throw error;
+    const now = await look();
+    if (!('found' in now)) throw error;
+    if (isThere(now.found)) return now.found;
+    throw error.code === 'conflict' ? transitionRefused(error, now.found.status, wanted) : error;
+  }
+}
+
+function transitionRefused(error: MirrorError, from: AppointmentStatus, to: AppointmentStatus): MirrorError {
+  return new MirrorError(`the clinic does not let an appointment that is ${from} become ${to}`, {
+    actor: 'conflict',
+    code: 'transition-refused',
+    retry: 'never',
+    status: error.status,
+    said: error.told(),
+    remedy: 'the clinic decides which steps may follow each other; look at the appointment as it is now',
+    cause: error,
+  });
+}
+
+/** The part of the path below an appointment for each step. */
+const STEPS = { setStatus: 'status', setPayment: 'payment', removePayment: 'payment', checkIn: 'checkin' } as const;
 
 /** Does one step below an appointment and reads it again: what the step itself answers differs from clinic to clinic. */
 type Step = (
   tenantId: string,
   id: string,
-  name: string,
+  name: keyof typeof STEPS,
   rest: Pick<ClinicCall, 'method' | 'body'>,
   signal: AbortSignal,
 ) => Promise<BookedAppointment>;
@@ -97,7 +136,7 @@ function createStep(context: ClinicContext, read: AppointmentCalls['read']): Ste
   const { profile } = context;
   return async (tenantId, id, name, rest, signal) => {
     const label = `clinic.appointments.${name}`;
-    const url = addressOf(context, segmentsOf('appointments', tenantId, id, name));
+    const url = addressOf(context, segmentsOf('appointments', tenantId, id, STEPS[name]));
     const answer = await send(context, { label, url, signal, ...rest, accepts: (each) => saysAbsent(each, profile) });
     const now = await read(tenantId, id, signal);
     if ('absent' in now) throw recordGone(label);

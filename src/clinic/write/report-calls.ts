@@ -2,7 +2,7 @@ import { MirrorError } from '../../model/errors.ts';
 import { addressOf } from '../http/addresses.ts';
 import { send } from '../http/call.ts';
 import type { ClinicContext } from '../http/context.ts';
-import { downloadPdf, type PdfDownload, type PdfSource } from '../http/files.ts';
+import { downloadPdf, type PdfDownload, type PdfSource, requirePdf } from '../http/files.ts';
 import { segmentsOf } from '../read/reading.ts';
 import type { ClinicRecord, ResourceCalls } from '../read/reading-calls.ts';
 import { reportTwin } from './natural-keys.ts';
@@ -17,7 +17,7 @@ export interface ReportCalls extends ResourceCalls<Report> {
   /**
    * Creates a report with its PDF, streamed. When no clear answer came, it is looked up by patient, date, title and size.
    * @throws MirrorError `settings`, code `file-too-large`, above the profile's `maxBytes` (25 MB, specification section 8)
-   *   before anything is sent, and when the clinic says so; `contract`, code `not-a-pdf`
+   *   before anything is sent, and when the clinic says so; `contract`, code `not-a-pdf`, before anything is sent
    */
   create(tenantId: string, values: Partial<Report>, file: PdfSource, signal: AbortSignal): Promise<Report>;
   /** The PDF of a report as a stream; null when there is none. */
@@ -60,6 +60,7 @@ export function createReportCalls(context: ClinicContext): ReportCalls {
     read,
     async create(tenantId, values, file, signal) {
       checkSize(file.sizeBytes, rules, label);
+      await requirePdf(file, label);
       const twin = reportTwin(values, file.sizeBytes);
       const attempt = () => upload(tenantId, values, file, signal);
       return once(attempt, twin === null ? null : () => find(tenantId, twin, signal));

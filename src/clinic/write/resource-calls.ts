@@ -52,7 +52,7 @@ export interface ResourceTools<Model extends object, Values> extends WritableCal
    * @throws MirrorError `contract`, code `write-unshown`, ambiguous, when it can't be read; of an update what the reading throws
    */
   written(
-    verb: 'create' | 'update' | 'reimburse',
+    verb: 'create' | 'update' | 'addReimbursements',
     answer: HttpResponse,
     tenantId: string,
     id: string | null,

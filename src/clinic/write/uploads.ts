@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { MirrorError } from '../../model/errors.ts';
 import type { Upload } from '../http/call.ts';
-import { notPdf, type PdfSource, startsAsPdf } from '../http/files.ts';
+import type { PdfSource } from '../http/files.ts';
 import type { JsonObject } from '../http/rows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 
@@ -24,7 +24,9 @@ export function uploadOf(
 ): Upload {
   checkSize(file.sizeBytes, rules, label);
   const content = () => watched(file, rules, label, told);
-  return rules.style === 'multipart' ? form(rules, metadata, file, content) : base64(rules, metadata, file, content);
+  const sent =
+    rules.style === 'multipart' ? form(rules, metadata, file, content) : base64(rules, metadata, file, content);
+  return { ...sent, metadata, file: { name: file.fileName, sizeBytes: file.sizeBytes } };
 }
 
 /** Throws for a file that is too large, before anything is sent. */
@@ -43,7 +45,10 @@ export function tooLarge(label: string, remedy: string): MirrorError {
   });
 }
 
-/** The file's bytes, as long as they are those of a PDF and as many as were said. */
+/** What goes over the wire. */
+type Body = Pick<Upload, 'contentType' | 'lengthBytes' | 'stream'>;
+
+/** The file's bytes, as long as they are as many as were said. */
 async function* watched(
   file: PdfSource,
   rules: UploadRules,
@@ -56,7 +61,6 @@ async function* watched(
   };
   let size = 0;
   for await (const chunk of file.open()) {
-    if (size === 0 && chunk.length >= 5 && !startsAsPdf(chunk)) fail(notPdf(label));
     size += chunk.length;
     if (size > rules.maxBytes) fail(tooLarge(label, `a PDF may have ${rules.maxBytes} bytes at most`));
     if (size > file.sizeBytes) fail(changed(label));
@@ -80,7 +84,7 @@ function form(
   metadata: JsonObject,
   file: PdfSource,
   content: () => AsyncIterable<Uint8Array>,
-): Upload {
+): Body {
   const boundary = `form-${randomUUID()}`;
   const part = (name: string, type: string, text: string) =>
     `--${boundary}\r\ncontent-disposition: form-data; name="${quoted(name)}"\r\n${type}\r\n${text}\r\n`;
@@ -115,7 +119,7 @@ function base64(
   metadata: JsonObject,
   file: PdfSource,
   content: () => AsyncIterable<Uint8Array>,
-): Upload {
+): Body {
   const members = JSON.stringify(metadata).slice(0, -1);
   const comma = members.length > 1 ? ',' : '';
   const begin = Buffer.from(`${members}${comma}${JSON.stringify(rules.filePart)}:"`);

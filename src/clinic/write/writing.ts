@@ -166,13 +166,16 @@ function define(target: JsonObject, name: string, value: unknown): void {
   Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
+const KINDS =
+  'decimals are texts such as 125.12, dates 2026-03-29, instants 2026-03-29T10:00:00+01:00 (in the program: milliseconds)';
+
 /** Refuses a value that the caller gave. @throws MirrorError `contract`, code `bad-value` */
-export function badValue(field: string): never {
+export function badValue(field: string, remedy: string = KINDS): never {
   throw new MirrorError(`the value for ${field} is not of its kind`, {
     actor: 'contract',
     code: 'bad-value',
     retry: 'never',
-    remedy: 'decimals are texts such as 125.12, dates 2026-03-29, instants milliseconds since 1970',
+    remedy,
   });
 }
 

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { createHttpClient } from '../../../src/http/client.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
@@ -98,6 +99,31 @@ describe('an answer that is no success', () => {
     );
     const spoken = await listAfter([{ status: 422, json: { error: 'Mario Rossi è bloccato' } }]);
     expect(JSON.stringify(spoken.outcome) + (spoken.outcome as Error).message).not.toContain('Rossi');
+    expect((named.outcome as MirrorError).told()).toEqual(['Mario Rossi è bloccato']);
+    expect(inspect(named.outcome, { depth: null, showHidden: true })).not.toContain('Rossi');
+  });
+
+  it.each<[string, unknown, string[]]>([
+    ['rows with a field and a text', { details: [{ field: 'email', message: 'is none' }] }, ['email: is none']],
+    ['problem details', { errors: [{ pointer: '#/age', detail: 'is too high' }] }, ['#/age: is too high']],
+    [
+      'texts under names',
+      { errors: { email: ['is none', 'is long'], age: 'is none' } },
+      [...['email: is none', 'email: is long', 'age: is none']],
+    ],
+    ['texts alone', { message: 'Wrong', details: ['no patient'] }, ['Wrong', 'no patient']],
+    ['what is no detail', { details: 7, errors: [null, 3, { field: 'a' }, [], ''], fields: null }, []],
+    ['nothing', null, []],
+  ])('tells whoever asked %s', async (_what, json, words) => {
+    const { outcome } = await listAfter([{ status: 400, json: json as object }]);
+    expect((outcome as MirrorError).told()).toEqual(words);
+  });
+
+  it('tells no more than a person reads', async () => {
+    const details = Array.from({ length: 50 }, () => 'x'.repeat(1_000));
+    const { outcome } = await listAfter([{ status: 400, json: { details } }]);
+    const told = (outcome as MirrorError).told();
+    expect([told.length, Math.max(...told.map(({ length }) => length))]).toEqual([20, 300]);
   });
 });
 
@@ -131,7 +157,11 @@ describe('a clinic that can not answer now', () => {
     await using server = await startScriptedServer(() => null);
     const { client } = openClient(server.url, profileOf({ limits: { timeoutMs: 100, tries: 2 } }));
     const error = await failureOf(client.userInfo(unhurried()));
-    expect(error).toMatchObject({ actor: 'remote', code: 'timeout', message: 'clinic.userinfo: no answer in time' });
+    expect(error).toMatchObject({
+      actor: 'remote',
+      code: 'timeout',
+      message: 'clinic.userInfo.read: no answer in time',
+    });
     expect(server.requests).toHaveLength(2);
   });
 
@@ -271,5 +301,5 @@ it('every request is told to the HTTP client under a constant label', async () =
   await client.userInfo(unhurried());
   for await (const _ of client.agendas.list('secret-tenant', [], unhurried()));
   await client.patients.read('secret-tenant', 'p', unhurried()).catch(() => {});
-  expect(labels).toEqual(['clinic.userinfo', 'clinic.agendas.list', 'clinic.patients.get']);
+  expect(labels).toEqual(['clinic.userInfo.read', 'clinic.agendas.list', 'clinic.patients.read']);
 });

@@ -259,9 +259,9 @@ export function describeReading(world: World): void {
 
     test('a price list by its code, whatever stands in it', async () => {
       const { api, tenantId } = world;
-      const found = await api.priceLists.readByCode(tenantId, 'CONV/A 10%', signal);
+      const found = await api.priceLists.read(tenantId, 'CONV/A 10%', signal);
       expect(found).toMatchObject({ found: { code: 'CONV/A 10%', name: 'Convenzione A' } });
-      expect(await api.priceLists.readByCode(tenantId, 'NONE', signal)).toEqual({ absent: true });
+      expect(await api.priceLists.read(tenantId, 'NONE', signal)).toEqual({ absent: true });
     });
 
     test('the PDFs of reports and invoices', async () => {

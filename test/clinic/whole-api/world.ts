@@ -48,7 +48,7 @@ export function useWorld(dialect: DialectName): World {
       },
       truth: (path) => readAll(twin, twinToken, `/v2/tenants/${firstTenant(twin).id}${path}`),
       async raw(path) {
-        const headers = { authorization: `Bearer ${token}` };
+        const headers = { accept: 'application/json', authorization: `Bearer ${token}` };
         const answer = await fetch(`${sandbox.baseUrl}/v2/tenants/${tenant.id}${path}`, { headers });
         return (await answer.json()) as Json;
       },

@@ -83,7 +83,7 @@ export function describeWriting(world: World): void {
       expect(await api.appointments.read(tenantId, id, signal)).toMatchObject({ found: { status: 'cancelled' } });
       expect(await failureOf(api.appointments.setStatus(tenantId, id, { status: 'confirmed' }, signal))).toMatchObject({
         actor: 'conflict',
-        code: 'conflict',
+        code: 'transition-refused',
       });
     });
 
@@ -127,7 +127,9 @@ export function describeWriting(world: World): void {
         practices: [made.practices[0], { doctors: [] }],
       });
       const refused = api.episodes.create(tenantId, { ...values, patientId: '999999' }, signal);
-      expect(await failureOf(refused)).toMatchObject({ actor: 'contract', code: 'rule-refused' });
+      const failure = await failureOf(refused);
+      expect(failure).toMatchObject({ actor: 'contract', code: 'rule-refused' });
+      expect(failure.told().join(' ')).toMatch(/unknown patient/i);
       expect(await api.episodes.remove(tenantId, made.id, signal)).toBe(true);
       expect(await api.episodes.read(tenantId, made.id, signal)).toEqual({ absent: true });
       const gone = await failureOf(api.episodes.update(tenantId, made.id, { title: 'x' }, signal));
@@ -193,12 +195,12 @@ export function describeWriting(world: World): void {
       expect(cents(invoice?.totalAmount)).toBe(8250);
 
       const back = { amount: '30.25', date: TODAY, payer: 'Mutua', method: 'Bonifico', reference: 'b1' };
-      const reimbursed = await api.invoices.addReimbursements(tenantId, invoice?.id ?? '', back, signal);
+      const reimbursed = await api.invoices.addReimbursements(tenantId, invoice?.id ?? '', [back], signal);
       expect(reimbursed.reimbursements).toMatchObject([{ date: TODAY, payer: 'Mutua', reference: 'b1' }]);
       expect(cents(reimbursed.reimbursedAmount)).toBe(3025);
-      const more = api.invoices.addReimbursements(tenantId, invoice?.id ?? '', { ...back, amount: '60' }, signal);
+      const more = api.invoices.addReimbursements(tenantId, invoice?.id ?? '', [{ ...back, amount: '60' }], signal);
       expect(await failureOf(more)).toMatchObject({ actor: 'contract', code: 'rule-refused' });
-      const gone = api.invoices.addReimbursements(tenantId, 'none', back, signal);
+      const gone = api.invoices.addReimbursements(tenantId, 'none', [back], signal);
       expect(await failureOf(gone)).toMatchObject({ actor: 'conflict', code: 'record-gone' });
     });
 

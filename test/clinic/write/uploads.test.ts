@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import busboy from 'busboy';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { PdfSource } from '../../../src/clinic/http/files.ts';
+import { type PdfSource, requirePdf } from '../../../src/clinic/http/files.ts';
 import { type UploadRules, uploadOf } from '../../../src/clinic/write/uploads.ts';
+import type { MirrorError } from '../../../src/model/errors.ts';
 import { profileOf } from '../open-client.ts';
 
 const { upload: RULES } = profileOf().medicalReports;
@@ -79,16 +80,29 @@ test.each([
 );
 
 test.each([
-  [
-    'is no PDF',
-    {
-      open: async function* () {
-        yield Buffer.from('<html>');
-      },
-      sizeBytes: 6,
-    },
-    'not-a-pdf',
-  ],
+  ['%PDF-1.7', null],
+  ['%PDF-', null],
+  ['%PDF', 'not-a-pdf'],
+  ['', 'not-a-pdf'],
+  ['<html>', 'not-a-pdf'],
+  [' %PDF-1.7', 'not-a-pdf'],
+])('a file is a PDF by its first bytes, however they come, and is closed then: %j', async (content, code) => {
+  let closed = 0;
+  const open = async function* () {
+    try {
+      for (const letter of content) yield Buffer.from(letter);
+    } finally {
+      closed += 1;
+    }
+  };
+  const looked = requirePdf({ fileName: 'a.pdf', sizeBytes: content.length, open }, 'x').then(
+    () => null,
+    (error: MirrorError) => error.code,
+  );
+  expect([await looked, closed]).toEqual([code, 1]);
+});
+
+test.each([
   ['is longer than was said', { sizeBytes: 20 }, 'file-changed'],
   ['is shorter than was said', { sizeBytes: 40 }, 'file-changed'],
 ])('a file that %s ends the request, and says why', async (_what, more, code) => {

@@ -36,7 +36,7 @@ describe('userinfo', () => {
       const { access_token: stranger } = await logIn(sandbox, user);
       const answer = await call(sandbox, stranger, 'GET', '/v2/userinfo');
       expect(answer.status).toBe(200);
-      expect((await call(sandbox, stranger, 'GET', `${base}/agendas`)).status).toBe(404);
+      expect((await call(sandbox, stranger, 'GET', `${base}/agendas`)).status).toBe(403);
       bodies.push(answer.body);
     }
     expect(bodies[0]).not.toHaveProperty('tenants');
@@ -76,15 +76,43 @@ describe('authorization', () => {
     expect([status, body.error]).toEqual([403, 'insufficient_permissions']);
   });
 
-  test("answers 404 for another tenant's data, by path and by id", async () => {
+  test("answers 403 for another tenant and for none, and 404 for another tenant's data by their ids", async () => {
     const other = sandbox.tenants[1];
     const [foreign] = sandbox.appointments(other?.id ?? '');
-    expect((await call(sandbox, token, 'GET', `/v2/tenants/${other?.id}/agendas`)).status).toBe(404);
+    for (const tenant of [other?.id, 'none']) {
+      const refused = await call(sandbox, token, 'GET', `/v2/tenants/${tenant}/agendas`);
+      expect([refused.status, refused.body.error]).toEqual([403, 'insufficient_permissions']);
+    }
     const { status, body } = await call(sandbox, token, 'GET', `${base}/appointments/${foreign?.id}`);
     expect([status, body.error]).toEqual([404, 'not_found']);
     expect((await call(sandbox, token, 'GET', `${base}/agendas/${other?.agendas[0]?.id}`)).status).toBe(404);
   });
 });
+
+describe('what a call accepts', () => {
+  test.each([undefined, '*/*', 'application/pdf', 'text/html, application/*'])('%j is refused', async (accept) => {
+    for (const path of ['/v2/userinfo', `${base}/agendas`, `${base}/invoices/none/pdf`]) {
+      const headers = { authorization: `Bearer ${token}`, ...(accept === undefined ? {} : { accept }) };
+      const answer = await fetch(sandbox.baseUrl + path, { headers });
+      expect([answer.status, await answer.json()]).toEqual([406, expect.objectContaining({ error: 'not_acceptable' })]);
+    }
+  });
+
+  test('is JSON by name, among others too; another clinic system may not look', async () => {
+    const headers = { authorization: `Bearer ${token}`, accept: 'text/html;q=0.1, Application/JSON;q=0.9' };
+    expect((await fetch(`${sandbox.baseUrl}${base}/agendas`, { headers })).status).toBe(200);
+    await using lax = await openLax();
+    const anything = { authorization: `Bearer ${lax.token}`, accept: '*/*' };
+    expect((await fetch(`${lax.sandbox.baseUrl}/v2/userinfo`, { headers: anything })).status).toBe(200);
+    expect((await call(lax.sandbox, lax.token, 'GET', '/v2/tenants/none/agendas')).status).toBe(404);
+  });
+});
+
+/** A clinic system that deviates from the specification. */
+async function openLax() {
+  const lax = await startClinicSandbox({ tenants: 1, appointments: 20, accept: 'any', foreignTenant: 'absent' });
+  return { sandbox: lax, token: await frontDeskToken(lax), [Symbol.asyncDispose]: () => lax.close() };
+}
 
 describe('catalogue', () => {
   test('shows the tenant, its locations, agendas and treatments, in lists and alone', async () => {
@@ -248,7 +276,7 @@ test('unknown routes and bodies that are not JSON get error bodies', async () =>
   expect((await call(sandbox, token, 'GET', '/v2/nothing')).body).toMatchObject({ error: 'not_found' });
   const response = await fetch(`${sandbox.baseUrl}${base}/appointments`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    headers: { accept: 'application/json', authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     body: '{',
   });
   expect([response.status, await response.json()]).toMatchObject([400, { error: 'invalid_request' }]);

@@ -91,14 +91,41 @@ describe('authorization code', () => {
     });
   });
 
-  test('requires PKCE', async () => {
-    const { url, state } = await prepareLogin(await discover(sandbox), SCOPE);
-    const without = new URL(url);
-    without.searchParams.delete('code_challenge');
-    without.searchParams.delete('code_challenge_method');
-    const callback = new URL(await authorizeInBrowser(without.href, firstTenant(sandbox).user));
-    expect(callback.searchParams.get('error')).toBe('invalid_request');
-    expect(callback.searchParams.get('state')).toBe(state);
+  test('requires PKCE of clients that keep no secret, and of others where the option says so', async () => {
+    const without = async (server: ClinicSandbox, clientId?: string) => {
+      const { url, state } = await prepareLogin(await discover(server, clientId), SCOPE);
+      const plain = new URL(url);
+      plain.searchParams.delete('code_challenge');
+      plain.searchParams.delete('code_challenge_method');
+      const callback = new URL(await authorizeInBrowser(plain.href, firstTenant(server).user));
+      expect(callback.searchParams.get('state')).toBe(state);
+      return { callback, state };
+    };
+    expect((await without(sandbox, 'public')).callback.searchParams.get('error')).toBe('invalid_request');
+    const { callback, state: expectedState } = await without(sandbox, 'desktop');
+    const tokens = await client.authorizationCodeGrant(await discover(sandbox, 'desktop'), callback, { expectedState });
+    expect((await userinfo(tokens.access_token)).status).toBe(200);
+    const strict = await startClinicSandbox({ tenants: 1, appointments: 20, pkce: 'all' });
+    try {
+      expect((await without(strict)).callback.searchParams.get('error')).toBe('invalid_request');
+    } finally {
+      await strict.close();
+    }
+  });
+
+  test('refuses a login that does not ask for openid, by browser and by device, unless the option says so', async () => {
+    const configuration = await discover(sandbox);
+    const { url, state } = await prepareLogin(configuration, 'svc.agenda offline_access');
+    const refused = new URL(await authorizeInBrowser(url, firstTenant(sandbox).user));
+    expect(Object.fromEntries(refused.searchParams)).toMatchObject({ error: 'invalid_scope', state });
+    const device = client.initiateDeviceAuthorization(configuration, { scope: 'svc.agenda' });
+    await expect(device).rejects.toMatchObject({ error: 'invalid_scope' });
+    const lax = await startClinicSandbox({ tenants: 1, appointments: 20, openid: 'optional' });
+    try {
+      expect((await logIn(lax, firstTenant(lax).user, { scope: 'svc.agenda' })).access_token).toBeTypeOf('string');
+    } finally {
+      await lax.close();
+    }
   });
 
   test('refuses a wrong verifier, and a code that was used before ends its tokens', async () => {
@@ -125,6 +152,35 @@ describe('authorization code', () => {
     );
     const otherPath = await prepareLogin(configuration, SCOPE, 'http://127.0.0.1/elsewhere');
     await expect(authorizeInBrowser(otherPath.url, firstTenant(sandbox).user)).rejects.toThrow(/status 400/);
+  });
+
+  test('accepts the registered port alone where ports must be equal', async () => {
+    const redirectUris = ['http://127.0.0.1:54321/callback'];
+    const exact = await startClinicSandbox({
+      ...{ tenants: 1, appointments: 20 },
+      clients: [{ clientId: 'exact', clientSecret: 'exact-secret', redirectUris, exactPorts: true }],
+    });
+    try {
+      const configuration = await discover(exact);
+      const right = await prepareLogin(configuration, SCOPE, redirectUris[0]);
+      expect(await authorizeInBrowser(right.url, firstTenant(exact).user)).toMatch(/:54321\/callback\?code=/);
+      const other = await prepareLogin(configuration, SCOPE, 'http://127.0.0.1:54322/callback');
+      await expect(authorizeInBrowser(other.url, firstTenant(exact).user)).rejects.toThrow(/status 400/);
+    } finally {
+      await exact.close();
+    }
+  });
+
+  test('knows by itself the addresses to which logins of this machine and of a daemon come back', async () => {
+    const usual = await startClinicSandbox({ tenants: 1, appointments: 20 });
+    try {
+      for (const address of ['http://127.0.0.1:5000/callback', 'http://localhost:8080/oauth/callback']) {
+        const { url } = await prepareLogin(await discover(usual), SCOPE, address);
+        expect(await authorizeInBrowser(url, firstTenant(usual).user)).toContain(`${address}?code=`);
+      }
+    } finally {
+      await usual.close();
+    }
   });
 
   test('serves public clients without a secret and refuses a wrong secret', async () => {

@@ -24,6 +24,7 @@ function opened(dialect: Name) {
     const response = await fetch(clinic.sandbox.baseUrl + (path.startsWith('/v2') ? path : clinic.base + path), {
       method,
       headers: {
+        accept: 'application/json',
         authorization: `Bearer ${bearer}`,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
@@ -134,7 +135,7 @@ describe('pages', () => {
     const url = `${clinic.sandbox.baseUrl}${clinic.base}/medicalreports`;
     const response = await fetch(url, {
       method: 'POST',
-      headers: { authorization: `Bearer ${clinic.token}` },
+      headers: { accept: 'application/json', authorization: `Bearer ${clinic.token}` },
       body: form,
     });
     expect([response.status, await response.json()]).toMatchObject([201, { file_name: 'r.pdf', status: 'final' }]);

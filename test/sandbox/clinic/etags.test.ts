@@ -23,7 +23,7 @@ afterEach(() => sandbox.faults.clear());
 
 function list(etag?: string | null): Promise<Response> {
   return fetch(`${sandbox.baseUrl}/v2/tenants/${tenantId}/appointments?limit=5`, {
-    headers: { authorization: `Bearer ${token}`, ...(etag && { 'if-none-match': etag }) },
+    headers: { accept: 'application/json', authorization: `Bearer ${token}`, ...(etag && { 'if-none-match': etag }) },
   });
 }
 

@@ -147,7 +147,9 @@ describe('the wire', () => {
     sandbox.faults.add({ times: 1, fault: { kind: 'cut' } });
     await expect(list()).rejects.toThrow();
     sandbox.faults.add({ times: 1, fault: { kind: 'html' } });
-    const page = await fetch(sandbox.baseUrl + path, { headers: { authorization: `Bearer ${token}` } });
+    const page = await fetch(sandbox.baseUrl + path, {
+      headers: { accept: 'application/json', authorization: `Bearer ${token}` },
+    });
     expect([page.status, page.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/html')]);
   });
 

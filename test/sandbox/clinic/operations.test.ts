@@ -220,7 +220,7 @@ describe('statuses', () => {
     const { id } = sandbox.book(tenantId);
     const response = await fetch(`${sandbox.baseUrl}${path}/${id}/checkin`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      headers: { accept: 'application/json', authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     });
     expect(response.status).toBe(200);
   });

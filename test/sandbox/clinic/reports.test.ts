@@ -37,7 +37,7 @@ function form(parts: Record<string, string | Blob>): FormData {
 async function upload(body: FormData): Promise<{ status: number; body: Json }> {
   const response = await fetch(`${sandbox.baseUrl}${base}/medicalreports`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${token}` },
+    headers: { accept: 'application/json', authorization: `Bearer ${token}` },
     body,
   });
   return { status: response.status, body: (await response.json()) as Json };
@@ -48,7 +48,9 @@ function uploadPdf(pdf: Buffer, said: Json = metadata): ReturnType<typeof upload
 }
 
 async function download(id: unknown): Promise<Response> {
-  return fetch(`${sandbox.baseUrl}${base}/medicalreports/${id}/pdf`, { headers: { authorization: `Bearer ${token}` } });
+  return fetch(`${sandbox.baseUrl}${base}/medicalreports/${id}/pdf`, {
+    headers: { accept: 'application/json', authorization: `Bearer ${token}` },
+  });
 }
 
 describe('a report', () => {
@@ -121,7 +123,11 @@ test('24.9 MB go up and down, 25.1 MB are refused', async () => {
     }
     const response = await fetch(`${sandbox.baseUrl}${base}/medicalreports`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': `multipart/form-data; boundary=${boundary}` },
+      headers: {
+        accept: 'application/json',
+        authorization: `Bearer ${token}`,
+        'content-type': `multipart/form-data; boundary=${boundary}`,
+      },
       body: ReadableStream.from(parts()),
       duplex: 'half',
     } as RequestInit);
