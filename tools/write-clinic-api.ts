@@ -1,4 +1,4 @@
-/** Writes `docs/clinic-api.md`: every row of the clinic's specification, with its command, its function, its sandbox route and its tests. */
+/** Writes `docs/clinic-api.md`: every row of the clinic's specification, with its command, function, sandbox route and tests. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OPERATION_CALLS } from '../src/clinic/operation-calls.ts';
