@@ -93,7 +93,9 @@ function postalAddressOf(row: JsonObject, read: FieldReaders<typeof patient>): P
 
 /** Reads what a patient agrees to, under the profile's names. Only true and false count as told: a date or a word may mean either. */
 export function compileConsents(profile: ClinicProfile): (row: unknown) => Record<string, boolean> {
-  const readers = Object.entries(profile.patients.consents).map(([name, paths]) => [name, compilePaths(paths)] as const);
+  const readers = Object.entries(profile.patients.consents).map(
+    ([name, paths]) => [name, compilePaths(paths)] as const,
+  );
   return (row) => {
     const told = readers.flatMap(([name, read]) => {
       const value = isJsonObject(row) ? read(row) : null;
