@@ -1,11 +1,11 @@
 import type { Agenda, Location, Patient, PostalAddress, Treatment } from '../../model/records.ts';
 import type { Report } from '../../model/triggers.ts';
-import { compilePaths, type JsonObject, type RowMapper, type ValueReader } from '../http/rows.ts';
+import { compilePaths, type JsonObject, type RowMapper } from '../http/rows.ts';
 import { medicalReport } from '../schema/care.ts';
 import { agenda, location, treatment } from '../schema/places.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { patient } from '../schema/registry.ts';
-import { compileFields, compileRows, type FieldReaders, tolerant } from './records.ts';
+import { compileFields, compileRows, type FieldReader, type FieldReaders, tolerant } from './records.ts';
 
 /** Prepares the mapping of location rows; a zone that is not an IANA name counts as not told. */
 export function compileLocationRows(profile: ClinicProfile): RowMapper<Location> {
@@ -61,9 +61,7 @@ export function compilePatientRows(profile: ClinicProfile): RowMapper<Patient> {
   const birthDate = tolerant(read.birthDate);
   const gender = tolerant(read.gender);
   const updatedAt = tolerant(read.updatedAt);
-  const consents = Object.entries(profile.patients.consents).map(
-    ([name, paths]) => [name, compilePaths(paths)] as const,
-  );
+  const consentsOf = compileConsents(profile);
   return compileRows(read.id, (row) => ({
     id: read.id(row),
     firstName: read.firstName(row),
@@ -72,7 +70,7 @@ export function compilePatientRows(profile: ClinicProfile): RowMapper<Patient> {
     phone: read.phone(row),
     mobilePhone: read.mobilePhone(row),
     language: read.language(row),
-    consents: readConsents(row, consents),
+    consents: consentsOf(row),
     isActive: read.isActive(row) ?? true,
     taxCode: taxCode(row),
     birthDate: birthDate(row),
@@ -93,13 +91,18 @@ function postalAddressOf(row: JsonObject, read: FieldReaders<typeof patient>): P
   return Object.values(address).every((part) => part === null) ? null : address;
 }
 
-/** Only true and false count as told: a date or a word may mean either. */
-function readConsents(row: JsonObject, readers: readonly (readonly [string, ValueReader])[]): Record<string, boolean> {
-  const told = readers.flatMap(([name, read]) => {
-    const value = read(row);
-    return typeof value === 'boolean' ? [[name, value] as const] : [];
-  });
-  return Object.fromEntries(told);
+/** Reads what a patient agrees to, under the profile's names. Only true and false count as told: a date or a word may mean either. */
+function compileConsents(profile: ClinicProfile): FieldReader<Record<string, boolean>> {
+  const readers = Object.entries(profile.patients.consents).map(
+    ([name, paths]) => [name, compilePaths(paths)] as const,
+  );
+  return (row) => {
+    const told = readers.flatMap(([name, read]) => {
+      const value = read(row);
+      return typeof value === 'boolean' ? [[name, value] as const] : [];
+    });
+    return Object.fromEntries(told);
+  };
 }
 
 /** A text that is an IANA zone which this machine knows. */
