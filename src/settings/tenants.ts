@@ -10,10 +10,11 @@ import { ConfigurationError, type ConfigurationFault } from './faults.ts';
 import type { KnownVerdicts } from './known-verdicts.ts';
 import { listYamlFiles, type NamedFile } from './list-files.ts';
 import type { ReminderFile } from './reminder-schema.ts';
-import { referencesIn, type SecretSchemas } from './secret-reference.ts';
+import { referencesIn, type SecretReference } from './secret-reference.ts';
 import type { GuardSettings, Settings } from './settings-schema.ts';
 import { outlineOf } from './tenant-outline.ts';
 import { type TargetFile, type TenantFile, tenantSchema } from './tenant-schema.ts';
+import type { TenantSecrets } from './tenant-secrets.ts';
 import type { Verdict } from './verdicts.ts';
 import { fileOf, keysAt, readBytes, readYaml, type YamlFile } from './yaml-file.ts';
 
@@ -32,7 +33,7 @@ export interface ReadTenant {
 export interface TenantParts {
   /** The configuration directory. */
   dir: string;
-  secrets: SecretSchemas;
+  secrets: TenantSecrets;
   known: KnownNames;
   /** Null when the settings have faults: then no tenant can be used. */
   usable: { settings: Settings; profiles: ReadonlyMap<string, ClinicProfile>; verdicts: KnownVerdicts } | null;
@@ -105,7 +106,7 @@ export function openTenantFiles({ dir, secrets, known, usable }: TenantParts): T
     const { id, json } = found;
     const plain = fileOf(name, JSON.parse(json), () => json);
     const file = { ...plain, lineOf: lineOf ?? plain.lineOf };
-    const checked = checkTenant(file, schemas(), known);
+    const checked = secrets.as(id, () => checkTenant(file, schemas(), known));
     const faults = [...checked.faults, ...checkTenantReferences(file, known)];
     const clinic = { client: file.valueAt(['clinic', 'client']), tenantId: file.valueAt(['clinic', 'tenantId']) };
     const verdict = faults.length > 0 ? null : judge(found, file, checked);
@@ -116,8 +117,9 @@ export function openTenantFiles({ dir, secrets, known, usable }: TenantParts): T
     if (usable === null || hashOf === null) return null;
     const { id, ...content } = found;
     const tenant = buildTenant(id, checked, usable.settings);
-    const named = referencesIn(file.value).map(
-      (reference) => [reference, usable.verdicts.tagOf(secrets.secretAt(reference) ?? '')] as const,
+    const tagOf = (reference: SecretReference) => usable.verdicts.tagOf(secrets.secretAt(reference) ?? '');
+    const named = secrets.as(id, () =>
+      referencesIn(file.value).map((reference) => [reference, tagOf(reference)] as const),
     );
     return { ...content, secrets: named, outline: outlineOf(tenant, hashOf(tenant)) };
   }
@@ -136,7 +138,7 @@ export function openTenantFiles({ dir, secrets, known, usable }: TenantParts): T
     open({ outline: { id }, json }) {
       if (usable === null) throw new TypeError('a tenant is never opened under settings with faults');
       const file = fileOf(join(folder, `${id}.yaml`), JSON.parse(json), () => json);
-      const checked = checkTenant(file, schemas(), known);
+      const checked = secrets.as(id, () => checkTenant(file, schemas(), known));
       if (checked.faults.length > 0) throw new ConfigurationError(checked.faults);
       return deepFreeze(buildTenant(id, checked, usable.settings));
     },
