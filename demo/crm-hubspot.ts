@@ -2,6 +2,7 @@ import { type HubSpotSandbox, type ObjectTypeName, startHubSpotSandbox } from '.
 import { type ProxiedRequest, startFaultProxy } from '../sandbox/kit/fault-proxy.ts';
 import type { CrmOwner, CrmTarget, DemoCrm } from './crm.ts';
 import { booksOf, compareValues, contactName, DERIVED, digits, type Values } from './crm-books.ts';
+import { tenantVariable } from '../src/settings/tenant-secrets.ts';
 
 const CONSENT = 'privacy';
 const FLAG = ['true', 'false'].map((value, displayOrder) => ({ label: value, value, displayOrder, hidden: false }));
@@ -39,13 +40,13 @@ export async function startHubSpotCrm(owner: CrmOwner): Promise<DemoCrm> {
   return {
     tenant,
     consent: CONSENT,
-    connections: { hubspot: { kind: 'bearer', token: { env: 'HUBSPOT_TOKEN' } } },
+    connections: { hubspot: { kind: 'bearer', token: { env: tenantVariable(tenant, 'HUBSPOT_TOKEN') } } },
     targets: {
       contacts: { ...common, settings: { apiUrl: contacts.url }, crm: CONTACTS },
       visits: { ...common, settings: { apiUrl: visits.url }, crm: VISITS },
     },
     settings: {},
-    env: { HUBSPOT_TOKEN: sandbox.issuePrivateToken() },
+    env: { [tenantVariable(tenant, 'HUBSPOT_TOKEN')]: sandbox.issuePrivateToken() },
     shown,
     places: [place('contacts', 'contacts'), place('visits', 'meetings')],
     async close() {

@@ -14,6 +14,7 @@ import type { DemoCrm } from './crm.ts';
 import type { RemoteReader } from './read-targets.ts';
 import { readCaldavEvents, readGoogleEvents, readOutlookEvents } from './read-targets.ts';
 import { startCrms } from './start-crms.ts';
+import { tenantVariable } from '../src/settings/tenant-secrets.ts';
 
 /** How the clinic speaks; the daemon gets the profile of the same name, and nothing else is different. */
 export const DIALECTS = ['documented', 'bare', 'pages', 'hostile'] as const;
@@ -136,7 +137,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       CLINIC_CLIENT_SECRET: clinic.clients[0]?.clientSecret ?? '',
       GOOGLE_CLIENT_SECRET: google.client.clientSecret,
       MICROSOFT_CLIENT_SECRET: graph.application.clientSecret ?? '',
-      DAV_PASSWORD,
+      ...Object.fromEntries(TENANTS.map((tenant) => [tenantVariable(tenant, 'DAV_PASSWORD'), DAV_PASSWORD])),
       ...Object.assign({}, ...crms.map(({ env }) => env)),
     },
     async close() {
@@ -178,7 +179,7 @@ async function configureTenant(tenant: string, index: number, parts: Parts): Pro
     if (isLast && parts.radicale !== null) {
       const { url } = parts.radicale;
       const proxy = await startFaultProxy(url);
-      connections.dav = { kind: 'caldav', username: tenant, password: { env: 'DAV_PASSWORD' } };
+      connections.dav = { kind: 'caldav', username: tenant, password: { env: tenantVariable(tenant, 'DAV_PASSWORD') } };
       targets.room = {
         connector: 'caldav',
         connection: 'dav',

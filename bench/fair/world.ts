@@ -23,6 +23,7 @@ import { startRedis } from '../../tools/redis.ts';
 import { type ClinicProcess, startClinicProcess } from '../cycle/clinic-process.ts';
 import { type Sink, type SinkKind, startSink } from './sink.ts';
 import { sinkConnectors } from './sink-connector.ts';
+import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
 
 /** Clinics of one kind, under one client of their clinic system. */
 export interface Group {
@@ -37,7 +38,7 @@ export interface Group {
   /** The last so many of its tenants get each answer of the clinic so much later, once `slow` was called. */
   slow?: { tenants: number; latencyMs: number };
   /** `reminders` of the tenant files, told where they go: to the sink of the group's name. */
-  reminders?: (url: string) => object;
+  reminders?: (url: string, tenant: string) => object;
 }
 
 /** What a world is made of. */
@@ -184,8 +185,12 @@ async function writeConfiguration(
     CLINIC_MIRROR_IDENTITY_KEY: Buffer.alloc(32, 1).toString('base64'),
     CLINIC_MIRROR_SEALING_KEY: Buffer.alloc(32, 2).toString('base64'),
     CLINIC_CLIENT_SECRET: groups[0]?.clinic.clients[0]?.clientSecret ?? '',
-    NOWHERE: 'nothing-is-asked-with-it',
-    HOOK_SECRET: `whsec_${Buffer.alloc(32, 5).toString('base64')}`,
+    ...Object.fromEntries(
+      groups.flatMap(namesOf).flatMap((name) => [
+        [tenantVariable(name, 'NOWHERE'), 'nothing-is-asked-with-it'],
+        [tenantVariable(name, 'HOOK'), `whsec_${Buffer.alloc(32, 5).toString('base64')}`],
+      ]),
+    ),
   };
 }
 
@@ -206,9 +211,9 @@ function tenantFile(
   ]);
   return {
     ...{ name: 'A clinic', language: 'it', zone: 'Europe/Rome', clinic: { client: group.name, tenantId: source.id } },
-    connections: { sink: { kind: 'bearer', token: { env: 'NOWHERE' } } },
+    connections: { sink: { kind: 'bearer', token: { env: tenantVariable(name, 'NOWHERE') } } },
     targets: Object.fromEntries(calendars),
-    ...(reminders === undefined ? {} : { reminders: reminders(`${sinkUrl}/${group.name}/${name}`) }),
+    ...(reminders === undefined ? {} : { reminders: reminders(`${sinkUrl}/${group.name}/${name}`, name) }),
   };
 }
 

@@ -42,12 +42,12 @@ export function tenantSecrets(
   source: Omit<SecretSource, 'scope'>,
   ofSettings: readonly SecretReference[],
 ): TenantSecrets {
+  const used = usedBy(ofSettings, source.dir);
   let asking: string | null = null;
   const scope = (): SecretScope => {
     if (asking === null) throw new TypeError('a secret of a tenant was asked for in the name of none');
     return scopeOf(asking, source.dir, used);
   };
-  const used = usedBy(ofSettings, source.dir);
   const schemas = secretSchemas({
     ...source,
     scope: {

@@ -14,6 +14,7 @@ import { RADICALE_USERS } from './support/small-targets.ts';
 import type { SmallWorld } from './support/small-world.ts';
 import { writesAt } from './support/traffic.ts';
 import { EXACT, useSmallWorld } from './support/use-small-world.ts';
+import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
 
 interface FoundView {
   targets: { policy: string; drift: Record<string, unknown> | null }[];
@@ -43,7 +44,7 @@ describe('CalDAV, read back', () => {
   behaves(async (target) => {
     const world = await useSmallWorld({ redisUrl: redis.url, target, targets: ['caldav'], radicale: radicale() });
     const { tenant } = world.targets[0] as SmallTarget;
-    const login = { username: tenant, password: world.env.DAV_PASSWORD ?? '' };
+    const login = { username: tenant, password: world.env[tenantVariable(tenant, 'DAV_PASSWORD')] ?? '' };
     return { world, hands: caldavHands(`${radicale().url}/${tenant}/`, login) };
   });
 });

@@ -2,6 +2,7 @@ import { type HubSpotSandbox, type ObjectTypeName, startHubSpotSandbox } from '.
 import type { FaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
 import type { Found } from './judge.ts';
 import { type CrmSide, contactsOf, instantOf, SHARED_TARGET, textOf } from './side.ts';
+import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
 
 const KEY = 'clinic_mirror_key';
 const OBJECTS = ['contacts', 'meetings'] as const;
@@ -21,7 +22,10 @@ const ACTIVITY_MAPPING = {
 };
 
 /** HubSpot with a private app's token: contacts, and activities joined to them. */
-export async function startHubSpotSide(openGate: (server: string) => Promise<FaultProxy>): Promise<CrmSide> {
+export async function startHubSpotSide(
+  openGate: (server: string) => Promise<FaultProxy>,
+  tenant: string,
+): Promise<CrmSide> {
   const sandbox = await startHubSpotSandbox({ tenSecondlyPrivate: Number.POSITIVE_INFINITY });
   addProperties(sandbox);
   const proxy = await openGate(sandbox.apiUrl);
@@ -31,13 +35,13 @@ export async function startHubSpotSide(openGate: (server: string) => Promise<Fau
   return {
     vendor: 'hubspot',
     oneOwner: true,
-    connections: { hubspot: { kind: 'bearer', token: { env: 'HUBSPOT_TOKEN' } } },
+    connections: { hubspot: { kind: 'bearer', token: { env: tenantVariable(tenant, 'HUBSPOT_TOKEN') } } },
     targets: {
       contacts: { ...target, crm: contactsOf(CONTACT_MAPPING) },
       visits: { ...target, crm: { stream: 'appointments', contacts: 'contacts', mapping: ACTIVITY_MAPPING } },
     },
     settings: {},
-    env: { HUBSPOT_TOKEN: sandbox.issuePrivateToken() },
+    env: { [tenantVariable(tenant, 'HUBSPOT_TOKEN')]: sandbox.issuePrivateToken() },
     proxy,
     addStrangers(twins) {
       for (const { firstName, lastName, email, phone } of twins) {

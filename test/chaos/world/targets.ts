@@ -7,6 +7,7 @@ import { basic, type ReadTarget, readCaldav, readGoogle, readGraph } from '../ju
 import { type Removal, watchRemovals } from '../judge/removals.ts';
 import type { TargetRules } from '../judge/rules.ts';
 import type { Service } from './awaits.ts';
+import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
 
 /** A calendar that the daemons follow, seen from outside. */
 export interface CalendarTarget {
@@ -115,7 +116,7 @@ export async function caldavTarget(tenant: string, name: string, servers: Calend
   return {
     calendar: { service: 'caldav', account, read: () => readCaldav(account, credentials), removals },
     connector: 'caldav',
-    connection: { kind: 'caldav', username: tenant, password: { env: 'DAV_PASSWORD' } },
+    connection: { kind: 'caldav', username: tenant, password: { env: tenantVariable(tenant, 'DAV_PASSWORD') } },
     settings: { calendar: { home: `${gate.url}/${tenant}/`, create: `${name} (clinic)` } },
     login: null,
   };

@@ -30,6 +30,7 @@ import {
   graphTarget,
   type OpenGate,
 } from './targets.ts';
+import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
 
 /** A login that a person makes. */
 export interface Login {
@@ -124,7 +125,10 @@ export async function openWorld(park: Park, options: WorldOptions): Promise<Worl
   const settings = Object.assign({}, settingsOf(named), ...built.crms.map(({ side }) => side.settings));
   await writeConfiguration(configDir, settings, built.files, options.scarce ? 'scarce' : 'usual');
   const env: Record<string, string> = Object.assign(
-    { DAV_PASSWORD: DAV_USERS[0]?.password ?? '' },
+    ...DAV_USERS.map(({ name, password }) => ({
+      [tenantVariable(name, 'DAV_PASSWORD')]: password,
+      [tenantVariable(name, 'SMS_TOKEN')]: sms.authToken,
+    })),
     secretsOf(named, options.seed),
     ...built.crms.map(({ side }) => side.env),
   );
@@ -237,7 +241,7 @@ async function buildTenants(parts: TenantParts) {
     logins.push({ tenant, connection: 'clinic', kind: 'clinic', username, password });
     const file: TenantFile = {
       ...{ name: tenant, language: 'it', zone: 'Europe/Rome', clinic: { client: 'main', tenantId: source.id } },
-      ...{ connections: {}, targets: {}, reminders: remindersOf(parts.sms, parts.smsUrl) },
+      ...{ connections: {}, targets: {}, reminders: remindersOf(parts.sms, parts.smsUrl, tenant) },
     };
     for (const [position, agendaId] of desk.agendaIds.entries()) {
       const { name, built } = await buildCalendar(tenant, position, parts);
@@ -251,7 +255,9 @@ async function buildTenants(parts: TenantParts) {
       };
     }
     const open = (service: 'hubspot' | 'salesforce') => (server: string) => parts.openGate(service, server);
-    const side = await (index === 0 ? startHubSpotSide(open('hubspot')) : startSalesforceSide(open('salesforce')));
+    const side = await (index === 0
+      ? startHubSpotSide(open('hubspot'), tenant)
+      : startSalesforceSide(open('salesforce')));
     side.addStrangers([...parts.clinic.patients(desk.tenantId)].slice(...TWINS));
     Object.assign(file.connections, side.connections);
     Object.assign(file.targets, side.targets);

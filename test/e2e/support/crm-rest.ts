@@ -10,6 +10,7 @@ import {
   propertyOf,
   sharedValues,
 } from './crm-vendors.ts';
+import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
 
 const MODULES = { patients: 'Contacts', appointments: 'Events', invoices: 'Deals' } as const;
 const CONTACT_FIELDS = { patients: null, appointments: 'Who_Id', invoices: 'Contact_Name' } as const;
@@ -52,9 +53,9 @@ export async function startRestCrm(): Promise<CrmVendor> {
   return {
     name: 'rest-crm',
     connector: 'rest-crm',
-    connection: { kind: 'bearer', token: { env: 'REST_CRM_TOKEN' } },
+    connection: (tenant) => ({ kind: 'bearer', token: { env: tenantVariable(tenant, 'CRM_TOKEN') } }),
     settings: {},
-    secrets: { REST_CRM_TOKEN: sandbox.token },
+    secrets: (tenant) => ({ [tenantVariable(tenant, 'CRM_TOKEN')]: sandbox.token }),
     targetSettings: { baseUrl: sandbox.apiUrl, profile: 'zoho-like', searchLagSeconds: 1 },
     names: NAMES,
     constants: { invoices: { Stage: { value: 'Closed Won' } } },

@@ -7,6 +7,7 @@ import type { GoogleSandbox, GoogleSandboxOptions } from '../../../sandbox/googl
 import type { GraphSandbox, GraphSandboxOptions } from '../../../sandbox/graph/index.ts';
 import type { PrivateRadicale } from '../../../tools/radicale.ts';
 import { type BuiltTarget, buildTarget, type CalendarServers, type Family, RADICALE_USERS } from './small-targets.ts';
+import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
 
 /** What a small world is made of. Each target shows one agenda of its tenant. */
 export interface SmallWorldOptions {
@@ -119,7 +120,9 @@ export function secretsFor({ clinic, google, graph }: Sandboxes): Record<string,
     CLINIC_CLIENT_SECRET: clinic.clients[0]?.clientSecret ?? '',
     GOOGLE_CLIENT_SECRET: google.client.clientSecret,
     MICROSOFT_CLIENT_SECRET: graph.application.clientSecret ?? '',
-    DAV_PASSWORD: RADICALE_USERS[0]?.password ?? '',
+    ...Object.fromEntries(
+      RADICALE_USERS.map(({ name, password }) => [tenantVariable(name, 'DAV_PASSWORD'), password]),
+    ),
   };
 }
 
