@@ -10,7 +10,7 @@ import { createLogger } from '../../src/log/create-logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import type { AppointmentStatus } from '../../src/model/records.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
-import { createAnswerSecrets } from '../../src/reminders/identity.ts';
+import { createAddressSecrets } from '../../src/reminders/identity.ts';
 import { createAnswerDirectory, createAnswerStore } from '../../src/state/answers.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { crashingRedis } from '../jobs/crashing-redis.ts';
@@ -34,7 +34,7 @@ interface Bed {
 }
 
 function answersOver(connection: RedisClient): OpenAnswers {
-  const secrets = createAnswerSecrets(KEY, ID);
+  const secrets = createAddressSecrets(KEY, ID);
   const directory = createAnswerDirectory(connection);
   return {
     async linkFor({ reminder, patientId }) {
@@ -88,11 +88,11 @@ describe('a link in a reminder', () => {
   test('is the same at each try of a reminder, another for each reminder and installation', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (one, other) => {
-        const { token, proof } = createAnswerSecrets(KEY, ID);
-        expect(token(one)).toBe(createAnswerSecrets(KEY, ID).token(one));
+        const { token, proof } = createAddressSecrets(KEY, ID);
+        expect(token(one)).toBe(createAddressSecrets(KEY, ID).token(one));
         expect(token(one) === token(other)).toBe(one === other);
-        expect(token(one)).not.toBe(createAnswerSecrets(KEY, 'other').token(one));
-        expect(token(one)).not.toBe(createAnswerSecrets(Buffer.alloc(32, 8), ID).token(one));
+        expect(token(one)).not.toBe(createAddressSecrets(KEY, 'other').token(one));
+        expect(token(one)).not.toBe(createAddressSecrets(Buffer.alloc(32, 8), ID).token(one));
         expect(token(one)).not.toBe(proof(one, 0));
       }),
     );
@@ -210,11 +210,11 @@ describe('an answer changes nothing', () => {
   test.each([
     ['none', () => ''],
     ['an invented one', () => `1.${'A'.repeat(22)}`],
-    ['one of another reminder', (now: number) => `${now}.${createAnswerSecrets(KEY, ID).proof('other', now)}`],
+    ['one of another reminder', (now: number) => `${now}.${createAddressSecrets(KEY, ID).proof('other', now)}`],
     ['one for another time', (now: number, proof: string) => proof.replace(/^\d+/, String(now - 1))],
     [
       'one of the future',
-      (now: number, _: string, id: string) => `${now + 1}.${createAnswerSecrets(KEY, ID).proof(id, now + 1)}`,
+      (now: number, _: string, id: string) => `${now + 1}.${createAddressSecrets(KEY, ID).proof(id, now + 1)}`,
     ],
   ] as const)('without the proof that our page was shown: %s', async (_, forge) => {
     const bed = await reminded();
