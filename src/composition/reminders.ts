@@ -97,6 +97,7 @@ function openAnswers(
       return { url: `${publicUrl}${ANSWERS_PATH}/${token}`, cancels: links.cancel };
     },
     proof: secrets.proof,
+    callerName: secrets.caller,
     store: createAnswerStore(redis, name),
   };
 }

@@ -23,6 +23,8 @@ export interface AddressSecrets {
   token(reminder: string): string;
   /** Of the page that was shown there at a time. */
   proof(reminder: string, at: Instant): string;
+  /** A name for an address that requests come from, under which they are counted. */
+  caller(address: string): string;
   /** Of the address by which who got it wants no more: 22 characters of base64url. */
   unsubscribe(reminder: string): string;
 }
@@ -35,6 +37,7 @@ export function createAddressSecrets(identityKey: Uint8Array, tenant: string): A
   return {
     token: (reminder) => hash('token', reminder),
     proof: (reminder, at) => hash('proof', reminder, at),
+    caller: (address) => hash('caller', address),
     unsubscribe: (reminder) => hash('unsubscribe', reminder),
   };
 }

@@ -94,6 +94,7 @@ function answersOver(connection: RedisClient): OpenAnswers {
       return { url: `https://mirror.example/r/${token}`, cancels: true };
     },
     proof: secrets.proof,
+    callerName: secrets.caller,
     store: createAnswerStore(connection, 'studio-rossi'),
   };
 }
