@@ -69,6 +69,7 @@ export function checkTenantReferences(file: YamlFile, known: KnownNames): Config
     ...connections,
     ...targets,
     ...checkDoubleTargets(file),
+    ...checkFormerTargets(file),
     ...channels,
     ...rules,
     ...checkLinks(file, known),
@@ -240,6 +241,21 @@ function checkTitle(file: YamlFile, at: ValuePath): ConfigurationFault[] {
   if (file.valueAt([...at, 'titleReason']) !== undefined) return [];
   const remedy = 'add titleReason: who decided it and on what ground; or choose a title that tells nothing of patients';
   return [faultAt(file, [...at, 'title'], `the title ${title} tells of the patient, and no reason is given`, remedy)];
+}
+
+/** What is kept under a target's name, and carries its mark, is of one target alone. */
+function checkFormerTargets(file: YamlFile): ConfigurationFault[] {
+  const ids = keysAt(file, ['targets']);
+  const formerOf = (id: string) => file.valueAt(['targets', id, 'formerly']);
+  return ids.flatMap((id, index) => {
+    const former = formerOf(id);
+    if (typeof former !== 'string' || former === id) return [];
+    const twin = ids.includes(former) ? former : ids.slice(0, index).find((other) => formerOf(other) === former);
+    if (twin === undefined) return [];
+    const message = twin === former ? `there is a target ${twin}` : `the target ${twin} was formerly the same`;
+    const remedy = 'remove formerly: the entries under a name are of one target alone';
+    return [faultAt(file, ['targets', id, 'formerly'], message, remedy)];
+  });
 }
 
 /** One calendar that is fed twice with the same agenda would show each of its appointments twice. */

@@ -24,6 +24,7 @@ export interface ReadTenant {
   fileName: string;
   /** As written; each part undefined where the file does not tell. */
   clinic: { client: unknown; tenantId: unknown };
+  formerly: unknown;
   faults: ConfigurationFault[];
   /** Null with faults, of this file or of the settings. */
   verdict: Verdict | null;
@@ -48,6 +49,9 @@ export interface TenantFiles {
   /** The whole configuration of a tenant without faults, with the settings' defaults put in. */
   open(verdict: Verdict): TenantConfiguration;
 }
+
+/** Of a file that does not tell. */
+export const NO_CLINIC = { client: undefined, tenantId: undefined };
 
 interface Schemas {
   tenant: ReturnType<typeof tenantSchema>;
@@ -110,7 +114,7 @@ export function openTenantFiles({ dir, secrets, known, usable }: TenantParts): T
     const faults = [...checked.faults, ...checkTenantReferences(file, known)];
     const clinic = { client: file.valueAt(['clinic', 'client']), tenantId: file.valueAt(['clinic', 'tenantId']) };
     const verdict = faults.length > 0 ? null : judge(found, file, checked);
-    return { id, fileName: name, clinic, faults, verdict };
+    return { id, fileName: name, clinic, formerly: file.valueAt(['formerly']), faults, verdict };
   }
 
   function judge(found: Found, file: YamlFile, checked: Checked): Verdict | null {
@@ -146,11 +150,12 @@ export function openTenantFiles({ dir, secrets, known, usable }: TenantParts): T
 }
 
 function withVerdict(id: string, fileName: string, verdict: Verdict): ReadTenant {
-  return { id, fileName, clinic: verdict.outline.clinic, faults: [], verdict };
+  const { clinic, formerly } = verdict.outline;
+  return { id, fileName, clinic, formerly, faults: [], verdict };
 }
 
 function withoutFile(id: string, fileName: string, faults: ConfigurationFault[]): ReadTenant {
-  return { id, fileName, clinic: { client: undefined, tenantId: undefined }, faults, verdict: null };
+  return { id, fileName, clinic: NO_CLINIC, formerly: undefined, faults, verdict: null };
 }
 
 function checkTenant(file: YamlFile, schemas: Schemas, known: KnownNames): Checked {
