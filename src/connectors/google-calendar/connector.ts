@@ -13,6 +13,7 @@ import { readOwnEvent, toRemoteItem } from './from-model.ts';
 import { eventsPageSchema, type GoogleCalendarSettings } from './schemas.ts';
 import { createGoogleSubscriptions } from './subscriptions.ts';
 import { createBatchTransport } from './transport.ts';
+import { guardWalk } from '../walk.ts';
 
 /** Opens one Google calendar target. */
 export function openGoogleCalendar(context: ConnectorContext<GoogleCalendarSettings>): Connector {
@@ -69,13 +70,15 @@ async function* readPages(
   list: (pageToken: string | null) => Promise<WireResponse>,
   ownerTag: string,
 ): AsyncGenerator<RemoteItem[]> {
+  const visit = guardWalk(() => errors.make('unexpected-answer'));
   let pageToken: string | null = null;
   do {
+    visit(pageToken);
     const answer = await list(pageToken);
     if (answer.status === 404) throw errors.make('calendar-gone', { status: 404 });
     if (!isSuccess(answer)) throw errors.of(answer);
     const page = eventsPageSchema.safeParse(answer.body);
-    if (!page.success || page.data.nextPageToken === pageToken) throw errors.make('unexpected-answer');
+    if (!page.success) throw errors.make('unexpected-answer');
     const events = page.data.items.flatMap((event) => readOwnEvent(event, ownerTag) ?? []);
     const alive = events.filter((event) => !event.cancelled);
     if (alive.length > 0) yield alive.map(toRemoteItem);

@@ -17,6 +17,7 @@ import { eventsQuery, mailboxPath, withQuery } from './paths.ts';
 import type { OutlookCalendarSettings } from './schemas.ts';
 import { createGraphSubscriptions } from './subscriptions.ts';
 import { createBatchTransport } from './transport.ts';
+import { guardWalk } from '../walk.ts';
 
 /** Opens one Outlook calendar target. */
 export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSettings>): Connector {
@@ -87,11 +88,13 @@ async function* readPages(
 ): AsyncGenerator<RemoteItem[]> {
   const query = eventsQuery(PROPERTIES.ownerTag, scope.ownerTag, window === null ? [] : overlaps(window));
   let path: string | null = withQuery(eventsPath(scope), query);
+  const visit = guardWalk(() => errors.make('unexpected-answer'));
   while (path !== null) {
+    visit(path);
     const answer = await list(path);
     if (isGone(answer)) throw errors.make('calendar-gone', { status: answer.status });
     if (!isSuccess(answer)) throw errors.of(answer);
-    const page = readPage(answer, path);
+    const page = readPage(answer);
     const events = page.elements.flatMap((event) => readOwnEvent(event, scope.ownerTag, scope.wholeDayZone) ?? []);
     if (events.length > 0) yield events.map(toRemoteItem);
     path = page.next;

@@ -9,6 +9,7 @@ import { PROPERTIES } from './limits.ts';
 import { readPage } from './pages.ts';
 import { eventsQuery, withQuery } from './paths.ts';
 import { eventHeadSchema, type OutlookCalendarSettings } from './schemas.ts';
+import { guardWalk } from '../walk.ts';
 
 type Write = Exclude<Operation, { kind: 'delete' }>;
 type Deletion = Extract<Operation, { kind: 'delete' }>;
@@ -111,11 +112,13 @@ function* remove(scope: FlowScope, operation: Deletion): Flow<Outcome> {
 function* lookUp(scope: FlowScope, key: ItemKey, remoteId: string | null): Flow<OwnEvent | 'foreign' | null> {
   const events: (OwnEvent | null)[] = [];
   let path: string | null = withQuery(eventsPath(scope), eventsQuery(PROPERTIES.key, key));
+  const visit = guardWalk(() => errors.make('unexpected-answer'));
   while (path !== null) {
+    visit(path);
     const answer: WireResponse = yield { method: 'GET', path };
     if (isGone(answer)) throw errors.make('calendar-gone', { status: answer.status });
     if (!isSuccess(answer)) throw errors.of(answer);
-    const page = readPage(answer, path);
+    const page = readPage(answer);
     events.push(...page.elements.map((event) => readOwnEvent(event, scope.ownerTag, scope.wholeDayZone)));
     path = page.next;
   }

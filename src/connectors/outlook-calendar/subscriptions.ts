@@ -8,6 +8,7 @@ import { OLDER_SUBSCRIPTION_LIFE_MS, SUBSCRIPTION_LIFE_MS } from './limits.ts';
 import { readPage } from './pages.ts';
 import { subscriptionResource } from './paths.ts';
 import { subscriptionSchema } from './schemas.ts';
+import { guardWalk } from '../walk.ts';
 
 /** What subscriptions are made with. */
 export interface SubscriptionParts {
@@ -132,10 +133,12 @@ async function remove({ call }: SubscriptionParts, path: string, signal: AbortSi
 async function list({ call }: SubscriptionParts, signal: AbortSignal): Promise<GraphSubscription[]> {
   const found: GraphSubscription[] = [];
   let path: string | null = PATH;
+  const visit = guardWalk(() => errors.make('unexpected-answer'));
   while (path !== null) {
+    visit(path);
     const answer: WireResponse = await call('graph.subscriptions.list', { method: 'GET', path }, signal);
     if (!isSuccess(answer)) throw errors.of(answer);
-    const page = readPage(answer, path);
+    const page = readPage(answer);
     found.push(...page.elements.flatMap((element) => subscriptionSchema.safeParse(element).data ?? []));
     path = page.next;
   }

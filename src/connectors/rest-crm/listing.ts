@@ -8,6 +8,7 @@ import { valueAt } from './json-paths.ts';
 import { MAX_PAGES } from './limits.ts';
 import { rowsIn } from './lookup.ts';
 import { type Scope, selection } from './scope.ts';
+import { guardWalk } from '../walk.ts';
 
 /**
  * Every object that carries our owner tag, page by page; of appointments and invoices those that begin in the window. Without a stamp
@@ -45,9 +46,9 @@ interface Place {
 async function* listPages(scope: Scope): AsyncGenerator<unknown[]> {
   const { call, rows: path, size, paging } = scope.resource.list;
   let place: Place | null = { page: paging.by === 'page' ? paging.first : 1, offset: 0, cursor: null, url: null };
-  const seen = new Set<string>();
-  for (let pages = 0; place !== null; pages += 1) {
-    if (pages >= MAX_PAGES) throw errors.make('crm-paging-broken');
+  const visit = guardWalk(() => errors.make('crm-paging-broken'), MAX_PAGES);
+  while (place !== null) {
+    visit(JSON.stringify(place));
     const { url, ...values }: Place = place;
     const answer: CrmAnswer =
       url === null
@@ -61,9 +62,6 @@ async function* listPages(scope: Scope): AsyncGenerator<unknown[]> {
     const rows = rowsIn(answer, path);
     if (rows.length > 0) yield rows;
     place = nextPlace(scope, place, answer, rows.length);
-    const name: string | null = place?.cursor ?? place?.url ?? null;
-    if (name !== null && seen.has(name)) throw errors.make('crm-paging-broken');
-    if (name !== null) seen.add(name);
   }
 }
 

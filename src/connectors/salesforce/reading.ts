@@ -9,6 +9,7 @@ import { errors } from './errors.ts';
 import { contactIdOf, fieldsOf, toRemoteItem } from './from-model.ts';
 import { COMPOSITE_PARTS, MAX_PAGES, PAGE_SIZE, QUERY_KEYS } from './limits.ts';
 import { pageSchema, type SeenRecord } from './schemas.ts';
+import { guardWalk } from '../walk.ts';
 
 /** What the calls of one target have in common. */
 export interface Scope {
@@ -29,8 +30,9 @@ export async function* readPages(
   const contacts = new Map<string, string>();
   const soql = `SELECT ${fieldsOf(form).join(', ')} FROM ${form.object} WHERE ${form.stampField} LIKE ${quoted(`${ownerTag}.%`)}`;
   let path: string | null = client.pathOf(queryPath(soql));
-  for (let pages = 0; path !== null; pages += 1) {
-    if (pages === MAX_PAGES) throw errors.make('unexpected-answer');
+  const visit = guardWalk(() => errors.make('unexpected-answer'), MAX_PAGES);
+  while (path !== null) {
+    visit(path);
     const headers = { 'sforce-query-options': `batchSize=${PAGE_SIZE}` };
     const body = await client.send({ label: 'salesforce.query', method: 'GET', path, headers }, signal);
     const page = pageSchema.safeParse(body);
