@@ -2,7 +2,7 @@ import * as openid from 'openid-client';
 import { MirrorError } from '../model/errors.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
 import { toMirrorError } from './errors.ts';
-import { isPlainHttp, isSecureUrl, type Provider } from './providers.ts';
+import { isPlainHttp, isSecureUrl, mayBeNamedBy, type Provider } from './providers.ts';
 import { type Reach, recordingFetch } from './recording-fetch.ts';
 
 const METADATA_LIFE_MS = HOUR_MS;
@@ -14,7 +14,7 @@ export function createMetadata(reach: Reach): () => Promise<openid.ServerMetadat
   let reading: Promise<openid.ServerMetadata> | null = null;
 
   async function read(): Promise<openid.ServerMetadata> {
-    const found = provider.endpoints === null ? await discover(reach) : configuredMetadata(provider);
+    const found = provider.endpoints === null ? requireLawful(await discover(reach), reach) : configuredMetadata(provider);
     const device = provider.deviceEndpoint === null ? {} : { device_authorization_endpoint: provider.deviceEndpoint };
     const metadata = { ...found, ...device };
     requireSecureEndpoints(metadata);
@@ -69,6 +69,15 @@ function discoveryError(error: MirrorError): MirrorError {
   });
 }
 
+/** What a document on the internet says is no reason to send secrets into our own network. */
+function requireLawful(metadata: openid.ServerMetadata, { provider }: Reach): openid.ServerMetadata {
+  for (const [name, address] of Object.entries(metadata)) {
+    if (!/_endpoint$|^jwks_uri$/.test(name) || typeof address !== 'string') continue;
+    if (!mayBeNamedBy(provider.issuer, address)) throw insecure(`the authorization server's metadata names an unlawful ${name}`);
+  }
+  return metadata;
+}
+
 function configuredMetadata(provider: Provider): openid.ServerMetadata {
   const { endpoints } = provider;
   return {
@@ -82,10 +91,14 @@ function requireSecureEndpoints(metadata: openid.ServerMetadata): void {
   const { authorization_endpoint, token_endpoint, device_authorization_endpoint, revocation_endpoint } = metadata;
   const endpoints = [authorization_endpoint, token_endpoint, device_authorization_endpoint, revocation_endpoint];
   if (endpoints.every((endpoint) => endpoint === undefined || isSecureUrl(endpoint))) return;
-  throw new MirrorError("the authorization server's metadata names an endpoint that is not https", {
+  throw insecure("the authorization server's metadata names an endpoint that is not https");
+}
+
+function insecure(message: string): MirrorError {
+  return new MirrorError(message, {
     actor: 'settings',
     code: 'insecure-address',
     retry: 'never',
-    remedy: 'tokens are sent over https only: ask the provider',
+    remedy: 'tokens are sent over https only, and not from the internet into an own network: ask the provider',
   });
 }

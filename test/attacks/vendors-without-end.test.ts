@@ -35,7 +35,7 @@ const TOKENS: readonly [name: string, tokenOf: (asked: number) => string, mostAs
 
 describe.each(TOKENS)('a vendor that leads to %s', (_, tokenOf, mostAsked) => {
   test('is asked no more by the change feed of Google', async () => {
-    const vendor = endless((asked) => ({ status: 200, headers: new Headers(), body: { items: [], nextPageToken: tokenOf(asked) } }));
+    const vendor = endless((asked) => ({ status: 200, retryAfterMs: null, body: { items: [], nextPageToken: tokenOf(asked) } }));
     const calls = { ownerTag: 'tag', list: vendor.ask, find: async () => [], async *readAll() {} };
     await expect(readChanges(calls as never, 'calendar', null)).rejects.toMatchObject({ code: 'unexpected-answer' });
     expect(vendor.asked()).toBeLessThanOrEqual(mostAsked);
@@ -43,7 +43,7 @@ describe.each(TOKENS)('a vendor that leads to %s', (_, tokenOf, mostAsked) => {
 
   test('is asked no more by the list of HubSpot', async () => {
     const vendor = endless((asked) => ({ results: [], paging: { next: { after: tokenOf(asked) } } }));
-    const scope = { object: 'contacts', paths: { objects: () => '/objects' }, names: [], keyProperty: 'k', stampProperty: 's' };
+    const scope = { object: 'contacts', paths: { objects: () => '/objects' }, properties: [], keyProperty: 'k', stampProperty: 's' };
     const client = { demand: vendor.ask } as unknown as HubSpotClient;
     const reading = Array.fromAsync(listRecords(client, scope as unknown as Scope));
     await expect(reading).rejects.toMatchObject({ code: 'unexpected-answer' });
