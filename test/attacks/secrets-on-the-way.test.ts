@@ -49,7 +49,7 @@ describe('a discovery document on the internet', () => {
       ...createHttpClient({ userAgent: 'clinic-mirror-test' }),
       asFetch: () => async () => Response.json(document, { headers: { 'content-type': 'application/json' } }),
     };
-    const provider = clinicProvider({ authUrl: issuer, clientId: 'mirror', clientSecret: null, discovery: true } as never);
+    const provider = clinicProvider({ authUrl: issuer, clientId: 'mirror', clientSecret: null });
     return createMetadata({ provider, http: http as never, clock: Date.now })();
   }
 
