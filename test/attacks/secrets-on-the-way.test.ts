@@ -6,7 +6,6 @@ import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { addClinic } from '../../src/cli/clinic-commands.ts';
 import { isSameSite, resolveHref } from '../../src/connectors/caldav/addresses.ts';
-import { createHttpClient } from '../../src/http/client.ts';
 import { createMetadata } from '../../src/oauth/metadata.ts';
 import { clinicProvider, mayBeNamedBy } from '../../src/oauth/providers.ts';
 
@@ -45,10 +44,7 @@ describe('a discovery document on the internet', () => {
       token_endpoint: `${issuer}/token`,
       ...told,
     };
-    const http = {
-      ...createHttpClient({ userAgent: 'clinic-mirror-test' }),
-      asFetch: () => async () => Response.json(document, { headers: { 'content-type': 'application/json' } }),
-    };
+    const http = { asFetch: () => async () => Response.json(document) };
     const provider = clinicProvider({ authUrl: issuer, clientId: 'mirror', clientSecret: null });
     return createMetadata({ provider, http: http as never, clock: Date.now })();
   }
