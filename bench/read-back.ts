@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { renderTable } from '../src/cli/table.ts';
 import { auditNow } from '../src/control/audit.ts';
 import type { Installation } from '../src/control/installation.ts';
+import { tenantVariable } from '../src/settings/tenant-secrets.ts';
 import type { DriftReport } from '../src/state/targets.ts';
 import { FAMILIES, type Family, RADICALE_USERS } from '../test/e2e/support/small-targets.ts';
 import { type SmallWorld, startSmallWorld } from '../test/e2e/support/small-world.ts';
@@ -9,7 +10,6 @@ import { type PrivateRadicale, startRadicale } from '../tools/radicale.ts';
 import { startRedis } from '../tools/redis.ts';
 import { book, only, secondsSince } from './appointments.ts';
 import { type CalendarHands, caldavHands, googleHands, type HandledEvent, outlookHands } from './calendar-hands.ts';
-import { tenantVariable } from '../src/settings/tenant-secrets.ts';
 
 const USAGE = `npm run read-back -- [--events 1000] [--edited 100] [--removed 100] [--json]
 
@@ -142,7 +142,10 @@ function handsOf(world: SmallWorld, { family, radicale }: TrialChoice): Calendar
   const { tenant, account } = only(world.targets);
   if (family === 'google-calendar') return googleHands(world.google, account);
   if (family === 'outlook-calendar') return outlookHands(world.graph, account);
-  return caldavHands(`${radicale?.url}/${tenant}/`, { username: tenant, password: world.env[tenantVariable(tenant, 'DAV_PASSWORD')] ?? '' });
+  return caldavHands(`${radicale?.url}/${tenant}/`, {
+    username: tenant,
+    password: world.env[tenantVariable(tenant, 'DAV_PASSWORD')] ?? '',
+  });
 }
 
 async function observe(world: SmallWorld, hands: CalendarHands, { family, policy, size }: TrialChoice): Promise<Trial> {

@@ -1,8 +1,8 @@
 import { type HubSpotSandbox, type ObjectTypeName, startHubSpotSandbox } from '../sandbox/hubspot/index.ts';
 import { type ProxiedRequest, startFaultProxy } from '../sandbox/kit/fault-proxy.ts';
+import { tenantVariable } from '../src/settings/tenant-secrets.ts';
 import type { CrmOwner, CrmTarget, DemoCrm } from './crm.ts';
 import { booksOf, compareValues, contactName, DERIVED, digits, type Values } from './crm-books.ts';
-import { tenantVariable } from '../src/settings/tenant-secrets.ts';
 
 const CONSENT = 'privacy';
 const FLAG = ['true', 'false'].map((value, displayOrder) => ({ label: value, value, displayOrder, hidden: false }));

@@ -8,13 +8,13 @@ import { type ClinicSandbox, startClinicSandbox } from '../sandbox/clinic/index.
 import { type GoogleSandbox, startGoogleSandbox } from '../sandbox/google/index.ts';
 import { type GraphSandbox, startGraphSandbox } from '../sandbox/graph/index.ts';
 import { type FaultProxy, startFaultProxy } from '../sandbox/kit/fault-proxy.ts';
+import { tenantVariable } from '../src/settings/tenant-secrets.ts';
 import { type PrivateRadicale, startRadicale } from '../tools/radicale.ts';
 import { type PrivateRedis, startRedis } from '../tools/redis.ts';
 import type { DemoCrm } from './crm.ts';
 import type { RemoteReader } from './read-targets.ts';
 import { readCaldavEvents, readGoogleEvents, readOutlookEvents } from './read-targets.ts';
 import { startCrms } from './start-crms.ts';
-import { tenantVariable } from '../src/settings/tenant-secrets.ts';
 
 /** How the clinic speaks; the daemon gets the profile of the same name, and nothing else is different. */
 export const DIALECTS = ['documented', 'bare', 'pages', 'hostile'] as const;

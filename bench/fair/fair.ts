@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
 import { atMost, type Figure, shareOf } from '../figure.ts';
 import { type Group, openWorld, type World } from './world.ts';
-import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
 
 const GOAL = 1.2;
 const PULL_EVERY_SECONDS = 20;
@@ -50,7 +50,13 @@ function crowd(appointments: number, dueAt: number): Group[] {
   return [
     { name: 'large', tenants: 1, appointments, targets: 20, sink: 'good' },
     { name: 'throttled', tenants: 1, appointments: 1_000, targets: 20, sink: 'throttled' },
-    { name: 'dead', tenants: 1, appointments: 2_000, sink: 'good', reminders: (url, tenant) => remindersDue(url, tenant, dueAt) },
+    {
+      name: 'dead',
+      tenants: 1,
+      appointments: 2_000,
+      sink: 'good',
+      reminders: (url, tenant) => remindersDue(url, tenant, dueAt),
+    },
   ];
 }
 

@@ -17,13 +17,13 @@ import { silentLogger } from '../../src/log/logger.ts';
 import { slices } from '../../src/model/slices.ts';
 import { reminderChannels } from '../../src/reminders/channels/registry.ts';
 import { loadConfiguration } from '../../src/settings/load.ts';
+import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
 import { connectRedis } from '../../src/state/redis.ts';
 import { createRunStore } from '../../src/state/runs.ts';
 import { startRedis } from '../../tools/redis.ts';
 import { type ClinicProcess, startClinicProcess } from '../cycle/clinic-process.ts';
 import { type Sink, type SinkKind, startSink } from './sink.ts';
 import { sinkConnectors } from './sink-connector.ts';
-import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
 
 /** Clinics of one kind, under one client of their clinic system. */
 export interface Group {

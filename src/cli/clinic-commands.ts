@@ -53,7 +53,10 @@ export function addClinic(clinic: Command, given: ClinicCommands): void {
     .option('--raw', 'as the clinic sends it, as JSON')
     .option('--json', 'as JSON')
     .addOption(write.choices(CLINIC_WRITES))
-    .option('--data <json>', 'values by our names: @ and a file, or - for standard input; instants as 2026-03-20T10:00:00+01:00')
+    .option(
+      '--data <json>',
+      'values by our names: @ and a file, or - for standard input; instants as 2026-03-20T10:00:00+01:00',
+    )
     .option('--yes', 'send it')
     .option('--pdf <file>', 'where the PDF of a record goes; with --write create the one that is sent')
     .action((tenant: string, resource: string, ids: string[], choice: Choice) =>

@@ -14,7 +14,8 @@ export function createMetadata(reach: Reach): () => Promise<openid.ServerMetadat
   let reading: Promise<openid.ServerMetadata> | null = null;
 
   async function read(): Promise<openid.ServerMetadata> {
-    const found = provider.endpoints === null ? requireLawful(await discover(reach), reach) : configuredMetadata(provider);
+    const found =
+      provider.endpoints === null ? requireLawful(await discover(reach), reach) : configuredMetadata(provider);
     const device = provider.deviceEndpoint === null ? {} : { device_authorization_endpoint: provider.deviceEndpoint };
     const metadata = { ...found, ...device };
     requireSecureEndpoints(metadata);
@@ -73,7 +74,8 @@ function discoveryError(error: MirrorError): MirrorError {
 function requireLawful(metadata: openid.ServerMetadata, { provider }: Reach): openid.ServerMetadata {
   for (const [name, address] of Object.entries(metadata)) {
     if (!/_endpoint$|^jwks_uri$/.test(name) || typeof address !== 'string') continue;
-    if (!mayBeNamedBy(provider.issuer, address)) throw insecure(`the authorization server's metadata names an unlawful ${name}`);
+    if (!mayBeNamedBy(provider.issuer, address))
+      throw insecure(`the authorization server's metadata names an unlawful ${name}`);
   }
   return metadata;
 }

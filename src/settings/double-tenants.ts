@@ -78,7 +78,8 @@ function claimsOf({ id, clinic: { client, tenantId }, formerly }: Claimant): Cla
       what: nameOf(formerly),
       isOwn: false,
       at: ['formerly'],
-      message: (first) => (first === formerly ? `there is a tenant ${first}` : `the tenant ${first} was formerly the same`),
+      message: (first) =>
+        first === formerly ? `there is a tenant ${first}` : `the tenant ${first} was formerly the same`,
       remedy: 'remove formerly, or the other file: what is kept under a name is of one tenant alone',
     });
   }

@@ -152,7 +152,8 @@ function readSecret(realName: string): Found {
   }
   try {
     const stat = fstatSync(descriptor);
-    if (!stat.isFile()) return { fault: "the secret's file is no regular file", remedy: 'write the secret into a file' };
+    if (!stat.isFile())
+      return { fault: "the secret's file is no regular file", remedy: 'write the secret into a file' };
     if (stat.size > LARGEST_SECRET_BYTES) {
       return { fault: "the secret's file is larger than 64 KiB", remedy: 'name the file that holds only the secret' };
     }

@@ -95,9 +95,12 @@ describe('a link that somebody finds later', () => {
   test.each([
     ['that nobody answered', async () => {}],
     ['that was answered', (bed: AnswerBed) => press(bed, 'confirmed')],
-    ['that is opened without end', async (bed: AnswerBed) => {
-      for (let at = 0; at < 30; at += 1) await bed.desk.show(bed.token);
-    }],
+    [
+      'that is opened without end',
+      async (bed: AnswerBed) => {
+        for (let at = 0; at < 30; at += 1) await bed.desk.show(bed.token);
+      },
+    ],
   ])('tells neither clinic nor time: one %s', async (_, before) => {
     const bed = await openAnswerBed(redis.connect());
     await before(bed);

@@ -3,7 +3,15 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { atOnce } from '../../src/model/pieces.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
-import { CHANNELS, CONNECTORS, ENV, faultLines, load, TENANT, writeConfiguration } from '../settings/configuration-directory.ts';
+import {
+  CHANNELS,
+  CONNECTORS,
+  ENV,
+  faultLines,
+  load,
+  TENANT,
+  writeConfiguration,
+} from '../settings/configuration-directory.ts';
 
 /* Whose reminders, opt-outs, tombstones and entries something is is told by a name. A second file or target that says it had that name before would share them. */
 
@@ -14,13 +22,17 @@ describe('a name of before that is somebody’s', () => {
   test('by the name of their file is refused', () => {
     const dir = writeConfiguration({ 'tenants/zwei.yaml': tenant('8', 'uno') });
     expect(faultLines(dir)).toEqual([
-      expect.stringMatching(/^tenants\/zwei\.yaml:14 formerly: there is a tenant uno → remove formerly, or the other file/),
+      expect.stringMatching(
+        /^tenants\/zwei\.yaml:14 formerly: there is a tenant uno → remove formerly, or the other file/,
+      ),
     ]);
   });
 
   test('because they had it before is refused in the later file', () => {
     const dir = writeConfiguration({ 'tenants/a.yaml': tenant('8', 'alt'), 'tenants/b.yaml': tenant('9', 'alt') });
-    expect(faultLines(dir)).toEqual([expect.stringMatching(/^tenants\/b\.yaml:14 formerly: the tenant a was formerly the same/)]);
+    expect(faultLines(dir)).toEqual([
+      expect.stringMatching(/^tenants\/b\.yaml:14 formerly: the tenant a was formerly the same/),
+    ]);
   });
 
   test('and is set aside is refused too: their state waits for them', () => {
@@ -69,7 +81,9 @@ describe('while the daemon runs, who has a name keeps it', () => {
     write('tenants/uno.yaml', tenant('9'));
     const { tenants, setAside } = again();
     expect([...tenants.keys()]).toEqual(['zwei']);
-    expect(setAside).toMatchObject([{ id: 'uno', faults: [{ message: expect.stringContaining('zwei was formerly') }] }]);
+    expect(setAside).toMatchObject([
+      { id: 'uno', faults: [{ message: expect.stringContaining('zwei was formerly') }] },
+    ]);
   });
 });
 
@@ -79,14 +93,18 @@ describe('a target’s name of before', () => {
   const faults = (more: string) => faultLines(writeConfiguration({ 'tenants/uno.yaml': TENANT + more })).join('\n');
 
   test('that is another target’s is refused', () => {
-    expect(faults(target('verdi', 'b', 'rossi'))).toMatch(/targets\.verdi\.formerly: there is a target rossi → remove formerly/);
+    expect(faults(target('verdi', 'b', 'rossi'))).toMatch(
+      /targets\.verdi\.formerly: there is a target rossi → remove formerly/,
+    );
     expect(faults(target('verdi', 'b', 'alt') + target('bianchi', 'c', 'alt'))).toMatch(
       /targets\.bianchi\.formerly: the target verdi was formerly the same/,
     );
   });
 
   test('that is nobody’s any more is taken', () => {
-    const dir = writeConfiguration({ 'tenants/uno.yaml': TENANT + target('verdi', 'b', 'alt') + target('bianchi', 'c', 'bianchi') });
+    const dir = writeConfiguration({
+      'tenants/uno.yaml': TENANT + target('verdi', 'b', 'alt') + target('bianchi', 'c', 'bianchi'),
+    });
     expect(load(dir).tenants.get('uno')?.targets.size).toBe(3);
   });
 });

@@ -5,7 +5,15 @@ import { describe, expect, test } from 'vitest';
 import { NAME } from '../../src/settings/common-schemas.ts';
 import { secretSchemas } from '../../src/settings/secret-reference.ts';
 import { tenantSecretFile, tenantSecrets, tenantVariable } from '../../src/settings/tenant-secrets.ts';
-import { CONNECTORS, ENV, faultLines, load, SETTINGS, TENANT, writeConfiguration } from '../settings/configuration-directory.ts';
+import {
+  CONNECTORS,
+  ENV,
+  faultLines,
+  load,
+  SETTINGS,
+  TENANT,
+  writeConfiguration,
+} from '../settings/configuration-directory.ts';
 
 /*
  * Who may write one tenant's file points a login at a server of their own, and names as its password whatever they would like to be sent:
@@ -62,7 +70,9 @@ describe('a tenant’s file is told its own secrets', () => {
     );
     mkdirSync(join(dir, 'secrets/drei'));
     writeFileSync(join(dir, 'secrets/drei/dav'), 'of drei');
-    const made = other.replace('connector: calendar', 'connector: dav').replace('{ calendar: a }', '{ calendar: { create: A } }');
+    const made = other
+      .replace('connector: calendar', 'connector: dav')
+      .replace('{ calendar: a }', '{ calendar: { create: A } }');
     writeFileSync(join(dir, 'tenants/drei.yaml'), made);
     expect(load(dir, options).tenants.size).toBe(2);
   });
@@ -92,7 +102,9 @@ describe('a tenant’s file is refused', () => {
     ['a variable that is not there, in the same words', 'NOT_THERE'],
   ])('%s, by its variable', (_, name) => {
     expect(refused(directory(`{ env: ${name} }`))).toMatch(
-      new RegExp(`uno\\.yaml:7 connections\\.work\\.password: the environment variable ${name} is not one of this tenant → set TENANT_UNO__`),
+      new RegExp(
+        `uno\\.yaml:7 connections\\.work\\.password: the environment variable ${name} is not one of this tenant → set TENANT_UNO__`,
+      ),
     );
   });
 
@@ -133,7 +145,9 @@ describe('a tenant’s file is refused', () => {
 
   test('what the settings use, though it bears the tenant’s name or lies in its folder', () => {
     const byVariable = SETTINGS.replaceAll('CLIENT_SECRET', 'TENANT_UNO__DAV');
-    expect(refused(directory('{ env: TENANT_UNO__DAV }', byVariable))).toMatch(/the settings use this secret themselves/);
+    expect(refused(directory('{ env: TENANT_UNO__DAV }', byVariable))).toMatch(
+      /the settings use this secret themselves/,
+    );
     const byFile = SETTINGS.replaceAll('{ env: CLIENT_SECRET }', '{ file: keys/../secrets/uno/dav }');
     expect(refused(directory('{ file: secrets/uno/dav }', byFile))).toMatch(/the settings use this secret themselves/);
   });
@@ -165,7 +179,11 @@ describe('no name is two tenants’', () => {
         const variable = tenantVariable(one, name);
         return !(allowed(one, variable) && allowed(other, variable));
       }),
-      { examples: ['a-', 'a--b', 'a--'].flatMap((other) => ['B__X', '_X', 'X'].map((name) => ['a', other, name] as [string, string, string])) },
+      {
+        examples: ['a-', 'a--b', 'a--'].flatMap((other) =>
+          ['B__X', '_X', 'X'].map((name) => ['a', other, name] as [string, string, string]),
+        ),
+      },
     );
   });
 

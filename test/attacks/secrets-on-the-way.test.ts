@@ -65,7 +65,9 @@ describe('a discovery document on the internet', () => {
   });
 
   test('leads to other hosts of the internet, and one of the own network into it', async () => {
-    await expect(read('https://login.clinic.example', { token_endpoint: 'https://tokens.example/t' })).resolves.toMatchObject({
+    await expect(
+      read('https://login.clinic.example', { token_endpoint: 'https://tokens.example/t' }),
+    ).resolves.toMatchObject({
       token_endpoint: 'https://tokens.example/t',
     });
     expect(mayBeNamedBy('https://login.internal', 'https://10.0.0.8/token')).toBe(true);

@@ -29,7 +29,11 @@ function watchedToken() {
 function post(body: string, signature: string | undefined) {
   const { token, asked } = watchedToken();
   const headers = signature === undefined ? {} : { 'x-twilio-signature': signature };
-  const answer = readCallback({ method: 'POST', query: '', headers, body }, { authToken: token, accountSid: ACCOUNT }, ADDRESS);
+  const answer = readCallback(
+    { method: 'POST', query: '', headers, body },
+    { authToken: token, accountSid: ACCOUNT },
+    ADDRESS,
+  );
   return { answer, asked: asked() };
 }
 
@@ -97,7 +101,13 @@ describe('a vendor’s address for notifications', () => {
     clock: () => 0,
   });
   const posted = (subscriptionId: string) =>
-    receiver({ connector: 'model', subscriptionId, query: new URLSearchParams(), headers: {}, body: 'x'.repeat(256_000) });
+    receiver({
+      connector: 'model',
+      subscriptionId,
+      query: new URLSearchParams(),
+      headers: {},
+      body: 'x'.repeat(256_000),
+    });
   beforeEach(() => {
     read = 0;
     looked = [];
@@ -112,7 +122,10 @@ describe('a vendor’s address for notifications', () => {
   });
 
   test('whoever guesses secrets by the thousand in one request is not heard out', async () => {
-    const guessed = Array.from({ length: 7_000 }, (_, index) => ({ secret: `guess-${index}`, event: 'changed' as const }));
+    const guessed = Array.from({ length: 7_000 }, (_, index) => ({
+      secret: `guess-${index}`,
+      event: 'changed' as const,
+    }));
     events = [...guessed, { secret: 'the-secret', event: 'changed' }];
     await posted(ID);
     expect(looked).toEqual([]);
@@ -127,7 +140,12 @@ describe('a mail’s address for wanting no more', () => {
   afterEach(() => bed.close());
   const CLICK = 'List-Unsubscribe=One-Click';
   const click = (query: string) =>
-    openChannel(bed, { callbackUrl: 'https://clinic.example/x' }).takeCallback?.({ method: 'POST', query, headers: {}, body: CLICK });
+    openChannel(bed, { callbackUrl: 'https://clinic.example/x' }).takeCallback?.({
+      method: 'POST',
+      query,
+      headers: {},
+      body: CLICK,
+    });
 
   test('is opened by what stands in the mail, and not by the reminder’s id, which logs and headers tell', () => {
     const { id } = reminderOf();

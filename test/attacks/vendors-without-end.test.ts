@@ -35,7 +35,11 @@ const TOKENS: readonly [name: string, tokenOf: (asked: number) => string, mostAs
 
 describe.each(TOKENS)('a vendor that leads to %s', (_, tokenOf, mostAsked) => {
   test('is asked no more by the change feed of Google', async () => {
-    const vendor = endless((asked) => ({ status: 200, retryAfterMs: null, body: { items: [], nextPageToken: tokenOf(asked) } }));
+    const vendor = endless((asked) => ({
+      status: 200,
+      retryAfterMs: null,
+      body: { items: [], nextPageToken: tokenOf(asked) },
+    }));
     const calls = { ownerTag: 'tag', list: vendor.ask, find: async () => [], async *readAll() {} };
     await expect(readChanges(calls as never, 'calendar', null)).rejects.toMatchObject({ code: 'unexpected-answer' });
     expect(vendor.asked()).toBeLessThanOrEqual(mostAsked);
@@ -43,7 +47,13 @@ describe.each(TOKENS)('a vendor that leads to %s', (_, tokenOf, mostAsked) => {
 
   test('is asked no more by the list of HubSpot', async () => {
     const vendor = endless((asked) => ({ results: [], paging: { next: { after: tokenOf(asked) } } }));
-    const scope = { object: 'contacts', paths: { objects: () => '/objects' }, properties: [], keyProperty: 'k', stampProperty: 's' };
+    const scope = {
+      object: 'contacts',
+      paths: { objects: () => '/objects' },
+      properties: [],
+      keyProperty: 'k',
+      stampProperty: 's',
+    };
     const client = { demand: vendor.ask } as unknown as HubSpotClient;
     const reading = Array.fromAsync(listRecords(client, scope as unknown as Scope));
     await expect(reading).rejects.toMatchObject({ code: 'unexpected-answer' });
@@ -75,8 +85,14 @@ describe('every loop that asks other people’s servers', () => {
     ['while without end', 'async function f() {\n for (;;) { if (await ask()) return; } }'],
     ['do', 'function* f() {\n do { p = yield ask(p); } while (p !== null); }'],
     ['for with what the other side said', 'async function f() {\n for (let p = 0; p !== null; p += 1) await ask(p); }'],
-    ['while with a count that need not grow', 'async function f() {\n while (found.length < wanted) found.push(...(await ask())); }'],
-    ['a function that calls itself', 'async function f(p: string): Promise<{ a: 1 }> {\n return p === null ? [] : await f(await ask(p)); }'],
+    [
+      'while with a count that need not grow',
+      'async function f() {\n while (found.length < wanted) found.push(...(await ask())); }',
+    ],
+    [
+      'a function that calls itself',
+      'async function f(p: string): Promise<{ a: 1 }> {\n return p === null ? [] : await f(await ask(p)); }',
+    ],
   ])('is found when it is not: %s', (_, source) => {
     expect(breaches(source)).toEqual([expect.stringMatching(/^src\/connectors\/one\/a\.ts:2 asks for as long as/)]);
   });
@@ -93,6 +109,8 @@ describe('every loop that asks other people’s servers', () => {
   });
 
   test('and what is said to end otherwise is there', () => {
-    expect(vendorLoopBreaches([], { 'src/oauth/gone.ts': 'it ends' })).toEqual(['src/oauth/gone.ts has no such loop any more']);
+    expect(vendorLoopBreaches([], { 'src/oauth/gone.ts': 'it ends' })).toEqual([
+      'src/oauth/gone.ts has no such loop any more',
+    ]);
   });
 });

@@ -89,7 +89,8 @@ async function openHubSpot() {
     settings:
       `hubspotClients:\n  main: { clientId: ${clientId}, clientSecret: { env: CRM_SECRET }, ` +
       `authorizeUrl: "${sandbox.authorizeUrl}", tokenUrl: "${sandbox.tokenUrl}" }\n`,
-    connections: '  crm: { kind: hubspot, client: main }\n  private: { kind: bearer, token: { env: TENANT_UNO__TOKEN } }',
+    connections:
+      '  crm: { kind: hubspot, client: main }\n  private: { kind: bearer, token: { env: TENANT_UNO__TOKEN } }',
     env: { CRM_SECRET: clientSecret, TENANT_UNO__TOKEN: sandbox.issuePrivateToken() },
   });
   return { sandbox, ...tenant };

@@ -8,8 +8,8 @@ import { connectors } from '../../src/connectors/registry.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { reminderChannels } from '../../src/reminders/channels/registry.ts';
 import { loadConfiguration } from '../../src/settings/load.ts';
-import { useRedis } from '../support/redis.ts';
 import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
+import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();
 const directory = mkdtempSync(join(tmpdir(), 'clinic-mirror-renamed-'));

@@ -13,7 +13,11 @@ export const ID = 'studio-rossi';
 /** The identity key. */
 export const KEY = Buffer.alloc(32, 7);
 /** What its file says of reminders, beside rules and channels. */
-export const ANSWER_FILE = { sender: 'Studio <Rossi>', phone: '06 1234567', links: { cancel: true, cancelUntilHours: 12 } };
+export const ANSWER_FILE = {
+  sender: 'Studio <Rossi>',
+  phone: '06 1234567',
+  links: { cancel: true, cancelUntilHours: 12 },
+};
 
 /** A tenant whose reminders carry links, and the page behind them. */
 export interface AnswerBed {

@@ -7,6 +7,7 @@ import {
   outlookHands,
 } from '../../bench/calendar-hands.ts';
 import { auditTarget } from '../../src/jobs/audit.ts';
+import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
 import { useRadicale } from '../support/radicale.ts';
 import { useRedis } from '../support/redis.ts';
 import type { SmallTarget, SmallTenant } from './support/small-configuration.ts';
@@ -14,7 +15,6 @@ import { RADICALE_USERS } from './support/small-targets.ts';
 import type { SmallWorld } from './support/small-world.ts';
 import { writesAt } from './support/traffic.ts';
 import { EXACT, useSmallWorld } from './support/use-small-world.ts';
-import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
 
 interface FoundView {
   targets: { policy: string; drift: Record<string, unknown> | null }[];

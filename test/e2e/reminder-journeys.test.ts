@@ -84,7 +84,13 @@ function channelsOf(to: {
   return {
     text: {
       kind: 'sms',
-      settings: { accountSid, from, authToken: { env: 'TENANT_CLINIC_1__SMS_TOKEN' }, server: to.smsUrl, maximumSegments: 4 },
+      settings: {
+        accountSid,
+        from,
+        authToken: { env: 'TENANT_CLINIC_1__SMS_TOKEN' },
+        server: to.smsUrl,
+        maximumSegments: 4,
+      },
     },
     mail: {
       kind: 'email',

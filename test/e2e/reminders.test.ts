@@ -31,7 +31,11 @@ test('the daemon reminds of what is booked, signed and once, and not of what was
       channels: {
         hook: {
           kind: 'webhook',
-          settings: { url: `${receiver.url}/in`, secrets: [{ env: 'TENANT_CLINIC_1__HOOK' }], allowPrivateAddresses: true },
+          settings: {
+            url: `${receiver.url}/in`,
+            secrets: [{ env: 'TENANT_CLINIC_1__HOOK' }],
+            allowPrivateAddresses: true,
+          },
         },
       },
       rules: { 'an-hour': { before: 'PT1H', channels: ['hook'] } },

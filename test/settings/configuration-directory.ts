@@ -88,9 +88,7 @@ export function writeConfiguration(files: Record<string, string> = {}): string {
 /** A tenant's file in which `OWN/` and `OWN__` stand for where that tenant's secrets are: its folder, and how its variables begin. */
 export function withOwnSecrets(fileName: string, content: string): string {
   const tenant = basename(fileName, '.yaml');
-  return content
-    .replaceAll('OWN/', `${tenantSecretFile(tenant, '')}/`)
-    .replaceAll('OWN__', tenantVariable(tenant, ''));
+  return content.replaceAll('OWN/', `${tenantSecretFile(tenant, '')}/`).replaceAll('OWN__', tenantVariable(tenant, ''));
 }
 
 export function load(dir: string, options: Partial<LoadOptions> = {}) {

@@ -6,7 +6,15 @@ import { atOnce } from '../../src/model/pieces.ts';
 import { changesBetween } from '../../src/settings/configuration-changes.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
 import { isSameLook } from '../../src/settings/seen-files.ts';
-import { CHANNELS, CONNECTORS, ENV, SETTINGS, TENANT, withOwnSecrets, writeConfiguration } from './configuration-directory.ts';
+import {
+  CHANNELS,
+  CONNECTORS,
+  ENV,
+  SETTINGS,
+  TENANT,
+  withOwnSecrets,
+  writeConfiguration,
+} from './configuration-directory.ts';
 
 /** A tenant of a clinic, whose CalDAV password is in a file. */
 function tenantFile(clinic: string, title = 'appointment'): string {

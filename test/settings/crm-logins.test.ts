@@ -172,9 +172,17 @@ describe('a fault of a login at a CRM names its field and what to do', () => {
   });
 
   test.each([
-    ['{ kind: bearer, token: { env: TENANT_UNO__CANARY } }', 'Bearer canary-1', /work\.token: .* → refer to the token alone/],
+    [
+      '{ kind: bearer, token: { env: TENANT_UNO__CANARY } }',
+      'Bearer canary-1',
+      /work\.token: .* → refer to the token alone/,
+    ],
     ['{ kind: bearer, token: { env: TENANT_UNO__CANARY } }', 'canary\n1', /work\.token: .* → refer to the token alone/],
-    ['{ kind: api-key, header: x, key: { env: TENANT_UNO__CANARY } }', 'canary\n1', /work\.key: .* → refer to one line/],
+    [
+      '{ kind: api-key, header: x, key: { env: TENANT_UNO__CANARY } }',
+      'canary\n1',
+      /work\.key: .* → refer to one line/,
+    ],
     ['{ kind: api-key, header: x, key: { env: TENANT_UNO__CANARY } }', 'canarÿ', /work\.key: .* → refer to one line/],
     ['{ kind: bearer, token: canary-1 }', '', /work\.token: is not valid: \(not shown\) → write \{ env: NAME/],
   ])('a secret is not shown: %s', (connection, canary, expected) => {

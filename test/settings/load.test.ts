@@ -322,7 +322,8 @@ describe('secrets', () => {
   });
 
   test('of a service account must be a key file', () => {
-    const account = '{ kind: google-service-account, keyFile: { env: TENANT_UNO__ACCOUNT }, subject: practice@clinic.test }';
+    const account =
+      '{ kind: google-service-account, keyFile: { env: TENANT_UNO__ACCOUNT }, subject: practice@clinic.test }';
     const dir = writeConfiguration({ 'tenants/uno.yaml': TENANT.replace('{ kind: google, client: main }', account) });
     const key = JSON.stringify({ client_email: 'a@b.test', private_key: 'pem' });
     expect(load(dir, { env: { ...ENV, TENANT_UNO__ACCOUNT: key } }).tenants.size).toBe(1);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { LoadOptions } from '../../src/settings/load.ts';
+import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
 import {
   CONNECTORS,
   ENV,
@@ -14,7 +15,6 @@ import {
   withOwnSecrets,
   writeConfiguration,
 } from './configuration-directory.ts';
-import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
 
 /** The tenant with a login whose password is in the environment. */
 function tenantFile(id: string, variable = 'DAV_PASSWORD'): string {

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import type { RemoteChanges } from '../connector.ts';
 import { fromCursor, toCursor } from '../cursor.ts';
+import { guardWalk } from '../walk.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import { errors } from './errors.ts';
 import { readOwnEvent } from './from-model.ts';
 import { CHANGES_READ_SINGLY } from './limits.ts';
 import { eventHeadSchema, eventsPageSchema } from './schemas.ts';
-import { guardWalk } from '../walk.ts';
 
 /** What reading changes needs of a target. */
 export interface ChangesCalls {

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import { type Owner, ownerText, refuseOtherKey } from '../owner.ts';
+import { guardWalk } from '../walk.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import { errors } from './errors.ts';
 import { calendarSchema, calendarsPageSchema, type GoogleCalendarSettings } from './schemas.ts';
-import { guardWalk } from '../walk.ts';
 
 /** The calls that preparing needs, login included. */
 export interface ContainerCalls {

@@ -1,4 +1,5 @@
 import { slices } from '../../model/slices.ts';
+import { guardWalk } from '../walk.ts';
 import { isSuccess } from '../wire.ts';
 import type { HubSpotClient } from './client.ts';
 import { errors, namesIn } from './errors.ts';
@@ -7,7 +8,6 @@ import { BATCH_SIZE, type ObjectName, PAGE_SIZE } from './limits.ts';
 import { readRefusal } from './refusals.ts';
 import { batchSchema, errorBodySchema, joinedSchema, pageSchema } from './schemas.ts';
 import { namesToRead, type Scope } from './scope.ts';
-import { guardWalk } from '../walk.ts';
 
 /** Which records are read. */
 export interface Wanted {

@@ -4,6 +4,7 @@ import type { TimeWindow } from '../../model/time.ts';
 import type { RemoteChanges } from '../connector.ts';
 import { fromCursor, toCursor } from '../cursor.ts';
 import type { Flow } from '../flow.ts';
+import { guardWalk } from '../walk.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import { errors, isFeedRefused, isGone } from './errors.ts';
 import { eventsPath, type FlowScope } from './flows.ts';
@@ -12,7 +13,6 @@ import { CHANGES_READ_SINGLY, DELTA_SPARE_MS, MAX_DELTA_PAGES } from './limits.t
 import { readPage } from './pages.ts';
 import { EVENT_QUERY, withQuery } from './paths.ts';
 import { namedSchema } from './schemas.ts';
-import { guardWalk } from '../walk.ts';
 
 /** What reading changes needs of a target. */
 export interface ChangesCalls {

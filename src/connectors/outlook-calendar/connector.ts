@@ -4,6 +4,7 @@ import { withLogin } from '../batches.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { applyFlows, findByFlows } from '../flow.ts';
 import { Mutex } from '../mutex.ts';
+import { guardWalk } from '../walk.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import { readChanges, readFlow } from './changes.ts';
 import { createGraphClient, type GraphCall } from './client.ts';
@@ -17,7 +18,6 @@ import { eventsQuery, mailboxPath, withQuery } from './paths.ts';
 import type { OutlookCalendarSettings } from './schemas.ts';
 import { createGraphSubscriptions } from './subscriptions.ts';
 import { createBatchTransport } from './transport.ts';
-import { guardWalk } from '../walk.ts';
 
 /** Opens one Outlook calendar target. */
 export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSettings>): Connector {

@@ -1,4 +1,5 @@
 import { type Owner, ownerText, refuseOtherKey } from '../owner.ts';
+import { guardWalk } from '../walk.ts';
 import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
 import { codesOf, errors, isGone } from './errors.ts';
 import { readProperties } from './from-model.ts';
@@ -6,7 +7,6 @@ import { CALENDARS_PAGE_SIZE, NAME_TRIES, PROPERTIES } from './limits.ts';
 import { readPage } from './pages.ts';
 import { expandProperties, mailboxPath, withQuery } from './paths.ts';
 import { calendarSchema, type OutlookCalendarSettings } from './schemas.ts';
-import { guardWalk } from '../walk.ts';
 
 /** Sends one call of preparing, login included; `label` names it in metrics. */
 export type ContainerCall = (label: string, call: WireCall) => Promise<WireResponse>;

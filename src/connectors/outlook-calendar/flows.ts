@@ -2,6 +2,7 @@ import type { CalendarItem } from '../../model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import type { Flow } from '../flow.ts';
 import { supersededBy } from '../revision.ts';
+import { guardWalk } from '../walk.ts';
 import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
 import { errors, isConflict, isDuplicate, isGone } from './errors.ts';
 import { holds, type OwnEvent, readOwnEvent, toEvent, toRemoteItem } from './from-model.ts';
@@ -9,7 +10,6 @@ import { PROPERTIES } from './limits.ts';
 import { readPage } from './pages.ts';
 import { eventsQuery, withQuery } from './paths.ts';
 import { eventHeadSchema, type OutlookCalendarSettings } from './schemas.ts';
-import { guardWalk } from '../walk.ts';
 
 type Write = Exclude<Operation, { kind: 'delete' }>;
 type Deletion = Extract<Operation, { kind: 'delete' }>;

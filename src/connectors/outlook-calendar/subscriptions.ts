@@ -1,6 +1,7 @@
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { Clock, Instant } from '../../model/time.ts';
 import type { Subscription, SubscriptionRequest, Subscriptions } from '../connector.ts';
+import { guardWalk } from '../walk.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import type { GraphCall } from './client.ts';
 import { errors, isGone, notificationsRefused } from './errors.ts';
@@ -8,7 +9,6 @@ import { OLDER_SUBSCRIPTION_LIFE_MS, SUBSCRIPTION_LIFE_MS } from './limits.ts';
 import { readPage } from './pages.ts';
 import { subscriptionResource } from './paths.ts';
 import { subscriptionSchema } from './schemas.ts';
-import { guardWalk } from '../walk.ts';
 
 /** What subscriptions are made with. */
 export interface SubscriptionParts {

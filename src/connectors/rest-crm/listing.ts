@@ -1,6 +1,7 @@
 import type { CrmItem } from '../../model/items.ts';
 import type { RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
+import { guardWalk } from '../walk.ts';
 import type { CrmAnswer } from './client.ts';
 import { errors } from './errors.ts';
 import { readRow } from './from-model.ts';
@@ -8,7 +9,6 @@ import { valueAt } from './json-paths.ts';
 import { MAX_PAGES } from './limits.ts';
 import { rowsIn } from './lookup.ts';
 import { type Scope, selection } from './scope.ts';
-import { guardWalk } from '../walk.ts';
 
 /**
  * Every object that carries our owner tag, page by page; of appointments and invoices those that begin in the window. Without a stamp

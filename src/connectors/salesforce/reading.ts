@@ -2,6 +2,7 @@ import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import { slices } from '../../model/slices.ts';
 import type { TimeWindow } from '../../model/time.ts';
+import { guardWalk } from '../walk.ts';
 import type { WireResponse } from '../wire.ts';
 import type { OrgClient, Part } from './client.ts';
 import type { ContactReference, RecordForm } from './description.ts';
@@ -9,7 +10,6 @@ import { errors } from './errors.ts';
 import { contactIdOf, fieldsOf, toRemoteItem } from './from-model.ts';
 import { COMPOSITE_PARTS, MAX_PAGES, PAGE_SIZE, QUERY_KEYS } from './limits.ts';
 import { pageSchema, type SeenRecord } from './schemas.ts';
-import { guardWalk } from '../walk.ts';
 
 /** What the calls of one target have in common. */
 export interface Scope {

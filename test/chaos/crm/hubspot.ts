@@ -1,8 +1,8 @@
 import { type HubSpotSandbox, type ObjectTypeName, startHubSpotSandbox } from '../../../sandbox/hubspot/index.ts';
 import type { FaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
+import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
 import type { Found } from './judge.ts';
 import { type CrmSide, contactsOf, instantOf, SHARED_TARGET, textOf } from './side.ts';
-import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
 
 const KEY = 'clinic_mirror_key';
 const OBJECTS = ['contacts', 'meetings'] as const;

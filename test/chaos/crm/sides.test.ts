@@ -47,7 +47,11 @@ describe('what stands in HubSpot', () => {
   test('is seen as it is written by the API: a contact of ours, one without a key, an activity and whose it is', async () => {
     const { side, books } = await useSide(startHubSpotSide);
     const crm = (path: string, body: object) =>
-      call<{ id: string }>(`${side.proxy.url}/crm/v3/objects/${path}`, side.env.TENANT_STUDIO__HUBSPOT_TOKEN ?? '', body);
+      call<{ id: string }>(
+        `${side.proxy.url}/crm/v3/objects/${path}`,
+        side.env.TENANT_STUDIO__HUBSPOT_TOKEN ?? '',
+        body,
+      );
     const group = { groupName: 'contactinformation', type: 'string', fieldType: 'text' };
     const key = { name: 'clinic_mirror_key', label: 'Key', hasUniqueValue: true, ...group };
     const token = side.env.TENANT_STUDIO__HUBSPOT_TOKEN ?? '';

@@ -3,9 +3,8 @@ import type { ClinicSandbox } from '../../../sandbox/clinic/index.ts';
 import type { GoogleSandbox } from '../../../sandbox/google/index.ts';
 import type { GraphSandbox } from '../../../sandbox/graph/index.ts';
 import type { SmsSandbox } from '../../../sandbox/sms/index.ts';
-
-import type { RedisHouse } from './redis-house.ts';
 import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
+import type { RedisHouse } from './redis-house.ts';
 
 /** Long enough that a worker keeps it, short enough that its end is waited for. */
 const LEASE_TTL_MS = 2_000;

@@ -2,12 +2,12 @@ import type { GoogleSandbox } from '../../../sandbox/google/index.ts';
 import type { GraphSandbox } from '../../../sandbox/graph/index.ts';
 import type { FaultProxy, ProxiedRequest } from '../../../sandbox/kit/fault-proxy.ts';
 import { eventsOf } from '../../../sandbox/kit/icalendar.ts';
+import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
 import type { PrivateRadicale } from '../../../tools/radicale.ts';
 import { basic, type ReadTarget, readCaldav, readGoogle, readGraph } from '../judge/read.ts';
 import { type Removal, watchRemovals } from '../judge/removals.ts';
 import type { TargetRules } from '../judge/rules.ts';
 import type { Service } from './awaits.ts';
-import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
 
 /** A calendar that the daemons follow, seen from outside. */
 export interface CalendarTarget {

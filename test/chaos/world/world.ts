@@ -7,6 +7,7 @@ import { type GoogleSandbox, startGoogleSandbox } from '../../../sandbox/google/
 import { type GraphSandbox, startGraphSandbox } from '../../../sandbox/graph/index.ts';
 import type { FaultProxy, ProxiedAnswer, ProxiedRequest } from '../../../sandbox/kit/fault-proxy.ts';
 import { type SmsSandbox, startSmsSandbox } from '../../../sandbox/sms/index.ts';
+import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
 import type { PrivateRadicale } from '../../../tools/radicale.ts';
 import { startHubSpotSide } from '../crm/hubspot.ts';
 import { startSalesforceSide } from '../crm/salesforce.ts';
@@ -30,7 +31,6 @@ import {
   graphTarget,
   type OpenGate,
 } from './targets.ts';
-import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
 
 /** A login that a person makes. */
 export interface Login {
@@ -124,11 +124,12 @@ export async function openWorld(park: Park, options: WorldOptions): Promise<Worl
   };
   const settings = Object.assign({}, settingsOf(named), ...built.crms.map(({ side }) => side.settings));
   await writeConfiguration(configDir, settings, built.files, options.scarce ? 'scarce' : 'usual');
+  const ofTenants = DAV_USERS.flatMap(({ name, password }) => [
+    [tenantVariable(name, 'DAV_PASSWORD'), password],
+    [tenantVariable(name, 'SMS_TOKEN'), sms.authToken],
+  ]);
   const env: Record<string, string> = Object.assign(
-    ...DAV_USERS.map(({ name, password }) => ({
-      [tenantVariable(name, 'DAV_PASSWORD')]: password,
-      [tenantVariable(name, 'SMS_TOKEN')]: sms.authToken,
-    })),
+    Object.fromEntries(ofTenants),
     secretsOf(named, options.seed),
     ...built.crms.map(({ side }) => side.env),
   );

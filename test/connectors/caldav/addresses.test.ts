@@ -1,10 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  comparablePath,
-  isMember,
-  isSameSite,
-  resolveHref,
-} from '../../../src/connectors/caldav/addresses.ts';
+import { comparablePath, isMember, isSameSite, resolveHref } from '../../../src/connectors/caldav/addresses.ts';
 import { isAcceptableAddress, settingsSchema } from '../../../src/connectors/caldav/schemas.ts';
 
 describe('where a login may go', () => {

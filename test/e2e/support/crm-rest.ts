@@ -1,5 +1,6 @@
 import { type RestCrmSandbox, startRestCrmSandbox } from '../../../sandbox/rest-crm/index.ts';
 import type { StreamName } from '../../../src/model/streams.ts';
+import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
 import {
   CRM_FIELDS,
   type CrmHands,
@@ -10,7 +11,6 @@ import {
   propertyOf,
   sharedValues,
 } from './crm-vendors.ts';
-import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
 
 const MODULES = { patients: 'Contacts', appointments: 'Events', invoices: 'Deals' } as const;
 const CONTACT_FIELDS = { patients: null, appointments: 'Who_Id', invoices: 'Contact_Name' } as const;

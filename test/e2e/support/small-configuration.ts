@@ -5,9 +5,9 @@ import { stringify } from 'yaml';
 import type { ClinicSandbox, ClinicSandboxOptions, Credentials } from '../../../sandbox/clinic/index.ts';
 import type { GoogleSandbox, GoogleSandboxOptions } from '../../../sandbox/google/index.ts';
 import type { GraphSandbox, GraphSandboxOptions } from '../../../sandbox/graph/index.ts';
+import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
 import type { PrivateRadicale } from '../../../tools/radicale.ts';
 import { type BuiltTarget, buildTarget, type CalendarServers, type Family, RADICALE_USERS } from './small-targets.ts';
-import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
 
 /** What a small world is made of. Each target shows one agenda of its tenant. */
 export interface SmallWorldOptions {
@@ -120,9 +120,7 @@ export function secretsFor({ clinic, google, graph }: Sandboxes): Record<string,
     CLINIC_CLIENT_SECRET: clinic.clients[0]?.clientSecret ?? '',
     GOOGLE_CLIENT_SECRET: google.client.clientSecret,
     MICROSOFT_CLIENT_SECRET: graph.application.clientSecret ?? '',
-    ...Object.fromEntries(
-      RADICALE_USERS.map(({ name, password }) => [tenantVariable(name, 'DAV_PASSWORD'), password]),
-    ),
+    ...Object.fromEntries(RADICALE_USERS.map(({ name, password }) => [tenantVariable(name, 'DAV_PASSWORD'), password])),
   };
 }
 

@@ -7,8 +7,8 @@ import {
 import type { GoogleSandbox } from '../../../sandbox/google/index.ts';
 import type { GraphSandbox } from '../../../sandbox/graph/index.ts';
 import { type FaultProxy, startFaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
-import type { PrivateRadicale } from '../../../tools/radicale.ts';
 import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
+import type { PrivateRadicale } from '../../../tools/radicale.ts';
 
 /** Every kind of calendar that a small world can have. */
 export const FAMILIES = ['google-calendar', 'outlook-calendar', 'caldav'] as const;

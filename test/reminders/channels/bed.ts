@@ -7,8 +7,8 @@ import type {
   ReminderChannel,
   ReminderContent,
 } from '../../../src/reminders/channels/channel.ts';
-import { secretSchemas } from '../../../src/settings/secret-reference.ts';
 import { createAddressSecrets } from '../../../src/reminders/identity.ts';
+import { secretSchemas } from '../../../src/settings/secret-reference.ts';
 
 /** What must show nowhere but where the reminder goes. */
 export const PATIENT = {
