@@ -108,9 +108,12 @@ describe('every loop that asks other people’s servers', () => {
     expect(breaches(source)).toEqual([]);
   });
 
-  test('and what is said to end otherwise is there', () => {
-    expect(vendorLoopBreaches([], { 'src/oauth/gone.ts': 'it ends' })).toEqual([
-      'src/oauth/gone.ts has no such loop any more',
-    ]);
+  test('and what is said to end otherwise is there, and no more of it', () => {
+    const loop = 'async function f() { while (p !== null) p = await ask(p); }';
+    const one = (source: string) =>
+      vendorLoopBreaches([sourceFile('src/oauth/a.ts', source)], { 'src/oauth/a.ts': [1, 'why'] });
+    expect(one(loop)).toEqual([]);
+    expect(one(loop + loop)).toHaveLength(2);
+    expect(one('')).toEqual(['src/oauth/a.ts has fewer such loops than are listed']);
   });
 });
