@@ -11,7 +11,12 @@ import { tenantSecretFile, tenantVariable } from '../../src/settings/tenant-secr
 /** A key of 32 bytes in base64. */
 export const KEY = Buffer.alloc(32, 7).toString('base64');
 
-export const ENV = { IDENTITY_KEY: KEY, SEALING_KEY: Buffer.alloc(32, 9).toString('hex'), CLIENT_SECRET: 'shh-client' };
+export const ENV = {
+  IDENTITY_KEY: KEY,
+  SEALING_KEY: Buffer.alloc(32, 9).toString('hex'),
+  CLIENT_SECRET: 'shh-client',
+  TENANT_UNO__SECRET: 'shh-uno',
+};
 
 export const SETTINGS = `
 redis: { url: "redis://127.0.0.1:6390" }

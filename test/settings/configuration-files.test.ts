@@ -27,7 +27,7 @@ function tenantFile(clinic: string, title = 'appointment'): string {
 }
 
 /** Those that run, and those that may come. */
-const TENANTS = ['uno', 'due', 'tre', 'quattro', 'new'];
+const TENANTS = ['uno', 'due', 'tre', 'quattro', 'new', 'a-first'];
 
 /** Three clinics that run, and connectors that count whose files they check. */
 function world() {
