@@ -28,6 +28,12 @@ describe('a name of before that is somebody’s', () => {
     ]);
   });
 
+  test('by the name of their file is refused, whoever comes first in the alphabet', () => {
+    const dir = writeConfiguration({ 'tenants/a.yaml': tenant('8', 'uno') });
+    expect(faultLines(dir)).toEqual([expect.stringMatching(/^tenants\/a\.yaml:14 formerly: there is a tenant uno/)]);
+    expect([...load(dir, { mode: 'set-aside' }).tenants.keys()]).toEqual(['uno']);
+  });
+
   test('because they had it before is refused in the later file', () => {
     const dir = writeConfiguration({ 'tenants/a.yaml': tenant('8', 'alt'), 'tenants/b.yaml': tenant('9', 'alt') });
     expect(faultLines(dir)).toEqual([
