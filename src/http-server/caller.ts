@@ -1,6 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { isPublicAddress } from '../http/public-addresses.ts';
 
+/** Proxies of one's own that stand one behind the other; what the header says beyond is a stranger's, and may be thousands of entries. */
+const MOST_PROXIES = 8;
+
 /**
  * Whose request it is, for limits: an IPv4 address, or the network (/64) of an IPv6 one, of which a single subscriber has all. A peer that is
  * not of the public internet is a proxy of one's own, which says last in `X-Forwarded-For` whom it speaks with
@@ -10,7 +13,7 @@ import { isPublicAddress } from '../http/public-addresses.ts';
 export function callerOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string | null {
   const peer = plainAddress(socket.remoteAddress ?? '');
   if (isPublicAddress(peer)) return networkOf(peer);
-  const told = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',').map(plainAddress);
+  const told = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',').slice(-MOST_PROXIES).map(plainAddress);
   const caller = told.findLast(isPublicAddress);
   return caller === undefined ? null : networkOf(caller);
 }

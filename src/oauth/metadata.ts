@@ -6,6 +6,11 @@ import { isPlainHttp, isSecureUrl, mayBeNamedBy, type Provider } from './provide
 import { type Reach, recordingFetch } from './recording-fetch.ts';
 
 const METADATA_LIFE_MS = HOUR_MS;
+/** What metadata name that is asked. */
+const ASKED = [
+  ...(['authorization_endpoint', 'token_endpoint', 'device_authorization_endpoint', 'revocation_endpoint'] as const),
+  ...(['userinfo_endpoint', 'jwks_uri'] as const),
+];
 
 /** Metadata from the settings, or from discovery: one request at a time, and the last good one while the server is away. */
 export function createMetadata(reach: Reach): () => Promise<openid.ServerMetadata> {
@@ -72,11 +77,8 @@ function discoveryError(error: MirrorError): MirrorError {
 
 /** What a document on the internet says is no reason to send secrets into our own network. */
 function requireLawful(metadata: openid.ServerMetadata, { provider }: Reach): openid.ServerMetadata {
-  for (const [name, address] of Object.entries(metadata)) {
-    if (!/_endpoint$|^jwks_uri$/.test(name) || typeof address !== 'string') continue;
-    if (!mayBeNamedBy(provider.issuer, address))
-      throw insecure(`the authorization server's metadata names an unlawful ${name}`);
-  }
+  const name = ASKED.find((each) => metadata[each] !== undefined && !mayBeNamedBy(provider.issuer, metadata[each]));
+  if (name !== undefined) throw insecure(`${name} of the authorization server's metadata leads where it must not`);
   return metadata;
 }
 
@@ -90,9 +92,7 @@ function configuredMetadata(provider: Provider): openid.ServerMetadata {
 }
 
 function requireSecureEndpoints(metadata: openid.ServerMetadata): void {
-  const { authorization_endpoint, token_endpoint, device_authorization_endpoint, revocation_endpoint } = metadata;
-  const endpoints = [authorization_endpoint, token_endpoint, device_authorization_endpoint, revocation_endpoint];
-  if (endpoints.every((endpoint) => endpoint === undefined || isSecureUrl(endpoint))) return;
+  if (ASKED.every((name) => metadata[name] === undefined || isSecureUrl(metadata[name]))) return;
   throw insecure("the authorization server's metadata names an endpoint that is not https");
 }
 

@@ -128,6 +128,8 @@ function fromEnvironment(name: string, source: SecretSource): Found {
 
 function fromFile(name: string, { dir, seen, scope }: SecretSource): Found {
   const fileName = resolve(dir, name);
+  // Whatever comes of it: when it is another file, the next look tells.
+  seen?.isAsBefore(fileName);
   try {
     const realName = realpathSync.native(fileName);
     const refusal = scope?.realFile(realName) ?? null;
@@ -136,8 +138,6 @@ function fromFile(name: string, { dir, seen, scope }: SecretSource): Found {
     const read = () => readSecret(realName);
     return seen === undefined ? read() : seen.secretIn(fileName, read);
   } catch (error) {
-    // Not there yet: it is looked for with every look at the files.
-    seen?.isAsBefore(fileName);
     return unreadable(error);
   }
 }

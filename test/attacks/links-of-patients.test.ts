@@ -61,6 +61,7 @@ describe('a request is counted for', () => {
     ['the network of who has many addresses', '::1', '2a01:4f8:1:2:3:4:5:6', '2a01:4f8:1:2::/64'],
     ['the same, written otherwise', '::1', '[2A01:04f8:1:0002::6]:443', '2a01:4f8:1:2::/64'],
     ['the same, short', '::1', '2a01:4f8::6', '2a01:4f8:0:0::/64'],
+    ['nobody beyond a few proxies, however many are named', '10.0.0.7', `8.8.8.8${', 10.0.0.6'.repeat(8)}`, null],
     ['nobody where the proxy does not tell', '127.0.0.1', undefined, null],
     ['nobody where it tells nonsense', '127.0.0.1', 'unknown, <script>, 10.0.0.1', null],
     ['nobody in one’s own network', '192.168.1.20', '', null],

@@ -2,10 +2,14 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { atOnce } from '../../src/model/pieces.ts';
 import { NAME } from '../../src/settings/common-schemas.ts';
+import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
 import { secretSchemas } from '../../src/settings/secret-reference.ts';
+import { isSameLook } from '../../src/settings/seen-files.ts';
 import { tenantSecretFile, tenantSecrets, tenantVariable } from '../../src/settings/tenant-secrets.ts';
 import {
+  CHANNELS,
   CONNECTORS,
   ENV,
   faultLines,
@@ -162,6 +166,19 @@ describe('a tenant’s file is refused', () => {
     symlinkSync('../due/dav', join(dir, 'secrets/uno/dav-link'));
     expect(refused(dir)).toMatch(/leads out of this tenant's folder/);
   });
+});
+
+test('a file in the place of a link that led elsewhere is taken up by the running daemon', () => {
+  const dir = directory('{ file: secrets/uno/dav-link }');
+  symlinkSync('../due/dav', join(dir, 'secrets/uno/dav-link'));
+  const files = new ConfigurationFiles({ ...options, dir, reminderChannels: CHANNELS, mode: 'set-aside' });
+  expect(files.configuration.setAside).toMatchObject([{ id: 'uno' }]);
+  const before = atOnce(files.look());
+  rmSync(join(dir, 'secrets/uno/dav-link'));
+  writeFileSync(join(dir, 'secrets/uno/dav-link'), 'of uno');
+  const look = atOnce(files.look());
+  expect(isSameLook(look, before)).toBe(false);
+  expect([...atOnce(files.readAgain(look)).tenants.keys()]).toEqual(['uno']);
 });
 
 describe('no name is two tenants’', () => {
