@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createNotificationReceiver } from '../../src/control/notifications.ts';
+import { takeReminderCallback } from '../../src/control/reminder-callbacks.ts';
 import { readCallback, signatureOf } from '../../src/reminders/channels/sms/callback.ts';
 import { Secret } from '../../src/settings/secret.ts';
 import { subscriptionSecretHash } from '../../src/state/subscriptions.ts';
@@ -66,6 +67,26 @@ describe('a text message gateway’s address', () => {
     expect(signed(100).answer).toEqual({ status: 204, events: [{ kind: 'delivered', reference: 'SM1' }] });
     expect(signed(101).answer).toEqual(FORBIDDEN);
   });
+});
+
+test('a tenant without reminders is not opened for whoever guesses its name', async () => {
+  const opened: string[] = [];
+  const tenants = { get: (id: string) => void opened.push(id) };
+  const outlines = new Map(
+    [true, false].map((hasReminders) => [
+      hasReminders ? 'uno' : 'due',
+      { formerly: null, hasReminders, triggersEveryMinutes: null },
+    ]),
+  );
+  const ask = (tenant: string) =>
+    takeReminderCallback(
+      { outlines, tenants: tenants as never, clock: () => 0 },
+      {
+        ...{ tenant, channel: 'sms', method: 'POST', query: '', headers: {}, body: 'a=1' },
+      },
+    );
+  expect([await ask('uno'), await ask('due'), await ask('drei')]).toEqual([404, 404, 404]);
+  expect(opened).toEqual(['uno']);
 });
 
 describe('a vendor’s address for notifications', () => {
