@@ -9,7 +9,7 @@ const METADATA_LIFE_MS = HOUR_MS;
 /** What metadata name that is asked. */
 const ASKED = [
   ...(['authorization_endpoint', 'token_endpoint', 'device_authorization_endpoint', 'revocation_endpoint'] as const),
-  ...(['userinfo_endpoint', 'jwks_uri'] as const),
+  ...(['userinfo_endpoint', 'introspection_endpoint', 'jwks_uri'] as const),
 ];
 
 /** Metadata from the settings, or from discovery: one request at a time, and the last good one while the server is away. */
