@@ -4,8 +4,8 @@ import { hash } from 'node:crypto';
 const MOST_PAGES = 20_000;
 
 /**
- * Guards a walk whose way the other side gives, page by page: it goes to each place once, and it ends. A page that leads to the one before is
- * seen, and so is a longer circle, or ever new places.
+ * Guards a walk whose way the other side gives, page by page: it goes to each place once, and it ends. A page that leads to the one
+ * before is seen, and so is a longer circle, or ever new places.
  * @param lost makes the error of a walk that leads nowhere
  * @returns to be told of each place before it is asked for, the first one too
  */

@@ -5,8 +5,8 @@ import { isPublicAddress } from '../http/public-addresses.ts';
 const MOST_PROXIES = 8;
 
 /**
- * Whose request it is, for limits: an IPv4 address, or the network (/64) of an IPv6 one, of which a single subscriber has all. A peer that is
- * not of the public internet is a proxy of one's own, which says last in `X-Forwarded-For` whom it speaks with
+ * Whose request it is, for limits: an IPv4 address, or the network (/64) of an IPv6 one, of which a single subscriber has all. A peer
+ * that is not of the public internet is a proxy of one's own, which says last in `X-Forwarded-For` whom it speaks with
  * (https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/X-Forwarded-For); who is on the internet can't write there in its place.
  * @returns null where that can't be told; no limit by address is right then, since all would share it
  */

@@ -21,7 +21,7 @@ export interface SettledTenants {
 
 /**
  * Decides for each tenant under which content it is run. A file with faults is refused: a tenant that runs goes on under its last good
- * content, another is set aside. So is one that wants a clinic or a name that another tenant has; who has it now keeps it, whatever the names.
+ * content, another is set aside. So is one that wants a clinic or a name that another tenant has; who has it now keeps it.
  */
 export function settleTenants(read: readonly ReadTenant[], lastGoods: LastGoods): SettledTenants {
   const faulty = new Map<string, readonly ConfigurationFault[]>();

@@ -13,7 +13,10 @@ import {
   writeConfiguration,
 } from '../settings/configuration-directory.ts';
 
-/* Whose reminders, opt-outs, tombstones and entries something is is told by a name. A second file or target that says it had that name before would share them. */
+/*
+ * Whose reminders, opt-outs, tombstones and entries something is is told by a name. A second file or target that says it had that name
+ * before would share them.
+ */
 
 const tenant = (clinic: string, formerly?: string) =>
   TENANT.replace('tenantId: "7"', `tenantId: "${clinic}"`) + (formerly === undefined ? '' : `formerly: ${formerly}\n`);

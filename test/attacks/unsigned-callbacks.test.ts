@@ -8,8 +8,8 @@ import { openChannel, reminderOf, unsubscribeProof } from '../reminders/channels
 import { openEmailBed } from '../reminders/channels/email-bed.ts';
 
 /*
- * Anybody can post to the addresses of gateways, mail programs and vendors. What nobody signed costs a look at it, never work that grows faster
- * than it does: one thread serves all tenants.
+ * Anybody can post to the addresses of gateways, mail programs and vendors. What nobody signed costs a look at it, never work that grows
+ * faster than it does: one thread serves all tenants.
  */
 
 const ADDRESS = 'https://clinic.example/reminders/studio-rossi/sms';

@@ -9,7 +9,10 @@ import { guardWalk } from '../../src/connectors/walk.ts';
 import { sourceFile } from '../support/architecture.ts';
 import { vendorLoopBreaches } from '../support/vendor-loops.ts';
 
-/* A server that answers ever more pages, or leads in a circle, would be asked for ever: each reading comes to an end that is not its choice. */
+/*
+ * A server that answers ever more pages, or leads in a circle, would be asked for ever: each reading comes to an end that is not its
+ * choice.
+ */
 
 const SOURCE = fileURLToPath(new URL('../../src', import.meta.url));
 

@@ -20,8 +20,8 @@ const ENDING_LOOPS: Readonly<Record<string, readonly [count: number, why: string
 };
 
 /**
- * Loops that ask another side and go on for as long as it says so: neither a counter bounds them (`for (…; page < MOST; page += 1)`), nor a
- * `visit` of {@link guardWalk}. A function that calls itself after asking is one too.
+ * Loops that ask another side and go on for as long as it says so: neither a counter bounds them (`for (…; page < MOST; page += 1)`), nor
+ * a `visit` of {@link guardWalk}. A function that calls itself after asking is one too.
  */
 export function vendorLoopBreaches(files: readonly SourceFile[], ending = ENDING_LOOPS): string[] {
   const asking = files.filter(({ path }) => ASKING_MODULES.includes(path.split('/')[1] ?? ''));
