@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { renderTable } from '../src/cli/table.ts';
 import { auditNow } from '../src/control/audit.ts';
 import type { Installation } from '../src/control/installation.ts';
+import { tenantVariable } from '../src/settings/tenant-secrets.ts';
 import type { DriftReport } from '../src/state/targets.ts';
 import { FAMILIES, type Family, RADICALE_USERS } from '../test/e2e/support/small-targets.ts';
 import { type SmallWorld, startSmallWorld } from '../test/e2e/support/small-world.ts';
@@ -141,7 +142,10 @@ function handsOf(world: SmallWorld, { family, radicale }: TrialChoice): Calendar
   const { tenant, account } = only(world.targets);
   if (family === 'google-calendar') return googleHands(world.google, account);
   if (family === 'outlook-calendar') return outlookHands(world.graph, account);
-  return caldavHands(`${radicale?.url}/${tenant}/`, { username: tenant, password: world.env.DAV_PASSWORD ?? '' });
+  return caldavHands(`${radicale?.url}/${tenant}/`, {
+    username: tenant,
+    password: world.env[tenantVariable(tenant, 'DAV_PASSWORD')] ?? '',
+  });
 }
 
 async function observe(world: SmallWorld, hands: CalendarHands, { family, policy, size }: TrialChoice): Promise<Trial> {

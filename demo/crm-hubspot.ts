@@ -1,5 +1,6 @@
 import { type HubSpotSandbox, type ObjectTypeName, startHubSpotSandbox } from '../sandbox/hubspot/index.ts';
 import { type ProxiedRequest, startFaultProxy } from '../sandbox/kit/fault-proxy.ts';
+import { tenantVariable } from '../src/settings/tenant-secrets.ts';
 import type { CrmOwner, CrmTarget, DemoCrm } from './crm.ts';
 import { booksOf, compareValues, contactName, DERIVED, digits, type Values } from './crm-books.ts';
 
@@ -39,13 +40,13 @@ export async function startHubSpotCrm(owner: CrmOwner): Promise<DemoCrm> {
   return {
     tenant,
     consent: CONSENT,
-    connections: { hubspot: { kind: 'bearer', token: { env: 'HUBSPOT_TOKEN' } } },
+    connections: { hubspot: { kind: 'bearer', token: { env: tenantVariable(tenant, 'HUBSPOT_TOKEN') } } },
     targets: {
       contacts: { ...common, settings: { apiUrl: contacts.url }, crm: CONTACTS },
       visits: { ...common, settings: { apiUrl: visits.url }, crm: VISITS },
     },
     settings: {},
-    env: { HUBSPOT_TOKEN: sandbox.issuePrivateToken() },
+    env: { [tenantVariable(tenant, 'HUBSPOT_TOKEN')]: sandbox.issuePrivateToken() },
     shown,
     places: [place('contacts', 'contacts'), place('visits', 'meetings')],
     async close() {

@@ -8,6 +8,7 @@ import { type ClinicSandbox, startClinicSandbox } from '../sandbox/clinic/index.
 import { type GoogleSandbox, startGoogleSandbox } from '../sandbox/google/index.ts';
 import { type GraphSandbox, startGraphSandbox } from '../sandbox/graph/index.ts';
 import { type FaultProxy, startFaultProxy } from '../sandbox/kit/fault-proxy.ts';
+import { tenantVariable } from '../src/settings/tenant-secrets.ts';
 import { type PrivateRadicale, startRadicale } from '../tools/radicale.ts';
 import { type PrivateRedis, startRedis } from '../tools/redis.ts';
 import type { DemoCrm } from './crm.ts';
@@ -136,7 +137,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       CLINIC_CLIENT_SECRET: clinic.clients[0]?.clientSecret ?? '',
       GOOGLE_CLIENT_SECRET: google.client.clientSecret,
       MICROSOFT_CLIENT_SECRET: graph.application.clientSecret ?? '',
-      DAV_PASSWORD,
+      ...Object.fromEntries(TENANTS.map((tenant) => [tenantVariable(tenant, 'DAV_PASSWORD'), DAV_PASSWORD])),
       ...Object.assign({}, ...crms.map(({ env }) => env)),
     },
     async close() {
@@ -178,7 +179,7 @@ async function configureTenant(tenant: string, index: number, parts: Parts): Pro
     if (isLast && parts.radicale !== null) {
       const { url } = parts.radicale;
       const proxy = await startFaultProxy(url);
-      connections.dav = { kind: 'caldav', username: tenant, password: { env: 'DAV_PASSWORD' } };
+      connections.dav = { kind: 'caldav', username: tenant, password: { env: tenantVariable(tenant, 'DAV_PASSWORD') } };
       targets.room = {
         connector: 'caldav',
         connection: 'dav',

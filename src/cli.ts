@@ -3,6 +3,7 @@ import { readTextFile, writeNewFile } from './cli/files.ts';
 import { type CliOutside, createProgram, type Wanted } from './cli/program.ts';
 import { createProgress } from './cli/progress.ts';
 import { renderError } from './cli/render-error.ts';
+import { requireCertificateChecks } from './http/certificate-checks.ts';
 import { asMirrorError } from './model/errors.ts';
 import { SECOND_MS } from './model/time.ts';
 import type { ConfigurationFiles } from './settings/configuration-files.ts';
@@ -119,6 +120,7 @@ const outside: CliOutside = {
 };
 
 try {
+  requireCertificateChecks(process.env);
   await createProgram(outside).parseAsync(process.argv);
 } catch (error) {
   if (error instanceof ConfigurationError) {

@@ -64,7 +64,7 @@ function start(
   // JSON is YAML.
   writeFileSync(join(dir, 'clinic-mirror.yaml'), JSON.stringify(settings));
   const child = spawn(process.execPath, [...nodeArgs, CLI, '--config', dir, ...command], {
-    env: { ...process.env, KEY },
+    env: { ...process.env, KEY, TENANT_UNO__PASSWORD: 'of the calendar' },
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
@@ -181,7 +181,7 @@ const WITH_VENDORS = {
       connections: {
         google: { kind: 'google', client: 'main' },
         microsoft: { kind: 'microsoft', client: 'main' },
-        dav: { kind: 'caldav', username: 'a', password: { env: 'KEY' } },
+        dav: { kind: 'caldav', username: 'a', password: { env: 'TENANT_UNO__PASSWORD' } },
       },
       targets: {
         one: targetOf('google-calendar', 'google', { calendar: { create: 'A' } }),
@@ -193,7 +193,7 @@ const WITH_VENDORS = {
 };
 const VENDORS = [
   ...['google-calendar', 'outlook-calendar', 'caldav', 'hubspot', 'salesforce', 'rest-crm'],
-  ...['googleapis', '@microsoft/microsoft-graph-client', 'fast-xml-parser', 'ical.js'],
+  ...['googleapis', '@microsoft/microsoft-graph-client', 'fast-xml-parser', 'ical.js', 'tldts'],
   ...['nodemailer', 'libphonenumber-js', 'jsonata', 'pino-pretty'],
 ];
 

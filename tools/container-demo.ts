@@ -9,6 +9,7 @@ import { compare } from '../demo/compare.ts';
 import { type DemoLogin, startWorld, type World } from '../demo/world.ts';
 import { approveDevice, authorizeInBrowser as authorizeInClinic } from '../sandbox/clinic/index.ts';
 import type { ProxyFault } from '../sandbox/kit/fault-proxy.ts';
+import { tenantSecretFile, tenantVariable } from '../src/settings/tenant-secrets.ts';
 import { docker, dockerOrThrow, inspectContainer, inspectImage, stopContainer } from './container-engine.ts';
 import { freePort } from './free-port.ts';
 
@@ -132,11 +133,18 @@ async function setStage(world: World, image: string): Promise<Stage> {
   const secretsDir = join(world.dir, 'secrets');
   await mkdir(secretsDir);
   for (const [name, value] of Object.entries(world.env)) await writeFile(join(secretsDir, name), value);
-  for (const name of await readdir(world.configDir, { recursive: true })) {
-    const file = join(world.configDir, name);
-    if (!file.endsWith('.yaml')) continue;
+  const referring = async (file: string, place: string) => {
     const text = await readFile(file, 'utf8');
-    await writeFile(file, text.replaceAll(/\benv: ([A-Z_]+)/g, 'file: /run/secrets/$1'));
+    await writeFile(file, text.replaceAll(/\benv: (\w+)/g, `file: ${place}/$1`));
+  };
+  await referring(settingsFile, '/run/secrets');
+  for (const tenant of world.clinicTenants.keys()) {
+    const folder = tenantSecretFile(tenant, '');
+    await mkdir(join(world.configDir, folder), { recursive: true });
+    for (const [name, value] of Object.entries(world.env)) {
+      if (name.startsWith(tenantVariable(tenant, ''))) await writeFile(join(world.configDir, folder, name), value);
+    }
+    await referring(join(world.configDir, 'tenants', `${tenant}.yaml`), folder);
   }
   for (const dir of [world.configDir, secretsDir]) await readableByAll(dir);
   return {

@@ -61,7 +61,7 @@ export async function openCycleWorld(size: CycleSize, vendor: VendorTarget | nul
     CLINIC_MIRROR_IDENTITY_KEY: Buffer.alloc(32, 1).toString('base64'),
     CLINIC_MIRROR_SEALING_KEY: Buffer.alloc(32, 2).toString('base64'),
     CLINIC_CLIENT_SECRET: clinic.clients[0]?.clientSecret ?? '',
-    NOWHERE: 'nothing-is-asked-with-it',
+    TENANT_CLINIC__NOWHERE: 'nothing-is-asked-with-it',
     ...vendor?.secrets,
   };
   const connectors = vendor === null ? new Map([[nullConnector.name, nullConnector]]) : registry;
@@ -125,7 +125,7 @@ async function writeConfiguration(dir: string, clinic: ClinicProcess, vendor: Ve
   const common = () => ({ connection: 'only', window: { pastDays: 60, futureDays: 400 } });
   const file = {
     ...{ name: 'A clinic', language: 'it', zone: 'Europe/Rome', clinic: { client: 'main', tenantId: source.id } },
-    connections: { only: vendor?.connection ?? { kind: 'bearer', token: { env: 'NOWHERE' } } },
+    connections: { only: vendor?.connection ?? { kind: 'bearer', token: { env: 'TENANT_CLINIC__NOWHERE' } } },
     targets: Object.fromEntries(targets.map((target, index) => [`doctor-${index + 1}`, { ...common(), ...target }])),
   };
   for (const folder of ['tenants', 'profiles']) await mkdir(join(dir, folder), { recursive: true });

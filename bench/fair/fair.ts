@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
 import { atMost, type Figure, shareOf } from '../figure.ts';
 import { type Group, openWorld, type World } from './world.ts';
 
@@ -49,7 +50,13 @@ function crowd(appointments: number, dueAt: number): Group[] {
   return [
     { name: 'large', tenants: 1, appointments, targets: 20, sink: 'good' },
     { name: 'throttled', tenants: 1, appointments: 1_000, targets: 20, sink: 'throttled' },
-    { name: 'dead', tenants: 1, appointments: 2_000, sink: 'good', reminders: (url) => remindersDue(url, dueAt) },
+    {
+      name: 'dead',
+      tenants: 1,
+      appointments: 2_000,
+      sink: 'good',
+      reminders: (url, tenant) => remindersDue(url, tenant, dueAt),
+    },
   ];
 }
 
@@ -75,7 +82,7 @@ async function lagsOf(
       },
       {
         ...{ name: 'reminded', tenants: REMINDED, appointments: 500, sink: 'other' },
-        reminders: (url) => remindersDue(url, dueAt),
+        reminders: (url, tenant) => remindersDue(url, tenant, dueAt),
       },
       ...(crowded ? crowd(first, dueAt) : []),
     ],
@@ -111,11 +118,12 @@ async function lagsOfOne(world: World, name: string): Promise<number[]> {
 }
 
 /** All that a clinic has booked for the next ten days is reminded of at one moment. */
-function remindersDue(url: string, dueAt: number): object {
+function remindersDue(url: string, tenant: string, dueAt: number): object {
   const zone = { timeZone: 'Europe/Rome', hour: '2-digit', minute: '2-digit' } as const;
   const time = new Date(dueAt).toLocaleTimeString('en-GB', zone);
   const days = Array.from({ length: 10 }, (_, day) => day + 1);
-  const hook = { kind: 'webhook', settings: { url, secrets: [{ env: 'HOOK_SECRET' }], allowPrivateAddresses: true } };
+  const secrets = [{ env: tenantVariable(tenant, 'HOOK') }];
+  const hook = { kind: 'webhook', settings: { url, secrets, allowPrivateAddresses: true } };
   return {
     ...{ quietHours: { from: '00:00', to: '00:00' }, minimumLeadMinutes: 0, maxPerHour: 100_000 },
     channels: { hook },

@@ -17,6 +17,7 @@ import { silentLogger } from '../../src/log/logger.ts';
 import { slices } from '../../src/model/slices.ts';
 import { reminderChannels } from '../../src/reminders/channels/registry.ts';
 import { loadConfiguration } from '../../src/settings/load.ts';
+import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
 import { connectRedis } from '../../src/state/redis.ts';
 import { createRunStore } from '../../src/state/runs.ts';
 import { startRedis } from '../../tools/redis.ts';
@@ -37,7 +38,7 @@ export interface Group {
   /** The last so many of its tenants get each answer of the clinic so much later, once `slow` was called. */
   slow?: { tenants: number; latencyMs: number };
   /** `reminders` of the tenant files, told where they go: to the sink of the group's name. */
-  reminders?: (url: string) => object;
+  reminders?: (url: string, tenant: string) => object;
 }
 
 /** What a world is made of. */
@@ -187,8 +188,12 @@ async function writeConfiguration(
     CLINIC_MIRROR_IDENTITY_KEY: Buffer.alloc(32, 1).toString('base64'),
     CLINIC_MIRROR_SEALING_KEY: Buffer.alloc(32, 2).toString('base64'),
     CLINIC_CLIENT_SECRET: groups[0]?.clinic.clients[0]?.clientSecret ?? '',
-    NOWHERE: 'nothing-is-asked-with-it',
-    HOOK_SECRET: `whsec_${Buffer.alloc(32, 5).toString('base64')}`,
+    ...Object.fromEntries(
+      groups.flatMap(namesOf).flatMap((name) => [
+        [tenantVariable(name, 'NOWHERE'), 'nothing-is-asked-with-it'],
+        [tenantVariable(name, 'HOOK'), `whsec_${Buffer.alloc(32, 5).toString('base64')}`],
+      ]),
+    ),
   };
 }
 
@@ -209,9 +214,9 @@ function tenantFile(
   ]);
   return {
     ...{ name: 'A clinic', language: 'it', zone: 'Europe/Rome', clinic: { client: group.name, tenantId: source.id } },
-    connections: { sink: { kind: 'bearer', token: { env: 'NOWHERE' } } },
+    connections: { sink: { kind: 'bearer', token: { env: tenantVariable(name, 'NOWHERE') } } },
     targets: Object.fromEntries(calendars),
-    ...(reminders === undefined ? {} : { reminders: reminders(`${sinkUrl}/${group.name}/${name}`) }),
+    ...(reminders === undefined ? {} : { reminders: reminders(`${sinkUrl}/${group.name}/${name}`, name) }),
   };
 }
 

@@ -74,7 +74,7 @@ async function runTrial(reminders: number, fields: string[]): Promise<Omit<Trial
     reminders: remindersFile(`${receiver.url}/in`, fields),
   });
   open.defer(() => world.close());
-  world.env.HOOK_SECRET = SECRET;
+  world.env.TENANT_CLINIC_1__HOOK = SECRET;
   await world.logIn();
   const { clinicId, agendaIds } = only(world.tenants);
   const dueAt = Math.ceil((Date.now() + AHEAD_MS) / 1_000) * 1_000;
@@ -97,7 +97,7 @@ function remindersFile(url: string, fields: string[]) {
     channels: {
       hook: {
         kind: 'webhook',
-        settings: { url, secrets: [{ env: 'HOOK_SECRET' }], fields, allowPrivateAddresses: true },
+        settings: { url, secrets: [{ env: 'TENANT_CLINIC_1__HOOK' }], fields, allowPrivateAddresses: true },
       },
     },
     rules: { 'an-hour': { before: 'PT1H', channels: ['hook'] } },

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { startRedis } from '../../tools/redis.ts';
 import type { Figure } from '../figure.ts';
 import { measureReload } from './reload.ts';
-import { SECRETS, writeTenants } from './world.ts';
+import { secretsOf, writeTenants } from './world.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/clinic-mirror.js', import.meta.url));
 const GOALS = {
@@ -30,7 +30,7 @@ export async function measureStart({ tenants }: { tenants: number }, say: (text:
   await writeTenants(dir, tenants);
   const redis = await startRedis();
   stack.defer(() => redis.stop());
-  const env = { ...process.env, ...SECRETS, REDIS_URL: redis.url };
+  const env = { ...process.env, ...secretsOf(tenants), REDIS_URL: redis.url };
   say('start: for the first time …');
   await daemonOnce(dir, env);
   say('start: unchanged since then …');

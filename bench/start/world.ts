@@ -2,19 +2,31 @@ import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
+import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
 
 /** Addresses at which nobody answers, on loopback. */
 const NOBODY = 'http://127.0.0.1:9';
 const PROFILE = fileURLToPath(new URL('../../config/profiles/documented.yaml', import.meta.url));
 /** Files written at once. */
 const WRITTEN_AT_ONCE = 100;
+const NO_SECRET = 'nothing-is-asked-with-it';
 
-/** What the configuration names of its environment. */
-export const SECRETS = {
+/** What the settings name of the environment. */
+const SECRETS = {
   CLINIC_MIRROR_IDENTITY_KEY: Buffer.alloc(32, 1).toString('base64'),
   CLINIC_MIRROR_SEALING_KEY: Buffer.alloc(32, 2).toString('base64'),
-  A_SECRET: 'nothing-is-asked-with-it',
+  A_SECRET: NO_SECRET,
 };
+
+/** The environment to which a configuration of so many clinics refers. */
+export function secretsOf(count: number): Record<string, string> {
+  const names = Array.from({ length: count }, (_, index) => passwordOf(index));
+  return { ...SECRETS, ...Object.fromEntries(names.map((name) => [name, NO_SECRET])) };
+}
+
+function passwordOf(index: number): string {
+  return tenantVariable(`clinic-${index}`, 'DAV_PASSWORD');
+}
 
 /** Writes a configuration of many clinics under one client of the clinic system, each with a calendar of every family. */
 export async function writeTenants(dir: string, count: number): Promise<void> {
@@ -61,7 +73,7 @@ function tenantFile(index: number): object {
     connections: {
       google: { kind: 'google', client: 'main' },
       microsoft: { kind: 'microsoft', client: 'main' },
-      dav: { kind: 'caldav', username: `clinic-${index}`, password: { env: 'A_SECRET' } },
+      dav: { kind: 'caldav', username: `clinic-${index}`, password: { env: passwordOf(index) } },
     },
     targets: {
       'doctor-1': target('google-calendar', 'google', 1, { calendar }),

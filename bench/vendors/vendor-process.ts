@@ -49,8 +49,8 @@ async function startCaldav(): Promise<VendorProcess> {
   return {
     target: {
       clients: {},
-      connection: { kind: 'caldav', username: user.name, password: { env: 'DAV_PASSWORD' } },
-      secrets: { DAV_PASSWORD: user.password },
+      connection: { kind: 'caldav', username: user.name, password: { env: 'TENANT_CLINIC__DAV_PASSWORD' } },
+      secrets: { TENANT_CLINIC__DAV_PASSWORD: user.password },
       target: {
         connector: 'caldav',
         settings: { calendar: { home: `${radicale.url}/${user.name}/`, create: 'Appointments' } },

@@ -52,8 +52,8 @@ async function google(): Promise<Vendor> {
   return {
     target: {
       clients: {},
-      connection: { kind: 'google-service-account', keyFile: { env: 'GOOGLE_KEY' }, subject: ACCOUNT },
-      secrets: { GOOGLE_KEY: JSON.stringify(keyFile) },
+      connection: { kind: 'google-service-account', keyFile: { env: 'TENANT_CLINIC__GOOGLE_KEY' }, subject: ACCOUNT },
+      secrets: { TENANT_CLINIC__GOOGLE_KEY: JSON.stringify(keyFile) },
       target: { connector: 'google-calendar', settings: { calendar: CALENDAR, rootUrl: sandbox.calendarApiUrl } },
       stream: 'appointments',
     },
@@ -89,8 +89,8 @@ async function hubspot(): Promise<Vendor> {
   return {
     target: {
       clients: {},
-      connection: { kind: 'bearer', token: { env: 'HUBSPOT_TOKEN' } },
-      secrets: { HUBSPOT_TOKEN: sandbox.issuePrivateToken() },
+      connection: { kind: 'bearer', token: { env: 'TENANT_CLINIC__HUBSPOT_TOKEN' } },
+      secrets: { TENANT_CLINIC__HUBSPOT_TOKEN: sandbox.issuePrivateToken() },
       target: {
         connector: 'hubspot',
         settings: { apiUrl: sandbox.apiUrl },
@@ -138,8 +138,8 @@ async function zoho(): Promise<Vendor> {
   return {
     target: {
       clients: {},
-      connection: { kind: 'bearer', token: { env: 'REST_CRM_TOKEN' } },
-      secrets: { REST_CRM_TOKEN: sandbox.token },
+      connection: { kind: 'bearer', token: { env: 'TENANT_CLINIC__CRM_TOKEN' } },
+      secrets: { TENANT_CLINIC__CRM_TOKEN: sandbox.token },
       target: {
         connector: 'rest-crm',
         settings: { baseUrl: sandbox.apiUrl, profile: 'zoho-like', searchLagSeconds: 0 },

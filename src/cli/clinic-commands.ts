@@ -13,7 +13,8 @@ import { wrap } from './table.ts';
 export interface ClinicCommands {
   /** Opens the clinic of a tenant, does the work, closes it again. */
   withClinic(tenant: string, work: (access: ClinicAccess) => Promise<void>): Promise<void>;
-  read(file: string): Promise<string>;
+  /** A file's text, or standard input. */
+  read(file: string | undefined): Promise<string>;
   write(file: string, content: string | Readable): Promise<void>;
   out(text: string): void;
   err(text: string): void;
@@ -53,7 +54,10 @@ export function addClinic(clinic: Command, given: ClinicCommands): void {
     .option('--raw', 'as the clinic sends it, as JSON')
     .option('--json', 'as JSON')
     .addOption(write.choices(CLINIC_WRITES))
-    .option('--data <json>', 'values by our names, or @ and a file; instants as 2026-03-20T10:00:00+01:00')
+    .option(
+      '--data <json>',
+      'values by our names: @ and a file, or - for standard input; instants as 2026-03-20T10:00:00+01:00',
+    )
     .option('--yes', 'send it')
     .option('--pdf <file>', 'where the PDF of a record goes; with --write create the one that is sent')
     .option('--doctors', 'of an invoice: who took part in what each of its lines bills')
@@ -92,7 +96,7 @@ async function act(
   const { err, out, signal } = given;
   const { previewWrite, readClinicPdf, readInvoiceDoctors, writeClinic } = await import('../control/clinic.ts');
   const verb = choice.write ?? 'read';
-  const values = await dataOf(choice.data, given);
+  const values = await dataOf(choice, given);
   const question = { resource, verb, ids, values, parameters: choice.param ?? [], pdf: choice.pdf ?? null };
   if (choice.write !== undefined) {
     const shown = choice.yes === true ? null : await previewWrite(access, question, signal);
@@ -164,12 +168,22 @@ function count(text: string): number {
   throw new InvalidArgumentError('write a whole number');
 }
 
+/** What is written tells of patients, and arguments are shown to every user of the machine and kept by shells. */
 async function dataOf(
-  data: string | undefined,
+  { data, write }: Choice,
   { read }: Pick<ClinicCommands, 'read'>,
 ): Promise<JsonObject | JsonObject[]> {
   if (data === undefined) return {};
-  const text = data.startsWith('@') ? await read(data.slice(1)) : data;
+  const isElsewhere = data === '-' || data.startsWith('@');
+  if (write !== undefined && !isElsewhere) {
+    throw new MirrorError('what is to be written stands in the arguments of the command', {
+      actor: 'settings',
+      code: 'data-in-arguments',
+      retry: 'never',
+      remedy: 'give it on standard input (--data -) or in a file (--data @file)',
+    });
+  }
+  const text = isElsewhere ? await read(data === '-' ? undefined : data.slice(1)) : data;
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -182,6 +196,6 @@ async function dataOf(
     actor: 'settings',
     code: 'bad-data',
     retry: 'never',
-    remedy: 'give --data \'{"name": "value"}\', or @ and a file with such',
+    remedy: 'give --data @ and a file with {"name": "value"}, or - and such on standard input',
   });
 }

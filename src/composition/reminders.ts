@@ -7,7 +7,7 @@ import type { Logger } from '../log/logger.ts';
 import { type Clock, DAY_MS } from '../model/time.ts';
 import type { ChannelModule } from '../reminders/channels/channel.ts';
 import { reminderChannels } from '../reminders/channels/registry.ts';
-import { createAnswerSecrets, createReminderNames } from '../reminders/identity.ts';
+import { type AddressSecrets, createAddressSecrets, createReminderNames } from '../reminders/identity.ts';
 import { compileRules } from '../reminders/rules.ts';
 import type { TenantConfiguration } from '../settings/configuration.ts';
 import type { ReminderFile } from '../settings/reminder-schema.ts';
@@ -47,6 +47,8 @@ export function openReminders(parts: ReminderParts): OpenReminders | null {
   const { tenant, identityKey, redis, clock } = parts;
   const file = tenant.reminders;
   if (file === undefined) return null;
+  const name = tenant.formerly ?? tenant.id;
+  const secrets = createAddressSecrets(identityKey, name);
   const channels = [...file.channels].map(([id, { kind, consent, settings }]): [string, OpenChannel] => {
     const module = channelModule(kind);
     const log = parts.log.child({ channel: id });
@@ -54,6 +56,7 @@ export function openReminders(parts: ReminderParts): OpenReminders | null {
       settings,
       tenant: tenant.id,
       callbackUrl: parts.publicUrl === null ? null : `${parts.publicUrl}${REMINDERS_PATH}/${tenant.id}/${id}`,
+      unsubscribeProof: secrets.unsubscribe,
       http: parts.http,
       log,
       clock,
@@ -62,7 +65,6 @@ export function openReminders(parts: ReminderParts): OpenReminders | null {
     const readsPatient = needsPatient(module, { consent, settings });
     return [id, { id, needs, readsPatient, deduplicates, consent: consent ?? null, channel: module.open(context) }];
   });
-  const name = tenant.formerly ?? tenant.id;
   return {
     file,
     rules: compileRules(file),
@@ -72,16 +74,19 @@ export function openReminders(parts: ReminderParts): OpenReminders | null {
     settle: parts.epoch.settle,
     name: createReminderNames(identityKey, name),
     alarms: parts.queues.reminderAlarms(tenant.id, clock),
-    answers: openAnswers(file, name, parts),
+    answers: openAnswers(file, name, secrets, parts),
     observeLag: parts.observeLag,
   };
 }
 
-function openAnswers(file: ReminderFile, name: string, parts: ReminderParts): OpenAnswers | null {
+function openAnswers(
+  file: ReminderFile,
+  name: string,
+  secrets: AddressSecrets,
+  { redis, clock, publicUrl }: ReminderParts,
+): OpenAnswers | null {
   const { links } = file;
-  const { identityKey, redis, clock, publicUrl } = parts;
   if (links === undefined || publicUrl === null) return null;
-  const secrets = createAnswerSecrets(identityKey, name);
   const directory = createAnswerDirectory(redis);
   return {
     async linkFor({ reminder, patientId, startAt }) {
@@ -92,6 +97,7 @@ function openAnswers(file: ReminderFile, name: string, parts: ReminderParts): Op
       return { url: `${publicUrl}${ANSWERS_PATH}/${token}`, cancels: links.cancel };
     },
     proof: secrets.proof,
+    callerName: secrets.caller,
     store: createAnswerStore(redis, name),
   };
 }

@@ -41,7 +41,7 @@ export type AnswerWord =
 /** A page for a patient. */
 export interface AnswerPage {
   says: AnswerWord;
-  /** Null when the link tells of no appointment. */
+  /** Null when the link tells of no appointment, or no more. */
   about: { clinic: string; phone: string | null; startAt: Instant; zone: string; language: 'it' | 'en' } | null;
   /** Buttons, with the proof that they were shown; none when nothing can be said. */
   form: { answers: Answer[]; proof: string } | null;
@@ -53,12 +53,12 @@ export interface GivenAnswer {
   proof: string;
 }
 
-/** The page behind the links in reminders. */
+/** The page behind the links in reminders. `caller` is the address of who asks, for limits; absent where it is not known. */
 export interface AnswerDesk {
   /** Changes nothing and asks the clinic nothing: programs that check links open them too. @throws when Redis fails */
-  show(token: string): Promise<AnswerPage>;
+  show(token: string, caller?: string | null): Promise<AnswerPage>;
   /** Carries a patient's answer out. @throws when Redis fails */
-  take(token: string, given: GivenAnswer): Promise<AnswerPage>;
+  take(token: string, given: GivenAnswer, caller?: string | null): Promise<AnswerPage>;
 }
 
 const TOKEN = /^[\w-]{22}$/;
@@ -91,12 +91,12 @@ export interface AnswerParts {
 export function createAnswerDesk(parts: AnswerParts): AnswerDesk {
   const { installation } = parts;
   return {
-    async show(token) {
-      const asked = await find(parts, token);
+    async show(token, caller = null) {
+      const asked = await find(parts, token, caller);
       return 'says' in asked ? asked : ask(asked, 'ask', installation.clock());
     },
-    async take(token, { answer, proof }) {
-      const asked = await find(parts, token);
+    async take(token, { answer, proof }, caller = null) {
+      const asked = await find(parts, token, caller);
       if ('says' in asked) return asked;
       const now = installation.clock();
       if (!isShown(asked, proof, now)) return ask(asked, 'ask-again', now);
@@ -109,28 +109,37 @@ export function createAnswerDesk(parts: AnswerParts): AnswerDesk {
 }
 
 /** The reminder behind a token, or the page that says why there is nothing to answer. */
-async function find({ installation, directory, clinicOf }: AnswerParts, token: string): Promise<Asked | AnswerPage> {
-  const nothing: AnswerPage = { says: 'unknown', about: null, form: null };
+async function find(
+  { installation, directory, clinicOf }: AnswerParts,
+  token: string,
+  caller: string | null,
+): Promise<Asked | AnswerPage> {
   const link = TOKEN.test(token) ? await directory.find(token) : null;
-  if (link === null) return nothing;
+  if (link === null) return bare('unknown');
   // By the name that its state has: the tenant's file may have another one by now.
   const outline = [...installation.outlines].find(([id, { formerly }]) => (formerly ?? id) === link.tenant);
   const tenant = outline === undefined ? undefined : installation.tenants.get(outline[0]);
-  if (tenant?.reminders?.answers == null) return nothing;
+  if (tenant?.reminders?.answers == null) return bare('unknown');
   const { reminders } = tenant;
   const { ledger, answers } = reminders;
   const entry = await ledger.read(link.reminder);
-  if (entry === null || answers === null) return nothing;
-  const { name, language } = tenant.configuration;
+  if (entry === null || answers === null) return bare('unknown');
+  const now = installation.clock();
+  // A link stays in mailboxes for years: when its time is over it tells neither whose patient somebody was nor when.
+  if (now >= entry.startAt) return bare('expired');
+  const name = caller === null ? null : answers.callerName(caller);
+  if (!(await answers.store.admit(entry.id, name, now))) return bare('limited');
+  const { configuration } = tenant;
   const { file } = reminders;
   const { startAt, zone } = entry;
-  const about = { clinic: file.sender ?? name, phone: file.phone ?? null, startAt, zone, language };
+  const { language } = configuration;
+  const about = { clinic: file.sender ?? configuration.name, phone: file.phone ?? null, startAt, zone, language };
   const asked = { tenant, clinic: clinicOf(tenant), reminders, answers, entry, link, about };
-  const now = installation.clock();
-  if (!(await answers.store.admit(entry.id, now))) return page('limited', asked);
-  if (entry.answer !== null) return page(`was-${entry.answer.is}`, asked);
-  if (now >= startAt) return page('expired', asked);
-  return asked;
+  return entry.answer === null ? asked : page(`was-${entry.answer.is}`, asked);
+}
+
+function bare(says: AnswerWord): AnswerPage {
+  return { says, about: null, form: null };
 }
 
 function page(says: AnswerWord, { about }: Asked): AnswerPage {

@@ -18,10 +18,11 @@ const LONGEST_REFERENCE = 128;
  * @returns the HTTP status to answer with, without a body; 404 where nothing listens
  */
 export async function takeReminderCallback(
-  { tenants, clock }: Pick<Installation, 'tenants' | 'clock'>,
+  { outlines, tenants, clock }: Pick<Installation, 'outlines' | 'tenants' | 'clock'>,
   { tenant: tenantId, channel: channelId, ...callback }: ReminderCallback,
 ): Promise<number> {
-  const tenant = tenants.get(tenantId);
+  // A tenant without reminders is not opened for whoever guesses its name.
+  const tenant = outlines.get(tenantId)?.hasReminders === true ? tenants.get(tenantId) : undefined;
   const channel = tenant?.reminders?.channels.get(channelId)?.channel;
   if (tenant?.reminders == null || channel?.takeCallback === undefined) return 404;
   const { status, events } = channel.takeCallback(callback);

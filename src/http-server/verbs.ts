@@ -67,8 +67,11 @@ export interface AdminVerbs {
    * @returns the status to answer with
    */
   takeReminderCallback(report: ChannelReport): Promise<number>;
-  /** The page behind a reminder's link. Anybody can open one, programs that check links too: nothing changes. */
-  showAnswer(token: string): Promise<AnswerPage>;
+  /**
+   * The page behind a reminder's link. Anybody can open one, programs that check links too: nothing changes.
+   * @param caller the address that the request comes from, for limits; null where it can't be told
+   */
+  showAnswer(token: string, caller: string | null): Promise<AnswerPage>;
   /** Carries out what a patient chose on such a page. */
-  takeAnswer(token: string, given: GivenAnswer): Promise<AnswerPage>;
+  takeAnswer(token: string, given: GivenAnswer, caller: string | null): Promise<AnswerPage>;
 }

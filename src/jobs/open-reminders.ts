@@ -38,6 +38,8 @@ export interface OpenAnswers {
   linkFor(reminder: { reminder: string; patientId: string | null; startAt: Instant }): Promise<ReminderContent['link']>;
   /** Proves that a page was shown for a reminder at a time. */
   proof(reminder: string, at: Instant): string;
+  /** A name for an address that requests come from, which tells it to nobody. */
+  callerName(address: string): string;
   store: AnswerStore;
 }
 

@@ -2,10 +2,15 @@ import * as openid from 'openid-client';
 import { MirrorError } from '../model/errors.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
 import { toMirrorError } from './errors.ts';
-import { isPlainHttp, isSecureUrl, type Provider } from './providers.ts';
+import { isPlainHttp, isSecureUrl, mayBeNamedBy, type Provider } from './providers.ts';
 import { type Reach, recordingFetch } from './recording-fetch.ts';
 
 const METADATA_LIFE_MS = HOUR_MS;
+/** What metadata name that is asked. */
+const ASKED = [
+  ...(['authorization_endpoint', 'token_endpoint', 'device_authorization_endpoint', 'revocation_endpoint'] as const),
+  ...(['userinfo_endpoint', 'introspection_endpoint', 'jwks_uri'] as const),
+];
 
 /** Metadata from the settings, or from discovery: one request at a time, and the last good one while the server is away. */
 export function createMetadata(reach: Reach): () => Promise<openid.ServerMetadata> {
@@ -14,7 +19,8 @@ export function createMetadata(reach: Reach): () => Promise<openid.ServerMetadat
   let reading: Promise<openid.ServerMetadata> | null = null;
 
   async function read(): Promise<openid.ServerMetadata> {
-    const found = provider.endpoints === null ? await discover(reach) : configuredMetadata(provider);
+    const found =
+      provider.endpoints === null ? requireLawful(await discover(reach), reach) : configuredMetadata(provider);
     const device = provider.deviceEndpoint === null ? {} : { device_authorization_endpoint: provider.deviceEndpoint };
     const metadata = { ...found, ...device };
     requireSecureEndpoints(metadata);
@@ -69,6 +75,13 @@ function discoveryError(error: MirrorError): MirrorError {
   });
 }
 
+/** What a document on the internet says is no reason to send secrets into our own network. */
+function requireLawful(metadata: openid.ServerMetadata, { provider }: Reach): openid.ServerMetadata {
+  const name = ASKED.find((each) => metadata[each] !== undefined && !mayBeNamedBy(provider.issuer, metadata[each]));
+  if (name !== undefined) throw insecure(`${name} of the authorization server's metadata leads where it must not`);
+  return metadata;
+}
+
 function configuredMetadata(provider: Provider): openid.ServerMetadata {
   const { endpoints } = provider;
   return {
@@ -79,13 +92,15 @@ function configuredMetadata(provider: Provider): openid.ServerMetadata {
 }
 
 function requireSecureEndpoints(metadata: openid.ServerMetadata): void {
-  const { authorization_endpoint, token_endpoint, device_authorization_endpoint, revocation_endpoint } = metadata;
-  const endpoints = [authorization_endpoint, token_endpoint, device_authorization_endpoint, revocation_endpoint];
-  if (endpoints.every((endpoint) => endpoint === undefined || isSecureUrl(endpoint))) return;
-  throw new MirrorError("the authorization server's metadata names an endpoint that is not https", {
+  if (ASKED.every((name) => metadata[name] === undefined || isSecureUrl(metadata[name]))) return;
+  throw insecure("the authorization server's metadata names an endpoint that is not https");
+}
+
+function insecure(message: string): MirrorError {
+  return new MirrorError(message, {
     actor: 'settings',
     code: 'insecure-address',
     retry: 'never',
-    remedy: 'tokens are sent over https only: ask the provider',
+    remedy: 'tokens are sent over https only, and not from the internet into an own network: ask the provider',
   });
 }

@@ -1,3 +1,5 @@
+import { isIP } from 'node:net';
+import { isPublicAddress } from '../http/public-addresses.ts';
 import { MirrorError } from '../model/errors.ts';
 
 /** Who issues the tokens, and as which client we ask. Plain data from the settings. */
@@ -122,6 +124,21 @@ export function isSecureUrl(address: string): boolean {
   if (!URL.canParse(address)) return false;
   const { protocol, hostname } = new URL(address);
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
+}
+
+/**
+ * Whether an address may be gone to that was read at another one: over https, and into this machine or its own network only where that one
+ * lies there too. Else whoever answers there could have our secrets sent to a server that nobody outside reaches.
+ */
+export function mayBeNamedBy(issuer: string, address: string): boolean {
+  return isSecureUrl(address) && (!isOwnHost(new URL(address).hostname) || isOwnHost(new URL(issuer).hostname));
+}
+
+/** An address that is not of the public internet, or a name that stands for one (RFC 6761, RFC 6762, RFC 8375, ICANN's .internal). */
+function isOwnHost(hostname: string): boolean {
+  const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+  if (isIP(host) !== 0) return !isPublicAddress(host);
+  return !host.includes('.') || /\.(localhost|local|internal|home\.arpa)$/.test(host);
 }
 
 /** Whether plain http is spoken there, as with a sandbox on this machine. */

@@ -17,18 +17,27 @@ export function createReminderNames(identityKey: Uint8Array, tenant: string): Na
   };
 }
 
-/** The secrets of the addresses in a tenant's reminders. */
-export interface AnswerSecrets {
+/** The secrets of the addresses in a tenant's reminders: a reminder's id stands in logs and in the headers of mails, and opens nothing. */
+export interface AddressSecrets {
   /** Of the address: 22 characters of base64url, made of the reminder's id, so that each try of it carries the same. */
   token(reminder: string): string;
   /** Of the page that was shown there at a time. */
   proof(reminder: string, at: Instant): string;
+  /** A name for an address that requests come from, under which they are counted. */
+  caller(address: string): string;
+  /** Of the address by which who got it wants no more: 22 characters of base64url. */
+  unsubscribe(reminder: string): string;
 }
 
 /** @param identityKey the installation's identity key, 32 bytes: without it nobody can make an address */
-export function createAnswerSecrets(identityKey: Uint8Array, tenant: string): AnswerSecrets {
+export function createAddressSecrets(identityKey: Uint8Array, tenant: string): AddressSecrets {
   const key = derivedKey(identityKey, tenant, 'answers');
   const hash = (...parts: (string | number)[]) =>
     createHmac('sha256', key()).update(JSON.stringify(parts)).digest().subarray(0, 16).toString('base64url');
-  return { token: (reminder) => hash('token', reminder), proof: (reminder, at) => hash('proof', reminder, at) };
+  return {
+    token: (reminder) => hash('token', reminder),
+    proof: (reminder, at) => hash('proof', reminder, at),
+    caller: (address) => hash('caller', address),
+    unsubscribe: (reminder) => hash('unsubscribe', reminder),
+  };
 }

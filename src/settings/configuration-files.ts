@@ -15,11 +15,12 @@ import {
   settingsOf,
   withProfileFaults,
 } from './readings.ts';
-import { type SecretSchemas, secretSchemas } from './secret-reference.ts';
+import { secretSchemas } from './secret-reference.ts';
 import { isSameLook, type Look, SeenFiles, stampOf } from './seen-files.ts';
 import type { Settings } from './settings-schema.ts';
 import { type SettledTenants, settleTenants } from './settle-tenants.ts';
 import { type ReadOptions, readSurroundings, SETTINGS_FILE, type Surroundings } from './surroundings.ts';
+import { tenantSecrets } from './tenant-secrets.ts';
 import { openTenantFiles, type ReadTenant, type TenantFiles } from './tenants.ts';
 import { openVerdicts, type Verdict, type VerdictFile } from './verdicts.ts';
 
@@ -64,14 +65,13 @@ export class ConfigurationFiles {
   constructor(options: LoadOptions) {
     this.#options = options;
     const seen = new SeenFiles();
-    const secrets = secretSchemas({ ...options, seen });
-    const surroundings = readSurroundings(options, secrets, seen);
+    const surroundings = readSurroundings(options, secretSchemas({ ...options, seen }), seen);
     const settings = surroundings.settings.value;
     this.#verdicts = settings === null ? null : verdictsOf(options, settings);
     this.#kept = this.#verdicts?.read(surroundings.digest) ?? new Map();
     const { only } = options;
-    const files = this.#open(surroundings, secrets, {
-      ...{ verdicts: this.#kept, secrets, seen },
+    const files = this.#open(surroundings, {
+      ...{ verdicts: this.#kept, seen },
       isOfFile: () => false,
       isAside: (id) => only !== undefined && id !== only,
     });
@@ -141,10 +141,10 @@ export class ConfigurationFiles {
   *#readChanges(before: Reading, seen: SeenFiles): Pieces<Reading> {
     const secrets = secretSchemas({ ...this.#options, seen });
     const wanted = readSurroundings(this.#options, secrets, seen, before.surroundings);
-    let judged = wanted.settings.value === null ? null : yield* this.#judge(wanted, secrets, seen, before);
+    let judged = wanted.settings.value === null ? null : yield* this.#judge(wanted, seen, before);
     const faults = judged === null ? wanted.settings.faults : judged.lost;
     const surroundings = faults.length === 0 ? wanted : before.surroundings;
-    if (judged === null || faults.length > 0) judged = yield* this.#judge(surroundings, secrets, seen, before);
+    if (judged === null || faults.length > 0) judged = yield* this.#judge(surroundings, seen, before);
     if (judged.running.size === 0 && before.running.size > 0) throw noTenants(this.#options.dir);
     const { settings, awaitsRestart } = settingsOf(surroundings, before);
     const refused = [...(faults.length === 0 ? [] : [{ tenant: null, faults }]), ...judged.refused];
@@ -153,11 +153,11 @@ export class ConfigurationFiles {
     return { surroundings, running, seen, configuration };
   }
 
-  *#judge(surroundings: Surroundings, secrets: SecretSchemas, seen: SeenFiles, before: Reading): Pieces<Judged> {
+  *#judge(surroundings: Surroundings, seen: SeenFiles, before: Reading): Pieces<Judged> {
     const isAround = surroundings.digest === before.surroundings.digest;
     const verdicts = isAround ? verdictsIn(before) : (this.#verdicts?.read(surroundings.digest) ?? new Map());
     const isOfFile = isAround ? whetherNotRefused(before) : () => false;
-    const files = this.#open(surroundings, secrets, { verdicts, secrets, seen, isOfFile });
+    const files = this.#open(surroundings, { verdicts, seen, isOfFile });
     const lastGood = lastGoods(before, isAround ? null : files, surroundings);
     const read: ReadTenant[] = [];
     for (const tenant of files.read()) {
@@ -176,13 +176,16 @@ export class ConfigurationFiles {
     return { ...settled, running: new Map(running), lost: [...lost] };
   }
 
-  #open(surroundings: Surroundings, secrets: SecretSchemas, known: KnownOptions): TenantFiles {
+  #open(surroundings: Surroundings, known: Omit<KnownOptions, 'secrets'>): TenantFiles {
     const { settings, profiles } = surroundings;
     const verdictFile = this.#verdicts;
+    const ofSettings = settings.secrets.map(([reference]) => reference);
+    const secrets = tenantSecrets({ ...this.#options, seen: known.seen }, ofSettings);
+    const verdicts = verdictFile === null ? null : knownVerdicts({ ...known, secrets }, verdictFile.tagOf);
     const usable =
-      settings.value === null || verdictFile === null
+      settings.value === null || verdicts === null
         ? null
-        : { settings: settings.value, profiles: profiles.valid, verdicts: knownVerdicts(known, verdictFile.tagOf) };
+        : { settings: settings.value, profiles: profiles.valid, verdicts };
     return openTenantFiles({ dir: this.#options.dir, secrets, known: surroundings.known, usable });
   }
 

@@ -70,6 +70,7 @@ export function checkTenantReferences(file: YamlFile, known: KnownNames): Config
     ...connections,
     ...targets,
     ...checkDoubleTargets(file),
+    ...checkFormerTargets(file),
     ...channels,
     ...rules,
     ...checkLinks(file, known),
@@ -261,6 +262,21 @@ function checkTitleFormat(file: YamlFile, at: ValuePath): ConfigurationFault[] {
       `add ${stray} to fields, or leave it out`,
     ),
   ];
+}
+
+/** What is kept under a target's name, and carries its mark, is of one target alone. */
+function checkFormerTargets(file: YamlFile): ConfigurationFault[] {
+  const ids = keysAt(file, ['targets']);
+  const formerOf = (id: string) => file.valueAt(['targets', id, 'formerly']);
+  return ids.flatMap((id, index) => {
+    const former = formerOf(id);
+    if (typeof former !== 'string' || former === id) return [];
+    const twin = ids.includes(former) ? former : ids.slice(0, index).find((other) => formerOf(other) === former);
+    if (twin === undefined) return [];
+    const message = twin === former ? `there is a target ${twin}` : `the target ${twin} was formerly the same`;
+    const remedy = 'remove formerly: the entries under a name are of one target alone';
+    return [faultAt(file, ['targets', id, 'formerly'], message, remedy)];
+  });
 }
 
 /** One calendar that is fed twice with the same agenda would show each of its appointments twice. */

@@ -1,6 +1,6 @@
 import type { NamedFile } from './list-files.ts';
-import type { SecretSchemas } from './secret-reference.ts';
 import type { SeenFiles } from './seen-files.ts';
+import type { TenantSecrets } from './tenant-secrets.ts';
 import type { Verdict } from './verdicts.ts';
 
 /** What is known of files that were checked before. A verdict holds while the secrets that its file names are what they were. */
@@ -16,7 +16,7 @@ export interface KnownVerdicts {
 /** What verdicts are known by. */
 export interface KnownOptions {
   verdicts: ReadonlyMap<string, Verdict>;
-  secrets: SecretSchemas;
+  secrets: TenantSecrets;
   seen: SeenFiles;
   /** Whether the verdict on a tenant is that on its file as it was read last. */
   isOfFile(id: string): boolean;
@@ -29,11 +29,13 @@ export function knownVerdicts(
   { verdicts, secrets, seen, isOfFile, isAside = () => false }: KnownOptions,
   tagOf: (value: string) => string,
 ): KnownVerdicts {
-  const isCurrent = (verdict: Verdict) =>
-    verdict.secrets.every(([reference, tag]) => {
-      const value = secrets.secretAt(reference);
-      return value !== null && tagOf(value) === tag;
-    });
+  const isCurrent = ({ secrets: named, outline }: Verdict) =>
+    secrets.as(outline.id, () =>
+      named.every(([reference, tag]) => {
+        const value = secrets.secretAt(reference);
+        return value !== null && tagOf(value) === tag;
+      }),
+    );
   const current = (verdict: Verdict | undefined) => (verdict !== undefined && isCurrent(verdict) ? verdict : null);
   return {
     tagOf,

@@ -59,8 +59,8 @@ export function lastGoods(
 ): LastGoods & { faultsOf(id: string): readonly ConfigurationFault[] } {
   const checked = new Map<string, ReadTenant>();
   function check({ verdict }: Running): ReadTenant {
-    const { id, clinic } = verdict.outline;
-    if (files === null) return { id, fileName: '', clinic, faults: [], verdict };
+    const { id, clinic, formerly } = verdict.outline;
+    if (files === null) return { id, fileName: '', clinic, formerly, faults: [], verdict };
     return withProfileFaults([files.checkAgain(verdict)], surroundings)[0] as ReadTenant;
   }
   function find(id: string): ReadTenant | null {

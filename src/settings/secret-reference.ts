@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { decodeKey, Secret } from './secret.ts';
@@ -10,6 +10,23 @@ export interface SecretSource {
   dir: string;
   /** Keeps what was read before of files that are as they were; nothing is kept when absent. */
   seen?: SeenFiles;
+  /** Who may be told what; when absent, as for the settings, everything. */
+  scope?: SecretScope;
+}
+
+/** Decides, before anything is read, what whoever asks may be told. Gives null where they may, else why not. */
+export interface SecretScope {
+  variable(name: string): Unusable | null;
+  /** @param fileName absolute, as written: links are not followed yet */
+  file(fileName: string): Unusable | null;
+  /** @param realName the same file with every link followed */
+  realFile(realName: string): Unusable | null;
+}
+
+/** Why there is no secret, and what to do. */
+export interface Unusable {
+  fault: string;
+  remedy: string;
 }
 
 const LARGEST_SECRET_BYTES = 64 * 1024;
@@ -27,6 +44,9 @@ export type SecretReference = { env: string } | { file: string };
 export function secretSchemas(source: SecretSource) {
   const read = new Map<string, Found>();
   function find(where: SecretReference): Found {
+    // Asked each time: what one tenant was told is not another's.
+    const refusal = refusalOf(where, source);
+    if (refusal !== null) return refusal;
     const name = JSON.stringify(where);
     const found =
       read.get(name) ?? ('env' in where ? fromEnvironment(where.env, source) : fromFile(where.file, source));
@@ -92,7 +112,12 @@ export function referencesIn(value: unknown): SecretReference[] {
 /** What {@link secretSchemas} gives. */
 export type SecretSchemas = ReturnType<typeof secretSchemas>;
 
-type Found = { value: string } | { fault: string; remedy: string };
+type Found = { value: string } | Unusable;
+
+function refusalOf(where: SecretReference, { dir, scope }: SecretSource): Unusable | null {
+  if (scope === undefined) return null;
+  return 'env' in where ? scope.variable(where.env) : scope.file(resolve(dir, where.file));
+}
 
 function fromEnvironment(name: string, source: SecretSource): Found {
   const value = source.env[name]?.trim();
@@ -101,24 +126,49 @@ function fromEnvironment(name: string, source: SecretSource): Found {
   return { value };
 }
 
-function fromFile(name: string, { dir, seen }: SecretSource): Found {
+function fromFile(name: string, { dir, seen, scope }: SecretSource): Found {
   const fileName = resolve(dir, name);
-  return seen === undefined ? readSecret(fileName) : seen.secretIn(fileName, () => readSecret(fileName));
+  // Whatever comes of it: when it is another file, the next look tells.
+  seen?.isAsBefore(fileName);
+  try {
+    const realName = realpathSync.native(fileName);
+    const refusal = scope?.realFile(realName) ?? null;
+    if (refusal !== null) return refusal;
+    // Looked at by the name that is written, since the link may be changed; read by the one that was judged.
+    const read = () => readSecret(realName);
+    return seen === undefined ? read() : seen.secretIn(fileName, read);
+  } catch (error) {
+    return unreadable(error);
+  }
 }
 
-function readSecret(fileName: string): Found {
-  let content: Buffer;
+function readSecret(realName: string): Found {
+  let descriptor: number;
   try {
-    content = readFileSync(fileName);
+    // Neither a link that was put there since, nor a pipe that nobody writes into, is waited for.
+    descriptor = openSync(realName, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-    const fault = `the secret's file can't be read (${code})`;
-    return { fault, remedy: 'check the path (it starts from the configuration directory) and who may read the file' };
+    return unreadable(error);
   }
-  if (content.length > LARGEST_SECRET_BYTES) {
-    return { fault: "the secret's file is larger than 64 KiB", remedy: 'name the file that holds only the secret' };
+  try {
+    const stat = fstatSync(descriptor);
+    if (!stat.isFile())
+      return { fault: "the secret's file is no regular file", remedy: 'write the secret into a file' };
+    if (stat.size > LARGEST_SECRET_BYTES) {
+      return { fault: "the secret's file is larger than 64 KiB", remedy: 'name the file that holds only the secret' };
+    }
+    const value = readFileSync(descriptor, 'utf8').trim();
+    if (value === '') return { fault: "the secret's file is empty", remedy: 'write the secret into it' };
+    return { value };
+  } catch (error) {
+    return unreadable(error);
+  } finally {
+    closeSync(descriptor);
   }
-  const value = content.toString('utf8').trim();
-  if (value === '') return { fault: "the secret's file is empty", remedy: 'write the secret into it' };
-  return { value };
+}
+
+function unreadable(error: unknown): Unusable {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  const fault = `the secret's file can't be read (${code})`;
+  return { fault, remedy: 'check the path (it starts from the configuration directory) and who may read the file' };
 }

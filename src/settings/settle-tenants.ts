@@ -1,7 +1,7 @@
 import type { RefusedChange, TenantSetAside } from './configuration.ts';
 import { findDoubleTenants } from './double-tenants.ts';
 import type { ConfigurationFault } from './faults.ts';
-import type { ReadTenant } from './tenants.ts';
+import { NO_CLINIC, type ReadTenant } from './tenants.ts';
 
 /** What tenants that run are run under. */
 export interface LastGoods {
@@ -21,7 +21,7 @@ export interface SettledTenants {
 
 /**
  * Decides for each tenant under which content it is run. A file with faults is refused: a tenant that runs goes on under its last good
- * content, another is set aside. So is one that wants a clinic that another tenant has; who has it now keeps it, whatever the names.
+ * content, another is set aside. So is one that wants a clinic or a name that another tenant has; who has it now keeps it.
  */
 export function settleTenants(read: readonly ReadTenant[], lastGoods: LastGoods): SettledTenants {
   const faulty = new Map<string, readonly ConfigurationFault[]>();
@@ -29,7 +29,12 @@ export function settleTenants(read: readonly ReadTenant[], lastGoods: LastGoods)
   for (;;) {
     const standing = read.flatMap((tenant) => (faulty.has(tenant.id) ? (lastGoods.of(tenant.id) ?? []) : tenant));
     const rankOf = (tenant: ReadTenant) => (faulty.has(tenant.id) ? 0 : hasClinic(tenant, lastGoods) ? 1 : 2);
-    const doublesOf = findDoubleTenants(standing.map((tenant) => ({ ...tenant, rank: rankOf(tenant) })));
+    const aside = read.filter(({ id }) => faulty.has(id) && lastGoods.of(id) === null);
+    const doublesOf = findDoubleTenants([
+      ...standing.map((tenant) => ({ ...tenant, rank: rankOf(tenant) })),
+      // They hurt no other, but for their names: what is kept under these waits for them.
+      ...aside.map((tenant) => ({ ...tenant, clinic: NO_CLINIC, formerly: undefined, rank: 2 })),
+    ]);
     let isSettled = true;
     for (const tenant of standing) {
       const faults = faulty.has(tenant.id) ? [] : doublesOf(tenant);

@@ -10,10 +10,11 @@ import { ConfigurationError, type ConfigurationFault } from './faults.ts';
 import type { KnownVerdicts } from './known-verdicts.ts';
 import { listYamlFiles, type NamedFile } from './list-files.ts';
 import type { ReminderFile } from './reminder-schema.ts';
-import { referencesIn, type SecretSchemas } from './secret-reference.ts';
+import { referencesIn, type SecretReference } from './secret-reference.ts';
 import type { GuardSettings, Settings } from './settings-schema.ts';
 import { outlineOf } from './tenant-outline.ts';
 import { type TargetFile, type TenantFile, tenantSchema } from './tenant-schema.ts';
+import type { TenantSecrets } from './tenant-secrets.ts';
 import type { Verdict } from './verdicts.ts';
 import { fileOf, keysAt, readBytes, readYaml, type YamlFile } from './yaml-file.ts';
 
@@ -23,6 +24,7 @@ export interface ReadTenant {
   fileName: string;
   /** As written; each part undefined where the file does not tell. */
   clinic: { client: unknown; tenantId: unknown };
+  formerly: unknown;
   faults: ConfigurationFault[];
   /** Null with faults, of this file or of the settings. */
   verdict: Verdict | null;
@@ -32,7 +34,7 @@ export interface ReadTenant {
 export interface TenantParts {
   /** The configuration directory. */
   dir: string;
-  secrets: SecretSchemas;
+  secrets: TenantSecrets;
   known: KnownNames;
   /** Null when the settings have faults: then no tenant can be used. */
   usable: { settings: Settings; profiles: ReadonlyMap<string, ClinicProfile>; verdicts: KnownVerdicts } | null;
@@ -47,6 +49,9 @@ export interface TenantFiles {
   /** The whole configuration of a tenant without faults, with the settings' defaults put in. */
   open(verdict: Verdict): TenantConfiguration;
 }
+
+/** Of a file that does not tell. */
+export const NO_CLINIC = { client: undefined, tenantId: undefined };
 
 interface Schemas {
   tenant: ReturnType<typeof tenantSchema>;
@@ -105,19 +110,20 @@ export function openTenantFiles({ dir, secrets, known, usable }: TenantParts): T
     const { id, json } = found;
     const plain = fileOf(name, JSON.parse(json), () => json);
     const file = { ...plain, lineOf: lineOf ?? plain.lineOf };
-    const checked = checkTenant(file, schemas(), known);
+    const checked = secrets.as(id, () => checkTenant(file, schemas(), known));
     const faults = [...checked.faults, ...checkTenantReferences(file, known)];
     const clinic = { client: file.valueAt(['clinic', 'client']), tenantId: file.valueAt(['clinic', 'tenantId']) };
     const verdict = faults.length > 0 ? null : judge(found, file, checked);
-    return { id, fileName: name, clinic, faults, verdict };
+    return { id, fileName: name, clinic, formerly: file.valueAt(['formerly']), faults, verdict };
   }
 
   function judge(found: Found, file: YamlFile, checked: Checked): Verdict | null {
     if (usable === null || hashOf === null) return null;
     const { id, ...content } = found;
     const tenant = buildTenant(id, checked, usable.settings);
-    const named = referencesIn(file.value).map(
-      (reference) => [reference, usable.verdicts.tagOf(secrets.secretAt(reference) ?? '')] as const,
+    const tagOf = (reference: SecretReference) => usable.verdicts.tagOf(secrets.secretAt(reference) ?? '');
+    const named = secrets.as(id, () =>
+      referencesIn(file.value).map((reference) => [reference, tagOf(reference)] as const),
     );
     return { ...content, secrets: named, outline: outlineOf(tenant, hashOf(tenant)) };
   }
@@ -136,7 +142,7 @@ export function openTenantFiles({ dir, secrets, known, usable }: TenantParts): T
     open({ outline: { id }, json }) {
       if (usable === null) throw new TypeError('a tenant is never opened under settings with faults');
       const file = fileOf(join(folder, `${id}.yaml`), JSON.parse(json), () => json);
-      const checked = checkTenant(file, schemas(), known);
+      const checked = secrets.as(id, () => checkTenant(file, schemas(), known));
       if (checked.faults.length > 0) throw new ConfigurationError(checked.faults);
       return deepFreeze(buildTenant(id, checked, usable.settings));
     },
@@ -144,11 +150,12 @@ export function openTenantFiles({ dir, secrets, known, usable }: TenantParts): T
 }
 
 function withVerdict(id: string, fileName: string, verdict: Verdict): ReadTenant {
-  return { id, fileName, clinic: verdict.outline.clinic, faults: [], verdict };
+  const { clinic, formerly } = verdict.outline;
+  return { id, fileName, clinic, formerly, faults: [], verdict };
 }
 
 function withoutFile(id: string, fileName: string, faults: ConfigurationFault[]): ReadTenant {
-  return { id, fileName, clinic: { client: undefined, tenantId: undefined }, faults, verdict: null };
+  return { id, fileName, clinic: NO_CLINIC, formerly: undefined, faults, verdict: null };
 }
 
 function checkTenant(file: YamlFile, schemas: Schemas, known: KnownNames): Checked {

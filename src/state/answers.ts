@@ -34,8 +34,13 @@ export function createAnswerDirectory(redis: RedisClient): AnswerDirectory {
 
 /** What a tenant's patients answered. */
 export interface AnswerStore {
-  /** Counts a request. @returns false when there were too many in this minute, of this reminder or of the tenant */
-  admit(reminder: string, now: Instant): Promise<boolean>;
+  /**
+   * Counts a request of this minute for its reminder, for who makes it, and for the tenant. What one of these limits holds back the next
+   * ones don't count: whoever asks too often takes nothing from others.
+   * @param caller a name of who makes it that tells nothing; null where it is not known, and is not limited
+   * @returns false when there were too many
+   */
+  admit(reminder: string, caller: string | null, now: Instant): Promise<boolean>;
   /** Lets one request at a time carry an answer out. @returns its key, or null while another one does */
   begin(reminder: string): Promise<string | null>;
   /** Ends that, and keeps the answer, the first one for good; null keeps nothing, so that the link may be used again. */
@@ -45,6 +50,8 @@ export interface AnswerStore {
 /** Longer than the clinic is waited for. */
 const CLAIM_MS = 2 * MINUTE_MS;
 const PER_REMINDER = 20;
+/** More than a household or a company behind one address asks of one clinic, and a third of what the clinic's patients have together. */
+const PER_CALLER = 100;
 const PER_TENANT = 300;
 
 // KEYS: entry, claim. ARGV: token, answer or '', at.
@@ -55,23 +62,29 @@ if ARGV[2] == '' or redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 if redis.call('HSETNX', KEYS[1], 'answer', ARGV[2]) == 1 then redis.call('HSET', KEYS[1], 'answeredAt', ARGV[3]) end
 return 1`;
 
-// KEYS: of the reminder, of the tenant. ARGV: how long they count, the limits.
+// KEYS: counters, the narrowest first. ARGV: how long they count, the limit of each.
 const ADMIT = `
-local counted = {}
-for i = 1, 2 do
-  counted[i] = redis.call('INCR', KEYS[i])
+for i = 1, #KEYS do
+  local counted = redis.call('INCR', KEYS[i])
   redis.call('PEXPIRE', KEYS[i], ARGV[1])
+  if counted > tonumber(ARGV[i + 1]) then return 0 end
 end
-return (counted[1] <= tonumber(ARGV[2]) and counted[2] <= tonumber(ARGV[3])) and 1 or 0`;
+return 1`;
 
 /** Opens a tenant's answers; they stand in the ledger. */
 export function createAnswerStore(redis: RedisClient, tenant: string): AnswerStore {
   const claimKey = (reminder: string) => keys.answerClaim(tenant, reminder);
   return {
-    async admit(reminder, now) {
+    async admit(reminder, caller, now) {
       const minute = Math.floor(now / MINUTE_MS);
-      const places = [keys.answersMinute(tenant, minute, reminder), keys.answersMinute(tenant, minute, 'all')];
-      return (await redis.eval(ADMIT, 2, ...places, 2 * MINUTE_MS, PER_REMINDER, PER_TENANT)) === 1;
+      const limits: [name: string, limit: number][] = [
+        [reminder, PER_REMINDER],
+        ...(caller === null ? [] : [[`by-${caller}`, PER_CALLER] as [string, number]]),
+        ['all', PER_TENANT],
+      ];
+      const places = limits.map(([name]) => keys.answersMinute(tenant, minute, name));
+      const most = limits.map(([, limit]) => limit);
+      return (await redis.eval(ADMIT, places.length, ...places, 2 * MINUTE_MS, ...most)) === 1;
     },
     async begin(reminder) {
       const claim = randomUUID();

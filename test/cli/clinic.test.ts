@@ -17,14 +17,17 @@ beforeAll(async () => {
 afterAll(() => sandbox.close());
 
 /** Runs `clinic …` against the sandbox. */
-function run(args: string[], bearer = token, files: Record<string, string> = {}) {
-  return runClinic(sandbox, bearer, args, files);
+function run(args: string[], bearer = token, files: Record<string, string> = {}, input?: string) {
+  return runClinic(sandbox, bearer, args, { files, ...(input === undefined ? {} : { input }) });
 }
 
 /** A question for slots, with something changed. */
 function slotsOf(more: object): string {
   return JSON.stringify({ fromAt: '2026-03-23T00:00:00+01:00', toAt: '2026-03-25T00:00:00+01:00', ...more });
 }
+
+/** The same with a text on standard input. */
+const runWith = (input: string, args: string[]) => run(args, token, {}, input);
 
 async function listed(resource: string, ...more: string[]): Promise<Record<string, unknown>[]> {
   const { out } = await run(['aurora', resource, '--json', ...more]);
@@ -166,10 +169,10 @@ describe('what the clinic has', () => {
     [['aurora', 'patience'], 'no-such-operation'],
     [['aurora', 'agendas', '--write', 'delete'], 'no-such-operation'],
     [['aurora', 'patients', 'nobody'], 'no-such-record'],
-    [['aurora', 'patients', '--write', 'create', '--data', '[]'], 'bad-data'],
-    [['aurora', 'patients', '--write', 'create', '--data', '{"fristName": "Ada"}'], 'no-such-field'],
-  ])('%j ends with %s', async (args, code) => {
-    expect((await run(args)).thrown).toMatchObject({ code });
+    [['aurora', 'patients', '--write', 'create', '--data', '-'], 'bad-data', '[]'],
+    [['aurora', 'patients', '--write', 'create', '--data', '-'], 'no-such-field', '{"fristName": "Ada"}'],
+  ])('%j ends with %s', async (args, code, input = '') => {
+    expect((await runWith(input, args)).thrown).toMatchObject({ code });
   });
 });
 
@@ -198,7 +201,7 @@ describe('a change', () => {
   const patient = JSON.stringify({ firstName: 'Ada', lastName: 'Comando', phone: '+39 320 1234567' });
 
   test('is shown and not made without a yes', async () => {
-    const ran = await run(['aurora', 'patients', '--write', 'create', '--data', patient]);
+    const ran = await runWith(patient, ['aurora', 'patients', '--write', 'create', '--data', '-']);
     expect(ran.thrown).toBe(null);
     expect(ran.out).toMatch(/POST \/v2\/tenants\/\w+\/patients/);
     expect(ran.out).toContain('"lastName": "Comando"');
@@ -214,9 +217,9 @@ describe('a change', () => {
       },
     );
     const { id } = JSON.parse(made.out);
-    const change = ['aurora', 'patients', id, '--write', 'update', '--data', '{"notes": "Nuova"}'];
-    expect((await run(change)).out).toContain('"lastName": "Comando"');
-    expect(await run([...change, '--yes'])).toMatchObject({ thrown: null });
+    const change = ['aurora', 'patients', id, '--write', 'update', '--data', '-'];
+    expect((await runWith('{"notes": "Nuova"}', change)).out).toContain('"lastName": "Comando"');
+    expect(await runWith('{"notes": "Nuova"}', [...change, '--yes'])).toMatchObject({ thrown: null });
     const after = JSON.parse((await run(['aurora', 'patients', id, '--json'])).out);
     expect(after).toMatchObject({ lastName: 'Comando', notes: 'Nuova', phone: '+39 320 1234567' });
   });
@@ -262,9 +265,10 @@ describe('a change', () => {
   test('of an appointment goes through its own operations', async () => {
     const { id } = sandbox.book(firstTenant(sandbox).id);
     const set = ['aurora', 'appointments', id, '--yes', '--json', '--write'];
-    const confirmed = await run([...set, 'status', '--data', '{"status": "confirmed"}']);
+    const confirmed = await runWith('{"status": "confirmed"}', [...set, 'status', '--data', '-']);
     expect(JSON.parse(confirmed.out)).toMatchObject({ status: 'confirmed' });
-    const paid = await run([...set, 'payment', '--data', '{"amount": "80.50", "currency": "EUR", "method": "card"}']);
+    const payment = '{"amount": "80.50", "currency": "EUR", "method": "card"}';
+    const paid = await runWith(payment, [...set, 'payment', '--data', '-']);
     expect(JSON.parse(paid.out)).toMatchObject({ isPaid: true, paymentAmount: '80.5' });
     expect(JSON.parse((await run([...set, 'remove-payment'])).out)).toMatchObject({ isPaid: false });
     expect(JSON.parse((await run([...set, 'checkin'])).out)).toMatchObject({ status: 'arrived' });

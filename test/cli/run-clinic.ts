@@ -15,18 +15,29 @@ export interface Ran {
   thrown: unknown;
 }
 
-/** Runs `clinic …` against a sandbox that speaks as documented. @param files that it may read, beside those on the disk */
+/** What a command may read. */
+export interface Given {
+  /** Beside those on the disk. */
+  files?: Record<string, string>;
+  /** On standard input. Where it is absent, what is written after `--data` comes by it, as a person must give it. */
+  input?: string;
+}
+
+/** Runs `clinic …` against a sandbox that speaks as documented. */
 export async function runClinic(
   sandbox: Pick<ClinicSandbox, 'baseUrl'>,
   token: string,
   args: readonly string[],
-  files: Record<string, string> = {},
+  { files = {}, input }: Given = {},
 ): Promise<Ran> {
+  const written = args.includes('--write') ? args.indexOf('--data') + 1 : 0;
+  const isInline = input === undefined && written > 0 && /^[[{]/.test(args[written] ?? '');
+  const typed = isInline ? args[written] : input;
   const ran: Ran = { out: '', err: '', written: {}, thrown: null };
   const clinic = new Command('clinic').exitOverride().configureOutput({ writeErr: () => {} });
   addClinic(clinic, {
     withClinic: (_tenant, work) => work(openClinicAccess(sandbox, token, committedProfile('documented'))),
-    read: async (file) => files[file] ?? '',
+    read: async (file) => (file === undefined ? (typed ?? '') : (files[file] ?? '')),
     async write(file, content) {
       ran.written[file] = typeof content === 'string' ? content : await text(content);
     },
@@ -38,7 +49,7 @@ export async function runClinic(
     },
     signal: NEVER,
   });
-  await clinic.parseAsync([...args], { from: 'user' }).catch((error: unknown) => {
+  await clinic.parseAsync(isInline ? args.with(written, '-') : [...args], { from: 'user' }).catch((error: unknown) => {
     ran.thrown = error;
   });
   return ran;

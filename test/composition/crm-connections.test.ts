@@ -90,8 +90,9 @@ async function openHubSpot() {
     settings:
       `hubspotClients:\n  main: { clientId: ${clientId}, clientSecret: { env: CRM_SECRET }, ` +
       `authorizeUrl: "${sandbox.authorizeUrl}", tokenUrl: "${sandbox.tokenUrl}" }\n`,
-    connections: '  crm: { kind: hubspot, client: main }\n  private: { kind: bearer, token: { env: TOKEN } }',
-    env: { CRM_SECRET: clientSecret, TOKEN: sandbox.issuePrivateToken() },
+    connections:
+      '  crm: { kind: hubspot, client: main }\n  private: { kind: bearer, token: { env: TENANT_UNO__TOKEN } }',
+    env: { CRM_SECRET: clientSecret, TENANT_UNO__TOKEN: sandbox.issuePrivateToken() },
   });
   return { sandbox, ...tenant };
 }
@@ -228,9 +229,9 @@ describe('logins that never change', () => {
     onTestFinished(() => sandbox.close());
     const { connection } = openTenant({
       settings: '',
-      connections: `  right: { kind: api-key, header: X-API-KEY, key: { env: KEY } }
-  wrong: { kind: bearer, token: { env: KEY } }`,
-      env: { KEY: sandbox.token },
+      connections: `  right: { kind: api-key, header: X-API-KEY, key: { env: TENANT_UNO__KEY } }
+  wrong: { kind: bearer, token: { env: TENANT_UNO__KEY } }`,
+      env: { TENANT_UNO__KEY: sandbox.token },
     });
     const reads = async (authorizer: Authorizer) => {
       const headers = { [authorizer.headerName ?? 'authorization']: await authorizer.header(NEVER) };
@@ -243,9 +244,9 @@ describe('logins that never change', () => {
   test('are a key in its own header, or a name and a password', async () => {
     const { connection } = openTenant({
       settings: '',
-      connections: `  key: { kind: api-key, header: X-Api-Key, key: { env: KEY } }
-  name: { kind: basic, username: u, password: { env: KEY } }`,
-      env: { KEY: 'k-1' },
+      connections: `  key: { kind: api-key, header: X-Api-Key, key: { env: TENANT_UNO__KEY } }
+  name: { kind: basic, username: u, password: { env: TENANT_UNO__KEY } }`,
+      env: { TENANT_UNO__KEY: 'k-1' },
     });
     const key = authorizerOf(connection('key'));
     expect([key.headerName, await key.header(NEVER)]).toEqual(['x-api-key', 'k-1']);

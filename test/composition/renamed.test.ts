@@ -8,6 +8,7 @@ import { connectors } from '../../src/connectors/registry.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { reminderChannels } from '../../src/reminders/channels/registry.ts';
 import { loadConfiguration } from '../../src/settings/load.ts';
+import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
 import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();
@@ -34,7 +35,7 @@ async function markOf(tenant: string, target: string, formerly: { tenant?: strin
     zone: 'Europe/Rome',
     clinic: { client: 'main', tenantId: '1' },
     ...(formerly.tenant === undefined ? {} : { formerly: formerly.tenant }),
-    connections: { dav: { kind: 'caldav', username: 'u', password: { env: 'KEY' } } },
+    connections: { dav: { kind: 'caldav', username: 'u', password: { env: tenantVariable(tenant, 'PASSWORD') } } },
     targets: {
       [target]: {
         connector: 'caldav',
@@ -47,7 +48,8 @@ async function markOf(tenant: string, target: string, formerly: { tenant?: strin
   };
   writeFileSync(join(dir, 'clinic-mirror.yaml'), stringify(settings));
   writeFileSync(join(dir, 'tenants', `${tenant}.yaml`), stringify(file));
-  const configuration = loadConfiguration({ dir, env: { KEY: key }, connectors, reminderChannels, mode: 'strict' });
+  const env = { KEY: key, [tenantVariable(tenant, 'PASSWORD')]: 'of the calendar' };
+  const configuration = loadConfiguration({ dir, env, connectors, reminderChannels, mode: 'strict' });
   const composition = compose({ configuration, log: silentLogger, priority: 'background' });
   try {
     return composition.installation.tenants.get(tenant)?.targets.get(target)?.identity.ownerTag;

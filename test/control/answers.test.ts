@@ -1,76 +1,29 @@
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { renderReminderExplanation } from '../../src/cli/render-reminders.ts';
-import { type AnswerDesk, createAnswerDesk } from '../../src/control/answers.ts';
-import type { Installation } from '../../src/control/installation.ts';
+import type { AnswerDesk } from '../../src/control/answers.ts';
 import { explainReminders } from '../../src/control/reminders.ts';
 import { createAdminServer } from '../../src/http-server/server.ts';
-import type { OpenAnswers } from '../../src/jobs/open-reminders.ts';
 import { createLogger } from '../../src/log/create-logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import type { AppointmentStatus } from '../../src/model/records.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
-import { createAnswerSecrets } from '../../src/reminders/identity.ts';
-import { createAnswerDirectory, createAnswerStore } from '../../src/state/answers.ts';
+import { createAddressSecrets } from '../../src/reminders/identity.ts';
+import { createAnswerStore } from '../../src/state/answers.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { crashingRedis } from '../jobs/crashing-redis.ts';
 import { NEVER } from '../jobs/cycle.ts';
-import { book, createReminderWorld, type ReminderWorld } from '../jobs/reminder-world.ts';
+import { book } from '../jobs/reminder-world.ts';
 import { useRedis } from '../support/redis.ts';
+import { ANSWER_FILE, type AnswerBed, answersOver, deskOf, ID, KEY, openAnswerBed, press } from './answer-bed.ts';
 import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis({ appendOnly: false });
-const ID = 'studio-rossi';
-const KEY = Buffer.alloc(32, 7);
-const FILE = { sender: 'Studio <Rossi>', phone: '06 1234567', links: { cancel: true, cancelUntilHours: 12 } };
+const reminded = (file?: object) => openAnswerBed(redis.connect(), file);
 
-interface Bed {
-  world: ReminderWorld;
-  desk: AnswerDesk;
-  pulled: string[];
-  /** What stands behind the address in the message. */
-  token: string;
-  connection: RedisClient;
-}
+const statusOf = ({ world }: AnswerBed) => world.clinic.appointments.get('one')?.status;
 
-function answersOver(connection: RedisClient): OpenAnswers {
-  const secrets = createAnswerSecrets(KEY, ID);
-  const directory = createAnswerDirectory(connection);
-  return {
-    async linkFor({ reminder, patientId }) {
-      const token = secrets.token(reminder);
-      await directory.put(token, { tenant: ID, reminder, patientId }, 90 * DAY_MS);
-      return { url: `https://mirror.test/r/${token}`, cancels: true };
-    },
-    proof: secrets.proof,
-    store: createAnswerStore(connection, ID),
-  };
-}
-
-const deskOf = (installation: Installation, connection: RedisClient) =>
-  createAnswerDesk({ installation, directory: createAnswerDirectory(connection), clinicOf: ({ clinic }) => clinic });
-
-/** A patient has the reminder of an appointment that begins in a day. */
-async function reminded(file: object = FILE): Promise<Bed> {
-  const connection = redis.connect();
-  const world = createReminderWorld(connection, { file, answers: answersOver(connection) });
-  book(world, 'one', 48);
-  await world.cycle();
-  await world.advance(DAY_MS);
-  const url = world.gateway.delivered[0]?.content.link?.url ?? '';
-  const installation = openInstallation({ tenants: [world.tenant] });
-  const desk = deskOf({ ...installation, clock: () => world.now }, connection);
-  return { world, desk, pulled: installation.pulled, token: url.slice(url.lastIndexOf('/') + 1), connection };
-}
-
-async function press({ desk, token }: Bed, answer: string) {
-  const shown = await desk.show(token);
-  return desk.take(token, { answer, proof: shown.form?.proof ?? '' });
-}
-
-const statusOf = ({ world }: Bed) => world.clinic.appointments.get('one')?.status;
-
-function change({ world }: Bed, own: { status?: AppointmentStatus; inHours?: number; patientId?: string }) {
+function change({ world }: AnswerBed, own: { status?: AppointmentStatus; inHours?: number; patientId?: string }) {
   const { inHours = 48, ...rest } = own;
   book(world, 'one', inHours, rest);
 }
@@ -88,11 +41,11 @@ describe('a link in a reminder', () => {
   test('is the same at each try of a reminder, another for each reminder and installation', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (one, other) => {
-        const { token, proof } = createAnswerSecrets(KEY, ID);
-        expect(token(one)).toBe(createAnswerSecrets(KEY, ID).token(one));
+        const { token, proof } = createAddressSecrets(KEY, ID);
+        expect(token(one)).toBe(createAddressSecrets(KEY, ID).token(one));
         expect(token(one) === token(other)).toBe(one === other);
-        expect(token(one)).not.toBe(createAnswerSecrets(KEY, 'other').token(one));
-        expect(token(one)).not.toBe(createAnswerSecrets(Buffer.alloc(32, 8), ID).token(one));
+        expect(token(one)).not.toBe(createAddressSecrets(KEY, 'other').token(one));
+        expect(token(one)).not.toBe(createAddressSecrets(Buffer.alloc(32, 8), ID).token(one));
         expect(token(one)).not.toBe(proof(one, 0));
       }),
     );
@@ -201,7 +154,7 @@ describe('an answer changes nothing', () => {
   });
 
   test('when the clinic offers no cancelling', async () => {
-    const bed = await reminded({ ...FILE, links: {} });
+    const bed = await reminded({ ...ANSWER_FILE, links: {} });
     expect((await bed.desk.show(bed.token)).form?.answers).toEqual(['confirmed']);
     expect((await press(bed, 'cancelled')).says).toBe('not-offered');
     expect(bed.world.clinic.counts.writes).toBe(0);
@@ -210,11 +163,11 @@ describe('an answer changes nothing', () => {
   test.each([
     ['none', () => ''],
     ['an invented one', () => `1.${'A'.repeat(22)}`],
-    ['one of another reminder', (now: number) => `${now}.${createAnswerSecrets(KEY, ID).proof('other', now)}`],
+    ['one of another reminder', (now: number) => `${now}.${createAddressSecrets(KEY, ID).proof('other', now)}`],
     ['one for another time', (now: number, proof: string) => proof.replace(/^\d+/, String(now - 1))],
     [
       'one of the future',
-      (now: number, _: string, id: string) => `${now + 1}.${createAnswerSecrets(KEY, ID).proof(id, now + 1)}`,
+      (now: number, _: string, id: string) => `${now + 1}.${createAddressSecrets(KEY, ID).proof(id, now + 1)}`,
     ],
   ] as const)('without the proof that our page was shown: %s', async (_, forge) => {
     const bed = await reminded();
@@ -326,7 +279,7 @@ test('a process that dies at any moment of an answer leaves the clinic with that
   }
 });
 
-function dyingTenant({ world }: Bed, dying: RedisClient) {
+function dyingTenant({ world }: AnswerBed, dying: RedisClient) {
   const tenant = world.open(dying);
   if (tenant.reminders === null) throw new Error('no reminders');
   return { ...tenant, reminders: { ...tenant.reminders, answers: answersOver(dying) } };
@@ -338,13 +291,13 @@ test('who opens a link too often waits a minute, and others are not hindered', a
   for (let at = 0; at < 25; at++) said.push((await bed.desk.show(bed.token)).says);
   expect(said.slice(0, 20)).toEqual(Array(20).fill('ask'));
   expect(said.slice(20)).toEqual(Array(5).fill('limited'));
-  expect(await bed.world.tenant.reminders?.answers?.store.admit('another', bed.world.now)).toBe(true);
+  expect(await bed.world.tenant.reminders?.answers?.store.admit('another', null, bed.world.now)).toBe(true);
   bed.world.now += MINUTE_MS;
   expect((await bed.desk.show(bed.token)).says).toBe('ask');
 });
 
 describe('the page', () => {
-  async function open(bed: Bed, desk: AnswerDesk = bed.desk) {
+  async function open(bed: AnswerBed, desk: AnswerDesk = bed.desk) {
     const lines: string[] = [];
     const log = createLogger({ level: 'debug', destination: { write: (line) => lines.push(line) } });
     const verbs = {
@@ -434,9 +387,9 @@ describe('the page', () => {
   });
 
   test.each([
-    ['unknown', 404, (bed: Bed): unknown => Object.assign(bed, { token: 'A'.repeat(22) })],
-    ['answered', 200, (bed: Bed): unknown => press(bed, 'confirmed')],
-    ['of an appointment that has begun', 410, (bed: Bed): unknown => bed.world.advance(2 * DAY_MS)],
+    ['unknown', 404, (bed: AnswerBed): unknown => Object.assign(bed, { token: 'A'.repeat(22) })],
+    ['answered', 200, (bed: AnswerBed): unknown => press(bed, 'confirmed')],
+    ['of an appointment that has begun', 410, (bed: AnswerBed): unknown => bed.world.advance(2 * DAY_MS)],
   ] as const)('of a link that is %s has the status %i and no button', async (_, status, make) => {
     const bed = await reminded();
     await make(bed);

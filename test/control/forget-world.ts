@@ -5,7 +5,7 @@ import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import type { Operation } from '../../src/model/operations.ts';
 import type { Appointment, Invoice } from '../../src/model/records.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
-import { createAnswerSecrets } from '../../src/reminders/identity.ts';
+import { createAddressSecrets } from '../../src/reminders/identity.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
 import { createAnswerDirectory, createAnswerStore } from '../../src/state/answers.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
@@ -85,7 +85,7 @@ function fill(clinic: ModelClinic): void {
 }
 
 function answersOver(connection: RedisClient): OpenAnswers {
-  const secrets = createAnswerSecrets(KEY, 'studio-rossi');
+  const secrets = createAddressSecrets(KEY, 'studio-rossi');
   const directory = createAnswerDirectory(connection);
   return {
     async linkFor({ reminder, patientId }) {
@@ -94,6 +94,7 @@ function answersOver(connection: RedisClient): OpenAnswers {
       return { url: `https://mirror.example/r/${token}`, cancels: true };
     },
     proof: secrets.proof,
+    callerName: secrets.caller,
     store: createAnswerStore(connection, 'studio-rossi'),
   };
 }

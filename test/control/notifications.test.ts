@@ -170,9 +170,8 @@ describe('a flood of unknown ids', () => {
     expect(lookups).toBe(203);
   });
 
-  test('asks Redis nothing for ids that can not be ours, or for what nobody can read', async () => {
+  test('asks Redis nothing for ids that can not be ours', async () => {
     for (let index = 0; index < 1_000; index += 1) await receive({ subscriptionId: `x${index}` });
-    for (let index = 0; index < 1_000; index += 1) await receive({ body: 'flood' });
     expect(lookups).toBe(0);
   });
 

@@ -61,7 +61,9 @@ test('the commands on the clinic work under the tenant’s own login, and a prop
     issueDate: section.lastDate ?? '2026-03-20',
     items: [{ description: 'Visita', quantity: '1', unitPrice: '80.50', vatRate: '0' }],
   };
-  const create = ['clinic', 'clinic-1', 'invoices', '--write', 'create', '--data', JSON.stringify(invoice), '--json'];
+  const invoiceFile = join(world.dir, 'invoice.json');
+  await writeFile(invoiceFile, JSON.stringify(invoice));
+  const create = ['clinic', 'clinic-1', 'invoices', '--write', 'create', '--data', `@${invoiceFile}`, '--json'];
   expect(JSON.parse((await world.cli(...create)).out)).toMatchObject({ sent: false, method: 'POST' });
   const made = JSON.parse((await world.cli(...create, '--yes')).out);
   expect(made).toMatchObject({ netAmount: '80.5', number: expect.stringContaining(`${section.lastNumber + 1}`) });

@@ -71,13 +71,14 @@ async function openWorld() {
   });
   onTestFinished(() => world.close());
   // Both sandboxes' applications have the same.
-  Object.assign(world.env, { CRM_SECRET: hubspot.application.clientSecret, CRM_TOKEN: hubspot.issuePrivateToken() });
+  world.env.CRM_SECRET = hubspot.application.clientSecret;
+  world.env.TENANT_CLINIC_1__CRM_TOKEN = hubspot.issuePrivateToken();
   const file = join(world.configDir, 'tenants', `${TENANT}.yaml`);
   const tenant = parse(readFileSync(file, 'utf8'));
   Object.assign(tenant.connections, {
     hubspot: { kind: 'hubspot', client: 'main' },
     salesforce: { kind: 'salesforce', client: 'main' },
-    private: { kind: 'bearer', token: { env: 'CRM_TOKEN' } },
+    private: { kind: 'bearer', token: { env: 'TENANT_CLINIC_1__CRM_TOKEN' } },
   });
   writeFileSync(file, stringify(tenant));
   return { world, hubspot, salesforce };

@@ -7,6 +7,7 @@ import {
   outlookHands,
 } from '../../bench/calendar-hands.ts';
 import { auditTarget } from '../../src/jobs/audit.ts';
+import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
 import { useRadicale } from '../support/radicale.ts';
 import { useRedis } from '../support/redis.ts';
 import type { SmallTarget, SmallTenant } from './support/small-configuration.ts';
@@ -43,7 +44,7 @@ describe('CalDAV, read back', () => {
   behaves(async (target) => {
     const world = await useSmallWorld({ redisUrl: redis.url, target, targets: ['caldav'], radicale: radicale() });
     const { tenant } = world.targets[0] as SmallTarget;
-    const login = { username: tenant, password: world.env.DAV_PASSWORD ?? '' };
+    const login = { username: tenant, password: world.env[tenantVariable(tenant, 'DAV_PASSWORD')] ?? '' };
     return { world, hands: caldavHands(`${radicale().url}/${tenant}/`, login) };
   });
 });

@@ -57,7 +57,11 @@ async function remindingWorld(rules: object, answer?: Answer) {
     },
   });
   onTestFinished(() => world.close());
-  Object.assign(world.env, { SMS_TOKEN: sms.authToken, HOOK_SECRET_NEW: NEW, HOOK_SECRET_OLD: OLD });
+  Object.assign(world.env, {
+    TENANT_CLINIC_1__SMS_TOKEN: sms.authToken,
+    TENANT_CLINIC_1__HOOK_NEW: NEW,
+    TENANT_CLINIC_1__HOOK_OLD: OLD,
+  });
   await world.logIn();
   const clinicId = world.tenants[0]?.clinicId ?? '';
   const ids = [...world.clinic.appointments(clinicId)].flatMap(({ patientId }) => patientId ?? []);
@@ -76,11 +80,17 @@ function channelsOf(to: {
   hookUrl: string;
 }) {
   const { accountSid, from } = to.sms;
-  const secrets = [{ env: 'HOOK_SECRET_NEW' }, { env: 'HOOK_SECRET_OLD' }];
+  const secrets = [{ env: 'TENANT_CLINIC_1__HOOK_NEW' }, { env: 'TENANT_CLINIC_1__HOOK_OLD' }];
   return {
     text: {
       kind: 'sms',
-      settings: { accountSid, from, authToken: { env: 'SMS_TOKEN' }, server: to.smsUrl, maximumSegments: 4 },
+      settings: {
+        accountSid,
+        from,
+        authToken: { env: 'TENANT_CLINIC_1__SMS_TOKEN' },
+        server: to.smsUrl,
+        maximumSegments: 4,
+      },
     },
     mail: {
       kind: 'email',

@@ -31,14 +31,18 @@ test('the daemon reminds of what is booked, signed and once, and not of what was
       channels: {
         hook: {
           kind: 'webhook',
-          settings: { url: `${receiver.url}/in`, secrets: [{ env: 'HOOK_SECRET' }], allowPrivateAddresses: true },
+          settings: {
+            url: `${receiver.url}/in`,
+            secrets: [{ env: 'TENANT_CLINIC_1__HOOK' }],
+            allowPrivateAddresses: true,
+          },
         },
       },
       rules: { 'an-hour': { before: 'PT1H', channels: ['hook'] } },
     },
   });
   onTestFinished(() => world.close());
-  world.env.HOOK_SECRET = SECRET;
+  world.env.TENANT_CLINIC_1__HOOK = SECRET;
   await world.logIn();
   const { clinicId: tenantId = '', agendaIds: [one = '', other = ''] = [] } = world.tenants[0] ?? {};
   const start = Date.now() + HOUR_MS + AHEAD_MS;

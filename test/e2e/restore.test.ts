@@ -18,7 +18,11 @@ const TENANT = 'clinic-1';
 const NEVER = new AbortController().signal;
 const SIGNALS = { stop: NEVER, abort: NEVER };
 const ADDRESS = { kind: 'phone', address: '+393331234567' } as const;
-const SMS = { accountSid: `AC${'0'.repeat(32)}`, from: '+15005550006', authToken: { env: 'SMS_TOKEN' } };
+const SMS = {
+  accountSid: `AC${'0'.repeat(32)}`,
+  from: '+15005550006',
+  authToken: { env: 'TENANT_CLINIC_1__SMS_TOKEN' },
+};
 
 function tenantOf({ installation }: Composition) {
   const tenant = installation.tenants.get(TENANT);
@@ -43,7 +47,7 @@ async function useProtected() {
     },
   });
   onTestFinished(() => world.close());
-  world.env.SMS_TOKEN = 'no message is sent';
+  world.env.TENANT_CLINIC_1__SMS_TOKEN = 'no message is sent';
   await world.logIn();
   const { clinicId } = world.tenants[0] as SmallTenant;
   const ids = [...world.clinic.appointments(clinicId)].flatMap(({ patientId }) => patientId ?? []);

@@ -18,7 +18,7 @@ async function startWorld(): Promise<{ world: SmallWorld; receiver: Receiver }> 
   const receiver = await startReceiver();
   onTestFinished(() => receiver.close());
   const events = ['report.available', 'invoice.issued'];
-  const secrets = [{ env: 'NEW_SECRET' }, { env: 'OLD_SECRET' }];
+  const secrets = [{ env: 'TENANT_CLINIC_1__NEW' }, { env: 'TENANT_CLINIC_1__OLD' }];
   const endpoint = { url: `${receiver.url}/in`, secrets, allowPrivateAddresses: true, events };
   const world = await startSmallWorld({
     redisUrl: redis.url,
@@ -26,7 +26,7 @@ async function startWorld(): Promise<{ world: SmallWorld; receiver: Receiver }> 
     triggers: { endpoints: { portal: endpoint } },
   });
   onTestFinished(() => world.close());
-  Object.assign(world.env, { OLD_SECRET: SECRETS[0], NEW_SECRET: SECRETS[1] });
+  Object.assign(world.env, { TENANT_CLINIC_1__OLD: SECRETS[0], TENANT_CLINIC_1__NEW: SECRETS[1] });
   return { world, receiver };
 }
 

@@ -1,16 +1,22 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
 import type { ChannelDescription, ConnectorDescription } from '../../src/settings/configuration.ts';
 import { ConfigurationError } from '../../src/settings/faults.ts';
 import { type LoadOptions, loadConfiguration } from '../../src/settings/load.ts';
+import { tenantSecretFile, tenantVariable } from '../../src/settings/tenant-secrets.ts';
 
 /** A key of 32 bytes in base64. */
 export const KEY = Buffer.alloc(32, 7).toString('base64');
 
-export const ENV = { IDENTITY_KEY: KEY, SEALING_KEY: Buffer.alloc(32, 9).toString('hex'), CLIENT_SECRET: 'shh-client' };
+export const ENV = {
+  IDENTITY_KEY: KEY,
+  SEALING_KEY: Buffer.alloc(32, 9).toString('hex'),
+  CLIENT_SECRET: 'shh-client',
+  TENANT_UNO__SECRET: 'shh-uno',
+};
 
 export const SETTINGS = `
 redis: { url: "redis://127.0.0.1:6390" }
@@ -79,9 +85,15 @@ export function writeConfiguration(files: Record<string, string> = {}): string {
   const all = { 'clinic-mirror.yaml': SETTINGS, 'profiles/plain.yaml': '{}', 'tenants/uno.yaml': TENANT, ...files };
   for (const [name, content] of Object.entries(all)) {
     mkdirSync(dirname(join(dir, name)), { recursive: true });
-    writeFileSync(join(dir, name), content);
+    writeFileSync(join(dir, name), withOwnSecrets(name, content));
   }
   return dir;
+}
+
+/** A tenant's file in which `OWN/` and `OWN__` stand for where that tenant's secrets are: its folder, and how its variables begin. */
+export function withOwnSecrets(fileName: string, content: string): string {
+  const tenant = basename(fileName, '.yaml');
+  return content.replaceAll('OWN/', `${tenantSecretFile(tenant, '')}/`).replaceAll('OWN__', tenantVariable(tenant, ''));
 }
 
 export function load(dir: string, options: Partial<LoadOptions> = {}) {

@@ -6,22 +6,33 @@ import { atOnce } from '../../src/model/pieces.ts';
 import { changesBetween } from '../../src/settings/configuration-changes.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
 import { isSameLook } from '../../src/settings/seen-files.ts';
-import { CHANNELS, CONNECTORS, ENV, SETTINGS, TENANT, writeConfiguration } from './configuration-directory.ts';
+import {
+  CHANNELS,
+  CONNECTORS,
+  ENV,
+  SETTINGS,
+  TENANT,
+  withOwnSecrets,
+  writeConfiguration,
+} from './configuration-directory.ts';
 
 /** A tenant of a clinic, whose CalDAV password is in a file. */
 function tenantFile(clinic: string, title = 'appointment'): string {
   return TENANT.replace('tenantId: "7"', `tenantId: "${clinic}"`)
     .replace(
       '  work: { kind: google, client: main }',
-      '  work: { kind: google, client: main }\n  dav: { kind: caldav, username: ada, password: { file: password } }',
+      '  work: { kind: google, client: main }\n  dav: { kind: caldav, username: ada, password: { file: OWN/password } }',
     )
     .concat(`    title: ${title}\n`);
 }
 
+/** Those that run, and those that may come. */
+const TENANTS = ['uno', 'due', 'tre', 'quattro', 'new', 'a-first'];
+
 /** Three clinics that run, and connectors that count whose files they check. */
 function world() {
   const dir = writeConfiguration({
-    password: 'one-that-nobody-has',
+    ...Object.fromEntries(TENANTS.map((id) => [`secrets/${id}/password`, 'one-that-nobody-has'])),
     'tenants/uno.yaml': tenantFile('1'),
     'tenants/due.yaml': tenantFile('2'),
     'tenants/tre.yaml': tenantFile('3'),
@@ -40,7 +51,10 @@ function world() {
   return {
     dir,
     files,
-    write: (name: string, content: string) => writeFileSync(join(dir, name), content),
+    write: (name: string, content: string) => writeFileSync(join(dir, name), withOwnSecrets(name, content)),
+    setPasswords(password: string) {
+      for (const id of TENANTS) writeFileSync(join(dir, 'secrets', id, 'password'), password);
+    },
     remove: (name: string) => rmSync(join(dir, name), { recursive: true }),
     look: () => atOnce(files.look()),
     /** Reads again. @returns what changed, and how many files were checked */
@@ -95,12 +109,12 @@ describe('files that are read again', () => {
   });
 
   test('are opened anew where a secret is another one, and what is planned stays the same', () => {
-    const { files, readAgain, write } = world();
+    const { files, readAgain, setPasswords } = world();
     const passwordOf = (id: string) => {
       const connection = files.configuration.tenants.get(id)?.connections.get('dav');
       return connection?.kind === 'caldav' ? connection.password.reveal() : null;
     };
-    write('password', 'another-one');
+    setPasswords('another-one');
     expect(readAgain()).toMatchObject({ ...NONE, reopened: ['due', 'tre', 'uno'], refused: [] });
     expect(passwordOf('uno')).toBe('another-one');
   });
@@ -137,11 +151,11 @@ describe('a file that breaks', () => {
   });
 
   test('goes on with the secrets that it had', () => {
-    const { files, readAgain, write, remove } = world();
-    remove('password');
+    const { files, readAgain, setPasswords, remove } = world();
+    for (const id of ['uno', 'due', 'tre']) remove(`secrets/${id}/password`);
     expect(readAgain().refused.map(({ tenant }) => tenant)).toEqual(['due', 'tre', 'uno']);
     expect(files.configuration.tenants.get('uno')?.connections.get('dav')?.kind).toBe('caldav');
-    write('password', 'one-that-nobody-has');
+    setPasswords('one-that-nobody-has');
     expect(readAgain().refused).toEqual([]);
   });
 
@@ -258,7 +272,7 @@ describe('two files for one clinic', () => {
 
 describe('a look', () => {
   test('finds what was read, until something changes', () => {
-    const { files, look, write, remove } = world();
+    const { files, look, write, setPasswords, remove } = world();
     const first = look();
     expect(files.isAsRead(first)).toBe(true);
     for (const change of [
@@ -268,7 +282,7 @@ describe('a look', () => {
       () => remove('tenants/tre.yaml'),
       () => write('profiles/plain.yaml', 'scopePrefix: "x."'),
       () => write('clinic-mirror.yaml', `${SETTINGS} `),
-      () => write('password', 'another-one'),
+      () => setPasswords('another-one'),
     ]) {
       const before = look();
       change();
@@ -293,7 +307,7 @@ describe('a look', () => {
     const { dir, readAgain, look, remove } = world();
     const place = (version: string, title: string) => {
       mkdirSync(join(dir, 'tenants', version));
-      writeFileSync(join(dir, 'tenants', version, 'due.yaml'), tenantFile('2', title));
+      writeFileSync(join(dir, 'tenants', version, 'due.yaml'), withOwnSecrets('due.yaml', tenantFile('2', title)));
       symlinkSync(version, join(dir, 'tenants', '..new'));
       renameSync(join(dir, 'tenants', '..new'), join(dir, 'tenants', '..data'));
     };

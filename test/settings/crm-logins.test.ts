@@ -12,6 +12,7 @@ const CONNECTORS: ReadonlyMap<string, ConnectorDescription> = new Map<string, Co
 
 const PEM = '-----BEGIN PRIVATE KEY-----\nAA==\n-----END PRIVATE KEY-----\n-----BEGIN CERTIFICATE-----\nAA==';
 const SECRET = '{ env: CLIENT_SECRET }';
+const OWN_SECRET = '{ env: TENANT_UNO__SECRET }';
 
 /** A directory with one login and the registrations that the settings have. */
 function directory(connection: string, clients = ''): string {
@@ -49,9 +50,9 @@ describe('logins at CRMs', () => {
     ['{ kind: salesforce-app, client: main }', salesforce(`${OWN_LOGIN}, clientSecret: ${SECRET}`)],
     ['{ kind: salesforce-app, client: main, subject: bot@clinic.test }', salesforce(', certificate: { env: PEM }')],
     ['{ kind: oauth, client: main }', oauth()],
-    [`{ kind: bearer, token: ${SECRET} }`, ''],
-    [`{ kind: api-key, header: X-Api-Key, key: ${SECRET} }`, ''],
-    [`{ kind: basic, username: u, password: ${SECRET} }`, ''],
+    [`{ kind: bearer, token: ${OWN_SECRET} }`, ''],
+    [`{ kind: api-key, header: X-Api-Key, key: ${OWN_SECRET} }`, ''],
+    [`{ kind: basic, username: u, password: ${OWN_SECRET} }`, ''],
   ])('are complete with %s', (connection, clients) => {
     const { tenants } = read(directory(connection, clients), { PEM });
     expect(KINDS).toContain(tenants.get('uno')?.connections.get('work')?.kind);
@@ -86,7 +87,7 @@ describe('logins at CRMs', () => {
   });
 
   test('by a key take its header in lower case', () => {
-    const { tenants } = read(directory(`{ kind: api-key, header: X-Api-KEY, key: ${SECRET} }`));
+    const { tenants } = read(directory(`{ kind: api-key, header: X-Api-KEY, key: ${OWN_SECRET} }`));
     expect(tenants.get('uno')?.connections.get('work')).toMatchObject({ header: 'x-api-key' });
   });
 });
@@ -131,12 +132,12 @@ describe('a fault of a login at a CRM names its field and what to do', () => {
     ['{ kind: hubspot, client: main, subject: x }', HUBSPOT, /work\.subject: unknown key/],
     ['{ kind: hubspto, client: main }', HUBSPOT, /work\.kind: is not valid: "hubspto" → allowed: .*hubspot/],
     [
-      `{ kind: api-key, header: "X Key", key: ${SECRET} }`,
+      `{ kind: api-key, header: "X Key", key: ${OWN_SECRET} }`,
       '',
       /work\.header: is not valid: "X Key" → give the name of a header/,
     ],
-    [`{ kind: api-key, header: Content-Type, key: ${SECRET} }`, '', /work\.header: .* → choose another header/],
-    ['{ kind: basic, username: "a:b", password: { env: CLIENT_SECRET } }', '', /work\.username: .* → .* no colon/],
+    [`{ kind: api-key, header: Content-Type, key: ${OWN_SECRET} }`, '', /work\.header: .* → choose another header/],
+    ['{ kind: basic, username: "a:b", password: { env: TENANT_UNO__SECRET } }', '', /work\.username: .* → .* no colon/],
   ])('%s', (connection, clients, expected) => {
     expect(faults(directory(connection, clients), { PEM })).toMatch(expected);
   });
@@ -171,13 +172,21 @@ describe('a fault of a login at a CRM names its field and what to do', () => {
   });
 
   test.each([
-    ['{ kind: bearer, token: { env: CANARY } }', 'Bearer canary-1', /work\.token: .* → refer to the token alone/],
-    ['{ kind: bearer, token: { env: CANARY } }', 'canary\n1', /work\.token: .* → refer to the token alone/],
-    ['{ kind: api-key, header: x, key: { env: CANARY } }', 'canary\n1', /work\.key: .* → refer to one line/],
-    ['{ kind: api-key, header: x, key: { env: CANARY } }', 'canarÿ', /work\.key: .* → refer to one line/],
+    [
+      '{ kind: bearer, token: { env: TENANT_UNO__CANARY } }',
+      'Bearer canary-1',
+      /work\.token: .* → refer to the token alone/,
+    ],
+    ['{ kind: bearer, token: { env: TENANT_UNO__CANARY } }', 'canary\n1', /work\.token: .* → refer to the token alone/],
+    [
+      '{ kind: api-key, header: x, key: { env: TENANT_UNO__CANARY } }',
+      'canary\n1',
+      /work\.key: .* → refer to one line/,
+    ],
+    ['{ kind: api-key, header: x, key: { env: TENANT_UNO__CANARY } }', 'canarÿ', /work\.key: .* → refer to one line/],
     ['{ kind: bearer, token: canary-1 }', '', /work\.token: is not valid: \(not shown\) → write \{ env: NAME/],
   ])('a secret is not shown: %s', (connection, canary, expected) => {
-    const lines = faults(directory(connection), canary === '' ? {} : { CANARY: canary });
+    const lines = faults(directory(connection), canary === '' ? {} : { TENANT_UNO__CANARY: canary });
     expect(lines).toMatch(expected);
     expect(lines).not.toMatch(/canary-1|canar\W/);
   });

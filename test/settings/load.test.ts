@@ -121,7 +121,7 @@ describe('a valid configuration', () => {
       REDIS_URL: 'redis://127.0.0.1:6390',
       CLINIC_MIRROR_IDENTITY_KEY: ENV.IDENTITY_KEY,
       CLINIC_MIRROR_SEALING_KEY: ENV.SEALING_KEY,
-      EXAMPLE_DAV_PASSWORD: 'pw',
+      TENANT_EXAMPLE__DAV_PASSWORD: 'pw',
     };
     expect([...load(dir, { env, connectors }).tenants.keys()]).toEqual(['example']);
   });
@@ -323,11 +323,12 @@ describe('secrets', () => {
   });
 
   test('of a service account must be a key file', () => {
-    const account = '{ kind: google-service-account, keyFile: { env: ACCOUNT }, subject: practice@clinic.test }';
+    const account =
+      '{ kind: google-service-account, keyFile: { env: TENANT_UNO__ACCOUNT }, subject: practice@clinic.test }';
     const dir = writeConfiguration({ 'tenants/uno.yaml': TENANT.replace('{ kind: google, client: main }', account) });
     const key = JSON.stringify({ client_email: 'a@b.test', private_key: 'pem' });
-    expect(load(dir, { env: { ...ENV, ACCOUNT: key } }).tenants.size).toBe(1);
-    expect(faultLines(dir, { env: { ...ENV, ACCOUNT: 'no json' } })).toEqual([
+    expect(load(dir, { env: { ...ENV, TENANT_UNO__ACCOUNT: key } }).tenants.size).toBe(1);
+    expect(faultLines(dir, { env: { ...ENV, TENANT_UNO__ACCOUNT: 'no json' } })).toEqual([
       'tenants/uno.yaml:7 connections.work.keyFile: is not valid: (not shown) → ' +
         'refer to the JSON key file that Google gave for the service account',
     ]);
@@ -433,7 +434,7 @@ describe('references', () => {
   });
 
   test('to a connection must fit the connector', () => {
-    const connection = '{ kind: caldav, username: u, password: { env: CLIENT_SECRET } }';
+    const connection = '{ kind: caldav, username: u, password: { env: TENANT_UNO__SECRET } }';
     const tenant = TENANT.replace('{ kind: google, client: main }', connection);
     expect(faultLines(writeConfiguration({ 'tenants/uno.yaml': tenant }))).toEqual([
       "tenants/uno.yaml:11 targets.rossi.connection: the connection work is of the kind caldav, which this connector can't " +

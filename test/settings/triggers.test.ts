@@ -6,9 +6,9 @@ import { ENV, faultLines, load, TENANT, writeConfiguration } from './configurati
 const TRIGGERS = `
 triggers:
   endpoints:
-    portal: { url: "https://portal.example/in", secrets: [{ env: HOOK }], events: [report.available, invoice.issued] }
+    portal: { url: "https://portal.example/in", secrets: [{ env: TENANT_UNO__HOOK }], events: [report.available, invoice.issued] }
 `;
-const options = { env: { ...ENV, HOOK: signingSecret('a'), PLAIN: 'not a signing secret' } };
+const options = { env: { ...ENV, TENANT_UNO__HOOK: signingSecret('a'), TENANT_UNO__PLAIN: 'not a signing secret' } };
 const written = (triggers: string) => writeConfiguration({ 'tenants/uno.yaml': TENANT + triggers });
 const read = (triggers: string) => load(written(triggers), options).tenants.get('uno');
 
@@ -27,8 +27,8 @@ describe('triggers of a tenant', () => {
 
   test.each([
     ['http on the internet', 'https://portal', 'http://portal', 'https address'],
-    ['a secret that is none', 'env: HOOK', 'env: PLAIN', 'whsec_'],
-    ['no secret', '[{ env: HOOK }]', '[]', 'secrets'],
+    ['a secret that is none', 'env: TENANT_UNO__HOOK', 'env: TENANT_UNO__PLAIN', 'whsec_'],
+    ['no secret', '[{ env: TENANT_UNO__HOOK }]', '[]', 'secrets'],
     ['an event that is not there', 'invoice.issued', 'invoice.paid', 'events'],
     ['an event twice', 'invoice.issued', 'report.available', 'name each one once'],
     ['no event', '[report.available, invoice.issued]', '[]', 'events'],
@@ -40,7 +40,7 @@ describe('triggers of a tenant', () => {
 
   test('are refused when one address is told of the same event under two names', () => {
     const again =
-      '    twin: { url: "https://portal.example/in", secrets: [{ env: HOOK }], events: [invoice.issued] }\n';
+      '    twin: { url: "https://portal.example/in", secrets: [{ env: TENANT_UNO__HOOK }], events: [invoice.issued] }\n';
     const [fault, ...others] = faultLines(written(TRIGGERS + again), options);
     expect(fault).toContain('triggers.endpoints.twin: is the same address as the endpoint portal');
     expect(others).toEqual([]);

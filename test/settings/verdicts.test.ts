@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { LoadOptions } from '../../src/settings/load.ts';
+import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
 import {
   CONNECTORS,
   ENV,
@@ -11,6 +12,7 @@ import {
   load,
   SETTINGS,
   TENANT,
+  withOwnSecrets,
   writeConfiguration,
 } from './configuration-directory.ts';
 
@@ -18,7 +20,7 @@ import {
 function tenantFile(id: string, variable = 'DAV_PASSWORD'): string {
   return TENANT.replace('tenantId: "7"', `tenantId: "${id}"`).replace(
     '  work: { kind: google, client: main }',
-    `  work: { kind: google, client: main }\n  dav: { kind: caldav, username: ada, password: { env: ${variable} } }`,
+    `  work: { kind: google, client: main }\n  dav: { kind: caldav, username: ada, password: { env: OWN__${variable} } }`,
   );
 }
 
@@ -33,7 +35,7 @@ function world() {
     'tenants/tre.yaml': tenantFile('3', 'OTHER_PASSWORD'),
   });
   const data = join(dir, 'data');
-  const write = (name: string, content: string) => writeFileSync(join(dir, name), content);
+  const write = (name: string, content: string) => writeFileSync(join(dir, name), withOwnSecrets(name, content));
   write('clinic-mirror.yaml', `${SETTINGS}dataDirectory: ${data}\n`);
   let checks = 0;
   const calendar = CONNECTORS.get('calendar');
@@ -42,7 +44,8 @@ function world() {
     checks += 1;
     return value;
   }, calendar.settingsSchema);
-  const env = { ...ENV, DAV_PASSWORD: PASSWORD, OTHER_PASSWORD: `${PASSWORD}-either` };
+  const passwords = ['uno', 'due', 'tre', 'quattro'].map((id) => [tenantVariable(id, 'DAV_PASSWORD'), PASSWORD]);
+  const env = { ...ENV, ...Object.fromEntries(passwords), TENANT_TRE__OTHER_PASSWORD: `${PASSWORD}-either` };
   const options = { env, connectors: new Map([...CONNECTORS, ['calendar', { ...calendar, settingsSchema }]]) };
   return {
     dir,
@@ -100,8 +103,8 @@ describe('a file of a tenant that was found to be without faults', () => {
   test('is checked again when a secret that it names is another one, and at fault when there is none', () => {
     const { checked, faults, env } = world();
     expect(checked()).toBe(3);
-    expect(checked({ env: { ...env, OTHER_PASSWORD: 'another' } })).toBe(1);
-    const { OTHER_PASSWORD, ...less } = env;
+    expect(checked({ env: { ...env, TENANT_TRE__OTHER_PASSWORD: 'another' } })).toBe(1);
+    const { TENANT_TRE__OTHER_PASSWORD: _, ...less } = env;
     expect(faults({ env: less })).toEqual([
       expect.stringMatching(/^tenants\/tre\.yaml:8 connections\.dav\.password: .*OTHER_PASSWORD is not set → set it$/),
     ]);

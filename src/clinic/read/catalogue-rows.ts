@@ -5,7 +5,7 @@ import { medicalReport } from '../schema/care.ts';
 import { agenda, location, treatment } from '../schema/places.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { patient } from '../schema/registry.ts';
-import { compileFields, compileRows, type FieldReader, type FieldReaders, tolerant } from './records.ts';
+import { compileFields, compileRows, type FieldReaders, tolerant } from './records.ts';
 
 /** Prepares the mapping of location rows; a zone that is not an IANA name counts as not told. */
 export function compileLocationRows(profile: ClinicProfile): RowMapper<Location> {

@@ -1,32 +1,18 @@
-import { isIP } from 'node:net';
+import { getDomain } from 'tldts';
 
-/** Second-level labels under which countries register names; without a whole public-suffix list this errs on few. */
-const SHARED_SECOND_LEVELS = new Set(['ac', 'co', 'com', 'edu', 'go', 'gov', 'ne', 'net', 'or', 'org']);
-
-/** Whether a login may be sent to this address: https, or http on this machine or within a container network. */
-export function isAcceptableAddress(text: string): boolean {
-  const url = URL.parse(text);
-  if (url === null || url.username !== '' || url.password !== '') return false;
-  if (url.protocol === 'https:') return true;
-  return /^127\.|^\[::1\]$/.test(url.hostname) || !/[.:]/.test(url.hostname);
-}
+/** With the list's private part: suffixes below which a company lets others have names. */
+const WITH_HOSTERS = { allowPrivateDomains: true };
 
 /**
  * Whether a request that was meant for one address may be sent, with its login, to another: the same host, or another
- * host of the same registered domain over https; never from https to http.
+ * host of the same registered domain over https; never from https to http. Below a public suffix, such as that of a hoster or of dynamic
+ * names, each name is somebody else's (https://publicsuffix.org/).
  */
 export function isSameSite(from: URL, to: URL): boolean {
   if (to.protocol !== 'https:' && to.protocol !== from.protocol) return false;
   if (to.hostname === from.hostname) return to.port === from.port || to.protocol !== from.protocol;
-  return to.protocol === 'https:' && registeredDomain(to.hostname) === registeredDomain(from.hostname);
-}
-
-function registeredDomain(hostname: string): string {
-  if (isIP(hostname) !== 0 || hostname.startsWith('[')) return hostname;
-  const labels = hostname.split('.');
-  const [secondLevel = '', topLevel = ''] = labels.slice(-2);
-  const isShared = topLevel.length === 2 && SHARED_SECOND_LEVELS.has(secondLevel);
-  return labels.slice(isShared ? -3 : -2).join('.');
+  const domain = getDomain(from.hostname, WITH_HOSTERS);
+  return to.protocol === 'https:' && domain !== null && domain === getDomain(to.hostname, WITH_HOSTERS);
 }
 
 /**

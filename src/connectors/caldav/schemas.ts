@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { isAcceptableAddress } from './addresses.ts';
 
 const address = z
   .url({ protocol: /^https?$/ })
@@ -32,6 +31,14 @@ export const settingsSchema = z
   });
 
 export type CaldavSettings = z.infer<typeof settingsSchema>;
+
+/** Whether a login may be sent to this address: https, or http on this machine or within a container network. */
+export function isAcceptableAddress(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || url.username !== '' || url.password !== '') return false;
+  if (url.protocol === 'https:') return true;
+  return /^127\.|^\[::1\]$/.test(url.hostname) || !/[.:]/.test(url.hostname);
+}
 
 /** The address whose site every request of a target stays on. */
 export function baseAddress({ server, calendar }: CaldavSettings): URL {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import type { RemoteChanges } from '../connector.ts';
 import { fromCursor, toCursor } from '../cursor.ts';
+import { guardWalk } from '../walk.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import { errors } from './errors.ts';
 import { readOwnEvent } from './from-model.ts';
@@ -58,14 +59,16 @@ interface Feed {
 /** Null when Google does not take the token any more, or never gave it. */
 async function follow({ list, ownerTag }: ChangesCalls, syncToken: string | null): Promise<Feed | null> {
   const isOurs = new Map<string, boolean>();
+  const visit = guardWalk(() => errors.make('unexpected-answer'));
   let pageToken: string | null = null;
   for (;;) {
+    visit(pageToken);
     const answer = await list(syncToken, pageToken);
     if (syncToken !== null && (answer.status === 410 || answer.status === 400)) return null;
     if (answer.status === 404) throw errors.make('calendar-gone', { status: 404 });
     if (!isSuccess(answer)) throw errors.of(answer);
     const page = eventsPageSchema.safeParse(answer.body);
-    if (!page.success || page.data.nextPageToken === pageToken) throw errors.make('unexpected-answer');
+    if (!page.success) throw errors.make('unexpected-answer');
     for (const event of page.data.items) {
       const head = eventHeadSchema.safeParse(event);
       if (head.success) isOurs.set(head.data.id, readOwnEvent(event, ownerTag)?.cancelled === false);

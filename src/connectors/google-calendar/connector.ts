@@ -3,6 +3,7 @@ import type { TimeWindow } from '../../model/time.ts';
 import { withLogin } from '../batches.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { applyFlows, findByFlows } from '../flow.ts';
+import { guardWalk } from '../walk.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import { readChanges } from './changes.ts';
 import { type CalendarClient, type CallOptions, createCalendarClient } from './client.ts';
@@ -69,13 +70,15 @@ async function* readPages(
   list: (pageToken: string | null) => Promise<WireResponse>,
   ownerTag: string,
 ): AsyncGenerator<RemoteItem[]> {
+  const visit = guardWalk(() => errors.make('unexpected-answer'));
   let pageToken: string | null = null;
   do {
+    visit(pageToken);
     const answer = await list(pageToken);
     if (answer.status === 404) throw errors.make('calendar-gone', { status: 404 });
     if (!isSuccess(answer)) throw errors.of(answer);
     const page = eventsPageSchema.safeParse(answer.body);
-    if (!page.success || page.data.nextPageToken === pageToken) throw errors.make('unexpected-answer');
+    if (!page.success) throw errors.make('unexpected-answer');
     const events = page.data.items.flatMap((event) => readOwnEvent(event, ownerTag) ?? []);
     const alive = events.filter((event) => !event.cancelled);
     if (alive.length > 0) yield alive.map(toRemoteItem);

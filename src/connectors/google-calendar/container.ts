@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { type Owner, ownerText, refuseOtherKey } from '../owner.ts';
+import { guardWalk } from '../walk.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import { errors } from './errors.ts';
 import { calendarSchema, calendarsPageSchema, type GoogleCalendarSettings } from './schemas.ts';
@@ -84,13 +85,14 @@ function markedIn(entries: readonly Entry[], ownerTag: string): string[] {
 
 async function listCalendars(calls: ContainerCalls): Promise<Entry[]> {
   const entries: Entry[] = [];
+  const visit = guardWalk(() => errors.make('unexpected-answer'));
   let pageToken: string | null = null;
   do {
+    visit(pageToken);
     const answer = await calls.list(pageToken);
     if (!isSuccess(answer)) throw errors.of(answer);
     const page = parse(calendarsPageSchema, answer, false);
     entries.push(...page.items);
-    if (page.nextPageToken === pageToken) throw errors.make('unexpected-answer');
     pageToken = page.nextPageToken ?? null;
   } while (pageToken !== null);
   return entries;

@@ -1,4 +1,5 @@
 import { slices } from '../../model/slices.ts';
+import { guardWalk } from '../walk.ts';
 import { isSuccess } from '../wire.ts';
 import type { HubSpotClient } from './client.ts';
 import { errors, namesIn } from './errors.ts';
@@ -75,15 +76,15 @@ export async function* listRecords(client: HubSpotClient, scope: Scope): AsyncGe
     if (record === null) return [];
     return [belongs ? { ...record, hasContact: joinedSchema.safeParse(answered).success } : record];
   };
+  const visit = guardWalk(() => errors.make('unexpected-answer'));
   for (let after: string | undefined, isFirst = true; isFirst || after !== undefined; isFirst = false) {
+    visit(after ?? null);
     if (after !== undefined) query.set('after', after);
     const path = `${scope.paths.objects(scope.object)}?${query}`;
     const body = await client.demand({ label: 'hubspot.objects.list', method: 'GET', path });
     const page = pageSchema.safeParse(body);
     if (!page.success) throw errors.make('unexpected-answer');
-    const next = page.data.paging?.next?.after;
-    if (next !== undefined && next === after) throw errors.make('unexpected-answer');
     yield page.data.results.flatMap(readListed);
-    after = next;
+    after = page.data.paging?.next?.after;
   }
 }

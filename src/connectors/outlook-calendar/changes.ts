@@ -4,6 +4,7 @@ import type { TimeWindow } from '../../model/time.ts';
 import type { RemoteChanges } from '../connector.ts';
 import { fromCursor, toCursor } from '../cursor.ts';
 import type { Flow } from '../flow.ts';
+import { guardWalk } from '../walk.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import { errors, isFeedRefused, isGone } from './errors.ts';
 import { eventsPath, type FlowScope } from './flows.ts';
@@ -82,12 +83,14 @@ function inUtc(at: number): string {
 /** Follows a round to its end; null when Graph does not take the link, or offers no delta for this calendar. */
 async function follow({ list }: ChangesCalls, place: Place): Promise<{ ids: string[]; next: Place | null } | null> {
   const ids = new Set<string>();
+  const visit = guardWalk(() => errors.make('unexpected-answer'), MAX_DELTA_PAGES);
   let path = place.path;
-  for (let count = 0; count < MAX_DELTA_PAGES; count += 1) {
+  for (;;) {
+    visit(path);
     const answer = await list(path);
     if (isFeedRefused(answer)) return null;
     if (!isSuccess(answer)) throw errors.of(answer);
-    const page = readPage(answer, path);
+    const page = readPage(answer);
     for (const element of page.elements) {
       const named = namedSchema.safeParse(element);
       if (named.success) ids.add(named.data.id);
@@ -97,7 +100,6 @@ async function follow({ list }: ChangesCalls, place: Place): Promise<{ ids: stri
     }
     path = page.next;
   }
-  throw errors.make('unexpected-answer');
 }
 
 function cursorOf(container: string, place: Place | null): string | null {

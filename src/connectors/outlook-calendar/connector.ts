@@ -4,6 +4,7 @@ import { withLogin } from '../batches.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { applyFlows, findByFlows } from '../flow.ts';
 import { Mutex } from '../mutex.ts';
+import { guardWalk } from '../walk.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import { readChanges, readFlow } from './changes.ts';
 import { createGraphClient, type GraphCall } from './client.ts';
@@ -87,11 +88,13 @@ async function* readPages(
 ): AsyncGenerator<RemoteItem[]> {
   const query = eventsQuery(PROPERTIES.ownerTag, scope.ownerTag, window === null ? [] : overlaps(window));
   let path: string | null = withQuery(eventsPath(scope), query);
+  const visit = guardWalk(() => errors.make('unexpected-answer'));
   while (path !== null) {
+    visit(path);
     const answer = await list(path);
     if (isGone(answer)) throw errors.make('calendar-gone', { status: answer.status });
     if (!isSuccess(answer)) throw errors.of(answer);
-    const page = readPage(answer, path);
+    const page = readPage(answer);
     const events = page.elements.flatMap((event) => readOwnEvent(event, scope.ownerTag, scope.wholeDayZone) ?? []);
     if (events.length > 0) yield events.map(toRemoteItem);
     path = page.next;

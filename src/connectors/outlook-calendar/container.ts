@@ -1,4 +1,5 @@
 import { type Owner, ownerText, refuseOtherKey } from '../owner.ts';
+import { guardWalk } from '../walk.ts';
 import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
 import { codesOf, errors, isGone } from './errors.ts';
 import { readProperties } from './from-model.ts';
@@ -108,11 +109,13 @@ async function listCalendars({ call, mailbox }: Preparing): Promise<Entry[]> {
   const entries: Entry[] = [];
   const query = { $expand: expandProperties([PROPERTIES.ownerTag, PROPERTIES.owner]), $top: CALENDARS_PAGE_SIZE };
   let path: string | null = withQuery(`${mailboxPath(mailbox)}/calendars`, query);
+  const visit = guardWalk(() => errors.make('unexpected-answer'));
   while (path !== null) {
+    visit(path);
     const answer: WireResponse = await call('graph.calendars.list', { method: 'GET', path });
     if (isGone(answer)) throw errors.make('mailbox-gone', { status: answer.status });
     if (!isSuccess(answer)) throw refusal({ mailbox }, answer);
-    const page = readPage(answer, path);
+    const page = readPage(answer);
     const calendars = page.elements.flatMap((calendar) => calendarSchema.safeParse(calendar).data ?? []);
     entries.push(
       ...calendars.map((one) => ({ id: one.id, ...readProperties(one.singleValueExtendedProperties ?? []) })),

@@ -2,6 +2,7 @@ import type { CalendarItem } from '../../model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import type { Flow } from '../flow.ts';
 import { supersededBy } from '../revision.ts';
+import { guardWalk } from '../walk.ts';
 import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
 import { errors, isConflict, isDuplicate, isGone } from './errors.ts';
 import { holds, type OwnEvent, readOwnEvent, toEvent, toRemoteItem } from './from-model.ts';
@@ -111,11 +112,13 @@ function* remove(scope: FlowScope, operation: Deletion): Flow<Outcome> {
 function* lookUp(scope: FlowScope, key: ItemKey, remoteId: string | null): Flow<OwnEvent | 'foreign' | null> {
   const events: (OwnEvent | null)[] = [];
   let path: string | null = withQuery(eventsPath(scope), eventsQuery(PROPERTIES.key, key));
+  const visit = guardWalk(() => errors.make('unexpected-answer'));
   while (path !== null) {
+    visit(path);
     const answer: WireResponse = yield { method: 'GET', path };
     if (isGone(answer)) throw errors.make('calendar-gone', { status: answer.status });
     if (!isSuccess(answer)) throw errors.of(answer);
-    const page = readPage(answer, path);
+    const page = readPage(answer);
     events.push(...page.elements.map((event) => readOwnEvent(event, scope.ownerTag, scope.wholeDayZone)));
     path = page.next;
   }

@@ -1,6 +1,7 @@
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { Clock, Instant } from '../../model/time.ts';
 import type { Subscription, SubscriptionRequest, Subscriptions } from '../connector.ts';
+import { guardWalk } from '../walk.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import type { GraphCall } from './client.ts';
 import { errors, isGone, notificationsRefused } from './errors.ts';
@@ -132,10 +133,12 @@ async function remove({ call }: SubscriptionParts, path: string, signal: AbortSi
 async function list({ call }: SubscriptionParts, signal: AbortSignal): Promise<GraphSubscription[]> {
   const found: GraphSubscription[] = [];
   let path: string | null = PATH;
+  const visit = guardWalk(() => errors.make('unexpected-answer'));
   while (path !== null) {
+    visit(path);
     const answer: WireResponse = await call('graph.subscriptions.list', { method: 'GET', path }, signal);
     if (!isSuccess(answer)) throw errors.of(answer);
-    const page = readPage(answer, path);
+    const page = readPage(answer);
     found.push(...page.elements.flatMap((element) => subscriptionSchema.safeParse(element).data ?? []));
     path = page.next;
   }

@@ -1,6 +1,7 @@
 import type { CrmItem } from '../../model/items.ts';
 import type { RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
+import { guardWalk } from '../walk.ts';
 import type { CrmAnswer } from './client.ts';
 import { errors } from './errors.ts';
 import { readRow } from './from-model.ts';
@@ -45,9 +46,9 @@ interface Place {
 async function* listPages(scope: Scope): AsyncGenerator<unknown[]> {
   const { call, rows: path, size, paging } = scope.resource.list;
   let place: Place | null = { page: paging.by === 'page' ? paging.first : 1, offset: 0, cursor: null, url: null };
-  const seen = new Set<string>();
-  for (let pages = 0; place !== null; pages += 1) {
-    if (pages >= MAX_PAGES) throw errors.make('crm-paging-broken');
+  const visit = guardWalk(() => errors.make('crm-paging-broken'), MAX_PAGES);
+  while (place !== null) {
+    visit(JSON.stringify(place));
     const { url, ...values }: Place = place;
     const answer: CrmAnswer =
       url === null
@@ -61,9 +62,6 @@ async function* listPages(scope: Scope): AsyncGenerator<unknown[]> {
     const rows = rowsIn(answer, path);
     if (rows.length > 0) yield rows;
     place = nextPlace(scope, place, answer, rows.length);
-    const name: string | null = place?.cursor ?? place?.url ?? null;
-    if (name !== null && seen.has(name)) throw errors.make('crm-paging-broken');
-    if (name !== null) seen.add(name);
   }
 }
 

@@ -2,6 +2,7 @@ import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import { slices } from '../../model/slices.ts';
 import type { TimeWindow } from '../../model/time.ts';
+import { guardWalk } from '../walk.ts';
 import type { WireResponse } from '../wire.ts';
 import type { OrgClient, Part } from './client.ts';
 import type { ContactReference, RecordForm } from './description.ts';
@@ -29,8 +30,9 @@ export async function* readPages(
   const contacts = new Map<string, string>();
   const soql = `SELECT ${fieldsOf(form).join(', ')} FROM ${form.object} WHERE ${form.stampField} LIKE ${quoted(`${ownerTag}.%`)}`;
   let path: string | null = client.pathOf(queryPath(soql));
-  for (let pages = 0; path !== null; pages += 1) {
-    if (pages === MAX_PAGES) throw errors.make('unexpected-answer');
+  const visit = guardWalk(() => errors.make('unexpected-answer'), MAX_PAGES);
+  while (path !== null) {
+    visit(path);
     const headers = { 'sforce-query-options': `batchSize=${PAGE_SIZE}` };
     const body = await client.send({ label: 'salesforce.query', method: 'GET', path, headers }, signal);
     const page = pageSchema.safeParse(body);

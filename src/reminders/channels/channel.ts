@@ -81,6 +81,8 @@ export interface ChannelContext<ChannelSettings> {
   tenant: string;
   /** Where the other side may report back; null without a public address. */
   callbackUrl: string | null;
+  /** Proves at the callback address that whoever wants no more got this reminder; its id is no proof. Safe in a query. */
+  unsubscribeProof(reminderId: string): string;
   http: HttpClient;
   log: Logger;
   clock: Clock;

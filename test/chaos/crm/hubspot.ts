@@ -1,5 +1,6 @@
 import { type HubSpotSandbox, type ObjectTypeName, startHubSpotSandbox } from '../../../sandbox/hubspot/index.ts';
 import type { FaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
+import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
 import type { Found } from './judge.ts';
 import { type CrmSide, contactsOf, instantOf, SHARED_TARGET, textOf } from './side.ts';
 
@@ -21,7 +22,10 @@ const ACTIVITY_MAPPING = {
 };
 
 /** HubSpot with a private app's token: contacts, and activities joined to them. */
-export async function startHubSpotSide(openGate: (server: string) => Promise<FaultProxy>): Promise<CrmSide> {
+export async function startHubSpotSide(
+  openGate: (server: string) => Promise<FaultProxy>,
+  tenant: string,
+): Promise<CrmSide> {
   const sandbox = await startHubSpotSandbox({ tenSecondlyPrivate: Number.POSITIVE_INFINITY });
   addProperties(sandbox);
   const proxy = await openGate(sandbox.apiUrl);
@@ -31,13 +35,13 @@ export async function startHubSpotSide(openGate: (server: string) => Promise<Fau
   return {
     vendor: 'hubspot',
     oneOwner: true,
-    connections: { hubspot: { kind: 'bearer', token: { env: 'HUBSPOT_TOKEN' } } },
+    connections: { hubspot: { kind: 'bearer', token: { env: tenantVariable(tenant, 'HUBSPOT_TOKEN') } } },
     targets: {
       contacts: { ...target, crm: contactsOf(CONTACT_MAPPING) },
       visits: { ...target, crm: { stream: 'appointments', contacts: 'contacts', mapping: ACTIVITY_MAPPING } },
     },
     settings: {},
-    env: { HUBSPOT_TOKEN: sandbox.issuePrivateToken() },
+    env: { [tenantVariable(tenant, 'HUBSPOT_TOKEN')]: sandbox.issuePrivateToken() },
     proxy,
     addStrangers(twins) {
       for (const { firstName, lastName, email, phone } of twins) {

@@ -27,7 +27,7 @@ const [FAMILY, TWINS, WITHOUT_CONSENT_EVERY] = [4, 4, 10];
 /** A CRM with four contacts that people made for patients of a clinic. */
 async function useSide(start: typeof startHubSpotSide) {
   const { clinic, clinicId } = await useClinic();
-  const side = await start(startFaultProxy);
+  const side = await start(startFaultProxy, 'studio');
   onTestFinished(() => side.close());
   side.addStrangers([...clinic.patients(clinicId)].slice(FAMILY, FAMILY + TWINS));
   const rules = { oneOwner: side.oneOwner, ofStrangers: side.strangersAddresses() };
@@ -47,10 +47,14 @@ describe('what stands in HubSpot', () => {
   test('is seen as it is written by the API: a contact of ours, one without a key, an activity and whose it is', async () => {
     const { side, books } = await useSide(startHubSpotSide);
     const crm = (path: string, body: object) =>
-      call<{ id: string }>(`${side.proxy.url}/crm/v3/objects/${path}`, side.env.HUBSPOT_TOKEN ?? '', body);
+      call<{ id: string }>(
+        `${side.proxy.url}/crm/v3/objects/${path}`,
+        side.env.TENANT_STUDIO__HUBSPOT_TOKEN ?? '',
+        body,
+      );
     const group = { groupName: 'contactinformation', type: 'string', fieldType: 'text' };
     const key = { name: 'clinic_mirror_key', label: 'Key', hasUniqueValue: true, ...group };
-    const token = side.env.HUBSPOT_TOKEN ?? '';
+    const token = side.env.TENANT_STUDIO__HUBSPOT_TOKEN ?? '';
     await call(`${side.proxy.url}/crm/v3/properties/contacts`, token, key);
     await call(`${side.proxy.url}/crm/v3/properties/meetings`, token, { ...key, groupName: 'meetinginformation' });
     const lastname = books.contacts[20]?.identity ?? '';
@@ -74,7 +78,7 @@ describe('what stands in HubSpot', () => {
 
   test("shows every change of a stranger's contact, an activity that is joined to it too", async () => {
     const { side, books } = await useSide(startHubSpotSide);
-    const token = side.env.HUBSPOT_TOKEN ?? '';
+    const token = side.env.TENANT_STUDIO__HUBSPOT_TOKEN ?? '';
     const objects = `${side.proxy.url}/crm/v3/objects`;
     const ids = side.holdings().contacts.map(({ id }) => id.split(' ')[1]);
     const changed = () => judge(side.holdings(), books).strangers.changed;

@@ -3,7 +3,7 @@ import type { ClinicSandbox } from '../../../sandbox/clinic/index.ts';
 import type { GoogleSandbox } from '../../../sandbox/google/index.ts';
 import type { GraphSandbox } from '../../../sandbox/graph/index.ts';
 import type { SmsSandbox } from '../../../sandbox/sms/index.ts';
-
+import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
 import type { RedisHouse } from './redis-house.ts';
 
 /** Long enough that a worker keeps it, short enough that its end is waited for. */
@@ -78,23 +78,23 @@ export function settingsOf({
 }
 
 /** What the settings refer to by name, the same for a seed. */
-export function secretsOf({ clinic, google, graph, sms }: SettingServers, seed: number): Record<string, string> {
+export function secretsOf({ clinic, google, graph }: SettingServers, seed: number): Record<string, string> {
   return {
     CLINIC_MIRROR_IDENTITY_KEY: keyOf(seed, 'identity'),
     CLINIC_MIRROR_SEALING_KEY: keyOf(seed, 'sealing'),
     CLINIC_CLIENT_SECRET: clinic.clients[0]?.clientSecret ?? '',
     GOOGLE_CLIENT_SECRET: google.client.clientSecret,
     MICROSOFT_CLIENT_SECRET: graph.application.clientSecret ?? '',
-    SMS_TOKEN: sms.authToken,
   };
 }
 
 /** `reminders` of a tenant file: a text message an hour before, at any time of day. */
-export function remindersOf({ accountSid, from }: SmsSandbox, url: string): object {
+export function remindersOf({ accountSid, from }: SmsSandbox, url: string, tenant: string): object {
+  const authToken = { env: tenantVariable(tenant, 'SMS_TOKEN') };
   return {
     quietHours: { from: '00:00', to: '00:00' },
     minimumLeadMinutes: 0,
-    channels: { sms: { kind: 'sms', settings: { accountSid, authToken: { env: 'SMS_TOKEN' }, from, server: url } } },
+    channels: { sms: { kind: 'sms', settings: { accountSid, authToken, from, server: url } } },
     rules: { 'an-hour': { before: 'PT1H', channels: ['sms'] } },
   };
 }

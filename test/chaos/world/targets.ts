@@ -2,6 +2,7 @@ import type { GoogleSandbox } from '../../../sandbox/google/index.ts';
 import type { GraphSandbox } from '../../../sandbox/graph/index.ts';
 import type { FaultProxy, ProxiedRequest } from '../../../sandbox/kit/fault-proxy.ts';
 import { eventsOf } from '../../../sandbox/kit/icalendar.ts';
+import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
 import type { PrivateRadicale } from '../../../tools/radicale.ts';
 import { basic, type ReadTarget, readCaldav, readGoogle, readGraph } from '../judge/read.ts';
 import { type Removal, watchRemovals } from '../judge/removals.ts';
@@ -115,7 +116,7 @@ export async function caldavTarget(tenant: string, name: string, servers: Calend
   return {
     calendar: { service: 'caldav', account, read: () => readCaldav(account, credentials), removals },
     connector: 'caldav',
-    connection: { kind: 'caldav', username: tenant, password: { env: 'DAV_PASSWORD' } },
+    connection: { kind: 'caldav', username: tenant, password: { env: tenantVariable(tenant, 'DAV_PASSWORD') } },
     settings: { calendar: { home: `${gate.url}/${tenant}/`, create: `${name} (clinic)` } },
     login: null,
   };

@@ -7,6 +7,7 @@ import { type GoogleSandbox, startGoogleSandbox } from '../../../sandbox/google/
 import { type GraphSandbox, startGraphSandbox } from '../../../sandbox/graph/index.ts';
 import type { FaultProxy, ProxiedAnswer, ProxiedRequest } from '../../../sandbox/kit/fault-proxy.ts';
 import { type SmsSandbox, startSmsSandbox } from '../../../sandbox/sms/index.ts';
+import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
 import type { PrivateRadicale } from '../../../tools/radicale.ts';
 import { startHubSpotSide } from '../crm/hubspot.ts';
 import { startSalesforceSide } from '../crm/salesforce.ts';
@@ -123,8 +124,12 @@ export async function openWorld(park: Park, options: WorldOptions): Promise<Worl
   };
   const settings = Object.assign({}, settingsOf(named), ...built.crms.map(({ side }) => side.settings));
   await writeConfiguration(configDir, settings, built.files, options.scarce ? 'scarce' : 'usual');
+  const ofTenants = DAV_USERS.flatMap(({ name, password }) => [
+    [tenantVariable(name, 'DAV_PASSWORD'), password],
+    [tenantVariable(name, 'SMS_TOKEN'), sms.authToken],
+  ]);
   const env: Record<string, string> = Object.assign(
-    { DAV_PASSWORD: DAV_USERS[0]?.password ?? '' },
+    Object.fromEntries(ofTenants),
     secretsOf(named, options.seed),
     ...built.crms.map(({ side }) => side.env),
   );
@@ -237,7 +242,7 @@ async function buildTenants(parts: TenantParts) {
     logins.push({ tenant, connection: 'clinic', kind: 'clinic', username, password });
     const file: TenantFile = {
       ...{ name: tenant, language: 'it', zone: 'Europe/Rome', clinic: { client: 'main', tenantId: source.id } },
-      ...{ connections: {}, targets: {}, reminders: remindersOf(parts.sms, parts.smsUrl) },
+      ...{ connections: {}, targets: {}, reminders: remindersOf(parts.sms, parts.smsUrl, tenant) },
     };
     for (const [position, agendaId] of desk.agendaIds.entries()) {
       const { name, built } = await buildCalendar(tenant, position, parts);
@@ -251,7 +256,9 @@ async function buildTenants(parts: TenantParts) {
       };
     }
     const open = (service: 'hubspot' | 'salesforce') => (server: string) => parts.openGate(service, server);
-    const side = await (index === 0 ? startHubSpotSide(open('hubspot')) : startSalesforceSide(open('salesforce')));
+    const side = await (index === 0
+      ? startHubSpotSide(open('hubspot'), tenant)
+      : startSalesforceSide(open('salesforce')));
     side.addStrangers([...parts.clinic.patients(desk.tenantId)].slice(...TWINS));
     Object.assign(file.connections, side.connections);
     Object.assign(file.targets, side.targets);

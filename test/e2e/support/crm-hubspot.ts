@@ -63,7 +63,7 @@ export async function startHubSpot(): Promise<CrmVendor> {
   return {
     name: 'hubspot',
     connector: 'hubspot',
-    connection: { kind: 'hubspot', client: 'main' },
+    connection: () => ({ kind: 'hubspot', client: 'main' }),
     settings: {
       hubspotClients: {
         main: {
@@ -75,7 +75,7 @@ export async function startHubSpot(): Promise<CrmVendor> {
         },
       },
     },
-    secrets: { HUBSPOT_CLIENT_SECRET: clientSecret },
+    secrets: () => ({ HUBSPOT_CLIENT_SECRET: clientSecret }),
     targetSettings: { apiUrl: sandbox.apiUrl },
     names: NAMES,
     constants: {

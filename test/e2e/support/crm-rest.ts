@@ -1,5 +1,6 @@
 import { type RestCrmSandbox, startRestCrmSandbox } from '../../../sandbox/rest-crm/index.ts';
 import type { StreamName } from '../../../src/model/streams.ts';
+import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
 import {
   CRM_FIELDS,
   type CrmHands,
@@ -52,9 +53,9 @@ export async function startRestCrm(): Promise<CrmVendor> {
   return {
     name: 'rest-crm',
     connector: 'rest-crm',
-    connection: { kind: 'bearer', token: { env: 'REST_CRM_TOKEN' } },
+    connection: (tenant) => ({ kind: 'bearer', token: { env: tenantVariable(tenant, 'CRM_TOKEN') } }),
     settings: {},
-    secrets: { REST_CRM_TOKEN: sandbox.token },
+    secrets: (tenant) => ({ [tenantVariable(tenant, 'CRM_TOKEN')]: sandbox.token }),
     targetSettings: { baseUrl: sandbox.apiUrl, profile: 'zoho-like', searchLagSeconds: 1 },
     names: NAMES,
     constants: { invoices: { Stage: { value: 'Closed Won' } } },

@@ -70,7 +70,7 @@ export async function startSalesforce(): Promise<CrmVendor> {
   return {
     name: 'salesforce',
     connector: 'salesforce',
-    connection: { kind: 'salesforce', client: 'main' },
+    connection: () => ({ kind: 'salesforce', client: 'main' }),
     settings: {
       salesforceClients: {
         main: {
@@ -81,7 +81,7 @@ export async function startSalesforce(): Promise<CrmVendor> {
         },
       },
     },
-    secrets: { SALESFORCE_CLIENT_SECRET: clientSecret },
+    secrets: () => ({ SALESFORCE_CLIENT_SECRET: clientSecret }),
     targetSettings: {},
     names: NAMES,
     constants: { invoices: { StageName: { value: 'Closed Won' } } },

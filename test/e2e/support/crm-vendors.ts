@@ -47,11 +47,11 @@ export interface CrmVendor extends CrmHands, CrmFailures {
   name: VendorName;
   /** Of targets in the tenant file. */
   connector: string;
-  connection: object;
+  connection(tenant: string): object;
   /** Registrations, for the settings. */
   settings: Readonly<Record<string, object>>;
-  /** Environment to which connection and settings refer. */
-  secrets: Readonly<Record<string, string>>;
+  /** Environment to which the settings refer, and a tenant's connection. */
+  secrets(tenant: string): Readonly<Record<string, string>>;
   /** A target's own part. */
   targetSettings: object;
   /** Property of the CRM for each of the shared names, by stream. */

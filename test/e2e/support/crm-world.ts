@@ -91,7 +91,6 @@ export async function startCrmWorld(options: CrmWorldOptions): Promise<CrmWorld>
     },
     settings: { ...Object.assign({}, ...vendors.map(({ settings }) => settings)), ...options.settings },
   });
-  for (const vendor of vendors) Object.assign(world.env, vendor.secrets);
   const edit = async (id: string, change: (file: TenantContent) => void) => {
     const path = join(world.configDir, 'tenants', `${id}.yaml`);
     const file = parse(await readFile(path, 'utf8')) as TenantContent;
@@ -99,8 +98,9 @@ export async function startCrmWorld(options: CrmWorldOptions): Promise<CrmWorld>
     await writeFile(path, stringify(file));
   };
   for (const { id } of world.tenants) {
+    for (const vendor of vendors) Object.assign(world.env, vendor.secrets(id));
     await edit(id, (file) => {
-      for (const vendor of vendors) addVendor(file, vendor, options);
+      for (const vendor of vendors) addVendor(file, id, vendor, options);
     });
   }
   const seen = new Map<CrmVendor, number>();
@@ -124,8 +124,8 @@ export async function startCrmWorld(options: CrmWorldOptions): Promise<CrmWorld>
   };
 }
 
-function addVendor(file: TenantContent, vendor: CrmVendor, options: CrmWorldOptions): void {
-  file.connections[vendor.name] = vendor.connection;
+function addVendor(file: TenantContent, tenant: string, vendor: CrmVendor, options: CrmWorldOptions): void {
+  file.connections[vendor.name] = vendor.connection(tenant);
   for (const stream of options.streams ?? ['patients']) {
     const isContacts = stream === 'patients';
     file.targets[`${vendor.name}-${TARGETS[stream]}`] = {

@@ -5,6 +5,7 @@ import { stringify } from 'yaml';
 import type { ClinicSandbox, ClinicSandboxOptions, Credentials } from '../../../sandbox/clinic/index.ts';
 import type { GoogleSandbox, GoogleSandboxOptions } from '../../../sandbox/google/index.ts';
 import type { GraphSandbox, GraphSandboxOptions } from '../../../sandbox/graph/index.ts';
+import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
 import type { PrivateRadicale } from '../../../tools/radicale.ts';
 import { type BuiltTarget, buildTarget, type CalendarServers, type Family, RADICALE_USERS } from './small-targets.ts';
 
@@ -119,7 +120,7 @@ export function secretsFor({ clinic, google, graph }: Sandboxes): Record<string,
     CLINIC_CLIENT_SECRET: clinic.clients[0]?.clientSecret ?? '',
     GOOGLE_CLIENT_SECRET: google.client.clientSecret,
     MICROSOFT_CLIENT_SECRET: graph.application.clientSecret ?? '',
-    DAV_PASSWORD: RADICALE_USERS[0]?.password ?? '',
+    ...Object.fromEntries(RADICALE_USERS.map(({ name, password }) => [tenantVariable(name, 'DAV_PASSWORD'), password])),
   };
 }
 

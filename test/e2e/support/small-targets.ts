@@ -7,6 +7,7 @@ import {
 import type { GoogleSandbox } from '../../../sandbox/google/index.ts';
 import type { GraphSandbox } from '../../../sandbox/graph/index.ts';
 import { type FaultProxy, startFaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
+import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
 import type { PrivateRadicale } from '../../../tools/radicale.ts';
 
 /** Every kind of calendar that a small world can have. */
@@ -80,7 +81,7 @@ const BUILDERS: Record<
     const { url } = radicale;
     const proxy = await startFaultProxy(url);
     return {
-      connection: { kind: 'caldav', username: tenant, password: { env: 'DAV_PASSWORD' } },
+      connection: { kind: 'caldav', username: tenant, password: { env: tenantVariable(tenant, 'DAV_PASSWORD') } },
       settings: { calendar: { home: `${proxy.url}/${tenant}/`, create: summary } },
       account: '',
       proxy,

@@ -7,6 +7,7 @@ import type {
   ReminderChannel,
   ReminderContent,
 } from '../../../src/reminders/channels/channel.ts';
+import { createAddressSecrets } from '../../../src/reminders/identity.ts';
 import { secretSchemas } from '../../../src/settings/secret-reference.ts';
 
 /** What must show nowhere but where the reminder goes. */
@@ -92,6 +93,9 @@ export interface Opening {
   httpClient?: Partial<HttpClientOptions>;
 }
 
+/** What proves that an address is one of ours, by the id of a reminder. */
+export const unsubscribeProof = createAddressSecrets(Buffer.alloc(32, 7), 'studio-rossi').unsubscribe;
+
 /** Opens a channel with settings as a tenant file has them. @throws ZodError when they are refused */
 export function openChannel(
   bed: Pick<ChannelBed, 'module' | 'settings' | 'env'>,
@@ -103,6 +107,7 @@ export function openChannel(
     settings: schema.parse(opening.settings ?? bed.settings),
     tenant: 'studio-rossi',
     callbackUrl,
+    unsubscribeProof,
     http: createHttpClient({ userAgent: 'clinic-mirror-test', clock, ...opening.httpClient }),
     log,
     clock,

@@ -2,7 +2,7 @@ import ICAL from 'ical.js';
 import PostalMime from 'postal-mime';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Reminder } from '../../../src/reminders/channels/channel.ts';
-import { attempt, type Opening, openChannel, PATIENT, reminderOf } from './bed.ts';
+import { attempt, type Opening, openChannel, PATIENT, reminderOf, unsubscribeProof } from './bed.ts';
 import { openEmailBed } from './email-bed.ts';
 
 const CALLBACK = 'https://clinic.example/reminders/callbacks/studio-rossi/email';
@@ -129,7 +129,10 @@ describe('wanting no more mails', () => {
 
   test('is said by one click, where there is an address for it', async () => {
     const { id, list, post } = await headersOf({ callbackUrl: CALLBACK }, {});
-    expect([list, post]).toEqual([`<${CALLBACK}?reminder=${id}>`, 'List-Unsubscribe=One-Click']);
+    expect([list, post]).toEqual([
+      `<${CALLBACK}?reminder=${id}&proof=${unsubscribeProof(id)}>`,
+      'List-Unsubscribe=One-Click',
+    ]);
   });
 
   test('is not said by one click without encryption, and not at all without an address', async () => {
@@ -141,17 +144,19 @@ describe('wanting no more mails', () => {
   test.each(['List-Unsubscribe=One-Click', multipart])('takes a click: %j', async (body) => {
     const channel = openChannel(await open(), { callbackUrl: CALLBACK });
     const { id } = reminderOf();
-    expect(channel.takeCallback?.({ method: 'POST', query: `?reminder=${id}`, headers: {}, body })).toEqual({
+    const query = `?reminder=${id}&proof=${unsubscribeProof(id)}`;
+    expect(channel.takeCallback?.({ method: 'POST', query, headers: {}, body })).toEqual({
       status: 204,
       events: [{ kind: 'opted-out', who: { reminderId: id } }],
     });
   });
 
+  const PROVED = `?reminder=${'0'.repeat(32)}&proof=${unsubscribeProof('0'.repeat(32))}`;
   test.each([
-    ['a program that only looks', 'GET', `?reminder=${'0'.repeat(32)}`, '', 405],
+    ['a program that only looks', 'GET', PROVED, '', 405],
     ['a click for no reminder', 'POST', '', 'List-Unsubscribe=One-Click', 400],
     ['a click for what is no id', 'POST', '?reminder=../../x', 'List-Unsubscribe=One-Click', 400],
-    ['something else', 'POST', `?reminder=${'0'.repeat(32)}`, 'x=List-Unsubscribe', 400],
+    ['something else', 'POST', PROVED, 'x=List-Unsubscribe', 400],
   ])('is not %s', async (_, method, query, body, status) => {
     const channel = openChannel(await open(), { callbackUrl: CALLBACK });
     expect(channel.takeCallback?.({ method, query, headers: {}, body })).toEqual({ status, events: [] });

@@ -1,3 +1,4 @@
+import { timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import type { CallbackAnswer, ChannelCallback, ChannelContext, ChannelModule, Delivery, Reminder } from '../channel.ts';
 import { deliveryOfSmtpFailure } from './errors.ts';
@@ -15,12 +16,12 @@ export const email: ChannelModule<EmailSettings> = {
   settingsSchema: emailSchema,
   open: (context) => ({
     send: (reminder, signal) => send(context, reminder, signal),
-    ...(context.callbackUrl === null ? {} : { takeCallback: unsubscribeByClick }),
+    ...(context.callbackUrl === null ? {} : { takeCallback: (callback) => unsubscribeByClick(callback, context) }),
   }),
 };
 
 async function send(
-  { settings, callbackUrl, clock }: ChannelContext<EmailSettings>,
+  { settings, callbackUrl, unsubscribeProof, clock }: ChannelContext<EmailSettings>,
   reminder: Reminder,
   signal: AbortSignal,
 ): Promise<Delivery> {
@@ -28,19 +29,28 @@ async function send(
   if (!success) return { result: 'refused', code: 'address-invalid', optedOut: false, channelGone: false };
   // Loaded with the first mail: what builds and sends mails is large.
   const [{ messageOf }, { handOver }] = await Promise.all([import('./message.ts'), import('./smtp.ts')]);
-  const message = await messageOf(reminder, to, settings, callbackUrl, clock());
+  const unsubscribeUrl =
+    callbackUrl === null ? null : `${callbackUrl}?reminder=${reminder.id}&proof=${unsubscribeProof(reminder.id)}`;
+  const message = await messageOf(reminder, to, settings, unsubscribeUrl, clock());
   const result = await handOver(settings, to, message, signal);
   return result.done ? { result: 'sent', reference: null } : deliveryOfSmtpFailure(result.failure, result.handedOver);
 }
 
 /**
- * A mail program's button (RFC 8058 section 3.1): a POST with this body to the address in the mail, which names the reminder by an
- * id that nobody can guess. Opening the address changes nothing: programs that check links do it too.
+ * A mail program's button (RFC 8058 section 3.1): a POST with this body to the address in the mail, which names the reminder and carries
+ * what nobody can guess (section 6). Opening the address changes nothing: programs that check links do it too.
  */
-function unsubscribeByClick({ method, query, body }: ChannelCallback): CallbackAnswer {
+function unsubscribeByClick(
+  { method, query, body }: ChannelCallback,
+  { unsubscribeProof }: Pick<ChannelContext<EmailSettings>, 'unsubscribeProof'>,
+): CallbackAnswer {
   if (method !== 'POST') return { status: 405, events: [] };
-  const reminderId = new URLSearchParams(query).get('reminder') ?? '';
+  const asked = new URLSearchParams(query);
+  const [reminderId, given] = [asked.get('reminder') ?? '', Buffer.from(asked.get('proof') ?? '')];
+  if (!REMINDER_ID.test(reminderId)) return { status: 400, events: [] };
+  const proof = Buffer.from(unsubscribeProof(reminderId));
+  if (given.length !== proof.length || !timingSafeEqual(given, proof)) return { status: 403, events: [] };
   const isClick = /(^|[\r\n&]|")List-Unsubscribe("[\r\n]+|=)One-Click/.test(body);
-  if (!isClick || !REMINDER_ID.test(reminderId)) return { status: 400, events: [] };
+  if (!isClick) return { status: 400, events: [] };
   return { status: 204, events: [{ kind: 'opted-out', who: { reminderId } }] };
 }

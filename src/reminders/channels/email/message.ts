@@ -17,12 +17,13 @@ interface Unsubscribe {
 /**
  * A mail as bytes (RFC 5322): text and HTML, nothing that is fetched from elsewhere, nothing that tells whether it was read.
  * @param to a checked address, the only recipient
+ * @param unsubscribeUrl where one click wants no more; null without a public address
  */
 export function messageOf(
   reminder: Reminder,
   to: string,
   settings: EmailSettings,
-  callbackUrl: string | null,
+  unsubscribeUrl: string | null,
   now: Instant,
 ): Promise<Buffer> {
   const { id, content } = reminder;
@@ -39,7 +40,7 @@ export function messageOf(
     headers: {
       // No out-of-office answers (RFC 3834 section 5), and no copy of a mail about health in other people's threads.
       'Auto-Submitted': 'auto-generated',
-      ...unsubscribeOf(id, settings, callbackUrl),
+      ...unsubscribeOf(settings, unsubscribeUrl),
     },
     attachments: entry === null ? [] : [entryAttachment(entry)],
     disableFileAccess: true,
@@ -52,15 +53,14 @@ function entryAttachment(content: string) {
   return { filename: 'appointment.ics', content, contentType: 'text/calendar; charset=utf-8' };
 }
 
-function unsubscribeOf(id: string, settings: EmailSettings, callbackUrl: string | null): Unsubscribe | undefined {
+function unsubscribeOf(settings: EmailSettings, unsubscribeUrl: string | null): Unsubscribe | undefined {
   const byMail = settings.unsubscribe === undefined ? [] : [`<mailto:${settings.unsubscribe}?subject=unsubscribe>`];
   // Mail programs post by one click to https alone (RFC 8058 section 3.1).
-  if (callbackUrl === null || !callbackUrl.startsWith('https:')) {
+  if (unsubscribeUrl === null || !unsubscribeUrl.startsWith('https:')) {
     return byMail.length === 0 ? undefined : { 'List-Unsubscribe': byMail.join(', ') };
   }
-  const byClick = `<${callbackUrl}?reminder=${id}>`;
   return {
-    'List-Unsubscribe': [byClick, ...byMail].join(', '),
+    'List-Unsubscribe': [`<${unsubscribeUrl}>`, ...byMail].join(', '),
     'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
   };
 }

@@ -14,6 +14,10 @@ const STOP_WORDS = new Set([
 const START_WORDS = new Set(['start', 'unstop']);
 const E164 = /^\+[1-9]\d{6,14}$/;
 const NOT_ARRIVED = new Set(['failed', 'undelivered', 'canceled']);
+/** Base64 of the 20 bytes of a SHA-1. */
+const SIGNATURE = /^[A-Za-z0-9+/]{27}=$/;
+/** Twilio sends some thirty, two more for each of at most ten files of a message (docs/unproved.md). */
+const MOST_PARAMETERS = 100;
 
 /**
  * Reads a status report or a patient's reply. It must be signed (https://www.twilio.com/docs/usage/security#validating-requests); what
@@ -26,9 +30,11 @@ export function readCallback(
   address: string,
 ): CallbackAnswer {
   if (method !== 'POST') return { status: 405, events: [] };
+  const given = headers['x-twilio-signature'] ?? '';
+  // Anybody can post here: what can't be signed is put aside before it is taken apart.
+  if (!SIGNATURE.test(given) || isCrowded(body)) return { status: 403, events: [] };
   const form = new URLSearchParams(body);
-  const signature = signatureOf(authToken.reveal(), address + query, form);
-  if (!isSame(signature, headers['x-twilio-signature'] ?? '')) return { status: 403, events: [] };
+  if (!isSame(signatureOf(authToken.reveal(), address + query, form), given)) return { status: 403, events: [] };
   if (form.get('AccountSid') !== accountSid) return { status: 403, events: [] };
   // A status report repeats no text; a reply has no state of delivery but `received`.
   const state = form.get('MessageStatus');
@@ -37,11 +43,17 @@ export function readCallback(
 
 /** HMAC-SHA1 over the address and every parameter, sorted by name, name and value without anything between. */
 export function signatureOf(authToken: string, address: string, form: URLSearchParams): string {
-  const names = [...new Set(form.keys())].sort();
-  const whole = names.flatMap((name) => [...new Set(form.getAll(name))].sort().map((value) => name + value));
-  return createHmac('sha1', authToken)
-    .update(address + whole.join(''))
-    .digest('base64');
+  const values = new Map<string, Set<string>>();
+  for (const [name, value] of form) values.set(name, (values.get(name) ?? new Set()).add(value));
+  const hmac = createHmac('sha1', authToken).update(address);
+  for (const name of [...values.keys()].sort()) {
+    for (const value of [...(values.get(name) ?? [])].sort()) hmac.update(name + value);
+  }
+  return hmac.digest('base64');
+}
+
+function isCrowded(body: string): boolean {
+  return body.split('&', MOST_PARAMETERS + 1).length > MOST_PARAMETERS;
 }
 
 function isSame(expected: string, given: string): boolean {

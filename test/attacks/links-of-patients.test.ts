@@ -1,0 +1,114 @@
+import type { IncomingMessage } from 'node:http';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { callerOf } from '../../src/http-server/caller.ts';
+import { createAdminServer } from '../../src/http-server/server.ts';
+import { createLogger } from '../../src/log/create-logger.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { type AnswerBed, openAnswerBed, press } from '../control/answer-bed.ts';
+import { useRedis } from '../support/redis.ts';
+
+const redis = useRedis({ appendOnly: false });
+
+const storeOf = ({ world }: AnswerBed) => {
+  const answers = world.tenant.reminders?.answers;
+  if (answers == null) throw new Error('the tenant has no answers');
+  return answers.store;
+};
+
+describe('whoever opens links without end', () => {
+  test('with one link takes nothing from the clinic’s other patients', async () => {
+    const bed = await openAnswerBed(redis.connect());
+    for (let at = 0; at < 1_000; at += 1) await bed.desk.show(bed.token, '198.18.0.1');
+    expect((await bed.desk.show(bed.token, '198.18.0.1')).says).toBe('limited');
+    // A patient at another address, and one behind the same.
+    for (const caller of ['another', null]) expect(await storeOf(bed).admit('other', caller, bed.world.now)).toBe(true);
+  });
+
+  test('with many links from one address takes a third of what the clinic’s patients have together', async () => {
+    const bed = await openAnswerBed(redis.connect());
+    const store = storeOf(bed);
+    const admitted = [];
+    for (let at = 0; at < 400; at += 1) admitted.push(await store.admit(`link-${at}`, 'one', bed.world.now));
+    expect(admitted.filter(Boolean)).toHaveLength(100);
+    expect(await store.admit('other', 'another', bed.world.now)).toBe(true);
+    expect(await store.admit('other', 'one', bed.world.now + MINUTE_MS)).toBe(true);
+  });
+
+  test('leaves no address in Redis', async () => {
+    const bed = await openAnswerBed(redis.connect());
+    await bed.desk.show(bed.token, '198.18.7.77');
+    const names = await bed.connection.keys('*answers-minute*');
+    expect(names).toHaveLength(3);
+    expect(names.join()).not.toContain('198.18.7.77');
+  });
+});
+
+describe('a request is counted for', () => {
+  const from = (remoteAddress: string, forwarded?: string | string[]) =>
+    callerOf({
+      socket: { remoteAddress },
+      headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded },
+    } as unknown as IncomingMessage);
+
+  test.each([
+    ['who speaks with us directly', '8.8.8.8', undefined, '8.8.8.8'],
+    ['the same, told as an IPv6', '::ffff:8.8.8.8', undefined, '8.8.8.8'],
+    ['who speaks with us directly, whatever they say of themselves', '8.8.8.8', '9.9.9.9', '8.8.8.8'],
+    ['whom our proxy speaks with', '127.0.0.1', '8.8.8.8', '8.8.8.8'],
+    ['whom our proxy speaks with, whatever they say of themselves', '10.0.0.7', '9.9.9.9, 8.8.8.8', '8.8.8.8'],
+    ['whom the first of our proxies speaks with', '10.0.0.7', '9.9.9.9, 8.8.8.8, 10.0.0.6', '8.8.8.8'],
+    ['the same, told with a port', '10.0.0.7', '8.8.8.8:51234', '8.8.8.8'],
+    ['the network of who has many addresses', '::1', '2a01:4f8:1:2:3:4:5:6', '2a01:4f8:1:2::/64'],
+    ['the same, written otherwise', '::1', '[2A01:04f8:1:0002::6]:443', '2a01:4f8:1:2::/64'],
+    ['the same, short', '::1', '2a01:4f8::6', '2a01:4f8:0:0::/64'],
+    ['nobody beyond a few proxies, however many are named', '10.0.0.7', `8.8.8.8${', 10.0.0.6'.repeat(8)}`, null],
+    ['nobody where the proxy does not tell', '127.0.0.1', undefined, null],
+    ['nobody where it tells nonsense', '127.0.0.1', 'unknown, <script>, 10.0.0.1', null],
+    ['nobody in one’s own network', '192.168.1.20', '', null],
+  ])('%s', (_, peer, forwarded, expected) => {
+    expect(from(peer, forwarded)).toBe(expected);
+  });
+
+  test('the address reaches the limit from the port', async () => {
+    const bed = await openAnswerBed(redis.connect());
+    const seen: (string | null)[] = [];
+    const log = createLogger({ level: 'debug', destination: { write: () => {} } });
+    const verbs = {
+      readiness: async () => [],
+      metrics: async () => '',
+      completeLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
+      takeNotification: async () => null,
+      takeReminderCallback: async () => 404,
+      showAnswer: (token: string, caller: string | null) => {
+        seen.push(caller);
+        return bed.desk.show(token, caller);
+      },
+      takeAnswer: bed.desk.take,
+    };
+    const app = await createAdminServer(verbs, { publicUrl: () => 'https://mirror.test', log });
+    onTestFinished(() => app.close());
+    await app.inject({ url: `/r/${bed.token}`, headers: { 'x-forwarded-for': '8.8.8.8' } });
+    expect(seen).toEqual(['8.8.8.8']);
+  });
+});
+
+describe('a link that somebody finds later', () => {
+  test.each([
+    ['that nobody answered', async () => {}],
+    ['that was answered', (bed: AnswerBed) => press(bed, 'confirmed')],
+    [
+      'that is opened without end',
+      async (bed: AnswerBed) => {
+        for (let at = 0; at < 30; at += 1) await bed.desk.show(bed.token);
+      },
+    ],
+  ])('tells neither clinic nor time: one %s', async (_, before) => {
+    const bed = await openAnswerBed(redis.connect());
+    await before(bed);
+    const during = await bed.desk.show(bed.token);
+    await bed.world.advance(2 * DAY_MS);
+    const page = await bed.desk.show(bed.token);
+    expect(page).toEqual({ says: 'expired', about: null, form: null });
+    expect(await bed.desk.take(bed.token, { answer: 'cancelled', proof: during.form?.proof ?? '' })).toEqual(page);
+  });
+});

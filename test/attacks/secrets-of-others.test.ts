@@ -1,0 +1,229 @@
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { atOnce } from '../../src/model/pieces.ts';
+import { NAME } from '../../src/model/names.ts';
+import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
+import { secretSchemas } from '../../src/settings/secret-reference.ts';
+import { isSameLook } from '../../src/settings/seen-files.ts';
+import { tenantSecretFile, tenantSecrets, tenantVariable } from '../../src/settings/tenant-secrets.ts';
+import {
+  CHANNELS,
+  CONNECTORS,
+  ENV,
+  faultLines,
+  load,
+  SETTINGS,
+  TENANT,
+  writeConfiguration,
+} from '../settings/configuration-directory.ts';
+
+/*
+ * Who may write one tenant's file points a login at a server of their own, and names as its password whatever they would like to be sent:
+ * the sealing key, another tenant's password, a file of the machine. What is refused here is never read.
+ */
+
+const CANARY = 'canary-of-another-5f1c';
+const PASSWORDS = {
+  ...{ TENANT_UNO__DAV: 'of uno', TENANT_DUE__DAV: CANARY, TENANT_UNO_ZWEI__DAV: CANARY },
+  ...{ HOME: '/root', REDIS_URL: `redis://:${CANARY}@redis` },
+};
+const ENVIRONMENT = { ...ENV, ...PASSWORDS };
+const connectors = new Map([...CONNECTORS].filter(([name]) => name === 'dav'));
+
+/** A configuration in which the tenant `uno` names its password so; beside it `due`, and what an attacker may know of. */
+function directory(reference: string, settings = SETTINGS): string {
+  const dir = writeConfiguration({
+    'clinic-mirror.yaml': settings,
+    'keys/sealing': CANARY,
+    'secrets/uno/dav': 'of uno',
+    'secrets/uno/nested/dav': 'of uno, nested',
+    'secrets/due/dav': CANARY,
+    'secrets/uno-zwei/dav': CANARY,
+    'tenants/uno.yaml': TENANT.replace(
+      '{ kind: google, client: main }',
+      `{ kind: caldav, username: u, password: ${reference} }`,
+    )
+      .replace('connector: calendar', 'connector: dav')
+      .replace('{ calendar: a }', '{ calendar: { url: "https://attacker.test/" } }'),
+  });
+  return dir;
+}
+
+const options = { env: ENVIRONMENT, connectors };
+const passwordOf = (dir: string) => {
+  const work = load(dir, options).tenants.get('uno')?.connections.get('work');
+  return work?.kind === 'caldav' ? work.password.reveal() : null;
+};
+
+describe('a tenant’s file is told its own secrets', () => {
+  test.each([
+    ['{ env: TENANT_UNO__DAV }', 'of uno'],
+    ['{ file: secrets/uno/dav }', 'of uno'],
+    ['{ file: ./secrets/../secrets/uno/nested/dav }', 'of uno, nested'],
+  ])('%s', (reference, expected) => {
+    expect(passwordOf(directory(reference))).toBe(expected);
+  });
+
+  test('by its absolute path too', () => {
+    const dir = directory('{ env: TENANT_UNO__DAV }');
+    const other = TENANT.replace('"7"', '"8"').replace(
+      '{ kind: google, client: main }',
+      `{ kind: caldav, username: u, password: { file: ${join(dir, 'secrets/drei/dav')} } }`,
+    );
+    mkdirSync(join(dir, 'secrets/drei'));
+    writeFileSync(join(dir, 'secrets/drei/dav'), 'of drei');
+    const made = other
+      .replace('connector: calendar', 'connector: dav')
+      .replace('{ calendar: a }', '{ calendar: { create: A } }');
+    writeFileSync(join(dir, 'tenants/drei.yaml'), made);
+    expect(load(dir, options).tenants.size).toBe(2);
+  });
+
+  test('through links within its folder, as an orchestrator makes them', () => {
+    const dir = directory('{ file: secrets/uno/mounted }');
+    symlinkSync('nested', join(dir, 'secrets/uno/..data'));
+    symlinkSync('..data/dav', join(dir, 'secrets/uno/mounted'));
+    expect(passwordOf(dir)).toBe('of uno, nested');
+  });
+});
+
+describe('a tenant’s file is refused', () => {
+  const refused = (dir: string) => {
+    const lines = faultLines(dir, options);
+    expect(lines.join('\n')).not.toContain(CANARY);
+    expect(lines).toHaveLength(1);
+    return lines[0];
+  };
+
+  test.each([
+    ['the sealing key', 'SEALING_KEY'],
+    ['the address of Redis with its password', 'REDIS_URL'],
+    ['another tenant’s password', 'TENANT_DUE__DAV'],
+    ['that of a tenant whose id begins like its own', 'TENANT_UNO_ZWEI__DAV'],
+    ['what the daemon runs with', 'HOME'],
+    ['a variable that is not there, in the same words', 'NOT_THERE'],
+  ])('%s, by its variable', (_, name) => {
+    expect(refused(directory(`{ env: ${name} }`))).toMatch(
+      new RegExp(
+        `uno\\.yaml:7 connections\\.work\\.password: the environment variable ${name} is not one of this tenant → set TENANT_UNO__`,
+      ),
+    );
+  });
+
+  test.each([
+    ['a key of the settings', 'keys/sealing'],
+    ['a key of the settings, by a way through its own folder', 'secrets/uno/../../keys/sealing'],
+    ['another tenant’s file', 'secrets/due/dav'],
+    ['that of a tenant whose id begins like its own', 'secrets/uno-zwei/dav'],
+    ['its folder itself', 'secrets/uno'],
+    ['a file of the machine', '/etc/passwd'],
+    ['the environment of the process', '/proc/self/environ'],
+    ['a file that never ends', '/dev/zero'],
+    ['a file that is not there, in the same words', '/no/such/file'],
+  ])('%s, by its path', (_, name) => {
+    expect(refused(directory(`{ file: ${name} }`))).toMatch(
+      /uno\.yaml:7 connections\.work\.password: the secret's file is not in this tenant's folder → put it at secrets\/uno\/…/,
+    );
+  });
+
+  test.each([
+    ['to a file elsewhere', '../../keys/sealing', 'dav-link'],
+    ['to another tenant’s file', '../due/dav', 'dav-link'],
+    ['to a folder elsewhere', '../due', 'dav-link/dav'],
+    ['to the environment of the process', '/proc/self/environ', 'dav-link'],
+  ])('a link %s', (_, target, name) => {
+    const dir = directory(`{ file: secrets/uno/${name} }`);
+    symlinkSync(target, join(dir, 'secrets/uno/dav-link'));
+    expect(refused(dir)).toMatch(/the secret's file leads out of this tenant's folder → put the file itself there/);
+  });
+
+  test('a folder that is a link to another tenant’s', () => {
+    const dir = directory('{ env: TENANT_UNO__DAV }');
+    symlinkSync('due', join(dir, 'secrets/vier'));
+    const scoped = tenantSecrets({ env: {}, dir }, []);
+    expect(scoped.as('vier', () => scoped.secretAt({ file: 'secrets/vier/dav' }))).toBeNull();
+    expect(scoped.as('due', () => scoped.secretAt({ file: 'secrets/due/dav' }))).toBe(CANARY);
+  });
+
+  test('what the settings use, though it bears the tenant’s name or lies in its folder', () => {
+    const byVariable = SETTINGS.replaceAll('CLIENT_SECRET', 'TENANT_UNO__DAV');
+    expect(refused(directory('{ env: TENANT_UNO__DAV }', byVariable))).toMatch(
+      /the settings use this secret themselves/,
+    );
+    const byFile = SETTINGS.replaceAll('{ env: CLIENT_SECRET }', '{ file: keys/../secrets/uno/dav }');
+    expect(refused(directory('{ file: secrets/uno/dav }', byFile))).toMatch(/the settings use this secret themselves/);
+  });
+
+  test('a link that leads elsewhere since the file was found to be without faults', () => {
+    const dir = directory('{ file: secrets/uno/dav-link }');
+    mkdirSync(join(dir, 'data'));
+    writeFileSync(join(dir, 'clinic-mirror.yaml'), `${SETTINGS}dataDirectory: ${join(dir, 'data')}\n`);
+    symlinkSync('nested/dav', join(dir, 'secrets/uno/dav-link'));
+    for (const _ of [1, 2]) expect(passwordOf(dir)).toBe('of uno, nested');
+    rmSync(join(dir, 'secrets/uno/dav-link'));
+    symlinkSync('../due/dav', join(dir, 'secrets/uno/dav-link'));
+    expect(refused(dir)).toMatch(/leads out of this tenant's folder/);
+  });
+});
+
+test('a file in the place of a link that led elsewhere is taken up by the running daemon', () => {
+  const dir = directory('{ file: secrets/uno/dav-link }');
+  symlinkSync('../due/dav', join(dir, 'secrets/uno/dav-link'));
+  const files = new ConfigurationFiles({ ...options, dir, reminderChannels: CHANNELS, mode: 'set-aside' });
+  expect(files.configuration.setAside).toMatchObject([{ id: 'uno' }]);
+  const before = atOnce(files.look());
+  rmSync(join(dir, 'secrets/uno/dav-link'));
+  writeFileSync(join(dir, 'secrets/uno/dav-link'), 'of uno');
+  const look = atOnce(files.look());
+  expect(isSameLook(look, before)).toBe(false);
+  expect([...atOnce(files.readAgain(look)).tenants.keys()]).toEqual(['uno']);
+});
+
+describe('no name is two tenants’', () => {
+  const id = fc.stringMatching(NAME);
+  const own = fc.stringMatching(/^[A-Z0-9_]{1,20}$/);
+
+  test('of variables, whatever ids they have', () => {
+    const allowed = (tenant: string, name: string) => {
+      const scoped = tenantSecrets({ env: { [name]: 'x' }, dir: '/nowhere' }, []);
+      return scoped.as(tenant, () => scoped.secretAt({ env: name })) !== null;
+    };
+    fc.assert(
+      fc.property(id, id, own, (one, other, name) => {
+        fc.pre(one !== other);
+        const variable = tenantVariable(one, name);
+        return !(allowed(one, variable) && allowed(other, variable));
+      }),
+      {
+        examples: ['a-', 'a--b', 'a--'].flatMap((other) =>
+          ['B__X', '_X', 'X'].map((name) => ['a', other, name] as [string, string, string]),
+        ),
+      },
+    );
+  });
+
+  test('of files, whatever ids they have', () => {
+    fc.assert(
+      fc.property(id, id, (one, other) => {
+        fc.pre(one !== other);
+        const scoped = tenantSecrets({ env: {}, dir: '/nowhere' }, []);
+        return scoped.as(other, () => scoped.secretAt({ file: tenantSecretFile(one, 'x') })) === null;
+      }),
+    );
+  });
+
+  test('and nothing is told in nobody’s name', () => {
+    const scoped = tenantSecrets({ env: { TENANT_UNO__X: 'x' }, dir: '/' }, []);
+    expect(() => scoped.secretAt({ env: 'TENANT_UNO__X' })).toThrow(TypeError);
+  });
+});
+
+test('the settings are told what they name, and a pipe or a folder is no secret’s file', () => {
+  const dir = directory('{ env: TENANT_UNO__DAV }');
+  const { secretAt } = secretSchemas({ env: ENVIRONMENT, dir });
+  expect(secretAt({ file: 'keys/sealing' })).toBe(CANARY);
+  expect(secretAt({ file: 'keys' })).toBeNull();
+  expect(secretAt({ file: '/dev/zero' })).toBeNull();
+});

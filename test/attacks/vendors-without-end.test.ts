@@ -1,0 +1,122 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { readChanges } from '../../src/connectors/google-calendar/changes.ts';
+import type { HubSpotClient } from '../../src/connectors/hubspot/client.ts';
+import { listRecords } from '../../src/connectors/hubspot/records.ts';
+import type { Scope } from '../../src/connectors/hubspot/scope.ts';
+import { guardWalk } from '../../src/connectors/walk.ts';
+import { sourceFile } from '../support/architecture.ts';
+import { vendorLoopBreaches } from '../support/vendor-loops.ts';
+
+/*
+ * A server that answers ever more pages, or leads in a circle, would be asked for ever: each reading comes to an end that is not its
+ * choice.
+ */
+
+const SOURCE = fileURLToPath(new URL('../../src', import.meta.url));
+
+/** Counts how often it is asked; more often than any walk may ask is told from asking for ever. */
+function endless<Answer>(next: (asked: number) => Answer) {
+  let asked = 0;
+  return {
+    asked: () => asked,
+    ask: async () => {
+      asked += 1;
+      if (asked > 30_000) throw new Error('it was asked without end');
+      return next(asked);
+    },
+  };
+}
+
+const TOKENS: readonly [name: string, tokenOf: (asked: number) => string, mostAsked: number][] = [
+  ['the same place', () => 'a', 2],
+  ['two places in turn', (asked) => 'ab'[asked % 2] ?? '', 3],
+  ['a circle of a hundred places', (asked) => String(asked % 100), 101],
+  ['ever new places', String, 20_000],
+];
+
+describe.each(TOKENS)('a vendor that leads to %s', (_, tokenOf, mostAsked) => {
+  test('is asked no more by the change feed of Google', async () => {
+    const vendor = endless((asked) => ({
+      status: 200,
+      retryAfterMs: null,
+      body: { items: [], nextPageToken: tokenOf(asked) },
+    }));
+    const calls = { ownerTag: 'tag', list: vendor.ask, find: async () => [], async *readAll() {} };
+    await expect(readChanges(calls as never, 'calendar', null)).rejects.toMatchObject({ code: 'unexpected-answer' });
+    expect(vendor.asked()).toBeLessThanOrEqual(mostAsked);
+  });
+
+  test('is asked no more by the list of HubSpot', async () => {
+    const vendor = endless((asked) => ({ results: [], paging: { next: { after: tokenOf(asked) } } }));
+    const scope = {
+      object: 'contacts',
+      paths: { objects: () => '/objects' },
+      properties: [],
+      keyProperty: 'k',
+      stampProperty: 's',
+    };
+    const client = { demand: vendor.ask } as unknown as HubSpotClient;
+    const reading = Array.fromAsync(listRecords(client, scope as unknown as Scope));
+    await expect(reading).rejects.toMatchObject({ code: 'unexpected-answer' });
+    expect(vendor.asked()).toBeLessThanOrEqual(mostAsked);
+  });
+
+  test('is asked no more by any walk that is guarded', async () => {
+    const vendor = endless(tokenOf);
+    const visit = guardWalk(() => new Error('lost'));
+    const walk = async () => {
+      for (let place: string | null = null; ; place = await vendor.ask()) visit(place);
+    };
+    await expect(walk()).rejects.toThrow('lost');
+    expect(vendor.asked()).toBeLessThanOrEqual(mostAsked);
+  });
+});
+
+describe('every loop that asks other people’s servers', () => {
+  const breaches = (source: string) => vendorLoopBreaches([sourceFile('src/connectors/one/a.ts', source)], {});
+
+  test('is guarded or counted', () => {
+    const names = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+    const files = names.map((name) => sourceFile(`src/${name}`, readFileSync(`${SOURCE}/${name}`, 'utf8')));
+    expect(vendorLoopBreaches(files)).toEqual([]);
+  });
+
+  test.each([
+    ['while', 'async function f() { let p = 1;\n while (p !== null) { p = await ask(p); } }'],
+    ['while without end', 'async function f() {\n for (;;) { if (await ask()) return; } }'],
+    ['do', 'function* f() {\n do { p = yield ask(p); } while (p !== null); }'],
+    ['for with what the other side said', 'async function f() {\n for (let p = 0; p !== null; p += 1) await ask(p); }'],
+    [
+      'while with a count that need not grow',
+      'async function f() {\n while (found.length < wanted) found.push(...(await ask())); }',
+    ],
+    [
+      'a function that calls itself',
+      'async function f(p: string): Promise<{ a: 1 }> {\n return p === null ? [] : await f(await ask(p)); }',
+    ],
+  ])('is found when it is not: %s', (_, source) => {
+    expect(breaches(source)).toEqual([expect.stringMatching(/^src\/connectors\/one\/a\.ts:2 asks for as long as/)]);
+  });
+
+  test.each([
+    ['guarded', 'async function f() { while (p !== null) { visit(p); p = await ask(p); } }'],
+    ['guarded, at its end', 'async function f() { do { visit(p); p = await ask(p); } while (p !== null); }'],
+    ['counted', 'async function f() { for (let n = 0; n < MOST; n += 1) await ask(n); }'],
+    ['over what is there', 'async function f() { for (const each of all) await ask(each); }'],
+    ['over what comes in pages', 'async function f() { for await (const page of pages()) await keep(page); }'],
+    ['one that asks nobody', 'function f() { while (at < text.length) at += 1; }'],
+  ])('is none: %s', (_, source) => {
+    expect(breaches(source)).toEqual([]);
+  });
+
+  test('and what is said to end otherwise is there, and no more of it', () => {
+    const loop = 'async function f() { while (p !== null) p = await ask(p); }';
+    const one = (source: string) =>
+      vendorLoopBreaches([sourceFile('src/oauth/a.ts', source)], { 'src/oauth/a.ts': [1, 'why'] });
+    expect(one(loop)).toEqual([]);
+    expect(one(loop + loop)).toHaveLength(2);
+    expect(one('')).toEqual(['src/oauth/a.ts has fewer such loops than are listed']);
+  });
+});
