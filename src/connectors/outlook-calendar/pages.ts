@@ -17,14 +17,21 @@ export interface Page {
  * @throws MirrorError `contract` for what is no page
  */
 export function readPage(answer: WireResponse, path: string): Page {
+  const page = pageOf(answer, path);
+  if (page === null) throw errors.make('unexpected-answer');
+  return page;
+}
+
+/** The same; null for what is no page. */
+export function pageOf(answer: WireResponse, path: string): Page | null {
   const page = pageSchema.safeParse(answer.body);
-  if (!page.success) throw errors.make('unexpected-answer');
+  if (!page.success) return null;
   const { value: elements, '@odata.nextLink': nextLink, '@odata.deltaLink': deltaLink } = page.data;
   if (nextLink === undefined) {
     return { elements, next: null, delta: deltaLink === undefined ? null : pathOfLink(deltaLink) };
   }
   const next = pathOfLink(nextLink);
-  if (next === null || next === path) throw errors.make('unexpected-answer');
+  if (next === null || next === path) return null;
   return { elements, next, delta: null };
 }
 
