@@ -39,7 +39,7 @@ export interface GraphSandboxOptions {
   duplicateNamesEvent?: boolean;
   /** A transactionId stays used after its event was deleted. */
   rememberTransactionIds?: boolean;
-  /** An equal request with a transactionId that was used: refused like any other, or answered 201 with the event of then, deleted or not. */
+  /** An equal request with a used transactionId: refused like any other, or answered 201 with the event of then, deleted or not. */
   repeatedTransaction?: 'refused' | 'answered';
   /** Clouds of the US Government lack `permanentDelete`. */
   permanentDelete?: boolean;
