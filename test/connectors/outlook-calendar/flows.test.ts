@@ -359,6 +359,14 @@ describe('a deletion', () => {
       expect(result).toEqual(deletion('deleted'));
     });
 
+    test('is not emptied where it is refused for another reason', () => {
+      for (const answer of [busy, refused(403, 'ErrorAccessDenied')]) {
+        const { log, result } = play({ ...remove(null), erase: true }, found(), answer);
+        expect(log).toEqual([look, delForGood('W/"7"')]);
+        expect(result).toMatchObject({ status: answer.status });
+      }
+    });
+
     test('is not done before the emptied event is gone', () => {
       expect(play(erase, unknown, found(), busy).result).toMatchObject(IN_TROUBLE);
       expect(play(erase, unknown, found(), changed).result).toMatchObject(MEANWHILE);
