@@ -17,6 +17,8 @@ interface Formula {
   units?(n: number): number;
   /** Requests that the promise needs beside, to see whose an object is: docs/safety.md, decisions/2026-11-23-looks-before-writes.md. */
   looks?: Partial<Record<Kind, (n: number) => number>>;
+  /** Units beside, to leave what is a person's without a request more: decisions/2026-11-23-we-own-what-we-set.md. */
+  leaving?: Partial<Record<Kind, (n: number) => number>>;
   /** Objects of one calendar. */
   calendarHolds?: number;
 }
@@ -26,7 +28,8 @@ const one = (n: number) => n;
 
 const FORMULAS = {
   // Fifty calls in a batch, each charged for itself (developers.google.com/workspace/calendar/api/guides/batch).
-  'google-calendar': { requests: batchesOf(50), units: one },
+  // A PATCH is charged three units (v3 reference, events.patch).
+  'google-calendar': { requests: batchesOf(50), units: one, leaving: { update: (n) => 2 * n } },
   // Twenty requests in a batch, each counted for itself (learn.microsoft.com/graph/json-batching, graph/throttling).
   'outlook-calendar': { requests: batchesOf(20), units: one },
   // CalDAV has no batch of writes (RFC 4791, section 5.3.2). Radicale reads all of a calendar for each new event.
@@ -82,7 +85,10 @@ async function measureVendor(name: VendorName, n: number): Promise<Figure[]> {
     const looks = formula.looks?.[kind];
     figures.push(against('requests', spent.requests, fewest));
     if (looks) figures.push(against('requests', spent.requests, fewest + looks(n), ' with its look'));
-    if (spent.units !== null && formula.units) figures.push(against('units', spent.units, formula.units(n)));
+    if (spent.units === null || formula.units === undefined) continue;
+    const leaving = formula.leaving?.[kind];
+    figures.push(against('units', spent.units, formula.units(n)));
+    if (leaving) figures.push(against('units', spent.units, formula.units(n) + leaving(n), " leaving a person's own"));
   }
   return figures;
 }

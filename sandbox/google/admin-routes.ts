@@ -20,6 +20,7 @@ const settings = z.strictObject({
   calendarWritesPerSecond: z.number().exactOptional(),
   newCalendarsPerDay: z.int().exactOptional(),
   pageShape: z.enum(['full', 'empty', 'short']).exactOptional(),
+  absentSequence: z.enum(['kept', 'zero']).exactOptional(),
   accessTokenLifetimeMs: z.number().exactOptional(),
   refreshTokenLifetimeMs: z.number().exactOptional(),
   syncTokenLifetimeMs: z.number().exactOptional(),

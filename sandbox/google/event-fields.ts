@@ -8,6 +8,8 @@ const MAX_PROPERTY_KEY = 44;
 const MAX_PROPERTY_VALUE = 1024;
 const MAX_REMINDER_MINUTES = 40_320;
 const MAX_REMINDERS = 5;
+/** Named by practitioners (support.nylas.com, "Event description limits"); the reference names none. */
+const MAX_DESCRIPTION = 8192;
 
 const EVENT_ID = /^[a-v0-9]{5,1024}$/;
 
@@ -59,7 +61,7 @@ const eventBody = z.strictObject({
   sequence: z.int().min(0).optional(),
   status: z.enum(['confirmed', 'tentative', 'cancelled']).optional(),
   summary: z.string().optional(),
-  description: z.string().optional(),
+  description: z.string().max(MAX_DESCRIPTION).optional(),
   location: z.string().optional(),
   colorId: z
     .string()

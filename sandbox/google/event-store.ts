@@ -47,12 +47,26 @@ export interface StoredEvent {
 export class EventStore {
   readonly #byId = new Map<string, StoredEvent>();
   readonly #byICalUID = new Map<string, string>();
+  readonly #purged = new Set<string>();
   readonly #byProperty = new Map<string, Set<string>>();
   /** Every write in order; entries whose event was written again since are stale. */
   #log: { change: number; id: string }[] = [];
 
   get(id: string): StoredEvent | undefined {
     return this.#byId.get(id);
+  }
+
+  /** Whether an event has or had the id, be it out of reach by now. */
+  isTaken(id: string): boolean {
+    return this.#byId.has(id) || this.#purged.has(id);
+  }
+
+  /** The event can't be read any more, and its id is not free again. */
+  purge(event: StoredEvent): void {
+    this.#unindex(event);
+    this.#byId.delete(event.id);
+    this.#byICalUID.delete(event.iCalUID);
+    this.#purged.add(event.id);
   }
 
   get size(): number {

@@ -31,7 +31,7 @@ export function insertEvent(context: Context): ApiAnswer {
     throw invalid('Only one of id and iCalUID may be given when an event is created.');
   }
   const taken =
-    (body.id !== undefined && calendar.events.get(body.id) !== undefined) ||
+    (body.id !== undefined && calendar.events.isTaken(body.id)) ||
     (body.iCalUID !== undefined && calendar.events.findByICalUID(body.iCalUID) !== undefined);
   const draft = draftEvent(context.world, calendar, body, undefined);
   if (taken) {
@@ -74,7 +74,8 @@ export function importEvent(context: Context): ApiAnswer {
 
 /** PUT events/{id}: replaces the whole event. Throws ApiError. */
 export function updateEvent(context: Context): ApiAnswer {
-  return change(context, () => jsonBody(context));
+  const isZero = context.world.settings.absentSequence === 'zero';
+  return change(context, () => (isZero ? { sequence: 0, ...jsonBody(context) } : jsonBody(context)));
 }
 
 /** PATCH events/{id}: merges. Throws ApiError. */
@@ -99,7 +100,7 @@ function change(context: Context, bodyFor: (event: StoredEvent) => unknown): Api
   const { calendar } = calendarFor(context, 'writer', EVENT_WRITE_SCOPES);
   const event = existing(calendar, context.parameters.eventId);
   const mailMode = mailModeOf(context.query);
-  const body = readBody(context, bodyFor(event));
+  const body = readBody(context, bodyFor(event), jsonBody(context));
   checkIfMatch(context.call, etagOf(event.change));
   if ((body.id ?? event.id) !== event.id) {
     throw invalid('Invalid resource id value.');
@@ -125,9 +126,11 @@ function existing(calendar: Calendar, id: string | undefined): StoredEvent {
   return event;
 }
 
-function readBody(context: Context, json: unknown): EventBody {
+/** @param sent what the client said of it: guests that were there before are nobody's invitation */
+function readBody(context: Context, json: unknown, sent = json): EventBody {
   const body = parseEventBody(json, (count) => context.world.counts.add('droppedProperties', count));
-  if ((body.attendees?.length ?? 0) > 0 && actsAsServiceAccount(context.caller)) {
+  const names = typeof sent === 'object' && sent !== null && 'attendees' in sent;
+  if (names && (body.attendees?.length ?? 0) > 0 && actsAsServiceAccount(context.caller)) {
     const message = 'Service accounts cannot invite attendees without Domain-Wide Delegation of Authority.';
     throw new ApiError(403, 'forbiddenForServiceAccounts', message, { domain: 'calendar' });
   }

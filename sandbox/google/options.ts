@@ -35,6 +35,8 @@ export interface GoogleSandboxOptions {
   /** New calendars per account and day before the use limit. */
   newCalendarsPerDay?: number;
   pageShape?: PageShape;
+  /** What a PUT without `sequence` says: the stored number, or 0, which is refused after a move. Practitioners report both. */
+  absentSequence?: 'kept' | 'zero';
   accessTokenLifetimeMs?: number;
   /** When set, refresh tokens die after it and token answers carry refresh_token_expires_in. */
   refreshTokenLifetimeMs?: number;
@@ -69,6 +71,7 @@ export function toSettings(options: GoogleSandboxOptions): Settings {
     calendarWritesPerSecond: Number.POSITIVE_INFINITY,
     newCalendarsPerDay: 60,
     pageShape: 'full',
+    absentSequence: 'kept',
     accessTokenLifetimeMs: 3_599_000,
     syncTokenLifetimeMs: 28 * DAY_MS,
     updatedMinHorizonMs: 28 * DAY_MS,

@@ -29,8 +29,8 @@ export interface GoogleSandbox extends CommonVerbs<Omit<GoogleSandboxOptions, 'p
   /** Makes an account with its primary calendar. */
   addAccount(email: string): void;
   authorizeInBrowser(authorizationUrl: string, answer: PersonsAnswer): Promise<string>;
-  /** An access token without any login; scopes short or long, default `calendar`. */
-  issueAccessToken(account: string, given?: { scopes?: string[]; clientId?: string }): string;
+  /** An access token without any login; scopes short or long, default `calendar`. `asService`: the account is a service account. */
+  issueAccessToken(account: string, given?: TokenWish): string;
   /** Ends an account's consent to every client, as on its security page. */
   revokeConsent(account: string): void;
   expireAccessTokens(): void;
@@ -47,11 +47,19 @@ export interface GoogleSandbox extends CommonVerbs<Omit<GoogleSandboxOptions, 'p
   /** Merges changes into an event, as a patch by its owner would. */
   editByHand(calendarId: string, eventId: string, changes: object): EventResource;
   deleteByHand(calendarId: string, eventId: string): void;
+  /** Takes an event out of reach: nothing can be read of it, and its id stays taken (github.com/taers232c/GAMADV-X/issues/82). */
+  purge(calendarId: string, eventId: string): void;
   expireSyncTokens(): void;
   /** Live watches. */
   channels(): Channel[];
   /** Resolves when no push notification is on its way. */
   notificationsSettled(): Promise<void>;
+}
+
+interface TokenWish {
+  scopes?: string[];
+  clientId?: string;
+  asService?: boolean;
 }
 
 /** What the verbs work on. */
@@ -89,12 +97,13 @@ function accountVerbs({ server, world, settings, oauth, serviceAccounts }: Sandb
       world.account(email);
     },
     authorizeInBrowser,
-    issueAccessToken: (account: string, given: { scopes?: string[]; clientId?: string } = {}): string => {
+    issueAccessToken: (account: string, given: TokenWish = {}): string => {
       world.account(account);
       const known = settings.clients.find((client) => client.clientId === given.clientId) ?? settings.clients[0]!;
       const client = { clientId: known.clientId, project: known.project };
       const scopes = (given.scopes ?? ['calendar']).map(longForm);
-      return oauth.tokens.issueAccess({ account, client, scopes, isLasting: false }).token;
+      const service = given.asService === true ? { serviceAccount: account } : {};
+      return oauth.tokens.issueAccess({ account, client, scopes, isLasting: false, ...service }).token;
     },
     revokeConsent: (account: string): void => oauth.revoke(account),
     expireAccessTokens: (): void => oauth.tokens.expireAccess(),
@@ -156,6 +165,10 @@ function calendarVerbs({ world }: SandboxParts) {
     deleteByHand: (calendarId: string, eventId: string): void => {
       const calendar = calendarOf(calendarId);
       cancelEvent(world, calendar, eventOf(calendar, eventId));
+    },
+    purge: (calendarId: string, eventId: string): void => {
+      const calendar = calendarOf(calendarId);
+      calendar.events.purge(eventOf(calendar, eventId));
     },
     expireSyncTokens: (): void => world.expireSyncTokens(),
   };

@@ -116,7 +116,10 @@ async function runPart(
   }
   const ofMailbox = places.get(mailbox.id) ?? new Places(PARALLEL);
   places.set(mailbox.id, ofMailbox);
-  await ofMailbox.take();
+  const isQueued = parts.settings.batchOverflow === 'queued';
+  if (isQueued) {
+    await ofMailbox.take();
+  }
   const { leave, refusal } = parts.throttling.enter(mailbox);
   try {
     // Another batch at the mailbox must have a chance to overlap.
@@ -126,7 +129,9 @@ async function runPart(
       : await answerPart(call, parts);
   } finally {
     leave();
-    ofMailbox.giveBack();
+    if (isQueued) {
+      ofMailbox.giveBack();
+    }
   }
 }
 

@@ -73,15 +73,29 @@ export class DeltaFeed {
     const replayed = settings.deltaReplays ? REPLAYED : 0;
     const { items, until, ...state } = round;
     const bookmark: Bookmark = { ...state, since: Math.max(0, until - replayed) };
+    const next = this.#nextToken(context, { id, position, end, isLast: end >= items.length });
     const link =
-      end < items.length
-        ? { '@odata.nextLink': linkTo(context, { $skiptoken: `${id}.${end}` }, false) }
-        : { '@odata.deltaLink': linkTo(context, { $deltatoken: toToken(bookmark) }, false) };
+      next === null
+        ? { '@odata.deltaLink': linkTo(context, { $deltatoken: toToken(bookmark) }, false) }
+        : { '@odata.nextLink': linkTo(context, { $skiptoken: next }, false) };
     return { status: 200, body: { value, ...link } };
   }
 
-  #playFaults({ faults, call, caller }: MailboxContext): void {
-    const request = { method: call.method, path: call.url, client: caller.account ?? caller.clientId };
+  /** Null at the end; the same place again, under another token, by the fault `delta-endless`. */
+  #nextToken(context: MailboxContext, page: { id: string; position: number; end: number; isLast: boolean }) {
+    if (context.faults.active('delta-endless', faultable(context))) {
+      this.#serial += 1;
+      return `${page.id}.${page.position}.${this.#serial}`;
+    }
+    return page.isLast ? null : `${page.id}.${page.end}`;
+  }
+
+  #playFaults(context: MailboxContext): void {
+    const { faults, call, query } = context;
+    const request = faultable(context);
+    if (query.has('$skiptoken') && faults.active('delta-next-forbidden', request)) {
+      throw new GraphError(403, 'ErrorAccessDenied', 'Access is denied. Check credentials and try again.');
+    }
     if (faults.active('delta-gone', request)) {
       throw gone(call.url, call.origin);
     }
@@ -89,6 +103,10 @@ export class DeltaFeed {
       throw stateNotFound();
     }
   }
+}
+
+function faultable({ call, caller }: MailboxContext): { method: string; path: string; client: string } {
+  return { method: call.method, path: call.url, client: caller.account ?? caller.clientId };
 }
 
 /** Everything in the window. */

@@ -27,11 +27,17 @@ const contentType = z
   .transform((type) => type.toLowerCase())
   .pipe(z.enum(['text', 'html']));
 
+/** Outlook takes no longer title in its own programs; one of which nothing shows is stored as none. */
+const subject = z
+  .string()
+  .max(255)
+  .transform((text) => (/[^\p{C}\p{Z}]/u.test(text) ? text : ''));
+
 const MAX_REMINDER_MINUTES = 2_629_800;
 
 /** All optional: a patch says only what changes. */
 const eventBody = z.strictObject({
-  subject: z.string().exactOptional(),
+  subject: subject.exactOptional(),
   body: z.strictObject({ contentType: contentType.default('text'), content: z.string().default('') }).exactOptional(),
   start: eventTime.exactOptional(),
   end: eventTime.exactOptional(),
@@ -92,6 +98,11 @@ export function parseEventBody(body: Record<string, unknown>): EventBody {
   }
   const { singleValueExtendedProperties = [], ...event } = parsed.data;
   return { ...event, properties: toProperties(singleValueExtendedProperties) };
+}
+
+/** A request as text: the same for equal ones. */
+export function requestText({ properties, ...event }: EventBody): string {
+  return JSON.stringify([event, [...properties]]);
 }
 
 function withoutAnnotations(body: Record<string, unknown>): Record<string, unknown> {

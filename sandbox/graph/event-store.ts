@@ -13,6 +13,8 @@ export interface StoredEvent {
   calendarId: string;
   iCalUId: string;
   transactionId: string | undefined;
+  /** The request that made it, as text. */
+  createdAs: string;
   content: EventContent;
   /** Single-value extended properties by canonical id. */
   properties: ReadonlyMap<string, string>;

@@ -1,5 +1,5 @@
 import { invalidProperty } from './errors.ts';
-import type { EventBody, EventTime } from './event-fields.ts';
+import { type EventBody, type EventTime, requestText } from './event-fields.ts';
 import type { EventContent, StoredEvent } from './event-store.ts';
 import { newICalUId, newImmutableId, newRestId } from './ids.ts';
 import { parseWallTime, toIana } from './time.ts';
@@ -17,6 +17,7 @@ export function createEvent(world: World, mailbox: Mailbox, calendarId: string, 
     calendarId,
     iCalUId: newICalUId(),
     transactionId: body.transactionId,
+    createdAs: requestText(body),
     content,
     properties: body.properties,
     createdAt: now,

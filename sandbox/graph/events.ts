@@ -1,7 +1,7 @@
 import type { ApiAnswer } from '../kit/answer.ts';
 import { calendarFor, checkIfMatch, checkQuery, jsonBody, type MailboxContext } from './call.ts';
 import { GraphError, invalidRequest, irresolvableConflict, itemNotFound, malformedId } from './errors.ts';
-import { parseEventBody } from './event-fields.ts';
+import { type EventBody, parseEventBody, requestText } from './event-fields.ts';
 import { selected, viewOf } from './event-list.ts';
 import { idOf, toResource } from './event-resource.ts';
 import type { StoredEvent } from './event-store.ts';
@@ -21,6 +21,10 @@ export function postEvent(context: MailboxContext): ApiAnswer {
   const calendar = calendarFor(context);
   const body = parseEventBody(jsonBody(context));
   if (body.transactionId !== undefined) {
+    const repeated = repeatedEvent(context, body, body.transactionId);
+    if (repeated) {
+      return { status: 201, ...shown(context, repeated) };
+    }
     refuseDuplicate(context, body.transactionId);
   }
   const event = createEvent(world, mailbox, calendar.id, body);
@@ -52,6 +56,9 @@ export function deleteEvent(context: MailboxContext): ApiAnswer {
 
 /** POST …/events/{id}/permanentDelete: gone for good. Throws GraphError. */
 export function permanentlyDeleteEvent(context: MailboxContext): ApiAnswer {
+  if (!context.world.settings.permanentDelete) {
+    throw new GraphError(400, 'BadRequest', "Resource not found for the segment 'permanentDelete'.");
+  }
   const event = eventFor(context);
   refuseOnConflict(context);
   checkIfMatch(context.call, etagOf(event.change));
@@ -82,6 +89,17 @@ function shown(context: MailboxContext, event: StoredEvent): Omit<ApiAnswer, 'st
     ...selected(resource, context.query.get('$select')),
   };
   return { headers: { etag: resource['@odata.etag'] }, body };
+}
+
+/** The event that an equal request made, as it was seen on the real service: whatever became of it since. */
+function repeatedEvent(
+  { world, mailbox }: MailboxContext,
+  body: EventBody,
+  transactionId: string,
+): StoredEvent | undefined {
+  const event = mailbox.events.get(mailbox.events.madeBy(transactionId) ?? '');
+  const isRepeated = world.settings.repeatedTransaction === 'answered' && event?.createdAs === requestText(body);
+  return isRepeated ? event : undefined;
 }
 
 /** Throws GraphError 400 or 409, whichever is configured or due. */

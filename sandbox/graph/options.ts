@@ -39,6 +39,12 @@ export interface GraphSandboxOptions {
   duplicateNamesEvent?: boolean;
   /** A transactionId stays used after its event was deleted. */
   rememberTransactionIds?: boolean;
+  /** An equal request with a used transactionId: refused like any other, or answered 201 with the event of then, deleted or not. */
+  repeatedTransaction?: 'refused' | 'answered';
+  /** Clouds of the US Government lack `permanentDelete`. */
+  permanentDelete?: boolean;
+  /** Parts of a batch beyond those that a mailbox takes at once: they wait for each other, or are refused. */
+  batchOverflow?: 'queued' | 'refused';
   /** Bodies come back as Exchange stores them: wrapped in HTML, lines ended by CRLF. */
   normalizeBodies?: boolean;
   /** originalStartTimeZone is always `tzone://Microsoft/Custom`. */
@@ -88,6 +94,9 @@ export function toSettings(options: GraphSandboxOptions): Settings {
     duplicateTransactionStatus: 'alternating',
     duplicateNamesEvent: false,
     rememberTransactionIds: true,
+    repeatedTransaction: 'refused',
+    permanentDelete: true,
+    batchOverflow: 'queued',
     normalizeBodies: true,
     customTimeZones: false,
     allDayReads: 'midnight',

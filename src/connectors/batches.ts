@@ -1,4 +1,5 @@
 import type { MirrorError } from '../model/errors.ts';
+import type { Clock, Instant } from '../model/time.ts';
 import type { Authorizer } from './connector.ts';
 import type { SendCalls } from './flow.ts';
 import type { WireCall, WireResponse } from './wire.ts';
@@ -14,6 +15,15 @@ export interface BatchVendor {
   sendBatch(calls: readonly WireCall[], authorization: string, signal: AbortSignal): Promise<BatchAnswer>;
   /** The error of a login that was renewed and refused again. */
   loginRefused(answer: WireResponse): MirrorError;
+  /** Where parts of one batch may crowd each other out. */
+  crowding?: Crowding;
+}
+
+/** How a vendor refuses a part for the others that came with it, and for how long no batch holds more than came through then. */
+interface Crowding {
+  clock: Clock;
+  isCrowdedOut(answer: WireResponse): boolean;
+  restMs: number;
 }
 
 /**
@@ -34,20 +44,38 @@ export async function withLogin(
 
 /**
  * Sends calls in batches, one after the other. A batch that the server finds too large is halved, and later ones are no larger
- * than what it took. Parts that were refused for their login are sent once more with a renewed one.
+ * than what it took; one whose parts crowded each other out lets the next ones be as small as what came through, for a while. Parts that
+ * were refused for their login are sent once more with a renewed one.
  * @returns answers in the calls' order, null for a part that the answer lacks
  */
 export function createBatchSender(vendor: BatchVendor): (signal: AbortSignal) => SendCalls {
+  const { crowding } = vendor;
   let limit = vendor.batchSize;
+  let crowded: { limit: number; until: Instant } | null = null;
+  const limitNow = () =>
+    crowding !== undefined && crowded !== null && crowding.clock() < crowded.until
+      ? Math.min(limit, crowded.limit)
+      : limit;
+  const noteCrowding = (answers: readonly (WireResponse | null)[]) => {
+    if (crowding === undefined) return;
+    const crowdedOut = answers.filter((answer) => answer !== null && crowding.isCrowdedOut(answer)).length;
+    const through = answers.length - crowdedOut;
+    // Where nothing came through it is not the others that were in the way.
+    if (crowdedOut > 0 && through > 0) crowded = { limit: through, until: crowding.clock() + crowding.restMs };
+  };
   return (signal) => async (calls) => {
     const login = { authorization: await vendor.authorizer.header(signal), renewed: false };
     const answers: (WireResponse | null)[] = [];
     while (answers.length < calls.length) {
-      const slice = calls.slice(answers.length, answers.length + limit);
+      const slice = calls.slice(answers.length, answers.length + limitNow());
       const batch = await sendWithLogin(vendor, slice, login, signal);
-      if (!('refused' in batch)) answers.push(...batch.answers);
-      else if (slice.length === 1) answers.push(batch.refused);
-      else limit = Math.ceil(slice.length / 2);
+      if ('refused' in batch) {
+        if (slice.length === 1) answers.push(batch.refused);
+        else limit = Math.ceil(slice.length / 2);
+        continue;
+      }
+      noteCrowding(batch.answers);
+      answers.push(...batch.answers);
     }
     return answers;
   };

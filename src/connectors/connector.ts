@@ -28,6 +28,8 @@ export interface ConnectorSupports {
   keys: KeyPromise;
   /** Only we can have made a second object with a key: what a person copies carries another, or none. */
   twinsAreOurs: boolean;
+  /** UTF-16 code units of the texts of an event, where the vendor has a limit: what is longer is shortened, with an ellipsis. */
+  longest?: Partial<Record<'title' | 'description' | 'location', number>>;
   /** Streams whose objects a deletion with `erase` takes out for good; others stay in a bin of the vendor, out of its API's reach. */
   erases: readonly StreamName[];
 }

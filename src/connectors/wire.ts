@@ -1,3 +1,5 @@
+import type { Instant } from '../model/time.ts';
+
 /** One call to a vendor's API, as it goes into a batch. */
 export interface WireCall {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -18,6 +20,8 @@ export interface WireResponse {
   body: unknown;
   /** What the answer asks us to wait, in milliseconds. */
   retryAfterMs: number | null;
+  /** When the request went out, by the vendor's clock; absent where nobody asks for it. */
+  sentAt?: Instant;
 }
 
 /** Whether the call was carried out. */

@@ -1,18 +1,17 @@
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
-import type { Link, Operation, Outcome, RemoteItem } from '../model/operations.ts';
+import type { Link, Operation, Outcome } from '../model/operations.ts';
 import type { Progress } from '../model/progress.ts';
 import { slices } from '../model/slices.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { Settlement } from '../state/outbox.ts';
 import type { OutboxEntry } from '../state/outbox-format.ts';
-import { linkOf } from '../sync/adopt.ts';
-import { HIGHEST_EPOCH, isSameContent, type TargetIdentity } from '../sync/identity.ts';
+import { isSameContent } from '../sync/identity.ts';
 import { approvedUnplanned } from './decided.ts';
 import { differsByHand } from './drift.ts';
 import { laneLease, noteFailure, openCalendar } from './lanes.ts';
-import { nextTry } from './retry.ts';
+import { settlementOf } from './settlement.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 import { lookForLate, noteUnanswered, restsUntil } from './unanswered.ts';
 
@@ -234,14 +233,6 @@ function unanswered(
     .map(({ operation: { recordId } }) => ({ recordId, result: 'failed', error: outcomeMissing() }));
 }
 
-function keysExhausted(): MirrorError {
-  return new MirrorError('the target refuses every name for a record', {
-    actor: 'contract',
-    code: 'keys-exhausted',
-    retry: 'never',
-  });
-}
-
 function outcomeMissing(): MirrorError {
   return new MirrorError('the connector said nothing of an operation', {
     actor: 'contract',
@@ -254,7 +245,7 @@ function outcomeMissing(): MirrorError {
 type Sent = ReadonlyMap<string, { entry: OutboxEntry; link: Link | null }>;
 
 async function settleOutcomes(
-  tenant: Pick<OpenTenant, 'clock' | 'outbox' | 'random' | 'targetStore'>,
+  tenant: Pick<OpenTenant, 'clock' | 'elapsedBetween' | 'outbox' | 'random' | 'targetStore'>,
   target: OpenTarget,
   outcomes: readonly Outcome<Item>[],
   sent: Sent,
@@ -285,92 +276,6 @@ async function settleOutcomes(
   if (isStale) await tenant.targetStore.write(target.id, { plannedAsOf: null });
   await tenant.outbox.settle(target.id, settlements, now, lease, { noteTakenOut });
   await tenant.targetStore.count(target.id, counts);
-}
-
-function settlementOf(
-  outcome: Outcome<Item>,
-  { entry, link, isAnew }: { entry: OutboxEntry; link: Link | null; isAnew: boolean },
-  { random }: Pick<OpenTenant, 'random'>,
-  { identity }: OpenTarget,
-  now: number,
-): Settlement {
-  switch (outcome.result) {
-    case 'written': {
-      const { versionTag, remoteId, stored } = outcome;
-      const epoch = Math.max(entry.epoch, link?.epoch ?? 0);
-      const { recordId, startAt, endAt } = entry;
-      const fingerprint = entry.fingerprint ?? '';
-      const storedAs = stored === undefined ? fingerprint : identity.fingerprint(stored);
-      const storedFingerprint = isSameContent(storedAs, fingerprint) ? {} : { storedFingerprint: storedAs };
-      return {
-        entry,
-        kind: 'done',
-        link: {
-          recordId,
-          startAt,
-          endAt,
-          fingerprint,
-          versionTag,
-          epoch,
-          remoteId,
-          drift: null,
-          revision: entry.revision,
-          ...storedFingerprint,
-          ...(isAnew ? { generation: entry.revision } : generationOf(outcome, link)),
-        },
-        ...(link === null ? {} : { effect: 'updated' }),
-      };
-    }
-    case 'deleted':
-      return { entry, kind: 'done', link: null, ...(link === null ? {} : { effect: 'deleted' }) };
-    case 'superseded': {
-      const { revision: found, remote } = outcome;
-      return {
-        entry,
-        kind: 'superseded',
-        found,
-        link: remote === null ? null : asFoundNow(remote, identity, link, now),
-      };
-    }
-    case 'key-burnt': {
-      const epoch = Math.max(entry.epoch, link?.epoch ?? 0);
-      if (epoch < HIGHEST_EPOCH) return { entry: { ...entry, epoch }, kind: 'next-epoch' };
-      const { delayMs, parked } = nextTry(keysExhausted(), entry.attempts, random);
-      return { entry, kind: 'retry', error: 'keys-exhausted', dueAt: now + delayMs, parked };
-    }
-    case 'failed': {
-      const next = nextTry(outcome.error, entry.attempts, random);
-      return {
-        entry,
-        kind: 'retry',
-        error: outcome.error.code,
-        dueAt: now + next.delayMs,
-        parked: next.parked,
-      };
-    }
-  }
-}
-
-/** A link that tells what stands in the target, written by whoever was later; what can't be named any more stays as it was. */
-function asFoundNow(remote: RemoteItem<Item>, identity: TargetIdentity, link: Link | null, now: number): Link | null {
-  const found = linkOf(remote, identity, link?.startAt ?? now);
-  if (found === null) return link;
-  return link?.generation === undefined ? found : { ...found, generation: link.generation };
-}
-
-/**
- * Counts how often a record's object was made again, or another one took its place: what belongs to it must be joined again. Where the
- * link went with the object before, the write's revision is above every count.
- */
-function generationOf(
-  { effect, remoteId }: Extract<Outcome<Item>, { result: 'written' }>,
-  link: Link | null,
-): Pick<Link, 'generation'> {
-  if (link === null) return {};
-  const isMadeAgain = effect === 'created' || effect === 'recreated' || effect === 'revived';
-  const isAnother = remoteId !== null && link.remoteId !== null && remoteId !== link.remoteId;
-  const generation = (link.generation ?? 0) + (isMadeAgain || isAnother ? 1 : 0);
-  return generation === 0 ? {} : { generation };
 }
 
 /** The target works again; with nothing left it is as fresh as the snapshot that was planned last. */

@@ -9,8 +9,9 @@ export type ItemTime =
   | { kind: 'all-day'; startDate: string; endDate: string };
 
 /**
- * What a calendar should hold for one appointment: the projection under the target's policy. Always private, without
- * attendees and reminders; a connector adds those words of its vendor. Texts are plain (a connector escapes them).
+ * What a calendar should hold for one appointment: the projection under the target's policy. Always private, and made without
+ * attendees and reminders; a connector adds those words of its vendor, and leaves what people add. Texts are plain (a connector escapes
+ * them).
  */
 export interface CalendarItem {
   title: string;

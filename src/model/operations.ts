@@ -113,7 +113,8 @@ export type Outcome<Wanted extends Item = CalendarItem> =
   | { recordId: string; result: 'key-burnt' }
   /** The object carries the stamp of a later write of ours, `revision`: it was left alone, and is as `remote` says; null when deleted. */
   | { recordId: string; result: 'superseded'; revision: number; remote: RemoteItem<Wanted> | null }
-  | { recordId: string; result: 'failed'; error: MirrorError };
+  /** `burnsKeyAfterMs`: a failure of the key alone, which is given up as burnt where it has lasted so long. */
+  | { recordId: string; result: 'failed'; error: MirrorError; burnsKeyAfterMs?: number };
 
 /** An object of ours as it stands in a target, found by our marker. */
 export interface RemoteItem<Wanted extends Item = CalendarItem> {
@@ -121,6 +122,7 @@ export interface RemoteItem<Wanted extends Item = CalendarItem> {
   /** The stamped sealed record id, null when somebody removed it. */
   sealedRecordId: string | null;
   remoteId: string;
+  /** Null also where a write must look first, for what is a person's on it. */
   versionTag: string | null;
   /** The content read back, null when it can't be read as an item (a person changed it beyond that). */
   item: Wanted | null;

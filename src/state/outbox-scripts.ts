@@ -110,6 +110,7 @@ for i = 8, #ARGV, 8 do
       redis.call('ZADD', KEYS[4], 'NX', ARGV[2], id)
     elseif kind == 'next-epoch' then
       entry.k = tonumber(ARGV[i + 6])
+      entry.n = 0
       redis.call('HSET', KEYS[2], id, cjson.encode(entry))
       redis.call('ZADD', KEYS[3], ARGV[2], id)
     end

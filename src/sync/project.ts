@@ -9,6 +9,7 @@ import type {
   Treatment,
 } from '../model/records.ts';
 import { formatTitle, type TitleFormat, type TitleValue, valuesOf } from '../model/title-format.ts';
+import { isVisible } from '../model/shown-text.ts';
 import { toZonedIso } from '../model/zones.ts';
 
 /** How much the title tells. The default, `appointment`, names nobody. */
@@ -118,12 +119,13 @@ function patientNames(appointment: Appointment, directory: Directory): string[] 
   const patient =
     appointment.patient ?? (appointment.patientId === null ? null : directory.patients.get(appointment.patientId));
   const names = [patient?.firstName, patient?.lastName].map((name) => name?.trim() ?? '');
-  return names.filter((name) => name !== '');
+  return names.filter(isVisible);
 }
 
 /** First letter as a person sees it: one grapheme, so that combined characters stay whole. */
 function initial(name: string): string {
-  for (const { segment } of new Intl.Segmenter().segment(name)) return `${segment.toUpperCase()}.`;
+  for (const { segment } of new Intl.Segmenter().segment(name))
+    if (isVisible(segment)) return `${segment.toUpperCase()}.`;
   return '';
 }
 

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { activityCases, calendarCases, contactCases } from './cases/index.ts';
+import { createOwnKit, type OwnTarget, personsOwn } from './cases/persons-own.ts';
 import type { ContractCase } from './contract-case.ts';
 import { createKit } from './contract-kit.ts';
 import type { ContractTarget } from './contract-target.ts';
@@ -25,6 +26,14 @@ export function describeConnector(
   options: ContractOptions = {},
 ): void {
   describeCases(name, calendarCases, open, createKit, options);
+}
+
+/**
+ * Runs the cases of what people set on events of ours, for connectors of calendars whose target has a person's hands, and keeps the results
+ * in `.cache/contract/<name>-own.json`.
+ */
+export function describePersonsOwn(name: string, open: () => Promise<OwnTarget>, options: ContractOptions = {}): void {
+  describeCases(`${name}-own`, personsOwn, open, createOwnKit, options);
 }
 
 /**

@@ -142,6 +142,8 @@ export interface ContractDialect<Wanted extends Item = CalendarItem> {
   /** Most HTTP requests that n updates and n deletes may cost, where that differs from creates. */
   requestsForUpdates?(n: number): number;
   requestsForDeletes?(n: number): number;
+  /** What the vendor charges for n updates, where that is not one for each. */
+  unitsForUpdates?(n: number): number;
   /** Most HTTP requests that reading n objects may cost. */
   requestsForReading(n: number): number;
   /** Most HTTP requests that n creates may cost whose first answer was lost after the server had carried them out. */

@@ -9,14 +9,15 @@ import { googleCalendar } from '../../src/connectors/google-calendar/index.ts';
 import { readGoogleNotification } from '../../src/connectors/google-calendar/notifications.ts';
 import type { CalendarItem } from '../../src/model/items.ts';
 import type { Operation } from '../../src/model/operations.ts';
-import type { ContractDialect, ContractServer, ContractTarget, RemoteObject } from './contract-target.ts';
+import type { OwnTarget, PersonsHands } from './cases/persons-own.ts';
+import type { ContractDialect, ContractServer, RemoteObject } from './contract-target.ts';
 
 const ACCOUNT = 'doctor@clinic.example';
 const BATCH_SIZE = 50;
 const PAGE_SIZE = 2_500;
 
 /** The Google sandbox behind the proxy, with one empty calendar whose zone is neither the clinic's nor UTC. */
-export async function openGoogleTarget(): Promise<ContractTarget & { sandbox: GoogleSandbox }> {
+export async function openGoogleTarget(): Promise<OwnTarget & { sandbox: GoogleSandbox }> {
   const sandbox = await startGoogleSandbox({ quotaPerUserPerMinute: 10_000 });
   const proxy = await startFaultProxy(sandbox.calendarApiUrl);
   sandbox.addAccount(ACCOUNT);
@@ -41,6 +42,7 @@ export async function openGoogleTarget(): Promise<ContractTarget & { sandbox: Go
     dialect: dialectOf(sandbox, proxy),
     charged: () => sandbox.counts.quotaUnits,
     readNotification: readGoogleNotification,
+    own: personsHands(sandbox, container),
     sandbox,
     async close() {
       await proxy.close();
@@ -72,6 +74,31 @@ function serverVerbs(sandbox: GoogleSandbox, calendarId: string, authorization: 
   };
 }
 
+function personsHands(sandbox: GoogleSandbox, calendarId: string): PersonsHands {
+  return {
+    guests: 'kept',
+    set: async (id, { colour, reminderMinutes, note, guests }) => {
+      sandbox.editByHand(calendarId, id, {
+        ...(colour === undefined ? {} : { colorId: colour }),
+        ...(reminderMinutes === undefined
+          ? {}
+          : { reminders: { useDefault: false, overrides: [{ method: 'popup', minutes: reminderMinutes }] } }),
+        ...(note === undefined ? {} : { description: note }),
+        ...(guests === undefined ? {} : { attendees: guests.map((email) => ({ email })) }),
+      });
+    },
+    shown: async (id) => {
+      const event = (sandbox.event(calendarId, id) ?? {}) as ShownEvent;
+      return {
+        colour: event.colorId ?? '',
+        reminderMinutes: event.reminders?.overrides?.[0]?.minutes ?? null,
+        note: event.description ?? '',
+        guests: (event.attendees ?? []).map(({ email }) => email),
+      };
+    },
+  };
+}
+
 /** Of an event's fields, those that the suite looks at. */
 interface ShownEvent {
   etag?: string;
@@ -80,8 +107,9 @@ interface ShownEvent {
   location?: string;
   transparency?: string;
   visibility?: string;
-  attendees?: unknown[];
-  reminders?: { useDefault?: boolean; overrides?: unknown[] };
+  colorId?: string;
+  attendees?: { email: string }[];
+  reminders?: { useDefault?: boolean; overrides?: { minutes: number }[] };
   start?: { dateTime?: string; date?: string; timeZone?: string };
   end?: { dateTime?: string; date?: string };
   extendedProperties?: { private?: Record<string, string> };
@@ -116,7 +144,7 @@ function shownText(html: string): string {
   return html.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
 }
 
-const WRITES: ProxyMatch = { method: /^POST$/, url: /^\/batch\//, body: /^(POST|PUT|DELETE) \/calendar\/v3\//m };
+const WRITES: ProxyMatch = { method: /^POST$/, url: /^\/batch\//, body: /^(POST|PUT|PATCH|DELETE) \/calendar\/v3\//m };
 const READS: ProxyMatch = { method: /^GET$/, url: /\/events\?.*privateExtendedProperty=/ };
 const OPENING: ProxyMatch = { method: /^POST$/, url: /\/events\/watch$/ };
 const CHANGES: ProxyMatch = { method: /^GET$/, url: /\/events\?.*syncToken=/ };
@@ -143,6 +171,8 @@ function dialectOf(sandbox: GoogleSandbox, proxy: FaultProxy): ContractDialect {
     forbidden: () => refusal(403, 'global', 'insufficientPermissions'),
     unavailable: () => refusal(503, 'global', 'backendError'),
     requestsForCreates: (n) => Math.ceil(n / BATCH_SIZE),
+    // A PATCH is charged three units (reference of events.patch).
+    unitsForUpdates: (n) => 3 * n,
     requestsForReading: (n) => Math.max(1, Math.ceil(n / PAGE_SIZE)),
     requestsForRetriedCreates: (n) => 3 * Math.ceil(n / BATCH_SIZE),
     withUnknownFields: withUnknownFields,

@@ -1,4 +1,4 @@
-import { describeConnector } from './connector-contract.ts';
+import { describeConnector, describePersonsOwn } from './connector-contract.ts';
 import { openGoogleTarget } from './google-calendar-target.ts';
 
 describeConnector('google-calendar', openGoogleTarget, {
@@ -7,3 +7,5 @@ describeConnector('google-calendar', openGoogleTarget, {
       'the id of an event is given once, with its creation: no method of the API changes it',
   },
 });
+
+describePersonsOwn('google-calendar', openGoogleTarget);

@@ -10,14 +10,15 @@ import { outlookCalendar } from '../../src/connectors/outlook-calendar/index.ts'
 import { readGraphNotification } from '../../src/connectors/outlook-calendar/notifications.ts';
 import type { CalendarItem } from '../../src/model/items.ts';
 import type { Operation } from '../../src/model/operations.ts';
-import type { ContractDialect, ContractServer, ContractTarget, RemoteObject } from './contract-target.ts';
+import type { OwnTarget, PersonsHands } from './cases/persons-own.ts';
+import type { ContractDialect, ContractServer, RemoteObject } from './contract-target.ts';
 
 export const ACCOUNT = 'doctor@clinic.example';
 const BATCH_SIZE = 20;
 const PAGE_SIZE = 500;
 
 /** The Graph sandbox behind the proxy, with one empty calendar beside the mailbox's own. */
-export async function openOutlookTarget(): Promise<ContractTarget & { sandbox: GraphSandbox }> {
+export async function openOutlookTarget(): Promise<OwnTarget & { sandbox: GraphSandbox }> {
   const sandbox = await startGraphSandbox();
   const proxy = await startFaultProxy(sandbox.graphUrl);
   sandbox.addMailbox(ACCOUNT);
@@ -43,6 +44,7 @@ export async function openOutlookTarget(): Promise<ContractTarget & { sandbox: G
     dialect: dialectOf(sandbox, proxy),
     charged: () => sandbox.counts.innerCalls + sandbox.counts.httpRequests - sandbox.counts.batchRequests,
     readNotification: readGraphNotification,
+    own: personsHands(sandbox),
     sandbox,
     async close() {
       await proxy.close();
@@ -77,6 +79,29 @@ function serverVerbs(sandbox: GraphSandbox, calendar: string): ContractServer {
     deleteContainer: async (container) => sandbox.deleteCalendar(ACCOUNT, container),
     mails: async () => sandbox.counts.mails,
     notificationsSettled: () => sandbox.notificationsSettled(),
+  };
+}
+
+function personsHands(sandbox: GraphSandbox): PersonsHands {
+  return {
+    guests: 'left-alone',
+    set: async (id, { colour, reminderMinutes, note, guests }) => {
+      sandbox.editByHand(ACCOUNT, id, {
+        ...(colour === undefined ? {} : { categories: [colour] }),
+        ...(reminderMinutes === undefined ? {} : { isReminderOn: true, reminderMinutesBeforeStart: reminderMinutes }),
+        ...(note === undefined ? {} : { body: { contentType: 'text', content: note } }),
+        ...(guests === undefined ? {} : { attendees: guests.map((address) => ({ emailAddress: { address } })) }),
+      });
+    },
+    shown: async (id) => {
+      const event = sandbox.event(ACCOUNT, id);
+      return {
+        colour: event?.categories[0] ?? '',
+        reminderMinutes: event?.isReminderOn === true ? event.reminderMinutesBeforeStart : null,
+        note: event?.body.content ?? '',
+        guests: (event?.attendees ?? []).map(({ emailAddress }) => emailAddress.address),
+      };
+    },
   };
 }
 

@@ -1,4 +1,4 @@
-import { describeConnector } from './connector-contract.ts';
+import { describeConnector, describePersonsOwn } from './connector-contract.ts';
 import { openOutlookTarget } from './outlook-calendar-target.ts';
 
 const TURNS = 'requests of one process to a mailbox take turns: a second one waits for the one that is held';
@@ -11,3 +11,5 @@ describeConnector('outlook-calendar', openOutlookTarget, {
     'an update that was held on its way leaves what another worker wrote meanwhile': TURNS,
   },
 });
+
+describePersonsOwn('outlook-calendar', openOutlookTarget);

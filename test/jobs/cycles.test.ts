@@ -780,6 +780,45 @@ describe('an operation that fails', () => {
     expect(run.targets[0]).toMatchObject({ planned: {}, unchanged: 1 });
   });
 
+  test('because its key is taken and can not be read goes under the next one after a day, not earlier', async () => {
+    const { model, clock, tenant } = open(1);
+    const { identity } = targetOf(tenant);
+    const tried: string[] = [];
+    model.fault = ({ key }) => {
+      tried.push(key);
+      return key === identity.key('0', 0) ? 'unreadable' : null;
+    };
+    const beganAt = clock.now;
+    while (model.objects().length === 0 && clock.now < beganAt + 30 * HOUR_MS) {
+      clock.now += HOUR_MS;
+      await cycle(tenant);
+    }
+    expect(model.objects()).toMatchObject([{ key: identity.key('0', 1) }]);
+    expect(clock.now - beganAt).toBeGreaterThanOrEqual(24 * HOUR_MS);
+    expect(new Set(tried)).toEqual(new Set([identity.key('0', 0), identity.key('0', 1)]));
+    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', links: 1 });
+  });
+
+  test('whose next key is taken too begins to wait for that one anew', async () => {
+    const { model, clock, tenant } = open(1);
+    const { identity } = targetOf(tenant);
+    let isSecondReadable = false;
+    model.fault = ({ key }) => {
+      const isFirst = key === identity.key('0', 0);
+      const isSecond = key === identity.key('0', 1);
+      return isFirst || (isSecond && !isSecondReadable) ? 'unreadable' : null;
+    };
+    for (let hour = 0; hour < 28; hour += 1) {
+      clock.now += HOUR_MS;
+      await cycle(tenant);
+    }
+    expect(model.objects()).toEqual([]);
+    isSecondReadable = true;
+    clock.now += HOUR_MS;
+    await cycle(tenant);
+    expect(model.objects()).toMatchObject([{ key: identity.key('0', 1) }]);
+  });
+
   test('between the call and our noting it is not carried out twice', async () => {
     const { clinic, model, clock, tenant, again } = open(4);
     const dying = again();

@@ -17,9 +17,12 @@ export interface ModelObject {
 
 /**
  * What befalls one operation: it is refused for good (`refused`), for now and surely not carried out (`unavailable`), or it
- * is carried out and its answer is lost (`lost`).
+ * is carried out and its answer is lost (`lost`), or its key is taken and nothing can be read under it (`unreadable`).
  */
-export type Fault = 'refused' | 'unavailable' | 'lost';
+export type Fault = 'refused' | 'unavailable' | 'lost' | 'unreadable';
+
+/** How long a key may stay unreadable before it is given up. */
+const UNREADABLE_FOR_MS = 24 * 3_600_000;
 
 /** A calendar in memory that enforces keys: no two live events ever carry the same one. */
 export interface ModelTarget {
@@ -133,6 +136,10 @@ function carryOut(target: ModelTarget, objects: Map<string, ModelObject>, mark: 
   const fault = target.fault(operation);
   if (fault === 'refused') return { recordId, result: 'failed', error: failure('refused', 'never', false) };
   if (fault === 'unavailable') return { recordId, result: 'failed', error: failure('server-error', 'later', false) };
+  if (fault === 'unreadable') {
+    const error = failure('not-yet-readable', 'later', false);
+    return { recordId, result: 'failed', error, burnsKeyAfterMs: UNREADABLE_FOR_MS };
+  }
   const outcome = perform(target, objects, mark, operation);
   return fault === 'lost' ? { recordId, result: 'failed', error: failure('answer-missing', 'later', true) } : outcome;
 }

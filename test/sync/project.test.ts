@@ -117,7 +117,9 @@ describe('a title', () => {
   });
 
   test.each(['initials', 'full'] as const)('at level %s falls back to Appointment where nobody is named', (title) => {
-    expect(itemOf({ patient: { id: 'p1', firstName: ' ', lastName: null } }, { title }).title).toBe('Appointment');
+    for (const firstName of [' ', '\u200b', '\u00ad\u2060', '\u3164']) {
+      expect(itemOf({ patient: { id: 'p1', firstName, lastName: null } }, { title }).title).toBe('Appointment');
+    }
     expect(itemOf({ patient: null, patientId: 'p9' }, { title }).title).toBe('Appointment');
   });
 
@@ -130,6 +132,7 @@ describe('a title', () => {
     ['e\u0301va', 'x', 'E\u0301. X.'],
     ['👩🏽‍⚕️nora', 'ibsen', '👩🏽‍⚕️. I.'],
     ['李', '王', '李. 王.'],
+    ['\u200bMario', 'Rossi', 'M. R.'],
   ])('of initials keeps what a person sees as one letter: %s %s', (firstName, lastName, expected) => {
     expect(itemOf({ patient: { id: 'p1', firstName, lastName } }, { title: 'initials' }).title).toBe(expected);
   });

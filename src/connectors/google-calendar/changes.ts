@@ -2,11 +2,10 @@ import { z } from 'zod';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import type { RemoteChanges } from '../connector.ts';
 import { fromCursor, toCursor } from '../cursor.ts';
-import { guardWalk } from '../walk.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import { errors } from './errors.ts';
 import { readOwnEvent } from './from-model.ts';
-import { CHANGES_READ_SINGLY } from './limits.ts';
+import { CHANGES_READ_SINGLY, MAX_FEED_PAGES } from './limits.ts';
 import { eventHeadSchema, eventsPageSchema } from './schemas.ts';
 
 /** What reading changes needs of a target. */
@@ -56,13 +55,11 @@ interface Feed {
   nextSyncToken: string | null;
 }
 
-/** Null when Google does not take the token any more, or never gave it. */
+/** Null when Google does not take the token any more, or never gave it, and for a feed that comes to no end. */
 async function follow({ list, ownerTag }: ChangesCalls, syncToken: string | null): Promise<Feed | null> {
   const isOurs = new Map<string, boolean>();
-  const visit = guardWalk(() => errors.make('unexpected-answer'));
   let pageToken: string | null = null;
-  for (;;) {
-    visit(pageToken);
+  for (let count = 0; count < MAX_FEED_PAGES; count += 1) {
     const answer = await list(syncToken, pageToken);
     if (syncToken !== null && (answer.status === 410 || answer.status === 400)) return null;
     if (answer.status === 404) throw errors.make('calendar-gone', { status: 404 });
@@ -76,6 +73,7 @@ async function follow({ list, ownerTag }: ChangesCalls, syncToken: string | null
     pageToken = page.data.nextPageToken ?? null;
     if (pageToken === null) return { ...toFeed(isOurs), nextSyncToken: page.data.nextSyncToken ?? null };
   }
+  return null;
 }
 
 function toFeed(isOurs: ReadonlyMap<string, boolean>): Pick<Feed, 'ours' | 'others'> {

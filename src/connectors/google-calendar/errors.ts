@@ -49,6 +49,7 @@ export const errors = defineErrors('Google', wordsOf, {
   'not-yet-readable': {
     ...{ actor: 'remote', retry: 'later', scope: 'item' },
     message: 'the event exists but cannot be read yet',
+    note: 'After a day its name is given up, and the next one is taken',
   },
   /** @see https://developers.google.com/workspace/calendar/api/guides/quota and https://support.google.com/a/answer/2905486 */
   'rate-limited': {

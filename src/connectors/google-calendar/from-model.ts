@@ -1,10 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { CalendarItem, ItemTime } from '../../model/items.ts';
 import type { RemoteItem } from '../../model/operations.ts';
+import { shortened } from '../../model/shown-text.ts';
 import { isZone, toZonedIso } from '../../model/zones.ts';
 import { BLANK_ITEM } from '../erasing.ts';
 import { fromRevisionText, toRevisionText, withRevision } from '../revision.ts';
-import { LOCATOR_PROPERTY, MARK_PROPERTY, REVISION_PROPERTY } from './limits.ts';
+import {
+  LOCATOR_PROPERTY,
+  LONGEST_DESCRIPTION,
+  MARK_PROPERTY,
+  NOTES_OURS,
+  NOTES_PROPERTY,
+  NOTES_THEIRS,
+  REVISION_PROPERTY,
+} from './limits.ts';
 import { eventContentSchema, eventHeadSchema } from './schemas.ts';
 
 /** An event of ours, read far enough to decide what to do with it. */
@@ -15,6 +24,10 @@ export interface OwnEvent {
   sealedRecordId: string | null;
   /** The stamped revision of the write that made it so. */
   revision?: number;
+  /** Google's count of changes; a PUT must not fall behind it. */
+  sequence?: number;
+  /** Its description is a person's: the last write of ours had none. It is no part of the item then. */
+  hasTheirNotes: boolean;
   /** Null when it can't be read as an item. */
   item: CalendarItem | null;
 }
@@ -31,21 +44,49 @@ export interface Stamp {
  * that nobody gets a mail and nobody's phone rings; status `confirmed` brings a deleted event back.
  * @see https://developers.google.com/workspace/calendar/api/v3/reference/events
  */
-export function toEvent(item: CalendarItem, { ownerTag, sealedRecordId, revision }: Stamp): object {
+export function toEvent(item: CalendarItem, stamp: Stamp): object {
+  const { title, description, location } = normaliseItem(item);
+  return {
+    ...ownedWith(title, item, stamp),
+    ...(description === null ? {} : { description: escapeHtml(description) }),
+    ...(location === null ? {} : { location }),
+    ...toEventTimes(item.time),
+    reminders: { useDefault: false, overrides: [] },
+  };
+}
+
+/**
+ * What a PATCH changes of an event that is there: what is ours, null where it is to be cleared. The rest (colour, reminders, guests and
+ * whatever Google adds) is a person's and not named. A description that we don't write is theirs, unless the last one was ours.
+ * @see https://developers.google.com/workspace/calendar/api/guides/performance#patch
+ */
+export function toPatch(item: CalendarItem, stamp: Stamp, { hasTheirNotes }: Pick<OwnEvent, 'hasTheirNotes'>): object {
+  const { title, description, location } = normaliseItem(item);
+  const { start, end } = toEventTimes(item.time);
+  const noTime = { date: null, dateTime: null, timeZone: null };
+  return {
+    ...ownedWith(title, item, stamp),
+    ...(description === null && hasTheirNotes
+      ? {}
+      : { description: description === null ? null : escapeHtml(description) }),
+    location,
+    start: { ...noTime, ...start },
+    end: { ...noTime, ...end },
+  };
+}
+
+function ownedWith(title: string, { busy, description }: CalendarItem, stamp: Stamp): object {
   return {
     status: 'confirmed',
-    summary: wellFormed(item.title),
-    ...(item.description ? { description: escapeHtml(wellFormed(item.description)) } : {}),
-    ...(item.location ? { location: wellFormed(item.location) } : {}),
-    ...toEventTimes(item.time),
+    summary: title,
     visibility: 'private',
-    transparency: item.busy ? 'opaque' : 'transparent',
-    reminders: { useDefault: false, overrides: [] },
+    transparency: busy ? 'opaque' : 'transparent',
     extendedProperties: {
       private: {
-        [MARK_PROPERTY]: ownerTag,
-        [LOCATOR_PROPERTY]: sealedRecordId,
-        [REVISION_PROPERTY]: toRevisionText(revision),
+        [MARK_PROPERTY]: stamp.ownerTag,
+        [LOCATOR_PROPERTY]: stamp.sealedRecordId,
+        [REVISION_PROPERTY]: toRevisionText(stamp.revision),
+        [NOTES_PROPERTY]: description ? NOTES_OURS : NOTES_THEIRS,
       },
     },
   };
@@ -68,21 +109,30 @@ export function isBlank({ sealedRecordId }: OwnEvent): boolean {
 export function readOwnEvent(event: unknown, ownerTag: string): OwnEvent | null {
   const head = eventHeadSchema.safeParse(event);
   if (!head.success) return null;
+  const { id, etag, status, sequence, description } = head.data;
   const properties = head.data.extendedProperties?.private ?? {};
   if (properties[MARK_PROPERTY] !== ownerTag) return null;
+  // Before it was stamped whose the notes are, every write of ours replaced them.
+  const hasTheirNotes = properties[NOTES_PROPERTY] === NOTES_THEIRS && description !== undefined && description !== '';
   return {
-    id: head.data.id,
-    etag: head.data.etag ?? null,
-    cancelled: head.data.status === 'cancelled',
+    id,
+    etag: etag ?? null,
+    cancelled: status === 'cancelled',
     sealedRecordId: properties[LOCATOR_PROPERTY] ?? null,
     ...withRevision(fromRevisionText(properties[REVISION_PROPERTY])),
-    item: readItem(event),
+    ...(sequence === undefined ? {} : { sequence }),
+    hasTheirNotes,
+    item: readItem(event, hasTheirNotes),
   };
 }
 
-/** An event of ours in the words of the contract. The id is the key: we chose it. */
-export function toRemoteItem({ id, sealedRecordId, etag, item, revision }: OwnEvent): RemoteItem {
-  return { key: id, sealedRecordId, remoteId: id, versionTag: etag, item, ...withRevision(revision) };
+/**
+ * An event of ours in the words of the contract. The id is the key: we chose it. Without a version tag where a write must look first:
+ * one that knows nothing of a person's notes would clear them.
+ */
+export function toRemoteItem({ id, sealedRecordId, etag, hasTheirNotes, item, revision }: OwnEvent): RemoteItem {
+  const versionTag = hasTheirNotes ? null : etag;
+  return { key: id, sealedRecordId, remoteId: id, versionTag, item, ...withRevision(revision) };
 }
 
 /** Whether the event is as this very operation leaves it, so that no write is needed. */
@@ -92,40 +142,39 @@ export function holds(event: OwnEvent, { item, revision }: { item: CalendarItem;
 }
 
 /**
- * The form in which an item comes back from Google: line ends are LF, an empty description or location is null,
- * times are in whole seconds with the offset written as `+02:00` (never `Z`), half surrogates are replaced.
+ * The form in which an item comes back from Google: line ends are LF, an empty description or location is null, a description is no
+ * longer than Google takes, times are in whole seconds with the offset written as `+02:00` (never `Z`), half surrogates are replaced.
  */
 export function normaliseItem(item: CalendarItem): CalendarItem {
   return {
     title: wellFormed(item.title),
-    description: item.description ? wellFormed(item.description) : null,
+    description: item.description ? shortenedNotes(wellFormed(item.description)) : null,
     location: item.location ? wellFormed(item.location) : null,
     time: normaliseTime(item.time),
     busy: item.busy,
   };
 }
 
-/** Null when a person made of the event what an item can't say: guests, a series, not private, another zone at the end. */
-function readItem(event: unknown): CalendarItem | null {
+/** Null when a person made of the event what an item can't say: a series, not private, another zone at the end. */
+function readItem(event: unknown, hasTheirNotes: boolean): CalendarItem | null {
   const parsed = eventContentSchema.safeParse(event);
   if (!parsed.success) return null;
   const content = parsed.data;
   const isPlain = (content.eventType ?? 'default') === 'default' && (content.status ?? 'confirmed') === 'confirmed';
   const isSingle = content.recurrence === undefined && content.recurringEventId === undefined;
-  const hasGuests = (content.attendees ?? []).length > 0;
-  if (!isPlain || !isSingle || hasGuests || content.visibility !== 'private') return null;
+  if (!isPlain || !isSingle || content.visibility !== 'private') return null;
   const time = readTime(content.start, content.end);
   if (time === null) return null;
   return normaliseItem({
     title: content.summary ?? '',
-    description: content.description === undefined ? null : unescapeHtml(content.description),
+    description: hasTheirNotes || content.description === undefined ? null : unescapeHtml(content.description),
     location: content.location ?? null,
     time,
     busy: content.transparency !== 'transparent',
   });
 }
 
-function toEventTimes(time: ItemTime): object {
+function toEventTimes(time: ItemTime): { start: object; end: object } {
   if (time.kind === 'all-day') return { start: { date: time.startDate }, end: { date: time.endDate } };
   return {
     start: { dateTime: time.start, timeZone: time.zone },
@@ -158,6 +207,15 @@ function normaliseTime(time: ItemTime): ItemTime {
 
 function wellFormed(text: string): string {
   return text.toWellFormed().replace(/\r\n?/g, '\n');
+}
+
+/** Escaping makes a text longer, and it is the escaped one that is limited. */
+function shortenedNotes(text: string): string {
+  let notes = shortened(text, LONGEST_DESCRIPTION);
+  for (let length = escapeHtml(notes).length; length > LONGEST_DESCRIPTION; length = escapeHtml(notes).length) {
+    notes = shortened(notes, Math.floor((notes.length * LONGEST_DESCRIPTION) / length));
+  }
+  return notes;
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {

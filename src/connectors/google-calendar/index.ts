@@ -1,6 +1,6 @@
 import type { ConnectorModule } from '../connector.ts';
 import { loadedLater } from '../loaded-later.ts';
-import { BATCH_SIZE, CONCURRENCY } from './limits.ts';
+import { BATCH_SIZE, CONCURRENCY, LONGEST_DESCRIPTION } from './limits.ts';
 import { readGoogleNotification } from './notifications.ts';
 import { type GoogleCalendarSettings, settingsSchema } from './schemas.ts';
 
@@ -19,6 +19,7 @@ export const googleCalendar: ConnectorModule<GoogleCalendarSettings> = {
     revivesKeys: true,
     keys: 'enforced',
     twinsAreOurs: true,
+    longest: { description: LONGEST_DESCRIPTION },
     // Google keeps deleted events readable for a while (reference of events, `status`): ours are emptied before.
     erases: ['appointments'],
   },

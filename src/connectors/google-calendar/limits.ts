@@ -1,4 +1,4 @@
-import { HOUR_MS, MINUTE_MS } from '../../model/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../model/time.ts';
 
 /** Where Google serves the Calendar API v3. */
 export const DEFAULT_ROOT_URL = 'https://www.googleapis.com';
@@ -17,6 +17,9 @@ export const EVENTS_PAGE_SIZE = 2_500;
  * ours (each call of a batch is charged for itself). Our choice.
  */
 export const CHANGES_READ_SINGLY = 2 * BATCH_SIZE;
+
+/** Pages of one round through the change feed: of a calendar with more, all of ours is read by our owner tag instead. Our choice. */
+export const MAX_FEED_PAGES = 200;
 
 /** Largest page of `calendarList.list` (reference of calendarList.list, `maxResults`). */
 export const CALENDARS_PAGE_SIZE = 250;
@@ -39,6 +42,12 @@ export const RATE_LIMIT_PAUSE_MS = MINUTE_MS;
  */
 export const USAGE_LIMIT_PAUSE_MS = HOUR_MS;
 
+/**
+ * An id that is taken and can't be read may be one whose event is on its way, or one that was moved out of the calendar and stays taken
+ * for ever (github.com/taers232c/GAMADV-X/issues/82): after so long it is given up. Our choice.
+ */
+export const UNREADABLE_FOR_MS = DAY_MS;
+
 /** Name of the private extended property that carries the owner tag (keys: at most 44 characters, values: 1,024). */
 export const MARK_PROPERTY = 'clinicMirror';
 
@@ -49,11 +58,28 @@ export const LOCATOR_PROPERTY = 'clinicMirrorLocator';
 export const REVISION_PROPERTY = 'clinicMirrorRevision';
 
 /**
+ * Name of the private extended property that tells whose the description is: ours when our last write had one, else a person's, which
+ * stays. Without it a description that we no longer write would stand for ever, or one that a person wrote would be cleared.
+ */
+export const NOTES_PROPERTY = 'clinicMirrorNotes';
+export const NOTES_OURS = 'ours';
+export const NOTES_THEIRS = 'theirs';
+
+/**
+ * Characters of a description, HTML counted: 8,192 is what practitioners name (support.nylas.com, "Event description limits"), the
+ * reference names none.
+ */
+export const LONGEST_DESCRIPTION = 8_192;
+
+/** What a PATCH of an event is charged; other calls cost 1 (reference of events.patch). */
+export const PATCH_UNITS = 3;
+
+/**
  * The fields of an event that are read (partial responses: developers.google.com/workspace/calendar/api/guides/performance):
  * the rest need not travel.
  */
 export const EVENT_FIELDS =
-  'id,etag,status,eventType,summary,description,location,start,end,transparency,visibility,recurrence,recurringEventId,attendees,extendedProperties/private';
+  'id,etag,status,sequence,eventType,summary,description,location,start,end,transparency,visibility,recurrence,recurringEventId,extendedProperties/private';
 
 /**
  * What is asked of the change feed, which can't be filtered by property: whose each event is, and none of its content, since it may be

@@ -37,6 +37,8 @@ export const eventHeadSchema = z.object({
   id: z.string().min(1),
   etag: z.string().optional(),
   status: z.string().optional(),
+  sequence: z.number().int().optional().catch(undefined),
+  description: z.string().optional().catch(undefined),
   extendedProperties: z.object({ private: z.record(z.string(), z.string()).optional() }).optional(),
 });
 
@@ -59,7 +61,6 @@ export const eventContentSchema = z.object({
   visibility: z.string().optional(),
   recurrence: z.array(z.unknown()).optional(),
   recurringEventId: z.string().optional(),
-  attendees: z.array(z.unknown()).optional(),
 });
 
 /** One page of `events.list`; each event is parsed alone, so that an odd one spoils no page. */

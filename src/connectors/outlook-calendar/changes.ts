@@ -4,13 +4,12 @@ import type { TimeWindow } from '../../model/time.ts';
 import type { RemoteChanges } from '../connector.ts';
 import { fromCursor, toCursor } from '../cursor.ts';
 import type { Flow } from '../flow.ts';
-import { guardWalk } from '../walk.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import { errors, isFeedRefused, isGone } from './errors.ts';
 import { eventsPath, type FlowScope } from './flows.ts';
 import { readOwnEvent, toRemoteItem } from './from-model.ts';
-import { CHANGES_READ_SINGLY, DELTA_SPARE_MS, MAX_DELTA_PAGES } from './limits.ts';
-import { readPage } from './pages.ts';
+import { CHANGES_READ_SINGLY, DELTA_SPARE_MS, MAX_DELTA_PAGES, MAX_REPEATED_PAGES } from './limits.ts';
+import { pageOf } from './pages.ts';
 import { EVENT_QUERY, withQuery } from './paths.ts';
 import { namedSchema } from './schemas.ts';
 
@@ -80,17 +79,22 @@ function inUtc(at: number): string {
   return new Date(at).toISOString();
 }
 
-/** Follows a round to its end; null when Graph does not take the link, or offers no delta for this calendar. */
+/**
+ * Follows a round to its end; null when Graph does not take the link, offers no delta for this calendar, comes to no end or answers with
+ * what is no page: all is read then, and what ails more than the round shows there. Empty pages on the way are as they should be
+ * (github.com/microsoftgraph/msgraph-sdk-java/issues/493).
+ */
 async function follow({ list }: ChangesCalls, place: Place): Promise<{ ids: string[]; next: Place | null } | null> {
   const ids = new Set<string>();
-  const visit = guardWalk(() => errors.make('unexpected-answer'), MAX_DELTA_PAGES);
   let path = place.path;
-  for (;;) {
-    visit(path);
+  let repeated = 0;
+  for (let count = 0; count < MAX_DELTA_PAGES && repeated < MAX_REPEATED_PAGES; count += 1) {
     const answer = await list(path);
     if (isFeedRefused(answer)) return null;
     if (!isSuccess(answer)) throw errors.of(answer);
-    const page = readPage(answer);
+    const page = pageOf(answer);
+    if (page === null || page.next === path) return null;
+    const before = ids.size;
     for (const element of page.elements) {
       const named = namedSchema.safeParse(element);
       if (named.success) ids.add(named.data.id);
@@ -98,8 +102,10 @@ async function follow({ list }: ChangesCalls, place: Place): Promise<{ ids: stri
     if (page.next === null) {
       return { ids: [...ids], next: page.delta === null ? null : { ...place, path: page.delta } };
     }
+    if (page.elements.length > 0) repeated = ids.size === before ? repeated + 1 : 0;
     path = page.next;
   }
+  return null;
 }
 
 function cursorOf(container: string, place: Place | null): string | null {

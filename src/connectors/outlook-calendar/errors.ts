@@ -136,8 +136,11 @@ const NOT_FOUND_CODES: ReadonlySet<string> = new Set([
  */
 const LINK_LOST_CODES: ReadonlySet<string> = new Set(['syncstatenotfound', 'syncstateinvalid', 'resyncrequired']);
 
-/** Statuses of a link that Graph does not take, and of a calendar that has no delta: it is documented for the first one only. */
-const NO_FEED_STATUSES: ReadonlySet<number> = new Set([400, 404, 405, 410, 501]);
+/**
+ * Statuses of a link that Graph does not take, and of a calendar that has no delta: it is documented for the first one only, and on shared
+ * and room calendars the second page is forbidden (github.com/microsoftgraph/microsoft-graph-docs/issues/3997).
+ */
+const NO_FEED_STATUSES: ReadonlySet<number> = new Set([400, 403, 404, 405, 410, 501]);
 
 /** The codes of an error, the innermost (most telling) first; none for another answer. */
 export function codesOf({ body }: Pick<WireResponse, 'body'>): string[] {
@@ -161,6 +164,16 @@ export function isGone(answer: WireResponse): boolean {
 /** Whether the key was used before as a `transactionId`; comes as 400 and as 409. */
 export function isDuplicate(answer: WireResponse): boolean {
   return codesOf(answer).includes('ErrorDuplicateTransactionId');
+}
+
+/**
+ * Whether the answer to an action says that there is no such action, while the event that it was for is there: its page names the clouds
+ * that lack it (learn.microsoft.com/graph/api/event-permanentdelete), and no answer.
+ */
+export function isNoSuchAction(answer: WireResponse): boolean {
+  const codes = codesOf(answer);
+  if (codes.some((code) => NOT_FOUND_CODES.has(code)) || errors.known(codes) !== null) return false;
+  return answer.status === 400 || answer.status === 404 || answer.status === 405 || answer.status === 501;
 }
 
 /** Whether the event is not in the state that was expected; comes with and without a condition of ours. */

@@ -1,15 +1,24 @@
-import type { CalendarItem } from '../../model/items.ts';
+import type { MirrorError } from '../../model/errors.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import type { Flow } from '../flow.ts';
 import { supersededBy } from '../revision.ts';
 import { guardWalk } from '../walk.ts';
 import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
-import { errors, isConflict, isDuplicate, isGone } from './errors.ts';
-import { holds, type OwnEvent, readOwnEvent, toEvent, toRemoteItem } from './from-model.ts';
-import { PROPERTIES } from './limits.ts';
+import { errors, isConflict, isDuplicate, isGone, isNoSuchAction } from './errors.ts';
+import {
+  holds,
+  type OwnEvent,
+  readOwnEvent,
+  type Stamp,
+  toBlankPatch,
+  toEvent,
+  toPatch,
+  toRemoteItem,
+} from './from-model.ts';
+import { EARLIER_BY_MS, PROPERTIES } from './limits.ts';
 import { readPage } from './pages.ts';
 import { eventsQuery, withQuery } from './paths.ts';
-import { eventHeadSchema, type OutlookCalendarSettings } from './schemas.ts';
+import { type EventHead, eventHeadSchema, type OutlookCalendarSettings } from './schemas.ts';
 
 type Write = Exclude<Operation, { kind: 'delete' }>;
 type Deletion = Extract<Operation, { kind: 'delete' }>;
@@ -46,18 +55,33 @@ function* insert(scope: FlowScope, operation: Write, effect: Effect): Flow<Outco
   return (yield* reconcile(scope, operation, 'adopted')) ?? { recordId: operation.recordId, result: 'key-burnt' };
 }
 
-/** An event whose id did not reach us can be found by its key, and must be: it carries the name that Outlook gave it. */
+/**
+ * An event whose id did not reach us can be found by its key, and must be: it carries the name that Outlook gave it. So must one that was
+ * made before it was asked for: Outlook answers an equal request of before, whatever became of its event since.
+ */
 function* inserted(scope: FlowScope, operation: Write, effect: Effect, answer: WireResponse): Flow<Outcome> {
-  if (eventHeadSchema.safeParse(answer.body).success) return written(scope, operation, effect, answer);
-  const settled = yield* reconcile(scope, operation, effect);
-  if (settled === null) throw errors.make('unexpected-answer', { ambiguous: true });
-  return settled;
+  const head = eventHeadSchema.safeParse(answer.body);
+  const isEarlier = head.success && isMadeBefore(head.data, answer);
+  if (head.success && !isEarlier) return written(scope, operation, effect, answer);
+  const settled = yield* reconcile(scope, operation, isEarlier ? 'adopted' : effect);
+  if (settled !== null) return settled;
+  if (isEarlier) return { recordId: operation.recordId, result: 'key-burnt' };
+  throw errors.make('unexpected-answer', { ambiguous: true });
+}
+
+/**
+ * Whether an event that a create was answered with is that of an earlier, equal request.
+ * @see https://blog.rykoma.net/2020/10/05/1559/ (observed; the reference says only that the id prevents duplicates)
+ */
+function isMadeBefore({ createdDateTime }: EventHead, { sentAt }: WireResponse): boolean {
+  const createdAt = Date.parse(createdDateTime ?? '');
+  return sentAt !== undefined && createdAt < sentAt - EARLIER_BY_MS;
 }
 
 function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update' }>): Flow<Outcome> {
   const { remoteId, versionTag } = operation;
   if (remoteId !== null && versionTag !== null) {
-    const answer = yield patchCall(scope, operation, remoteId, versionTag);
+    const answer = yield patchCall(scope, operation, { id: remoteId, etag: versionTag, hasTheirNotes: false });
     if (isSuccess(answer)) return written(scope, operation, 'updated', answer, remoteId);
     if (!isGone(answer) && !isConflict(answer)) throw errors.of(answer);
   }
@@ -66,7 +90,7 @@ function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update
 
 /**
  * Reads what carries the key in the calendar and brings it to the wanted content: left alone when it holds the content already,
- * given up when it carries a later write, burnt when it is not ours.
+ * given up when it carries a later write, burnt when it is not ours. What is a person's stays as it is.
  * @returns null when nothing carries the key
  */
 function* reconcile(scope: FlowScope, operation: Write, effect: Effect): Flow<Outcome | null> {
@@ -76,32 +100,53 @@ function* reconcile(scope: FlowScope, operation: Write, effect: Effect): Flow<Ou
   if (event === 'foreign') return { recordId, result: 'key-burnt' };
   const superseded = supersededBy(operation, toRemoteItem(event));
   if (superseded !== null) return superseded;
-  const stored = holds(event, operation) ? event.item : null;
-  if (stored !== null) {
-    const { etag: versionTag, id: remoteId } = event;
+  const { versionTag, remoteId, item: stored } = toRemoteItem(event);
+  if (stored !== null && holds(event, operation)) {
     return { recordId, result: 'written', effect, versionTag, remoteId, stored };
   }
   if (event.hasGuests) throw errors.make('event-has-guests');
-  const answer = yield patchCall(scope, operation, event.id, event.etag);
+  const answer = yield patchCall(scope, operation, event);
   if (isSuccess(answer)) return written(scope, operation, effect, answer, event.id);
-  throw isConflict(answer) || isGone(answer) ? errors.make('changed-meanwhile', { status: 412 }) : errors.of(answer);
+  throw meanwhileOr(answer);
 }
 
 function* remove(scope: FlowScope, operation: Deletion): Flow<Outcome> {
   const { recordId, key, remoteId, versionTag } = operation;
+  const isForGood = operation.erase === true || scope.deleteMode === 'permanent';
+  let isToBeEmptied = false;
   if (remoteId !== null && versionTag !== null) {
-    const answer = yield deleteCall(scope, operation, remoteId, versionTag);
+    const answer = yield deleteCall(scope, isForGood, { id: remoteId, etag: versionTag });
     if (isSuccess(answer)) return { recordId, result: 'deleted', effect: 'deleted' };
-    if (!isGone(answer) && !isConflict(answer)) throw errors.of(answer);
+    const isElsewhere = isGone(answer) || isConflict(answer);
+    isToBeEmptied = isForGood && !isElsewhere && isNoSuchAction(answer);
+    if (!isElsewhere && !isToBeEmptied) throw errors.of(answer);
   }
   const event = yield* lookUp(scope, key, remoteId);
   if (event === null || event === 'foreign') return { recordId, result: 'deleted', effect: 'already-gone' };
   const superseded = supersededBy(operation, toRemoteItem(event));
   if (superseded !== null) return superseded;
   if (event.hasGuests) throw errors.make('event-has-guests');
-  const answer = yield deleteCall(scope, operation, event.id, event.etag);
+  if (!isToBeEmptied) {
+    const answer = yield deleteCall(scope, isForGood, event);
+    if (isSuccess(answer)) return { recordId, result: 'deleted', effect: 'deleted' };
+    if (!isForGood || !isNoSuchAction(answer)) throw meanwhileOr(answer);
+  }
+  return yield* removeEmptied(scope, operation, event);
+}
+
+/** Where nothing can be deleted for good: what goes into Deleted Items says nothing. */
+function* removeEmptied(scope: FlowScope, { recordId, key }: Deletion, event: OwnEvent): Flow<Outcome> {
+  const blank = yield blankCall(scope, key, event);
+  if (!isSuccess(blank)) throw meanwhileOr(blank);
+  const head = eventHeadSchema.safeParse(blank.body).data;
+  const answer = yield deleteCall(scope, false, { id: event.id, etag: head?.['@odata.etag'] ?? null });
   if (isSuccess(answer)) return { recordId, result: 'deleted', effect: 'deleted' };
-  throw isConflict(answer) || isGone(answer) ? errors.make('changed-meanwhile', { status: 412 }) : errors.of(answer);
+  throw meanwhileOr(answer);
+}
+
+/** The refusal of a write to what was just looked at. */
+function meanwhileOr(answer: WireResponse): MirrorError {
+  return isConflict(answer) || isGone(answer) ? errors.make('changed-meanwhile', { status: 412 }) : errors.of(answer);
 }
 
 /**
@@ -134,18 +179,19 @@ function written(
   answer: WireResponse,
   known: string | null = null,
 ): Outcome {
-  const head = eventHeadSchema.safeParse(answer.body).data;
-  const [versionTag, remoteId] = [head?.['@odata.etag'] ?? null, head?.id ?? known];
-  const stored = storedItem(scope, operation, answer);
-  const outcome: Outcome = { recordId: operation.recordId, result: 'written', effect, versionTag, remoteId };
-  return stored === null ? outcome : { ...outcome, stored };
+  const { recordId } = operation;
+  const stored = storedEvent(scope, operation, answer);
+  if (stored === null) return { recordId, result: 'written', effect, versionTag: null, remoteId: known };
+  const { versionTag, remoteId, item } = toRemoteItem(stored);
+  const outcome: Outcome = { recordId, result: 'written', effect, versionTag, remoteId };
+  return item === null ? outcome : { ...outcome, stored: item };
 }
 
 /** The event as the answer to a write shows it. Extended properties are not in it: they are those that were sent. */
-function storedItem(scope: FlowScope, operation: Write, { body }: WireResponse): CalendarItem | null {
+function storedEvent(scope: FlowScope, operation: Write, { body }: WireResponse): OwnEvent | null {
   const { singleValueExtendedProperties } = contentOf(scope, operation);
   const event = { ...(body as object | null | undefined), singleValueExtendedProperties };
-  return readOwnEvent(event, scope.ownerTag, scope.wholeDayZone)?.item ?? null;
+  return readOwnEvent(event, scope.ownerTag, scope.wholeDayZone);
 }
 
 function insertCall(scope: FlowScope, operation: Write): WireCall {
@@ -156,19 +202,30 @@ function insertCall(scope: FlowScope, operation: Write): WireCall {
   };
 }
 
-function patchCall(scope: FlowScope, operation: Write, id: string, ifMatch: string | null): WireCall {
-  return { method: 'PATCH', path: eventPath(scope, id), ifMatch, body: contentOf(scope, operation) };
+type Known = Pick<OwnEvent, 'id' | 'etag'>;
+
+function patchCall(scope: FlowScope, operation: Write, event: Known & Pick<OwnEvent, 'hasTheirNotes'>): WireCall {
+  const body = toPatch(operation.item, stampOf(scope, operation), scope.wholeDayZone, event);
+  return { method: 'PATCH', path: eventPath(scope, event.id), ifMatch: event.etag, body };
 }
 
-function deleteCall(scope: FlowScope, { erase }: Deletion, id: string, ifMatch: string | null): WireCall {
+function blankCall(scope: FlowScope, key: ItemKey, { id, etag }: Known): WireCall {
+  const body = toBlankPatch({ ownerTag: scope.ownerTag, key }, scope.wholeDayZone);
+  return { method: 'PATCH', path: eventPath(scope, id), ifMatch: etag, body };
+}
+
+function deleteCall(scope: FlowScope, isForGood: boolean, { id, etag }: Known): WireCall {
   const path = eventPath(scope, id);
-  if (erase === true || scope.deleteMode === 'permanent')
-    return { method: 'POST', path: `${path}/permanentDelete`, ifMatch };
-  return { method: 'DELETE', path, ifMatch };
+  if (isForGood) return { method: 'POST', path: `${path}/permanentDelete`, ifMatch: etag };
+  return { method: 'DELETE', path, ifMatch: etag };
 }
 
-function contentOf({ ownerTag, wholeDayZone }: FlowScope, { key, sealedRecordId, item, revision }: Write) {
-  return toEvent(item, { ownerTag, key, sealedRecordId, revision }, wholeDayZone);
+function contentOf(scope: FlowScope, operation: Write) {
+  return toEvent(operation.item, stampOf(scope, operation), scope.wholeDayZone);
+}
+
+function stampOf({ ownerTag }: FlowScope, { key, sealedRecordId, revision }: Write): Stamp {
+  return { ownerTag, key, sealedRecordId, revision };
 }
 
 /** The path of the calendar's events. */

@@ -1,11 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { CalendarItem, ItemTime } from '../../model/items.ts';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
+import { isVisible, shortened } from '../../model/shown-text.ts';
 import type { Instant } from '../../model/time.ts';
 import { isZone, offsetMs, toZonedIso } from '../../model/zones.ts';
+import { BLANK_ITEM } from '../erasing.ts';
 import { fromRevisionText, toRevisionText, withRevision } from '../revision.ts';
 import { htmlToText } from './html.ts';
-import { PROPERTIES } from './limits.ts';
+import { LONGEST_LINE, NO_RECORD, NOTES_OURS, NOTES_THEIRS, PROPERTIES } from './limits.ts';
 import { eventContentSchema, eventHeadSchema } from './schemas.ts';
 
 /** What an event is stamped with. */
@@ -26,34 +28,63 @@ export interface OwnEvent {
   sealedRecordId: string | null;
   /** The stamped revision of the write that made it so. */
   revision?: number;
+  /** Somebody invited guests, whom Outlook mails at every change and at the deletion. */
   hasGuests: boolean;
+  /** Its body is a person's: the last write of ours had no description. It is no part of the item then. */
+  hasTheirNotes: boolean;
   /** Null when it can't be read as an item. */
   item: CalendarItem | null;
 }
 
 /**
- * The content of an event, as a POST and a PATCH carry it: whatever an item says, named even when empty, so that a PATCH
- * clears it. Private and without a reminder; guests are never named, so that nobody gets a mail.
+ * What a PATCH changes of an event that is there: what is ours, named even when empty, so that it is cleared. The rest (categories,
+ * reminder, guests and whatever Outlook adds) is a person's and not named. A body that we don't write is theirs, unless the last one was
+ * ours.
  * @param wholeDayZone the zone in which whole days begin
- * @see https://learn.microsoft.com/graph/api/resources/event
+ * @see https://learn.microsoft.com/graph/api/event-update
  */
-export function toEvent(item: CalendarItem, stamp: Stamp, wholeDayZone: string) {
+export function toPatch(
+  item: CalendarItem,
+  stamp: Stamp,
+  wholeDayZone: string,
+  { hasTheirNotes }: Pick<OwnEvent, 'hasTheirNotes'>,
+) {
   const { title, description, location } = normaliseItem(item);
-  const revision = toRevisionText(stamp.revision);
-  const properties = { ...stamp, revision, ...(item.time.kind === 'timed' ? { zone: item.time.zone } : {}) };
   return {
     subject: title,
-    body: { contentType: 'text', content: description ?? '' },
+    ...(description === null && hasTheirNotes ? {} : { body: { contentType: 'text', content: description ?? '' } }),
     location: { displayName: location ?? '' },
     ...toEventTimes(item.time, wholeDayZone),
     showAs: item.busy ? 'busy' : 'free',
     sensitivity: 'private',
-    isReminderOn: false,
-    singleValueExtendedProperties: Object.entries(properties).map(([name, value]) => ({
-      id: PROPERTIES[name as keyof typeof PROPERTIES],
-      value,
-    })),
+    singleValueExtendedProperties: toProperties({
+      ...stamp,
+      revision: toRevisionText(stamp.revision),
+      notes: description === null ? NOTES_THEIRS : NOTES_OURS,
+      ...(item.time.kind === 'timed' ? { zone: item.time.zone } : {}),
+    }),
   };
+}
+
+/** The content of an event that is made: the same, without a reminder. Guests are never named, so that nobody gets a mail. */
+export function toEvent(item: CalendarItem, stamp: Stamp, wholeDayZone: string) {
+  return { ...toPatch(item, stamp, wholeDayZone, { hasTheirNotes: false }), isReminderOn: false };
+}
+
+/**
+ * What a PATCH makes of an event that can't be deleted for good: it says nothing, and carries owner tag and key, so that it is still
+ * found when the deletion after it has to be repeated.
+ */
+export function toBlankPatch({ ownerTag, key }: Pick<Stamp, 'ownerTag' | 'key'>, wholeDayZone: string): object {
+  const stamp: Stamp = { ownerTag, key, sealedRecordId: NO_RECORD, revision: 0 };
+  return {
+    ...toPatch(BLANK_ITEM, stamp, wholeDayZone, { hasTheirNotes: false }),
+    categories: [],
+  };
+}
+
+function toProperties(values: Partial<Record<keyof typeof PROPERTIES, string>>): { id: string; value: string }[] {
+  return Object.entries(values).map(([name, value]) => ({ id: PROPERTIES[name as keyof typeof PROPERTIES], value }));
 }
 
 /** An event that carries our owner tag; null for any other, and for what is no event. */
@@ -63,33 +94,40 @@ export function readOwnEvent(event: unknown, ownerTag: string, wholeDayZone: str
   const { id, transactionId, attendees, singleValueExtendedProperties } = head.data;
   const values = readProperties(singleValueExtendedProperties ?? []);
   if (values.ownerTag !== ownerTag) return null;
-  const hasGuests = (attendees ?? []).length > 0;
+  // Before it was stamped whose the notes are, every write of ours replaced them.
+  const hasTheirNotes = values.notes === NOTES_THEIRS && bodyText(head.data.body) !== '';
+  const sealedRecordId = values.sealedRecordId === NO_RECORD ? null : (values.sealedRecordId ?? null);
   return {
     id,
     etag: head.data['@odata.etag'] ?? null,
     key: values.key ?? null,
     transactionId: transactionId ?? null,
-    sealedRecordId: values.sealedRecordId ?? null,
+    sealedRecordId,
     ...withRevision(fromRevisionText(values.revision)),
-    hasGuests,
-    item: hasGuests ? null : readItem(event, values.zone ?? null, wholeDayZone),
+    hasGuests: (attendees ?? []).length > 0,
+    hasTheirNotes,
+    item: readItem(event, { zone: values.zone ?? null, wholeDayZone, hasTheirNotes }),
   };
 }
 
 /** Our properties by their short names. Graph may write the set's GUID in the other case; names keep theirs. */
 export function readProperties(properties: readonly { id: string; value: string }[]) {
   const values: Partial<Record<keyof typeof PROPERTIES, string>> = {};
-  for (const name of ['ownerTag', 'owner', 'key', 'sealedRecordId', 'revision', 'zone'] as const) {
+  for (const name of ['ownerTag', 'owner', 'key', 'sealedRecordId', 'revision', 'notes', 'zone'] as const) {
     const found = properties.find(({ id }) => id.toLowerCase() === PROPERTIES[name].toLowerCase());
     if (found !== undefined) values[name] = found.value;
   }
   return values;
 }
 
-/** An event of ours in the words of the contract. */
+/**
+ * An event of ours in the words of the contract. Without a version tag where a write must look first: one that knows nothing of guests
+ * would mail them, one that knows nothing of a person's notes would clear them.
+ */
 export function toRemoteItem(event: OwnEvent): RemoteItem {
   const { id, etag, key, transactionId, sealedRecordId, item, revision } = event;
-  const known = { key: key ?? transactionId ?? '', sealedRecordId, remoteId: id, versionTag: etag, item };
+  const versionTag = event.hasGuests || event.hasTheirNotes ? null : etag;
+  const known = { key: key ?? transactionId ?? '', sealedRecordId, remoteId: id, versionTag, item };
   return { ...known, ...withRevision(revision) };
 }
 
@@ -100,22 +138,26 @@ export function holds(event: OwnEvent, { item, revision }: { item: CalendarItem;
 }
 
 /**
- * The form in which an item comes back from Exchange: titles and locations on one line, no space around a description, line
- * ends are LF, an empty description or location is null, no control characters and half surrogates, no hard spaces, times in
- * whole seconds with the offset written as `+02:00` (never `Z`).
+ * The form in which an item comes back from Exchange: titles and locations on one line and no longer than it takes, a title of which
+ * nothing shows is empty, no space around a description, line ends are LF, an empty description or location is null, no control
+ * characters and half surrogates, no hard spaces, times in whole seconds with the offset written as `+02:00` (never `Z`).
  */
 export function normaliseItem(item: CalendarItem): CalendarItem {
+  const title = oneLine(item.title);
   return {
-    title: oneLine(item.title),
+    title: isVisible(title) ? shortened(title, LONGEST_LINE) : '',
     description: plainText(item.description ?? '').trim() || null,
-    location: oneLine(item.location ?? '') || null,
+    location: shortened(oneLine(item.location ?? ''), LONGEST_LINE) || null,
     time: normaliseTime(item.time),
     busy: item.busy,
   };
 }
 
 /** Null when a person made of the event what an item can't say: a series, not private, tentative, cancelled. */
-function readItem(event: unknown, zone: string | null, wholeDayZone: string): CalendarItem | null {
+function readItem(
+  event: unknown,
+  { zone, wholeDayZone, hasTheirNotes }: { zone: string | null; wholeDayZone: string; hasTheirNotes: boolean },
+): CalendarItem | null {
   const parsed = eventContentSchema.safeParse(event);
   if (!parsed.success) return null;
   const { type, isCancelled, subject, body, location, showAs, sensitivity } = parsed.data;
@@ -123,14 +165,20 @@ function readItem(event: unknown, zone: string | null, wholeDayZone: string): Ca
   if (!isSingle || sensitivity !== 'private' || (showAs !== 'busy' && showAs !== 'free')) return null;
   const time = readTime(parsed.data, zone, wholeDayZone);
   if (time === null) return null;
-  const content = body?.content ?? '';
   return normaliseItem({
     title: subject ?? '',
-    description: body?.contentType.toLowerCase() === 'html' ? htmlToText(content) : content,
+    description: hasTheirNotes ? null : bodyText(body),
     location: location?.displayName ?? null,
     time,
     busy: showAs === 'busy',
   });
+}
+
+/** What a body says, without space around it; a person's may be an HTML page of nothing but breaks. */
+function bodyText(body: { contentType: string; content: string } | null | undefined): string {
+  if (body === null || body === undefined) return '';
+  const isHtml = body.contentType.toLowerCase() === 'html';
+  return plainText(isHtml ? htmlToText(body.content) : body.content).trim();
 }
 
 function toEventTimes(time: ItemTime, wholeDayZone: string): object {

@@ -1,6 +1,6 @@
 import type { ConnectorModule } from '../connector.ts';
 import { loadedLater } from '../loaded-later.ts';
-import { BATCH_SIZE, CONCURRENCY } from './limits.ts';
+import { BATCH_SIZE, CONCURRENCY, LONGEST_LINE } from './limits.ts';
 import { readGraphNotification } from './notifications.ts';
 import { type OutlookCalendarSettings, settingsSchema } from './schemas.ts';
 
@@ -19,6 +19,7 @@ export const outlookCalendar: ConnectorModule<OutlookCalendarSettings> = {
     revivesKeys: false,
     keys: 'enforced',
     twinsAreOurs: false,
+    longest: { title: LONGEST_LINE, location: LONGEST_LINE },
     // What is deleted permanently lies in the mailbox's Purges, out of reach of its user and of this API, until Exchange's own time is
     // up, or for as long as a hold lasts (learn.microsoft.com/graph/api/event-permanentdelete).
     erases: [],

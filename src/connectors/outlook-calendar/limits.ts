@@ -21,8 +21,17 @@ export const EVENTS_PAGE_SIZE = 500;
 /** Events in a page of a delta round, whose fields can't be chosen; the server may take less. Our choice. */
 export const DELTA_PAGE_SIZE = 200;
 
-/** Pages of one delta round; a server that never comes to an end is given up. */
-export const MAX_DELTA_PAGES = 1_000;
+/**
+ * Pages of one delta round: 50,000 events of anybody in full pages. A calendar with more is read by our owner tag, which costs less than
+ * the round. Our choice.
+ */
+export const MAX_DELTA_PAGES = 250;
+
+/**
+ * Pages in turn that name nothing but what the round named before. Graph may repeat a page for ever, each time with another link
+ * (github.com/microsoftgraph/msgraph-sdk-dotnet/issues/3082, 3070); one repetition alone is documented (delta-query-overview, replays).
+ */
+export const MAX_REPEATED_PAGES = 2;
 
 /** How far the window of a delta link reaches beyond the one that was asked for: as long the link can be followed. Our choice. */
 export const DELTA_SPARE_MS = 3 * DAY_MS;
@@ -51,6 +60,24 @@ export const SUBSCRIPTION_LIFE_MS = 10_070 * MINUTE_MS;
 /** The same under the limit of before, 4,230 minutes, which a cloud may still have. */
 export const OLDER_SUBSCRIPTION_LIFE_MS = 4_220 * MINUTE_MS;
 
+/**
+ * For how long batches stay smaller after one that was too large for the mailbox at once: the window of Outlook's allowance
+ * (learn.microsoft.com/graph/throttling-limits#outlook-service-limits).
+ */
+export const CROWDED_FOR_MS = 10 * MINUTE_MS;
+
+/**
+ * How much earlier than its request an event must have been made to be that of an earlier one: the answer's `Date` is in whole seconds,
+ * and two servers' clocks differ a little. Our choice.
+ */
+export const EARLIER_BY_MS = 5 * SECOND_MS;
+
+/**
+ * UTF-16 code units of a title and of a location. Outlook's own programs take no more; whether Graph refuses or cuts what is longer is
+ * not documented (docs/unproved.md).
+ */
+export const LONGEST_LINE = 255;
+
 /** Our own set of named properties: random, fixed for ever, since events are found by it. */
 const PROPERTY_SET = '9c8d4f1e-5b7a-4e0c-a3d6-2f71b86e40d5';
 
@@ -70,9 +97,17 @@ export const PROPERTIES = {
   key: propertyId('MirrorKey'),
   sealedRecordId: propertyId('MirrorLocator'),
   revision: propertyId('MirrorRevision'),
+  /** Whose the body is: ours when our last write had a description, else a person's, which stays. */
+  notes: propertyId('MirrorNotes'),
   /** The IANA zone of the appointment; its times are in UTC on the wire. */
   zone: propertyId('MirrorZone'),
 } as const;
+
+export const NOTES_OURS = 'ours';
+export const NOTES_THEIRS = 'theirs';
+
+/** In place of the sealed record id of an event that was emptied before its deletion. */
+export const NO_RECORD = '-';
 
 /**
  * Goes with every request, outer and inner: a batch hands its own on to none. Ids that survive a move, times in UTC, bodies

@@ -16,14 +16,21 @@ export interface Page {
  * @throws MirrorError `contract` for what is no page
  */
 export function readPage(answer: WireResponse): Page {
+  const page = pageOf(answer);
+  if (page === null) throw errors.make('unexpected-answer');
+  return page;
+}
+
+/** The same; null for what is no page. */
+export function pageOf(answer: WireResponse): Page | null {
   const page = pageSchema.safeParse(answer.body);
-  if (!page.success) throw errors.make('unexpected-answer');
+  if (!page.success) return null;
   const { value: elements, '@odata.nextLink': nextLink, '@odata.deltaLink': deltaLink } = page.data;
   if (nextLink === undefined) {
     return { elements, next: null, delta: deltaLink === undefined ? null : pathOfLink(deltaLink) };
   }
   const next = pathOfLink(nextLink);
-  if (next === null) throw errors.make('unexpected-answer');
+  if (next === null) return null;
   return { elements, next, delta: null };
 }
 

@@ -43,14 +43,21 @@ export const errorBodySchema = z.object({
 
 const extendedPropertiesSchema = z.array(z.object({ id: z.string(), value: z.string() }));
 
+const bodySchema = z.object({ contentType: z.string(), content: z.string() });
+
 /** What tells whose event it is. */
 export const eventHeadSchema = z.object({
   id: z.string().min(1),
   '@odata.etag': z.string().optional(),
   transactionId: z.string().nullish(),
+  createdDateTime: z.string().nullish(),
   attendees: z.array(z.unknown()).nullish(),
+  body: bodySchema.nullish().catch(null),
   singleValueExtendedProperties: extendedPropertiesSchema.nullish(),
 });
+
+/** An event's head, checked. */
+export type EventHead = z.infer<typeof eventHeadSchema>;
 
 const eventTimeSchema = z.object({ dateTime: z.string(), timeZone: z.string() });
 
@@ -59,7 +66,7 @@ export const eventContentSchema = z.object({
   type: z.string().nullish(),
   isCancelled: z.boolean().nullish(),
   subject: z.string().nullish(),
-  body: z.object({ contentType: z.string(), content: z.string() }).nullish(),
+  body: bodySchema.nullish(),
   location: z.object({ displayName: z.string().nullish() }).nullish(),
   start: eventTimeSchema,
   end: eventTimeSchema,

@@ -39,6 +39,19 @@ function refusal(status: number, reason: string): ProxiedAnswer {
   return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify({ error }) };
 }
 
+test('a feed that comes to no end is given up, and all is read', async () => {
+  const { proxy, begin, ask } = await openWorld();
+  const cursor = await begin('a', 'b');
+  let serial = 0;
+  const another = (answer: ProxiedAnswer) => {
+    serial += 1;
+    return { ...answer, status: 200, body: JSON.stringify({ items: [], nextPageToken: `page-${serial}` }) };
+  };
+  proxy.add({ ...FEED, times: Number.POSITIVE_INFINITY, fault: { kind: 'rewrite', answer: another } });
+  const { scope, items } = await ask(cursor);
+  expect({ scope, count: items.length, serial }).toEqual({ scope: 'whole', count: 2, serial: 200 });
+});
+
 describe('a sync token', () => {
   test.each([
     [410, 'fullSyncRequired'],
@@ -167,7 +180,7 @@ describe('what a write stored', () => {
       { time: { end: '2027-03-10T09:45:00+01:00' } },
     ],
     ['public', { visibility: 'public' }, undefined],
-    ['given a guest', { attendees: [{ email: 'someone@example.com' }] }, undefined],
+    ['given a guest', { attendees: [{ email: 'someone@example.com' }] }, { title: 'Changed' }],
     ['no longer marked', { extendedProperties: {} }, undefined],
   ])('is told when it was %s, unless it is no item of ours any more', async (_name, fields, stored) => {
     const { kit, proxy } = await openWorld();

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { type FlowScope, findFlow, operationFlow } from '../../../src/connectors/google-calendar/flows.ts';
-import { normaliseItem, toBlankEvent, toEvent } from '../../../src/connectors/google-calendar/from-model.ts';
-import { EVENT_FIELDS } from '../../../src/connectors/google-calendar/limits.ts';
+import { normaliseItem, toBlankEvent, toEvent, toPatch } from '../../../src/connectors/google-calendar/from-model.ts';
+import { EVENT_FIELDS, NOTES_PROPERTY, NOTES_THEIRS } from '../../../src/connectors/google-calendar/limits.ts';
 import type { WireResponse } from '../../../src/connectors/wire.ts';
 import type { Operation } from '../../../src/model/operations.ts';
+import { DAY_MS } from '../../../src/model/time.ts';
 import {
   createOperation,
   deleteOperation,
@@ -24,11 +25,13 @@ const QUIET = 'sendUpdates=none';
 const insert = `POST ${CALENDAR}/events?${QUIET}&${FIELDS}`;
 const get = (id = KEY) => `GET ${CALENDAR}/events/${id}?${FIELDS}`;
 const put = (etag: string | null, id = KEY) => `PUT ${CALENDAR}/events/${id}?${QUIET}&${FIELDS} if ${etag}`;
+const patch = (etag: string | null, id = KEY) => `PATCH ${CALENDAR}/events/${id}?${QUIET}&${FIELDS} if ${etag}`;
 const del = (etag: string | null, id = KEY) => `DELETE ${CALENDAR}/events/${id}?${QUIET} if ${etag}`;
 const getCalendar = `GET ${CALENDAR}`;
 
 const WANTED = itemWith({ title: 'New' });
 const OLD = itemWith({ title: 'Old' });
+const STAMP = { ownerTag: MARK, sealedRecordId: sealedRecordIdOf('a'), revision: 1 };
 const create = createOperation('a', WANTED);
 const update = (versionTag: string | null, remoteId: string | null = null) =>
   updateOperation('a', WANTED, versionTag, remoteId);
@@ -43,6 +46,8 @@ interface EventChanges {
   ownerTag?: string;
   revision?: number;
   status?: 'confirmed' | 'cancelled';
+  sequence?: number;
+  description?: string;
 }
 
 /** An event as Google shows it: ours, with what the operations want. */
@@ -55,7 +60,7 @@ function event({
   ...rest
 }: EventChanges = {}) {
   const etag = 'etag' in rest ? rest.etag : '"7"';
-  return { ...toEvent(item, { ownerTag, sealedRecordId: sealedRecordIdOf('a'), revision }), id, etag, status };
+  return { ...toEvent(item, { ...STAMP, ownerTag, revision }), ...rest, id, etag, status };
 }
 
 const shown = (changes?: EventChanges) => answered(200, event(changes));
@@ -101,7 +106,7 @@ describe('a create', () => {
     expect(log).toEqual([insert]);
     expect(calls[0]?.body).toEqual({
       id: KEY,
-      ...toEvent(WANTED, { ownerTag: MARK, sealedRecordId: sealedRecordIdOf('a'), revision: 1 }),
+      ...toEvent(WANTED, STAMP),
     });
     expect(result).toEqual(wrote('created'));
   });
@@ -126,10 +131,8 @@ describe('a create', () => {
     ['of an earlier write', { revision: 0 }],
   ])('that meets its own event %s rewrites it', (_, changes) => {
     const { calls, log, result } = play(create, duplicate, shown(changes), shown({ etag: '"8"' }));
-    expect(log).toEqual([insert, get(), put('"7"')]);
-    expect(calls[2]?.body).toEqual(
-      toEvent(WANTED, { ownerTag: MARK, sealedRecordId: sealedRecordIdOf('a'), revision: 1 }),
-    );
+    expect(log).toEqual([insert, get(), patch('"7"')]);
+    expect(calls[2]?.body).toEqual(toPatch(WANTED, STAMP, { hasTheirNotes: false }));
     expect(result).toEqual(wrote('adopted', { versionTag: '"8"' }));
   });
 
@@ -144,9 +147,12 @@ describe('a create', () => {
     expect(play(create, duplicate, shown({ ownerTag: 'other' })).result).toEqual(BURNT);
   });
 
-  test('waits when its id is taken and nobody can read it yet', () => {
-    for (const answer of [missing, gone])
-      expect(play(create, duplicate, answer).result).toMatchObject({ code: 'not-yet-readable', retry: 'later' });
+  test('waits a day when its id is taken and nobody can read it', () => {
+    for (const answer of [missing, gone]) {
+      const error = expect.objectContaining({ code: 'not-yet-readable', retry: 'later' });
+      const { result } = play(create, duplicate, answer);
+      expect(result).toEqual({ recordId: 'a', result: 'failed', error, burnsKeyAfterMs: DAY_MS });
+    }
   });
 
   test('gives way to a later write of ours', () => {
@@ -168,23 +174,23 @@ describe('a create', () => {
 describe('an update', () => {
   test('is one write under its version tag', () => {
     const { log, result } = play(update('"1"'), shown());
-    expect(log).toEqual([put('"1"')]);
+    expect(log).toEqual([patch('"1"')]);
     expect(result).toEqual(wrote('updated'));
   });
 
   test('of an event under another id is written there, and remembered so', () => {
     const { log, result } = play(update('"1"', 'x/y'), shown({ id: 'x/y' }));
-    expect(log).toEqual([put('"1"', 'x%2Fy')]);
+    expect(log).toEqual([patch('"1"', 'x%2Fy')]);
     expect(result).toEqual(wrote('updated', { remoteId: 'x/y' }));
     const looked = play(update(null, 'x'), shown({ id: 'x', item: OLD }), shown({ id: 'x' }));
-    expect(looked.log).toEqual([get('x'), put('"7"', 'x')]);
+    expect(looked.log).toEqual([get('x'), patch('"7"', 'x')]);
     expect(looked.result).toEqual(wrote('updated', { remoteId: 'x' }));
     expect(play(update(null, 'x'), shown({ id: 'x' })).result).toEqual(wrote('updated', { remoteId: 'x' }));
   });
 
   test('of an event that is gone makes it again', () => {
     const { log, result } = play(update('"1"'), missing, shown());
-    expect(log).toEqual([put('"1"'), insert]);
+    expect(log).toEqual([patch('"1"'), insert]);
     expect(result).toEqual(wrote('recreated'));
   });
 
@@ -193,8 +199,58 @@ describe('an update', () => {
     ['changed by somebody else', conflict],
   ])('of an event that was %s looks first', (_, answer) => {
     const { log, result } = play(update('"1"'), answer, shown({ item: OLD }), shown({ etag: '"8"' }));
-    expect(log).toEqual([put('"1"'), get(), put('"7"')]);
+    expect(log).toEqual([patch('"1"'), get(), patch('"7"')]);
     expect(result).toEqual(wrote('updated', { versionTag: '"8"' }));
+  });
+
+  test('changes what is ours and names nothing else', () => {
+    const { calls } = play(update('"1"'), shown());
+    expect(calls[0]?.body).toEqual(toPatch(WANTED, STAMP, { hasTheirNotes: false }));
+    const names = Object.keys(calls[0]?.body ?? {});
+    for (const theirs of ['reminders', 'attendees', 'colorId', 'sequence']) expect(names).not.toContain(theirs);
+  });
+
+  test('that is refused for its numbers looks, and goes on with the number that is there', () => {
+    const { calls, log, result } = play(
+      update('"1"'),
+      refused(400, 'invalid'),
+      shown({ item: OLD, sequence: 3 }),
+      shown({ etag: '"8"' }),
+    );
+    expect(log).toEqual([patch('"1"'), get(), patch('"7"')]);
+    expect(calls.map(({ body }) => (body as { sequence?: number } | undefined)?.sequence)).toEqual([
+      undefined,
+      undefined,
+      3,
+    ]);
+    expect(result).toEqual(wrote('updated', { versionTag: '"8"' }));
+    const again = play(update('"1"'), refused(400, 'invalid'), shown({ item: OLD }), refused(400, 'invalid'));
+    expect(again.result).toMatchObject({ code: 'refused', retry: 'never' });
+    expect(play(update('"1"'), refused(400, 'timeRangeEmpty')).result).toMatchObject({ code: 'empty-time-range' });
+  });
+
+  test('that finds a person’s note leaves it, and has the next one look first too', () => {
+    const theirs = { item: OLD, description: 'Ring twice' };
+    const { calls, result } = play(update(null), shown(theirs), shown({ description: 'Ring twice', etag: '"8"' }));
+    expect(calls[1]?.body).not.toHaveProperty('description');
+    expect(calls[1]?.body).toHaveProperty(['extendedProperties', 'private', NOTES_PROPERTY], NOTES_THEIRS);
+    expect(result).toEqual(wrote('updated', { versionTag: null }));
+    const withNotes = { ...update(null), item: itemWith({ title: 'New', description: 'Ours' }) };
+    expect(play(withNotes, shown(theirs), shown()).calls[1]?.body).toMatchObject({ description: 'Ours' });
+  });
+
+  test('of what was written before notes were told apart clears what stands there', () => {
+    const stamped = event({ item: OLD, description: 'Status: booked' }) as unknown as {
+      extendedProperties: { private: Record<string, string> };
+    };
+    delete stamped.extendedProperties.private[NOTES_PROPERTY];
+    const { calls } = play(update(null), answered(200, stamped), shown());
+    expect(calls[1]?.body).toMatchObject({ description: null });
+  });
+
+  test('of a deleted event sends its number, which must not be lower than the one that is there', () => {
+    const { calls } = play(update(null), shown({ status: 'cancelled', sequence: 5 }), shown());
+    expect(calls[1]).toMatchObject({ method: 'PUT', body: { sequence: 5, status: 'confirmed' } });
   });
 
   test('without a version tag looks first, and makes again what is not there', () => {
@@ -249,7 +305,7 @@ describe('what a write answers', () => {
     expect(log).toEqual([insert, `${insert} alone`]);
     expect(calls[1]).toEqual({ ...calls[0], alone: true });
     expect(result).toEqual(wrote('created'));
-    expect(play(update('"1"'), notTogether, shown()).log).toEqual([put('"1"'), `${put('"1"')} alone`]);
+    expect(play(update('"1"'), notTogether, shown()).log).toEqual([patch('"1"'), `${patch('"1"')} alone`]);
     expect(play(remove('"1"'), notTogether, done).log).toEqual([del('"1"'), `${del('"1"')} alone`]);
     // Another 409 is no such thing, and nor is the reason with another status.
     expect(play(create, refused(409, 'other')).log).toEqual([insert]);

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { holds, normaliseItem, readOwnEvent, toEvent } from '../../../src/connectors/google-calendar/from-model.ts';
+import {
+  holds,
+  normaliseItem,
+  readOwnEvent,
+  toEvent,
+  toPatch,
+  toRemoteItem,
+} from '../../../src/connectors/google-calendar/from-model.ts';
 import type { CalendarItem } from '../../../src/model/items.ts';
 import { toZonedIso } from '../../../src/model/zones.ts';
 import { allDay, itemWith, timed } from '../../contract/contract-kit.ts';
@@ -56,7 +63,12 @@ describe('an item as an event', () => {
       transparency: 'opaque',
       reminders: { useDefault: false, overrides: [] },
       extendedProperties: {
-        private: { clinicMirror: MARK, clinicMirrorLocator: 'sealedRecordId', clinicMirrorRevision: 'zzz' },
+        private: {
+          clinicMirror: MARK,
+          clinicMirrorLocator: 'sealedRecordId',
+          clinicMirrorRevision: 'zzz',
+          clinicMirrorNotes: 'theirs',
+        },
       },
     });
   });
@@ -64,6 +76,42 @@ describe('an item as an event', () => {
   test('shows HTML in its description as text', () => {
     const event = toEvent(itemWith({ description: '<a href="x">&amp;</a>' }), STAMP);
     expect(event).toMatchObject({ description: '&lt;a href="x"&gt;&amp;amp;&lt;/a&gt;' });
+  });
+});
+
+describe('a change of an event that is there', () => {
+  const patched = (item: CalendarItem, hasTheirNotes = false) => toPatch(item, STAMP, { hasTheirNotes });
+
+  test('clears what an item no longer says, and the kind of time that it no longer has', () => {
+    expect(patched(itemWith())).toMatchObject({
+      description: null,
+      location: null,
+      start: { date: null, dateTime: '2027-03-10T09:00:00+01:00', timeZone: 'Europe/Rome' },
+    });
+    expect(patched(itemWith({ time: allDay('2027-01-01', '2027-01-03') }))).toMatchObject({
+      start: { date: '2027-01-01', dateTime: null, timeZone: null },
+      end: { date: '2027-01-03', dateTime: null, timeZone: null },
+    });
+  });
+
+  test('leaves a person’s note alone unless we have one', () => {
+    expect(patched(itemWith(), true)).not.toHaveProperty('description');
+    expect(patched(itemWith({ description: 'Ours' }), true)).toMatchObject({ description: 'Ours' });
+  });
+});
+
+describe('a description that is longer than Google takes', () => {
+  test.each([
+    ['plain', 'word '.repeat(4_000)],
+    ['of what must be escaped', '&<>'.repeat(8_000)],
+    ['mixed', `${'word '.repeat(1_500)}${'&'.repeat(4_000)}`],
+  ])('is shortened with its escapes counted: %s', (_, description) => {
+    const { description: sent } = toEvent(itemWith({ description }), STAMP) as { description: string };
+    expect(sent.length).toBeLessThanOrEqual(8_192);
+    expect(sent.length).toBeGreaterThan(4_000);
+    expect(sent).toMatch(/…$/);
+    const { item } = readOwnEvent(stored(itemWith({ description })), MARK)!;
+    expect(item).toEqual(normaliseItem(itemWith({ description })));
   });
 });
 
@@ -76,7 +124,6 @@ describe('an event as an item', () => {
   });
 
   test.each([
-    ['guests', { attendees: [{ email: 'a@example.org' }] }],
     ['a series', { recurrence: ['RRULE:FREQ=DAILY'] }],
     ['shown to everybody', { visibility: 'public' }],
     ['the default visibility', { visibility: undefined }],
@@ -90,6 +137,24 @@ describe('an event as an item', () => {
     const event = readOwnEvent(stored(itemWith(), changes), MARK);
     expect(event).toMatchObject({ id: 'abcde', etag: '"1"', sealedRecordId: 'sealedRecordId', item: null });
     expect(holds(event!, { item: itemWith(), revision: 46_655 })).toBe(false);
+  });
+
+  test.each<[string, object]>([
+    ['guests', { attendees: [{ email: 'a@example.org' }] }],
+    ['a colour and reminders', { colorId: '5', reminders: { useDefault: true } }],
+    ['a note where we write none', { description: 'Ring twice' }],
+  ])('is as we wrote it whatever a person added: %s', (_, changes) => {
+    const event = readOwnEvent(stored(itemWith(), changes), MARK)!;
+    expect(event.item).toEqual(itemWith());
+    expect(holds(event, { item: itemWith(), revision: 46_655 })).toBe(true);
+  });
+
+  test('has no version tag for its next write while a person’s note stands in it, and one while ours does', () => {
+    const tagOf = (item: CalendarItem, changes: object = {}) =>
+      toRemoteItem(readOwnEvent(stored(item, changes), MARK)!).versionTag;
+    expect(tagOf(itemWith())).toBe('"1"');
+    expect(tagOf(itemWith(), { description: 'Ring twice' })).toBeNull();
+    expect(tagOf(itemWith({ description: 'Ours' }))).toBe('"1"');
   });
 
   test('is not ours without our owner tag, with another, or without an id', () => {

@@ -10,6 +10,7 @@ import {
   failure,
   itemWith,
   keyOf,
+  timed,
   updateOperation,
   written,
 } from '../../contract/contract-kit.ts';
@@ -162,7 +163,7 @@ describe('parts of a batch with answers of their own', () => {
     const [a, b, c, d] = await kit.create('a', 'b', 'c', 'd');
     target.sandbox.editByHand(target.container, keyOf('b'), { summary: 'By hand' });
     target.sandbox.deleteByHand(target.container, keyOf('c'));
-    faultParts('PUT', { kind: 'status', status: 503 }, { path: keyOf('d') });
+    faultParts('PATCH', { kind: 'status', status: 503 }, { path: keyOf('d') });
     const outcomes = await kit.attempt([
       createOperation('a', CHANGED),
       updateOperation('b', CHANGED, b!.versionTag),
@@ -192,7 +193,7 @@ describe('parts of a batch with answers of their own', () => {
 
   test('when the renewed login is refused for one part only, that alone asks for a person', async () => {
     const [a, b] = await kit.create('a', 'b');
-    faultParts('PUT', { kind: 'status', status: 401 }, { path: keyOf('a') });
+    faultParts('PATCH', { kind: 'status', status: 401 }, { path: keyOf('a') });
     const outcomes = await kit.attempt([
       updateOperation('a', CHANGED, a!.versionTag),
       updateOperation('b', CHANGED, b!.versionTag),
@@ -230,6 +231,15 @@ describe('an id that was used before', () => {
     expect(describeOutcome((await kit.attempt([createOperation('a')]))[0])).toBe('written adopted');
   });
 
+  test('is given up in time when it stays taken and can never be read again', async () => {
+    await kit.create('a');
+    target.sandbox.purge(target.container, keyOf('a'));
+    const [outcome] = await kit.attempt([createOperation('a')]);
+    expect(outcome).toMatchObject({ result: 'failed', burnsKeyAfterMs: 24 * HOUR_MS });
+    const [next] = await kit.attempt([createOperation('a', itemWith(), 1)]);
+    expect(describeOutcome(next)).toBe('written created');
+  });
+
   test('is not ours when the deleted event carries another owner tag', async () => {
     const id = await target.server.putForeign('Foreign', keyOf('a'));
     target.sandbox.deleteByHand(target.container, id);
@@ -241,7 +251,7 @@ describe('an id that was used before', () => {
 describe('an event that somebody else keeps changing', () => {
   test('is a conflict after one more try', async () => {
     const [a] = await kit.create('a');
-    faultParts('PUT', { kind: 'status', status: 412 }, { path: keyOf('a') });
+    faultParts('PATCH', { kind: 'status', status: 412 }, { path: keyOf('a') });
     faultParts('DELETE', { kind: 'status', status: 412 }, { path: keyOf('a') });
     const [update] = await kit.attempt([updateOperation('a', CHANGED, a!.versionTag)]);
     expect(failure(update)).toMatchObject({ actor: 'conflict', code: 'changed-meanwhile', retry: 'now' });
@@ -251,17 +261,50 @@ describe('an event that somebody else keeps changing', () => {
   });
 });
 
-describe('an event that a person made public or invited guests to', () => {
-  test.each([
-    ['made public', { visibility: 'public' }],
-    ['invited a guest', { attendees: [{ email: 'guest@example.org' }] }],
-  ])('%s: it is read without content and put right again', async (_, changes) => {
+describe('an event that a person made public', () => {
+  test('is read without content and put right again; guests whom they invited stay', async () => {
     await kit.create('a');
-    target.sandbox.editByHand(target.container, keyOf('a'), changes);
+    const attendees = [{ email: 'guest@example.org' }];
+    target.sandbox.editByHand(target.container, keyOf('a'), { visibility: 'public', attendees });
     expect((await kit.readAll())[0]?.item).toBeNull();
     await kit.attempt([createOperation('a')]);
-    expect(await kit.object('a')).toMatchObject({ isPrivate: true, attendees: 0 });
+    expect(await kit.object('a')).toMatchObject({ isPrivate: true, attendees: 1 });
     expect((await kit.readAll())[0]?.item).toEqual(itemWith());
     expect(target.sandbox.counts.mails).toBe(0);
+  });
+
+  test('and invited guests to is updated by a service account too, which may invite nobody', async () => {
+    const { sandbox, container } = target;
+    const account = 'mirror@project.iam.gserviceaccount.com';
+    sandbox.createServiceAccount(account);
+    sandbox.setRole(container, account, 'writer');
+    await kit.create('a');
+    sandbox.editByHand(container, keyOf('a'), { attendees: [{ email: 'guest@example.org' }] });
+    const header = async () => `Bearer ${sandbox.issueAccessToken(account, { asService: true })}`;
+    const worker = kit.worker({ authorizer: { header, renew: header, quotaUser: null } });
+    const [outcome] = await kit.attempt([updateOperation('a', CHANGED, null)], worker);
+    expect(describeOutcome(outcome)).toBe('written updated');
+    expect(await kit.object('a')).toMatchObject({ title: 'Changed', attendees: 1 });
+  });
+});
+
+describe('where a write without a sequence number counts as 0', () => {
+  const moved = (day: number) =>
+    itemWith({ time: timed(`2027-03-${day}T09:00:00+01:00`, `2027-03-${day}T09:30:00+01:00`, 'Europe/Rome') });
+
+  test('an event moves as often as its appointment, comes back after a deletion, and is erased', async () => {
+    const { sandbox, container } = target;
+    sandbox.configure({ absentSequence: 'zero' });
+    let [last] = await kit.create('a');
+    for (const [index, day] of [11, 12, 13, 14].entries()) {
+      const update = { ...updateOperation('a', moved(day), last!.versionTag), revision: index + 2 };
+      last = written((await kit.attempt([update]))[0]);
+    }
+    expect(sandbox.event(container, keyOf('a'))).toMatchObject({ sequence: 4 });
+    sandbox.deleteByHand(container, keyOf('a'));
+    const back = { ...updateOperation('a', moved(15), last!.versionTag), revision: 6 };
+    expect(describeOutcome((await kit.attempt([back]))[0])).toBe('written revived');
+    const erasure = { ...deleteOperation('a', null), revision: 7, erase: true };
+    expect(describeOutcome((await kit.attempt([erasure]))[0])).toBe('deleted deleted');
   });
 });

@@ -26,6 +26,12 @@ async function openWorld() {
   return { target, sandbox, proxy, container, kit, ask, begin, edit };
 }
 
+/** Asks for one event a page. */
+function smallPages<Request extends { headers: Record<string, string> }>(request: Request): Request {
+  const prefer = (request.headers.prefer ?? '').replace(/maxpagesize=\d+/, 'maxpagesize=1');
+  return { ...request, headers: { ...request.headers, prefer } };
+}
+
 /** Changes the page of a list. */
 function changePage(change: (page: { value: object[]; [link: string]: unknown }) => object) {
   return (answer: ProxiedAnswer): ProxiedAnswer => ({
@@ -148,21 +154,69 @@ describe('a delta round', () => {
     expect(await ask(cursor)).toMatchObject({ items: [{ key: keyOf('a'), item: { title: 'In between' } }] });
   });
 
-  test('that leads in a circle, or to no page, is an error and gives no cursor', async () => {
+  test('that leads in a circle, or to no page, leads to a whole reading: at first too', async () => {
     const { proxy, begin, ask } = await openWorld();
     const cursor = await begin('a');
     for (const link of ['same', 'https://graph.microsoft.com/v2.0/nowhere', 'nonsense']) {
-      proxy.add({
-        ...DELTA,
-        fault: {
-          kind: 'rewrite',
-          answer: (answer, { url }) =>
-            changePage(() => ({ value: [], '@odata.nextLink': link === 'same' ? `http://x${url}` : link }))(answer),
-        },
-      });
-      await expect(ask(cursor)).rejects.toMatchObject({ code: 'unexpected-answer' });
+      for (const from of [cursor, null]) {
+        proxy.add({
+          ...DELTA,
+          times: 2,
+          fault: {
+            kind: 'rewrite',
+            answer: (answer, { url }) =>
+              changePage(() => ({ value: [], '@odata.nextLink': link === 'same' ? `http://x${url}` : link }))(answer),
+          },
+        });
+        expect(await ask(from)).toMatchObject({ scope: 'whole', items: [{ key: keyOf('a') }], cursor: null });
+        proxy.clear();
+      }
     }
     expect(await ask(cursor)).toMatchObject({ scope: 'since', items: [] });
+  });
+});
+
+describe('a round without an end', () => {
+  test('is given up after a few pages that only repeat, and all is read: at first, and when it was followed before', async () => {
+    const { sandbox, proxy, begin, ask, edit } = await openWorld();
+    const cursor = await begin('a', 'b');
+    await edit('a', 'By hand');
+    sandbox.faults.add({ fault: { kind: 'delta-endless' } });
+    for (const from of [cursor, null]) {
+      proxy.forget();
+      const { scope, items, cursor: next } = await ask(from);
+      expect({ scope, count: items.length, next }).toEqual({ scope: 'whole', count: 2, next: null });
+      expect(proxy.requests.filter(({ url }) => DELTA.url.test(url)).length).toBeLessThanOrEqual(6);
+    }
+  });
+
+  test('of pages that name something new each time is given up too, in the end', async () => {
+    const { proxy, begin, ask } = await openWorld();
+    const cursor = await begin('a');
+    let serial = 0;
+    const another = (answer: ProxiedAnswer, { url }: { url: string }) => {
+      serial += 1;
+      const page = { value: [{ id: `stranger-${serial}` }], '@odata.nextLink': `https://x${url}&n=${serial}` };
+      return changePage(() => page)(answer);
+    };
+    proxy.add({ ...DELTA, ...FOREVER, fault: { kind: 'rewrite', answer: another } });
+    expect(await ask(cursor)).toMatchObject({ scope: 'whole', items: [{ key: keyOf('a') }], cursor: null });
+    expect(serial).toBe(500);
+  });
+
+  test('is not what a few empty pages are, nor one page that was told before', async () => {
+    const { proxy, begin, ask, edit } = await openWorld();
+    const cursor = await begin('a');
+    await edit('a', 'By hand');
+    for (const [index, values] of ['none', 'none', 'none', 'same', 'same', 'none'].entries()) {
+      const before = (answer: ProxiedAnswer, { url }: { url: string }) =>
+        changePage(({ value }) => ({
+          value: values === 'same' ? value : [],
+          '@odata.nextLink': `https://x${url}&page${index}=1`,
+        }))(answer);
+      proxy.add({ ...DELTA, fault: { kind: 'rewrite', answer: before } });
+    }
+    expect(await ask(cursor)).toMatchObject({ scope: 'since', items: [{ key: keyOf('a') }] });
   });
 });
 
@@ -213,6 +267,7 @@ describe('a calendar', () => {
     [404, 'ResourceNotFound'],
     [405, 'MethodNotAllowed'],
     [501, 'NotImplemented'],
+    [403, 'ErrorAccessDenied'],
   ])('that offers no delta (%d %s) is read whole each time', async (status, code) => {
     const { proxy, begin, ask } = await openWorld();
     proxy.add({ ...DELTA, ...FOREVER, fault: { kind: 'answer', answer: refusal(status, code) } });
@@ -221,11 +276,27 @@ describe('a calendar', () => {
     expect({ scope, count: items.length, cursor }).toEqual({ scope: 'whole', count: 2, cursor: null });
   });
 
+  test('of which only the first page of delta may be read, as of a shared one, is read whole each time', async () => {
+    const { sandbox, begin, ask, proxy } = await openWorld();
+    proxy.add({ ...DELTA, ...FOREVER, fault: { kind: 'rewrite', request: smallPages } });
+    sandbox.faults.add({ fault: { kind: 'delta-next-forbidden' } });
+    expect(await begin('a', 'b', 'c')).toBeNull();
+    expect(await ask(null)).toMatchObject({ scope: 'whole', items: [{}, {}, {}], cursor: null });
+  });
+
+  test('that may not be read at all says so', async () => {
+    const { proxy, begin, ask } = await openWorld();
+    const cursor = await begin('a');
+    for (const match of [DELTA, LISTING]) {
+      proxy.add({ ...match, ...FOREVER, fault: { kind: 'answer', answer: refusal(403, 'ErrorAccessDenied') } });
+    }
+    await expect(ask(cursor)).rejects.toMatchObject({ code: 'calendar-forbidden' });
+  });
+
   test.each([
     [429, 'ApplicationThrottled', 'rate-limited'],
     [503, 'ServerBusy', 'server-error'],
     [401, 'InvalidAuthenticationToken', 'login-refused'],
-    [403, 'ErrorAccessDenied', 'calendar-forbidden'],
   ])('whose delta is refused for now (%d %s) is not read whole for it', async (status, code, expected) => {
     const { proxy, begin, ask } = await openWorld();
     const cursor = await begin('a');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type FlowScope, findFlow, operationFlow } from '../../../src/connectors/outlook-calendar/flows.ts';
-import { normaliseItem, toEvent } from '../../../src/connectors/outlook-calendar/from-model.ts';
+import { normaliseItem, toBlankPatch, toEvent, toPatch } from '../../../src/connectors/outlook-calendar/from-model.ts';
 import { PROPERTIES } from '../../../src/connectors/outlook-calendar/limits.ts';
 import { eventsQuery, withQuery } from '../../../src/connectors/outlook-calendar/paths.ts';
 import type { WireResponse } from '../../../src/connectors/wire.ts';
@@ -35,6 +35,7 @@ const WANTED = itemWith({ title: 'New' });
 const OLD = itemWith({ title: 'Old' });
 const STAMP = { ownerTag: MARK, key: KEY, sealedRecordId: sealedRecordIdOf('a'), revision: 1 };
 const CONTENT = toEvent(WANTED, STAMP, 'UTC');
+const CHANGE = toPatch(WANTED, STAMP, 'UTC', { hasTheirNotes: false });
 const create = createOperation('a', WANTED);
 const update = (versionTag: string | null, remoteId: string | null = 'e1') =>
   updateOperation('a', WANTED, versionTag, remoteId);
@@ -137,13 +138,42 @@ describe('a create', () => {
   ])('that was made before, and is %s, is brought to what is wanted', (_, changes) => {
     const { calls, log, result } = play(create, duplicate, found(changes), written({ etag: 'W/"8"' }));
     expect(log).toEqual([insert, look, patch('W/"7"')]);
-    expect(calls[2]?.body).toEqual(CONTENT);
+    expect(calls[2]?.body).toEqual(CHANGE);
     expect(result).toEqual(wrote('adopted', { versionTag: 'W/"8"' }));
   });
 
   test('whose key Outlook will not take again gives the key up', () => {
     expect(play(create, duplicate, listed()).result).toEqual(BURNT);
     expect(play(create, duplicate, found({ ownerTag: 'other' })).result).toEqual(BURNT);
+  });
+
+  describe('that is answered with an event of an earlier, equal request', () => {
+    const at = Date.parse('2027-01-10T12:00:00Z');
+    const answeredAt = (createdDateTime: string | null, sentAt: number | undefined = at): WireResponse => {
+      const { body, ...answer } = written();
+      return { ...answer, body: { ...(body as object), createdDateTime }, ...(sentAt === undefined ? {} : { sentAt }) };
+    };
+
+    test('looks whether it is still there', () => {
+      const { log, result } = play(create, answeredAt('2027-01-10T11:59:00.1234567Z'), found());
+      expect(log).toEqual([insert, look]);
+      expect(result).toEqual(wrote('adopted'));
+      expect(play(create, answeredAt('2026-01-10T12:00:00Z'), listed()).result).toEqual(BURNT);
+    });
+
+    test.each([
+      ['made by this request', '2027-01-10T12:00:00.4Z'],
+      ['made by a server whose clock is a little behind', '2027-01-10T11:59:55Z'],
+      ['that does not say when it was made', null],
+    ])('and not for one %s', (_, createdDateTime) => {
+      expect(play(create, answeredAt(createdDateTime)).result).toEqual(wrote('created'));
+    });
+
+    test('nor where it is not known when the request went out', () => {
+      const { body, ...answer } = written();
+      const old = { ...answer, body: { ...(body as object), createdDateTime: '2020-01-01T00:00:00Z' } };
+      expect(play(create, old).result).toEqual(wrote('created'));
+    });
   });
 
   test('gives way to a later write of ours', () => {
@@ -156,7 +186,8 @@ describe('an update', () => {
   test('is one write under its version tag', () => {
     const { calls, log, result } = play(update('W/"1"'), written());
     expect(log).toEqual([patch('W/"1"')]);
-    expect(calls[0]?.body).toEqual(CONTENT);
+    expect(calls[0]?.body).toEqual(CHANGE);
+    for (const theirs of ['isReminderOn', 'categories', 'attendees']) expect(calls[0]?.body).not.toHaveProperty(theirs);
     expect(result).toEqual(wrote('updated'));
     expect(play(update('W/"1"', 'a/b'), done).log).toEqual([patch('W/"1"', 'a%2Fb')]);
   });
@@ -203,9 +234,23 @@ describe('an update', () => {
   });
 
   test('of an event that somebody invited guests to is not made: Outlook would mail them', () => {
-    const { log, result } = play(update(null), found({ attendees: [{}] }));
+    const { log, result } = play(update(null), found({ attendees: [{}], item: OLD }));
     expect(log).toEqual([look]);
     expect(result).toMatchObject(GUESTS);
+    // As it should be it needs no write, and the next one looks first too.
+    expect(play(update(null), found({ attendees: [{}] })).result).toEqual(wrote('updated', { versionTag: null }));
+  });
+
+  test('that finds a person’s note leaves it, and has the next one look first too', () => {
+    const body = { contentType: 'html', content: '<p>Ring twice</p>' };
+    const theirs = { ...event({ item: OLD }), body };
+    const answer = written({ etag: 'W/"8"' });
+    const kept = { ...answer, body: { ...(answer.body as object), body } };
+    const { calls, result } = play(update(null), listed(theirs), kept);
+    expect(calls[1]?.body).not.toHaveProperty('body');
+    expect(result).toEqual(wrote('updated', { versionTag: null }));
+    const withNotes = { ...update(null), item: itemWith({ title: 'New', description: 'Ours' }) };
+    expect(play(withNotes, listed(theirs), written()).calls[1]?.body).toMatchObject({ body: { content: 'Ours' } });
   });
 
   test('whose key stands on somebody else’s event gives the key up, and makes no second event', () => {
@@ -289,6 +334,46 @@ describe('a deletion', () => {
       look,
       delForGood('W/"7"'),
     ]);
+  });
+
+  describe('for good, where the cloud knows no such action', () => {
+    const erase = { ...remove('W/"1"'), erase: true };
+    const unknown = refused(400, 'BadRequest');
+    const blank = toBlankPatch({ ownerTag: MARK, key: KEY }, 'UTC');
+
+    test.each([
+      ['400', unknown],
+      ['405', answered(405)],
+      ['501', refused(501, 'NotImplemented')],
+    ])('empties the event before it goes into Deleted Items (%s)', (_, answer) => {
+      const { calls, log, result } = play(erase, answer, found(), written({ etag: 'W/"8"' }), done);
+      expect(log).toEqual([delForGood('W/"1"'), look, patch('W/"7"'), del('W/"8"')]);
+      expect(calls[2]?.body).toEqual(blank);
+      expect(JSON.stringify(blank)).not.toContain(STAMP.sealedRecordId);
+      expect(result).toEqual(deletion('deleted'));
+    });
+
+    test('asks once more where it may have been the event that was not found', () => {
+      const { log, result } = play(erase, answered(404), found(), answered(404), written({ etag: 'W/"8"' }), done);
+      expect(log).toEqual([delForGood('W/"1"'), look, delForGood('W/"7"'), patch('W/"7"'), del('W/"8"')]);
+      expect(result).toEqual(deletion('deleted'));
+    });
+
+    test('is not emptied where it is refused for another reason', () => {
+      for (const answer of [busy, refused(403, 'ErrorAccessDenied')]) {
+        const { log, result } = play({ ...remove(null), erase: true }, found(), answer);
+        expect(log).toEqual([look, delForGood('W/"7"')]);
+        expect(result).toMatchObject({ status: answer.status });
+      }
+    });
+
+    test('is not done before the emptied event is gone', () => {
+      expect(play(erase, unknown, found(), busy).result).toMatchObject(IN_TROUBLE);
+      expect(play(erase, unknown, found(), changed).result).toMatchObject(MEANWHILE);
+      expect(play(erase, unknown, found(), written(), busy).result).toMatchObject(IN_TROUBLE);
+      expect(play(erase, unknown, found({ attendees: [{}] })).result).toMatchObject(GUESTS);
+      expect(play(remove('W/"1"'), unknown).result).toMatchObject({ code: 'refused' });
+    });
   });
 
   test('that is refused has not happened', () => {

@@ -5,7 +5,9 @@ import {
   normaliseItem,
   readOwnEvent,
   type Stamp,
+  toBlankPatch,
   toEvent,
+  toRemoteItem,
 } from '../../../src/connectors/outlook-calendar/from-model.ts';
 import { htmlToText } from '../../../src/connectors/outlook-calendar/html.ts';
 import type { CalendarItem } from '../../../src/model/items.ts';
@@ -62,6 +64,22 @@ describe('an item as an event', () => {
     );
   });
 
+  test.each([
+    [255, 'a'.repeat(255), 'a'.repeat(255)],
+    [256, 'a'.repeat(256), `${'a'.repeat(254)}…`],
+    ['256 in whole characters', `${'a'.repeat(253)}👩🏽‍⚕️`, `${'a'.repeat(253)}…`],
+  ])('has a title and a location of at most 255 characters: %s', (_, text, expected) => {
+    const item = itemWith({ title: text, location: text });
+    expect(toEvent(item, STAMP, 'UTC')).toMatchObject({ subject: expected, location: { displayName: expected } });
+  });
+
+  test('of which nothing shows has no title', () => {
+    for (const title of [' ', '\u200b\u2060', '\u3164', '\ufeff\u00ad']) {
+      expect(toEvent(itemWith({ title }), STAMP, 'UTC').subject).toBe('');
+    }
+    expect(toEvent(itemWith({ title: 'علي\u200cرضا' }), STAMP, 'UTC').subject).toBe('علي\u200cرضا');
+  });
+
   test('is private, without guests and reminder, in UTC, and carries owner tag, key, sealed record id and zone', () => {
     expect(toEvent(itemWith({ description: 'one\r\ntwo' }), STAMP, 'UTC')).toEqual({
       subject: 'Appointment',
@@ -78,6 +96,7 @@ describe('an item as an event', () => {
         { id: property('MirrorKey'), value: STAMP.key },
         { id: property('MirrorLocator'), value: STAMP.sealedRecordId },
         { id: property('MirrorRevision'), value: '9' },
+        { id: property('MirrorNotes'), value: 'ours' },
         { id: property('MirrorZone'), value: 'Europe/Rome' },
       ],
     });
@@ -151,6 +170,33 @@ describe('an event as an item', () => {
     });
   });
 
+  test.each<[string, object]>([
+    ['guests', { attendees: [{ emailAddress: { address: 'a@example.org' } }] }],
+    ['a category and a reminder', { categories: ['Red'], isReminderOn: true }],
+    ['a note where we write none', { body: { contentType: 'html', content: '<p>Ring twice</p>' } }],
+  ])('is as we wrote it whatever a person added: %s', (_, changes) => {
+    const event = read(stored(itemWith(), changes))!;
+    expect(event.item).toEqual(itemWith());
+    expect(holds(event, { item: itemWith(), revision: 9 })).toBe(true);
+  });
+
+  test('has no version tag for its next write while guests would be mailed for it, or a note cleared', () => {
+    const tagOf = (item: CalendarItem, changes: object = {}) => toRemoteItem(read(stored(item, changes))!).versionTag;
+    expect(tagOf(itemWith())).toBe('W/"1"');
+    expect(tagOf(itemWith(), { attendees: [{}] })).toBeNull();
+    expect(tagOf(itemWith(), { body: { contentType: 'text', content: 'Ring twice' } })).toBeNull();
+    expect(tagOf(itemWith({ description: 'Ours' }))).toBe('W/"1"');
+    expect(tagOf(itemWith(), { body: { contentType: 'html', content: '<html><body><br></body></html>' } })).toBe(
+      'W/"1"',
+    );
+  });
+
+  test('is of no record when it was emptied', () => {
+    const emptied = { ...stored(itemWith()), ...toBlankPatch(STAMP, 'UTC') };
+    expect(read(emptied)).toMatchObject({ key: STAMP.key, sealedRecordId: null });
+    expect(read(emptied)).not.toHaveProperty('revision');
+  });
+
   test('holds an item only when its content and its sealed record id are there', () => {
     const event = read(stored(itemWith()))!;
     expect(holds(event, { item: itemWith(), revision: 9 })).toBe(true);
@@ -173,7 +219,7 @@ describe('bodies as Exchange stores them', () => {
     expect(htmlToText(wrap(html)).trim()).toBe(text);
     const description = normaliseItem(itemWith({ description: text })).description;
     const body = { contentType: 'html', content: wrap(html) };
-    expect(read(stored(itemWith(), { body }))?.item?.description).toBe(description);
+    expect(read(stored(itemWith({ description: 'Ours' }), { body }))?.item?.description).toBe(description);
   });
 
   test('of several lines in CRLF with a line end at the end make no difference', () => {

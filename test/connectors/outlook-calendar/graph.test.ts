@@ -5,6 +5,7 @@ import { SharedState } from '../../../src/connectors/shared-state.ts';
 import { createHttpClient } from '../../../src/http/client.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import type { Operation } from '../../../src/model/operations.ts';
+import { DAY_MS } from '../../../src/model/time.ts';
 import {
   allDay,
   createKit,
@@ -89,6 +90,38 @@ describe('a key that was used before', () => {
     const [again] = await kit.attempt([createOperation('a', CHANGED, 1)]);
     expect(describeOutcome(again)).toBe('written created');
     expect((await kit.objects()).map(({ title }) => title)).toEqual(['Changed']);
+  });
+
+  test.each([
+    ['a create', () => createOperation('a')],
+    ['an update', (remoteId: string) => updateOperation('a', itemWith(), 'W/"stale"', remoteId)],
+  ])('is burnt too where Outlook answers an equal request with the event of then, by %s', async (_, operationOf) => {
+    const { kit, sandbox, target, proxy } = await openWorld();
+    sandbox.configure({ repeatedTransaction: 'answered' });
+    const [created] = await kit.create('a');
+    await target.server.deleteByHand(created!.remoteId ?? '');
+    // The events were made a day before, by the clocks that answers tell.
+    const later = new Date(Date.now() + DAY_MS).toUTCString();
+    proxy.add({
+      ...WRITES,
+      times: Number.POSITIVE_INFINITY,
+      fault: { kind: 'rewrite', answer: (answer) => ({ ...answer, headers: { ...answer.headers, date: later } }) },
+    });
+    expect(describeOutcome((await kit.attempt([operationOf(created!.remoteId ?? '')]))[0])).toBe('key-burnt');
+    proxy.clear();
+    const [again] = await kit.attempt([createOperation('a', itemWith(), 1)]);
+    expect(describeOutcome(again)).toBe('written created');
+    expect(await kit.objects()).toHaveLength(1);
+  });
+
+  test('and whose event is there is adopted where Outlook answers an equal request with it', async () => {
+    const { kit, sandbox, proxy } = await openWorld();
+    sandbox.configure({ repeatedTransaction: 'answered' });
+    proxy.add({ ...WRITES, fault: { kind: 'lost-answer' } });
+    failure((await kit.attempt([createOperation('a')]))[0]);
+    const [outcome] = await kit.attempt([createOperation('a')]);
+    expect(written(outcome).remoteId).toBe((await kit.object('a')).remoteId);
+    expect(await kit.objects()).toHaveLength(1);
   });
 
   test('is taken again when Outlook forgot it', async () => {
@@ -219,7 +252,17 @@ describe('changes by others', () => {
       expect(failure(outcome)).toMatchObject({ actor: 'settings', code: 'event-has-guests', retry: 'never' });
     }
     expect({ mails: sandbox.counts.mails, objects: await kit.objects() }).toEqual(before);
-    expect((await kit.readAll()).map(({ item }) => item)).toEqual([null, null]);
+    const read = await kit.readAll();
+    expect(read.map(({ item }) => item)).toEqual([itemWith(), itemWith()]);
+    // What was read last is what an update goes by after an audit: it must not go past the look.
+    const after = await kit.attempt(
+      ['a', 'b'].map((recordId) => {
+        const { versionTag, remoteId } = read.find(({ key }) => key === keyOf(recordId))!;
+        return updateOperation(recordId, CHANGED, versionTag, remoteId);
+      }),
+    );
+    for (const outcome of after) expect(failure(outcome).code).toBe('event-has-guests');
+    expect(sandbox.counts.mails).toBe(before.mails);
   });
 
   test('a life without guests sends no mail, deletions included', async () => {
@@ -266,6 +309,20 @@ describe('batches', () => {
     const again = await kit.attempt(work.slice(1, 5));
     expect(again.every((outcome) => outcome.result === 'written')).toBe(true);
     expect(await kit.objects()).toHaveLength(6);
+  });
+
+  test('where parts crowd each other out, the next ones are as small as what came through, and all arrive', async () => {
+    const { kit, sandbox } = await openWorld();
+    sandbox.configure({ batchOverflow: 'refused', latencyMs: 5 });
+    const work = Array.from({ length: 20 }, (_, index) => createOperation(`r${index}`));
+    const first = await kit.attempt(work);
+    expect(first.filter(({ result }) => result === 'written')).toHaveLength(4);
+    const refusals = sandbox.counts.concurrencyRefusals;
+    expect(refusals).toBe(16);
+    const left = work.filter((_, index) => first[index]?.result === 'failed');
+    expect((await kit.attempt(left)).every(({ result }) => result === 'written')).toBe(true);
+    expect(sandbox.counts.concurrencyRefusals).toBe(refusals);
+    expect(await kit.objects()).toHaveLength(20);
   });
 
   test('when every part is throttled the whole target rests', async () => {
@@ -480,6 +537,27 @@ describe('mailboxes and logins', () => {
       expect(sandbox.events(ACCOUNT, container)).toEqual([]);
     }
     expect(left()).toEqual(['soft']);
+  });
+
+  test('where the cloud can delete nothing for good, what lies in Deleted Items says nothing', async () => {
+    const { sandbox, container, open } = await openWorld();
+    sandbox.configure({ permanentDelete: false });
+    const worker = open({ deleteMode: 'soft' });
+    const telling = itemWith({ title: 'TitleCanary', description: 'DescriptionCanary', location: 'LocationCanary' });
+    const [created] = await worker.apply(container, [createOperation('a', telling)], signal());
+    const { versionTag, remoteId } = written(created);
+    sandbox.editByHand(ACCOUNT, remoteId ?? '', { categories: ['CategoryCanary'] });
+    const erasure = { ...deleteOperation('a', versionTag, remoteId), erase: true };
+    // The deletion after the emptying fails once: the event is found again by its key.
+    sandbox.faults.add({ match: { method: 'DELETE' }, times: 1, fault: { kind: 'status', status: 503 } });
+    const [first] = await worker.apply(container, [erasure, createOperation('b')], signal());
+    expect(failure(first).status).toBe(503);
+    expect(describeOutcome((await worker.apply(container, [erasure], signal()))[0])).toBe('deleted deleted');
+    const left = sandbox.events(ACCOUNT, container, { includeDeleted: true }).filter(({ isDeleted }) => isDeleted);
+    expect(left).toHaveLength(1);
+    expect(JSON.stringify(left)).not.toMatch(/Canary/);
+    expect(JSON.stringify(left)).not.toContain(sealedRecordIdOf('a'));
+    expect(left[0]?.start.dateTime).toMatch(/^2000-01-01/);
   });
 
   test.each([

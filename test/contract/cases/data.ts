@@ -30,6 +30,28 @@ export const data = group<CalendarKit>('texts', {
     await kit.attempt([{ ...createOperation('a'), kind: 'update', versionTag: null, remoteId: null }]);
     expect(await kit.object('a')).toMatchObject({ description: '', location: '' });
   },
+  'texts of any length are shown, shortened where the vendor takes no more, and stop nothing beside them': async (
+    kit,
+  ) => {
+    const long = {
+      title: 'Ä🙂 '.repeat(1_000).trim(),
+      description: 'a&b<c '.repeat(10_000).trim(),
+      location: 'é'.repeat(2_000),
+    };
+    const operations = [
+      createOperation('a', itemWith(long)),
+      createOperation('b'),
+      createOperation('c', itemWith(long)),
+    ];
+    expect((await kit.attempt(operations)).map(describeOutcome)).toEqual(Array(3).fill('written created'));
+    const object = await kit.object('a');
+    for (const [field, text] of Object.entries(long)) {
+      const shown = object[field as keyof typeof long];
+      expect(shown === text || (shown.endsWith('…') && text.startsWith(shown.slice(0, -1))), field).toBe(true);
+    }
+    expect(describeOutcome((await kit.attempt([createOperation('a', itemWith(long))]))[0])).toBe('written adopted');
+    expect((await kit.object('a')).version, 'written once').toBe(object.version);
+  },
   'free time is shown as free': async (kit) => {
     await kit.attempt([createOperation('a', itemWith({ busy: false }))]);
     expect((await kit.object('a')).busy).toBe(false);
@@ -51,9 +73,25 @@ function first(text: string, length: number): string {
 async function expectArrival(kit: CalendarKit, item: CalendarItem): Promise<void> {
   expect(describeOutcome((await kit.attempt([createOperation('a', item)]))[0])).toBe('written created');
   const object = await kit.object('a');
-  expect(object).toMatchObject({ title: item.title, description: item.description, location: item.location });
+  const { longest = {} } = kit.target.supports;
+  for (const field of ['title', 'description', 'location'] as const) {
+    expectWhole(object[field], item[field] ?? '', longest[field]);
+  }
   expect(object).toMatchObject({ attendees: 0, alarms: 0, sealedRecordId: sealedRecordIdOf('a') });
-  expect((await kit.readAll())[0]?.item).toEqual(item);
+  const { title, description, location } = object;
+  expect((await kit.readAll())[0]?.item).toEqual({ ...item, title, description, location });
   expect(describeOutcome((await kit.attempt([createOperation('a', item)]))[0])).toBe('written adopted');
   expect((await kit.object('a')).version, 'written once').toBe(object.version);
+}
+
+/** A text is shown as it was sent; one that is longer than the vendor takes ends with an ellipsis where it was cut. */
+function expectWhole(shown: string, sent: string, longest = Number.POSITIVE_INFINITY): void {
+  if (sent.length <= longest) {
+    expect(shown).toBe(sent);
+    return;
+  }
+  expect(shown).toMatch(/…$/);
+  expect(sent.startsWith(shown.slice(0, -1))).toBe(true);
+  expect(shown.length).toBeLessThanOrEqual(longest);
+  expect(shown.length).toBeGreaterThan(longest * 0.9);
 }

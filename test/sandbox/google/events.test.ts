@@ -82,6 +82,31 @@ describe('changing events', () => {
     expect(await call('PUT', `${events}/${ID}`, withoutEnd)).toMatchObject({ status: 400, reason: 'required' });
   });
 
+  it('counts an absent sequence of a PUT as 0 where so configured; a PATCH keeps the stored one', async () => {
+    const { call, events } = await startBench({ absentSequence: 'zero' });
+    await call('POST', events, anEvent({ id: ID }));
+    const moved = { start: { dateTime: '2027-03-01T11:00:00Z' }, end: { dateTime: '2027-03-01T12:00:00Z' } };
+    expect((await call('PATCH', `${events}/${ID}`, moved)).body.sequence).toBe(1);
+    expect((await call('PATCH', `${events}/${ID}`, { summary: 'Changed' })).status).toBe(200);
+    expect(await call('PUT', `${events}/${ID}`, anEvent())).toMatchObject({ status: 400, reason: 'invalid' });
+    expect((await call('PUT', `${events}/${ID}`, anEvent({ sequence: 1 }))).status).toBe(200);
+  });
+
+  it('keeps the id of a purged event taken, and shows nothing of it', async () => {
+    const { call, events, sandbox, calendarId } = await startBench();
+    await call('POST', events, anEvent({ id: ID }));
+    sandbox.purge(calendarId, ID);
+    expect((await call('GET', `${events}/${ID}`)).status).toBe(404);
+    expect(await call('POST', events, anEvent({ id: ID }))).toMatchObject({ status: 409, reason: 'duplicate' });
+    expect((await call('GET', `${events}?showDeleted=true`)).body.items).toEqual([]);
+  });
+
+  it('takes a description of 8,192 characters', async () => {
+    const { call, events } = await startBench();
+    expect((await call('POST', events, anEvent({ description: 'a'.repeat(8_192) }))).status).toBe(200);
+    expect((await call('POST', events, anEvent({ description: 'a'.repeat(8_193) }))).status).toBe(400);
+  });
+
   it('merges with PATCH: objects by key, arrays whole, null removes', async () => {
     const { call, events } = await startBench();
     const attendees = [{ email: 'a@x.example' }, { email: 'b@x.example' }];

@@ -119,6 +119,22 @@ describe('delta', () => {
     expect((await call('GET', third.deltaLink)).status).toBe(200);
   });
 
+  it('leads to the same page for ever, or forbids the second one, on demand', async () => {
+    const bench = await startBench();
+    const { call, sandbox } = bench;
+    await call('POST', '/me/events', anEvent());
+    const endless = sandbox.faults.add({ fault: { kind: 'delta-endless' } });
+    const first = await call('GET', FIRST);
+    const second = await call('GET', first.body['@odata.nextLink']);
+    expect(second.body.value).toEqual(first.body.value);
+    expect(second.body['@odata.nextLink']).not.toBe(first.body['@odata.nextLink']);
+    for (const page of [first, second]) expect(page.body).not.toHaveProperty(['@odata.deltaLink']);
+    for (const id of endless) sandbox.faults.remove(id);
+    sandbox.faults.add({ fault: { kind: 'delta-next-forbidden' } });
+    expect((await call('GET', FIRST)).status).toBe(200);
+    expect(await call('GET', second.body['@odata.nextLink'])).toMatchObject({ status: 403, code: 'ErrorAccessDenied' });
+  });
+
   it('takes no link of another mailbox, and none that it never made', async () => {
     const bench = await startBench();
     const { as, sandbox } = bench;

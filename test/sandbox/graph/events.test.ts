@@ -36,6 +36,37 @@ describe('an event', () => {
     expect((await call('GET', `/me/events/${body.id}`)).status).toBe(404);
   });
 
+  it('can not be removed for good where the cloud lacks permanentDelete', async () => {
+    const { call, sandbox } = await startBench({ permanentDelete: false });
+    const { body } = await call('POST', '/me/events', anEvent());
+    const answer = await call('POST', `/me/events/${body.id}/permanentDelete`);
+    expect(answer).toMatchObject({ status: 400, code: 'BadRequest' });
+    expect(sandbox.events(DOCTOR, 'default')).toHaveLength(1);
+  });
+
+  it('has a title of at most 255 characters, of which something shows', async () => {
+    const { call } = await startBench();
+    const titled = (subject: string) => call('POST', '/me/events', anEvent({ subject }));
+    expect(await titled('a'.repeat(256))).toMatchObject({ status: 400, code: 'ErrorPropertyValidationFailure' });
+    expect((await titled('a'.repeat(255))).status).toBe(201);
+    expect((await titled('\u200b ')).body.subject).toBe('');
+  });
+
+  it('is told again for an equal request with its transactionId, where so configured, deleted or not', async () => {
+    const { call, sandbox } = await startBench({ repeatedTransaction: 'answered' });
+    const wanted = anEvent({ transactionId: 'once' });
+    const first = await call('POST', '/me/events', wanted);
+    sandbox.editByHand(DOCTOR, first.body.id, { subject: 'By hand' });
+    const second = await call('POST', '/me/events', wanted);
+    expect(second).toMatchObject({ status: 201, body: { id: first.body.id, subject: 'By hand' } });
+    expect(second.body.createdDateTime).toBe(first.body.createdDateTime);
+    sandbox.deleteByHand(DOCTOR, first.body.id);
+    expect(await call('POST', '/me/events', wanted)).toMatchObject({ status: 201, body: { id: first.body.id } });
+    expect(sandbox.events(DOCTOR, 'default')).toEqual([]);
+    const other = anEvent({ transactionId: 'once', subject: 'Other' });
+    expect((await call('POST', '/me/events', other)).code).toBe('ErrorDuplicateTransactionId');
+  });
+
   it('is found only below its own calendar, and under its id letter by letter', async () => {
     const { call, sandbox } = await startBench();
     const calendar = sandbox.createCalendar(DOCTOR, 'Clinic');

@@ -1,0 +1,125 @@
+import { MirrorError } from '../model/errors.ts';
+import type { Item } from '../model/items.ts';
+import type { Link, Outcome, RemoteItem } from '../model/operations.ts';
+import type { Instant } from '../model/time.ts';
+import type { Settlement } from '../state/outbox.ts';
+import type { OutboxEntry } from '../state/outbox-format.ts';
+import { linkOf } from '../sync/adopt.ts';
+import { HIGHEST_EPOCH, isSameContent, type TargetIdentity } from '../sync/identity.ts';
+import { nextTry } from './retry.ts';
+import type { OpenTarget, OpenTenant } from './tenant.ts';
+
+/**
+ * A key that a target can neither read nor give is tried so often before it counts as burnt, each key of a record anew: with the pauses
+ * between tries about half an hour. Our choice.
+ */
+const TRIES_OF_A_KEY = 12;
+
+/** What was sent, and what the target held of its record before. */
+interface SentEntry {
+  entry: OutboxEntry;
+  link: Link | null;
+  /** Its object was taken out before: another one is made. */
+  isAnew: boolean;
+}
+
+/** What an operation's outcome makes of its entry and its link. */
+export function settlementOf(
+  outcome: Outcome<Item>,
+  { entry, link, isAnew }: SentEntry,
+  { random, elapsedBetween }: Pick<OpenTenant, 'random' | 'elapsedBetween'>,
+  { identity }: Pick<OpenTarget, 'identity'>,
+  now: Instant,
+): Settlement {
+  switch (outcome.result) {
+    case 'written': {
+      const { versionTag, remoteId, stored } = outcome;
+      const epoch = Math.max(entry.epoch, link?.epoch ?? 0);
+      const { recordId, startAt, endAt } = entry;
+      const fingerprint = entry.fingerprint ?? '';
+      const storedAs = stored === undefined ? fingerprint : identity.fingerprint(stored);
+      const storedFingerprint = isSameContent(storedAs, fingerprint) ? {} : { storedFingerprint: storedAs };
+      return {
+        entry,
+        kind: 'done',
+        link: {
+          recordId,
+          startAt,
+          endAt,
+          fingerprint,
+          versionTag,
+          epoch,
+          remoteId,
+          drift: null,
+          revision: entry.revision,
+          ...storedFingerprint,
+          ...(isAnew ? { generation: entry.revision } : generationOf(outcome, link)),
+        },
+        ...(link === null ? {} : { effect: 'updated' }),
+      };
+    }
+    case 'deleted':
+      return { entry, kind: 'done', link: null, ...(link === null ? {} : { effect: 'deleted' }) };
+    case 'superseded': {
+      const { revision: found, remote } = outcome;
+      return {
+        entry,
+        kind: 'superseded',
+        found,
+        link: remote === null ? null : asFoundNow(remote, identity, link, now),
+      };
+    }
+    case 'key-burnt':
+      return withNextKey(entry, link, random, now);
+    case 'failed': {
+      const { burnsKeyAfterMs = Number.POSITIVE_INFINITY } = outcome;
+      const hasLasted = elapsedBetween(entry.enqueuedAt, now) >= burnsKeyAfterMs;
+      if (hasLasted && entry.attempts >= TRIES_OF_A_KEY) return withNextKey(entry, link, random, now);
+      const next = nextTry(outcome.error, entry.attempts, random);
+      return {
+        entry,
+        kind: 'retry',
+        error: outcome.error.code,
+        dueAt: now + next.delayMs,
+        parked: next.parked,
+      };
+    }
+  }
+}
+
+function withNextKey(entry: OutboxEntry, link: Link | null, random: () => number, now: Instant): Settlement {
+  const epoch = Math.max(entry.epoch, link?.epoch ?? 0);
+  if (epoch < HIGHEST_EPOCH) return { entry: { ...entry, epoch }, kind: 'next-epoch' };
+  const { delayMs, parked } = nextTry(keysExhausted(), entry.attempts, random);
+  return { entry, kind: 'retry', error: 'keys-exhausted', dueAt: now + delayMs, parked };
+}
+
+/** A link that tells what stands in the target, written by whoever was later; what can't be named any more stays as it was. */
+function asFoundNow(remote: RemoteItem<Item>, identity: TargetIdentity, link: Link | null, now: Instant): Link | null {
+  const found = linkOf(remote, identity, link?.startAt ?? now);
+  if (found === null) return link;
+  return link?.generation === undefined ? found : { ...found, generation: link.generation };
+}
+
+/**
+ * Counts how often a record's object was made again, or another one took its place: what belongs to it must be joined again. Where the
+ * link went with the object before, the write's revision is above every count.
+ */
+function generationOf(
+  { effect, remoteId }: Extract<Outcome<Item>, { result: 'written' }>,
+  link: Link | null,
+): Pick<Link, 'generation'> {
+  if (link === null) return {};
+  const isMadeAgain = effect === 'created' || effect === 'recreated' || effect === 'revived';
+  const isAnother = remoteId !== null && link.remoteId !== null && remoteId !== link.remoteId;
+  const generation = (link.generation ?? 0) + (isMadeAgain || isAnother ? 1 : 0);
+  return generation === 0 ? {} : { generation };
+}
+
+function keysExhausted(): MirrorError {
+  return new MirrorError('the target refuses every name for a record', {
+    actor: 'contract',
+    code: 'keys-exhausted',
+    retry: 'never',
+  });
+}

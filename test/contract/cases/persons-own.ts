@@ -1,0 +1,154 @@
+import { expect } from 'vitest';
+import { group } from '../contract-case.ts';
+import {
+  allDay,
+  type CalendarKit,
+  createKit,
+  createOperation,
+  describeOutcome,
+  failure,
+  itemWith,
+  updateOperation,
+  type Written,
+  written,
+} from '../contract-kit.ts';
+import type { ContractTarget } from '../contract-target.ts';
+
+/** What a person sets on an event beside what we write. */
+interface PersonsOwn {
+  /** In the vendor's words; '' for none. */
+  colour: string;
+  reminderMinutes: number | null;
+  /** What stands where our description would; '' for nothing. */
+  note: string;
+  /** Addresses. */
+  guests: string[];
+}
+
+/** A person's hands on what is their own. */
+export interface PersonsHands {
+  /** `kept`: we update the event and nobody is mailed; `left-alone`: the vendor would mail them, so the event stays as it is. */
+  guests: 'kept' | 'left-alone';
+  /** Sets what is given, past the connector. */
+  set(remoteId: string, own: Partial<PersonsOwn>): Promise<void>;
+  shown(remoteId: string): Promise<PersonsOwn>;
+}
+
+/** A calendar whose harness has a person's hands: its connector takes part in these cases. */
+export interface OwnTarget extends ContractTarget {
+  own: PersonsHands;
+}
+
+interface OwnKit extends CalendarKit {
+  target: OwnTarget;
+}
+
+/** Prepares a case on a fresh calendar. */
+export function createOwnKit(target: OwnTarget): OwnKit {
+  return { ...createKit(target), target };
+}
+
+const UPDATES = 10;
+const OURS = { colour: '', reminderMinutes: null, note: '', guests: [] };
+const THEIRS = { colour: '5', reminderMinutes: 25 };
+const NOTE = 'Ring the bell twice';
+const GUESTS = ['guest@example.org'];
+
+/** Ten updates: titles, places, times, whole days and back, each after the last one's answer. Gives the last outcome. */
+async function updateTenTimes(kit: OwnKit, first: Written, revisionBefore = 1): Promise<Written> {
+  let last = first;
+  for (let count = 1; count <= UPDATES; count += 1) {
+    const time = count % 3 === 0 ? { time: allDay('2027-03-11', '2027-03-12') } : {};
+    const item = itemWith({ title: `Version ${count}`, location: count % 2 === 0 ? 'Room 2' : null, ...time });
+    const update = { ...updateOperation('a', item, last.versionTag, last.remoteId), revision: revisionBefore + count };
+    const [outcome] = await kit.attempt([update]);
+    expect(describeOutcome(outcome), `update ${count}`).toBe('written updated');
+    last = written(outcome);
+  }
+  return last;
+}
+
+async function createA(kit: OwnKit, changes: Parameters<typeof itemWith>[0] = {}) {
+  const [outcome] = await kit.attempt([createOperation('a', itemWith(changes))]);
+  return { created: written(outcome), remoteId: (await kit.object('a')).remoteId };
+}
+
+/** We own what we set: what a person adds to an event of ours stays theirs. */
+export const personsOwn = group<OwnKit>("what is a person's own", {
+  'a colour and a reminder stay through ten updates': async (kit) => {
+    const { created, remoteId } = await createA(kit);
+    expect(await kit.target.own.shown(remoteId)).toEqual(OURS);
+    await kit.target.own.set(remoteId, THEIRS);
+    await updateTenTimes(kit, created);
+    expect(await kit.target.own.shown(remoteId)).toEqual({ ...OURS, ...THEIRS });
+    expect((await kit.object('a')).title).toBe(`Version ${UPDATES}`);
+  },
+  'a colour and a reminder stay when a state that was lost is rebuilt, and after it': async (kit) => {
+    const { remoteId } = await createA(kit);
+    await kit.target.own.set(remoteId, THEIRS);
+    const [found] = await kit.readAll(kit.worker());
+    const [again] = await kit.attempt([{ ...createOperation('a'), mayExist: true }]);
+    expect(describeOutcome(again)).toBe('written adopted');
+    const { versionTag } = found!;
+    await updateTenTimes(kit, { ...written(again), versionTag });
+    expect(await kit.target.own.shown(remoteId)).toEqual({ ...OURS, ...THEIRS });
+  },
+  'a note stays through ten updates while we write none': async (kit) => {
+    const { created, remoteId } = await createA(kit);
+    await kit.target.own.set(remoteId, { note: NOTE });
+    const last = await updateTenTimes(kit, created);
+    expect((await kit.target.own.shown(remoteId)).note).toBe(NOTE);
+    const [found] = await kit.readAll();
+    await updateTenTimes(kit, { ...last, versionTag: found!.versionTag }, 1 + UPDATES);
+    expect((await kit.target.own.shown(remoteId)).note).toBe(NOTE);
+  },
+  'the place of the note is ours while we write one, and what we wrote goes when we no longer do': async (kit) => {
+    const { created, remoteId } = await createA(kit, { description: 'Status: booked' });
+    const without = { ...updateOperation('a', itemWith(), created.versionTag, created.remoteId), revision: 2 };
+    const cleared = written((await kit.attempt([without]))[0]);
+    expect((await kit.target.own.shown(remoteId)).note).toBe('');
+    await kit.target.own.set(remoteId, { note: NOTE });
+    const ours = itemWith({ description: 'Status: arrived' });
+    const update = { ...updateOperation('a', ours, cleared.versionTag, cleared.remoteId), revision: 3 };
+    const replaced = written((await kit.attempt([update]))[0]);
+    expect((await kit.target.own.shown(remoteId)).note).toBe('Status: arrived');
+    const last = { ...updateOperation('a', itemWith(), replaced.versionTag, replaced.remoteId), revision: 4 };
+    written((await kit.attempt([last]))[0]);
+    expect((await kit.target.own.shown(remoteId)).note).toBe('');
+  },
+  'what we wrote goes too when a person changed it meanwhile': async (kit) => {
+    const { created, remoteId } = await createA(kit, { description: 'Status: booked' });
+    await kit.target.own.set(remoteId, { note: 'Status: booked, by the side door' });
+    expect((await kit.readAll())[0]?.item?.description).toBe('Status: booked, by the side door');
+    await kit.attempt([updateOperation('a', itemWith(), created.versionTag, created.remoteId)]);
+    expect((await kit.target.own.shown(remoteId)).note).toBe('');
+  },
+  'what a person set is no change of what is ours': async (kit) => {
+    const { remoteId } = await createA(kit);
+    await kit.target.own.set(remoteId, { ...THEIRS, note: NOTE, guests: GUESTS });
+    expect((await kit.readAll()).map(({ item }) => item)).toEqual([itemWith()]);
+    const { version } = await kit.object('a');
+    const [again] = await kit.attempt([createOperation('a')]);
+    expect(describeOutcome(again)).toBe('written adopted');
+    expect((await kit.object('a')).version, 'nothing was written').toBe(version);
+  },
+  'guests stay, and nobody is mailed': async (kit) => {
+    const { created, remoteId } = await createA(kit);
+    await kit.target.own.set(remoteId, { guests: GUESTS });
+    const mails = await kit.target.server.mails();
+    const [found] = await kit.readAll();
+    if (kit.target.own.guests === 'kept') {
+      const last = await updateTenTimes(kit, created);
+      await updateTenTimes(kit, { ...last, versionTag: found!.versionTag }, 1 + UPDATES);
+    } else {
+      const before = await kit.object('a');
+      for (const { versionTag, remoteId: id } of [created, found!]) {
+        const [outcome] = await kit.attempt([updateOperation('a', itemWith({ title: 'Changed' }), versionTag, id)]);
+        expect(failure(outcome)).toMatchObject({ actor: 'settings', code: 'event-has-guests', retry: 'never' });
+      }
+      expect(await kit.object('a')).toEqual(before);
+    }
+    expect((await kit.target.own.shown(remoteId)).guests).toEqual(GUESTS);
+    expect(await kit.target.server.mails()).toBe(mails);
+  },
+});
