@@ -208,7 +208,8 @@ function operationFor(entry: OutboxEntry, link: Link | null, target: OpenTarget)
   const isAsWanted = entry.fingerprint !== null && isSameContent(link.fingerprint, entry.fingerprint);
   if (isAsWanted && link.drift === null && !entry.sent) return null;
   const { versionTag, remoteId } = link;
-  return { kind: 'update', recordId, key, sealedRecordId, item, revision, versionTag, remoteId };
+  const update = { kind: 'update', recordId, key, sealedRecordId, revision, versionTag, remoteId } as const;
+  return { ...update, item: withoutIdleConsents(item, link, entry.fingerprint ?? '', target) };
 }
 
 /**
@@ -219,6 +220,19 @@ function asMappedNow(item: Item, { crm }: OpenTarget): Item {
   if (crm === null || !('properties' in item)) return item;
   const names = new Set(crm.mapping.properties.map(({ name }) => name));
   const kept = Object.entries(item.properties).filter(([name]) => names.has(name));
+  return { ...item, properties: Object.fromEntries(kept) };
+}
+
+/**
+ * An item without the refusals that it denies as the last write did: somebody may have refused in the CRM since, which no other change of
+ * the patient takes back.
+ */
+function withoutIdleConsents(item: Item, link: Link, fingerprint: string, { crm, identity }: OpenTarget): Item {
+  if (crm === null || crm.refusals.length === 0 || !('properties' in item)) return item;
+  const changed = identity.differingFields(link.fingerprint, fingerprint);
+  const isIdle = (name: string) =>
+    crm.refusals.some(({ property }) => property === name) && item.properties[name] !== true && !changed.includes(name);
+  const kept = Object.entries(item.properties).filter(([name]) => !isIdle(name));
   return { ...item, properties: Object.fromEntries(kept) };
 }
 

@@ -23,7 +23,7 @@ export function* planTarget(
   const { target, state, stored, pinned } = input;
   const { clinicReading, confirmations } = cycle;
   const window = windowOf(target, clinicReading.startedAt);
-  const view = viewOf(input, cycle, contacts);
+  const view = yield* viewOf(input, cycle, contacts);
   const absent = absentOf(input, cycle);
   const compared = yield* compare(input, cycle, { view, absent, window });
   const { difference, stopped, ...leftOut } = compared;

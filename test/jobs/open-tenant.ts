@@ -4,6 +4,7 @@ import type { ClinicSource, OpenTarget, OpenTenant } from '../../src/jobs/tenant
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { KeptRoom } from '../../src/model/kept.ts';
 import type { AppointmentStatus } from '../../src/model/records.ts';
+import type { Refusal } from '../../src/model/refusals.ts';
 import { type Clock, DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { watchClock } from '../../src/model/watched-clock.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../../src/settings/configuration.ts';
@@ -37,6 +38,7 @@ export interface TargetChoice {
   id?: string;
   model: ModelTarget;
   configuration?: Partial<TargetConfiguration>;
+  refusals?: readonly Refusal[];
 }
 
 /** What a test chooses of a tenant. */
@@ -138,8 +140,10 @@ export function openTenant(choice: TenantChoice): OpenTenant {
 }
 
 /** A target as `openTenant` opens it. */
-export function openTarget(tenant: string, { id = 'doctor', model, configuration = {} }: TargetChoice): OpenTarget {
-  const { stream, form, crm } = openForm(configuration as TargetConfiguration, 'Europe/Rome', noExpressions);
+export function openTarget(tenant: string, choice: TargetChoice): OpenTarget {
+  const { id = 'doctor', model, configuration = {}, refusals = [] } = choice;
+  const given = configuration as TargetConfiguration;
+  const { stream, form, crm } = openForm(given, 'Europe/Rome', noExpressions, () => refusals);
   const identity = createTargetIdentity(IDENTITY_KEY, tenant, configuration.formerly ?? id, form);
   return {
     id,

@@ -5,6 +5,7 @@ import type { Authorizer } from '../connector.ts';
 import type { WireResponse } from '../wire.ts';
 import type { CrmCall } from './description.ts';
 import { errors, hasError, toMirrorError } from './errors.ts';
+import { isObject } from './json-paths.ts';
 import type { RestCrmSettings } from './schemas.ts';
 import { renderBody, renderText, type TemplateValues } from './templates.ts';
 
@@ -37,6 +38,9 @@ export interface CrmClientOptions {
 /** Calls that write nothing. */
 const QUESTIONS: ReadonlySet<string> = new Set(['rest-crm.find', 'rest-crm.get', 'rest-crm.list', 'rest-crm.fields']);
 
+/** Calls that write what records hold. */
+const WRITES: ReadonlySet<string> = new Set(['rest-crm.create', 'rest-crm.update', 'rest-crm.upsert']);
+
 /** Calls that write to records that are there. */
 const CHANGES: ReadonlySet<string> = new Set([
   'rest-crm.update',
@@ -48,8 +52,13 @@ const CHANGES: ReadonlySet<string> = new Set([
 /** The client of one target. */
 export function createCrmClient({ http, authorizer, settings }: CrmClientOptions): CrmClient {
   const { baseUrl, description } = settings;
+  const held = settings.automations === 'held' ? description.withoutAutomations : undefined;
+  const bodyFor = (label: string, template: unknown, values: TemplateValues) => {
+    const rendered = renderBody(template, values);
+    return held !== undefined && WRITES.has(label) && isObject(rendered) ? { ...rendered, ...held } : rendered;
+  };
   const exchange = async (label: string, call: CrmCall, url: string, values: TemplateValues, signal: AbortSignal) => {
-    const body = call.body === undefined ? undefined : JSON.stringify(renderBody(call.body, values));
+    const body = call.body === undefined ? undefined : JSON.stringify(bodyFor(label, call.body, values));
     const headers = {
       accept: 'application/json',
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),

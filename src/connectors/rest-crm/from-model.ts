@@ -18,7 +18,8 @@ export interface CrmRow {
   /** `ours`: carries our owner tag; `bare`: no stamp, or none is kept; `foreign`: another's. */
   owner: 'ours' | 'bare' | 'foreign';
   remote: Omit<RemoteItem<CrmItem>, 'key'>;
-  body: JsonObject;
+  /** Ids of the contacts that it belongs to; null where the row does not tell. */
+  contactIds: readonly string[] | null;
 }
 
 /** What of a write goes into an object. */
@@ -37,7 +38,10 @@ export function writeValues(
     if (names === 'nested') setAt(body, name, value);
     else body[name] = value;
   };
-  for (const { name, kind } of properties) put(name, renderValue(item.properties[name] ?? null, kind, values));
+  for (const { name, kind } of properties) {
+    const value = item.properties[name];
+    if (value !== undefined) put(name, renderValue(value, kind, values));
+  }
   put(resource.keyField, key);
   if (resource.stampField !== undefined) {
     put(resource.stampField, toStamp(ownerTag, { sealedRecordId, ...belongingOf(item), revision }));
@@ -74,8 +78,13 @@ export function readRow(scope: Scope, resource: CrmResource, row: unknown): CrmR
         : null,
       ...withRevision(stamp?.revision),
     },
-    body: row,
+    contactIds: resource.row.contact === undefined ? null : idsIn(valueAt(row, resource.row.contact)),
   };
+}
+
+function idsIn(link: unknown): string[] | null {
+  if (link === undefined) return null;
+  return (Array.isArray(link) ? link : [link]).flatMap((one) => idAt(one, isObject(one) ? 'id' : '') ?? []);
 }
 
 /** The id at a path: a text, or a number as text. */
@@ -93,7 +102,7 @@ export function isSameItem(scope: Scope, row: CrmRow, { sealedRecordId, item, re
     stored.contactKey === item.contactKey &&
     stored.contactGeneration === item.contactGeneration &&
     stored.startAt === item.startAt &&
-    scope.properties.every(({ name }) => (stored.properties[name] ?? null) === (item.properties[name] ?? null))
+    Object.entries(item.properties).every(([name, value]) => (stored.properties[name] ?? null) === value)
   );
 }
 

@@ -1,3 +1,4 @@
+import type { Logger } from '../../log/logger.ts';
 import type { MappedProperty } from '../../model/items.ts';
 import type { StreamName } from '../../model/streams.ts';
 import type { CrmClient } from './client.ts';
@@ -13,6 +14,7 @@ export interface Scope {
   properties: readonly MappedProperty[];
   ownerTag: string;
   baseUrl: string;
+  log: Logger;
   signal: AbortSignal;
 }
 

@@ -15,7 +15,8 @@ export type Write = Extract<Operation<CrmItem>, { kind: 'create' | 'update' }>;
 type Effect = Extract<Outcome, { result: 'written' }>['effect'];
 
 /**
- * Carries out one operation after a look by key. One object with the key is it, none is made, and among several none is chosen.
+ * Carries out one operation after a look by key. One object with the key is it, and none is made. Of several the known one is written,
+ * and all are deleted; where none is known none is chosen.
  * @param found what carries the key
  * @param contactId id of the contact that the object belongs to; null for a contact
  * @throws MirrorError why this operation, or everything, could not be done
@@ -27,7 +28,8 @@ export async function carryOut(
   contactId: string | null,
 ): Promise<Outcome<CrmItem>> {
   if (operation.kind === 'delete') return await remove(scope, operation, found);
-  return await write(scope, operation, theOne(found), contactId);
+  const knownId = operation.kind === 'update' ? operation.remoteId : null;
+  return await write(scope, operation, theOne(found, knownId), contactId);
 }
 
 async function write(scope: Scope, operation: Write, row: CrmRow | null, contactId: string | null) {

@@ -32,6 +32,10 @@ export const settingsSchema = z.strictObject({
     .max(1)
     .default(STOP_AT_SHARE)
     .describe("Share of the org's API calls in 24 hours, by whomever made, at which this target rests"),
+  allowDuplicates: z
+    .boolean()
+    .default(false)
+    .describe('Saves what a duplicate rule of the org only alerts to; what a rule blocks is refused all the same'),
   instanceUrl: baseAddress
     .optional()
     .describe("The org's address; needed only where the login does not bring it along"),

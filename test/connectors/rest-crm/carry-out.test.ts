@@ -5,6 +5,7 @@ import { type CrmRow, readRow } from '../../../src/connectors/rest-crm/from-mode
 import type { Scope } from '../../../src/connectors/rest-crm/scope.ts';
 import { carryOut } from '../../../src/connectors/rest-crm/writing.ts';
 import { toStamp } from '../../../src/connectors/stamp.ts';
+import { silentLogger } from '../../../src/log/logger.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import type { CrmItem } from '../../../src/model/items.ts';
 import type { Operation } from '../../../src/model/operations.ts';
@@ -71,6 +72,7 @@ function scopeOf(choice: Choice, client: CrmClient): Scope {
     properties,
     ownerTag: MARK,
     baseUrl: 'https://crm',
+    log: silentLogger,
     signal: signal(),
   };
 }

@@ -35,8 +35,14 @@ export const zohoLike: WrittenDescription = {
       DUPLICATE_DATA: 'refused',
     },
   },
+  // Unless a write says otherwise, workflows, approvals and blueprints run on it (…/v8/insert-records.html, `trigger`).
+  withoutAutomations: { trigger: [] },
   streams: {
-    patients: { ...records('Contacts', {}), upsert: upsert('Contacts', {}) },
+    patients: {
+      ...records('Contacts', {}),
+      upsert: upsert('Contacts', {}),
+      refusals: [{ property: 'Email_Opt_Out' }],
+    },
     // Meetings have no upsert.
     appointments: records('Events', { Start_DateTime: '{{startAt}}', Who_Id: { id: '{{contactId}}' } }),
     invoices: {
