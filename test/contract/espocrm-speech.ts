@@ -43,6 +43,8 @@ export const espocrm: RestCrmSpeech = {
   },
   least: { patients: {}, appointments: { dateStart: '2027-03-10 12:00:00' }, invoices: {} },
   instant: (kept) => new Date(`${kept.replace(' ', 'T')}Z`).toISOString(),
+  constants: { appointments: [{ name: 'assignedUserId', kind: 'text', value: 'a1b2c3d4e5f6a7b8c' }] },
+  belonging: (contactId) => ({ contactsIds: [contactId] }),
   contactIds: ({ contactsIds }) => [...((contactsIds as string[] | null | undefined) ?? [])],
   faults: dialectOf,
 };

@@ -43,6 +43,8 @@ export const zoho: RestCrmSpeech = {
   },
   least: { patients: {}, appointments: { Start_DateTime: '2027-03-10T12:00:00+00:00' }, invoices: {} },
   instant: (kept) => new Date(kept).toISOString(),
+  constants: {},
+  belonging: (id, stream) => ({ [stream === 'appointments' ? 'Who_Id' : 'Contact_Name']: { id } }),
   contactIds: ({ Who_Id, Contact_Name }) => {
     const { id } = (Who_Id ?? Contact_Name ?? {}) as { id?: string | null };
     return typeof id === 'string' ? [id] : [];

@@ -4,7 +4,6 @@ import type { ClinicSource, OpenTarget, OpenTenant } from '../../src/jobs/tenant
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { KeptRoom } from '../../src/model/kept.ts';
 import type { AppointmentStatus } from '../../src/model/records.ts';
-import type { Refusal } from '../../src/model/refusals.ts';
 import { type Clock, DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { watchClock } from '../../src/model/watched-clock.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../../src/settings/configuration.ts';
@@ -38,7 +37,6 @@ export interface TargetChoice {
   id?: string;
   model: ModelTarget;
   configuration?: Partial<TargetConfiguration>;
-  refusals?: readonly Refusal[];
 }
 
 /** What a test chooses of a tenant. */
@@ -140,10 +138,9 @@ export function openTenant(choice: TenantChoice): OpenTenant {
 }
 
 /** A target as `openTenant` opens it. */
-export function openTarget(tenant: string, choice: TargetChoice): OpenTarget {
-  const { id = 'doctor', model, configuration = {}, refusals = [] } = choice;
+export function openTarget(tenant: string, { id = 'doctor', model, configuration = {} }: TargetChoice): OpenTarget {
   const given = configuration as TargetConfiguration;
-  const { stream, form, crm } = openForm(given, 'Europe/Rome', noExpressions, () => refusals);
+  const { stream, form, crm } = openForm(given, 'Europe/Rome', noExpressions, () => []);
   const identity = createTargetIdentity(IDENTITY_KEY, tenant, configuration.formerly ?? id, form);
   return {
     id,

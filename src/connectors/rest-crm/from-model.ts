@@ -93,8 +93,14 @@ export function idAt(body: unknown, path: string): string | null {
   return (typeof id === 'string' && id !== '') || typeof id === 'number' ? String(id) : null;
 }
 
-/** Whether an object is as this very write leaves it. */
-export function isSameItem(scope: Scope, row: CrmRow, { sealedRecordId, item, revision }: Sent): boolean {
+/** Whether an object is as this very write leaves it. @param contactId the contact that it belongs to; null for none */
+export function isSameItem(
+  scope: Scope,
+  row: CrmRow,
+  { sealedRecordId, item, revision }: Sent,
+  contactId: string | null,
+): boolean {
+  if (contactId !== null && row.contactIds?.includes(contactId) === false) return false;
   const stored = row.remote.item;
   const isStamped = row.remote.sealedRecordId === sealedRecordId && row.remote.revision === revision;
   if (stored === null || (scope.resource.stampField !== undefined && !isStamped)) return false;
