@@ -12,8 +12,8 @@ type CarryOutAll = (
 
 /**
  * Carries out operations where the CRM lets no two records have the same value of a property, as relatives have one address. What it
- * refuses is written once more without such values, whatever they were refused for; where another one of this call gave the value up,
- * it is tried with it before. `stored` tells what was left out.
+ * refuses is written once more without such values, whatever it was refused for, and `stored` tells so; where another one of this call
+ * gave the value up, as when two exchange theirs, it is tried with it after that.
  * @returns one outcome for each operation
  */
 export async function writeSharing(
@@ -24,20 +24,30 @@ export async function writeSharing(
   const { outcomes, before } = await carryOutAll(scope, operations);
   const { unique } = scope.resource;
   const ends = new Map(outcomes.map((outcome) => [outcome.recordId, outcome]));
-  const refused = () => operations.filter((operation) => hasAny(operation, unique) && isRefused(ends, operation));
-  const freed = refused().length === 0 ? new Set() : valuesGivenUp(unique, operations, ends, before);
-  const free = refused().filter(({ item }) => valuesOf(unique, item).some((value) => freed.has(value)));
-  if (free.length > 0) for (const end of (await carryOutAll(scope, free)).outcomes) ends.set(end.recordId, end);
-  const reduced = new Map(refused().map((operation) => [operation.recordId, without(operation, unique)]));
-  if (reduced.size === 0) return [...ends.values()];
-  const { outcomes: again } = await carryOutAll(scope, [...reduced.values()]);
-  for (const end of again) {
+  const refused = operations.filter((operation) => hasAny(operation, unique)).filter((one) => isRefused(ends, one));
+  if (refused.length === 0) return outcomes;
+  const reduced = new Map(refused.map((operation) => [operation.recordId, without(operation, unique)]));
+  for (const end of (await carryOutAll(scope, [...reduced.values()])).outcomes) {
     // What it was refused for first says more than what was refused of the rest.
-    if (end.result === 'failed' && end.error.code === 'record-refused') continue;
-    const { item } = reduced.get(end.recordId)!;
-    ends.set(end.recordId, end.result === 'written' ? { ...end, stored: end.stored ?? item } : end);
+    if (end.result === 'failed' && end.error.code === 'record-refused') reduced.delete(end.recordId);
+    else ends.set(end.recordId, withStored(end, reduced));
+  }
+  const now = operations.map((operation) => reduced.get(operation.recordId) ?? operation);
+  const freed = valuesGivenUp(unique, now, ends, before);
+  const freely = refused.filter(
+    ({ recordId, item }) => reduced.has(recordId) && valuesOf(unique, item).some((value) => freed.has(value)),
+  );
+  if (freely.length === 0) return [...ends.values()];
+  for (const end of (await carryOutAll(scope, freely)).outcomes) {
+    const first = ends.get(end.recordId);
+    if (end.result === 'written' && first?.result === 'written') ends.set(end.recordId, { ...end, effect: first.effect });
   }
   return [...ends.values()];
+}
+
+/** What was left out is told, also where the CRM shows nothing of what it stored. */
+function withStored(end: Outcome<CrmItem>, reduced: ReadonlyMap<string, Write>): Outcome<CrmItem> {
+  return end.result === 'written' ? { ...end, stored: end.stored ?? reduced.get(end.recordId)!.item } : end;
 }
 
 function isRefused(ends: ReadonlyMap<string, Outcome<CrmItem>>, { recordId }: Write): boolean {
