@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { type Answer, type Dialect, objectOf, paramsOf, queryOf, textOf } from '../dialect.ts';
-import { type Field, isEmpty, type KeptWith, type StoredRecord, type Table } from '../tables.ts';
+import { type Field, isEmpty, type KeptWith, type Refusal, type StoredRecord, type Table } from '../tables.ts';
 import type { World } from '../world.ts';
 
 /** Most records of one list (recordListMaxSizeLimit). */
@@ -163,7 +163,7 @@ function filterOf(type: string, wanted: readonly string[]): ((value: unknown) =>
 function create(table: Table, request: FastifyRequest): Answer {
   const values = knownValues(table, request.body);
   const refusal = table.refuse(null, values, isTyped);
-  if (refusal !== undefined) return { status: 400, body: { messageTranslation: { label: refusal.why } } };
+  if (refusal !== undefined) return refused(refusal);
   const twin = isEmpty(values.emailAddress)
     ? []
     : table.all().filter((row) => row.values.emailAddress === values.emailAddress);
@@ -173,10 +173,18 @@ function create(table: Table, request: FastifyRequest): Answer {
   return ok(toBody(table, table.insert(values)));
 }
 
+const RULES = { required: 'required', 'too-long': 'maxLength', 'wrong-type': 'valid', 'not-unique': 'unique' } as const;
+
+/** Names field and rule, links by their own names, as version 9 does. */
+function refused({ field, why }: Refusal): Answer {
+  const data = { field: field.replace(/Ids?$/, ''), type: RULES[why] };
+  return { status: 400, body: { messageTranslation: { label: 'validationFailure', scope: null, data } } };
+}
+
 function update(table: Table, record: StoredRecord, request: FastifyRequest): Answer {
   const values = knownValues(table, request.body);
   const refusal = table.refuse(record.id, values, isTyped);
-  if (refusal !== undefined) return { status: 400, body: { messageTranslation: { label: refusal.why } } };
+  if (refusal !== undefined) return refused(refusal);
   return ok(toBody(table, table.change(record, values)));
 }
 

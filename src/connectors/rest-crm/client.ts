@@ -33,6 +33,8 @@ export interface CrmClientOptions {
   http: HttpClient;
   authorizer: Authorizer;
   settings: RestCrmSettings;
+  /** Names of properties that errors may tell. */
+  known: ReadonlySet<string>;
 }
 
 /** Calls that write nothing. */
@@ -50,7 +52,7 @@ const CHANGES: ReadonlySet<string> = new Set([
 ]);
 
 /** The client of one target. */
-export function createCrmClient({ http, authorizer, settings }: CrmClientOptions): CrmClient {
+export function createCrmClient({ http, authorizer, settings, known }: CrmClientOptions): CrmClient {
   const { baseUrl, description } = settings;
   const held = settings.automations === 'held' ? description.withoutAutomations : undefined;
   const bodyFor = (label: string, template: unknown, values: TemplateValues) => {
@@ -78,7 +80,7 @@ export function createCrmClient({ http, authorizer, settings }: CrmClientOptions
       });
     const first = await sendWith(await authorizer.header(signal));
     const response = first.status === 401 ? await sendWith(await authorizer.renew(signal)) : first;
-    return toAnswer(label, call, response, description.errors);
+    return toAnswer(label, call, response, { described: description.errors, known });
   };
   return {
     send: (label, call, values, signal) => exchange(label, call, addressOf(baseUrl, call, values), values, signal),
@@ -123,7 +125,7 @@ function toAnswer(
   label: string,
   call: CrmCall,
   response: HttpResponse,
-  described: RestCrmSettings['description']['errors'],
+  { described, known }: { described: RestCrmSettings['description']['errors']; known: ReadonlySet<string> },
 ): CrmAnswer {
   const { status, retryAfterMs, headers } = response;
   const isOk = status >= 200 && status < 300;
@@ -137,7 +139,7 @@ function toAnswer(
   };
   if (status === 401) throw errors.make('login-refused', { status });
   const isFailed = isOk ? !call.partial && hasError(answer, described) : !answer.isNothing;
-  if (isFailed) throw asked(toMirrorError(answer, described), label);
+  if (isFailed) throw asked(toMirrorError(answer, described, known), label);
   return answer;
 }
 

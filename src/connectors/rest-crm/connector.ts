@@ -14,13 +14,14 @@ import type { Scope } from './scope.ts';
 export function openRestCrm(context: ConnectorContext<RestCrmSettings>): Connector<CrmItem> {
   const { settings, crm, ownerTag, http, authorizer, log } = context;
   const { description, baseUrl } = settings;
-  const client = createCrmClient({ http, authorizer, settings });
+  const properties = crm?.properties ?? [];
+  const known = new Set(properties.map(({ name }) => name));
+  const client = createCrmClient({ http, authorizer, settings, known });
   const scopeFor = (signal: AbortSignal): Scope => {
     const stream = crm?.stream ?? 'patients';
     const resource = description.streams[stream];
     if (resource === undefined) throw errors.make('stream-not-described');
-    const { properties = [] } = crm ?? {};
-    return { client, description, resource, stream, properties, ownerTag, baseUrl, log, signal };
+    return { client, description, resource, stream, properties, known, ownerTag, baseUrl, log, signal };
   };
   return {
     prepare: async (_known, signal) => await prepareTarget(scopeFor(signal)),

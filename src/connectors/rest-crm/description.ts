@@ -213,6 +213,8 @@ export const descriptionSchema = z.strictObject({
     .strictObject({
       /** Where an answer, or the row of one, has the error's code: the first that is there counts. */
       code: z.array(path).default([]),
+      /** Where an answer, or the row of one, names the fields at fault. Only names of properties that the CRM has are told. */
+      fields: z.array(path).default([]),
       /** Something here means an error, whatever the status. */
       present: z.array(path).default(['error', 'errors']),
       statuses: z.record(z.string().regex(/^[345]\d\d$/), z.enum(MEANINGS)).default({}),

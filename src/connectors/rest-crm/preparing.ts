@@ -23,6 +23,7 @@ async function checkProperties(scope: Scope): Promise<void> {
   if (fields === undefined) return;
   const answer = await scope.client.send('rest-crm.fields', fields.call, {}, scope.signal);
   const listed = new Set(namesIn(valueAt(answer.body, fields.at), fields));
+  for (const name of listed) scope.known.add(name);
   const isNested = scope.description.names === 'nested' && fields.depth === 'first-name';
   const listedName = (name: string) => (isNested ? (name.split('.')[0] ?? name) : name);
   const wanted = [

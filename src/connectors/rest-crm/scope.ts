@@ -12,6 +12,8 @@ export interface Scope {
   resource: CrmResource;
   stream: StreamName;
   properties: readonly MappedProperty[];
+  /** Names of properties that errors may tell: the mapped ones, and those that the CRM lists. */
+  known: Set<string>;
   ownerTag: string;
   baseUrl: string;
   log: Logger;

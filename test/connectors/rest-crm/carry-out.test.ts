@@ -70,6 +70,7 @@ function scopeOf(choice: Choice, client: CrmClient): Scope {
     resource,
     stream: 'patients',
     properties,
+    known: new Set(['name']),
     ownerTag: MARK,
     baseUrl: 'https://crm',
     log: silentLogger,

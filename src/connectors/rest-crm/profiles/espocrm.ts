@@ -23,6 +23,7 @@ const ENDINGS_OF_LINKS = {
  */
 export const espocrm: WrittenDescription = {
   values: { instant: 'sql' },
+  errors: { fields: ['messageTranslation.data.field'] },
   streams: {
     patients: {
       ...entity('Contact', {}),

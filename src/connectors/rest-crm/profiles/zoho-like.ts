@@ -22,6 +22,7 @@ export const zohoLike: WrittenDescription = {
   values: { instant: 'iso-offset' },
   errors: {
     code: ['code', 'data[status=error].code'],
+    fields: ['details.api_name', 'data[status=error].details.api_name'],
     present: ['data[status=error]'],
     codes: {
       INVALID_TOKEN: 'login',
