@@ -118,7 +118,7 @@ export class Table {
       const value = record.values[by];
       const same = this.all().filter((other) => other !== record && !isEmpty(value) && isSame(other.values[by], value));
       if (property in written) for (const other of same) other.values[property] = written[property];
-      else if (by in written && same[0] !== undefined) record.values[property] = same[0].values[property];
+      else if (by in written && !isEmpty(value)) record.values[property] = same[0]?.values[property] ?? false;
     }
   }
 

@@ -200,7 +200,7 @@ function operationFor(entry: OutboxEntry, link: Link | null, target: OpenTarget)
     return link === null && !entry.sent ? null : deletion;
   }
   const sealedRecordId = target.identity.sealedRecordId(recordId);
-  const item = asMappedNow(entry.item, target);
+  const item = withoutIdleDenials(asMappedNow(entry.item, target), link, entry.fingerprint ?? '', target);
   if (link === null || link.epoch !== epoch) {
     const mayExist = entry.sent || entry.reason !== 'new';
     return { kind: 'create', recordId, key, sealedRecordId, item, revision, mayExist };
@@ -208,8 +208,7 @@ function operationFor(entry: OutboxEntry, link: Link | null, target: OpenTarget)
   const isAsWanted = entry.fingerprint !== null && isSameContent(link.fingerprint, entry.fingerprint);
   if (isAsWanted && link.drift === null && !entry.sent) return null;
   const { versionTag, remoteId } = link;
-  const update = { kind: 'update', recordId, key, sealedRecordId, revision, versionTag, remoteId } as const;
-  return { ...update, item: withoutIdleConsents(item, link, entry.fingerprint ?? '', target) };
+  return { kind: 'update', recordId, key, sealedRecordId, item, revision, versionTag, remoteId };
 }
 
 /**
@@ -224,12 +223,12 @@ function asMappedNow(item: Item, { crm }: OpenTarget): Item {
 }
 
 /**
- * An item without the refusals that it denies as the last write did: somebody may have refused in the CRM since, which no other change of
- * the patient takes back.
+ * An item without the refusals that it denies, unless that takes back what we wrote: somebody may have refused in the CRM since, they or who
+ * has the same address, which nothing else that is told of the patient takes back.
  */
-function withoutIdleConsents(item: Item, link: Link, fingerprint: string, { crm, identity }: OpenTarget): Item {
+function withoutIdleDenials(item: Item, link: Link | null, fingerprint: string, { crm, identity }: OpenTarget): Item {
   if (crm === null || crm.refusals.length === 0 || !('properties' in item)) return item;
-  const changed = identity.differingFields(link.fingerprint, fingerprint);
+  const changed = link === null ? [] : identity.differingFields(link.fingerprint, fingerprint);
   const isIdle = (name: string) =>
     crm.refusals.some(({ property }) => property === name) && item.properties[name] !== true && !changed.includes(name);
   const kept = Object.entries(item.properties).filter(([name]) => !isIdle(name));

@@ -26,7 +26,7 @@ export type PropertyValue = string | number | boolean | null;
 
 /**
  * What a CRM should hold for one patient, appointment or invoice: the values of the mapped properties, each of them there, plus what
- * the object belongs to. Connectors write it as it is, and read it back so. A property that an update lacks stays as it stands.
+ * the object belongs to. Connectors write it as it is, and read it back so. A property that it lacks stays as it stands.
  */
 export interface CrmItem {
   properties: Readonly<Record<string, PropertyValue>>;

@@ -141,6 +141,13 @@ describe('who unsubscribes in the CRM', () => {
     expect(contactOf(world, 'Anna').values).toMatchObject({ lastName: 'Changed', emailAddressIsOptedOut: true });
   });
 
+  test('is not signed up again when a relative comes to the clinic', async () => {
+    const world = await openUnsubscribed();
+    world.admit(['1', agrees('Anna')], ['2', agrees('Bruno')], CARLA, ['4', agrees('Dino')]);
+    await world.pass();
+    expect(world.optedOut()).toEqual({ Anna: true, Bruno: true, Carla: false, Dino: true });
+  });
+
   test('is not signed up again after the state was lost', async () => {
     const world = await openUnsubscribed();
     await redis.connect().flushall();
