@@ -3,6 +3,9 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 /** The version of the REST API that is asked for unless the settings name another; retired ones answer 404 or 410. */
 export const API_VERSION = '68.0';
 
+/** The first version with the header for duplicate rules (REST API Developer Guide, Duplicate Rule Header). */
+export const DUPLICATE_HEADER_SINCE = 52;
+
 /** Rows in one collection, and ids in one deletion (REST API Developer Guide, sObject Collections). */
 export const COLLECTION_SIZE = 200;
 

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { baseAddress } from '../../settings/common-schemas.ts';
-import { API_VERSION, STOP_AT_SHARE } from './limits.ts';
+import { API_VERSION, DUPLICATE_HEADER_SINCE, STOP_AT_SHARE } from './limits.ts';
 
 /** An object or a field as the API names it (Object Reference, Naming Conventions). */
 const apiName = z.string().regex(/^[A-Za-z]\w{0,79}$/, 'give the API name, such as Contact or Clinic_Key__c');
 
 /** The vendor's part of a target in the tenant file. */
-export const settingsSchema = z.strictObject({
+export const settingsSchema = z
+  .strictObject({
   object: apiName
     .optional()
     .describe('Object that is written; Contact for patients, Event for appointments, Opportunity for invoices'),
@@ -39,7 +40,11 @@ export const settingsSchema = z.strictObject({
   instanceUrl: baseAddress
     .optional()
     .describe("The org's address; needed only where the login does not bring it along"),
-});
+})
+  .refine(({ allowDuplicates, apiVersion }) => !allowDuplicates || Number(apiVersion) >= DUPLICATE_HEADER_SINCE, {
+    message: `allowDuplicates needs version ${DUPLICATE_HEADER_SINCE}.0 or above`,
+    path: ['apiVersion'],
+  });
 
 /** Settings of one Salesforce target, checked. */
 export type SalesforceSettings = z.infer<typeof settingsSchema>;

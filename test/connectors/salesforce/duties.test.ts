@@ -141,6 +141,9 @@ describe('rows', () => {
     expect(inWords(await apply(lenient, create('b', namesake)))).toEqual(['b created']);
     sandbox.addDuplicateRule({ object: 'Contact', fields: ['Email'], action: 'block' });
     expect(inWords(await apply(lenient, create('c', namesake)))).toEqual(['c duplicate-rule']);
+    // The header is passed over before.
+    const early = () => open('patients', { settings: { allowDuplicates: true, apiVersion: '51.0' } });
+    expect(early).toThrow('allowDuplicates needs version 52.0');
   });
 
   test('that a validation rule refuses fail alone, naming fields and nothing of what they hold', async () => {
