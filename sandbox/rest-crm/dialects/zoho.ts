@@ -119,7 +119,7 @@ function withRecord({ table }: Module, request: FastifyRequest, handle: (record:
   return record === undefined ? failure('INVALID_DATA', 404) : handle(record);
 }
 
-/** Where a write does not say by `trigger` what is to run on it, workflows do (…/v8/insert-records.html). */
+/** Where a write does not say by `trigger` what is to run on it, workflows do (help.zoho.com, Kaizen 33). */
 function eachRow(
   { world }: Module,
   request: FastifyRequest,

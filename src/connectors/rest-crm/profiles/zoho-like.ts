@@ -36,7 +36,7 @@ export const zohoLike: WrittenDescription = {
       DUPLICATE_DATA: 'refused',
     },
   },
-  // Unless a write says otherwise, workflows, approvals and blueprints run on it (…/v8/insert-records.html, `trigger`).
+  // Unless a write says otherwise, workflows, approvals and blueprints run on it (help.zoho.com, Kaizen 33: inserts, updates and upserts).
   withoutAutomations: { trigger: [] },
   streams: {
     patients: {
