@@ -59,7 +59,14 @@ export interface SalesforceSandboxOptions {
 }
 
 /** The options that are fixed at the start. */
-export type FixedOption = 'port' | 'seed' | 'now' | 'applications' | 'customFields' | 'personAccounts' | 'standardDuplicateRules';
+export type FixedOption =
+  | 'port'
+  | 'seed'
+  | 'now'
+  | 'applications'
+  | 'customFields'
+  | 'personAccounts'
+  | 'standardDuplicateRules';
 
 /** The options with every default filled in; changes while the sandbox runs. */
 export type Settings = Required<Omit<SalesforceSandboxOptions, 'applications'>> & { applications: Application[] };

@@ -57,7 +57,9 @@ function listsOf(target: TargetHealth, asOf: number): string[] {
   lines.push(...countLine('Held otherwise than it was sent', target.heldOtherwise));
   lines.push(...countLine('Left empty, since it is no telephone number', target.unusable));
   for (const [property, records] of Object.entries(target.refusedThere))
-    lines.push(...recordLines(`Refuse in the CRM itself (${property}), and stay so until it is taken back there`, records));
+    lines.push(
+      ...recordLines(`Refuse in the CRM itself (${property}), and stay so until it is taken back there`, records),
+    );
   lines.push(...recordLines('Copied by a person; the copies go when the record does', target.copied));
   lines.push(...excludedLines(target), ...failingLines(target.failing, asOf));
   return lines.length === 0 ? [] : ['', `${target.target}:`, ...lines];

@@ -50,7 +50,8 @@ export function* keepRefusals(
       if (!Object.hasOwn(properties, property) || properties[property] === true) continue;
       const value = sharedValue(refusal, properties);
       const withRefusal = { ...result, [property]: true };
-      const isOfOthers = value !== null && (refused.has(value) || (!isWhole && stood(input, recordId, withRefusal, refusal)));
+      const isOfOthers =
+        value !== null && (refused.has(value) || (!isWhole && stood(input, recordId, withRefusal, refusal)));
       if (isOfOthers || isThere(property, recordId)) result = withRefusal;
     }
     return result;
@@ -106,7 +107,8 @@ function* refusedBy(
   yield* eachInPieces(shown, ({ recordId, item }) => {
     if (item.properties[property] !== true) refused.delete(recordId);
     else if (refused.has(recordId) || pending.has(recordId)) return;
-    else if (isWrittenSo(links.get(recordId), item, property, identity)) ours.add(sharedValue(refusal, item.properties));
+    else if (isWrittenSo(links.get(recordId), item, property, identity))
+      ours.add(sharedValue(refusal, item.properties));
     else open.push({ recordId, item });
   });
   for (const { recordId, item } of open) {
@@ -117,12 +119,7 @@ function* refusedBy(
 }
 
 /** Whether our last write gave an object the value of a property that it has. */
-function isWrittenSo(
-  link: Link | undefined,
-  item: CrmItem,
-  property: string,
-  identity: Written['identity'],
-): boolean {
+function isWrittenSo(link: Link | undefined, item: CrmItem, property: string, identity: Written['identity']): boolean {
   if (link === undefined) return false;
   const now = identity.fingerprint(item);
   if (isSameContent(link.fingerprint, now)) return true;

@@ -18,7 +18,13 @@ test('a plan counts as they should be neither records whose write fails nor thos
   const planned = async () => {
     const plan = await planTenant(installation, tenant.id, () => {}, NEVER);
     const target = plan.targets.find((one) => one.target === 'contacts')!;
-    return { target, text: renderPlan({ ...plan, targets: [target] }).split('\n').slice(3).join('\n') };
+    return {
+      target,
+      text: renderPlan({ ...plan, targets: [target] })
+        .split('\n')
+        .slice(3)
+        .join('\n'),
+    };
   };
   clinic.patientList.push(...['1', '2', '3', '4'].map((id) => patientOf(id)));
   await cycle(tenant);
@@ -31,7 +37,10 @@ test('a plan counts as they should be neither records whose write fails nor thos
   await cycle(tenant);
   const { target, text } = await planned();
   expect(target).toMatchObject({ unchanged: 2, failing: 2, waiting: 0, lines: [] });
-  expect(text).toMatchInlineSnapshot();
+  expect(text).toMatchInlineSnapshot(`
+    "contacts: nothing new to do, 2 as they should be
+      2 failing, see "clinic-mirror health""
+  `);
 
   // What the clinic changed since takes the place of what failed.
   clinic.patientList[2] = patientOf('3', { firstName: 'Ada' });

@@ -5,8 +5,8 @@ import { tenantHealth } from '../../src/control/health.ts';
 import type { Installation } from '../../src/control/installation.ts';
 import { auditTarget } from '../../src/jobs/audit.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
-import { MINUTE_MS } from '../../src/model/time.ts';
 import type { Patient } from '../../src/model/records.ts';
+import { MINUTE_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
 import { type CrmChoice, type CrmWorld, openCrmWorld, patientOf } from './crm-world.ts';
 import { cycle, NEVER, targetOf } from './cycle.ts';
@@ -26,7 +26,7 @@ interface EspoWorld extends CrmWorld {
   /** Whether each contact is opted out, by first name. */
   optedOut(): Record<string, unknown>;
   /** Who there is from now on. */
-  admit(...patients: readonly [id: string, changes: Partial<Patient>][]): void;
+  admit(...patients: [id: string, changes: Partial<Patient>][]): void;
   /** A cycle to its end, when the list of patients is read again. */
   pass(tenant?: OpenTenant): Promise<void>;
   audit(): Promise<void>;
@@ -48,7 +48,9 @@ async function openEspoWorld(contacts: CrmChoice = {}): Promise<EspoWorld> {
     again: () => open(world.again()),
     sandbox,
     optedOut: () =>
-      Object.fromEntries(sandbox.records('Contact').map(({ values }) => [values.firstName, values.emailAddressIsOptedOut])),
+      Object.fromEntries(
+        sandbox.records('Contact').map(({ values }) => [values.firstName, values.emailAddressIsOptedOut]),
+      ),
     admit(...patients) {
       clinic.patientList.splice(0, Number.POSITIVE_INFINITY, ...patients.map(([id, more]) => patientOf(id, more)));
     },
@@ -68,7 +70,7 @@ const contactOf = ({ sandbox }: EspoWorld, firstName: string) =>
 
 const agrees = (firstName: string): Partial<Patient> => ({ firstName, consents: { marketing: true } });
 /** With an address of her own. */
-const CARLA = ['3', { ...agrees('Carla'), email: 'carla@example.org' }] as const;
+const CARLA: [string, Partial<Patient>] = ['3', { ...agrees('Carla'), email: 'carla@example.org' }];
 const refuses = (firstName: string): Partial<Patient> => ({ firstName, consents: { marketing: false } });
 
 describe('who refuses, where the CRM keeps opt-outs with addresses,', () => {

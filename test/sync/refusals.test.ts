@@ -91,7 +91,15 @@ describe('what stands beside a patient’s own word', () => {
 
   /** Whether each patient's contact is to be opted out. */
   function kept(choice: Choice, values: Values = {}): boolean[] {
-    const { mapped = {}, links = [], refusedThere = {}, snapshot = complete, missing = [], vanished = [], holds = [] } = choice;
+    const {
+      mapped = {},
+      links = [],
+      refusedThere = {},
+      snapshot = complete,
+      missing = [],
+      vanished = [],
+      holds = [],
+    } = choice;
     const input = {
       target: { id: 'contacts', identity, crm: { refusals: REFUSALS } },
       state: { links: new Map(links), pending: new Map() },

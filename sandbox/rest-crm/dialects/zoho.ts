@@ -120,11 +120,7 @@ function withRecord({ table }: Module, request: FastifyRequest, handle: (record:
 }
 
 /** Where a write does not say by `trigger` what is to run on it, workflows do (help.zoho.com, Kaizen 33). */
-function eachRow(
-  { world }: Module,
-  request: FastifyRequest,
-  write: (row: Record<string, unknown>) => object,
-): Answer {
+function eachRow({ world }: Module, request: FastifyRequest, write: (row: Record<string, unknown>) => object): Answer {
   const { data, trigger = ['workflow'] } = objectOf(request.body);
   if (!Array.isArray(data)) return failure('MANDATORY_NOT_FOUND');
   if (data.length > MAX_ROWS) return failure('LIMIT_EXCEEDED');

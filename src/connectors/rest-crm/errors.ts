@@ -143,11 +143,7 @@ export function toMirrorError(
 }
 
 /** One row of a batch that was not taken. @param known as above */
-export function rowRefused(
-  row: unknown,
-  described: CrmDescription['errors'],
-  known: ReadonlySet<string>,
-): MirrorError {
+export function rowRefused(row: unknown, described: CrmDescription['errors'], known: ReadonlySet<string>): MirrorError {
   const meaning = described.codes[codeOf(row, described) ?? ''] ?? 'refused';
   return ofMeaning(meaning, { status: 200, body: row, retryAfterMs: null }, fieldsIn(row, described, known));
 }

@@ -3,7 +3,7 @@ import type { ItemKey, Operation, RemoteItem } from '../../model/operations.ts';
 import { withRevision } from '../revision.ts';
 import { belongingOf, fromStamp, isStampOfAnother, toStamp } from '../stamp.ts';
 import type { CrmResource } from './description.ts';
-import { isObject, type JsonObject, newObject, setAt, valueAt } from './json-paths.ts';
+import { isObject, newObject, setAt, valueAt } from './json-paths.ts';
 import type { Scope } from './scope.ts';
 import type { TemplateValues } from './templates.ts';
 import { readValue, renderValue } from './values.ts';

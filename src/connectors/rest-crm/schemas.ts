@@ -46,7 +46,8 @@ export const settingsSchema: z.ZodType<RestCrmSettings> = z
     if (checked.success && (automations === 'run' || checked.data.withoutAutomations !== undefined))
       return { baseUrl, description: checked.data, searchLagSeconds, automations };
     if (checked.success) {
-      const message = 'the description does not say how writes keep automations from running: give withoutAutomations, or leave it at run';
+      const message =
+        'the description does not say how writes keep automations from running: give withoutAutomations, or leave it at run';
       context.addIssue({ code: 'custom', message, path: ['automations'] });
       return z.NEVER;
     }

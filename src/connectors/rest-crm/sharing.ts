@@ -40,7 +40,8 @@ export async function writeSharing(
   if (freely.length === 0) return [...ends.values()];
   for (const end of (await carryOutAll(scope, freely)).outcomes) {
     const first = ends.get(end.recordId);
-    if (end.result === 'written' && first?.result === 'written') ends.set(end.recordId, { ...end, effect: first.effect });
+    if (end.result === 'written' && first?.result === 'written')
+      ends.set(end.recordId, { ...end, effect: first.effect });
   }
   return [...ends.values()];
 }

@@ -38,7 +38,8 @@ async function write(scope: Scope, operation: Write, row: CrmRow | null, contact
   if (typeof stored === 'object' && stored !== null) return await overwrite(scope, operation, stored, contactId);
   if (stored === undefined && operation.kind === 'update' && operation.remoteId !== null) {
     const answer = await put(scope, operation, operation.remoteId, operation.versionTag, contactId);
-    if (!isMissing(answer)) return await updated(scope, operation, { id: operation.remoteId, answer, contactId }, 'updated');
+    if (!isMissing(answer))
+      return await updated(scope, operation, { id: operation.remoteId, answer, contactId }, 'updated');
   }
   return await create(scope, operation, contactId);
 }

@@ -182,7 +182,10 @@ describe('of several records with one key', () => {
   test('all are deleted, the known one last, so that whatever breaks off is tried again', async () => {
     const both = await carry(remove('7'), [{}, { id: '8' }], [done, done]);
     expect([both.log, both.outcome]).toEqual([['delete 8 if v7', 'delete 7 if v7'], deletion('deleted')]);
-    expect(await carry(remove('7'), [{}, { id: '8' }], [busy])).toMatchObject({ log: ['delete 8 if v7'], outcome: busy });
+    expect(await carry(remove('7'), [{}, { id: '8' }], [busy])).toMatchObject({
+      log: ['delete 8 if v7'],
+      outcome: busy,
+    });
     const forgotten = await carry(remove('7', true), copies, [done, done, done, done], { erases: true });
     expect(forgotten.log).toEqual(['delete 8 if v7', 'erase 8 if v7', 'delete 7 if v7', 'erase 7 if v7']);
   });

@@ -85,7 +85,12 @@ describe('EspoCRM', () => {
     const address = { lastName: 'Rossi', emailAddress: 'Rossi@family.example' };
     const { id } = (await call('POST', '/Contact', { ...address, emailAddressIsOptedOut: false }, skip)).body;
     const { modifiedAt } = (await call('GET', `/Contact/${id}`)).body;
-    await call('POST', '/Contact', { ...address, emailAddress: 'rossi@family.example', emailAddressIsOptedOut: true }, skip);
+    await call(
+      'POST',
+      '/Contact',
+      { ...address, emailAddress: 'rossi@family.example', emailAddressIsOptedOut: true },
+      skip,
+    );
     expect((await call('GET', `/Contact/${id}`)).body).toMatchObject({ emailAddressIsOptedOut: true, modifiedAt });
     const late = (await call('POST', '/Contact', address, skip)).body;
     expect(late).toMatchObject({ emailAddressIsOptedOut: true });
@@ -138,7 +143,9 @@ describe('Twenty', () => {
     const { call } = await open('twenty');
     const person = { name: { lastName: 'Rossi' }, emails: { primaryEmail: 'rossi@family.example' } };
     expect((await call('POST', '/people', person)).status).toBe(201);
-    expect((await call('POST', '/people', person)).body).toMatchObject({ messages: ['A duplicate entry was detected'] });
+    expect((await call('POST', '/people', person)).body).toMatchObject({
+      messages: ['A duplicate entry was detected'],
+    });
     expect((await call('POST', '/people', { name: { lastName: 'Rossi' } })).status).toBe(201);
   });
 
