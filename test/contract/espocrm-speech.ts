@@ -65,7 +65,8 @@ function dialectOf(proxy: FaultProxy, stream: StreamName): ContractDialect<CrmIt
     unavailable: () => jsonAnswer(503, {}),
     // A look by key, since nothing is upserted, then each alone.
     requestsForCreates: (n) => looks(n) + n,
-    requestsForReading: (n) => Math.max(1, Math.ceil(n / PAGE_SIZE)),
+    // Beside the pages a look for the contact of all.
+    requestsForReading: (n) => Math.max(1, Math.ceil(n / PAGE_SIZE)) + (stream === 'patients' ? 0 : 1),
     requestsForRetriedCreates: (n) => 2 * (looks(n) + n),
     withUnknownFields: (answer) =>
       changeJson(answer, (body) => ({

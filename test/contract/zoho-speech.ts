@@ -70,7 +70,8 @@ function faultsOf(proxy: FaultProxy, stream: StreamName): ContractDialect<CrmIte
     requestsForCreates: creates,
     // A look by key, then the deletion of all that was found.
     requestsForDeletes: looks,
-    requestsForReading: (n) => Math.max(1, Math.ceil(n / PAGE_SIZE)),
+    // Beside the pages a look for the contact of all.
+    requestsForReading: (n) => Math.max(1, Math.ceil(n / PAGE_SIZE)) + (stream === 'patients' ? 0 : 1),
     requestsForRetriedCreates: (n) => 2 * creates(n),
     withUnknownFields: (answer) =>
       changeJson(answer, (body) => ({

@@ -208,10 +208,10 @@ function codesOf({ body }: Pick<WireResponse, 'body'>): string[] {
  * @param isUsedUp whether the org's API calls of the day are nearly all used
  */
 export function wholeRefusalOf(answer: WireResponse, isUsedUp: boolean): MirrorError {
-  const { status } = answer;
+  const { status, retryAfterMs } = answer;
   if (status === 404) return errors.make('version-retired', { status });
   const isOfMoment = status === 403 && errors.kindOf(answer) === 'api-limit-reached' && !isUsedUp;
-  return isOfMoment ? errors.make('calls-at-once', { status }) : errors.of(answer);
+  return isOfMoment ? errors.make('calls-at-once', { status, retryAfterMs }) : errors.of(answer);
 }
 
 /** What makes a row worth a second try at once: a lock that others hold, a key that was created meanwhile, a record that went. */

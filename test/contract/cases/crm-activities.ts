@@ -150,7 +150,9 @@ function givenAway(stream: StreamName): ContractCase<CrmKit>['run'] {
     await kit.target.server.giveByHand!(remoteId, other.remoteId);
     const [given] = await kit.readAll();
     expect(kit.isAs(given!, item)).toBe(false);
-    await kit.attempt([updateOperation('a', item, null, written(created).remoteId)]);
+    // As a plan that restores it would number it.
+    const update = { ...updateOperation('a', item, null, written(created).remoteId), revision: 2 };
+    expect((await kit.attempt([update])).map(describeOutcome)).toEqual(['written updated']);
     expect((await kit.object('a')).contactIds).toEqual([one.remoteId]);
     expect(kit.isAs((await kit.readAll())[0]!, item)).toBe(true);
   };

@@ -77,7 +77,8 @@ describe('the administrator’s rules', () => {
 
   it('find duplicates in a new org: a namesake at the same address is not saved without allowSave', async () => {
     const { sandbox, upsert } = await startBench();
-    const person = (key: string, FirstName = 'Anna') => contact(key, { FirstName, Email: 'rossi@clinic.example' });
+    const person = (key: string, FirstName = 'Anna') =>
+      contact(key, { FirstName, LastName: 'Rossi', Email: 'rossi@clinic.example' });
     const answer = await upsert([person('a'), person('b', 'Bruno'), person('c')]);
     expect(codes(answer)).toEqual([undefined, undefined, 'DUPLICATES_DETECTED']);
     sandbox.clearRules();
