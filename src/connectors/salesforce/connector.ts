@@ -33,7 +33,7 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
     async prepare(_, signal) {
       known = await describe(client, settings, crm, signal);
       requireFit(known);
-      if (isPrivate(known.form)) log.warn({ code: 'contacts-private' }, PRIVATE);
+      if (isPrivate(known.form)) log.warn({ unmapped: 'AccountId' }, PRIVATE);
       return `${known.orgId}/${known.form.object}`;
     },
     async apply(_, operations, signal) {

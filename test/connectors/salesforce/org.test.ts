@@ -65,7 +65,7 @@ describe('before anything is written', () => {
     await open('patients', { log, properties }).prepare(null, signal());
     expect(log.warn).not.toHaveBeenCalled();
     await open('patients', { log }).prepare(null, signal());
-    expect(log.warn).toHaveBeenCalledWith({ code: 'contacts-private' }, expect.stringContaining('AccountId'));
+    expect(log.warn).toHaveBeenCalledWith({ unmapped: 'AccountId' }, expect.stringContaining('map AccountId'));
     await apply(open(), create('alone'));
     await apply(open('patients', { properties }), create('shared', patient({ AccountId: account })));
     const seenBy = (as: string) => sandbox.records('Contact', { as }).map((record) => record.AccountId);
