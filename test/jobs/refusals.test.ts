@@ -7,6 +7,7 @@ import { auditTarget } from '../../src/jobs/audit.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import type { Patient } from '../../src/model/records.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';
+import { crmSchema } from '../../src/settings/crm-schema.ts';
 import { useRedis } from '../support/redis.ts';
 import { type CrmChoice, type CrmWorld, openCrmWorld, patientOf } from './crm-world.ts';
 import { cycle, NEVER, targetOf } from './cycle.ts';
@@ -30,11 +31,18 @@ interface EspoWorld extends CrmWorld {
   /** A cycle to its end, when the list of patients is read again. */
   pass(tenant?: OpenTenant): Promise<void>;
   audit(): Promise<void>;
+  /** Another process, with another mapping. */
+  remapped(mapping: CrmChoice['mapping']): OpenTenant;
 }
 
 /** A clinic whose patients are contacts in EspoCRM, where opt-outs stand with addresses. */
 async function openEspoWorld(contacts: CrmChoice = {}): Promise<EspoWorld> {
   const world = openCrmWorld(redis, { contacts: { consents: [], mapping: MAPPING, ...contacts } });
+  const contactsOf = (choice: CrmChoice) => ({
+    id: 'contacts',
+    model: world.contacts,
+    configuration: { crm: crmSchema.parse({ everyMinutes: 15, consents: [], ...choice }) },
+  });
   const { clock, clinic } = world;
   const sandbox = await startRestCrmSandbox({ dialect: 'espocrm', now: () => clock.now });
   onTestFinished(() => sandbox.close());
@@ -45,7 +53,7 @@ async function openEspoWorld(contacts: CrmChoice = {}): Promise<EspoWorld> {
   const tenant = open(world.tenant);
   return {
     ...world,
-    again: () => open(world.again()),
+    remapped: (mapping) => open(world.again({ targets: [contactsOf({ ...contacts, mapping })] })),
     sandbox,
     optedOut: () =>
       Object.fromEntries(
@@ -91,6 +99,17 @@ describe('who refuses, where the CRM keeps opt-outs with addresses,', () => {
     world.admit(['1', agrees('Anna')], ['2', agrees('Bruno')], CARLA);
     await world.pass();
     expect(world.optedOut()).toEqual({ Anna: false, Bruno: false, Carla: false });
+  });
+
+  test('stays refused when a relative who refused too agrees again, and no audit finds anything to mend', async () => {
+    const world = await openEspoWorld();
+    world.admit(['1', refuses('Anna')], ['2', refuses('Bruno')]);
+    await world.pass();
+    world.admit(['1', refuses('Anna')], ['2', agrees('Bruno')]);
+    await world.pass();
+    expect(world.optedOut()).toEqual({ Anna: true, Bruno: true });
+    await world.audit();
+    expect((await world.tenant.targetStore.read('contacts')).drift).toMatchObject({ edited: 0, removed: 0 });
   });
 
   test('stays refused while the list of patients is not whole', async () => {
@@ -150,13 +169,38 @@ describe('who unsubscribes in the CRM', () => {
     expect(world.optedOut()).toEqual({ Anna: true, Bruno: true, Carla: false, Dino: true });
   });
 
-  test('is not signed up again after the state was lost', async () => {
+  test('is not signed up again when they, or relatives, refuse in the clinic for a time', async () => {
+    const world = await openUnsubscribed();
+    await world.audit();
+    world.admit(['1', refuses('Anna')], ['2', refuses('Bruno')], CARLA);
+    await world.pass();
+    world.admit(['1', agrees('Anna')], ['2', agrees('Bruno')], CARLA);
+    await world.pass();
+    expect(world.optedOut()).toEqual({ Anna: true, Bruno: true, Carla: false });
+  });
+
+  test('is not signed up again after the loss of all state, once that is accepted', async () => {
     const world = await openUnsubscribed();
     await redis.connect().flushall();
-    const again = world.again();
+    const again = world.remapped(MAPPING);
     await world.pass(again);
-    await world.pass(again);
+    await again.protection.accept();
+    for (const lastName of ['Changed', 'Again']) {
+      world.admit(['1', { ...agrees('Anna'), lastName }], ['2', agrees('Bruno')], CARLA);
+      await world.pass(again);
+    }
+    expect(contactOf(world, 'Anna').values.lastName).toBe('Again');
     expect(world.optedOut()).toEqual({ Anna: true, Bruno: true, Carla: false });
+  });
+
+  test('is not signed up again by a mapping that is new', async () => {
+    const { emailAddressIsOptedOut: _, ...before } = MAPPING;
+    const world = await openEspoWorld({ mapping: before });
+    world.admit(['1', agrees('Anna')], ['2', agrees('Bruno')]);
+    await world.pass();
+    world.sandbox.editByHand('Contact', contactOf(world, 'Anna').id, { emailAddressIsOptedOut: true });
+    await world.pass(world.remapped(MAPPING));
+    expect(world.optedOut()).toEqual({ Anna: true, Bruno: true });
   });
 
   test('is named in health, and free again once that is taken back in the CRM', async () => {
