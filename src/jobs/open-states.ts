@@ -91,8 +91,7 @@ async function openState(
 ): Promise<TargetState | null> {
   const { clinicReading, lease, wentBackAt } = opening;
   // What was written in the time that the state lost has no link, and would stay for good once its record is gone.
-  const isKnown = (one: StoredTarget) =>
-    one.adoptedAt !== null && one.wentBackAt === wentBackAt && knowsRefusals(target, one);
+  const isKnown = (one: StoredTarget) => one.adoptedAt !== null && one.wentBackAt === wentBackAt;
   let record = await tenant.targetStore.read(target.id);
   if (lease !== null && isKnown(record) && (await isReplaced(tenant, target, record, signal))) {
     record = await tenant.targetStore.read(target.id);
@@ -117,11 +116,6 @@ async function openState(
   } finally {
     await lane.release();
   }
-}
-
-/** Whether the CRM was asked who refuses there, since that was mapped: else the first write would take it back. */
-function knowsRefusals({ crm }: OpenTarget, { refusedThere }: StoredTarget): boolean {
-  return (crm?.refusals ?? []).every(({ property }) => Object.hasOwn(refusedThere, property));
 }
 
 /**

@@ -8,5 +8,5 @@ export interface Refusal {
   by: string | null;
 }
 
-/** Ids of records whose contacts somebody made refuse in the CRM itself, by property; one that is absent was never looked at. */
+/** Ids of records whose contacts somebody made refuse in the CRM itself, by property. */
 export type RefusedThere = Readonly<Record<string, readonly string[]>>;
