@@ -32,7 +32,7 @@ interface EspoWorld extends CrmWorld {
   pass(tenant?: OpenTenant): Promise<void>;
   audit(): Promise<void>;
   /** Another process, with another mapping. */
-  remapped(mapping: CrmChoice['mapping']): OpenTenant;
+  remapped(mapping: object): OpenTenant;
 }
 
 /** A clinic whose patients are contacts in EspoCRM, where opt-outs stand with addresses. */
