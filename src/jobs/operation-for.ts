@@ -28,6 +28,12 @@ export function operationFor(entry: OutboxEntry, link: Link | null, target: Open
   return { kind: 'update', recordId, key, sealedRecordId, item, revision, versionTag, remoteId };
 }
 
+/** What a target stored, with what it was not told as it was wanted. */
+export function wholeOf(stored: Item, wanted: Item | null): Item {
+  if (wanted === null || !('properties' in wanted) || !('properties' in stored)) return stored;
+  return { ...stored, properties: { ...wanted.properties, ...stored.properties } };
+}
+
 /**
  * What waited while the mapping was changed goes out without the properties that are mapped no longer: they may have been taken out
  * since they tell too much. The next plan finds that it differs, and writes the rest.

@@ -11,7 +11,7 @@ import { HIGHEST_EPOCH, isSameContent, type TargetIdentity } from '../sync/ident
 import { approvedUnplanned } from './decided.ts';
 import { differsByHand } from './drift.ts';
 import { laneLease, noteFailure, openCalendar } from './lanes.ts';
-import { operationFor } from './operation-for.ts';
+import { operationFor, wholeOf } from './operation-for.ts';
 import { nextTry } from './retry.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 import { lookForLate, noteUnanswered, restsUntil } from './unanswered.ts';
@@ -265,7 +265,7 @@ function settlementOf(
       const epoch = Math.max(entry.epoch, link?.epoch ?? 0);
       const { recordId, startAt, endAt } = entry;
       const fingerprint = entry.fingerprint ?? '';
-      const storedAs = stored === undefined ? fingerprint : identity.fingerprint(stored);
+      const storedAs = stored === undefined ? fingerprint : identity.fingerprint(wholeOf(stored, entry.item));
       const storedFingerprint = isSameContent(storedAs, fingerprint) ? {} : { storedFingerprint: storedAs };
       return {
         entry,
