@@ -23,6 +23,10 @@ export function addAdminRoutes(app: FastifyInstance, sandbox: () => RestCrmSandb
       const { kind, id } = ofRecord.parse(params);
       sandbox().editByHand(kind, id, values.parse(body));
     },
+    'POST objects/:kind/records/:id/duplicate': ({ params }) => {
+      const { kind, id } = ofRecord.parse(params);
+      return sandbox().duplicateByHand(kind, id);
+    },
     'DELETE objects/:kind/records/:id': ({ params }) => {
       const { kind, id } = ofRecord.parse(params);
       sandbox().deleteByHand(kind, id);

@@ -76,6 +76,8 @@ function handsOn(world: World) {
     records: (kind: string) => tableOf(kind).all(),
     addByHand: (kind: string, values: Values) => tableOf(kind).insert(values),
     editByHand: (kind: string, id: string, values: Values) => void tableOf(kind).change(recordOf(kind, id), values),
+    duplicateByHand: (kind: string, id: string) => tableOf(kind).insert(recordOf(kind, id).values),
+    automationsRun: () => world.automationsRun,
     deleteByHand: (kind: string, id: string) => tableOf(kind).remove(recordOf(kind, id)),
     addField: (kind: string, name: string, field: Field) => void tableOf(kind).fields.set(name, field),
     removeField: (kind: string, name: string) => void tableOf(kind).fields.delete(name),

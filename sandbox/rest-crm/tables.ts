@@ -33,14 +33,22 @@ interface Clock {
   searchLagMs: number;
 }
 
+/** A property that is kept with the value of another: whoever has the same value has it too, and their records don't count as changed. */
+export interface KeptWith {
+  property: string;
+  by: string;
+}
+
 /** The records of one kind. */
 export class Table {
   readonly fields: Map<string, Field>;
+  readonly #keptWith: readonly KeptWith[];
   readonly #records = new Map<string, StoredRecord>();
   readonly #newId: () => string;
   readonly #clock: Clock;
 
-  constructor(fields: Record<string, Field>, newId: () => string, clock: Clock) {
+  constructor(fields: Record<string, Field>, newId: () => string, clock: Clock, keptWith: readonly KeptWith[] = []) {
+    this.#keptWith = keptWith;
     this.fields = new Map(Object.entries(fields));
     this.#newId = newId;
     this.#clock = clock;
@@ -66,12 +74,14 @@ export class Table {
     const at = this.#clock.now();
     const record = { id: this.#newId(), values: { ...values }, createdAt: at, updatedAt: at, isDeleted: false };
     this.#records.set(record.id, record);
+    this.#share(record, values);
     return record;
   }
 
   change(record: StoredRecord, values: Values): StoredRecord {
     Object.assign(record.values, values);
     record.updatedAt = this.#clock.now();
+    this.#share(record, values);
     return record;
   }
 
@@ -102,11 +112,25 @@ export class Table {
     return undefined;
   }
 
+  /** What was written last counts for all; who comes to a value without a say takes what is kept with it. */
+  #share(record: StoredRecord, written: Values): void {
+    for (const { property, by } of this.#keptWith) {
+      const value = record.values[by];
+      const same = this.all().filter((other) => other !== record && !isEmpty(value) && isSame(other.values[by], value));
+      if (property in written) for (const other of same) other.values[property] = written[property];
+      else if (by in written && !isEmpty(value)) record.values[property] = same[0]?.values[property] ?? false;
+    }
+  }
+
   #isTaken(id: string | null, name: string, value: unknown, deletedCount: boolean): boolean {
     return [...this.#records.values()].some(
       (record) => record.id !== id && (deletedCount || !record.isDeleted) && record.values[name] === value,
     );
   }
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return String(one).toLowerCase() === String(other).toLowerCase();
 }
 
 /** Whether a field without this value counts as empty. */

@@ -25,6 +25,10 @@ export interface RestCrmSandbox extends RunningServer {
   addByHand(kind: string, values: Values): StoredRecord;
   editByHand(kind: string, id: string, values: Values): void;
   deleteByHand(kind: string, id: string): void;
+  /** Presses "Duplicate" and saves: all values are copied. */
+  duplicateByHand(kind: string, id: string): StoredRecord;
+  /** Records on which the account's workflows ran; zoho alone has any. */
+  automationsRun(): number;
   /** Makes a field, or changes one. */
   addField(kind: string, name: string, field: Field): void;
   removeField(kind: string, name: string): void;

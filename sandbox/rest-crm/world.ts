@@ -1,12 +1,14 @@
 import { seededRandom } from '../kit/random.ts';
 import type { Settings } from './options.ts';
-import { type Field, Table } from './tables.ts';
+import { type Field, type KeptWith, Table } from './tables.ts';
 
 /** The records of one sandbox, by the kind's name in the API. */
 export class World {
   readonly settings: Settings;
   readonly tables = new Map<string, Table>();
   readonly token: string;
+  /** Records on which the account's workflows ran. */
+  automationsRun = 0;
   readonly #random: () => number;
   #serial = 0;
   #times: number[] = [];
@@ -17,8 +19,8 @@ export class World {
     this.token = this.hex(32);
   }
 
-  addTable(name: string, fields: Record<string, Field>, newId: () => string): void {
-    this.tables.set(name, new Table(fields, newId, this.settings));
+  addTable(name: string, fields: Record<string, Field>, newId: () => string, keptWith: readonly KeptWith[] = []): void {
+    this.tables.set(name, new Table(fields, newId, this.settings, keptWith));
   }
 
   /** A whole number that nobody had before. */

@@ -9,6 +9,7 @@ const settings = z.strictObject({
   newestVersion: z.int().exactOptional(),
   retiredStatus: z.literal([404, 410]).exactOptional(),
   dailyApiCalls: z.int().exactOptional(),
+  concurrentCalls: z.int().exactOptional(),
   writeMs: z.number().exactOptional(),
   queryPageSize: z.int().min(1).exactOptional(),
   binKeepsKeys: z.boolean().exactOptional(),

@@ -11,8 +11,8 @@ export type SeenRecord = Record<string, FieldValue> & { Id: string; IsDeleted: b
 
 /** What a person does on the vendor's pages. What isn't there or is refused throws Error. No API call is counted. */
 export interface ByHand {
-  /** Records of an object; `includeDeleted` adds the recycle bin. */
-  records(object: string, options?: { includeDeleted?: boolean }): SeenRecord[];
+  /** Records of an object; `includeDeleted` adds the recycle bin, `as` leaves those that an ordinary user sees, by their login name. */
+  records(object: string, options?: { includeDeleted?: boolean; as?: string }): SeenRecord[];
   /** Creates a record, past duplicate rules of the kind `alert`. */
   addByHand(object: string, fields: Record<string, unknown>): SeenRecord;
   editByHand(id: string, fields: Record<string, unknown>): SeenRecord;
@@ -27,11 +27,11 @@ export interface ByHand {
 /** The verbs over a world. */
 export function byHand(world: World): ByHand {
   return {
-    records: (object, { includeDeleted = false } = {}) => {
+    records: (object, { includeDeleted = false, as } = {}) => {
       const { name } = world.schema.object(object);
       return world.store
         .all(name)
-        .filter((record) => includeDeleted || isLive(record))
+        .filter((record) => (includeDeleted || isLive(record)) && (as === undefined || isShownTo(world, record, as)))
         .map((record) => seen(world, record));
     },
     addByHand: (object, fields) => write(world, object, undefined, fields),
@@ -53,6 +53,15 @@ export function byHand(world: World): ByHand {
     },
     emptyRecycleBin: (id) => emptyBin(world, id),
   };
+}
+
+/**
+ * Whether a user sees a record in an org that shares everything: a contact without an account is private to its owner all the same
+ * (https://help.salesforce.com/s/articleView?id=sf.contacts_sharing_considerations.htm).
+ */
+function isShownTo(world: World, { type, fields }: StoredRecord, username: string): boolean {
+  const isPrivate = type === 'Contact' && (fields.AccountId ?? null) === null;
+  return !isPrivate || fields.OwnerId === world.user(username).id;
 }
 
 function write(world: World, type: string, id: string | undefined, body: Record<string, unknown>): SeenRecord {

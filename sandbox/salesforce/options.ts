@@ -42,6 +42,8 @@ export interface SalesforceSandboxOptions {
   retiredStatus?: 404 | 410;
   /** API calls of the whole org in 24 hours. */
   dailyApiCalls?: number;
+  /** Long calls that may still begin; 0: others take all of the org's places. */
+  concurrentCalls?: number;
   /** How long a write takes; two that overlap lock each other out, or create the same key twice. */
   writeMs?: number;
   /** Records on a page of a query when the client asks for no size. */
@@ -49,13 +51,22 @@ export interface SalesforceSandboxOptions {
   /** An upsert by the key of a record in the recycle bin is refused instead of creating another record. */
   binKeepsKeys?: boolean;
   lowercaseEmails?: boolean;
+  /** The duplicate rule that a new org has for contacts is on, and alerts; on by default. */
+  standardDuplicateRules?: boolean;
   /** A session ends so long after its last use. */
   sessionTimeoutMs?: number;
   grantsPerUser?: number;
 }
 
 /** The options that are fixed at the start. */
-export type FixedOption = 'port' | 'seed' | 'now' | 'applications' | 'customFields' | 'personAccounts';
+export type FixedOption =
+  | 'port'
+  | 'seed'
+  | 'now'
+  | 'applications'
+  | 'customFields'
+  | 'personAccounts'
+  | 'standardDuplicateRules';
 
 /** The options with every default filled in; changes while the sandbox runs. */
 export type Settings = Required<Omit<SalesforceSandboxOptions, 'applications'>> & { applications: Application[] };
@@ -74,10 +85,12 @@ export function toSettings({ applications, ...given }: SalesforceSandboxOptions)
     newestVersion: 68,
     retiredStatus: 410,
     dailyApiCalls: 100_000,
+    concurrentCalls: 25,
     writeMs: 0,
     queryPageSize: 2000,
     binKeepsKeys: false,
     lowercaseEmails: true,
+    standardDuplicateRules: true,
     sessionTimeoutMs: 2 * 3_600_000,
     grantsPerUser: 5,
     ...given,

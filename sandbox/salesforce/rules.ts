@@ -19,10 +19,23 @@ export interface DuplicateRule {
   action: 'alert' | 'block';
 }
 
+/**
+ * On in a new org, and alerting: saves through the API are blocked all the same, unless they come with allowSave. Of the standard matching
+ * rule for contacts one line is played, without its fuzziness
+ * (https://help.salesforce.com/s/articleView?id=sf.duplicate_rules_standard_contact_rule.htm).
+ */
+const STANDARD_RULES: readonly DuplicateRule[] = [
+  { object: 'Contact', fields: ['FirstName', 'LastName', 'Email'], action: 'alert' },
+];
+
 /** What the org's administrator has set up. */
 export class OrgRules {
   validation: ValidationRule[] = [];
-  duplicates: DuplicateRule[] = [];
+  duplicates: DuplicateRule[];
+
+  constructor(hasStandardRules: boolean) {
+    this.duplicates = hasStandardRules ? [...STANDARD_RULES] : [];
+  }
 
   /** Throws RowFailure FIELD_CUSTOM_VALIDATION_EXCEPTION. */
   validate(type: string, fields: Readonly<Record<string, FieldValue>>): void {

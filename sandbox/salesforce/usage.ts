@@ -12,8 +12,14 @@ export class Usage {
     this.#world = world;
   }
 
-  /** Counts one call. Throws ApiError 403 when there is none left; such a call counts for nothing. */
+  /**
+   * Counts one call. Throws ApiError 403 when there is none left, or as many run as may at once; such a call counts for nothing. Both have one
+   * code (github.com/SalesforceLabs/OrgCheck issues 181 and 432).
+   */
   spendOne(): void {
+    if (this.#world.settings.concurrentCalls <= 0) {
+      throw new ApiError(403, 'REQUEST_LIMIT_EXCEEDED', 'ConcurrentRequests (Concurrent API Requests) Limit exceeded.');
+    }
     if (this.used() >= this.#world.settings.dailyApiCalls) {
       throw new ApiError(403, 'REQUEST_LIMIT_EXCEEDED', 'TotalRequests Limit exceeded.');
     }

@@ -21,13 +21,14 @@ export class World {
   readonly schema: Schema;
   readonly store: RecordStore;
   readonly locks = new RowLocks();
-  readonly rules = new OrgRules();
+  readonly rules: OrgRules;
   #deletion = 0;
 
   constructor(settings: Settings, counts: Counts, faults: FaultPlan) {
     this.settings = settings;
     this.counts = counts;
     this.faults = faults;
+    this.rules = new OrgRules(settings.standardDuplicateRules);
     this.schema = new Schema(settings.customFields, settings.personAccounts);
     const keyFields = new Map(
       this.schema.objects.map(({ name, fields }) => [

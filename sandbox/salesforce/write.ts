@@ -99,7 +99,7 @@ function findTarget(world: World, { object, target }: RowRequest): string | unde
 function finishRows(world: World, rows: readonly BegunRow[], options: WriteOptions): RowResult[] {
   let results: RowResult[] = [];
   const isKept = world.store.attempt(() => {
-    results = rows.map((row) => finishRow(world, row, options.allowDuplicates));
+    results = rows.map((row) => finishRow(world, row, options));
     return !options.allOrNone || results.every(({ failure }) => failure === undefined);
   });
   if (!isKept) {
@@ -108,13 +108,13 @@ function finishRows(world: World, rows: readonly BegunRow[], options: WriteOptio
   return results;
 }
 
-function finishRow(world: World, row: BegunRow, allowDuplicates: boolean): RowResult {
+function finishRow(world: World, row: BegunRow, options: WriteOptions): RowResult {
   let { failure } = row;
   let id: string | undefined;
   if (!failure) {
     world.store.attempt(() => {
       try {
-        id = save(world, row, allowDuplicates).id;
+        id = save(world, row, options).id;
         return true;
       } catch (error) {
         if (error instanceof RowFailure) {
@@ -129,7 +129,7 @@ function finishRow(world: World, row: BegunRow, allowDuplicates: boolean): RowRe
 }
 
 /** Writes one row. Throws RowFailure. */
-function save(world: World, row: BegunRow, allowDuplicates: boolean): StoredRecord {
+function save(world: World, row: BegunRow, { allowDuplicates, username }: WriteOptions): StoredRecord {
   const { object, target } = row.request;
   const before = row.recordId === undefined ? undefined : world.store.find(row.recordId);
   if (row.recordId !== undefined && !(before && isLive(before))) {
@@ -148,7 +148,7 @@ function save(world: World, row: BegunRow, allowDuplicates: boolean): StoredReco
   }
   const sent = Object.fromEntries([...values].map(([{ name }, value]) => [name, value]));
   const changed = Object.keys(sent).filter((name) => sent[name] !== null);
-  const base = before?.fields ?? defaultsOf(world, row);
+  const base = before?.fields ?? defaultsOf(world, row, username);
   const fields = complete(world, object.name, { ...base, ...sent }, changed);
   const at = world.now();
   const id = before?.id ?? world.store.newId(object);
@@ -195,9 +195,11 @@ function checkReference(world: World, field: Field, value: FieldValue): void {
   }
 }
 
-function defaultsOf(world: World, { request: { object } }: ReadRow): Record<string, FieldValue> {
+/** Whoever creates a record owns it. */
+function defaultsOf(world: World, { request: { object } }: ReadRow, username: string): Record<string, FieldValue> {
   const booleans = [...object.fields.values()].filter(({ type, readOnly }) => type === 'boolean' && !readOnly);
-  const owner = world.store.live('User')[0]?.id ?? null;
+  const users = world.store.live('User');
+  const owner = (users.find(({ fields }) => fields.Username === username) ?? users[0])?.id ?? null;
   return { ...Object.fromEntries(booleans.map(({ name }) => [name, false])), OwnerId: owner };
 }
 

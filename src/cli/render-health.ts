@@ -56,6 +56,11 @@ function listsOf(target: TargetHealth, asOf: number): string[] {
   if (target.unread !== null) lines.push(line(`Not read now (${target.unread}): excluded records are not known.`));
   lines.push(...countLine('Held otherwise than it was sent', target.heldOtherwise));
   lines.push(...countLine('Left empty, since it is no telephone number', target.unusable));
+  for (const [property, records] of Object.entries(target.refusedThere))
+    lines.push(
+      ...recordLines(`Refuse in the CRM itself (${property}), and stay so until it is taken back there`, records),
+    );
+  lines.push(...recordLines('Copied by a person; the copies go when the record does', target.copied));
   lines.push(...excludedLines(target), ...failingLines(target.failing, asOf));
   return lines.length === 0 ? [] : ['', `${target.target}:`, ...lines];
 }
@@ -68,11 +73,18 @@ function countLine(what: string, counts: Readonly<Record<string, number>>): stri
 function excludedLines({ excluded: { counts, records } }: TargetHealth): string[] {
   return Object.entries(counts).flatMap(([code, count]) => {
     const ids = records.filter(({ why }) => why === code).map(({ record }) => record);
-    const shown = ids.slice(0, SHOWN_RECORDS).join(' ');
-    const more = ids.length > SHOWN_RECORDS ? ` … (${ids.length - SHOWN_RECORDS} more, --json shows all)` : '';
     const head = line(`Excluded, ${count}: ${WHY[code] ?? code}`);
-    return shown === '' ? [head] : [head, wrap(`${shown}${more}`, WIDTH, INDENT + INDENT)];
+    return ids.length === 0 ? [head] : [head, idsLine(ids)];
   });
+}
+
+function recordLines(what: string, ids: readonly string[]): string[] {
+  return ids.length === 0 ? [] : [line(`${what}, ${ids.length}:`), idsLine(ids)];
+}
+
+function idsLine(ids: readonly string[]): string {
+  const more = ids.length > SHOWN_RECORDS ? ` … (${ids.length - SHOWN_RECORDS} more, --json shows all)` : '';
+  return wrap(`${ids.slice(0, SHOWN_RECORDS).join(' ')}${more}`, WIDTH, INDENT + INDENT);
 }
 
 function failingLines(failing: readonly FailingRecord[], asOf: number): string[] {

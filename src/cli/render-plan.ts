@@ -27,9 +27,11 @@ function renderTarget(target: TargetPlanView): string {
   const counts = countLines(target);
   const summary =
     target.lines.length === 0
-      ? `nothing to do, ${target.unchanged} as they should be`
+      ? `nothing ${target.failing + target.waiting === 0 ? '' : 'new '}to do, ${target.unchanged} as they should be`
       : `${counts.create} to create, ${counts.update} to update, ${counts.delete} to delete, ${target.unchanged} unchanged`;
   const lines = ['', wrap(`${target.target}: ${summary}`)];
+  if (target.failing > 0) lines.push(`  ${target.failing} failing, see "clinic-mirror health"`);
+  if (target.waiting > 0) lines.push(`  ${target.waiting} waiting for their turn`);
   if (counts.held > 0) lines.push(`  ${counts.held} held for approval, see "clinic-mirror holds list"`);
   if (counts.refused > 0)
     lines.push(`  ${counts.refused} stay although the clinic no longer shows them: rejected by a person`);

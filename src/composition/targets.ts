@@ -7,6 +7,7 @@ import type { OpenTarget, TenantNotifications } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Item } from '../model/items.ts';
 import { lazily } from '../model/lazily.ts';
+import type { StreamName } from '../model/streams.ts';
 import type { Clock } from '../model/time.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
 import type { RedisClient } from '../state/redis.ts';
@@ -39,11 +40,13 @@ export type LastingTarget = Pick<OpenTarget, 'fingerprints' | 'preparedContainer
 
 /** Opens a configured target. Nothing is sent yet. @param lasting what this process knows of it since it was open before */
 function openTarget(target: TargetConfiguration, lasting: LastingTarget, parts: ConnectorParts): OpenTarget {
-  const { stream, form, crm, properties } = openForm(target, parts.zone, parts.evaluate);
+  const module = requireEntry(parts.connectors, target.connector);
+  const refusalsOf = (stream: StreamName) => module.refusals?.(target.settings, stream) ?? [];
+  const { stream, form, crm, properties } = openForm(target, parts.zone, parts.evaluate, refusalsOf);
   const identity = createTargetIdentity(parts.identityKey, parts.tenant, target.formerly ?? target.id, form);
   const owner = ownerOf(parts.tenant, target.formerly ?? target.id, parts.identity);
   const context = crm === null ? { owner } : { crm: { stream, properties } };
-  const { supports, keysOf } = requireEntry(parts.connectors, target.connector);
+  const { supports, keysOf } = module;
   const connector = lazily(() => openConnector(target, { ownerTag: identity.ownerTag, ...context }, parts));
   return {
     id: target.id,

@@ -3,6 +3,7 @@ import type { HttpClient } from '../http/client.ts';
 import type { Logger } from '../log/logger.ts';
 import type { CalendarItem, Item, MappedProperty } from '../model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../model/operations.ts';
+import type { Refusal } from '../model/refusals.ts';
 import type { StreamName } from '../model/streams.ts';
 import type { Clock, Instant, TimeWindow } from '../model/time.ts';
 import type { Owner } from './owner.ts';
@@ -181,6 +182,8 @@ export interface ConnectorModule<TargetSettings = unknown, Wanted extends Item =
   readonly supports: ConnectorSupports;
   /** In place of `supports.keys`, where it depends on the settings. */
   keysOf?(settings: TargetSettings): KeyPromise;
+  /** Properties of the CRM's own by which people refuse; absent where none are known. */
+  refusals?(settings: TargetSettings, stream: StreamName): readonly Refusal[];
   /** Kinds of connection that it can use, as in the tenant file. */
   readonly connectionKinds: readonly string[];
   /** OAuth scopes that the connection must have been granted; empty for other logins. */

@@ -4,6 +4,7 @@ import { MirrorError } from '../model/errors.ts';
 import type { Link } from '../model/operations.ts';
 import type { PendingChange } from '../model/plan.ts';
 import type { Progress } from '../model/progress.ts';
+import type { RefusedThere } from '../model/refusals.ts';
 import type { Instant } from '../model/time.ts';
 import { type Installation, requireTenant } from './installation.ts';
 
@@ -41,6 +42,10 @@ export interface TargetHealth {
   pending: number;
   /** Objects that a person changed or deleted in the target. */
   changedByHand: number;
+  /** Ids of records of which a person made a copy, by the last audit: the copies are left alone, and go with the record. */
+  copied: readonly string[];
+  /** Ids of records whose contacts somebody made refuse in the CRM itself, by property: they stay so until they are set free there. */
+  refusedThere: RefusedThere;
   /** Kept back until a person decides. */
   held: number;
   /** Why nothing can be said of the rest now; null when all was read. */
@@ -93,6 +98,7 @@ async function evidenceOf(
 ): Promise<Omit<TargetHealth, 'excluded' | 'unusable' | 'held' | 'unread'>> {
   const links = await tenant.links.read(target.id);
   const pending = await tenant.outbox.pending(target.id);
+  const { copies, refusedThere } = await tenant.targetStore.read(target.id);
   const settled = [...links.values()].filter(({ recordId, drift }) => drift === null && !pending.has(recordId));
   const changes = [...pending.values()];
   return {
@@ -104,6 +110,8 @@ async function evidenceOf(
     failing: changes.filter(({ lastError }) => lastError !== null).map(failingOf),
     pending: changes.filter(({ lastError }) => lastError === null).length,
     changedByHand: [...links.values()].filter(({ drift }) => drift !== null).length,
+    copied: copies.filter((recordId) => links.has(recordId)),
+    refusedThere,
   };
 }
 

@@ -21,7 +21,12 @@ export interface PlanLine {
 export interface TargetPlanView {
   target: string;
   links: number;
+  /** Records that are as they should be: nothing waits for them, and nothing failed. */
   unchanged: number;
+  /** Changes from before that fail, the deletions among them; `health` names them. */
+  failing: number;
+  /** Changes from before that wait for their turn. */
+  waiting: number;
   released: number;
   /** Absent records that could not be read alone: nothing would be done about them. */
   lines: PlanLine[];
@@ -62,7 +67,8 @@ export async function planTenant(
     targets: plans.map((plan) => ({
       target: plan.target.id,
       links: plan.linkCount,
-      unchanged: plan.unchanged,
+      unchanged: plan.unchanged - plan.unsettled,
+      ...plan.standing,
       released: plan.released.length,
       lines: [
         ...plan.passed.map((change) => lineOf(change, 'go')),

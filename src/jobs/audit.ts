@@ -4,6 +4,7 @@ import type { Lease } from '../state/leases.ts';
 import type { DriftReport, StoredTarget } from '../state/targets.ts';
 import { type Audit, type AuditInput, audit } from '../sync/audit.ts';
 import { windowOf } from '../sync/followed.ts';
+import { refusedThere } from '../sync/refusals.ts';
 import { askTarget, MOST_LOOKED_FOR } from './ask-target.ts';
 import { countDrift, type DriftCounts } from './drift.ts';
 import { inPieces } from './in-pieces.ts';
@@ -15,6 +16,8 @@ import type { OpenTarget, OpenTenant } from './tenant.ts';
  * feed was begun with ends; a day bounds what was missed, at four polls of six hours to one listing.
  */
 const WHOLE_EVERY_MS = DAY_MS;
+/** Copies that are named; more are counted only, as everything that is ambiguous. */
+const MOST_COPIES = 1_000;
 
 /** Whether a cycle should follow what an audit found: something is to be restored, or planned for the first time. */
 export function asksForPlan({ configuration }: OpenTarget, report: DriftReport): boolean {
@@ -52,7 +55,10 @@ export async function auditTarget(
     const startedAt = tenant.clock();
     const window = windowOf(target, startedAt);
     const { changes, seen } = await askTarget(tenant, target, container, { cursor, window }, guarded);
-    const found = await compareWithTarget(tenant, target, container, { reading: changes, window }, guarded);
+    const input = await auditInput(tenant, target, { reading: changes, window });
+    const found = await compareWithTarget(target, container, input, guarded);
+    // Before the marks: a plan that follows them would take refusals for something to be put right.
+    if (changes.scope === 'whole') await notePeoplesOwn(tenant, target, { found, input, before: record }, guarded);
     const twinsRemoved = await removeTwins(tenant, target, container, found, guarded);
     const report = await settle(tenant, target, found, { twinsRemoved }, lane);
     // Only now: what was found is stored, so a crash before this line leads to the same answer once more.
@@ -85,23 +91,40 @@ function isWholeDue({ readWholeAt }: StoredTarget, now: Instant): boolean {
   return readWholeAt === null || readWholeAt > now || now - readWholeAt >= WHOLE_EVERY_MS;
 }
 
+async function auditInput(
+  { links, outbox }: Pick<OpenTenant, 'links' | 'outbox'>,
+  { id, identity }: OpenTarget,
+  told: Pick<AuditInput, 'reading' | 'window'>,
+): Promise<AuditInput> {
+  return { ...told, links: await links.read(id), pending: await outbox.pending(id), identity };
+}
+
+/** Notes what people made in a CRM and is left to them: copies of our objects, and refusals. */
+async function notePeoplesOwn(
+  { targetStore }: Pick<OpenTenant, 'targetStore'>,
+  { id, crm }: OpenTarget,
+  { found, input, before }: { found: Audit; input: AuditInput; before: StoredTarget },
+  signal: AbortSignal,
+): Promise<void> {
+  if (crm === null) return;
+  const copies = [...new Set(found.surplus.map(({ recordId }) => recordId))].slice(0, MOST_COPIES);
+  const refusing = refusedThere(input.reading.items, crm.refusals, input, before.refusedThere);
+  await targetStore.write(id, { copies, refusedThere: await inPieces(refusing, signal) });
+}
+
 async function compareWithTarget(
-  tenant: OpenTenant,
-  target: OpenTarget,
+  { identity, connector }: OpenTarget,
   container: string,
-  { reading, window }: Pick<AuditInput, 'reading' | 'window'>,
+  input: AuditInput,
   signal: AbortSignal,
 ): Promise<Audit> {
-  const { identity } = target;
-  const links = await tenant.links.read(target.id);
-  const pending = await tenant.outbox.pending(target.id);
-  const input = { reading, links, pending, identity, window };
+  const { reading } = input;
   const found = await inPieces(audit(input), signal);
   const { missing } = found;
   if (missing.length === 0 || missing.length > MOST_LOOKED_FOR) return found;
   const keys = missing.map(({ recordId, epoch }) => identity.key(recordId, epoch));
   const shown = new Set(reading.items.map(({ remoteId }) => remoteId));
-  const there = (await target.connector.find(container, keys, signal)).filter(({ remoteId }) => !shown.has(remoteId));
+  const there = (await connector.find(container, keys, signal)).filter(({ remoteId }) => !shown.has(remoteId));
   if (there.length === 0) return found;
   return await inPieces(audit({ ...input, reading: { ...reading, items: [...reading.items, ...there] } }), signal);
 }

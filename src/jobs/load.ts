@@ -224,12 +224,12 @@ export async function inputOf(tenant: Stores, known: readonly Known[], seen: See
   const targets: TargetInput[] = [];
   for (const one of known) {
     const { id } = one.target;
-    const [{ firstRunApprovedAt, comparableUnder }, gone, restorations] = await Promise.all([
+    const [{ firstRunApprovedAt, comparableUnder, refusedThere }, gone, restorations] = await Promise.all([
       targetStore.read(id),
       targetStore.gone(id, now),
       restorationsOf(targetStore, one.target, now),
     ]);
-    targets.push({ ...one, stored: { firstRunApprovedAt, comparableUnder }, gone, restorations });
+    targets.push({ ...one, stored: { firstRunApprovedAt, comparableUnder, refusedThere }, gone, restorations });
   }
   const locale = { language: configuration.language, zone: configuration.zone };
   return { ...seen, now, generation, holds, locale, targets, unplannedContacts: await contactsBeside(tenant, known) };

@@ -1,4 +1,5 @@
 import type { MappedProperty } from '../model/items.ts';
+import type { Refusal } from '../model/refusals.ts';
 import type { StreamName } from '../model/streams.ts';
 import type { TargetConfiguration } from '../settings/configuration.ts';
 import { createPatientHistory } from '../sync/derive.ts';
@@ -21,11 +22,13 @@ export interface TargetForm {
  * Prepares what makes items of a target's records.
  * @param zone the clinic's
  * @param evaluate works out the expressions of mappings
+ * @param refusalsOf the CRM's properties by which people refuse
  */
 export function openForm(
   { crm }: Pick<TargetConfiguration, 'crm'>,
   zone: string,
   evaluate: EvaluateExpressions,
+  refusalsOf: (stream: StreamName) => readonly Refusal[],
 ): TargetForm {
   if (crm === undefined) return { stream: 'appointments', form: CALENDAR_FORM, crm: null, properties: [] };
   const mapping = compileMapping(crm, zone, evaluate);
@@ -38,5 +41,6 @@ export function openForm(
     stream,
     properties.map(({ name }) => name),
   );
-  return { stream, form, crm: { mapping, patientHistory, taken: nothingTaken() }, properties };
+  const refusals = refusalsOf(stream).filter((refusal) => properties.some(({ name }) => name === refusal.property));
+  return { stream, form, crm: { mapping, patientHistory, taken: nothingTaken(), refusals }, properties };
 }

@@ -10,6 +10,7 @@ import { adopt } from '../sync/adopt.ts';
 import { asItStands, withoutObject } from '../sync/audit.ts';
 import type { TargetState } from '../sync/diff.ts';
 import { neededBy, snapshotOf, streamsOf, windowOf } from '../sync/followed.ts';
+import { refusedThere } from '../sync/refusals.ts';
 import type { ClinicReading } from './clinic-reading.ts';
 import type { Left } from './cycle.ts';
 import { inPieces } from './in-pieces.ts';
@@ -155,7 +156,12 @@ async function rebuildLinks(
 ): Promise<TargetState> {
   const container = await target.connector.prepare(known, signal);
   target.preparedContainer = container;
-  const { links, adopted, ambiguous, revision } = await readOwn(tenant.links, target, container, clinicReading, signal);
+  const own = await readOwn(tenant.links, target, container, clinicReading, signal);
+  const { links, adopted, ambiguous, revision } = own;
+  const pending = await tenant.outbox.pending(target.id);
+  const written = { links: own.survivors, pending, identity: target.identity };
+  const before = (await tenant.targetStore.read(target.id)).refusedThere;
+  const refused = await inPieces(refusedThere(own.remoteItems, target.crm?.refusals ?? [], written, before), signal);
   // Else every write would find a later one in the target, and give way to it.
   await tenant.outbox.raiseRevision(target.id, revision, lane);
   await tenant.links.fit(
@@ -175,11 +181,12 @@ async function rebuildLinks(
     ambiguous,
     failure: null,
     comparableUnder: null,
+    refusedThere: refused,
   });
   await tenant.targetStore.count(target.id, { adopted });
   if (adopted > 0 && known === null) await tenant.protection.foundObjects();
   tenant.log.info({ target: target.id, links: adopted, ambiguous }, 'links rebuilt from the target');
-  return { links, pending: await tenant.outbox.pending(target.id) };
+  return { links, pending };
 }
 
 /** How many records a target may come to hold: all of its stream, or its share of the appointments. */
@@ -220,6 +227,17 @@ async function readOwnLinks(
   return container === null ? new Map() : (await readOwn(stored, target, container, clinicReading, signal)).links;
 }
 
+/** What stands in a target of ours. */
+interface Own {
+  links: Map<string, Link>;
+  adopted: number;
+  ambiguous: number;
+  revision: number;
+  /** Links that were known before. */
+  survivors: ReadonlyMap<string, Link>;
+  remoteItems: readonly RemoteItem<Item>[];
+}
+
 /** Links as the objects tell. Where a link survived, it tells what was written, so what a person changed is known for that. */
 async function readOwn(
   stored: Pick<LinkStore, 'read'>,
@@ -227,17 +245,18 @@ async function readOwn(
   container: string,
   clinicReading: ClinicReading,
   signal: AbortSignal,
-): Promise<{ links: Map<string, Link>; adopted: number; ambiguous: number; revision: number }> {
+): Promise<Own> {
   const remoteItems: RemoteItem<Item>[] = [];
   for await (const page of target.connector.read(container, null, signal)) remoteItems.push(...page);
   const { fromAt } = windowOf(target, clinicReading.startedAt);
   const { links: found, ambiguous, revision } = await inPieces(adopt(remoteItems, target.identity, fromAt), signal);
   const links = new Map(found.map((link) => [link.recordId, link]));
-  for (const survivor of (await stored.read(target.id)).values()) {
+  const survivors = await stored.read(target.id);
+  for (const survivor of survivors.values()) {
     const asFound = links.get(survivor.recordId);
     links.set(survivor.recordId, asFound === undefined ? withoutObject(survivor) : asItStands(survivor, asFound));
   }
-  return { links, adopted: found.length, ambiguous, revision };
+  return { links, adopted: found.length, ambiguous, revision, survivors, remoteItems };
 }
 
 /** The table is laid out again only while the lane is out of it; when it is busy a later cycle does it. */

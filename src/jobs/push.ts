@@ -7,10 +7,10 @@ import { SECOND_MS } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { Settlement } from '../state/outbox.ts';
 import type { OutboxEntry } from '../state/outbox-format.ts';
-import { isSameContent } from '../sync/identity.ts';
 import { approvedUnplanned } from './decided.ts';
 import { differsByHand } from './drift.ts';
 import { laneLease, noteFailure, openCalendar } from './lanes.ts';
+import { operationFor } from './operation-for.ts';
 import { settlementOf } from './settlement.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 import { lookForLate, noteUnanswered, restsUntil } from './unanswered.ts';
@@ -185,41 +185,6 @@ async function pushBatch(
   const failed = (await Promise.allSettled(rounds)).find((round) => round.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
   return entries.length;
-}
-
-/** The call that brings the target to what the entry wants, given what it holds now; null when it is there already. */
-function operationFor(entry: OutboxEntry, link: Link | null, target: OpenTarget): Operation<Item> | null {
-  const { recordId, revision } = entry;
-  const epoch = Math.max(entry.epoch, link?.epoch ?? 0);
-  const key = target.identity.key(recordId, epoch);
-  if (entry.item === null) {
-    const { versionTag = null, remoteId = null } = link ?? {};
-    const deletion = { kind: 'delete', recordId, key, revision, versionTag, remoteId } as const;
-    // Without a link too: what was deleted before may still be readable in the target's bin.
-    if (entry.reason === 'forgotten') return { ...deletion, erase: true };
-    return link === null && !entry.sent ? null : deletion;
-  }
-  const sealedRecordId = target.identity.sealedRecordId(recordId);
-  const item = asMappedNow(entry.item, target);
-  if (link === null || link.epoch !== epoch) {
-    const mayExist = entry.sent || entry.reason !== 'new';
-    return { kind: 'create', recordId, key, sealedRecordId, item, revision, mayExist };
-  }
-  const isAsWanted = entry.fingerprint !== null && isSameContent(link.fingerprint, entry.fingerprint);
-  if (isAsWanted && link.drift === null && !entry.sent) return null;
-  const { versionTag, remoteId } = link;
-  return { kind: 'update', recordId, key, sealedRecordId, item, revision, versionTag, remoteId };
-}
-
-/**
- * What waited while the mapping was changed goes out without the properties that are mapped no longer: they may have been taken out
- * since they tell too much. The next plan finds that it differs, and writes the rest.
- */
-function asMappedNow(item: Item, { crm }: OpenTarget): Item {
-  if (crm === null || !('properties' in item)) return item;
-  const names = new Set(crm.mapping.properties.map(({ name }) => name));
-  const kept = Object.entries(item.properties).filter(([name]) => names.has(name));
-  return { ...item, properties: Object.fromEntries(kept) };
 }
 
 /** An operation that a connector said nothing of may or may not have been carried out. */

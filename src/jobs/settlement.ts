@@ -6,6 +6,7 @@ import type { Settlement } from '../state/outbox.ts';
 import type { OutboxEntry } from '../state/outbox-format.ts';
 import { linkOf } from '../sync/adopt.ts';
 import { HIGHEST_EPOCH, isSameContent, type TargetIdentity } from '../sync/identity.ts';
+import { wholeOf } from './operation-for.ts';
 import { nextTry } from './retry.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
@@ -37,7 +38,7 @@ export function settlementOf(
       const epoch = Math.max(entry.epoch, link?.epoch ?? 0);
       const { recordId, startAt, endAt } = entry;
       const fingerprint = entry.fingerprint ?? '';
-      const storedAs = stored === undefined ? fingerprint : identity.fingerprint(stored);
+      const storedAs = stored === undefined ? fingerprint : identity.fingerprint(wholeOf(stored, entry.item));
       const storedFingerprint = isSameContent(storedAs, fingerprint) ? {} : { storedFingerprint: storedAs };
       return {
         entry,

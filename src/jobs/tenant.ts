@@ -11,6 +11,7 @@ import type {
   Patient,
   Treatment,
 } from '../model/records.ts';
+import type { Refusal } from '../model/refusals.ts';
 import type { AppointmentSnapshot, Lookup, Snapshot } from '../model/snapshots.ts';
 import type { StreamName } from '../model/streams.ts';
 import type { Clock } from '../model/time.ts';
@@ -66,6 +67,8 @@ export interface OpenCrm {
   patientHistory: PatientHistory | null;
   /** Which readings the patient history has taken. */
   taken: Taken;
+  /** Mapped properties by which people refuse. */
+  refusals: readonly Refusal[];
 }
 
 /** One configured target, opened. */

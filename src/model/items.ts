@@ -27,7 +27,7 @@ export type PropertyValue = string | number | boolean | null;
 
 /**
  * What a CRM should hold for one patient, appointment or invoice: the values of the mapped properties, each of them there, plus what
- * the object belongs to. Connectors write it as it is, and read it back so.
+ * the object belongs to. Connectors write it as it is, and read it back so. A property that it lacks stays as it stands.
  */
 export interface CrmItem {
   properties: Readonly<Record<string, PropertyValue>>;
@@ -35,7 +35,7 @@ export interface CrmItem {
   contactKey: string | null;
   /**
    * How often that contact had to be made again, above 0: a new one under the same key has none of the old one's activities, so what
-   * belongs to it is written again. Read back, 0 says that the object is joined with no contact although it should be.
+   * belongs to it is written again. Read back, 0 says that the object is not joined with the contact although it should be.
    */
   contactGeneration?: number;
   /** Start of the appointment or date of the invoice, in whole seconds; 0 for a contact. */

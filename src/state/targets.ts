@@ -1,3 +1,4 @@
+import type { RefusedThere } from '../model/refusals.ts';
 import { slices } from '../model/slices.ts';
 import type { StreamName } from '../model/streams.ts';
 import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
@@ -58,6 +59,10 @@ export interface StoredTarget {
   adopted: number;
   /** Objects with our owner tag that match no record for certain, as of the last reading of everything. */
   ambiguous: number;
+  /** Ids of records of which a second object was shown then, as when a person copies one; a thousand at most. */
+  copies: readonly string[];
+  /** Whom somebody made refuse in the CRM itself, as of then. */
+  refusedThere: RefusedThere;
 }
 
 /** A target as it stands in the state at a moment. */
@@ -133,7 +138,7 @@ export interface TargetStore {
   countRestorations(target: string, recordIds: readonly string[], now: Instant): Promise<void>;
   /** How often each object was restored today. */
   restorations(target: string, now: Instant): Promise<Map<string, number>>;
-  /** Takes records out of what is noted of misses and restorations. @returns how many notes there were */
+  /** Takes records out of what is noted of misses, restorations, copies and refusals. @returns how many notes there were */
   forget(target: string, recordIds: readonly string[], now: Instant): Promise<number>;
 }
 
@@ -282,7 +287,7 @@ function openTallies(redis: RedisClient, tenant: string): Tallies {
     },
     async forget(target, recordIds, now) {
       const today = Math.floor(now / DAY_MS);
-      let removed = 0;
+      let removed = await forgetNoted(redis, keys.target(tenant, target), new Set(recordIds));
       for (const slice of slices(recordIds, 500)) {
         for (const stream of STREAMS) removed += await redis.hdel(keys.misses(tenant, stream), ...slice);
         for (const day of [today, today - 1, today - 2]) {
@@ -292,6 +297,18 @@ function openTallies(redis: RedisClient, tenant: string): Tallies {
       return removed;
     },
   };
+}
+
+/** Takes records out of the lists that a target's record holds. */
+async function forgetNoted(redis: RedisClient, key: string, recordIds: ReadonlySet<string>): Promise<number> {
+  const { copies, refusedThere } = recordOf(await redis.hgetall(key));
+  const noted = [...copies, ...Object.values(refusedThere).flat()].filter((id) => recordIds.has(id)).length;
+  if (noted === 0) return 0;
+  const without = (ids: readonly string[]) => ids.filter((id) => !recordIds.has(id));
+  const refused = Object.entries(refusedThere).map(([property, ids]) => [property, without(ids)]);
+  const left = { copies: without(copies), refusedThere: Object.fromEntries(refused) };
+  await redis.hset(key, { copies: JSON.stringify(left.copies), refusedThere: JSON.stringify(left.refusedThere) });
+  return noted;
 }
 
 /** Whole hours since 1970. */
@@ -326,6 +343,8 @@ function recordOf(fields: Record<string, string>): StoredTarget {
     failure: fields.failure === undefined ? null : (JSON.parse(fields.failure) as TargetFailure),
     gaps: fields.gaps === undefined ? null : (JSON.parse(fields.gaps) as TargetGap[]),
     ambiguous: number('ambiguous') ?? 0,
+    copies: fields.copies === undefined ? [] : (JSON.parse(fields.copies) as string[]),
+    refusedThere: fields.refusedThere === undefined ? {} : (JSON.parse(fields.refusedThere) as RefusedThere),
     ...(counters as Record<TargetCounter, number>),
   };
 }

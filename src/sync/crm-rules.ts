@@ -1,9 +1,11 @@
 import type { CrmItem } from '../model/items.ts';
+import type { Pieces } from '../model/pieces.ts';
 import type { Appointment, Invoice, Patient } from '../model/records.ts';
 import type { Instant } from '../model/time.ts';
 import type { Contacts } from './contacts.ts';
 import type { CycleInput, TargetInput, TargetSetup } from './cycle-input.ts';
 import type { Decision } from './diff.ts';
+import { shownOf } from './followed.ts';
 import { gonePatients } from './gone-patients.ts';
 import { isSameContent } from './identity.ts';
 import type { Mapped } from './mapping/contract.ts';
@@ -16,23 +18,50 @@ import {
   patientSource,
   startOfInvoice,
 } from './mapping-sources.ts';
+import { type KeepRefusals, keepRefusals } from './refusals.ts';
 
-/** Contacts of patients. @param unusable counts values that had to be left empty, by property */
+/**
+ * Contacts of patients.
+ * @param unusable counts values that had to be left empty, by property
+ * @param refuse as {@link refusalsOfContacts} made it of the same cycle
+ */
 export function contactRule(
   input: TargetInput,
-  { clinicReading, isForgotten }: CycleInput,
+  cycle: CycleInput,
   unusable: Record<string, number>,
+  refuse: KeepRefusals,
 ): (patient: Patient) => Decision {
-  const { target, pinned } = input;
-  const map = mapperOf(input, patientSource(target, clinicReading));
-  const mapped = isComputable(target, clinicReading) ? counting(map, unusable) : () => ({ fault: 'history-unread' });
+  const mapped = counting(contactMapper(input, cycle), unusable);
   return (patient) => {
-    if (isForgotten(patient.id)) return { exclude: 'forgotten' };
-    return (
-      consentDecision(target, patient, pinned.has(patient.id)) ??
-      itemOf(mapped(patient), { contactKey: null, startAt: 0 })
-    );
+    const left = leftOut(input, cycle, patient);
+    if (left !== null) return left;
+    const made = mapped(patient);
+    const item = 'fault' in made ? made : { ...made, properties: refuse(patient.id, made.properties) };
+    return itemOf(item, { contactKey: null, startAt: 0 });
   };
+}
+
+/** Keeps refusals: those of others who have the same address, where the CRM keeps them with it, and those that were made in the CRM. */
+export function* refusalsOfContacts(input: TargetInput, cycle: CycleInput): Pieces<KeepRefusals> {
+  const { clinicReading, confirmations } = cycle;
+  const map = contactMapper(input, cycle);
+  const patients = shownOf(clinicReading.streams.patients, confirmations.patients.found);
+  return yield* keepRefusals(input, cycle, patients, (patient) => {
+    const left = leftOut(input, cycle, patient);
+    // Whoever is kept as last written is there with what they said.
+    return left !== null && 'exclude' in left ? null : map(patient);
+  });
+}
+
+function contactMapper(input: TargetInput, { clinicReading }: CycleInput): (patient: Patient) => Mapped {
+  const map = mapperOf(input, patientSource(input.target, clinicReading));
+  return isComputable(input.target, clinicReading) ? map : () => ({ fault: 'history-unread' });
+}
+
+/** What keeps a patient out of the contacts, or as they are; null when nothing does. */
+function leftOut({ target, pinned }: TargetInput, { isForgotten }: CycleInput, patient: Patient) {
+  if (isForgotten(patient.id)) return { exclude: 'forgotten' };
+  return consentDecision(target, patient, pinned.has(patient.id));
 }
 
 /** Activities of appointments. @param contacts those of their patients; undefined: they are not configured any more */

@@ -1,6 +1,7 @@
 import type { MirrorError } from '../model/errors.ts';
 import type { Hold } from '../model/plan.ts';
 import type { Appointment, Invoice, Patient } from '../model/records.ts';
+import type { Refusal, RefusedThere } from '../model/refusals.ts';
 import type { Snapshot } from '../model/snapshots.ts';
 import type { StreamName } from '../model/streams.ts';
 import type { Instant } from '../model/time.ts';
@@ -84,6 +85,8 @@ export interface TargetSetup {
   crm: {
     mapping: Pick<Mapping, 'needs' | 'isPlain' | 'mapNow'>;
     patientHistory: Pick<PatientHistory, 'of' | 'covers'> | null;
+    /** Mapped properties by which people refuse. */
+    refusals: readonly Refusal[];
   } | null;
   /** What was computed before of records that may come again as they are: with it and without, a plan is the same. */
   fingerprints: FingerprintMemory;
@@ -107,6 +110,7 @@ export interface TargetInput extends ContactsInput {
     firstRunApprovedAt: Instant | null;
     /** Number of the configuration under which contents were last comparable; null when links were rebuilt since. */
     comparableUnder: number | null;
+    refusedThere: RefusedThere;
   };
   /** What left the target lately. */
   gone: GuardInput['gone'];

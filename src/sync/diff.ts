@@ -56,6 +56,8 @@ export interface Diff {
   /** Links whose objects are as they should be, with the time of today: what was written may not have told its end. */
   timed: TimedLink[];
   unchanged: number;
+  /** Of the unchanged, records whose change waits, or failed: they are as they should be once it is through. */
+  unsettled: number;
 }
 
 /** A link by what it tells of, and its record's time. */
@@ -116,7 +118,7 @@ export function outlying({ links, pending }: TargetState, window: TimeWindow): s
 
 /** Compares. Pure: the same input gives the same plan, and a plan that was carried out gives an empty one. */
 export function* diff<Source>(input: DiffInput<Source>): Pieces<Diff> {
-  const result: Diff = { changes: [], released: [], timed: [], unchanged: 0 };
+  const result: Diff = { changes: [], released: [], timed: [], unchanged: 0, unsettled: 0 };
   const settled = new Set<string>();
   yield* eachInPieces(input.records, (record) => {
     const described = input.describe(record);
@@ -156,6 +158,7 @@ function compare<Source>(
   const epoch = input.state.links.get(id)?.epoch ?? 0;
   const asItIs = () => {
     result.unchanged += 1;
+    if (input.state.pending.has(id)) result.unsettled += 1;
     noteTime(record, input.state, result);
     return null;
   };

@@ -23,7 +23,7 @@ export function* planTarget(
   const { target, state, stored, pinned } = input;
   const { clinicReading, confirmations } = cycle;
   const window = windowOf(target, clinicReading.startedAt);
-  const view = viewOf(input, cycle, contacts);
+  const view = yield* viewOf(input, cycle, contacts);
   const absent = absentOf(input, cycle);
   const compared = yield* compare(input, cycle, { view, absent, window });
   const { difference, stopped, ...leftOut } = compared;
@@ -43,6 +43,8 @@ export function* planTarget(
     ...leftOut,
     unusable: view.unusable,
     unchanged: difference.unchanged,
+    unsettled: difference.unsettled,
+    standing: standingBeside(state, difference.changes),
     linkCount: state.links.size,
     reading: null,
   };
@@ -60,6 +62,15 @@ export function* planTarget(
   const verdict = guarded(input, cycle, { difference, holds, speaksOf });
   const abandoned = target.crm === null ? base.abandoned : [...base.abandoned, ...overtaken(verdict, state)];
   return keepBackPeople(input, cycle, holds, { ...base, ...verdict, abandoned, reading });
+}
+
+function standingBeside({ pending }: TargetState, changes: readonly PlannedChange[]): TargetPlan['standing'] {
+  const replaced = new Set(pending.size === 0 ? [] : changes.map(({ recordId }) => recordId));
+  const standing = { waiting: 0, failing: 0 };
+  for (const { recordId, lastError } of pending.values()) {
+    if (!replaced.has(recordId)) standing[lastError === null ? 'waiting' : 'failing'] += 1;
+  }
+  return standing;
 }
 
 interface Compared extends Pick<TargetPlan, 'leftOut' | 'leftOutRecords'> {

@@ -38,6 +38,10 @@ export interface TargetPlan {
   /** A person put records back that the rules leave out. */
   hasPins: boolean;
   unchanged: number;
+  /** Of these, records whose change waits, or failed. */
+  unsettled: number;
+  /** Changes from before that nothing newer takes the place of: those that have not failed, and those whose last try did. */
+  standing: { waiting: number; failing: number };
   /** Records that the rules leave out or as they are, by the rule's code. */
   leftOut: Readonly<Record<string, number>>;
   /** The same by record, for targets in CRMs. */
@@ -56,7 +60,7 @@ export const NOTHING_PLANNED = {
   ...{ passed: [], refused: [], postponed: [], released: [], timed: [], abandoned: [], outlived: [] },
   ...{
     reach: 'whole' as const,
-    waiting: 0,
+    ...{ waiting: 0, unsettled: 0, standing: { waiting: 0, failing: 0 } },
     hasPins: false,
     replaced: false,
     doubtsReading: false,

@@ -3,7 +3,7 @@ import type { Pieces } from '../model/pieces.ts';
 import type { Appointment } from '../model/records.ts';
 import { overlaps, type TimeWindow } from '../model/time.ts';
 import type { Contacts } from './contacts.ts';
-import { activityRule, contactRule, dealRule } from './crm-rules.ts';
+import { activityRule, contactRule, dealRule, refusalsOfContacts } from './crm-rules.ts';
 import type { CycleInput, TargetInput } from './cycle-input.ts';
 import { type Decision, type Diff, type DiffInput, diff, type SourceRecord } from './diff.ts';
 import { describeAppointment, exclusionOf } from './feed.ts';
@@ -37,7 +37,11 @@ interface Listed<Source> {
 }
 
 /** A target's view. @param contacts by id, as far as activities and deals go by them */
-export function viewOf(input: TargetInput, cycle: CycleInput, contacts: ReadonlyMap<string, Contacts>): TargetView {
+export function* viewOf(
+  input: TargetInput,
+  cycle: CycleInput,
+  contacts: ReadonlyMap<string, Contacts>,
+): Pieces<TargetView> {
   const { clinicReading, confirmations } = cycle;
   const { configuration, stream, crm } = input.target;
   const appointments = { list: clinicReading, found: confirmations.appointments.found };
@@ -57,7 +61,8 @@ export function viewOf(input: TargetInput, cycle: CycleInput, contacts: Readonly
     case 'patients': {
       const unusable: Record<string, number> = {};
       const listed = { list: clinicReading.streams.patients, found: confirmations.patients.found };
-      return view(listed, describePatient, contactRule(input, cycle, unusable), unusable);
+      const refuse = yield* refusalsOfContacts(input, cycle);
+      return view(listed, describePatient, contactRule(input, cycle, unusable, refuse), unusable);
     }
     case 'appointments':
       return view(appointments, describeAppointment, activityRule(input, cycle, theirs));

@@ -47,6 +47,8 @@ export interface CrmServer extends ServerOf<RemoteRow> {
   addByHand(values: Partial<CrmValues>): Promise<string>;
   /** A person empties the property that says whose the object is, and leaves its key. */
   removeStampByHand(remoteId: string): Promise<void>;
+  /** A person gives an activity or a deal to another contact. Absent where readings don't tell to whom it belongs. */
+  giveByHand?(remoteId: string, contactId: string): Promise<void>;
   /** Joins two objects, as a person does who takes them for one; gives the remote id of what is left. */
   mergeByHand?(keptId: string, otherId: string): Promise<string>;
   /** The administrator takes a property away from us. */

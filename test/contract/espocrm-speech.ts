@@ -43,6 +43,8 @@ export const espocrm: RestCrmSpeech = {
   },
   least: { patients: {}, appointments: { dateStart: '2027-03-10 12:00:00' }, invoices: {} },
   instant: (kept) => new Date(`${kept.replace(' ', 'T')}Z`).toISOString(),
+  constants: { appointments: [{ name: 'assignedUserId', kind: 'text', value: 'a1b2c3d4e5f6a7b8c' }] },
+  belonging: (contactId) => ({ contactsIds: [contactId] }),
   contactIds: ({ contactsIds }) => [...((contactsIds as string[] | null | undefined) ?? [])],
   faults: dialectOf,
 };
@@ -63,7 +65,8 @@ function dialectOf(proxy: FaultProxy, stream: StreamName): ContractDialect<CrmIt
     unavailable: () => jsonAnswer(503, {}),
     // A look by key, since nothing is upserted, then each alone.
     requestsForCreates: (n) => looks(n) + n,
-    requestsForReading: (n) => Math.max(1, Math.ceil(n / PAGE_SIZE)),
+    // Beside the pages a look for the contact of all.
+    requestsForReading: (n) => Math.max(1, Math.ceil(n / PAGE_SIZE)) + (stream === 'patients' ? 0 : 1),
     requestsForRetriedCreates: (n) => 2 * (looks(n) + n),
     withUnknownFields: (answer) =>
       changeJson(answer, (body) => ({

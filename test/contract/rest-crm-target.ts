@@ -40,6 +40,10 @@ export interface RestCrmSpeech {
   /** An instant as the sandbox keeps it, in the form of our items. */
   instant(kept: string): string;
   contactIds(values: Json): string[];
+  /** What stands in a record that belongs to a contact. */
+  belonging(contactId: string, stream: StreamName): Json;
+  /** What the CRM wants of every object beside the suite's properties. */
+  constants: Readonly<Partial<Record<StreamName, CrmTarget['constants']>>>;
   faults(proxy: FaultProxy, stream: StreamName): ContractDialect<CrmItem>;
 }
 
@@ -92,7 +96,9 @@ async function openStream(account: Account, speech: RestCrmSpeech, stream: Strea
   const { sandbox, proxy, search } = account;
   const names = speech.names[stream];
   const authorizer = speech.login(sandbox.token);
-  const open = ({ createCalendar: _, properties = mappedProperties(names), ...worker }: Worker) =>
+  const constants = speech.constants[stream] ?? [];
+  const mapped = [...mappedProperties(names), ...constants];
+  const open = ({ createCalendar: _, properties = mapped, ...worker }: Worker) =>
     restCrm.open({
       ...worker,
       clock: Date.now,
@@ -118,7 +124,7 @@ async function openStream(account: Account, speech: RestCrmSpeech, stream: Strea
     stream,
     names,
     required: [],
-    constants: [],
+    constants,
     container,
     belonging: { contactKey: null, startAt: stream === 'patients' ? 0 : Date.parse('2027-03-10T08:00:00Z') },
     authorizer,
@@ -139,6 +145,7 @@ function serverVerbs(sandbox: RestCrmSandbox, speech: RestCrmSpeech, stream: Str
   return {
     objects: async () => sandbox.records(kind).map((record) => toRow(record, speech, names)),
     editByHand: async (id, { title }) => sandbox.editByHand(kind, id, { [names.title]: title }),
+    giveByHand: async (id, contactId) => sandbox.editByHand(kind, id, speech.belonging(contactId, stream)),
     deleteByHand: async (id) => sandbox.deleteByHand(kind, id),
     removeMarkByHand: async (id) => sandbox.editByHand(kind, id, { [speech.key]: null, [speech.stamp]: null }),
     removeStampByHand: async (id) => sandbox.editByHand(kind, id, { [speech.stamp]: null }),

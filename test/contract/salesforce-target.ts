@@ -168,6 +168,8 @@ function serverVerbs(sandbox: SalesforceSandbox, stream: StreamName): CrmServer 
     putForeign: async (title, key) =>
       add({ [names.title]: title, ...(key === undefined ? {} : { [KEY]: key, [STAMP]: FOREIGN_STAMP }) }),
     addByHand: async (values) => add(toNames(names, values)),
+    giveByHand: async (id, contactId) =>
+      void sandbox.editByHand(id, { [stream === 'appointments' ? 'WhoId' : 'Contact__c']: contactId }),
     mergeByHand: async (keptId, otherId) => sandbox.merge(keptId, [otherId]).Id,
     removeProperty: async (role) => sandbox.setFieldAccess(object, names[role], 'hidden'),
     isInBin: async (id) =>

@@ -43,6 +43,8 @@ export const zoho: RestCrmSpeech = {
   },
   least: { patients: {}, appointments: { Start_DateTime: '2027-03-10T12:00:00+00:00' }, invoices: {} },
   instant: (kept) => new Date(kept).toISOString(),
+  constants: {},
+  belonging: (id, stream) => ({ [stream === 'appointments' ? 'Who_Id' : 'Contact_Name']: { id } }),
   contactIds: ({ Who_Id, Contact_Name }) => {
     const { id } = (Who_Id ?? Contact_Name ?? {}) as { id?: string | null };
     return typeof id === 'string' ? [id] : [];
@@ -68,7 +70,8 @@ function faultsOf(proxy: FaultProxy, stream: StreamName): ContractDialect<CrmIte
     requestsForCreates: creates,
     // A look by key, then the deletion of all that was found.
     requestsForDeletes: looks,
-    requestsForReading: (n) => Math.max(1, Math.ceil(n / PAGE_SIZE)),
+    // Beside the pages a look for the contact of all.
+    requestsForReading: (n) => Math.max(1, Math.ceil(n / PAGE_SIZE)) + (stream === 'patients' ? 0 : 1),
     requestsForRetriedCreates: (n) => 2 * creates(n),
     withUnknownFields: (answer) =>
       changeJson(answer, (body) => ({

@@ -139,7 +139,8 @@ export function openTenant(choice: TenantChoice): OpenTenant {
 
 /** A target as `openTenant` opens it. */
 export function openTarget(tenant: string, { id = 'doctor', model, configuration = {} }: TargetChoice): OpenTarget {
-  const { stream, form, crm } = openForm(configuration as TargetConfiguration, 'Europe/Rome', noExpressions);
+  const given = configuration as TargetConfiguration;
+  const { stream, form, crm } = openForm(given, 'Europe/Rome', noExpressions, () => []);
   const identity = createTargetIdentity(IDENTITY_KEY, tenant, configuration.formerly ?? id, form);
   return {
     id,

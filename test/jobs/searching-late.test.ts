@@ -1,16 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type FaultProxy, startFaultProxy } from '../../sandbox/kit/fault-proxy.ts';
 import { type RestCrmSandbox, startRestCrmSandbox } from '../../sandbox/rest-crm/index.ts';
-import { restCrm } from '../../src/connectors/rest-crm/index.ts';
-import { SharedState } from '../../src/connectors/shared-state.ts';
-import { createHttpClient } from '../../src/http/client.ts';
 import { pushTarget } from '../../src/jobs/push.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
-import { silentLogger } from '../../src/log/logger.ts';
 import { SECOND_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
 import { type CrmWorld, openCrmWorld, patientOf } from './crm-world.ts';
 import { cycle, drain, NEVER, pull, targetOf } from './cycle.ts';
+import { writeToEspoCrm } from './rest-crm-targets.ts';
 
 /** A CRM whose search shows what was written only so late. */
 const LAG_SECONDS = 60;
@@ -41,24 +38,9 @@ afterEach(async () => {
 
 /** Lets a process write to the CRM through the proxy. */
 function write(tenant: OpenTenant): void {
-  const target = targetOf(tenant, 'contacts');
-  const settings = restCrm.settingsSchema.parse({
-    baseUrl: sandbox.apiUrl.replace(sandbox.url, proxy.url),
-    profile: 'espocrm',
-    searchLagSeconds: LAG_SECONDS,
-  });
-  const key = async () => sandbox.token;
-  target.supports = { ...restCrm.supports, keys: restCrm.keysOf!(settings) };
-  target.connector = restCrm.open({
-    settings,
-    ownerTag: target.identity.ownerTag,
-    crm: { stream: 'patients', properties: target.crm!.mapping.properties },
-    authorizer: { header: key, renew: key, quotaUser: null, headerName: 'x-api-key' },
-    http: createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: 5_000 }),
-    shared: new SharedState(),
-    log: silentLogger,
-    clock: () => world.clock.now,
-  });
+  const baseUrl = sandbox.apiUrl.replace(sandbox.url, proxy.url);
+  const settings = { baseUrl, searchLagSeconds: LAG_SECONDS };
+  writeToEspoCrm(targetOf(tenant, 'contacts'), sandbox, () => world.clock.now, settings);
 }
 
 const contacts = () => sandbox.records('Contact');

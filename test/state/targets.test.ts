@@ -30,6 +30,8 @@ const UNTOUCHED: StoredTarget = {
   deleted: 0,
   adopted: 0,
   ambiguous: 0,
+  copies: [],
+  refusedThere: {},
 };
 
 describe('what is known of a target', () => {

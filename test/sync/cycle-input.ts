@@ -228,7 +228,7 @@ function assembled(choice: CycleChoice, world: World, states: ReadonlyMap<string
     const fault = isWorked && choice.isUnworked ? UNWORKED : null;
     return {
       ...{ target: isWorked ? withoutMapping(target) : target, state, pinned, absent, missing: absent, fault },
-      stored: { firstRunApprovedAt: null, comparableUnder: choice.comparableUnder },
+      stored: { firstRunApprovedAt: null, comparableUnder: choice.comparableUnder, refusedThere: {} },
       gone: { hour: { ...NONE_GONE, vanished: 1 }, week: { ...NONE_GONE, vanished: 2, released: 3 } },
       restorations: new Map([...state.links.keys()].map((id) => [id, choice.restored])),
       mapped: isWorked

@@ -96,7 +96,13 @@ describe('an appointment', () => {
 
   test('that is as it was written is left alone', () => {
     const result = compare([appointmentOf('1')], { links: written(appointmentOf('1')) });
-    expect(result).toEqual({ changes: [], released: [], timed: [], unchanged: 1 });
+    expect(result).toEqual({ changes: [], released: [], timed: [], unchanged: 1, unsettled: 0 });
+  });
+
+  test('whose change waits is unchanged, and not settled', () => {
+    const pending = waiting(compare([appointmentOf('1')]).changes);
+    const result = compare([appointmentOf('1')], { pending });
+    expect(result).toEqual({ changes: [], released: [], timed: [], unchanged: 1, unsettled: 1 });
   });
 
   test('that was moved is changed, in its time only', () => {
@@ -137,6 +143,7 @@ describe('an appointment', () => {
       released: [],
       timed: [],
       unchanged: 0,
+      unsettled: 0,
     });
   });
 
@@ -202,6 +209,7 @@ describe('the window', () => {
         released: ['1'],
         timed: [],
         unchanged: 0,
+        unsettled: 0,
       });
     }
   });
@@ -265,10 +273,14 @@ describe('the window', () => {
       written(appointmentOf('1')),
       compare([beyond], { links: written(appointmentOf('1')) }).changes,
     );
-    expect(compare([], { links: out })).toEqual({ changes: [], released: [], timed: [], unchanged: 0 });
+    expect(compare([], { links: out })).toEqual({ changes: [], released: [], timed: [], unchanged: 0, unsettled: 0 });
     expect(reasons(compare([appointmentOf('1')], { links: out }).changes)).toEqual(['1 content-changed']);
     const later = { fromAt: WINDOW.fromAt, toAt: WINDOW.toAt + 10 * DAY_MS };
-    expect(compare([beyond], { links: out }, { window: later })).toMatchObject({ changes: [], unchanged: 1 });
+    expect(compare([beyond], { links: out }, { window: later })).toMatchObject({
+      changes: [],
+      unchanged: 1,
+      unsettled: 0,
+    });
   });
 });
 
@@ -281,7 +293,11 @@ describe('what version 0.1.0 wrote', () => {
   );
 
   test('is not written again for the sake of a longer fingerprint', () => {
-    expect(compare([appointmentOf('1'), appointmentOf('2')], { links })).toMatchObject({ changes: [], unchanged: 2 });
+    expect(compare([appointmentOf('1'), appointmentOf('2')], { links })).toMatchObject({
+      changes: [],
+      unchanged: 2,
+      unsettled: 0,
+    });
   });
 
   test('is written again when it changes, and the field is told', () => {
@@ -394,7 +410,7 @@ describe('what a person did to an object', () => {
       expect(reasons(changes)).toEqual([`1 ${drift}-by-hand`]);
       expect(changes[0]?.fields.length === 0).toBe(drift === 'removed');
       const kept = compare([appointmentOf('1')], { links }, { restores: () => false });
-      expect(kept).toEqual({ changes: [], released: [], timed: [], unchanged: 1 });
+      expect(kept).toEqual({ changes: [], released: [], timed: [], unchanged: 1, unsettled: 0 });
     },
   );
 

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { type Answer, type Dialect, objectOf, paramsOf, queryOf, textOf } from '../dialect.ts';
-import { type Field, isEmpty, type StoredRecord, type Table } from '../tables.ts';
+import { type Field, isEmpty, type KeptWith, type Refusal, type StoredRecord, type Table } from '../tables.ts';
 import type { World } from '../world.ts';
 
 /** Most records of one list (recordListMaxSizeLimit). */
@@ -12,7 +12,9 @@ const ENTITIES: Record<string, Record<string, Field>> = {
     firstName: { type: 'text', maxLength: 100 },
     lastName: { type: 'text', maxLength: 100, required: true },
     emailAddress: { type: 'text' },
+    emailAddressIsOptedOut: { type: 'boolean' },
     phoneNumber: { type: 'text', maxLength: 36 },
+    phoneNumberIsOptedOut: { type: 'boolean' },
     doNotCall: { type: 'boolean' },
     description: { type: 'text', maxLength: 65_535 },
     cVisits: { type: 'number' },
@@ -24,6 +26,7 @@ const ENTITIES: Record<string, Record<string, Field>> = {
     name: { type: 'text', required: true },
     dateStart: { type: 'instant', required: true },
     dateEnd: { type: 'instant' },
+    assignedUserId: { type: 'link', required: true },
     contactsIds: { type: 'link' },
     ...MIRROR,
   },
@@ -36,20 +39,30 @@ const ENTITIES: Record<string, Record<string, Field>> = {
   },
 };
 
+/** Opt-outs stand with address and number (Core/FieldProcessing/EmailAddress/Saver.php): relatives have one. */
+const KEPT_WITH: Record<string, KeptWith[]> = {
+  Contact: [
+    { property: 'emailAddressIsOptedOut', by: 'emailAddress' },
+    { property: 'phoneNumberIsOptedOut', by: 'phoneNumber' },
+  ],
+};
+
 const TYPES: Readonly<Record<Field['type'], (value: unknown) => boolean>> = {
   text: (value) => typeof value === 'string',
   number: (value) => typeof value === 'number',
   boolean: (value) => typeof value === 'boolean',
   date: (value) => typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value),
   instant: (value) => typeof value === 'string' && /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}(:\d{2})?$/.test(value),
-  link: Array.isArray,
+  link: (value) => Array.isArray(value) || typeof value === 'string',
 };
 
 /** EspoCRM as docs.espocrm.com tells it: entities, `where` filters, duplicates, soft deletes. */
 export const espocrm: Dialect = {
   base: '/api/v1',
   furnish: (world) => {
-    for (const [name, fields] of Object.entries(ENTITIES)) world.addTable(name, fields, () => world.hex(17));
+    for (const [name, fields] of Object.entries(ENTITIES)) {
+      world.addTable(name, fields, () => world.hex(17), KEPT_WITH[name]);
+    }
   },
   login: (token) => ({ header: 'x-api-key', value: token }),
   example: { path: '/Contact' },
@@ -98,9 +111,16 @@ function withRecord(table: Table, request: FastifyRequest, handle: (record: Stor
   return record === undefined ? missing() : handle(record);
 }
 
+/** Links are listed by their own names, not by those of their values (Resources/metadata/entityDefs). */
 function fieldsOf(world: World, key: string): Record<string, unknown> {
   const table = world.tables.get(/^entityDefs\.(\w+)\.fields$/.exec(key)?.[1] ?? '');
-  return Object.fromEntries([...(table?.fields ?? [])].map(([name, { type }]) => [name, { type }]));
+  return Object.fromEntries(
+    [...(table?.fields ?? [])].map(([name, { type, required = false }]) => {
+      if (type !== 'link') return [name, { type, required }];
+      const isMultiple = name.endsWith('Ids');
+      return [name.slice(0, isMultiple ? -3 : -2), { type: isMultiple ? 'linkMultiple' : 'link', required }];
+    }),
+  );
 }
 
 function list(table: Table, request: FastifyRequest): Answer {
@@ -117,7 +137,21 @@ function list(table: Table, request: FastifyRequest): Answer {
   const found = attribute === '' ? table.all() : table.search(({ values }) => fits(values[attribute]));
   const rows = textOf(query.orderBy) === 'id' ? found.toSorted((a, b) => (a.id < b.id ? -1 : 1)) : found;
   const offset = Number(textOf(query.offset) || 0);
-  return ok({ list: rows.slice(offset, offset + maxSize).map((row) => toBody(table, row)), total: rows.length });
+  const shown = shownInList(table, textOf(query.select));
+  const page = rows.slice(offset, offset + maxSize).map((row) => {
+    const body = toBody(table, row);
+    return Object.fromEntries(Object.entries(body).filter(([name]) => name === 'id' || shown(name)));
+  });
+  return ok({ list: page, total: rows.length });
+}
+
+/** Without a selection everything but links to several, which are shown only where they are asked for (LinkMultiple/ListLoader.php). */
+function shownInList(table: Table, select: string): (name: string) => boolean {
+  const selected = new Set(select.split(','));
+  return (name) => {
+    const isLinkMultiple = table.fields.get(name)?.type === 'link' && name.endsWith('Ids');
+    return selected.has(name) || (select === '' && !isLinkMultiple);
+  };
 }
 
 function filterOf(type: string, wanted: readonly string[]): ((value: unknown) => boolean) | null {
@@ -129,7 +163,7 @@ function filterOf(type: string, wanted: readonly string[]): ((value: unknown) =>
 function create(table: Table, request: FastifyRequest): Answer {
   const values = knownValues(table, request.body);
   const refusal = table.refuse(null, values, isTyped);
-  if (refusal !== undefined) return { status: 400, body: { messageTranslation: { label: refusal.why } } };
+  if (refusal !== undefined) return refused(refusal);
   const twin = isEmpty(values.emailAddress)
     ? []
     : table.all().filter((row) => row.values.emailAddress === values.emailAddress);
@@ -139,10 +173,18 @@ function create(table: Table, request: FastifyRequest): Answer {
   return ok(toBody(table, table.insert(values)));
 }
 
+const RULES = { required: 'required', 'too-long': 'maxLength', 'wrong-type': 'valid', 'not-unique': 'unique' } as const;
+
+/** Names field and rule, links by their own names, as version 9 does. */
+function refused({ field, why }: Refusal): Answer {
+  const data = { field: field.replace(/Ids?$/, ''), type: RULES[why] };
+  return { status: 400, body: { messageTranslation: { label: 'validationFailure', scope: null, data } } };
+}
+
 function update(table: Table, record: StoredRecord, request: FastifyRequest): Answer {
   const values = knownValues(table, request.body);
   const refusal = table.refuse(record.id, values, isTyped);
-  if (refusal !== undefined) return { status: 400, body: { messageTranslation: { label: refusal.why } } };
+  if (refusal !== undefined) return refused(refusal);
   return ok(toBody(table, table.change(record, values)));
 }
 

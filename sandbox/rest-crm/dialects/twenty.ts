@@ -17,7 +17,8 @@ const OBJECTS: Record<string, { one: string; fields: Record<string, Field> }> = 
     fields: {
       'name.firstName': { type: 'text' },
       'name.lastName': { type: 'text' },
-      'emails.primaryEmail': { type: 'text' },
+      // github.com/twentyhq/twenty/issues/9920
+      'emails.primaryEmail': { type: 'text', unique: true },
       'phones.primaryPhoneNumber': { type: 'text' },
       visits: { type: 'number' },
       newsletter: { type: 'boolean' },
@@ -177,6 +178,7 @@ function refuse(table: Table, world: World, id: string | null, values: Record<st
     return problem(400, 'related record not found');
   }
   const refusal: Refusal | undefined = table.refuse(id, values, (value, type) => TYPES[type](value), true);
+  if (refusal?.why === 'not-unique') return problem(400, 'A duplicate entry was detected');
   return refusal === undefined ? null : problem(400, `${refusal.field}: ${refusal.why}`);
 }
 

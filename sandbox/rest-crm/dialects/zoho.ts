@@ -22,6 +22,7 @@ const MODULES: Record<string, Record<string, Field>> = {
     Phone: { type: 'text', maxLength: 30 },
     Visits: { type: 'number' },
     Newsletter: { type: 'boolean' },
+    Email_Opt_Out: { type: 'boolean' },
     Date_of_Birth: { type: 'date' },
     Last_Visit: { type: 'instant' },
     ...MIRROR,
@@ -76,14 +77,14 @@ export const zoho: Dialect = {
       return { fields: ['id', ...(table?.fields.keys() ?? [])].map((name) => ({ api_name: name })) };
     });
     on('GET', '/:module', list);
-    on('POST', '/:module', (module, request) => eachRow(request, (row) => insert(module, row)));
+    on('POST', '/:module', (module, request) => eachRow(module, request, (row) => insert(module, row)));
     on('POST', '/:module/upsert', upsert);
     on('GET', '/:module/:id', ({ table }, request) => {
       const record = table.get(paramsOf(request).id ?? '');
       return record === undefined ? { status: 204 } : { status: 200, body: { data: [toBody(record)] } };
     });
     on('PUT', '/:module/:id', (module, request) =>
-      withRecord(module, request, (record) => eachRow(request, (row) => change(module, record, row))),
+      withRecord(module, request, (record) => eachRow(module, request, (row) => change(module, record, row))),
     );
     on('DELETE', '/:module', removeMany);
     on('DELETE', '/:module/:id', (module, request) =>
@@ -118,11 +119,15 @@ function withRecord({ table }: Module, request: FastifyRequest, handle: (record:
   return record === undefined ? failure('INVALID_DATA', 404) : handle(record);
 }
 
-function eachRow(request: FastifyRequest, write: (row: Record<string, unknown>) => object): Answer {
-  const { data } = objectOf(request.body);
+/** Where a write does not say by `trigger` what is to run on it, workflows do (help.zoho.com, Kaizen 33). */
+function eachRow({ world }: Module, request: FastifyRequest, write: (row: Record<string, unknown>) => object): Answer {
+  const { data, trigger = ['workflow'] } = objectOf(request.body);
   if (!Array.isArray(data)) return failure('MANDATORY_NOT_FOUND');
   if (data.length > MAX_ROWS) return failure('LIMIT_EXCEEDED');
-  return { status: 200, body: { data: data.map((row) => write(objectOf(row))) } };
+  const written = data.map((row) => write(objectOf(row)));
+  const taken = written.filter((row) => 'status' in row && row.status === 'success').length;
+  if (Array.isArray(trigger) && trigger.includes('workflow')) world.automationsRun += taken;
+  return { status: 200, body: { data: written } };
 }
 
 function insert(module: Module, row: Record<string, unknown>): object {
@@ -138,7 +143,7 @@ function upsert(module: Module, request: FastifyRequest): Answer {
   if (module.module === 'Events') return failure('NOT_SUPPORTED');
   const { duplicate_check_fields: named } = objectOf(request.body);
   const fields: unknown[] = Array.isArray(named) ? named : ['Email'];
-  return eachRow(request, (row) => {
+  return eachRow(module, request, (row) => {
     const matches = module.table
       .all()
       .filter(({ values }) =>

@@ -30,13 +30,15 @@ export interface StoredRecord {
 type Sent = Pick<Extract<Operation<CrmItem>, { item: CrmItem }>, 'key' | 'sealedRecordId' | 'item' | 'revision'>;
 
 /**
- * What a record is given: every mapped property, our two, and for a meeting the times that its place in HubSpot needs, unless the
+ * What a record is given: every property of the item, our two, and for a meeting the times that its place in HubSpot needs, unless the
  * mapping fills them (developers.hubspot.com, engagements, meetings: `hs_timestamp` is required).
  */
 export function toValues(scope: Scope, { key, sealedRecordId, item, revision }: Sent): Values {
   const values: Values = {};
   for (const { name } of scope.properties) {
-    const text = toText(item.properties[name] ?? null);
+    const value = item.properties[name];
+    if (value === undefined) continue;
+    const text = toText(value);
     values[name] = scope.daysAsInstants.has(name) && DAY.test(text) ? `${text}T00:00:00.000Z` : text;
   }
   if (scope.object === 'meetings') {

@@ -5,6 +5,7 @@ import type { Authorizer } from '../connector.ts';
 import type { WireResponse } from '../wire.ts';
 import type { CrmCall } from './description.ts';
 import { errors, hasError, toMirrorError } from './errors.ts';
+import { isObject } from './json-paths.ts';
 import type { RestCrmSettings } from './schemas.ts';
 import { renderBody, renderText, type TemplateValues } from './templates.ts';
 
@@ -32,10 +33,15 @@ export interface CrmClientOptions {
   http: HttpClient;
   authorizer: Authorizer;
   settings: RestCrmSettings;
+  /** Names of properties that errors may tell. */
+  known: ReadonlySet<string>;
 }
 
 /** Calls that write nothing. */
 const QUESTIONS: ReadonlySet<string> = new Set(['rest-crm.find', 'rest-crm.get', 'rest-crm.list', 'rest-crm.fields']);
+
+/** Calls that write what records hold. */
+const WRITES: ReadonlySet<string> = new Set(['rest-crm.create', 'rest-crm.update', 'rest-crm.upsert']);
 
 /** Calls that write to records that are there. */
 const CHANGES: ReadonlySet<string> = new Set([
@@ -46,10 +52,15 @@ const CHANGES: ReadonlySet<string> = new Set([
 ]);
 
 /** The client of one target. */
-export function createCrmClient({ http, authorizer, settings }: CrmClientOptions): CrmClient {
+export function createCrmClient({ http, authorizer, settings, known }: CrmClientOptions): CrmClient {
   const { baseUrl, description } = settings;
+  const held = settings.automations === 'held' ? description.withoutAutomations : undefined;
+  const bodyFor = (label: string, template: unknown, values: TemplateValues) => {
+    const rendered = renderBody(template, values);
+    return held !== undefined && WRITES.has(label) && isObject(rendered) ? { ...rendered, ...held } : rendered;
+  };
   const exchange = async (label: string, call: CrmCall, url: string, values: TemplateValues, signal: AbortSignal) => {
-    const body = call.body === undefined ? undefined : JSON.stringify(renderBody(call.body, values));
+    const body = call.body === undefined ? undefined : JSON.stringify(bodyFor(label, call.body, values));
     const headers = {
       accept: 'application/json',
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
@@ -69,7 +80,7 @@ export function createCrmClient({ http, authorizer, settings }: CrmClientOptions
       });
     const first = await sendWith(await authorizer.header(signal));
     const response = first.status === 401 ? await sendWith(await authorizer.renew(signal)) : first;
-    return toAnswer(label, call, response, description.errors);
+    return toAnswer(label, call, response, { described: description.errors, known });
   };
   return {
     send: (label, call, values, signal) => exchange(label, call, addressOf(baseUrl, call, values), values, signal),
@@ -114,7 +125,7 @@ function toAnswer(
   label: string,
   call: CrmCall,
   response: HttpResponse,
-  described: RestCrmSettings['description']['errors'],
+  { described, known }: { described: RestCrmSettings['description']['errors']; known: ReadonlySet<string> },
 ): CrmAnswer {
   const { status, retryAfterMs, headers } = response;
   const isOk = status >= 200 && status < 300;
@@ -128,7 +139,7 @@ function toAnswer(
   };
   if (status === 401) throw errors.make('login-refused', { status });
   const isFailed = isOk ? !call.partial && hasError(answer, described) : !answer.isNothing;
-  if (isFailed) throw asked(toMirrorError(answer, described), label);
+  if (isFailed) throw asked(toMirrorError(answer, described, known), label);
   return answer;
 }
 

@@ -9,7 +9,7 @@ import type { CrmResource } from './description.ts';
 import { errors } from './errors.ts';
 import { type CrmRow, idAt } from './from-model.ts';
 import { valueAt } from './json-paths.ts';
-import { lookAgain, lookAtId, rowsIn, theOne } from './lookup.ts';
+import { lookAgain, lookAtId, rowsIn } from './lookup.ts';
 import type { Scope } from './scope.ts';
 
 type Delete = Extract<Operation<CrmItem>, { kind: 'delete' }>;
@@ -24,34 +24,46 @@ export interface Removal {
 }
 
 /**
- * Deletes one object after a look by key.
+ * Deletes what carries a record's key, copies that people made included: they hold the same person's data.
  * @param found what carries the key
  * @throws MirrorError why this one, or everything, could not be done
  */
 export async function remove(scope: Scope, operation: Delete, found: readonly CrmRow[]): Promise<Outcome<CrmItem>> {
-  const removal = await toRemoval(scope, operation, found);
-  return 'result' in removal ? removal : await removeOne(scope, removal);
+  const removals = await toRemovals(scope, operation, found);
+  if ('result' in removals) return removals;
+  const outcomes: Outcome<CrmItem>[] = [];
+  for (const removal of removals) outcomes.push(await removeOne(scope, removal));
+  if (removals.length > 1) scope.log.warn({ copies: removals.length - 1 }, 'copies of a record were deleted with it');
+  return outcomes.find((outcome) => 'effect' in outcome && outcome.effect === 'deleted') ?? gone(operation);
 }
 
 /**
- * The object that a deletion is to take away, or its outcome where there is none: it is gone, somebody else's by now, or was written
- * later.
+ * The objects that a deletion is to take away, the known one last: until it is gone the deletion is tried again. Or its outcome where there
+ * is none: they are gone, somebody else's by now, or were written later.
  * @param found what carries the key
  * @throws MirrorError as {@link remove}
  */
-export async function toRemoval(
+export async function toRemovals(
   scope: Scope,
   operation: Delete,
   found: readonly CrmRow[],
-): Promise<Removal | Outcome<CrmItem>> {
+): Promise<Removal[] | Outcome<CrmItem>> {
   const { remoteId, key } = operation;
-  const row = theOne(found);
-  const stored = row?.owner === 'foreign' ? 'theirs' : (row ?? (await lookAtId(scope, operation)));
-  // What is somebody else's by now is not touched; ours is gone.
-  if (stored === 'theirs') return gone(operation);
-  const id = stored?.id ?? remoteId;
-  if (id === null) return gone(operation);
-  return (stored ? supersededBy(operation, { key, ...stored.remote }) : null) ?? { operation, id, stored };
+  const ours = found.filter(({ owner }) => owner !== 'foreign');
+  if (ours.length === 0) {
+    const stored = found.length > 0 ? 'theirs' : await lookAtId(scope, operation);
+    // What is somebody else's by now is not touched; ours is gone.
+    if (stored === 'theirs') return gone(operation);
+    const id = stored?.id ?? remoteId;
+    if (id === null) return gone(operation);
+    return (stored ? supersededBy(operation, { key, ...stored.remote }) : null) ?? [{ operation, id, stored }];
+  }
+  for (const { remote } of ours) {
+    const superseded = supersededBy(operation, { key, ...remote });
+    if (superseded !== null) return superseded;
+  }
+  const ordered = ours.toSorted((one, other) => Number(one.id === remoteId) - Number(other.id === remoteId));
+  return ordered.map((stored) => ({ operation, id: stored.id, stored }));
 }
 
 /**

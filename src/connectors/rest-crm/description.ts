@@ -81,8 +81,19 @@ const resource = z.strictObject({
   keyField: field,
   /** Holds the stamp: a text property of at least 200 characters. */
   stampField: field.optional(),
-  /** Where a row has its id, and what changes with each change. */
-  row: z.strictObject({ id: path.default('id'), versionTag: path.optional() }).prefault({}),
+  /** Where a row has its id, and what changes with each change, whatever makes it. */
+  row: z
+    .strictObject({
+      id: path.default('id'),
+      versionTag: path.optional(),
+      /** What the contact is that it belongs to: an id, an object with `id`, or a list of these. Absent in a row: not told. */
+      contact: path.optional(),
+    })
+    .prefault({}),
+  /** Properties beside the key that no two records may have the same: one that is refused is written again without them. */
+  unique: z.array(field).default([]),
+  /** Properties that are true for whoever refuses; `by`: the one with whose value the CRM keeps it, as an opt-out with its address. */
+  refusals: z.array(z.strictObject({ property: field, by: field.nullable().default(null) })).default([]),
   find: z
     .strictObject({
       call: call('key', 'keys', ...SELECT).refine(...needs('key', 'keys')),
@@ -165,6 +176,11 @@ const resource = z.strictObject({
       at: path.describe('A list of descriptions, or an object by name'),
       name: path.optional().describe('Where a description has its name; absent for an object by name'),
       depth: z.enum(['first-name', 'whole-name']).default('first-name'),
+      type: path.optional().describe('Where a description has its type'),
+      endings: z
+        .record(z.string(), z.array(z.string().min(1)))
+        .default({})
+        .describe('By type: what stands behind the name in the names of values, as in assignedUserId of assignedUser'),
     })
     .optional(),
 });
@@ -197,12 +213,16 @@ export const descriptionSchema = z.strictObject({
     .strictObject({
       /** Where an answer, or the row of one, has the error's code: the first that is there counts. */
       code: z.array(path).default([]),
+      /** Where an answer, or the row of one, names the fields at fault. Only names of properties that the CRM has are told. */
+      fields: z.array(path).default([]),
       /** Something here means an error, whatever the status. */
       present: z.array(path).default(['error', 'errors']),
       statuses: z.record(z.string().regex(/^[345]\d\d$/), z.enum(MEANINGS)).default({}),
       codes: z.record(z.string(), z.enum(MEANINGS)).default({}),
     })
     .prefault({}),
+  /** What a write carries beside, so that the CRM's automations don't run on it: members of its body. */
+  withoutAutomations: z.record(z.string(), z.unknown()).optional(),
   streams: z
     .strictObject({ patients: resource.optional(), appointments: resource.optional(), invoices: resource.optional() })
     .superRefine((streams, context) => {

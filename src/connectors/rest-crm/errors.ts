@@ -3,7 +3,7 @@ import { COMMON, common, defineErrors, NO_WORDS } from '../errors.ts';
 import type { WireResponse } from '../wire.ts';
 import type { CrmDescription, Meaning } from './description.ts';
 import { valueAt } from './json-paths.ts';
-import { RATE_LIMIT_PAUSE_MS } from './limits.ts';
+import { NAMED_FIELDS, RATE_LIMIT_PAUSE_MS } from './limits.ts';
 
 /**
  * Errors of CRMs that a description tells of: known by what it says that codes and statuses mean (`words`), else by status.
@@ -53,7 +53,7 @@ export const errors = defineErrors('the CRM', NO_WORDS, {
     words: ['refused'],
     ambiguous: false,
     message: 'the CRM refuses the record',
-    note: 'Compare mapping and CRM',
+    note: 'With the names of the fields, where the description says how the CRM tells them. Compare mapping and CRM',
   },
   'record-too-large': {
     ...{ actor: 'contract', retry: 'never', scope: 'item' },
@@ -130,27 +130,40 @@ export const errors = defineErrors('the CRM', NO_WORDS, {
 /**
  * What an answer means that is no success: by the description's table of codes, then by that of statuses, then by the status. What
  * the CRM says in words is not carried on: it may repeat a patient's data.
+ * @param known names of properties that may be told
  */
-export function toMirrorError(answer: WireResponse, described: CrmDescription['errors']): MirrorError {
+export function toMirrorError(
+  answer: WireResponse,
+  described: CrmDescription['errors'],
+  known: ReadonlySet<string>,
+): MirrorError {
   const code = codeOf(answer.body, described) ?? '';
-  return ofMeaning(described.codes[code] ?? described.statuses[String(answer.status)] ?? null, answer);
+  const meaning = described.codes[code] ?? described.statuses[String(answer.status)] ?? null;
+  return ofMeaning(meaning, answer, fieldsIn(answer.body, described, known));
 }
 
-/** One row of a batch that was not taken. */
-export function rowRefused(row: unknown, described: CrmDescription['errors']): MirrorError {
+/** One row of a batch that was not taken. @param known as above */
+export function rowRefused(row: unknown, described: CrmDescription['errors'], known: ReadonlySet<string>): MirrorError {
   const meaning = described.codes[codeOf(row, described) ?? ''] ?? 'refused';
-  return ofMeaning(meaning, { status: 200, body: row, retryAfterMs: null });
+  return ofMeaning(meaning, { status: 200, body: row, retryAfterMs: null }, fieldsIn(row, described, known));
 }
 
 /** A meaning that does without the status yields to it where the status says more of the same. */
-function ofMeaning(meaning: Meaning | null, answer: WireResponse): MirrorError {
+function ofMeaning(meaning: Meaning | null, answer: WireResponse, fields: readonly string[]): MirrorError {
   const byStatus = errors.kindOf(answer);
   const isTold =
     (meaning === 'refused' && byStatus === 'record-too-large') ||
     (meaning === 'retry' && byStatus === 'server-unavailable');
   const kind = isTold || meaning === null ? byStatus : errors.known([meaning])!;
   const { actor } = errors.kinds[kind];
-  return errors.make(kind, { status: answer.status, retryAfterMs: actor === 'remote' ? answer.retryAfterMs : null });
+  const names = kind === 'record-refused' ? fields : [];
+  const retryAfterMs = actor === 'remote' ? answer.retryAfterMs : null;
+  return errors.make(kind, { status: answer.status, retryAfterMs, names });
+}
+
+function fieldsIn(body: unknown, { fields }: CrmDescription['errors'], known: ReadonlySet<string>): string[] {
+  const told = fields.flatMap((path) => valueAt(body, path) ?? []).map(String);
+  return [...new Set(told)].filter((name) => known.has(name)).slice(0, NAMED_FIELDS);
 }
 
 /** Whether a successful status comes with an error in its body. */

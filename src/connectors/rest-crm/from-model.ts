@@ -3,7 +3,7 @@ import type { ItemKey, Operation, RemoteItem } from '../../model/operations.ts';
 import { withRevision } from '../revision.ts';
 import { belongingOf, fromStamp, isStampOfAnother, toStamp } from '../stamp.ts';
 import type { CrmResource } from './description.ts';
-import { isObject, type JsonObject, newObject, setAt, valueAt } from './json-paths.ts';
+import { isObject, newObject, setAt, valueAt } from './json-paths.ts';
 import type { Scope } from './scope.ts';
 import type { TemplateValues } from './templates.ts';
 import { readValue, renderValue } from './values.ts';
@@ -18,7 +18,8 @@ export interface CrmRow {
   /** `ours`: carries our owner tag; `bare`: no stamp, or none is kept; `foreign`: another's. */
   owner: 'ours' | 'bare' | 'foreign';
   remote: Omit<RemoteItem<CrmItem>, 'key'>;
-  body: JsonObject;
+  /** Ids of the contacts that it belongs to; null where the row does not tell. */
+  contactIds: readonly string[] | null;
 }
 
 /** What of a write goes into an object. */
@@ -37,7 +38,10 @@ export function writeValues(
     if (names === 'nested') setAt(body, name, value);
     else body[name] = value;
   };
-  for (const { name, kind } of properties) put(name, renderValue(item.properties[name] ?? null, kind, values));
+  for (const { name, kind } of properties) {
+    const value = item.properties[name];
+    if (value !== undefined) put(name, renderValue(value, kind, values));
+  }
   put(resource.keyField, key);
   if (resource.stampField !== undefined) {
     put(resource.stampField, toStamp(ownerTag, { sealedRecordId, ...belongingOf(item), revision }));
@@ -74,8 +78,13 @@ export function readRow(scope: Scope, resource: CrmResource, row: unknown): CrmR
         : null,
       ...withRevision(stamp?.revision),
     },
-    body: row,
+    contactIds: resource.row.contact === undefined ? null : idsIn(valueAt(row, resource.row.contact)),
   };
+}
+
+function idsIn(link: unknown): string[] | null {
+  if (link === undefined) return null;
+  return (Array.isArray(link) ? link : [link]).flatMap((one) => idAt(one, isObject(one) ? 'id' : '') ?? []);
 }
 
 /** The id at a path: a text, or a number as text. */
@@ -84,8 +93,14 @@ export function idAt(body: unknown, path: string): string | null {
   return (typeof id === 'string' && id !== '') || typeof id === 'number' ? String(id) : null;
 }
 
-/** Whether an object is as this very write leaves it. */
-export function isSameItem(scope: Scope, row: CrmRow, { sealedRecordId, item, revision }: Sent): boolean {
+/** Whether an object is as this very write leaves it. @param contactId the contact that it belongs to; null for none */
+export function isSameItem(
+  scope: Scope,
+  row: CrmRow,
+  { sealedRecordId, item, revision }: Sent,
+  contactId: string | null,
+): boolean {
+  if (contactId !== null && row.contactIds?.includes(contactId) === false) return false;
   const stored = row.remote.item;
   const isStamped = row.remote.sealedRecordId === sealedRecordId && row.remote.revision === revision;
   if (stored === null || (scope.resource.stampField !== undefined && !isStamped)) return false;
@@ -93,7 +108,7 @@ export function isSameItem(scope: Scope, row: CrmRow, { sealedRecordId, item, re
     stored.contactKey === item.contactKey &&
     stored.contactGeneration === item.contactGeneration &&
     stored.startAt === item.startAt &&
-    scope.properties.every(({ name }) => (stored.properties[name] ?? null) === (item.properties[name] ?? null))
+    Object.entries(item.properties).every(([name, value]) => (stored.properties[name] ?? null) === value)
   );
 }
 

@@ -21,6 +21,7 @@ export const restCrm: ConnectorModule<RestCrmSettings, CrmItem> = {
     erases: [],
   },
   keysOf: ({ searchLagSeconds }) => ({ lookedUp: { lagMs: searchLagSeconds * SECOND_MS } }),
+  refusals: ({ description }, stream) => description.streams[stream]?.refusals ?? [],
   connectionKinds: ['bearer', 'api-key', 'basic', 'oauth'],
   neededScopes: () => [],
   settingsSchema,

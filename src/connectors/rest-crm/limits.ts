@@ -12,6 +12,9 @@ export const MAX_PAGES = 20_000;
 /** Wait after a rate limit that came without Retry-After. Our choice. */
 export const RATE_LIMIT_PAUSE_MS = 30 * SECOND_MS;
 
+/** Names of fields that an error lists, at most. */
+export const NAMED_FIELDS = 8;
+
 /** A key that no record has: 32 characters as keys have, which a keyed hash gives once in 2^160 times. */
 export const KEY_OF_NOTHING = '0'.repeat(32);
 

@@ -2,9 +2,10 @@ import type { CrmItem } from '../../model/items.ts';
 import type { RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import { guardWalk } from '../walk.ts';
+import { belongingReader } from './belonging.ts';
 import type { CrmAnswer } from './client.ts';
 import { errors } from './errors.ts';
-import { readRow } from './from-model.ts';
+import { type CrmRow, readRow } from './from-model.ts';
 import { valueAt } from './json-paths.ts';
 import { MAX_PAGES } from './limits.ts';
 import { rowsIn } from './lookup.ts';
@@ -16,12 +17,13 @@ import { type Scope, selection } from './scope.ts';
  */
 export async function* readOurs(scope: Scope, window: TimeWindow | null): AsyncGenerator<RemoteItem<CrmItem>[]> {
   if (scope.resource.stampField === undefined) return;
+  const withContacts = belongingReader(scope);
   for await (const rows of listPages(scope)) {
-    const items = rows.flatMap((raw): RemoteItem<CrmItem>[] => {
+    const ours = rows.flatMap((raw): CrmRow[] => {
       const row = readRow(scope, scope.resource, raw);
-      if (row === null || row.key === null || row.owner !== 'ours') return [];
-      return isIn(window, scope, row.remote.item) ? [{ key: row.key, ...row.remote }] : [];
+      return row?.owner === 'ours' && isIn(window, scope, row.remote.item) ? [row] : [];
     });
+    const items = (await withContacts(ours)).flatMap(({ key, remote }) => (key === null ? [] : [{ key, ...remote }]));
     if (items.length > 0) yield items;
   }
 }

@@ -71,10 +71,24 @@ export async function lookAgain(scope: Scope, { key }: Operation<CrmItem>, id: s
   return (await findByKeys(scope, scope.resource, [key])).get(key)?.find((one) => one.id === id) ?? null;
 }
 
-/** The one object among those that carry a key; null when there is none. @throws MirrorError `several-matches` */
-export function theOne([first, ...others]: readonly CrmRow[]): CrmRow | null {
-  if (others.length > 0) throw errors.make('several-matches');
-  return first ?? null;
+/**
+ * The one object among those that carry a key; null when there is none. Of several, as when a person presses "Duplicate", it is the one
+ * that is known by its id: the others are copies.
+ * @throws MirrorError `several-matches` when none of several is known
+ */
+export function theOne(rows: readonly CrmRow[], knownId: string | null): CrmRow | null {
+  const known = knownId === null ? undefined : rows.find(({ id }) => id === knownId);
+  if (known !== undefined) return known;
+  if (rows.length > 1) throw errors.make('several-matches');
+  return rows[0] ?? null;
+}
+
+/** Contacts that carry the keys, by key, as {@link findByKeys}. */
+export async function findContacts(scope: Scope, keys: readonly ItemKey[]): Promise<Map<ItemKey, CrmRow[]>> {
+  const { patients } = scope.description.streams;
+  if (patients === undefined || keys.length === 0) return new Map();
+  // The contacts' own properties are none of this target's.
+  return await findByKeys({ ...scope, properties: [] }, patients, keys);
 }
 
 /** The rows of an answer. @throws MirrorError `contract` when there are none where the description says */

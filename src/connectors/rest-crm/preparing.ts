@@ -1,3 +1,4 @@
+import type { CrmResource } from './description.ts';
 import { errors } from './errors.ts';
 import { isObject, valueAt } from './json-paths.ts';
 import { KEY_OF_NOTHING } from './limits.ts';
@@ -21,7 +22,8 @@ async function checkProperties(scope: Scope): Promise<void> {
   const { fields, keyField, stampField } = scope.resource;
   if (fields === undefined) return;
   const answer = await scope.client.send('rest-crm.fields', fields.call, {}, scope.signal);
-  const listed = new Set(namesIn(valueAt(answer.body, fields.at), fields.name));
+  const listed = new Set(namesIn(valueAt(answer.body, fields.at), fields));
+  for (const name of listed) scope.known.add(name);
   const isNested = scope.description.names === 'nested' && fields.depth === 'first-name';
   const listedName = (name: string) => (isNested ? (name.split('.')[0] ?? name) : name);
   const wanted = [
@@ -33,8 +35,19 @@ async function checkProperties(scope: Scope): Promise<void> {
   if (missing.length > 0) throw errors.make('crm-property-missing', { names: missing });
 }
 
-function namesIn(described: unknown, name: string | undefined): string[] {
-  if (name === undefined && isObject(described)) return Object.keys(described);
+type Fields = NonNullable<CrmResource['fields']>;
+
+/** Names of values: those that are listed, and those that a type gives them beside, such as `assignedUserId` of the link `assignedUser`. */
+function namesIn(described: unknown, { name, type, endings }: Fields): string[] {
+  const entries = name === undefined && isObject(described) ? Object.entries(described) : listedIn(described, name);
+  return entries.flatMap(([listed, one]) => {
+    const kind = type === undefined ? '' : String(valueAt(one, type));
+    const behind = Object.hasOwn(endings, kind) ? endings[kind]! : [];
+    return [listed, ...behind.map((ending) => `${listed}${ending}`)];
+  });
+}
+
+function listedIn(described: unknown, name: string | undefined): [string, unknown][] {
   if (!Array.isArray(described)) throw errors.make('unexpected-answer', { names: ['fields'] });
-  return described.map((one) => String(name === undefined ? one : valueAt(one, name)));
+  return described.map((one) => [String(name === undefined ? one : valueAt(one, name)), one]);
 }

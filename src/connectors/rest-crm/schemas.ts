@@ -10,6 +10,7 @@ export interface RestCrmSettings {
   baseUrl: string;
   description: CrmDescription;
   searchLagSeconds: number;
+  automations: 'run' | 'held';
 }
 
 /** The vendor's part of a target in the tenant file. */
@@ -32,11 +33,24 @@ export const settingsSchema: z.ZodType<RestCrmSettings> = z
       .describe(
         'How late a search of this CRM may show what was written: a write whose answer was lost is looked for, and sent again, only after it',
       ),
+    automations: z
+      .enum(['run', 'held'])
+      .default('run')
+      .describe(
+        "Whether the CRM's workflows run on what is written; held for a first load, where the description says how, and run after it",
+      ),
   })
-  .transform(({ baseUrl, profile, description, searchLagSeconds }, context) => {
+  .transform(({ baseUrl, profile, description, searchLagSeconds, automations }, context) => {
     const base = profile === undefined ? {} : (profiles[profile] ?? {});
     const checked = descriptionSchema.safeParse(overlay(base, description));
-    if (checked.success) return { baseUrl, description: checked.data, searchLagSeconds };
+    if (checked.success && (automations === 'run' || checked.data.withoutAutomations !== undefined))
+      return { baseUrl, description: checked.data, searchLagSeconds, automations };
+    if (checked.success) {
+      const message =
+        'the description does not say how writes keep automations from running: give withoutAutomations, or leave it at run';
+      context.addIssue({ code: 'custom', message, path: ['automations'] });
+      return z.NEVER;
+    }
     for (const { message, path } of checked.error.issues) {
       context.addIssue({ code: 'custom', message, path: ['description', ...path] });
     }

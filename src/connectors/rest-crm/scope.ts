@@ -1,3 +1,4 @@
+import type { Logger } from '../../log/logger.ts';
 import type { MappedProperty } from '../../model/items.ts';
 import type { StreamName } from '../../model/streams.ts';
 import type { CrmClient } from './client.ts';
@@ -11,8 +12,11 @@ export interface Scope {
   resource: CrmResource;
   stream: StreamName;
   properties: readonly MappedProperty[];
+  /** Names of properties that errors may tell: the mapped ones, and those that the CRM lists. */
+  known: Set<string>;
   ownerTag: string;
   baseUrl: string;
+  log: Logger;
   signal: AbortSignal;
 }
 

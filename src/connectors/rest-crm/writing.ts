@@ -15,7 +15,8 @@ export type Write = Extract<Operation<CrmItem>, { kind: 'create' | 'update' }>;
 type Effect = Extract<Outcome, { result: 'written' }>['effect'];
 
 /**
- * Carries out one operation after a look by key. One object with the key is it, none is made, and among several none is chosen.
+ * Carries out one operation after a look by key. One object with the key is it, and none is made. Of several the known one is written,
+ * and all are deleted; where none is known none is chosen.
  * @param found what carries the key
  * @param contactId id of the contact that the object belongs to; null for a contact
  * @throws MirrorError why this operation, or everything, could not be done
@@ -27,7 +28,8 @@ export async function carryOut(
   contactId: string | null,
 ): Promise<Outcome<CrmItem>> {
   if (operation.kind === 'delete') return await remove(scope, operation, found);
-  return await write(scope, operation, theOne(found), contactId);
+  const knownId = operation.kind === 'update' ? operation.remoteId : null;
+  return await write(scope, operation, theOne(found, knownId), contactId);
 }
 
 async function write(scope: Scope, operation: Write, row: CrmRow | null, contactId: string | null) {
@@ -36,7 +38,8 @@ async function write(scope: Scope, operation: Write, row: CrmRow | null, contact
   if (typeof stored === 'object' && stored !== null) return await overwrite(scope, operation, stored, contactId);
   if (stored === undefined && operation.kind === 'update' && operation.remoteId !== null) {
     const answer = await put(scope, operation, operation.remoteId, operation.versionTag, contactId);
-    if (!isMissing(answer)) return await updated(scope, operation, operation.remoteId, answer, 'updated');
+    if (!isMissing(answer))
+      return await updated(scope, operation, { id: operation.remoteId, answer, contactId }, 'updated');
   }
   return await create(scope, operation, contactId);
 }
@@ -52,11 +55,11 @@ async function overwrite(
   const { versionTag } = row.remote;
   const superseded = supersededBy(operation, { key: operation.key, ...row.remote });
   if (superseded !== null) return superseded;
-  if (row.key === operation.key && isSameItem(scope, row, operation)) {
+  if (row.key === operation.key && isSameItem(scope, row, operation, contactId)) {
     return { recordId, result: 'written', effect, versionTag, remoteId: row.id };
   }
   const answer = await put(scope, operation, row.id, versionTag, contactId);
-  if (!isMissing(answer)) return await updated(scope, operation, row.id, answer, effect);
+  if (!isMissing(answer)) return await updated(scope, operation, { id: row.id, answer, contactId }, effect);
   // It was there a moment ago: somebody deleted it meanwhile.
   return await makeAgain(scope, operation, contactId);
 }
@@ -99,13 +102,12 @@ async function put(
 async function updated(
   scope: Scope,
   operation: Write,
-  id: string,
-  answer: CrmAnswer,
+  { id, answer, contactId }: { id: string; answer: CrmAnswer; contactId: string | null },
   effect: Effect,
 ): Promise<Outcome<CrmItem>> {
   if (speaksOf(answer, id)) return written(operation, effect, id, rowOf(scope, answer, scope.resource.update.row));
   const stored = await lookAgain(scope, operation, id);
-  if (stored?.key !== operation.key || !isSameItem(scope, stored, operation))
+  if (stored?.key !== operation.key || !isSameItem(scope, stored, operation, contactId))
     throw errors.make('write-not-shown', { status: answer.status });
   return written(operation, effect, id, stored);
 }

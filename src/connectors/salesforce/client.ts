@@ -17,10 +17,11 @@ export interface OrgCall {
   body?: object;
 }
 
-/** One part of a composite; its path begins below the version. */
+/** One part of a composite; its path begins below the version. It has no headers of the whole but those of login and content. */
 export interface Part {
   method: 'GET' | 'PATCH' | 'DELETE';
   path: string;
+  headers?: Record<string, string>;
   body?: object;
 }
 
@@ -49,32 +50,33 @@ export function createOrgClient(context: ClientContext): OrgClient {
   const answerTo = async (call: OrgCall, signal: AbortSignal) => {
     await authorizer.header(signal);
     const org = shared.of(Org, addressOf(context));
-    return await org.turns.run(async () => {
+    const answer = await org.turns.run(async () => {
       org.requireCalls(settings.stopAtShare, clock());
       return toAnswer(await sendWithLogin(context, call, signal));
     }, signal);
+    // The org may have moved: what it told of its calls is known by its address of now.
+    if (answer.status !== 200) throw wholeRefusalOf(answer, shared.of(Org, addressOf(context)).isUsedUp(clock()));
+    return answer;
   };
   return {
     pathOf,
     async send(call, signal) {
-      const answer = await answerTo(call, signal);
-      if (answer.status !== 200) throw wholeRefusalOf(answer);
-      return answer.body;
+      return (await answerTo(call, signal)).body;
     },
     async composite(label, parts, signal) {
       const body = {
         allOrNone: false,
         // Else reads may overtake the writes before them (REST API Developer Guide, Composite Request Body).
         collateSubrequests: false,
-        compositeRequest: parts.map(({ method, path, body: content }, index) => ({
+        compositeRequest: parts.map(({ method, path, headers, body: content }, index) => ({
           method,
           url: pathOf(path),
           referenceId: `part${index}`,
+          ...(headers === undefined ? {} : { httpHeaders: headers }),
           ...(content === undefined ? {} : { body: content }),
         })),
       };
       const answer = await answerTo({ label, method: 'POST', path: pathOf('/composite'), body }, signal);
-      if (answer.status !== 200) throw wholeRefusalOf(answer);
       return toParts(answer.body, parts.length);
     },
   };

@@ -6,7 +6,7 @@ import type { Connector, ConnectorContext } from '../connector.ts';
 import { failed, settle } from '../settle.ts';
 import { createOrgClient, type OrgClient } from './client.ts';
 import { type Deletion, remove } from './deleting.ts';
-import { type Description, describe, requireFit } from './description.ts';
+import { type Description, describe, type RecordForm, requireFit } from './description.ts';
 import { errors } from './errors.ts';
 import type { Write } from './from-model.ts';
 import { COLLECTION_SIZE } from './limits.ts';
@@ -16,14 +16,14 @@ import { upsert } from './writing.ts';
 
 /** Opens one Salesforce target: an object of an org. Throws TypeError without the part `crm`, which every target of it has. */
 export function openSalesforce(context: ConnectorContext<SalesforceSettings>): Connector<CrmItem> {
-  const { settings, ownerTag, crm } = context;
+  const { settings, ownerTag, crm, log } = context;
   if (crm === undefined) throw new TypeError('a target in Salesforce is opened with its part crm');
   const client = createOrgClient(context);
   let known: Description | null = null;
   const pace = { rows: COLLECTION_SIZE };
   const scopeFor = async (signal: AbortSignal): Promise<Scope> => {
     known ??= await describe(client, settings, crm, signal);
-    return { client, form: known.form, ownerTag, pace };
+    return { client, form: known.form, ownerTag, pace, allowDuplicates: settings.allowDuplicates };
   };
   async function* read(window: TimeWindow | null, signal: AbortSignal) {
     yield* readPages(await scopeFor(signal), window, signal);
@@ -33,6 +33,7 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
     async prepare(_, signal) {
       known = await describe(client, settings, crm, signal);
       requireFit(known);
+      if (isPrivate(known.form)) log.warn({ unmapped: 'AccountId' }, PRIVATE);
       return `${known.orgId}/${known.form.object}`;
     },
     async apply(_, operations, signal) {
@@ -52,6 +53,15 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
       return { scope: 'whole', items: (await Array.fromAsync(read(window, signal))).flat(), removed: [], cursor: null };
     },
   };
+}
+
+/** @see https://help.salesforce.com/s/articleView?id=sf.contacts_sharing_considerations.htm */
+const PRIVATE =
+  'contacts are written without an account, so nobody sees them in Salesforce but their owner and administrators: map AccountId, or use accounts of one person';
+
+/** Whether what is written belongs to no account, which makes it private whatever the org shares. */
+function isPrivate({ stream, object, properties }: RecordForm): boolean {
+  return stream === 'patients' && object === 'Contact' && !properties.some(({ name }) => name === 'AccountId');
 }
 
 function isWrite(operation: Operation<CrmItem>): operation is Write {

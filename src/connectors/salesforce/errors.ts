@@ -1,7 +1,7 @@
 import type { MirrorError } from '../../model/errors.ts';
 import { COMMON, common, defineErrors, type ErrorKind } from '../errors.ts';
 import type { WireResponse } from '../wire.ts';
-import { API_LIMIT_PAUSE_MS, NAMED_FIELDS, STORAGE_FULL_PAUSE_MS } from './limits.ts';
+import { API_LIMIT_PAUSE_MS, CONCURRENT_PAUSE_MS, NAMED_FIELDS, STORAGE_FULL_PAUSE_MS } from './limits.ts';
 import { type RowResult, refusalSchema } from './schemas.ts';
 
 /** The org has no such object or field any more. */
@@ -78,6 +78,13 @@ export const errors = defineErrors('Salesforce', codesOf, {
     pauseMs: API_LIMIT_PAUSE_MS,
     message: "the org's API calls of 24 hours are used up",
   },
+  /** @see https://developer.salesforce.com/docs/atlas.en-us.salesforce_app_limits_cheatsheet.meta/salesforce_app_limits_cheatsheet/salesforce_app_limits_platform_api.htm */
+  'calls-at-once': {
+    ...{ actor: 'remote', retry: 'later', scope: 'target' },
+    pauseMs: CONCURRENT_PAUSE_MS,
+    message: 'as many calls run at once in the org as it allows',
+    note: 'Told by the code of the daily limit while `Sforce-Limit-Info` is far from it',
+  },
   'api-limit-near': {
     ...{ actor: 'remote', retry: 'later', scope: 'target' },
     pauseMs: API_LIMIT_PAUSE_MS,
@@ -132,7 +139,8 @@ export const errors = defineErrors('Salesforce', codesOf, {
     ...{ actor: 'settings', retry: 'never', scope: 'item' },
     words: ['DUPLICATES_DETECTED'],
     message: 'a duplicate rule of the org refuses the record',
-    remedy: "let the rule leave out the login's user: patients of one family share addresses and numbers",
+    remedy:
+      "let the rule leave out the login's user, since patients of one family share addresses and numbers; or, where it only alerts, set allowDuplicates",
   },
   'validation-rule': {
     ...{ actor: 'settings', retry: 'never', scope: 'item' },
@@ -195,9 +203,15 @@ function codesOf({ body }: Pick<WireResponse, 'body'>): string[] {
   return (refusalSchema.safeParse(body).data ?? []).map(({ errorCode }) => errorCode);
 }
 
-/** A composite or query itself was refused. Its address exists in every version that is served, so 404 tells of the version. */
-export function wholeRefusalOf(answer: WireResponse): MirrorError {
-  return answer.status === 404 ? errors.make('version-retired', { status: 404 }) : errors.of(answer);
+/**
+ * A composite or query itself was refused. Its address exists in every version that is served, so 404 tells of the version.
+ * @param isUsedUp whether the org's API calls of the day are nearly all used
+ */
+export function wholeRefusalOf(answer: WireResponse, isUsedUp: boolean): MirrorError {
+  const { status, retryAfterMs } = answer;
+  if (status === 404) return errors.make('version-retired', { status });
+  const isOfMoment = status === 403 && errors.kindOf(answer) === 'api-limit-reached' && !isUsedUp;
+  return isOfMoment ? errors.make('calls-at-once', { status, retryAfterMs }) : errors.of(answer);
 }
 
 /** What makes a row worth a second try at once: a lock that others hold, a key that was created meanwhile, a record that went. */

@@ -8,14 +8,17 @@ import type { SeenRecord } from './schemas.ts';
 /** An operation that writes. */
 export type Write = Exclude<Operation<CrmItem>, { kind: 'delete' }>;
 
-/** A row of a collection: the key, the stamp, every mapped property, and the contact by its key, or none. */
+/** A row of a collection: the key, the stamp, every property of the item, and the contact by its key, or none. */
 export function toRow(
   form: RecordForm,
   ownerTag: string,
   { key, sealedRecordId, item, revision }: Write,
 ): Record<string, unknown> {
   const { contactKey, properties } = item;
-  const values = form.properties.map(({ name, kind }) => [name, toWire(kind, properties[name] ?? null)]);
+  const values = form.properties.flatMap(({ name, kind }) => {
+    const value = properties[name];
+    return value === undefined ? [] : [[name, toWire(kind, value)]];
+  });
   return {
     attributes: { type: form.object },
     [form.keyField]: key,

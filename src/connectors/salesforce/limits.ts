@@ -1,7 +1,10 @@
-import { HOUR_MS, MINUTE_MS } from '../../model/time.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 
 /** The version of the REST API that is asked for unless the settings name another; retired ones answer 404 or 410. */
 export const API_VERSION = '68.0';
+
+/** The first version with the header for duplicate rules (REST API Developer Guide, Duplicate Rule Header). */
+export const DUPLICATE_HEADER_SINCE = 52;
 
 /** Rows in one collection, and ids in one deletion (REST API Developer Guide, sObject Collections). */
 export const COLLECTION_SIZE = 200;
@@ -44,6 +47,15 @@ export const STOP_AT_SHARE = 0.8;
 
 /** Wait at the limit of API calls. It is a window of 24 hours that slides, so calls come back all the time. Our choice. */
 export const API_LIMIT_PAUSE_MS = HOUR_MS;
+
+/**
+ * Share of the API calls from which a refused one is taken for the last of the day. Below it as many calls run at once as the org allows, which
+ * is told by the same code (Salesforce Developer Limits, "Concurrent API Request Limits": 25 that last 20 s or longer).
+ */
+export const USED_UP_SHARE = 0.98;
+
+/** Wait while too many calls run at once: those that count last 20 seconds or longer. Our choice. */
+export const CONCURRENT_PAUSE_MS = 30 * SECOND_MS;
 
 /** Wait while the org's storage is full: a person must act, and one try an hour finds the end in time. Our choice. */
 export const STORAGE_FULL_PAUSE_MS = HOUR_MS;

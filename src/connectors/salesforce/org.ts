@@ -1,7 +1,7 @@
 import type { Instant } from '../../model/time.ts';
 import { Mutex } from '../mutex.ts';
 import { errors } from './errors.ts';
-import { ADDRESS_RENEWAL_MS, API_LIMIT_PAUSE_MS } from './limits.ts';
+import { ADDRESS_RENEWAL_MS, API_LIMIT_PAUSE_MS, USED_UP_SHARE } from './limits.ts';
 
 /** What all targets in one org share, whichever login leads there: they take turns, and know its count of API calls. */
 export class Org {
@@ -25,6 +25,11 @@ export class Org {
     if (this.#usage === null || now - this.#usage.at >= API_LIMIT_PAUSE_MS) return;
     if (this.#usage.share >= stopAtShare)
       throw errors.make('api-limit-near', { names: [`${Math.floor(stopAtShare * 100)} %`] });
+  }
+
+  /** Whether the API calls of 24 hours are nearly all used, as far as the org told in the last hour. */
+  isUsedUp(now: Instant): boolean {
+    return this.#usage !== null && now - this.#usage.at < API_LIMIT_PAUSE_MS && this.#usage.share >= USED_UP_SHARE;
   }
 
   /** Whether the login may be asked for another address, since the known one does not answer. */

@@ -18,6 +18,8 @@ export interface Scope {
   ownerTag: string;
   /** Rows that go into a collection. */
   pace: { rows: number };
+  /** What duplicate rules only alert to is saved. */
+  allowDuplicates: boolean;
 }
 
 /** Every record that carries our owner tag, page by page; contacts whenever, others by the time in their stamp. */

@@ -1,41 +1,50 @@
 import { z } from 'zod';
 import { baseAddress } from '../../settings/common-schemas.ts';
-import { API_VERSION, STOP_AT_SHARE } from './limits.ts';
+import { API_VERSION, DUPLICATE_HEADER_SINCE, STOP_AT_SHARE } from './limits.ts';
 
 /** An object or a field as the API names it (Object Reference, Naming Conventions). */
 const apiName = z.string().regex(/^[A-Za-z]\w{0,79}$/, 'give the API name, such as Contact or Clinic_Key__c');
 
 /** The vendor's part of a target in the tenant file. */
-export const settingsSchema = z.strictObject({
-  object: apiName
-    .optional()
-    .describe('Object that is written; Contact for patients, Event for appointments, Opportunity for invoices'),
-  keyField: apiName
-    .default('Clinic_Key__c')
-    .describe('Text field of the object, External ID and Unique, that holds the key'),
-  stampField: apiName
-    .default('Clinic_Stamp__c')
-    .describe('Text field of the object, 255 characters, that tells whose record it is'),
-  contactField: apiName
-    .optional()
-    .describe('Field that refers to the contact; WhoId of an Event, else Contact__c. Not for patients'),
-  contactObject: apiName.default('Contact').describe("The patients' target's object"),
-  contactKeyField: apiName.default('Clinic_Key__c').describe("The patients' target's keyField"),
-  apiVersion: z
-    .string()
-    .regex(/^([5-9]\d|\d{3})\.0$/, 'give a version of 50.0 or above, as in 68.0')
-    .default(API_VERSION)
-    .describe('Version of the REST API; at least 50.0'),
-  stopAtShare: z
-    .number()
-    .min(0.05)
-    .max(1)
-    .default(STOP_AT_SHARE)
-    .describe("Share of the org's API calls in 24 hours, by whomever made, at which this target rests"),
-  instanceUrl: baseAddress
-    .optional()
-    .describe("The org's address; needed only where the login does not bring it along"),
-});
+export const settingsSchema = z
+  .strictObject({
+    object: apiName
+      .optional()
+      .describe('Object that is written; Contact for patients, Event for appointments, Opportunity for invoices'),
+    keyField: apiName
+      .default('Clinic_Key__c')
+      .describe('Text field of the object, External ID and Unique, that holds the key'),
+    stampField: apiName
+      .default('Clinic_Stamp__c')
+      .describe('Text field of the object, 255 characters, that tells whose record it is'),
+    contactField: apiName
+      .optional()
+      .describe('Field that refers to the contact; WhoId of an Event, else Contact__c. Not for patients'),
+    contactObject: apiName.default('Contact').describe("The patients' target's object"),
+    contactKeyField: apiName.default('Clinic_Key__c').describe("The patients' target's keyField"),
+    apiVersion: z
+      .string()
+      .regex(/^([5-9]\d|\d{3})\.0$/, 'give a version of 50.0 or above, as in 68.0')
+      .default(API_VERSION)
+      .describe('Version of the REST API; at least 50.0'),
+    stopAtShare: z
+      .number()
+      .min(0.05)
+      .max(1)
+      .default(STOP_AT_SHARE)
+      .describe("Share of the org's API calls in 24 hours, by whomever made, at which this target rests"),
+    allowDuplicates: z
+      .boolean()
+      .default(false)
+      .describe('Saves what a duplicate rule of the org only alerts to; what a rule blocks is refused all the same'),
+    instanceUrl: baseAddress
+      .optional()
+      .describe("The org's address; needed only where the login does not bring it along"),
+  })
+  .refine(({ allowDuplicates, apiVersion }) => !allowDuplicates || Number(apiVersion) >= DUPLICATE_HEADER_SINCE, {
+    message: `allowDuplicates needs version ${DUPLICATE_HEADER_SINCE}.0 or above`,
+    path: ['apiVersion'],
+  });
 
 /** Settings of one Salesforce target, checked. */
 export type SalesforceSettings = z.infer<typeof settingsSchema>;

@@ -172,8 +172,12 @@ function storedItems(
   return stored;
 }
 
-function collectionPart({ form }: Scope, rows: readonly Row[]): Part {
+/** @see https://developer.salesforce.com/docs/atlas.en-us.api_rest.meta/api_rest/headers_duplicaterules.htm */
+const ALLOW_DUPLICATES = { 'Sforce-Duplicate-Rule-Header': 'allowSave=true' };
+
+function collectionPart({ form, allowDuplicates }: Scope, rows: readonly Row[]): Part {
   return {
+    ...(allowDuplicates ? { headers: ALLOW_DUPLICATES } : {}),
     method: 'PATCH',
     path: `/composite/sobjects/${form.object}/${form.keyField}`,
     body: { allOrNone: false, records: rows.map(({ content }) => content) },

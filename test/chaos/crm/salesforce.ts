@@ -41,7 +41,7 @@ export async function startSalesforceSide(openGate: (server: string) => Promise<
         connector: 'salesforce',
         connection: 'salesforce',
         ...SHARED_TARGET,
-        settings: {},
+        settings: { allowDuplicates: true },
         crm: contactsOf(MAPPING),
       },
     },

@@ -5,6 +5,7 @@ import { type CrmRow, readRow } from '../../../src/connectors/rest-crm/from-mode
 import type { Scope } from '../../../src/connectors/rest-crm/scope.ts';
 import { carryOut } from '../../../src/connectors/rest-crm/writing.ts';
 import { toStamp } from '../../../src/connectors/stamp.ts';
+import { silentLogger } from '../../../src/log/logger.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import type { CrmItem } from '../../../src/model/items.ts';
 import type { Operation } from '../../../src/model/operations.ts';
@@ -69,8 +70,10 @@ function scopeOf(choice: Choice, client: CrmClient): Scope {
     resource,
     stream: 'patients',
     properties,
+    known: new Set(['name']),
     ownerTag: MARK,
     baseUrl: 'https://crm',
+    log: silentLogger,
     signal: signal(),
   };
 }
@@ -162,10 +165,39 @@ const deletion = (effect: 'deleted' | 'already-gone') => ({ recordId: 'a', resul
 const BURNT = { recordId: 'a', result: 'key-burnt' };
 const STRANGER = { key: keyOf('b') };
 
-test('several records with one key: none is chosen, whatever is wanted', async () => {
-  for (const operation of [create, update(), remove()]) {
-    expect((await carry(operation, [{}, { id: '8' }], [])).outcome).toMatchObject({ code: 'several-matches' });
-  }
+describe('of several records with one key', () => {
+  const copies = [{ id: '8', item: OLD }, { item: OLD }];
+
+  test('none is chosen to be written where none is known', async () => {
+    for (const operation of [create, update(null), update('6')]) {
+      expect((await carry(operation, copies, [])).outcome).toMatchObject({ code: 'several-matches' });
+    }
+  });
+
+  test('the known one is written, and the others stay', async () => {
+    const { log, outcome } = await carry(update(), copies, [shown({ etag: 'v8' })]);
+    expect([log, outcome]).toEqual([['update 7 if v7'], wrote('updated', { versionTag: 'v8' })]);
+  });
+
+  test('all are deleted, the known one last, so that whatever breaks off is tried again', async () => {
+    const both = await carry(remove('7'), [{}, { id: '8' }], [done, done]);
+    expect([both.log, both.outcome]).toEqual([['delete 8 if v7', 'delete 7 if v7'], deletion('deleted')]);
+    expect(await carry(remove('7'), [{}, { id: '8' }], [busy])).toMatchObject({
+      log: ['delete 8 if v7'],
+      outcome: busy,
+    });
+    const forgotten = await carry(remove('7', true), copies, [done, done, done, done], { erases: true });
+    expect(forgotten.log).toEqual(['delete 8 if v7', 'erase 8 if v7', 'delete 7 if v7', 'erase 7 if v7']);
+  });
+
+  test('one of another target is let be, and none goes that was written later', async () => {
+    const foreign = { id: '8', ownerTag: 'anothermark00000' };
+    expect((await carry(remove('7'), [foreign, {}], [done])).log).toEqual(['delete 7 if v7']);
+    expect((await carry(remove('7'), [{}, { id: '8', revision: 2 }], [])).outcome).toMatchObject({
+      result: 'superseded',
+      revision: 2,
+    });
+  });
 });
 
 describe('a create', () => {

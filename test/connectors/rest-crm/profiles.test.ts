@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startFaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
+import { restCrm } from '../../../src/connectors/rest-crm/index.ts';
 import type { CrmItem } from '../../../src/model/items.ts';
 import { changeJson, type Json, jsonAnswer, rewriteNext } from '../../contract/crm-wire.ts';
 import { contact, effectOf, signal } from './harness.ts';
@@ -37,13 +38,11 @@ describe.each(PROFILE_CASES)('the profile $profile', (one) => {
     );
     expect(outcomes.map(effectOf)).toEqual(Array(4).fill('created'));
     expect(sandbox.records(one.kind)).toHaveLength(5);
-    expect(sandbox.records(one.kind)[0]?.values).toEqual(byHand);
-    expect((await target.readAll()).map(({ item }) => item?.properties[one.given]).sort()).toEqual([
-      'Anna',
-      'Bruno',
-      'Carla',
-      'Dino',
-    ]);
+    expect(sandbox.records(one.kind)[0]?.values).toMatchObject(byHand);
+    const read = (await target.readAll()).map(({ item }) => [item?.properties[one.given], item?.properties[one.email]]);
+    // Twenty lets nobody else have an address that somebody has.
+    const address = one.dialect === 'twenty' ? null : one.person[one.email];
+    expect(read.sort()).toEqual(['Anna', 'Bruno', 'Carla', 'Dino'].map((given) => [given, address]));
   });
 
   test.each(['lost-answer', 'cut-body'])('finds its object after a create that ended with %s', async (kind) => {
@@ -84,7 +83,8 @@ describe.each(PROFILE_CASES)('the profile $profile', (one) => {
   test('writes a hundred contacts with the documented number of requests, and reads them in pages', async () => {
     const { sandbox, target } = await openProfile(one);
     const ids = Array.from({ length: 100 }, (_, index) => `p${index}`);
-    const outcomes = await target.apply(...ids.map((id) => target.create(id, named(id))));
+    const items = ids.map((id) => named(id, { [one.email]: `${id}@family.example` }));
+    const outcomes = await target.apply(...ids.map((id, index) => target.create(id, items[index]!)));
     expect(outcomes.filter((outcome) => effectOf(outcome) === 'created')).toHaveLength(100);
     expect(sandbox.counts.requests()).toBe(one.requestsForHundred);
     expect(await target.readAll()).toHaveLength(100);
@@ -128,7 +128,7 @@ describe('what belongs to a contact', () => {
       'espocrm',
       'appointments',
       'Meeting',
-      { name: 'Visit' },
+      { name: 'Visit', assignedUserId: 'a1b2c3d4e5f6a7b8c' },
       (id: string) => ({ contactsIds: [id], dateStart: '2027-03-01 09:30:00' }),
     ],
     ['espocrm', 'invoices', 'Opportunity', { name: 'Invoice' }, (id: string) => ({ contactsIds: [id] })],
@@ -170,6 +170,127 @@ describe('what belongs to a contact', () => {
     await expect(open({ stream: 'invoices' }).connector.prepare(null, signal())).rejects.toMatchObject({
       code: 'stream-not-described',
     });
+  });
+});
+
+describe('EspoCRM', () => {
+  const espocrm = PROFILE_CASES.find(({ dialect }) => dialect === 'espocrm')!;
+  const VISIT = { name: 'Visit', assignedUserId: 'a1b2c3d4e5f6a7b8c' };
+  const texts = (...names: string[]) => names.map((name) => ({ name, kind: 'text' as const }));
+
+  test('takes the ids of links, which it lists without `Id`, and names those of links that it lacks', async () => {
+    const { sandbox, open } = await openProfile(espocrm);
+    const contactless = { contactKey: null, startAt: START };
+    const visits = open({ stream: 'appointments', properties: texts('name', 'assignedUserId') });
+    await visits.connector.prepare(null, signal());
+    await visits.written(visits.create('v1', { properties: VISIT, ...contactless }));
+    expect(sandbox.records('Meeting')).toMatchObject([{ values: { assignedUserId: VISIT.assignedUserId } }]);
+    const [refused] = await visits.apply(
+      visits.create('v2', { properties: { ...VISIT, assignedUserId: null }, ...contactless }),
+    );
+    expect(refused).toMatchObject({
+      result: 'failed',
+      error: { code: 'record-refused', message: expect.stringMatching(/: assignedUser$/) },
+    });
+    const misspelt = open({ stream: 'appointments', properties: texts('name', 'assignedUsersId', 'assignedUser') });
+    await expect(misspelt.connector.prepare(null, signal())).rejects.toMatchObject({
+      code: 'crm-property-missing',
+      message: expect.stringMatching(/: assignedUsersId$/),
+    });
+  });
+
+  test('tells of no version: what stands in a contact counts', async () => {
+    const { sandbox, target } = await openProfile(espocrm);
+    const { versionTag } = await target.written(target.create('p1', contact(espocrm.person)));
+    expect(versionTag).toBeNull();
+    // As when an address is opted out at another contact: the time of change stays.
+    sandbox.records('Contact')[0]!.values.doNotCall = false;
+    expect((await target.readAll())[0]).toMatchObject({ versionTag: null, item: { properties: { doNotCall: false } } });
+  });
+
+  test('has a duplicated record deleted with its copies, and the known one of them written', async () => {
+    const { sandbox, target } = await openProfile(espocrm);
+    const { remoteId } = await target.written(target.create('p1', contact(espocrm.person)));
+    await target.written(target.create('p2', contact(espocrm.person)));
+    const copy = sandbox.duplicateByHand('Contact', remoteId!);
+    const changed = contact({ ...espocrm.person, firstName: 'Maria' });
+    expect((await target.written(target.update('p1', changed, remoteId))).remoteId).toBe(remoteId);
+    expect(sandbox.records('Contact').map(({ values }) => values.firstName)).toEqual(['Maria', 'Anna', 'Anna']);
+    expect((await target.apply(target.create('p1', changed))).map(effectOf)).toEqual(['several-matches']);
+    sandbox.editByHand('Contact', copy.id, { cMirrorStamp: null });
+    expect((await target.apply(target.remove('p1', remoteId, true))).map(effectOf)).toEqual(['deleted']);
+    expect(sandbox.records('Contact')).toHaveLength(1);
+    expect((await target.apply(target.remove('p1', remoteId))).map(effectOf)).toEqual(['already-gone']);
+  });
+});
+
+describe('Twenty, where nobody shares an address,', () => {
+  const twenty = PROFILE_CASES.find(({ dialect }) => dialect === 'twenty')!;
+  const person = (given: string, address: string | null) =>
+    contact({ ...twenty.person, 'name.firstName': given, 'emails.primaryEmail': address });
+
+  test('has the second relative without one, and tells so: the next reading finds nothing to mend', async () => {
+    const { sandbox, target } = await openProfile(twenty);
+    const outcomes = await target.apply(
+      target.create('p1', person('Anna', 'r@family.example')),
+      target.create('p2', person('Bruno', 'r@family.example')),
+    );
+    expect(outcomes.map(effectOf)).toEqual(['created', 'created']);
+    // A look and two creates, and for the second a look whether it was made meanwhile, another before it is tried again, and that.
+    expect(sandbox.counts.requests()).toBe(6);
+    expect(outcomes[1]).toMatchObject({ stored: person('Bruno', null) });
+    const addresses = (await target.readAll()).map(({ item }) => item?.properties['emails.primaryEmail']);
+    expect(addresses.sort()).toEqual([null, 'r@family.example']);
+  });
+
+  test('gives an address to whom it belongs when two exchange theirs, and when whoever had it goes', async () => {
+    const { target } = await openProfile(twenty);
+    const ids = ['p1', 'p2', 'p3'];
+    const created = await target.apply(...ids.map((id) => target.create(id, person(id, `${id}@family.example`))));
+    const remoteIds = created.map((end) => (end.result === 'written' ? end.remoteId : null));
+    const outcomes = await target.apply(
+      target.update('p1', person('p1', 'p2@family.example'), remoteIds[0]!),
+      target.update('p2', person('p2', 'p1@family.example'), remoteIds[1]!),
+      target.create('p4', person('p4', 'p3@family.example')),
+      target.remove('p3', remoteIds[2]!),
+    );
+    expect(outcomes.map(effectOf)).toEqual(['updated', 'updated', 'created', 'deleted']);
+    const items = (await target.readAll()).map(({ item }) => item!.properties);
+    expect(Object.fromEntries(items.map((item) => [item['name.firstName'], item['emails.primaryEmail']]))).toEqual({
+      p1: 'p2@family.example',
+      p2: 'p1@family.example',
+      // Twenty keeps the address of whoever was deleted.
+      p4: null,
+    });
+  });
+
+  test('says why a record is refused that is refused without its address too', async () => {
+    const { target } = await openProfile(twenty);
+    const outcomes = await target.apply(target.create('p1', person('x'.repeat(300), 'r@family.example')));
+    expect(outcomes.map(effectOf)).toEqual(['record-refused']);
+  });
+});
+
+describe('automations', () => {
+  const zoho = PROFILE_CASES.find(({ dialect }) => dialect === 'zoho')!;
+
+  test('run on what is written, and can be held for a first load', async () => {
+    const { sandbox, target, open } = await openProfile(zoho);
+    const [first, second] = ['Anna', 'Bruno'].map((name) => contact({ ...zoho.person, First_Name: name }));
+    await target.written(target.create('p1', first!));
+    expect(sandbox.automationsRun()).toBe(1);
+    const held = open({ settings: { baseUrl: sandbox.apiUrl, profile: 'zoho-like', automations: 'held' } });
+    const { remoteId } = await held.written(held.create('p2', second!));
+    await held.written(held.update('p2', first!, remoteId));
+    expect(sandbox.records('Contacts')).toHaveLength(2);
+    expect(sandbox.automationsRun()).toBe(1);
+  });
+
+  test('can be held only where the description says how', () => {
+    const settings = { baseUrl: 'https://crm.example/api/v1', profile: 'espocrm', automations: 'held' };
+    expect(restCrm.settingsSchema.safeParse(settings).error?.issues).toMatchObject([
+      { path: ['automations'], message: expect.stringContaining('withoutAutomations') },
+    ]);
   });
 });
 

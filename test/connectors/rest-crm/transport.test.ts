@@ -291,7 +291,7 @@ test('a person who is to be forgotten is erased after the delete, also when the 
 test('a version tag goes along where the description says so, and 412 is a conflict', async () => {
   const { proxy, open } = await openProxied();
   const update = { call: { headers: { 'If-Match': '{{versionTag}}' } } };
-  const target = open({ description: { streams: { patients: { update } } } });
+  const target = open({ description: { streams: { patients: { row: { versionTag: 'modifiedAt' }, update } } } });
   const { remoteId, versionTag } = await target.written(target.create('p1', anna));
   expect(versionTag).not.toBeNull();
   const changed = contact({ ...espocrm.person, firstName: 'Changed' });

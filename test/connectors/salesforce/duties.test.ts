@@ -12,6 +12,7 @@ import {
   inWords,
   keyOf,
   openWorld,
+  PROPERTIES,
   patient,
   readAll,
   remove,
@@ -126,6 +127,23 @@ describe('rows', () => {
       retry: 'never',
       remedy: expect.stringMatching(/rule/),
     });
+  });
+
+  test('that a rule only alerts to are saved where that is asked for, those that one blocks never', async () => {
+    const { sandbox, open } = await openWorld();
+    const properties = [...PROPERTIES.patients, { name: 'FirstName', kind: 'text' }] as const;
+    const namesake = patient({ FirstName: 'Anna' });
+    const strict = open('patients', { properties });
+    // The rule that a new org has.
+    const refused = await apply(strict, create('a', namesake), create('b', namesake));
+    expect(inWords(refused)).toEqual(['a created', 'b duplicate-rule']);
+    const lenient = open('patients', { properties, settings: { allowDuplicates: true } });
+    expect(inWords(await apply(lenient, create('b', namesake)))).toEqual(['b created']);
+    sandbox.addDuplicateRule({ object: 'Contact', fields: ['Email'], action: 'block' });
+    expect(inWords(await apply(lenient, create('c', namesake)))).toEqual(['c duplicate-rule']);
+    // The header is passed over before.
+    const early = () => open('patients', { settings: { allowDuplicates: true, apiVersion: '51.0' } });
+    expect(early).toThrow('allowDuplicates needs version 52.0');
   });
 
   test('that a validation rule refuses fail alone, naming fields and nothing of what they hold', async () => {

@@ -1,6 +1,19 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { silentLogger } from '../../../src/log/logger.ts';
 import { isMirrorError } from './expect.ts';
-import { apply, create, FIELDS, failureOf, inWords, openWorld, patient, readAll, remove, signal } from './support.ts';
+import {
+  apply,
+  create,
+  FIELDS,
+  failureOf,
+  inWords,
+  openWorld,
+  PROPERTIES,
+  patient,
+  readAll,
+  remove,
+  signal,
+} from './support.ts';
 
 describe('before anything is written', () => {
   test('all that the org lacks is named at once', async () => {
@@ -44,6 +57,22 @@ describe('before anything is written', () => {
     );
   });
 
+  test('contacts without an account are said to be private, as they are', async () => {
+    const { open, sandbox } = await openWorld();
+    const log = { ...silentLogger, warn: vi.fn() };
+    const account = sandbox.addByHand('Account', { Name: 'Patients' }).Id;
+    const properties = [...PROPERTIES.patients, { name: 'AccountId', kind: 'text' }] as const;
+    await open('patients', { log, properties }).prepare(null, signal());
+    expect(log.warn).not.toHaveBeenCalled();
+    await open('patients', { log }).prepare(null, signal());
+    expect(log.warn).toHaveBeenCalledWith({ unmapped: 'AccountId' }, expect.stringContaining('map AccountId'));
+    await apply(open(), create('alone'));
+    await apply(open('patients', { properties }), create('shared', patient({ AccountId: account })));
+    const seenBy = (as: string) => sandbox.records('Contact', { as }).map((record) => record.AccountId);
+    expect(seenBy('doctor@clinic.example')).toEqual([account]);
+    expect(seenBy('integration@clinic.example')).toEqual([null, account]);
+  });
+
   test('a login that brings no address needs it in the settings', async () => {
     const { open, login, sandbox } = await openWorld();
     const { baseUrl: _, ...bare } = login;
@@ -81,7 +110,6 @@ describe('the wire', () => {
   test.each([
     [503, 'server-unavailable'],
     [500, 'server-error'],
-    [403, 'api-limit-reached'],
   ])('%d for the whole is %s for the target', async (status, code) => {
     const { sandbox, open } = await openWorld();
     const worker = open();
@@ -91,6 +119,22 @@ describe('the wire', () => {
       isMirrorError({ actor: 'remote', code, retry: 'later' }),
     );
     expect(inWords(await apply(worker, create('a'), remove('b')))).toEqual(['a created', 'b already-gone']);
+  });
+
+  test('too many calls at once are waited for half a minute, the last of the day an hour', async () => {
+    const { sandbox, open } = await openWorld();
+    const worker = open('patients', { settings: { stopAtShare: 1 } });
+    await worker.prepare(null, signal());
+    sandbox.configure({ concurrentCalls: 0 });
+    await expect(apply(worker, create('a'))).rejects.toMatchObject({ code: 'calls-at-once', retryAfterMs: 30_000 });
+    sandbox.configure({ concurrentCalls: 25 });
+    sandbox.spendApiCalls(99_500);
+    expect(inWords(await apply(worker, create('a')))).toEqual(['a created']);
+    sandbox.configure({ dailyApiCalls: 99_502 });
+    await expect(apply(worker, create('b'), create('c'))).rejects.toMatchObject({
+      code: 'api-limit-reached',
+      retryAfterMs: 3_600_000,
+    });
   });
 
   test('an answer that lacks a part, or rows, says nothing of them', async () => {

@@ -10,7 +10,7 @@ import type { Authorizer, Connector } from '../../../src/connectors/connector.ts
 import { salesforce } from '../../../src/connectors/salesforce/index.ts';
 import { SharedState } from '../../../src/connectors/shared-state.ts';
 import { createHttpClient } from '../../../src/http/client.ts';
-import { silentLogger } from '../../../src/log/logger.ts';
+import { type Logger, silentLogger } from '../../../src/log/logger.ts';
 import type { MirrorError } from '../../../src/model/errors.ts';
 import type { CrmItem, MappedProperty, PropertyValue } from '../../../src/model/items.ts';
 import type { Operation, Outcome, RemoteItem } from '../../../src/model/operations.ts';
@@ -40,7 +40,8 @@ export const FIELDS: NonNullable<SalesforceSandboxOptions['customFields']> = {
   Opportunity: [KEY, STAMP, PATIENT],
 };
 
-const PROPERTIES: Readonly<Record<StreamName, readonly MappedProperty[]>> = {
+/** What workers map unless a test chooses. */
+export const PROPERTIES: Readonly<Record<StreamName, readonly MappedProperty[]>> = {
   patients: [
     { name: 'LastName', kind: 'text' },
     { name: 'Email', kind: 'text' },
@@ -78,6 +79,7 @@ export interface Choice {
   login?: Authorizer;
   ownerTag?: string;
   clock?: () => number;
+  log?: Logger;
   timeoutMs?: number;
 }
 
@@ -103,7 +105,7 @@ export async function openWorld(options: SalesforceSandboxOptions = {}): Promise
         authorizer: rest.login ?? login,
         http: createHttpClient({ userAgent: 'test', clock: Date.now, timeoutMs: rest.timeoutMs ?? 10_000 }),
         shared,
-        log: silentLogger,
+        log: rest.log ?? silentLogger,
         clock: rest.clock ?? Date.now,
         settings: salesforce.settingsSchema.parse(settings),
       }),

@@ -109,7 +109,7 @@ async function run(org: Org, ...operations: Write[]) {
       });
     },
   } as Partial<OrgClient> as OrgClient;
-  const scope: Scope = { client, form, ownerTag: MARK, pace: { rows } };
+  const scope: Scope = { client, form, ownerTag: MARK, pace: { rows }, allowDuplicates: false };
   const outcomes = await upsert(scope, operations, given);
   expect(outcomes.map(({ recordId }) => recordId).sort(), 'one outcome each').toEqual(
     operations.map(({ recordId }) => recordId).sort(),

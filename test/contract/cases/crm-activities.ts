@@ -12,6 +12,8 @@ export const crmActivities = group<CrmKit>('activities and their contacts', {
   'a deal whose contact is missing fails alone, and ends well when the contact is there': missing('invoices'),
   'an activity that goes over to another contact leaves the first': moves('appointments'),
   'a deal that goes over to another contact leaves the first': moves('invoices'),
+  'an activity that a person gave to another contact is seen to be edited, and goes back': givenAway('appointments'),
+  'a deal that a person gave to another contact is seen to be edited, and goes back': givenAway('invoices'),
   'an activity that belongs to nobody is written without a contact': async (patients) => {
     const kit = await patients.beside('appointments');
     const row = await kit.expectKept(kit.toCreate('a', kit.row({}, { contactKey: null })));
@@ -135,5 +137,23 @@ function moves(stream: StreamName): ContractCase<CrmKit>['run'] {
     const moved = kit.row({}, { contactKey: other.key });
     const row = await kit.expectKept(updateOperation('a', moved, null, written(created).remoteId));
     expect(row.contactIds).toEqual([other.remoteId]);
+  };
+}
+
+function givenAway(stream: StreamName): ContractCase<CrmKit>['run'] {
+  return async (patients) => {
+    const kit = await patients.beside(stream);
+    const [one, other] = [await createContact(patients, 'p1'), await createContact(patients, 'p2')];
+    const item = kit.row({}, { contactKey: one.key });
+    const [created] = await kit.attempt([kit.toCreate('a', item)]);
+    const { remoteId } = await kit.object('a');
+    await kit.target.server.giveByHand!(remoteId, other.remoteId);
+    const [given] = await kit.readAll();
+    expect(kit.isAs(given!, item)).toBe(false);
+    // As a plan that restores it would number it.
+    const update = { ...updateOperation('a', item, null, written(created).remoteId), revision: 2 };
+    expect((await kit.attempt([update])).map(describeOutcome)).toEqual(['written updated']);
+    expect((await kit.object('a')).contactIds).toEqual([one.remoteId]);
+    expect(kit.isAs((await kit.readAll())[0]!, item)).toBe(true);
   };
 }

@@ -82,7 +82,7 @@ export async function startSalesforce(): Promise<CrmVendor> {
       },
     },
     secrets: () => ({ SALESFORCE_CLIENT_SECRET: clientSecret }),
-    targetSettings: {},
+    targetSettings: { allowDuplicates: true },
     names: NAMES,
     constants: { invoices: { StageName: { value: 'Closed Won' } } },
     recorded: () => sandbox.recording.recorded(),

@@ -78,6 +78,43 @@ describe('EspoCRM', () => {
     expect((await call('POST', '/Contact', { lastName: 'x', cLastVisit: '2027-01-01T10:00:00Z' })).status).toBe(400);
     expect((await call('POST', '/Contact', { firstName: 'x' })).status).toBe(400);
   });
+
+  test('keeps opt-outs with addresses, and tells no change of whoever has the same', async () => {
+    const { sandbox, call } = await open('espocrm');
+    const skip = { 'x-skip-duplicate-check': 'true' };
+    const address = { lastName: 'Rossi', emailAddress: 'Rossi@family.example' };
+    const { id } = (await call('POST', '/Contact', { ...address, emailAddressIsOptedOut: false }, skip)).body;
+    const { modifiedAt } = (await call('GET', `/Contact/${id}`)).body;
+    await call(
+      'POST',
+      '/Contact',
+      { ...address, emailAddress: 'rossi@family.example', emailAddressIsOptedOut: true },
+      skip,
+    );
+    expect((await call('GET', `/Contact/${id}`)).body).toMatchObject({ emailAddressIsOptedOut: true, modifiedAt });
+    const late = (await call('POST', '/Contact', address, skip)).body;
+    expect(late).toMatchObject({ emailAddressIsOptedOut: true });
+    const copy = sandbox.duplicateByHand('Contact', id);
+    expect(copy.id).not.toBe(id);
+    expect(sandbox.records('Contact')).toHaveLength(4);
+  });
+
+  test('wants a user for a meeting, lists links by their names, and links to several where they are asked for', async () => {
+    const { call } = await open('espocrm');
+    const meeting = { name: 'Visit', dateStart: '2027-03-01 09:30:00', contactsIds: ['c1'] };
+    expect((await call('POST', '/Meeting', meeting)).status).toBe(400);
+    const { id } = (await call('POST', '/Meeting', { ...meeting, assignedUserId: 'u1' })).body;
+    expect((await call('GET', '/Metadata?key=entityDefs.Meeting.fields')).body).toMatchObject({
+      assignedUser: { type: 'link', required: true },
+      contacts: { type: 'linkMultiple' },
+      name: { type: 'text' },
+    });
+    expect((await call('GET', '/Meeting')).body.list).toEqual([expect.not.objectContaining({ contactsIds: ['c1'] })]);
+    expect((await call('GET', '/Meeting?select=name,contactsIds')).body.list).toEqual([
+      { id, name: 'Visit', contactsIds: ['c1'] },
+    ]);
+    expect((await call('GET', `/Meeting/${id}`)).body).toMatchObject({ contactsIds: ['c1'] });
+  });
 });
 
 describe('Dolibarr', () => {
@@ -100,6 +137,16 @@ describe('Twenty', () => {
     await call('DELETE', `/people/${id}`);
     expect((await call('POST', '/people', person)).status).toBe(400);
     expect((await call('GET', `/people/${id}`)).status).toBe(404);
+  });
+
+  test('gives a primary address to one person', async () => {
+    const { call } = await open('twenty');
+    const person = { name: { lastName: 'Rossi' }, emails: { primaryEmail: 'rossi@family.example' } };
+    expect((await call('POST', '/people', person)).status).toBe(201);
+    expect((await call('POST', '/people', person)).body).toMatchObject({
+      messages: ['A duplicate entry was detected'],
+    });
+    expect((await call('POST', '/people', { name: { lastName: 'Rossi' } })).status).toBe(201);
   });
 
   test('gives at most 60 records, with a cursor to the next', async () => {
@@ -127,6 +174,16 @@ describe('Zoho', () => {
     const keyed = family.map((row, index) => ({ ...row, Clinic_Mirror_Key: `k${index}` }));
     const { body } = await call('POST', '/Contacts/upsert', upsert(keyed, ['Clinic_Mirror_Key']));
     expect(body.data.map(({ action }: { action: string }) => action)).toEqual(['insert', 'insert']);
+  });
+
+  test('runs workflows on what is written, unless it says that none shall', async () => {
+    const { sandbox, call } = await open('zoho');
+    const write = (more: object) => call('POST', '/Contacts', { data: [{ Last_Name: 'Rossi' }, {}], ...more });
+    await write({ trigger: [] });
+    expect(sandbox.automationsRun()).toBe(0);
+    await write({});
+    await write({ trigger: ['workflow'] });
+    expect(sandbox.automationsRun()).toBe(2);
   });
 
   test('tells of each row, refuses more than a hundred, events by upsert, and says nothing of nothing', async () => {

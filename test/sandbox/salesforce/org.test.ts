@@ -75,6 +75,18 @@ describe('the administrator’s rules', () => {
     expect(codes(await upsert([contact('a')]))).toEqual([undefined]);
   });
 
+  it('find duplicates in a new org: a namesake at the same address is not saved without allowSave', async () => {
+    const { sandbox, upsert } = await startBench();
+    const person = (key: string, FirstName = 'Anna') =>
+      contact(key, { FirstName, LastName: 'Rossi', Email: 'rossi@clinic.example' });
+    const answer = await upsert([person('a'), person('b', 'Bruno'), person('c')]);
+    expect(codes(answer)).toEqual([undefined, undefined, 'DUPLICATES_DETECTED']);
+    sandbox.clearRules();
+    expect(codes(await upsert([person('c')]))).toEqual([undefined]);
+    const { upsert: unruled } = await startBench({ standardDuplicateRules: false });
+    expect(codes(await unruled([person('a'), person('b')]))).toEqual([undefined, undefined]);
+  });
+
   it('find duplicates: an alert passes with allowSave, a block never', async () => {
     const { sandbox, upsert } = await startBench();
     const family = { Email: 'family@clinic.example' };
@@ -86,6 +98,28 @@ describe('the administrator’s rules', () => {
     sandbox.addDuplicateRule({ object: 'Contact', fields: ['Email', 'Phone'], action: 'block' });
     const blocked = [contact('e', { ...family, Phone: '1' }), contact('f', { ...family, Phone: '1' })];
     expect(codes(await upsert(blocked, { headers }))).toEqual([undefined, 'DUPLICATES_DETECTED']);
+  });
+});
+
+describe('sharing', () => {
+  it('shows a contact without an account to its owner alone', async () => {
+    const { sandbox, upsert } = await startBench();
+    const { Id } = sandbox.addByHand('Account', { Name: 'Patients' });
+    await upsert([contact('private'), contact('shared', { AccountId: Id })]);
+    const keysFor = (as: string) => sandbox.records('Contact', { as }).map((record) => record[KEY]);
+    expect(keysFor('doctor@clinic.example')).toEqual(['shared']);
+    expect(keysFor('integration@clinic.example')).toEqual(['private', 'shared']);
+  });
+});
+
+describe('calls at once', () => {
+  it('are refused by the code of the daily limit, and count for nothing', async () => {
+    const { sandbox, call } = await startBench({ concurrentCalls: 0 });
+    const refused = await call('GET', '/limits');
+    expect([refused.status, refused.body]).toMatchObject([403, [{ errorCode: 'REQUEST_LIMIT_EXCEEDED' }]]);
+    expect(refused.headers.get('sforce-limit-info')).toBe('api-usage=0/100000');
+    sandbox.configure({ concurrentCalls: 25 });
+    expect((await call('GET', '/limits')).status).toBe(200);
   });
 });
 

@@ -6,6 +6,9 @@ import type { WrittenDescription } from '../description.ts';
  * wiki.dolibarr.org "Module Web Services API REST (developer)". Base address: `https://…/api/index.php`; connection of the kind
  * api-key with the header DOLAPIKEY. Complementary attributes stand in `array_options` with `options_` before their code. A search
  * without results is 404 in older versions.
+ *
+ * An opt-out stands with the address, not with the contact (`setNoEmail` in the same file), and changes no contact: so nothing serves as a
+ * version tag.
  */
 export const dolibarr: WrittenDescription = {
   values: { date: 'epoch-seconds', instant: 'epoch-seconds', boolean: 'number' },
@@ -13,7 +16,7 @@ export const dolibarr: WrittenDescription = {
     patients: {
       keyField: 'array_options.options_clinic_mirror_key',
       stampField: 'array_options.options_clinic_mirror_stamp',
-      row: { versionTag: 'date_modification' },
+      refusals: [{ property: 'no_email', by: 'email' }],
       find: {
         call: {
           method: 'GET',

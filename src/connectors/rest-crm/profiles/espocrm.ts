@@ -2,30 +2,58 @@ import type { WrittenDescription } from '../description.ts';
 
 type Resource = NonNullable<WrittenDescription['streams']['patients']>;
 
+/** What a value of a link is called: its name with this behind (github.com/espocrm/espocrm, Resources/metadata/fields/link.json and so on). */
+const ENDINGS_OF_LINKS = {
+  link: ['Id'],
+  linkOne: ['Id'],
+  linkParent: ['Id', 'Type'],
+  linkMultiple: ['Ids'],
+  file: ['Id'],
+  image: ['Id'],
+  attachmentMultiple: ['Ids'],
+};
+
 /**
  * EspoCRM. Lists, records and X-Skip-Duplicate-Check: docs.espocrm.com/development/api/crud; filters:
  * docs.espocrm.com/development/api-search-params; X-Api-Key and date-times in UTC: docs.espocrm.com/development/api. Base address:
  * `https://…/api/v1`; connection of the kind api-key with the header X-Api-Key. Fields that people make begin with `c`.
+ *
+ * Nothing serves as a version tag: `modifiedAt` counts whole seconds, and stays when the opt-out of a shared address changes. Opt-outs stand
+ * with address and number, not with the contact (Core/FieldProcessing/EmailAddress/Saver.php, markAddressOptedOut).
  */
 export const espocrm: WrittenDescription = {
   values: { instant: 'sql' },
+  errors: { fields: ['messageTranslation.data.field'] },
   streams: {
-    patients: entity('Contact', {}),
+    patients: {
+      ...entity('Contact', {}),
+      refusals: [
+        { property: 'emailAddressIsOptedOut', by: 'emailAddress' },
+        { property: 'phoneNumberIsOptedOut', by: 'phoneNumber' },
+        { property: 'doNotCall' },
+      ],
+    },
     // Whom it is with, and a start for the mapping to override: a meeting must have one.
-    appointments: entity('Meeting', { dateStart: '{{startAt}}', contactsIds: ['{{contactId}}'] }),
-    invoices: entity('Opportunity', { contactsIds: ['{{contactId}}'] }),
+    appointments: ofContact('Meeting', { dateStart: '{{startAt}}' }),
+    invoices: ofContact('Opportunity', {}),
   },
 };
 
+/** A type whose records belong to contacts. */
+function ofContact(type: string, beside: Record<string, unknown>): Resource {
+  // Lists show a link to several only where they are asked for it (Core/FieldProcessing/LinkMultiple/ListLoader.php).
+  const select = { select: '{{fields}},contactsIds' };
+  return { ...entity(type, { ...beside, contactsIds: ['{{contactId}}'] }, select), row: { contact: 'contactsIds' } };
+}
+
 /** One entity type; all are called alike. */
-function entity(type: string, beside: Record<string, unknown>): Resource {
+function entity(type: string, beside: Record<string, unknown>, select: Record<string, string> = {}): Resource {
   const body = { ...beside, '...': '{{properties}}' };
   // Members of a family share addresses and numbers: EspoCRM would refuse the second one as a duplicate.
   const headers = { 'X-Skip-Duplicate-Check': 'true' };
   return {
     keyField: 'cMirrorKey',
     stampField: 'cMirrorStamp',
-    row: { versionTag: 'modifiedAt' },
     find: {
       call: {
         method: 'GET',
@@ -35,6 +63,7 @@ function entity(type: string, beside: Record<string, unknown>): Resource {
           'where[0][attribute]': '{{keyField}}',
           'where[0][value][]': '{{keys}}',
           maxSize: 200,
+          ...select,
         },
       },
       rows: 'list',
@@ -56,12 +85,18 @@ function entity(type: string, beside: Record<string, unknown>): Resource {
           order: 'asc',
           maxSize: '{{size}}',
           offset: '{{offset}}',
+          ...select,
         },
       },
       rows: 'list',
       size: 200,
       paging: { by: 'offset', total: 'total' },
     },
-    fields: { call: { method: 'GET', path: '/Metadata', query: { key: `entityDefs.${type}.fields` } }, at: '' },
+    fields: {
+      call: { method: 'GET', path: '/Metadata', query: { key: `entityDefs.${type}.fields` } },
+      at: '',
+      type: 'type',
+      endings: ENDINGS_OF_LINKS,
+    },
   };
 }

@@ -8,12 +8,17 @@ const PAGE_SIZE = 60;
 /**
  * Twenty. Parameters and answers: github.com/twentyhq/twenty, packages/twenty-server/src/engine/core-modules/open-api/utils
  * (parameters.utils.ts, responses.utils.ts); overview: twenty.com/developers/rest-api. Base address: `https://api.twenty.com/rest`;
- * connection of the kind bearer. Properties of several parts are written with a dot: `name.firstName`.
+ * connection of the kind bearer. Properties of several parts are written with a dot: `name.firstName`. A person's primary address is
+ * theirs alone, and of deleted ones too (github.com/twentyhq/twenty/issues/9920); the answer is 400, in words that differ by version
+ * (engine/twenty-orm, handleDuplicateKeyError).
  */
 export const twenty: WrittenDescription = {
   streams: {
-    patients: records({ one: 'person', many: 'people' }, {}),
-    invoices: records({ one: 'opportunity', many: 'opportunities' }, { pointOfContactId: '{{contactId}}' }),
+    patients: { ...records({ one: 'person', many: 'people' }, {}), unique: ['emails.primaryEmail'] },
+    invoices: {
+      ...records({ one: 'opportunity', many: 'opportunities' }, { pointOfContactId: '{{contactId}}' }),
+      row: { versionTag: 'updatedAt', contact: 'pointOfContactId' },
+    },
   },
 };
 

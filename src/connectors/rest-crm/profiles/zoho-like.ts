@@ -22,6 +22,7 @@ export const zohoLike: WrittenDescription = {
   values: { instant: 'iso-offset' },
   errors: {
     code: ['code', 'data[status=error].code'],
+    fields: ['details.api_name', 'data[status=error].details.api_name'],
     present: ['data[status=error]'],
     codes: {
       INVALID_TOKEN: 'login',
@@ -35,24 +36,30 @@ export const zohoLike: WrittenDescription = {
       DUPLICATE_DATA: 'refused',
     },
   },
+  // Unless a write says otherwise, workflows, approvals and blueprints run on it (help.zoho.com, Kaizen 33: inserts, updates and upserts).
+  withoutAutomations: { trigger: [] },
   streams: {
-    patients: { ...records('Contacts', {}), upsert: upsert('Contacts', {}) },
+    patients: {
+      ...records('Contacts', {}),
+      upsert: upsert('Contacts', {}),
+      refusals: [{ property: 'Email_Opt_Out' }],
+    },
     // Meetings have no upsert.
-    appointments: records('Events', { Start_DateTime: '{{startAt}}', Who_Id: { id: '{{contactId}}' } }),
+    appointments: records('Events', { Start_DateTime: '{{startAt}}', Who_Id: { id: '{{contactId}}' } }, 'Who_Id'),
     invoices: {
-      ...records('Deals', { Contact_Name: { id: '{{contactId}}' } }),
+      ...records('Deals', { Contact_Name: { id: '{{contactId}}' } }, 'Contact_Name'),
       upsert: upsert('Deals', { Contact_Name: { id: '{{contactId}}' } }),
     },
   },
 };
 
-/** One module; all are called alike. */
-function records(module: string, beside: Record<string, unknown>): Resource {
+/** One module; all are called alike. @param contact field that refers to the contact */
+function records(module: string, beside: Record<string, unknown>, contact?: string): Resource {
   const body = { data: [{ ...beside, '...': '{{properties}}' }] };
   return {
     keyField: 'Clinic_Mirror_Key',
     stampField: 'Clinic_Mirror_Stamp',
-    row: { versionTag: 'Modified_Time' },
+    row: { versionTag: 'Modified_Time', ...(contact === undefined ? {} : { contact }) },
     find: {
       call: {
         method: 'POST',
@@ -81,7 +88,7 @@ function records(module: string, beside: Record<string, unknown>): Resource {
         method: 'GET',
         path: `/${module}`,
         query: {
-          fields: '{{fields}}',
+          fields: contact === undefined ? '{{fields}}' : `{{fields}},${contact}`,
           sort_by: 'id',
           sort_order: 'asc',
           per_page: '{{size}}',

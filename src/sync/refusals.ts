@@ -1,0 +1,169 @@
+import type { CrmItem, Item } from '../model/items.ts';
+import type { Link, RemoteItem } from '../model/operations.ts';
+import { eachInPieces, type Pieces } from '../model/pieces.ts';
+import type { Patient } from '../model/records.ts';
+import type { Refusal, RefusedThere } from '../model/refusals.ts';
+import type { CycleInput, TargetInput } from './cycle-input.ts';
+import { isSameContent, type TargetIdentity, UNKNOWN_FIELD } from './identity.ts';
+import type { Mapped } from './mapping/contract.ts';
+
+type Properties = CrmItem['properties'];
+
+/** Gives a contact's properties with the refusals that stand beside the patient's own. */
+export type KeepRefusals = (recordId: string, properties: Properties) => Properties;
+
+/**
+ * Who refuses in the CRM itself stays refused there whatever the clinic says. Where the CRM keeps a refusal with an address, whoever refuses
+ * does so for all who have it: else the one who is written last decides. What was written as refused for somebody else's sake stays so
+ * while it is not known of everybody what they say.
+ * @param held maps a patient whom the target holds; null for others
+ */
+export function* keepRefusals(
+  input: TargetInput,
+  cycle: Pick<CycleInput, 'clinicReading' | 'confirmations' | 'holds'>,
+  patients: Iterable<Patient>,
+  held: (patient: Patient) => Mapped | null,
+): Pieces<KeepRefusals> {
+  const refusals = input.target.crm?.refusals ?? [];
+  if (refusals.length === 0) return (_, properties) => properties;
+  const there = setsOf(input.stored.refusedThere);
+  const isThere = (property: string, recordId: string) => there.get(property)?.has(recordId) === true;
+  const refused = new Set<string>();
+  let isWhole = isAllKnown(input, cycle);
+  yield* eachInPieces(refusals.some(({ by }) => by !== null) ? patients : [], (patient) => {
+    const mapped = held(patient);
+    if (mapped === null) return;
+    if ('fault' in mapped) {
+      isWhole = false;
+      return;
+    }
+    for (const refusal of refusals) {
+      const { property } = refusal;
+      const value = sharedValue(refusal, mapped.properties);
+      if (value !== null && (mapped.properties[property] === true || isThere(property, patient.id))) refused.add(value);
+    }
+  });
+  return (recordId, properties) => {
+    let result = properties;
+    for (const refusal of refusals) {
+      const { property } = refusal;
+      if (!Object.hasOwn(properties, property) || properties[property] === true) continue;
+      const value = sharedValue(refusal, properties);
+      const withRefusal = { ...result, [property]: true };
+      const isOfOthers =
+        value !== null && (refused.has(value) || (!isWhole && stood(input, recordId, withRefusal, refusal)));
+      if (isOfOthers || isThere(property, recordId)) result = withRefusal;
+    }
+    return result;
+  };
+}
+
+/** What a target's objects are compared with. */
+export interface Written {
+  links: ReadonlyMap<string, Link>;
+  /** Records with something on its way: what stands there is about to change. */
+  pending: ReadonlyMap<string, unknown>;
+  identity: Pick<TargetIdentity, 'recordIdOf' | 'fingerprint' | 'differingFields'>;
+}
+
+/**
+ * Whom somebody made refuse in the CRM: their objects say so, our last write didn't, and neither did one for somebody who has the same address.
+ * @param before as it was known before; what is not shown stays
+ * @returns a list for each of the refusals
+ */
+export function* refusedThere(
+  items: readonly RemoteItem<Item>[],
+  refusals: readonly Refusal[],
+  written: Written,
+  before: RefusedThere,
+): Pieces<RefusedThere> {
+  const shown: Shown[] = [];
+  yield* eachInPieces(refusals.length === 0 ? [] : items, ({ item, sealedRecordId }) => {
+    const recordId = sealedRecordId === null ? null : written.identity.recordIdOf(sealedRecordId);
+    if (recordId !== null && item !== null && 'properties' in item) shown.push({ recordId, item });
+  });
+  const result: Record<string, readonly string[]> = {};
+  for (const refusal of refusals) {
+    result[refusal.property] = yield* refusedBy(refusal, shown, written, new Set(before[refusal.property]));
+  }
+  return result;
+}
+
+interface Shown {
+  recordId: string;
+  item: CrmItem;
+}
+
+function* refusedBy(
+  refusal: Refusal,
+  shown: readonly Shown[],
+  { links, pending, identity }: Written,
+  before: ReadonlySet<string>,
+): Pieces<string[]> {
+  const { property } = refusal;
+  const refused = new Set([...before].filter((recordId) => links.has(recordId)));
+  const open: Shown[] = [];
+  const ours = new Set<string | null>();
+  yield* eachInPieces(shown, ({ recordId, item }) => {
+    if (item.properties[property] !== true) refused.delete(recordId);
+    else if (refused.has(recordId) || pending.has(recordId)) return;
+    else if (isWrittenSo(links.get(recordId), item, property, identity))
+      ours.add(sharedValue(refusal, item.properties));
+    else open.push({ recordId, item });
+  });
+  for (const { recordId, item } of open) {
+    const value = sharedValue(refusal, item.properties);
+    if (value === null || !ours.has(value)) refused.add(recordId);
+  }
+  return [...refused];
+}
+
+/** Whether our last write gave an object the value of a property that it has. */
+function isWrittenSo(link: Link | undefined, item: CrmItem, property: string, identity: Written['identity']): boolean {
+  if (link === undefined) return false;
+  const now = identity.fingerprint(item);
+  if (isSameContent(link.fingerprint, now)) return true;
+  const differing = identity.differingFields(link.fingerprint, now);
+  return !differing.includes(property) && !differing.includes(UNKNOWN_FIELD);
+}
+
+/** Whether every patient of whom the target may hold something is shown, and can be read. */
+function isAllKnown(
+  { target, missing }: TargetInput,
+  { clinicReading, confirmations, holds }: Pick<CycleInput, 'clinicReading' | 'confirmations' | 'holds'>,
+): boolean {
+  const snapshot = clinicReading.streams.patients?.snapshot;
+  const { vanished } = confirmations.patients;
+  return (
+    snapshot?.completeness === 'complete' &&
+    snapshot.setAside.length + snapshot.unidentified === 0 &&
+    missing.every((recordId) => vanished.has(recordId)) &&
+    // A contact whose removal waits, or was rejected, stays with what it says.
+    !holds.some((hold) => hold.target === target.id && hold.state !== 'approved')
+  );
+}
+
+/** Whether the object was last given this refusal, with the same address. */
+function stood(
+  { target: { identity }, state }: TargetInput,
+  recordId: string,
+  properties: Properties,
+  { property, by }: Refusal,
+): boolean {
+  const before = state.pending.get(recordId)?.fingerprint ?? state.links.get(recordId)?.fingerprint ?? null;
+  if (before === null) return false;
+  const now = identity.fingerprint({ properties, contactKey: null, startAt: 0 });
+  if (isSameContent(before, now)) return true;
+  const differing = identity.differingFields(before, now);
+  return ![property, by, UNKNOWN_FIELD].some((name) => name !== null && differing.includes(name));
+}
+
+/** What contacts have in common, the same whatever its case; null where there is nothing. */
+function sharedValue({ property, by }: Refusal, properties: Properties): string | null {
+  const value = by === null ? null : (properties[by] ?? null);
+  return value === null || value === '' ? null : `${property} ${String(value).trim().toLowerCase()}`;
+}
+
+function setsOf(refused: RefusedThere): Map<string, ReadonlySet<string>> {
+  return new Map(Object.entries(refused).map(([property, ids]) => [property, new Set(ids)]));
+}

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { renderPlan } from '../../src/cli/render-plan.ts';
+import type { Installation } from '../../src/control/installation.ts';
+import { planTenant } from '../../src/control/plan.ts';
+import { openCrmWorld, patientOf } from '../jobs/crm-world.ts';
+import { cycle, NEVER } from '../jobs/cycle.ts';
+import { useRedis } from '../support/redis.ts';
+
+const redis = useRedis();
+
+test('a plan counts as they should be neither records whose write fails nor those that wait', async () => {
+  const world = openCrmWorld(redis);
+  const { tenant, contacts, clinic } = world;
+  const installation = {
+    tenants: new Map([[tenant.id, tenant]]),
+    clock: () => world.clock.now,
+  } as unknown as Installation;
+  const planned = async () => {
+    const plan = await planTenant(installation, tenant.id, () => {}, NEVER);
+    const target = plan.targets.find((one) => one.target === 'contacts')!;
+    return {
+      target,
+      text: renderPlan({ ...plan, targets: [target] })
+        .split('\n')
+        .slice(3)
+        .join('\n'),
+    };
+  };
+  clinic.patientList.push(...['1', '2', '3', '4'].map((id) => patientOf(id)));
+  await cycle(tenant);
+  expect((await planned()).text).toBe('contacts: nothing to do, 4 as they should be');
+
+  contacts.fault = ({ recordId }) => (recordId === '3' || recordId === '4' ? 'refused' : null);
+  for (const [index, id] of ['1', '2', '3'].entries()) clinic.patientList[index] = patientOf(id, { firstName: 'Eva' });
+  clinic.patientList[3] = patientOf('4', { consents: { marketing: false } });
+  world.clock.now += 15 * 60_000;
+  await cycle(tenant);
+  const { target, text } = await planned();
+  expect(target).toMatchObject({ unchanged: 2, failing: 2, waiting: 0, lines: [] });
+  expect(text).toMatchInlineSnapshot(`
+    "contacts: nothing new to do, 2 as they should be
+      2 failing, see "clinic-mirror health""
+  `);
+
+  // What the clinic changed since takes the place of what failed.
+  clinic.patientList[2] = patientOf('3', { firstName: 'Ada' });
+  world.clock.now += 15 * 60_000;
+  expect((await planned()).target).toMatchObject({ unchanged: 2, failing: 1, lines: [{ record: '3' }] });
+});

@@ -1,0 +1,28 @@
+import type { RestCrmSandbox } from '../../sandbox/rest-crm/index.ts';
+import { restCrm } from '../../src/connectors/rest-crm/index.ts';
+import { SharedState } from '../../src/connectors/shared-state.ts';
+import { createHttpClient } from '../../src/http/client.ts';
+import type { OpenTarget } from '../../src/jobs/tenant.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import type { Clock } from '../../src/model/time.ts';
+
+/** Lets a target of a tenant write into EspoCRM's sandbox. @param settings beside the profile */
+export function writeToEspoCrm(target: OpenTarget, sandbox: RestCrmSandbox, clock: Clock, settings: object = {}): void {
+  const parsed = restCrm.settingsSchema.parse({ baseUrl: sandbox.apiUrl, profile: 'espocrm', ...settings });
+  const key = async () => sandbox.token;
+  const crm = target.crm!;
+  const { properties } = crm.mapping;
+  const isMapped = (property: string) => properties.some(({ name }) => name === property);
+  target.supports = { ...restCrm.supports, keys: restCrm.keysOf!(parsed) };
+  crm.refusals = restCrm.refusals!(parsed, target.stream).filter(({ property }) => isMapped(property));
+  target.connector = restCrm.open({
+    settings: parsed,
+    ownerTag: target.identity.ownerTag,
+    crm: { stream: target.stream, properties },
+    authorizer: { header: key, renew: key, quotaUser: null, headerName: 'x-api-key' },
+    http: createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: 5_000 }),
+    shared: new SharedState(),
+    log: silentLogger,
+    clock,
+  });
+}

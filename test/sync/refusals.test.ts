@@ -1,0 +1,149 @@
+import { describe, expect, test } from 'vitest';
+import type { CrmItem, PropertyValue } from '../../src/model/items.ts';
+import type { Link, RemoteItem } from '../../src/model/operations.ts';
+import { atOnce } from '../../src/model/pieces.ts';
+import type { Patient } from '../../src/model/records.ts';
+import type { RefusedThere } from '../../src/model/refusals.ts';
+import type { Snapshot } from '../../src/model/snapshots.ts';
+import { nothingMissing } from '../../src/sync/absence.ts';
+import type { CycleInput, TargetInput } from '../../src/sync/cycle-input.ts';
+import { createTargetIdentity, crmForm } from '../../src/sync/identity.ts';
+import type { Mapped } from '../../src/sync/mapping/contract.ts';
+import { keepRefusals, refusedThere } from '../../src/sync/refusals.ts';
+import { patientOf } from '../jobs/crm-world.ts';
+
+const REFUSALS = [
+  { property: 'optedOut', by: 'email' },
+  { property: 'doNotCall', by: null },
+];
+const NAMES = ['doNotCall', 'email', 'name', 'optedOut'];
+const identity = createTargetIdentity(new Uint8Array(32), 'clinic', 'contacts', crmForm('patients', NAMES));
+
+type Values = Record<string, PropertyValue>;
+
+function itemOf(values: Values): CrmItem {
+  const properties = { name: 'Anna', email: 'a@example.org', optedOut: false, doNotCall: false, ...values };
+  return { properties, contactKey: null, startAt: 0 };
+}
+
+/** A link of what was written last. */
+function linkOf(recordId: string, values: Values): [string, Link] {
+  const object = { versionTag: null, startAt: 0, endAt: 0, epoch: 0, remoteId: recordId, drift: null };
+  return [recordId, { recordId, fingerprint: identity.fingerprint(itemOf(values)), ...object }];
+}
+
+/** An object as the CRM shows it. */
+function shown(recordId: string, values: Values): RemoteItem<CrmItem> {
+  const sealedRecordId = identity.sealedRecordId(recordId);
+  return { key: identity.key(recordId, 0), sealedRecordId, remoteId: recordId, versionTag: null, item: itemOf(values) };
+}
+
+describe('whom somebody made refuse in the CRM', () => {
+  function found(
+    items: RemoteItem<CrmItem>[],
+    links: [string, Link][],
+    { pending = [], before = {} }: { pending?: string[]; before?: RefusedThere } = {},
+  ) {
+    const written = { links: new Map(links), pending: new Map(pending.map((id) => [id, {}])), identity };
+    return atOnce(refusedThere(items, REFUSALS, written, before));
+  }
+
+  test('is whoever refuses without our having written so, by each property, whatever else differs', () => {
+    const items = [shown('1', { optedOut: true, name: 'Eva' }), shown('2', { doNotCall: true }), shown('3', {})];
+    const links = [linkOf('1', {}), linkOf('2', {}), linkOf('3', {})];
+    expect(found(items, links)).toEqual({ optedOut: ['1'], doNotCall: ['2'] });
+  });
+
+  test('is nobody whom we wrote so, who shares an address with one, or is about to be written', () => {
+    const refused = { optedOut: true };
+    const relative = { ...refused, email: 'A@example.org ', name: 'Bruno' };
+    const links = [linkOf('1', refused), linkOf('2', { ...relative, optedOut: false }), linkOf('3', { email: 'c' })];
+    const items = [shown('2', relative), shown('1', refused), shown('3', { ...refused, email: 'c' })];
+    expect(found(items, links, { pending: ['3'] })).toEqual({ optedOut: [], doNotCall: [] });
+  });
+
+  test('is whoever was so before, until the CRM shows otherwise; who has no link is forgotten', () => {
+    const before = { optedOut: ['1', '2', '3', '4'] };
+    const links = [linkOf('1', { optedOut: true }), linkOf('2', { optedOut: true }), linkOf('3', {})];
+    expect(found([shown('1', { optedOut: true }), shown('2', {})], links, { before })).toMatchObject({
+      optedOut: ['1', '3'],
+    });
+  });
+
+  test('is whoever refuses of whom nothing is known, as after the loss of all state', () => {
+    expect(found([shown('1', { optedOut: true }), shown('2', {})], [])).toEqual({ optedOut: ['1'], doNotCall: [] });
+  });
+});
+
+describe('what stands beside a patient’s own word', () => {
+  const patients = ['1', '2', '3'].map((id) => patientOf(id));
+  const complete: Snapshot<Patient> = { records: new Map(), setAside: [], unidentified: 0, completeness: 'complete' };
+
+  interface Choice {
+    mapped?: Record<string, Mapped | null>;
+    links?: [string, Link][];
+    refusedThere?: RefusedThere;
+    snapshot?: Snapshot<Patient>;
+    missing?: string[];
+    vanished?: string[];
+    holds?: object[];
+  }
+
+  /** Whether each patient's contact is to be opted out. */
+  function kept(choice: Choice, values: Values = {}): boolean[] {
+    const {
+      mapped = {},
+      links = [],
+      refusedThere = {},
+      snapshot = complete,
+      missing = [],
+      vanished = [],
+      holds = [],
+    } = choice;
+    const input = {
+      target: { id: 'contacts', identity, crm: { refusals: REFUSALS } },
+      state: { links: new Map(links), pending: new Map() },
+      stored: { refusedThere },
+      missing,
+    } as unknown as TargetInput;
+    const cycle = {
+      clinicReading: { streams: { patients: { snapshot } } },
+      confirmations: { patients: { ...nothingMissing<Patient>(), vanished: new Set(vanished) } },
+      holds,
+    } as unknown as CycleInput;
+    const mappedOf = ({ id }: Patient) => (id in mapped ? mapped[id]! : { properties: itemOf(values).properties });
+    const keep = atOnce(keepRefusals(input, cycle, patients, mappedOf));
+    return patients.map(({ id }) => keep(id, itemOf(values).properties).optedOut === true);
+  }
+
+  const refused = { properties: itemOf({ optedOut: true }).properties };
+
+  test('is the refusal of anybody with the same address, but of whom the target does not hold', () => {
+    expect(kept({ mapped: { '1': refused } })).toEqual([true, true, true]);
+    expect(kept({ mapped: { '1': refused } }, { email: 'other@example.org' })).toEqual([false, false, false]);
+    expect(kept({ mapped: { '1': refused } }, { email: null })).toEqual([false, false, false]);
+    expect(kept({ mapped: { '1': null } })).toEqual([false, false, false]);
+  });
+
+  test('is a refusal in the CRM, for all who have the address where it stands with that', () => {
+    expect(kept({ refusedThere: { optedOut: ['2'] } })).toEqual([true, true, true]);
+    expect(kept({ refusedThere: { optedOut: ['2'] } }, { email: null })).toEqual([false, true, false]);
+  });
+
+  test.each<[string, Choice, boolean]>([
+    ['all are known', {}, false],
+    ['the list is partial', { snapshot: { ...complete, completeness: 'partial', reason: 'page-cap' } }, true],
+    ['a row can’t be used', { snapshot: { ...complete, unidentified: 1 } }, true],
+    ['one is missing and not known to be gone', { missing: ['9'] }, true],
+    ['one is missing and gone', { missing: ['9'], vanished: ['9'] }, false],
+    ['a removal waits for a person', { holds: [{ target: 'contacts', state: 'open' }] }, true],
+    ['a removal was approved', { holds: [{ target: 'contacts', state: 'approved' }] }, false],
+    ['a removal of another target waits', { holds: [{ target: 'others', state: 'open' }] }, false],
+    ['one can’t be mapped', { mapped: { '1': { fault: 'expression-failed' } } }, true],
+  ])('is what was written for a relative’s sake, where %s: %s', (_, choice, stays) => {
+    const link = linkOf('2', { optedOut: true, name: 'Before' });
+    expect(kept({ ...choice, links: [link, linkOf('3', {})] })).toEqual([false, stays, false]);
+    const elsewhere = linkOf('2', { optedOut: true, email: 'other@example.org' });
+    expect(kept({ ...choice, links: [elsewhere] })).toEqual([false, false, false]);
+  });
+});
