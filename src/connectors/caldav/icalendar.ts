@@ -35,9 +35,10 @@ export function addTimes(event: ICAL.Component, time: ItemTime): string | null {
   }
   addText(event, ZONE_PROPERTY, time.zone);
   const isStartLocal = addTime(event, 'dtstart', time.start, time.zone);
-  // An event without a length has no DTEND, which must be later than DTSTART (RFC 5545 section 3.6.1).
-  const hasLength = Date.parse(time.end) > Date.parse(time.start);
-  const isEndLocal = hasLength && addTime(event, 'dtend', time.end, time.zone);
+  // Always with DTEND, also where RFC 5545 section 3.8.2.2 would have none: iCloud answers 404 to an event without it, and 201 to one that
+  // ends as it starts. @see https://github.com/bitfireAT/davx5-ose/issues/1859 and https://github.com/pimutils/vdirsyncer/issues/1200
+  const end = Date.parse(time.end) > Date.parse(time.start) ? time.end : time.start;
+  const isEndLocal = addTime(event, 'dtend', end, time.zone);
   return isStartLocal || isEndLocal ? timeZoneText(time.zone, yearOf(time.start), yearOf(time.end)) : null;
 }
 
