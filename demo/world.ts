@@ -8,7 +8,8 @@ import { type ClinicSandbox, startClinicSandbox } from '../sandbox/clinic/index.
 import { type GoogleSandbox, startGoogleSandbox } from '../sandbox/google/index.ts';
 import { type GraphSandbox, startGraphSandbox } from '../sandbox/graph/index.ts';
 import { type FaultProxy, startFaultProxy } from '../sandbox/kit/fault-proxy.ts';
-import { type PrivateRadicale, startRadicale } from '../tools/radicale.ts';
+import type { PrivateDavServer } from '../tools/dav-server.ts';
+import { startRadicale } from '../tools/radicale.ts';
 import { type PrivateRedis, startRedis } from '../tools/redis.ts';
 import type { DemoCrm } from './crm.ts';
 import type { RemoteReader } from './read-targets.ts';
@@ -46,7 +47,7 @@ export interface World {
   clinic: ClinicSandbox;
   google: GoogleSandbox;
   graph: GraphSandbox;
-  radicale: PrivateRadicale | null;
+  radicale: PrivateDavServer | null;
   redis: PrivateRedis;
   /** Calendars. */
   targets: DemoTarget[];
@@ -152,7 +153,7 @@ interface Parts {
   clinic: ClinicSandbox;
   google: GoogleSandbox;
   graph: GraphSandbox;
-  radicale: PrivateRadicale | null;
+  radicale: PrivateDavServer | null;
   targets: DemoTarget[];
   logins: DemoLogin[];
   outlook: boolean;

@@ -18,7 +18,7 @@ const radicale = useRadicale({ users: RADICALE_USERS });
 test('four kills in the middle of writing leave no duplicate and no gap', async () => {
   const world = await useSmallWorld({
     redisUrl: redis.url,
-    radicale: radicale(),
+    davServer: radicale(),
     targets: FAMILIES,
     appointments: 180,
   });
@@ -45,7 +45,7 @@ test('four kills in the middle of writing leave no duplicate and no gap', async 
 test('after the whole state is lost, restored logins are enough: nothing is written, nothing is doubled', async () => {
   const world = await useSmallWorld({
     redisUrl: redis.url,
-    radicale: radicale(),
+    davServer: radicale(),
     targets: FAMILIES,
   });
   await world.cycle();

@@ -5,7 +5,7 @@ import { stringify } from 'yaml';
 import type { ClinicSandbox, ClinicSandboxOptions, Credentials } from '../../../sandbox/clinic/index.ts';
 import type { GoogleSandbox, GoogleSandboxOptions } from '../../../sandbox/google/index.ts';
 import type { GraphSandbox, GraphSandboxOptions } from '../../../sandbox/graph/index.ts';
-import type { PrivateRadicale } from '../../../tools/radicale.ts';
+import type { PrivateDavServer } from '../../../tools/dav-server.ts';
 import { type BuiltTarget, buildTarget, type CalendarServers, type Family, RADICALE_USERS } from './small-targets.ts';
 
 /** What a small world is made of. Each target shows one agenda of its tenant. */
@@ -21,7 +21,8 @@ export interface SmallWorldOptions {
   clinic?: ClinicSandboxOptions;
   google?: GoogleSandboxOptions;
   graph?: GraphSandboxOptions;
-  radicale?: PrivateRadicale;
+  /** Of CalDAV targets; a user of each tenant's name. */
+  davServer?: PrivateDavServer;
   /** Merged into every target. */
   target?: object;
   /** Of every tenant. */
