@@ -1,5 +1,14 @@
 import ICAL from 'ical.js';
-import type { DavAccount } from './dav-target.ts';
+
+/** A server with one account, as a test uses it. */
+export interface DavAccount {
+  /** Without a slash at its end. */
+  url: string;
+  /** Where its calendars are, with a slash at its end. */
+  homePath: string;
+  /** Value of the header Authorization. */
+  login: string;
+}
 
 /** A person at another client of the same account: plain requests, past every proxy. Paths are the server's. */
 export class DavHands {

@@ -11,17 +11,7 @@ import type { Authorizer } from '../../../src/connectors/connector.ts';
 import type { ItemKey, Operation } from '../../../src/model/operations.ts';
 import type { PrivateDavServer } from '../../../tools/dav-server.ts';
 import type { ContractDialect, ContractServer, ContractTarget, RemoteObject } from '../../contract/contract-target.ts';
-import { DavHands, eventOf } from './dav-hands.ts';
-
-/** A server with one account, as a test uses it. */
-export interface DavAccount {
-  /** Without a slash at its end. */
-  url: string;
-  /** Where its calendars are, with a slash at its end. */
-  homePath: string;
-  /** Value of the header Authorization. */
-  login: string;
-}
+import { type DavAccount, DavHands, eventOf } from './dav-hands.ts';
 
 /** In which respects a server costs more requests than one that gives strong ETags, searches for properties and names what is absent. */
 export interface DavCosts {

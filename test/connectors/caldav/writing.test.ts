@@ -46,7 +46,7 @@ function ours(title = 'Appointment', ownerTag = MARK, key = keyOf('a')): string 
     revision: 1,
     item,
     writtenAt: 0,
-    storedSequence: 4,
+    stored: { sequence: 4, kept: '' },
   });
 }
 
