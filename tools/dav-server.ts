@@ -23,10 +23,19 @@ export const USUAL_DAV_USERS: readonly DavUser[] = [{ name: 'clinic', password: 
 const LOOK_EVERY_MS = 50;
 
 /**
- * Waits until a server that does not say when it is ready answers requests.
+ * Waits until a server that does not say when it is ready answers requests; stops it when it doesn't.
  * @throws Error with what it printed, when it ends before or isn't ready in time
  */
 export async function untilAnswers(url: string, server: GuardedProcess, timeoutMs: number): Promise<void> {
+  try {
+    await waitForAnswer(url, server, timeoutMs);
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
+
+async function waitForAnswer(url: string, server: GuardedProcess, timeoutMs: number): Promise<void> {
   let ended: string | undefined;
   void server.ended.then((how) => {
     ended = how;

@@ -3,9 +3,10 @@ import type ICAL from 'ical.js';
 /** Properties of an event that are ours, or that stand for one of ours in other words, and would contradict it. */
 const OURS = new Set([
   ...['uid', 'dtstamp', 'sequence', 'dtstart', 'dtend', 'duration', 'summary', 'description', 'location', 'class', 'transp'],
-  ...['x-clinic-mirror', 'x-clinic-mirror-locator', 'x-clinic-mirror-revision', 'x-clinic-mirror-zone'],
   ...['x-alt-desc', 'geo', 'x-apple-structured-location', 'x-microsoft-cdo-busystatus', 'x-microsoft-cdo-alldayevent'],
 ]);
+
+const OWN_PREFIX = 'x-clinic-mirror';
 
 /** What a person's client writes without anybody having asked for it. */
 const OF_CLIENTS = new Set(['created', 'last-modified', 'x-moz-generation', 'x-microsoft-cdo-intendedstatus']);
@@ -18,13 +19,16 @@ export const OF_A_SERIES = ['rrule', 'rdate', 'exdate', 'exrule', 'recurrence-id
  * an update leaves it there. '' when there is nothing.
  */
 export function keptOf(event: ICAL.Component): string {
-  const properties = event.getAllProperties().filter(isKept);
+  const names = (event.jCal[1] as [name: string][]).map(([name]) => name).filter(isKept);
+  const properties = [...new Set(names)].flatMap((name) => event.getAllProperties(name)).filter(isNoCancellation);
   return [...properties.map((one) => one.toICALString()), ...event.getAllSubcomponents().map(String)].join('\r\n');
 }
 
-function isKept(property: ICAL.Property): boolean {
-  const { name } = property;
-  // Called off by hand: an appointment that stands is put right.
-  if (name === 'status') return String(property.getFirstValue()).toUpperCase() !== 'CANCELLED';
-  return !OURS.has(name) && !OF_CLIENTS.has(name) && !OF_A_SERIES.includes(name);
+function isKept(name: string): boolean {
+  return !name.startsWith(OWN_PREFIX) && !OURS.has(name) && !OF_CLIENTS.has(name) && !OF_A_SERIES.includes(name);
+}
+
+/** Called off by hand: an appointment that stands is put right. */
+function isNoCancellation(property: ICAL.Property): boolean {
+  return property.name !== 'status' || String(property.getFirstValue()).toUpperCase() !== 'CANCELLED';
 }

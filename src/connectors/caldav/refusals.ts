@@ -46,8 +46,8 @@ export function readProblem(body: string): DavProblem {
 
 function errorIn(root: XmlElement | null): XmlElement | undefined {
   if (root?.name === `${DAV}error`) return root;
-  const errors = childrenOf(root ?? undefined, `${DAV}response`).map((response) => child(response, `${DAV}error`));
-  return errors.find((error) => error !== undefined);
+  const within = childrenOf(root ?? undefined, `${DAV}response`).map((response) => child(response, `${DAV}error`));
+  return within.find((error) => error !== undefined);
 }
 
 function tryParse(body: string): XmlElement | null {
