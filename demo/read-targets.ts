@@ -88,8 +88,12 @@ export async function readCaldavEvents(
     const response = await fetch(url, { method, headers, ...(body === '' ? {} : { body }) });
     return response.ok ? await response.text() : '';
   };
-  const hrefs = [...(await ask('PROPFIND', home)).matchAll(/<(?:[\w-]+:)?href>([^<]+)</g)].map(([, href]) => href ?? '');
-  const calendars = new Set(hrefs.map((href) => new URL(href, home).href).filter((url) => url.startsWith(home) && url !== home));
+  const hrefs = [...(await ask('PROPFIND', home)).matchAll(/<(?:[\w-]+:)?href>([^<]+)</g)].map(
+    ([, href]) => href ?? '',
+  );
+  const calendars = new Set(
+    hrefs.map((href) => new URL(href, home).href).filter((url) => url.startsWith(home) && url !== home),
+  );
   const events: RemoteEvent[] = [];
   for (const url of calendars) {
     for (const [, , data = ''] of (await ask('REPORT', url, ALL_EVENTS)).matchAll(CALENDAR_DATA))
@@ -110,7 +114,9 @@ function decoded(text: string): string {
   return (
     inner ??
     text.replaceAll(/&(?:#(\d+)|#x([\da-f]+)|(\w+));/gi, (whole, decimal, hex, name) =>
-      name === undefined ? String.fromCodePoint(Number.parseInt(decimal ?? hex, decimal === undefined ? 16 : 10)) : (ENTITIES[name] ?? whole),
+      name === undefined
+        ? String.fromCodePoint(Number.parseInt(decimal ?? hex, decimal === undefined ? 16 : 10))
+        : (ENTITIES[name] ?? whole),
     )
   );
 }

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -18,6 +18,7 @@ const CYRUS: ServerSource = {
   name: 'Cyrus IMAP',
   // One that is installed would be set up for its own folders and users.
   commands: [],
+  versionOption: '-V',
   cacheName: 'cyrus',
   unpacked: async (folder) => ({
     command: join(folder, 'usr/sbin/cyrmaster'),
@@ -81,14 +82,14 @@ async function writeConfiguration(folder: string, programs: string, ports: { por
     await mkdir(join(configuration, name), { recursive: true });
   }
   await mkdir(spool);
-  const { username, gid } = userInfo();
+  const account = await accountFor();
   const imapd = [
     `configdirectory: ${configuration}`,
     `partition-default: ${spool}`,
     `sievedir: ${join(configuration, 'sieve')}`,
     'defaultpartition: default',
-    `cyrus_user: ${username}`,
-    `cyrus_group: ${await groupName(gid)}`,
+    `cyrus_user: ${account.user}`,
+    `cyrus_group: ${account.group}`,
     `admins: ${ADMIN.name}`,
     'unixhierarchysep: yes',
     'allowplaintext: yes',
@@ -98,26 +99,41 @@ async function writeConfiguration(folder: string, programs: string, ports: { por
     'httpmodules: caldav',
     'caldav_realm: calendars',
   ];
+  const files = { imapd: join(folder, 'imapd.conf'), cyrus: join(folder, 'cyrus.conf') };
+  const command = (program: string) => `cmd="${join(programs, program)} -C ${files.imapd}`;
   const service = (name: string, program: string, port: number) =>
-    `  ${name} cmd="${join(programs, program)}" listen="127.0.0.1:${port}" proto=tcp4 prefork=1`;
+    `  ${name} ${command(program)}" listen="127.0.0.1:${port}" proto=tcp4 prefork=1`;
   const cyrus = [
     'START {',
-    `  recover cmd="${join(dirname(programs), '../../sbin/ctl_cyrusdb')} -r"`,
+    `  recover ${command('ctl_cyrusdb')} -r"`,
     '}',
     'SERVICES {',
     service('imap', 'imapd', ports.imapPort),
     service('http', 'httpd', ports.port),
     '}',
   ];
-  const files = { imapd: join(folder, 'imapd.conf'), cyrus: join(folder, 'cyrus.conf') };
   await writeFile(files.imapd, `${imapd.join('\n')}\n`);
   await writeFile(files.cyrus, `${cyrus.join('\n')}\n`);
+  for (const entry of ['', ...(await readdir(folder, { recursive: true }))]) {
+    await chown(join(folder, entry), account.uid, account.gid);
+  }
   return files;
 }
 
-async function groupName(gid: number): Promise<string> {
-  const lines = (await readFile('/etc/group', 'utf8')).split('\n').map((line) => line.split(':'));
-  return lines.find(([, , id]) => id === String(gid))?.[0] ?? 'root';
+interface Account {
+  user: string;
+  uid: number;
+  group: string;
+  gid: number;
+}
+
+/** Who the server runs as: who we are, but that it refuses to be root. */
+async function accountFor(): Promise<Account> {
+  const linesOf = async (file: string) => (await readFile(file, 'utf8')).split('\n').map((line) => line.split(':'));
+  const wanted = process.getuid?.() === 0 ? 'nobody' : userInfo().username;
+  const [user = wanted, , uid, gid] = (await linesOf('/etc/passwd')).find(([name]) => name === wanted) ?? [];
+  const [group = ''] = (await linesOf('/etc/group')).find(([, , id]) => id === gid) ?? [];
+  return { user, uid: Number(uid), group, gid: Number(gid) };
 }
 
 /**
@@ -137,6 +153,7 @@ async function startPasswordServer(path: string, users: readonly DavUser[]): Pro
     });
   });
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(path, resolve));
+  await chmod(path, 0o777);
   return server.unref();
 }
 

@@ -43,7 +43,8 @@ async function waitForAnswer(url: string, server: GuardedProcess, timeoutMs: num
   const deadlineAt = Date.now() + timeoutMs;
   while (!(await answers(url))) {
     if (ended !== undefined) throw new Error(`the server ended (${ended}):\n${server.recentOutput()}`);
-    if (Date.now() > deadlineAt) throw new Error(`no answer from the server after ${timeoutMs} ms:\n${server.recentOutput()}`);
+    if (Date.now() > deadlineAt)
+      throw new Error(`no answer from the server after ${timeoutMs} ms:\n${server.recentOutput()}`);
     await delay(LOOK_EVERY_MS);
   }
 }

@@ -35,7 +35,10 @@ export async function startXandikos(
   const directory = join(ownFolder, 'calendars');
   await mkdir(directory);
   // It keeps calendars as repositories of git, and would sign its commits as this machine's user does.
-  await writeFile(join(ownFolder, '.gitconfig'), '[user]\n\tname = clinic-mirror\n\temail = clinic-mirror@example.org\n');
+  await writeFile(
+    join(ownFolder, '.gitconfig'),
+    '[user]\n\tname = clinic-mirror\n\temail = clinic-mirror@example.org\n',
+  );
   const { process: guarded } = await startGuarded({
     server: { ...server, env: { ...server.env, HOME: ownFolder } },
     args: [

@@ -4,7 +4,9 @@ import type { Calendar } from './calendar.ts';
 import type { Place } from './place.ts';
 import { escaped } from './xml.ts';
 
-const PRIVILEGES = ['read', 'write', 'bind', 'unbind'].map((name) => `<d:privilege><d:${name}/></d:privilege>`).join('');
+const PRIVILEGES = ['read', 'write', 'bind', 'unbind']
+  .map((name) => `<d:privilege><d:${name}/></d:privilege>`)
+  .join('');
 
 /** Answers PROPFIND: of a place, and of what is in it when asked with depth 1. It gives what it has, whatever was asked for. */
 export function propfind(account: Account, place: Place, depth: string): Answer {
@@ -13,7 +15,9 @@ export function propfind(account: Account, place: Place, depth: string): Answer 
   if (calendar === undefined) {
     const home = [found(place.path, collectionProperties(account))];
     if (!isDeep || place.path !== account.homePath) return multistatus(home);
-    const calendars = [...account.calendars].map(([name, each]) => found(`${account.homePath}${name}/`, calendarProperties(each)));
+    const calendars = [...account.calendars].map(([name, each]) =>
+      found(`${account.homePath}${name}/`, calendarProperties(each)),
+    );
     return multistatus([...home, ...calendars]);
   }
   if (object !== undefined) return multistatus([found(place.path, etagElement(object.etag))]);

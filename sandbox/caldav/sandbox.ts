@@ -87,7 +87,11 @@ function answerTo(account: Account, { method = '', url = '/', headers }: Incomin
 
 function get(object: { data: string; etag: string } | undefined): Answer {
   if (object === undefined) return { status: 404 };
-  return { status: 200, headers: { etag: object.etag, 'content-type': 'text/calendar; charset=utf-8' }, body: object.data };
+  return {
+    status: 200,
+    headers: { etag: object.etag, 'content-type': 'text/calendar; charset=utf-8' },
+    body: object.data,
+  };
 }
 
 function isThere({ calendarName, calendar, name, object }: ReturnType<typeof placeAt> & object): boolean {

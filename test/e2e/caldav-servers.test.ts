@@ -61,7 +61,7 @@ function journeys(server: () => PrivateDavServer): void {
   test('a calendar of ours that was deleted is made anew and filled', async () => {
     const { world, hands } = await open();
     await world.cycle();
-    const [{ path }] = (await hands.ownEvents()) as [{ path: string }];
+    const path = (await hands.ownEvents())[0]?.path ?? '';
     await hands.send('DELETE', path.slice(0, path.lastIndexOf('/') + 1));
 
     const { targets } = await world.cycle();

@@ -62,20 +62,23 @@ describe('a private Redis', () => {
   });
 });
 
-describe.each(['redis', 'radicale', 'xandikos', 'cyrus'])('a private %s does not outlive the process that started it', (name) => {
-  test('when that ends and forgot it', async (context) => {
-    const { ended, serverPid } = await startInAnotherProcess(context, name, 'end');
-    expect(await ended).toEqual([0, null]);
-    await waitFor(() => !isRunning(serverPid), { what: `the end of ${name}` });
-  });
+describe.each(['redis', 'radicale', 'xandikos', 'cyrus'])(
+  'a private %s does not outlive the process that started it',
+  (name) => {
+    test('when that ends and forgot it', async (context) => {
+      const { ended, serverPid } = await startInAnotherProcess(context, name, 'end');
+      expect(await ended).toEqual([0, null]);
+      await waitFor(() => !isRunning(serverPid), { what: `the end of ${name}` });
+    });
 
-  test('when that is killed', async (context) => {
-    const { parent, serverPid } = await startInAnotherProcess(context, name, 'live-on');
-    expect(isRunning(serverPid)).toBe(true);
-    parent.kill('SIGKILL');
-    await waitFor(() => !isRunning(serverPid), { what: `the end of ${name}` });
-  });
-});
+    test('when that is killed', async (context) => {
+      const { parent, serverPid } = await startInAnotherProcess(context, name, 'live-on');
+      expect(isRunning(serverPid)).toBe(true);
+      parent.kill('SIGKILL');
+      await waitFor(() => !isRunning(serverPid), { what: `the end of ${name}` });
+    });
+  },
+);
 
 describe('the Redis of a test file', () => {
   const redis = useRedis();

@@ -2,7 +2,19 @@ import type ICAL from 'ical.js';
 
 /** Properties of an event that are ours, or that stand for one of ours in other words, and would contradict it. */
 const OURS = new Set([
-  ...['uid', 'dtstamp', 'sequence', 'dtstart', 'dtend', 'duration', 'summary', 'description', 'location', 'class', 'transp'],
+  ...[
+    'uid',
+    'dtstamp',
+    'sequence',
+    'dtstart',
+    'dtend',
+    'duration',
+    'summary',
+    'description',
+    'location',
+    'class',
+    'transp',
+  ],
   ...['x-alt-desc', 'geo', 'x-apple-structured-location', 'x-microsoft-cdo-busystatus', 'x-microsoft-cdo-alldayevent'],
 ]);
 

@@ -129,7 +129,9 @@ function judged(request: DavRequest, url: URL, response: HttpResponse): DavRespo
 export function withOwnStatus(answer: DavResponse): DavResponse {
   const { status, body } = answer;
   if (status !== 207 && !(status === 200 && /<([a-z]+:)?multistatus[\s>]/i.test(body))) return answer;
-  return { ...answer, status: Math.max(0, ...readMultistatus(answer).members.map((member) => member.status ?? 0)) || 207 };
+  const worst = Math.max(0, ...readMultistatus(answer).members.map((member) => member.status ?? 0));
+  if (worst === 0) return { ...answer, status: 207 };
+  return { ...answer, status: worst < 300 ? 204 : worst };
 }
 
 /**

@@ -253,7 +253,9 @@ async function explained(collection: Collection, { status, body }: DavResponse):
   if (!mayConcernCalendar(status, problem)) return refusal(status, problem);
   const calendar = await proveThere(collection);
   checked(calendar);
-  return status === 403 && mayWrite(calendar) === true ? errors.make('item-refused', { status }) : refusal(status, problem);
+  return status === 403 && mayWrite(calendar) === true
+    ? errors.make('item-refused', { status })
+    : refusal(status, problem);
 }
 
 function written(

@@ -91,7 +91,9 @@ describe('what is written', () => {
 
   test('has an end also where it has no length, or less than none', () => {
     for (const lengthMs of [0, -HALF_HOUR_MS]) {
-      const lines = linesOf(toCalendarObject(objectWith({ time: timedFrom('Europe/Rome', Date.UTC(2026, 6, 1, 10), lengthMs) })));
+      const lines = linesOf(
+        toCalendarObject(objectWith({ time: timedFrom('Europe/Rome', Date.UTC(2026, 6, 1, 10), lengthMs) })),
+      );
       expect(lines).toContain('DTEND;TZID=Europe/Rome:20260701T120000');
     }
   });

@@ -1,6 +1,6 @@
 import ICAL from 'ical.js';
 import { describe, expect, test } from 'vitest';
-import { type CaldavSandbox, startCaldavSandbox } from '../../../sandbox/caldav/index.ts';
+import type { CaldavSandbox } from '../../../sandbox/caldav/index.ts';
 import type { Connector } from '../../../src/connectors/connector.ts';
 import type { Operation, Outcome } from '../../../src/model/operations.ts';
 import { createOperation, deleteOperation, itemWith, keyOf, timed, written } from '../../contract/contract-kit.ts';
@@ -33,7 +33,14 @@ interface World {
 async function open(): Promise<World> {
   const { sandbox, container, calendarPath, requests } = await openWays('standard');
   const hands = new DavHands({ url: sandbox.url, homePath: sandbox.homePath, login: LOGIN });
-  return { sandbox, connector: openOn({ container }), container, path: `${calendarPath}${keyOf('a')}.ics`, hands, requests };
+  return {
+    sandbox,
+    connector: openOn({ container }),
+    container,
+    path: `${calendarPath}${keyOf('a')}.ics`,
+    hands,
+    requests,
+  };
 }
 
 async function apply({ connector, container }: World, operation: Operation): Promise<Outcome> {
@@ -59,7 +66,8 @@ async function addedTo(world: World): Promise<string[]> {
   return [...lines.map((one) => one.toICALString()), ...event.getAllSubcomponents().map(String)];
 }
 
-const start = (hour: number) => timed(`2027-03-10T${hour}:00:00+01:00`, `2027-03-10T${hour}:30:00+01:00`, 'Europe/Rome');
+const start = (hour: number) =>
+  timed(`2027-03-10T${hour}:00:00+01:00`, `2027-03-10T${hour}:30:00+01:00`, 'Europe/Rome');
 
 describe('what a person added to an event', () => {
   test('is there after ten updates, each of which is carried out', async () => {
@@ -70,7 +78,13 @@ describe('what a person added to an event', () => {
     expect(added.length).toBe(ADDED.length + 1);
     for (let round = 1; round <= 10; round += 1) {
       const item = itemWith({ title: `Round ${round}`, time: start(10 + (round % 8)) });
-      const update = { ...createOperation('a', item), kind: 'update', versionTag, remoteId: null, revision: round + 1 } as const;
+      const update = {
+        ...createOperation('a', item),
+        kind: 'update',
+        versionTag,
+        remoteId: null,
+        revision: round + 1,
+      } as const;
       ({ versionTag } = written(await apply(world, update)));
     }
     const event = await eventOf(world);
@@ -106,7 +120,13 @@ describe('what a person added to an event', () => {
   test('costs a look only where there is something to keep', async () => {
     const world = await open();
     const update = (versionTag: string | null, revision: number) =>
-      ({ ...createOperation('a', itemWith({ title: `${revision}` })), kind: 'update', versionTag, remoteId: null, revision }) as const;
+      ({
+        ...createOperation('a', itemWith({ title: `${revision}` })),
+        kind: 'update',
+        versionTag,
+        remoteId: null,
+        revision,
+      }) as const;
     let { versionTag } = written(await apply(world, createOperation('a')));
     world.requests.length = 0;
     for (const revision of [2, 3]) ({ versionTag } = written(await apply(world, update(versionTag, revision))));

@@ -35,17 +35,24 @@ async function open(dialect: DialectName): Promise<World> {
 const AT_ONCE = itemWith({ time: timed('2027-03-10T09:00:00+01:00', '2027-03-10T09:00:00+01:00', 'Europe/Rome') });
 const WINDOW = { fromAt: Date.UTC(2027, 2, 1), toAt: Date.UTC(2027, 3, 1) };
 
-test.each(DIALECT_NAMES)('an event without a length is taken by every server, and read as it is: %s', async (dialect) => {
-  const { connector, container } = await open(dialect);
-  const [outcome] = await connector.apply(container, [createOperation('a', AT_ONCE)], signal());
-  expect(describeOutcome(outcome)).toBe('written created');
-  expect(await connector.find(container, [keyOf('a')], signal())).toMatchObject([{ item: AT_ONCE }]);
-});
+test.each(DIALECT_NAMES)(
+  'an event without a length is taken by every server, and read as it is: %s',
+  async (dialect) => {
+    const { connector, container } = await open(dialect);
+    const [outcome] = await connector.apply(container, [createOperation('a', AT_ONCE)], signal());
+    expect(describeOutcome(outcome)).toBe('written created');
+    expect(await connector.find(container, [keyOf('a')], signal())).toMatchObject([{ item: AT_ONCE }]);
+  },
+);
 
 test('an event that a person dragged to another calendar of an account that takes a UID once stops nothing else', async () => {
   const world = await open('cyrus');
   const { connector, container, hands, sandbox, pathOf } = world;
-  const created = await connector.apply(container, ['a', 'b'].map((id) => createOperation(id)), signal());
+  const created = await connector.apply(
+    container,
+    ['a', 'b'].map((id) => createOperation(id)),
+    signal(),
+  );
   const [a, b] = created.map((outcome) => written(outcome).versionTag);
   const elsewhere = sandbox.addCalendar('private');
   await hands.move(pathOf('a'), `${elsewhere}moved.ics`);
@@ -76,7 +83,11 @@ describe.each(DIALECT_NAMES)('a calendar that is gone, at a server with the ways
   async function gone() {
     const world = await open(dialect);
     const { connector, container, hands, calendarPath } = world;
-    const created = await connector.apply(container, ['a', 'b'].map((id) => createOperation(id)), signal());
+    const created = await connector.apply(
+      container,
+      ['a', 'b'].map((id) => createOperation(id)),
+      signal(),
+    );
     const { cursor } = await connector.changes(container, { cursor: null, window: WINDOW }, signal());
     await hands.send('DELETE', calendarPath);
     const tags = created.map((outcome) => written(outcome).versionTag);
@@ -105,13 +116,18 @@ describe.each(DIALECT_NAMES)('a calendar that is gone, at a server with the ways
     await expect(connector.find(container, [keyOf('a')], signal())).rejects.toMatchObject(GONE);
     await expect(connector.find(container, [keyOf('a'), keyOf('b')], signal())).rejects.toMatchObject(GONE);
     for (const since of [null, cursor]) {
-      await expect(connector.changes(container, { cursor: since, window: WINDOW }, signal())).rejects.toMatchObject(GONE);
+      await expect(connector.changes(container, { cursor: since, window: WINDOW }, signal())).rejects.toMatchObject(
+        GONE,
+      );
     }
   });
 
   test('is made anew by a sync where it was ours, and whoever deleted it is told', async () => {
     const { container, sandbox } = await gone();
-    const own = openOn({ container }, { calendar: { home: new URL('.', container.slice(0, -1)).href, create: 'Clinic' } });
+    const own = openOn(
+      { container },
+      { calendar: { home: new URL('.', container.slice(0, -1)).href, create: 'Clinic' } },
+    );
     const writing = own.apply(container, [createOperation('new')], signal());
     await expect(writing).rejects.toMatchObject({ ...GONE, remedy: expect.stringContaining('clinic-mirror sync') });
     const again = await own.prepare(container, signal());
@@ -127,7 +143,11 @@ describe('at a server that passes over the owner tag once the time fits', () => 
   async function among(strangers: number) {
     const world = await open('lenient');
     const { connector, container, hands, calendarPath } = world;
-    await connector.apply(container, ['a', 'b', 'c'].map((id) => createOperation(id)), signal());
+    await connector.apply(
+      container,
+      ['a', 'b', 'c'].map((id) => createOperation(id)),
+      signal(),
+    );
     await hands.move(world.pathOf('c'), `${calendarPath}renamed.ics`);
     const data = await (await hands.send('GET', world.pathOf('a'))).text();
     for (let index = 0; index < strangers; index += 1) {

@@ -164,7 +164,8 @@ describe('a create', () => {
       davError(500, '<s:exception>Doctrine\\DBAL\\Exception\\UniqueConstraintViolationException</s:exception>'),
     ],
   ])('whose UID is taken %s burns the key', async (_name, conflict) => {
-    const server = await serve(byMethod({ PUT: () => conflict, REPORT: () => multistatus() }));
+    const PROPFIND = () => multistatus(member('/cal/', '200 OK'));
+    const server = await serve(byMethod({ PUT: () => conflict, REPORT: () => multistatus(), PROPFIND }));
     expect((await applyOn(server, create)).map(describeOutcome)).toEqual(['key-burnt']);
   });
 

@@ -8,7 +8,10 @@ import { waitFor } from '../../support/wait-for.ts';
 import type { SmallWorld } from './small-world.ts';
 
 /** Starts the daemon, arms a fault that strikes it dead, and waits until it died. */
-export async function killAt(world: SmallWorld, arm: (strike: <Passed>(passed: Passed) => Passed) => void): Promise<void> {
+export async function killAt(
+  world: SmallWorld,
+  arm: (strike: <Passed>(passed: Passed) => Passed) => void,
+): Promise<void> {
   const daemon = start(world);
   arm((passed) => {
     daemon.process.kill('SIGKILL');

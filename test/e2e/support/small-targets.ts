@@ -97,6 +97,7 @@ export async function emptyDavServer({ url, users, homePathOf }: PrivateDavServe
     const home = `${url}${homePathOf(name)}`;
     const listing = await fetch(home, { method: 'PROPFIND', headers: { authorization, depth: '1' } });
     const ours = (await listing.text()).matchAll(/<(?:[\w-]+:)?href>([^<]*\/clinic-mirror-[^/<]*\/)</g);
-    for (const [, href = ''] of ours) await fetch(new URL(href, home), { method: 'DELETE', headers: { authorization } });
+    for (const [, href = ''] of ours)
+      await fetch(new URL(href, home), { method: 'DELETE', headers: { authorization } });
   }
 }
