@@ -92,6 +92,8 @@ async function writeConfiguration(folder: string, programs: string, ports: { por
     `cyrus_group: ${account.group}`,
     `admins: ${ADMIN.name}`,
     'unixhierarchysep: yes',
+    // Else a name that is deleted twice within a second fails the second time.
+    'delete_mode: immediate',
     'allowplaintext: yes',
     'sasl_mech_list: PLAIN',
     'sasl_pwcheck_method: saslauthd',

@@ -5,4 +5,8 @@ import { describeConnector } from './connector-contract.ts';
 
 const cyrus = useCyrus();
 
-describeConnector('caldav-cyrus', () => openDavTarget(firstAccount(cyrus())), { skips: CALDAV_SKIPS });
+const CUTS_SPACES = 'Cyrus cuts spaces off the end of a text, and this text ends with one';
+
+describeConnector('caldav-cyrus', () => openDavTarget(firstAccount(cyrus())), {
+  skips: { ...CALDAV_SKIPS, 'ten thousand characters arrive as they are': CUTS_SPACES },
+});

@@ -13,8 +13,12 @@ const COSTS: Readonly<Record<DialectName, DavCosts>> = {
   lenient: { givesNoTags: true },
 };
 
+const TAKES_ANY_TOKEN = 'this server takes any token, and then tells of all that is there; the daily reading of all finds what is gone';
+
 for (const dialect of DIALECT_NAMES) {
-  describeConnector(`caldav-as-${dialect}`, () => openDialect(dialect), { skips: CALDAV_SKIPS });
+  const more: Record<string, string> =
+    dialect === 'lenient' ? { 'an invented cursor leads to a whole reading': TAKES_ANY_TOKEN } : {};
+  describeConnector(`caldav-as-${dialect}`, () => openDialect(dialect), { skips: { ...CALDAV_SKIPS, ...more } });
 }
 
 async function openDialect(dialect: DialectName): Promise<ContractTarget> {

@@ -5,4 +5,8 @@ import { describeConnector } from './connector-contract.ts';
 
 const xandikos = useXandikos();
 
-describeConnector('caldav-xandikos', () => openDavTarget(firstAccount(xandikos())), { skips: CALDAV_SKIPS });
+const READS_TWICE = 'Xandikos reads escapes twice: a backslash before a comma or an n is lost in what it stores';
+
+describeConnector('caldav-xandikos', () => openDavTarget(firstAccount(xandikos())), {
+  skips: { ...CALDAV_SKIPS, 'commas, semicolons, backslashes and colons arrive as they are': READS_TWICE },
+});
