@@ -1,4 +1,4 @@
-import { chmod, chown, mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -8,7 +8,7 @@ import { withDependencies } from './debian-packages.ts';
 import { startGuarded } from './guarded-process.ts';
 import { type Progress, terminalProgress } from './progress.ts';
 import { freeLoopbackPort } from './redis.ts';
-import { resolveServer, type ServerSource } from './server-command.ts';
+import { resolveServer, type ServerSource, ServerUnavailable } from './server-command.ts';
 import { librariesIn } from './unpacked-libraries.ts';
 
 /** Every machine on which Node runs has these; another copy beside the machine's loader would not work. */
@@ -47,11 +47,12 @@ export async function startCyrus(
   progress: Progress = terminalProgress,
 ): Promise<PrivateDavServer> {
   const server = await resolveServer(CYRUS, progress);
+  const account = await accountFor(server.command);
   const folder = await mkdtemp(join(tmpdir(), 'clinic-mirror-cyrus-'));
   const [port, imapPort] = [await freeLoopbackPort(), await freeLoopbackPort()];
   const programs = join(dirname(server.command), '../lib/cyrus/bin');
   const passwords = await startPasswordServer(join(folder, 'passwords'), [ADMIN, ...users]);
-  const files = await writeConfiguration(folder, programs, { port, imapPort });
+  const files = await writeConfiguration(folder, account, programs, { port, imapPort });
   const { process: guarded } = await startGuarded({
     // It prints nothing when it is ready.
     server: { command: 'sh', args: ['-c', 'echo starting; exec "$0" "$@"', server.command], env: server.env },
@@ -76,13 +77,17 @@ export async function startCyrus(
 }
 
 /** @see https://www.cyrusimap.org/imap/reference/manpages/configs/imapd.conf.html and cyrus.conf.html */
-async function writeConfiguration(folder: string, programs: string, ports: { port: number; imapPort: number }) {
+async function writeConfiguration(
+  folder: string,
+  account: Account,
+  programs: string,
+  ports: { port: number; imapPort: number },
+) {
   const [configuration, spool] = [join(folder, 'configuration'), join(folder, 'spool')];
   for (const name of ['db', 'proc', 'socket', 'log', 'msg', 'ptclient', 'lock', 'quota', 'user', 'sieve']) {
     await mkdir(join(configuration, name), { recursive: true });
   }
   await mkdir(spool);
-  const account = await accountFor();
   const imapd = [
     `configdirectory: ${configuration}`,
     `partition-default: ${spool}`,
@@ -99,6 +104,8 @@ async function writeConfiguration(folder: string, programs: string, ports: { por
     'sasl_pwcheck_method: saslauthd',
     `sasl_saslauthd_path: ${join(folder, 'passwords')}`,
     'httpmodules: caldav',
+    // Nobody gets an invitation from a test.
+    'caldav_allowscheduling: off',
     'caldav_realm: calendars',
   ];
   const files = { imapd: join(folder, 'imapd.conf'), cyrus: join(folder, 'cyrus.conf') };
@@ -129,10 +136,21 @@ interface Account {
   gid: number;
 }
 
-/** Who the server runs as: who we are, but that it refuses to be root. */
-async function accountFor(): Promise<Account> {
+/**
+ * Who the server runs as: who we are, but that it refuses to be root.
+ * @throws ServerUnavailable when that account could not reach the program
+ */
+async function accountFor(program: string): Promise<Account> {
   const linesOf = async (file: string) => (await readFile(file, 'utf8')).split('\n').map((line) => line.split(':'));
-  const wanted = process.getuid?.() === 0 ? 'nobody' : userInfo().username;
+  const isRoot = process.getuid?.() === 0;
+  const wanted = isRoot ? 'nobody' : userInfo().username;
+  for (let path = program; isRoot && path !== dirname(path); path = dirname(path)) {
+    if (((await stat(path)).mode & 0o001) === 0) {
+      throw new ServerUnavailable(
+        `Cyrus IMAP does not run as root, and ${wanted} may not look into ${dirname(program)}.`,
+      );
+    }
+  }
   const [user = wanted, , uid, gid] = (await linesOf('/etc/passwd')).find(([name]) => name === wanted) ?? [];
   const [group = ''] = (await linesOf('/etc/group')).find(([, , id]) => id === gid) ?? [];
   return { user, uid: Number(uid), group, gid: Number(gid) };

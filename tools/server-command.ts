@@ -57,7 +57,10 @@ export async function resolveServer(source: ServerSource, progress: Progress): P
 }
 
 /** What the program prints when asked for its version, or undefined when it doesn't exist or doesn't run. */
-async function versionOf(server: ServerCommand, { versionOption = '--version' }: ServerSource): Promise<string | undefined> {
+async function versionOf(
+  server: ServerCommand,
+  { versionOption = '--version' }: ServerSource,
+): Promise<string | undefined> {
   return await outputOf(server, versionOption).catch(() => undefined);
 }
 

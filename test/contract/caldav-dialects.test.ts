@@ -13,7 +13,8 @@ const COSTS: Readonly<Record<DialectName, DavCosts>> = {
   lenient: { givesNoTags: true },
 };
 
-const TAKES_ANY_TOKEN = 'this server takes any token, and then tells of all that is there; the daily reading of all finds what is gone';
+const TAKES_ANY_TOKEN =
+  'this server takes any token, and then tells of all that is there; the daily reading of all finds what is gone';
 
 for (const dialect of DIALECT_NAMES) {
   const more: Record<string, string> =
