@@ -138,7 +138,7 @@ export function withOwnStatus(answer: DavResponse): DavResponse {
  * Reads a 207 (RFC 4918 section 13).
  * @throws MirrorError `contract`, code `bad-xml`
  */
-export function readMultistatus(answer: DavResponse): Multistatus {
+function readMultistatus(answer: DavResponse): Multistatus {
   const root = parseXml(answer.body);
   const members = childrenOf(root, `${DAV}response`).flatMap((response) => membersOf(answer.url, response));
   const collectionPath = comparablePath(answer.url);
