@@ -8,7 +8,7 @@ export interface CalendarObject {
 }
 
 /** What a text has to be to be kept. Names the condition of RFC 4791 section 5.3.2.1 that it doesn't meet. */
-export type Reading = { uid: string; hasEnd: boolean } | { unmet: string };
+export type Reading = { uid: string; hasEnd: boolean; hasLength: boolean } | { unmet: string };
 
 /** Reads what was sent. */
 export function readObject(data: string): Reading {
@@ -22,7 +22,9 @@ export function readObject(data: string): Reading {
     return { unmet: 'valid-calendar-object-resource' };
   }
   const hasEnd = events.every((event) => event.hasProperty('dtend') || event.hasProperty('duration'));
-  return { uid, hasEnd };
+  const at = (event: ICAL.Component, name: string) => event.getFirstPropertyValue(name)?.toString();
+  const hasLength = hasEnd && events.every((event) => at(event, 'dtend') !== at(event, 'dtstart'));
+  return { uid, hasEnd, hasLength };
 }
 
 /** Its events; none where it can't be read. */

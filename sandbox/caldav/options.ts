@@ -8,6 +8,8 @@ export interface Quirks {
   refusesWithin207: boolean;
   /** An event without DTEND is answered 404. */
   needsEnd: boolean;
+  /** An event that ends when it starts, or has no end, is refused. */
+  needsLength: boolean;
   /**
    * What is answered where the calendar is gone. `conflict`: PUT 409, reports 404. `forbidden-page`: PUT 403 with a web page, reports 404.
    * `silent`: PUT 405, reports 207 with nothing in them. PROPFIND says 404 in each.
@@ -34,6 +36,7 @@ const STANDARD: Quirks = {
   uidTaken: 'no-uid-conflict',
   refusesWithin207: false,
   needsEnd: false,
+  needsLength: false,
   absentCalendar: 'conflict',
   timeRangeHidesOtherFilters: false,
   multigetLeavesOutAbsent: false,
@@ -49,6 +52,7 @@ export const DIALECTS: Readonly<Record<DialectName, Quirks>> = {
     uidsAreUniqueIn: 'account',
     uidTaken: 'unique-scheduling-object-resource',
     absentCalendar: 'forbidden-page',
+    needsLength: true,
   },
   xandikos: { ...STANDARD, refusesWithin207: true },
   icloud: { ...STANDARD, needsEnd: true, putTags: 'none' },

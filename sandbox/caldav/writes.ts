@@ -20,6 +20,7 @@ export function put(account: Account, place: Place, data: string, conditions: Co
   const read = readObject(data);
   if ('unmet' in read) return refuse(account, place, `<c:${read.unmet}/>`);
   if (account.quirks.needsEnd && !read.hasEnd) return { status: 404 };
+  if (account.quirks.needsLength && !read.hasLength) return refuse(account, place, '<c:valid-calendar-data/>');
   const other = account.whereUidIs(read.uid, { calendar: calendarName, name });
   if (other !== undefined) {
     const { uidTaken } = account.quirks;

@@ -119,6 +119,9 @@ test('has the other ways of servers: events without an end, blind filters, silen
     status: 201,
     etag: null,
   });
+  const cyrus = await open('cyrus');
+  const atOnce = event('a', 'DTEND:20270310T080000Z');
+  expect((await cyrus.send('PUT', `${cyrus.calendar}a.ics`, atOnce)).text).toContain('valid-calendar-data');
   const { send, calendar } = await open('lenient');
   expect((await send('PUT', `${calendar}a.ics`, event('a'))).etag).toMatch(/^W\//);
   const blind = '<C:time-range start="20270101T000000Z" end="20280101T000000Z"/><C:prop-filter name="X-NONE"/>';

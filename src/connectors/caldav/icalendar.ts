@@ -2,10 +2,15 @@ import ICAL from 'ical.js';
 import type { ItemTime } from '../../model/items.ts';
 import type { Instant } from '../../model/time.ts';
 import { isZone, toZonedIso } from '../../model/zones.ts';
+import { POINT_LENGTH_MS } from './limits.ts';
 import { instantOfLocal, meansOnly, timeZoneText } from './time-zones.ts';
 
 /** Keeps the zone of an event whose times had to go out, or were stored by the server, as UTC. */
 const ZONE_PROPERTY = 'x-clinic-mirror-zone';
+
+/** Says that an event has no length, and its end is there for servers alone. */
+const LENGTH_PROPERTY = 'x-clinic-mirror-length';
+const NO_LENGTH = '0';
 
 const UTC_NAMES = new Set(['UTC', 'Etc/UTC', 'Z', 'GMT', 'Etc/GMT']);
 
@@ -35,9 +40,9 @@ export function addTimes(event: ICAL.Component, time: ItemTime): string | null {
   }
   addText(event, ZONE_PROPERTY, time.zone);
   const isStartLocal = addTime(event, 'dtstart', time.start, time.zone);
-  // Always with DTEND, also where RFC 5545 section 3.8.2.2 would have none: iCloud answers 404 to an event without it, and 201 to one that
-  // ends as it starts. @see https://github.com/bitfireAT/davx5-ose/issues/1859 and https://github.com/pimutils/vdirsyncer/issues/1200
-  const end = Date.parse(time.end) > Date.parse(time.start) ? time.end : time.start;
+  const isPoint = Date.parse(time.end) <= Date.parse(time.start);
+  if (isPoint) addText(event, LENGTH_PROPERTY, NO_LENGTH);
+  const end = isPoint ? toZonedIso(time.zone, Date.parse(time.start) + POINT_LENGTH_MS) : time.end;
   const isEndLocal = addTime(event, 'dtend', end, time.zone);
   return isStartLocal || isEndLocal ? timeZoneText(time.zone, yearOf(time.start), yearOf(time.end)) : null;
 }
@@ -120,8 +125,10 @@ function readTimed(
 ): ItemTime | null {
   const startAt = readInstant(calendar, start);
   if (startAt === null) return null;
-  const endAt = end === null ? startAt + durationMs(event) : readInstant(calendar, end);
-  if (endAt === null) return null;
+  const toldEndAt = end === null ? startAt + durationMs(event) : readInstant(calendar, end);
+  if (toldEndAt === null) return null;
+  const isPoint = textOf(event, LENGTH_PROPERTY) === NO_LENGTH && toldEndAt <= startAt + POINT_LENGTH_MS;
+  const endAt = isPoint ? startAt : toldEndAt;
   const zone = ianaZone(start) ?? knownZone(textOf(event, ZONE_PROPERTY)) ?? 'UTC';
   return { kind: 'timed', start: toZonedIso(zone, startAt), end: toZonedIso(zone, endAt), zone };
 }

@@ -89,12 +89,12 @@ describe('what is written', () => {
     expect(Math.max(...lengths('é'.repeat(150)))).toBe(75);
   });
 
-  test('has an end also where it has no length, or less than none', () => {
+  test('ends a second after its start where it has no length, or less than none', () => {
     for (const lengthMs of [0, -HALF_HOUR_MS]) {
       const lines = linesOf(
         toCalendarObject(objectWith({ time: timedFrom('Europe/Rome', Date.UTC(2026, 6, 1, 10), lengthMs) })),
       );
-      expect(lines).toContain('DTEND;TZID=Europe/Rome:20260701T120000');
+      expect(lines).toContain('DTEND;TZID=Europe/Rome:20260701T120001');
     }
   });
 
@@ -255,6 +255,15 @@ describe("other programs' objects", () => {
       expect(fromCalendarObject(text)).toBeNull();
     },
   );
+
+  test('an end that somebody gave to an event without a length is its end', () => {
+    const atOnce = toCalendarObject(objectWith({ time: timedFrom('Europe/Rome', Date.UTC(2026, 6, 1, 10), 0) }));
+    const longer = withLine(atOnce, /^DTEND/, 'DTEND;TZID=Europe/Rome:20260701T123000');
+    expect(itemOf(longer)?.time).toEqual(timedFrom('Europe/Rome', Date.UTC(2026, 6, 1, 10)));
+    // Clients may leave out the seconds.
+    const shorter = withLine(atOnce, /^DTEND/, 'DTEND;TZID=Europe/Rome:20260701T120000');
+    expect(itemOf(shorter)?.time).toEqual(timedFrom('Europe/Rome', Date.UTC(2026, 6, 1, 10), 0));
+  });
 
   test('another time, title, place or zone is another item', () => {
     const { item } = objectWith({ description: 'one' });

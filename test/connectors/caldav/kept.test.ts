@@ -1,5 +1,5 @@
 import ICAL from 'ical.js';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { CaldavSandbox } from '../../../sandbox/caldav/index.ts';
 import type { Connector } from '../../../src/connectors/connector.ts';
 import type { Operation, Outcome } from '../../../src/model/operations.ts';
@@ -48,11 +48,12 @@ async function open(): Promise<SandboxWorld> {
 }
 
 /** A calendar on a real server. */
-async function openAt(server: PrivateDavServer): Promise<World> {
+async function openAt(server: PrivateDavServer, name: string): Promise<World> {
   const account = firstAccount(server);
   const hands = new DavHands(account);
-  const calendarPath = `${account.homePath}kept/`;
+  const calendarPath = `${account.homePath}${name}/`;
   await hands.createCalendar(calendarPath);
+  onTestFinished(async () => void (await hands.send('DELETE', calendarPath)));
   const container = `${account.url}${calendarPath}`;
   return { connector: openOn({ container }), container, path: `${calendarPath}${keyOf('a')}.ics`, hands };
 }
@@ -107,11 +108,21 @@ describe.each([
   ['Radicale', () => useRadicale({ users: ME })],
   ['Xandikos', () => useXandikos(ME)],
   ['Cyrus IMAP', () => useCyrus(ME)],
-] as const)('what a person added to an event, at %s', (_name, use) => {
+] as const)('at %s', (_name, use) => {
   const server = use();
 
-  test('is there after ten updates, each of which is carried out', async () => {
-    await staysThroughTenUpdates(await openAt(server()));
+  test('what a person added to an event is there after ten updates, each of which is carried out', async () => {
+    await staysThroughTenUpdates(await openAt(server(), 'kept'));
+  });
+
+  test('an event without a length is made, changed and read as it is', async () => {
+    const world = await openAt(server(), 'at-once');
+    const time = timed('2027-03-10T09:00:00+01:00', '2027-03-10T09:00:00+01:00', 'Europe/Rome');
+    const { versionTag } = written(await apply(world, createOperation('a', itemWith({ time }))));
+    const item = itemWith({ time, title: 'Changed' });
+    const update = { ...createOperation('a', item), kind: 'update', versionTag, remoteId: null, revision: 2 } as const;
+    written(await apply(world, update));
+    expect(await world.connector.find(world.container, [keyOf('a')], signal())).toMatchObject([{ item }]);
   });
 });
 
