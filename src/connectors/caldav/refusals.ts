@@ -21,22 +21,22 @@ const SABRE = '{http://sabredav.org/ns}';
  */
 const UID_TAKEN = ['no-uid-conflict', 'unique-scheduling-object-resource'];
 
-/** Conditions that concern the calendar and whoever writes; any other one is about the object that was sent. */
-const OF_THE_CALENDAR = ['need-privileges', 'quota-not-exceeded', 'sufficient-disk-space'];
+/** Conditions that concern the account's room (RFC 4331 section 6). */
+const NO_ROOM = ['quota-not-exceeded', 'sufficient-disk-space'];
 
 /** Statuses that a write gets also where the calendar is gone, or may not be written. */
 const OF_AN_ABSENT_CALENDAR = [403, 404, 405, 409, 410];
 
 const IN_TRASH_BIN = /into the trashbin/i;
 
-/** DAViCal names the header of a request whose condition does not hold as if it were a reason. */
-const IF_HEADER = /}if-(none-)?match$/;
+/** What stands among the conditions and is none: words for a person, and the header whose condition does not hold, which DAViCal names. */
+const NO_CONDITION = /}(responsedescription|if-(none-)?match)$/;
 
 /** Reads the body of a refusal, which may stand within a 207; anything unreadable is a problem without details. */
 export function readProblem(body: string): DavProblem {
   const error = errorIn(tryParse(body));
   if (error === undefined) return { conditions: [], href: null, detail: '' };
-  const conditions = error.children.filter(({ name }) => !name.startsWith(SABRE) && !IF_HEADER.test(name));
+  const conditions = error.children.filter(({ name }) => !name.startsWith(SABRE) && !NO_CONDITION.test(name));
   return {
     conditions: conditions.map(({ name }) => name.slice(name.indexOf('}') + 1)),
     href: conditions.flatMap((condition) => childrenOf(condition, `${DAV}href`))[0]?.text.trim() ?? null,
@@ -78,9 +78,10 @@ export function mayConcernCalendar(status: number, { conditions, detail }: DavPr
 export function refusal(status: number, { conditions, detail }: DavProblem): MirrorError {
   if (conditions.includes('max-resource-size') || status === 413) return errors.make('item-too-large', { status });
   if (status === 403 && IN_TRASH_BIN.test(detail)) return errors.make('trash-bin-keeps-name', { status });
+  if (conditions.some((condition) => NO_ROOM.includes(condition))) return errors.make('storage-full', { status });
+  if (conditions.includes('need-privileges')) return errors.make('calendar-read-only', { status });
   // A reason that is not known here stops one object, never all of them.
-  const isOfObject = conditions.some((condition) => !OF_THE_CALENDAR.includes(condition));
-  if (isOfObject && status < 500 && status !== 423) return errors.make('item-refused', { status });
+  if (conditions.length > 0 && status < 500 && status !== 423) return errors.make('item-refused', { status });
   return errors.make(errors.kindOf({ status, body: undefined }), { status });
 }
 

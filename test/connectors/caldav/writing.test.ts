@@ -337,6 +337,13 @@ describe('a delete', () => {
 describe('refusals', () => {
   test.each([
     [403, '<c:valid-calendar-data/>', 'contract', 'item-refused', 'never'],
+    [
+      403,
+      '<c:valid-calendar-data/><d:responsedescription>no</d:responsedescription>',
+      'contract',
+      'item-refused',
+      'never',
+    ],
     [409, '<c:supported-calendar-component/>', 'contract', 'item-refused', 'never'],
     [403, '<c:max-resource-size/>', 'contract', 'item-too-large', 'never'],
     [413, '', 'contract', 'item-too-large', 'never'],
@@ -352,6 +359,8 @@ describe('refusals', () => {
 
   test.each([
     [403, '<d:need-privileges/>', 'settings', 'calendar-read-only'],
+    [403, '<d:need-privileges/><d:responsedescription>no</d:responsedescription>', 'settings', 'calendar-read-only'],
+    [403, '<d:quota-not-exceeded/>', 'settings', 'storage-full'],
     [507, '', 'settings', 'storage-full'],
     [418, '', 'contract', 'unexpected-status'],
   ])('%i %s concerns the target: the rest is not sent', async (status, condition, actor, code) => {
