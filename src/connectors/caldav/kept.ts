@@ -27,8 +27,8 @@ const OF_CLIENTS = new Set(['created', 'last-modified', 'x-moz-generation', 'x-m
 export const OF_A_SERIES = ['rrule', 'rdate', 'exdate', 'exrule', 'recurrence-id'];
 
 /**
- * What people and their clients added to an event of ours, as lines of iCalendar: a colour, reminders, guests, notes. Nothing of it is ours, and
- * an update leaves it there. '' when there is nothing.
+ * What people and their clients added to an event of ours, as lines of iCalendar: a colour, reminders, guests, notes. Nothing of it is
+ * ours, and an update leaves it there. '' when there is nothing.
  */
 export function keptOf(event: ICAL.Component): string {
   const names = (event.jCal[1] as [name: string][]).map(([name]) => name).filter(isKept);

@@ -41,8 +41,8 @@ export async function multiget(collection: Collection, urls: readonly URL[]): Pr
 }
 
 /**
- * Objects of which a multiget says nothing: some servers leave out what is absent, others at times what is there. A single one is asked for;
- * one listing tells which of several are there at all.
+ * Objects of which a multiget says nothing: some servers leave out what is absent, others at times what is there. A single one is asked
+ * for; one listing tells which of several are there at all.
  * @param isSilent the multiget told of nothing that was asked for, as some servers do of a calendar that is gone
  */
 async function lookFor(collection: Collection, urls: readonly URL[], isSilent: boolean): Promise<StoredObject[]> {

@@ -66,8 +66,8 @@ async function create(collection: Collection, operation: Write, effect: Effect):
 }
 
 /**
- * Our UID is taken. Is it in the calendar under another name, which the server tells or a search finds, that object is ours. In a trash bin, or in
- * another calendar of an account that takes a UID once, it is burnt: what a person moved elsewhere is theirs.
+ * Our UID is taken. Is it in the calendar under another name, which the server tells or a search finds, that object is ours. In a trash
+ * bin, or in another calendar of an account that takes a UID once, it is burnt: what a person moved elsewhere is theirs.
  */
 async function adoptElsewhere(
   collection: Collection,
@@ -111,7 +111,7 @@ async function update(
   return await overwrite(collection, operation, stored, 'updated');
 }
 
-/** Makes an object that is there say what it should, if it is ours, and leaves what people added; one that says so already is left alone. */
+/** Makes an object that is there say what it should, if it is ours, with what people added; one that says so already is left alone. */
 async function overwrite(
   collection: Collection,
   operation: Write,
@@ -160,8 +160,8 @@ async function remove(collection: Collection, operation: Delete, seen: Seen): Pr
 }
 
 /**
- * Empties an object before it is deleted, of what people added too, so that a server with a trash bin keeps nothing of it. One that refuses such an object
- * has it deleted as it is.
+ * Empties an object before it is deleted, of what people added too, so that a server with a trash bin keeps nothing of it. One that
+ * refuses such an object has it deleted as it is.
  * @returns the tag to delete it by
  */
 async function emptied(
