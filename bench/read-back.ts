@@ -6,7 +6,8 @@ import { tenantVariable } from '../src/settings/tenant-secrets.ts';
 import type { DriftReport } from '../src/state/targets.ts';
 import { FAMILIES, type Family, RADICALE_USERS } from '../test/e2e/support/small-targets.ts';
 import { type SmallWorld, startSmallWorld } from '../test/e2e/support/small-world.ts';
-import { type PrivateRadicale, startRadicale } from '../tools/radicale.ts';
+import type { PrivateDavServer } from '../tools/dav-server.ts';
+import { startRadicale } from '../tools/radicale.ts';
 import { startRedis } from '../tools/redis.ts';
 import { book, only, secondsSince } from './appointments.ts';
 import { type CalendarHands, caldavHands, googleHands, type HandledEvent, outlookHands } from './calendar-hands.ts';
@@ -116,7 +117,7 @@ interface TrialChoice {
   family: Family;
   policy: Policy;
   size: Size;
-  radicale: PrivateRadicale | null;
+  radicale: PrivateDavServer | null;
 }
 
 async function runTrial(choice: TrialChoice): Promise<Trial> {

@@ -77,23 +77,46 @@ async function getJson<Body>(url: string, token: string): Promise<Body> {
   return (await response.json()) as Body;
 }
 
-/** All events below a CalDAV home: its calendars are listed, and each is fetched whole as iCalendar. */
+/** All events below a CalDAV home: its calendars are listed, and each is asked for all that is in it. */
 export async function readCaldavEvents(
   home: string,
   login: { username: string; password: string },
 ): Promise<RemoteEvent[]> {
   const authorization = `Basic ${Buffer.from(`${login.username}:${login.password}`).toString('base64')}`;
-  const listing = await fetch(home, { method: 'PROPFIND', headers: { authorization, depth: '1' } });
-  const hrefs = [...(await listing.text()).matchAll(/<(?:\w+:)?href>([^<]+)<\/(?:\w+:)?href>/g)].map(
-    (match) => match[1],
+  const ask = async (method: string, url: string, body = '') => {
+    const headers = { authorization, depth: '1', 'content-type': 'application/xml; charset=utf-8' };
+    const response = await fetch(url, { method, headers, ...(body === '' ? {} : { body }) });
+    return response.ok ? await response.text() : '';
+  };
+  const hrefs = [...(await ask('PROPFIND', home)).matchAll(/<(?:[\w-]+:)?href>([^<]+)</g)].map(
+    ([, href]) => href ?? '',
   );
-  const calendars = new Set(hrefs.map((href) => new URL(href ?? '', home).href).filter((url) => url !== home));
+  const calendars = new Set(
+    hrefs.map((href) => new URL(href, home).href).filter((url) => url.startsWith(home) && url !== home),
+  );
   const events: RemoteEvent[] = [];
   for (const url of calendars) {
-    const response = await fetch(url, { headers: { authorization } });
-    const text = await response.text();
-    if (response.ok && text.startsWith('BEGIN:VCALENDAR'))
-      events.push(...eventsOf(text).map(({ startAt, endAt }) => ({ startAt, endAt })));
+    for (const [, , data = ''] of (await ask('REPORT', url, ALL_EVENTS)).matchAll(CALENDAR_DATA))
+      events.push(...eventsOf(decoded(data)).map(({ startAt, endAt }) => ({ startAt, endAt })));
   }
   return events;
+}
+
+const ALL_EVENTS =
+  '<C:calendar-query xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav"><D:prop><C:calendar-data/></D:prop><C:filter>' +
+  '<C:comp-filter name="VCALENDAR"><C:comp-filter name="VEVENT"/></C:comp-filter></C:filter></C:calendar-query>';
+const CALENDAR_DATA = /<((?:[\w-]+:)?calendar-data)\b[^>]*>([\s\S]*?)<\/\1>/g;
+const ENTITIES: Record<string, string> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
+
+/** Text within an element of XML. */
+function decoded(text: string): string {
+  const [, inner] = /^\s*<!\[CDATA\[([\s\S]*)\]\]>\s*$/.exec(text) ?? [];
+  return (
+    inner ??
+    text.replaceAll(/&(?:#(\d+)|#x([\da-f]+)|(\w+));/gi, (whole, decimal, hex, name) =>
+      name === undefined
+        ? String.fromCodePoint(Number.parseInt(decimal ?? hex, decimal === undefined ? 16 : 10))
+        : (ENTITIES[name] ?? whole),
+    )
+  );
 }

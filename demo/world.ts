@@ -9,7 +9,8 @@ import { type GoogleSandbox, startGoogleSandbox } from '../sandbox/google/index.
 import { type GraphSandbox, startGraphSandbox } from '../sandbox/graph/index.ts';
 import { type FaultProxy, startFaultProxy } from '../sandbox/kit/fault-proxy.ts';
 import { tenantVariable } from '../src/settings/tenant-secrets.ts';
-import { type PrivateRadicale, startRadicale } from '../tools/radicale.ts';
+import type { PrivateDavServer } from '../tools/dav-server.ts';
+import { startRadicale } from '../tools/radicale.ts';
 import { type PrivateRedis, startRedis } from '../tools/redis.ts';
 import type { DemoCrm } from './crm.ts';
 import type { RemoteReader } from './read-targets.ts';
@@ -47,7 +48,7 @@ export interface World {
   clinic: ClinicSandbox;
   google: GoogleSandbox;
   graph: GraphSandbox;
-  radicale: PrivateRadicale | null;
+  radicale: PrivateDavServer | null;
   redis: PrivateRedis;
   /** Calendars. */
   targets: DemoTarget[];
@@ -153,7 +154,7 @@ interface Parts {
   clinic: ClinicSandbox;
   google: GoogleSandbox;
   graph: GraphSandbox;
-  radicale: PrivateRadicale | null;
+  radicale: PrivateDavServer | null;
   targets: DemoTarget[];
   logins: DemoLogin[];
   outlook: boolean;

@@ -10,6 +10,10 @@ import {
 
 /** Every sandbox, by the name of its folder. One alone is loaded. */
 const SANDBOXES: Readonly<Record<string, { about: string; load(): Promise<{ command: SandboxCommand }> }>> = {
+  caldav: {
+    about: 'a CalDAV server with the ways of Cyrus, Xandikos, iCloud and small ones',
+    load: () => import('./caldav/command.ts'),
+  },
   clinic: {
     about: 'a clinic management system: REST API, authorization server, invented clinics, a front desk at work',
     load: () => import('./clinic/command.ts'),

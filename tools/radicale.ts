@@ -1,7 +1,8 @@
 import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type GuardedProcess, startGuarded } from './guarded-process.ts';
+import { type DavUser, type PrivateDavServer, USUAL_DAV_USERS } from './dav-server.ts';
+import { startGuarded } from './guarded-process.ts';
 import { type Progress, terminalProgress } from './progress.ts';
 import { unpackedPython, withPython } from './python-program.ts';
 import { resolveServer, type ServerCommand, type ServerSource, ServerUnavailable } from './server-command.ts';
@@ -18,23 +19,9 @@ const RADICALE: ServerSource = {
 
 const START_TIMEOUT_MS = 30_000;
 
-export interface RadicaleUser {
-  /** Also the first part of the path to the user's calendars: `<url>/<name>/`. */
-  readonly name: string;
-  readonly password: string;
-}
-
-/** A running Radicale (CalDAV and CardDAV server) that nobody else uses, its storage empty at the start. */
-export interface PrivateRadicale extends GuardedProcess {
-  /** Without a slash at its end. */
-  readonly url: string;
-  readonly port: number;
-  readonly users: readonly RadicaleUser[];
-}
-
 export interface StartRadicaleOptions {
   /** One user, `clinic` with the password `secret`, unless told. */
-  readonly users?: readonly RadicaleUser[];
+  readonly users?: readonly DavUser[];
   /** After which age a sync token is forgotten (`max_sync_token_age`); the program's default is 30 days. */
   readonly maxSyncTokenAgeSeconds?: number;
   /** Saves finding it once more. */
@@ -59,8 +46,8 @@ export async function resolveRadicaleServer(progress: Progress = terminalProgres
  */
 export async function startRadicale(
   options: StartRadicaleOptions = {},
-): Promise<PrivateRadicale | { unavailable: string }> {
-  const users = options.users ?? [{ name: 'clinic', password: 'secret' }];
+): Promise<PrivateDavServer | { unavailable: string }> {
+  const users = options.users ?? USUAL_DAV_USERS;
   let server: ServerCommand;
   try {
     server = options.server ?? (await resolveRadicaleServer());
@@ -77,13 +64,13 @@ export async function startRadicale(
     readyTimeoutMs: START_TIMEOUT_MS,
   });
   const port = Number(match[1]);
-  return { ...guarded, users, port, url: `http://127.0.0.1:${port}` };
+  return { ...guarded, users, port, url: `http://127.0.0.1:${port}`, homePathOf: (name) => `/${name}/` };
 }
 
 /** Sections and options as in Radicale's documentation, https://radicale.org/v3.html#configuration */
 async function writeConfiguration(
   folder: string,
-  users: readonly RadicaleUser[],
+  users: readonly DavUser[],
   options: StartRadicaleOptions,
 ): Promise<string> {
   const { maxSyncTokenAgeSeconds } = options;

@@ -24,6 +24,8 @@ export interface ServerSource {
   readonly name: string;
   /** Names in PATH, in order of preference. */
   readonly commands: readonly string[];
+  /** Makes it print its version and end, by which it is known to run; `--version` unless told. */
+  readonly versionOption?: string;
   /** The folder below `.cache/` that the fetched packages are unpacked into. */
   readonly cacheName: string;
   /** How to start what lies unpacked in that folder. */
@@ -55,8 +57,11 @@ export async function resolveServer(source: ServerSource, progress: Progress): P
 }
 
 /** What the program prints when asked for its version, or undefined when it doesn't exist or doesn't run. */
-async function versionOf(server: ServerCommand): Promise<string | undefined> {
-  return await outputOf(server, '--version').catch(() => undefined);
+async function versionOf(
+  server: ServerCommand,
+  { versionOption = '--version' }: ServerSource,
+): Promise<string | undefined> {
+  return await outputOf(server, versionOption).catch(() => undefined);
 }
 
 /** What the program prints on standard output. @throws when it cannot be started or fails */
@@ -71,7 +76,7 @@ async function outputOf(server: ServerCommand, ...args: string[]): Promise<strin
 async function installedOrCached(source: ServerSource, folder: string): Promise<ServerCommand | undefined> {
   const installed = source.commands.map((command) => ({ command, args: [], env: {} }));
   for (const candidate of [...installed, await source.unpacked(folder)]) {
-    if ((await versionOf(candidate)) !== undefined) return candidate;
+    if ((await versionOf(candidate, source)) !== undefined) return candidate;
   }
   return undefined;
 }
@@ -83,7 +88,7 @@ async function fetchServer(source: ServerSource, folder: string, progress: Progr
   try {
     await unpackDebianPackages(folder, source.packages, progress);
     const server = await source.unpacked(folder);
-    if ((await versionOf(server)) !== undefined) {
+    if ((await versionOf(server, source)) !== undefined) {
       progress(`${source.name} is ready after ${((Date.now() - startedAt) / 1000).toFixed(1)} s.`);
       return server;
     }

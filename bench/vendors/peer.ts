@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { auditTarget } from '../../src/jobs/audit.ts';
-import { type PrivateRadicale, startRadicale } from '../../tools/radicale.ts';
+import type { PrivateDavServer } from '../../tools/dav-server.ts';
+import { startRadicale } from '../../tools/radicale.ts';
 import type { ServerCommand } from '../../tools/server-command.ts';
 import { resolveVdirsyncer } from '../../tools/vdirsyncer.ts';
 import { AGENDA_HOLDS, openCycleWorld } from '../cycle/world.ts';
@@ -85,7 +86,7 @@ async function theirsOf(vdirsyncer: ServerCommand, objects: readonly Sent[]): Pr
 }
 
 /** A folder of events, an empty calendar, and what joins them (vdirsyncer.pimutils.org/en/stable/config.html). */
-async function writeWorld(dir: string, { url }: PrivateRadicale, objects: readonly Sent[]): Promise<void> {
+async function writeWorld(dir: string, { url }: PrivateDavServer, objects: readonly Sent[]): Promise<void> {
   const calendar = `${url}/${USER.name}/bench/`;
   const authorization = `Basic ${Buffer.from(`${USER.name}:${USER.password}`).toString('base64')}`;
   const made = await fetch(calendar, { method: 'MKCALENDAR', headers: { authorization } });

@@ -32,7 +32,7 @@ export function eventsOf(text: string): CalendarEvent[] {
       id: String(component.getFirstPropertyValue('uid') ?? ''),
       title,
       startAt: instant('dtstart'),
-      endAt: instant('dtend'),
+      endAt: instant(component.hasProperty('dtend') ? 'dtend' : 'dtstart'),
     };
   });
 }

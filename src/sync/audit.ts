@@ -112,11 +112,16 @@ export function asItStands(link: Link, asFound: Link): Link {
   if (isSameContent(fingerprint, link.fingerprint)) return { ...seen, fingerprint };
   if (link.storedFingerprint !== undefined && isSameContent(fingerprint, link.storedFingerprint))
     return { ...seen, storedFingerprint: fingerprint };
-  const isUntouched = link.drift === null && link.versionTag !== null && link.versionTag === versionTag;
+  const isUntouched = link.drift === null && isSameVersion(link.versionTag, versionTag);
   if (isUntouched) return fingerprint === '' ? link : { ...written, epoch, remoteId, storedFingerprint: fingerprint };
   if (isOtherWrite(link, asFound)) return asWrittenOtherwise(written, asFound);
   const observed = fingerprint === '' ? {} : { observedFingerprint: fingerprint };
   return { ...written, versionTag, epoch, remoteId, drift: 'edited', ...observed };
+}
+
+/** Whether two version tags are of one version, by the weak comparison of RFC 9110 section 8.8.3.2: a weak tag says how it may be used. */
+function isSameVersion(one: string | null, other: string | null): boolean {
+  return one !== null && other !== null && one.replace(/^W\//, '') === other.replace(/^W\//, '');
 }
 
 /** The link of an object that holds another write of ours than the last one, as when an older one came late; null when it doesn't. */

@@ -1,26 +1,8 @@
-import { openRadicaleTarget } from '../connectors/caldav/radicale-target.ts';
+import { firstAccount, openDavTarget } from '../connectors/caldav/dav-target.ts';
 import { useRadicale } from '../support/radicale.ts';
-import { notifications } from './cases/notifications.ts';
+import { CALDAV_SKIPS } from './caldav-skips.ts';
 import { describeConnector } from './connector-contract.ts';
 
 const radicale = useRadicale();
 
-const NO_BATCH = 'CalDAV has no batch of writes: one request for one operation';
-const NO_PAGES = 'CalDAV has no pages: the connector asks for fifty objects at a time, seen in its own tests';
-const NO_CHANGE_PAGES =
-  'pages of changes are the choice of a CalDAV server, and Radicale makes none; seen in its own tests';
-const NO_NOTIFICATIONS = 'CalDAV servers have no agreed way to tell of changes: they are polled';
-
-describeConnector('caldav', () => openRadicaleTarget(radicale()), {
-  skips: {
-    'answers in another order reach their own operations': NO_BATCH,
-    'a server that takes fewer operations at once is met': NO_BATCH,
-    'a target of several pages is read whole': NO_PAGES,
-    'a last page that is exactly full is read whole': NO_PAGES,
-    'an empty page with a successor is not the end': NO_PAGES,
-    'a page that fails is an error, not the end': NO_PAGES,
-    'changes of several pages are told whole': NO_CHANGE_PAGES,
-    'a page of changes that fails is an error, not the end': NO_CHANGE_PAGES,
-    ...Object.fromEntries(notifications.map(({ title }) => [title, NO_NOTIFICATIONS])),
-  },
-});
+describeConnector('caldav', () => openDavTarget(firstAccount(radicale())), { skips: CALDAV_SKIPS });

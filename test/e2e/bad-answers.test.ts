@@ -91,7 +91,7 @@ const WRONG_ANSWERS: Record<string, { rules?: FaultRule[]; proxy?: ProxyRule[] }
 test('whatever the clinic answers, nothing is deleted that it does not confirm', async () => {
   const world = await useSmallWorld({
     redisUrl: redis.url,
-    radicale: radicale(),
+    davServer: radicale(),
     targets: FAMILIES,
   });
   await world.cycle();
@@ -186,7 +186,7 @@ test.each(['lost-answer', 'cut', 'cut-body', 'html'] as const)(
   async (kind) => {
     const world = await useSmallWorld({
       redisUrl: redis.url,
-      radicale: radicale(),
+      davServer: radicale(),
       targets: FAMILIES,
       appointments: 30,
     });

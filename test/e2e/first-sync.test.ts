@@ -10,7 +10,7 @@ const radicale = useRadicale({ users: RADICALE_USERS });
 test('a first sync, changes at the front desk, then quiet cycles that ask the targets nothing', async () => {
   const world = await useSmallWorld({
     redisUrl: redis.url,
-    radicale: radicale(),
+    davServer: radicale(),
     targets: FAMILIES,
     appointments: 120,
   });

@@ -83,7 +83,7 @@ test('a target whose first run waits for approval is given nothing before it', a
 });
 
 function openWorld(target: object): Promise<SmallWorld> {
-  return useSmallWorld({ redisUrl: redis.url, radicale: radicale(), targets: FAMILIES, appointments: 120, target });
+  return useSmallWorld({ redisUrl: redis.url, davServer: radicale(), targets: FAMILIES, appointments: 120, target });
 }
 
 async function syncedWorld(): Promise<{ world: SmallWorld; clinicId: string; agendaIds: string[] }> {

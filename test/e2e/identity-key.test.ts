@@ -11,7 +11,7 @@ const radicale = useRadicale({ users: RADICALE_USERS });
 it('another identity key is refused by Redis, and by the calendars themselves when Redis was emptied', async () => {
   const world = await useSmallWorld({
     redisUrl: redis.url,
-    radicale: radicale(),
+    davServer: radicale(),
     targets: FAMILIES,
     appointments: 30,
   });

@@ -28,7 +28,7 @@ const TRACES = [...Object.values(PATIENT), NOTES, '9876501', 'zwxyquist'];
 test('patients and secrets are in no log line, metric, key or value, address or payload', async () => {
   const world = await useSmallWorld({
     redisUrl: redis.url,
-    radicale: radicale(),
+    davServer: radicale(),
     targets: FAMILIES,
     target: { fields: ['location', 'agenda', 'status'] },
     settings: { log: { level: 'debug' } },
@@ -97,7 +97,7 @@ test('patients and secrets are in no log line, metric, key or value, address or 
 test('a title that names the patient does so in the target and nowhere else', async () => {
   const world = await useSmallWorld({
     redisUrl: redis.url,
-    radicale: radicale(),
+    davServer: radicale(),
     targets: FAMILIES,
     target: { title: 'full', titleReason: 'the doctors asked for it' },
   });

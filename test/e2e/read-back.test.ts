@@ -42,7 +42,7 @@ describe('Outlook, read back', () => {
 describe('CalDAV, read back', () => {
   const radicale = useRadicale({ users: RADICALE_USERS });
   behaves(async (target) => {
-    const world = await useSmallWorld({ redisUrl: redis.url, target, targets: ['caldav'], radicale: radicale() });
+    const world = await useSmallWorld({ redisUrl: redis.url, target, targets: ['caldav'], davServer: radicale() });
     const { tenant } = world.targets[0] as SmallTarget;
     const login = { username: tenant, password: world.env[tenantVariable(tenant, 'DAV_PASSWORD')] ?? '' };
     return { world, hands: caldavHands(`${radicale().url}/${tenant}/`, login) };

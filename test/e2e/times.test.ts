@@ -11,7 +11,7 @@ const HOUR_MS = 3_600_000;
 test('appointments around both changes of the clocks arrive at the right instants in every family', async () => {
   const world = await useSmallWorld({
     redisUrl: redis.url,
-    radicale: radicale(),
+    davServer: radicale(),
     targets: FAMILIES,
     appointments: 20,
     clinic: { allowDoubleBooking: true },

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, inject } from 'vitest';
-import { type PrivateRadicale, type StartRadicaleOptions, startRadicale } from '../../tools/radicale.ts';
+import type { PrivateDavServer } from '../../tools/dav-server.ts';
+import { type StartRadicaleOptions, startRadicale } from '../../tools/radicale.ts';
 
 /**
  * Gives the test file (or a `describe`) a Radicale of its own, its storage empty at the start of the file. Where there
@@ -8,8 +9,8 @@ import { type PrivateRadicale, type StartRadicaleOptions, startRadicale } from '
  *     const radicale = useRadicale();
  *     test('…', async () => { await fetch(`${radicale().url}/clinic/`); … });
  */
-export function useRadicale(options: Omit<StartRadicaleOptions, 'server'> = {}): () => PrivateRadicale {
-  let running: PrivateRadicale | undefined;
+export function useRadicale(options: Omit<StartRadicaleOptions, 'server'> = {}): () => PrivateDavServer {
+  let running: PrivateDavServer | undefined;
   let unavailable: string | undefined;
 
   beforeAll(async () => {

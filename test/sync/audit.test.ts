@@ -136,6 +136,13 @@ describe('an object with a link', () => {
     expect(moved).toEqual({ checked: 1, ...NOTHING, changed: [{ ...learned, versionTag: 'v2' }] });
   });
 
+  test('that the provider spells differently is no edit where a weak tag tells the same version', () => {
+    const item = { ...ITEM, title: 'appointment ' };
+    const written = link('1', { versionTag: '"1"' });
+    expect(compare([remote('1', { item, versionTag: 'W/"1"' })], [written]).edited).toEqual([]);
+    expect(compare([remote('1', { item, versionTag: 'W/"2"' })], [written]).edited).toHaveLength(1);
+  });
+
   test('that the provider spells differently and a person edited is told by the fields that the person changed', () => {
     const item = { ...ITEM, title: 'appointment ' };
     const learned = { ...link('1'), storedFingerprint: identity.fingerprint(item) };

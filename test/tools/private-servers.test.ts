@@ -4,14 +4,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
-import { describe, expect, inject, test } from 'vitest';
+import { describe, expect, inject, type TestContext, test } from 'vitest';
 import { startGuarded } from '../../tools/guarded-process.ts';
 import { startRedis } from '../../tools/redis.ts';
 import { useRadicale } from '../support/radicale.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-const radicaleServer = inject('radicaleServer');
 const launcher = fileURLToPath(new URL('fixtures/start-and-die.ts', import.meta.url));
 
 /** An orphan that has ended and that nobody collects (state Z) isn't running. */
@@ -20,10 +19,16 @@ function isRunning(pid: number): boolean {
   return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
 }
 
-async function startInAnotherProcess(name: string, mode: string) {
+async function startInAnotherProcess(context: TestContext, name: string, mode: string) {
   const parent = spawn(process.execPath, [launcher, name, mode], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(parent, 'exit');
   const [line]: unknown[] = await once(parent.stdout, 'data');
-  return { parent, serverPid: Number(String(line)) };
+  const printed = String(line).trim();
+  if (printed.startsWith('unavailable')) {
+    parent.kill('SIGKILL');
+    context.skip(printed);
+  }
+  return { parent, ended, serverPid: Number(printed) };
 }
 
 describe('a private Redis', () => {
@@ -57,23 +62,23 @@ describe('a private Redis', () => {
   });
 });
 
-describe.each([
-  { name: 'redis', skip: false },
-  { name: 'radicale', skip: 'unavailable' in radicaleServer },
-])('a private $name does not outlive the process that started it', ({ name, skip }) => {
-  test.skipIf(skip)('when that ends and forgot it', async () => {
-    const { parent, serverPid } = await startInAnotherProcess(name, 'end');
-    expect(await once(parent, 'exit')).toEqual([0, null]);
-    await waitFor(() => !isRunning(serverPid), { what: `the end of ${name}` });
-  });
+describe.each(['redis', 'radicale', 'xandikos', 'cyrus'])(
+  'a private %s does not outlive the process that started it',
+  (name) => {
+    test('when that ends and forgot it', async (context) => {
+      const { ended, serverPid } = await startInAnotherProcess(context, name, 'end');
+      expect(await ended).toEqual([0, null]);
+      await waitFor(() => !isRunning(serverPid), { what: `the end of ${name}` });
+    });
 
-  test.skipIf(skip)('when that is killed', async () => {
-    const { parent, serverPid } = await startInAnotherProcess(name, 'live-on');
-    expect(isRunning(serverPid)).toBe(true);
-    parent.kill('SIGKILL');
-    await waitFor(() => !isRunning(serverPid), { what: `the end of ${name}` });
-  });
-});
+    test('when that is killed', async (context) => {
+      const { parent, serverPid } = await startInAnotherProcess(context, name, 'live-on');
+      expect(isRunning(serverPid)).toBe(true);
+      parent.kill('SIGKILL');
+      await waitFor(() => !isRunning(serverPid), { what: `the end of ${name}` });
+    });
+  },
+);
 
 describe('the Redis of a test file', () => {
   const redis = useRedis();

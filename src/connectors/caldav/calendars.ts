@@ -1,14 +1,14 @@
 import type { MirrorError } from '../../model/errors.ts';
 import { type Owner, ownerText, refuseOtherKey } from '../owner.ts';
 import { asCollection, comparablePath, nameOf } from './addresses.ts';
-import { NAMESPACES } from './collection.ts';
+import { CALENDAR_PROPERTIES, checked, describe, isEventCalendar, proveThere } from './calendar-resource.ts';
 import { discoverHome } from './discovery.ts';
 import { errors } from './errors.ts';
 import { MAX_CALENDAR_NAMES } from './limits.ts';
 import { readRefused, unexpectedStatus } from './refusals.ts';
 import { baseAddress, type CaldavSettings } from './schemas.ts';
 import { type DavMember, type DavSession, isMultistatus } from './webdav.ts';
-import { CALDAV, child, childrenOf, DAV, escapeXml, type XmlElement } from './xml.ts';
+import { CALDAV, escapeXml, NAMESPACES } from './xml.ts';
 
 /** What finding a target's calendar takes. */
 export interface CalendarSearch {
@@ -19,10 +19,6 @@ export interface CalendarSearch {
   signal: AbortSignal;
 }
 
-const CALENDAR_PROPERTIES =
-  `<D:propfind ${NAMESPACES}><D:prop><D:resourcetype/><D:current-user-privilege-set/>` +
-  '<C:supported-calendar-component-set/><C:calendar-description/></D:prop></D:propfind>';
-
 /**
  * The address of the target's calendar: the configured one, else the one of ours that is remembered, found by owner tag, or
  * created at a name derived from the owner tag, so that two who create make one; never at the name of one that was deleted.
@@ -31,9 +27,7 @@ const CALENDAR_PROPERTIES =
 export async function prepareCalendar(search: CalendarSearch, known: string | null): Promise<URL> {
   const { calendar } = search.settings;
   if ('url' in calendar) {
-    const found = await describe(search, asCollection(new URL(calendar.url)));
-    if (found === null) throw errors.make('calendar-gone', { status: 404 });
-    return checked(found);
+    return checked(await proveThere({ ...search, url: asCollection(new URL(calendar.url)), isOwn: false }));
   }
   const remembered = known === null ? null : await describe(search, new URL(known));
   if (remembered !== null) return checked(remembered);
@@ -60,44 +54,6 @@ async function locateIn(search: CalendarSearch, home: URL): Promise<URL | null> 
   if (ours !== undefined) return checked(ours);
   if (search.owner !== null) refuseOtherKey(all.map(descriptionOf), search.owner);
   return null;
-}
-
-/** The resource at an address; null when there is none. */
-async function describe({ session, signal }: CalendarSearch, url: URL): Promise<DavMember | null> {
-  const request = { method: 'PROPFIND', url, headers: { depth: '0' }, body: CALENDAR_PROPERTIES } as const;
-  const answer = await session.ask(request, signal);
-  if (!isMultistatus(answer)) {
-    if (answer.status === 404 || answer.status === 410) return null;
-    if (answer.status === 403) throw readRefused(answer.status);
-    throw answer.status === 405 || answer.status === 501
-      ? errors.make('not-a-calendar')
-      : unexpectedStatus(answer.status);
-  }
-  const [member] = answer.members;
-  if (member === undefined || member.status === 404) return null;
-  // Where redirects led is where the calendar is.
-  return { ...member, url: answer.url };
-}
-
-/** @throws MirrorError `settings` unless events can be written there */
-function checked(member: DavMember): URL {
-  if (!isEventCalendar(member)) throw errors.make('not-a-calendar');
-  const privileges = member.properties.get(`${DAV}current-user-privilege-set`);
-  const names = childrenOf(privileges, `${DAV}privilege`).flatMap(({ children }) => children.map(({ name }) => name));
-  const canWrite = ['all', 'write', 'write-content', 'bind'].some((name) => names.includes(`${DAV}${name}`));
-  if (names.length > 0 && !canWrite) throw errors.make('calendar-read-only');
-  return asCollection(member.url);
-}
-
-function isEventCalendar({ properties }: DavMember): boolean {
-  if (child(properties.get(`${DAV}resourcetype`), `${CALDAV}calendar`) === undefined) return false;
-  const components = properties.get(`${CALDAV}supported-calendar-component-set`);
-  // A set without VEVENT is of tasks or journals alone.
-  return components === undefined || components.children.length === 0 || components.children.some(isEventComponent);
-}
-
-function isEventComponent({ attributes }: XmlElement): boolean {
-  return attributes.name?.toUpperCase() === 'VEVENT';
 }
 
 async function calendarsIn({ session, signal }: CalendarSearch, home: URL): Promise<DavMember[]> {

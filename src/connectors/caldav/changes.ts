@@ -3,7 +3,8 @@ import type { TimeWindow } from '../../model/time.ts';
 import type { RemoteChanges } from '../connector.ts';
 import { fromCursor, toCursor } from '../cursor.ts';
 import { nameOf } from './addresses.ts';
-import { type Collection, multiget } from './collection.ts';
+import type { Collection } from './collection.ts';
+import { multiget } from './multiget.ts';
 import { readOurs, toRemoteItems } from './reading.ts';
 import { readChanges } from './sync-collection.ts';
 

@@ -1,26 +1,18 @@
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import type { Clock } from '../../model/time.ts';
 import { withRevision } from '../revision.ts';
-import { comparablePath, nameOf } from './addresses.ts';
-import { errors } from './errors.ts';
-import { fromCalendarObject, MARK_PROPERTY_NAME, type ObjectContent } from './from-model.ts';
-import { MULTIGET_SIZE } from './limits.ts';
-import { readRefused } from './refusals.ts';
-import {
-  type DavMember,
-  type DavRequest,
-  type DavResponse,
-  type DavSession,
-  isMultistatus,
-  type Multistatus,
-  strongTag,
-} from './webdav.ts';
-import { CALDAV, DAV, escapeXml } from './xml.ts';
+import { nameOf } from './addresses.ts';
+import { MARK_PROPERTY_NAME, type ObjectContent } from './from-model.ts';
+import { calendarGone, readRefused } from './refusals.ts';
+import { type DavRequest, type DavResponse, type DavSession, isMultistatus, type Multistatus } from './webdav.ts';
+import { escapeXml, NAMESPACES } from './xml.ts';
 
 /** One calendar collection, as a call works with it. */
 export interface Collection {
   session: DavSession;
   url: URL;
+  /** We made it. */
+  isOwn: boolean;
   /** Objects that carry another owner tag, or none, are not ours. */
   ownerTag: string;
   clock: Clock;
@@ -38,11 +30,6 @@ export interface StoredObject {
 
 /** Keys are the names of our objects; anything else was named by somebody else. */
 const KEY = /^[0-9a-v]{32}$/;
-
-/** Namespaces of every request body. */
-export const NAMESPACES = 'xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav"';
-const ETAG_ONLY = '<D:prop><D:getetag/></D:prop>';
-const ETAG_AND_DATA = '<D:prop><D:getetag/><C:calendar-data/></D:prop>';
 
 /** Where the object of a key is put: `<key>.ics`, unless the server or somebody else named it (`remoteId`). */
 export function objectUrl(collection: URL, key: ItemKey, remoteId: string | null): URL {
@@ -64,36 +51,16 @@ export function isOurs(content: ObjectContent | null, ownerTag: string): content
 /** An object of ours in the words of the contract. */
 export function toRemoteItem(url: URL, etag: string | null, content: ObjectContent & { uid: ItemKey }): RemoteItem {
   const { uid: key, sealedRecordId, item, revision } = content;
-  return { key, sealedRecordId, remoteId: remoteIdOf(url, key), versionTag: etag, item, ...withRevision(revision) };
+  const versionTag = versionTagOf(etag, content);
+  return { key, sealedRecordId, remoteId: remoteIdOf(url, key), versionTag, item, ...withRevision(revision) };
 }
 
 /**
- * Looks at one object. That the collection answers proves it reachable, so null means that the object is gone.
- * @throws MirrorError `settings`, code `calendar-gone`
+ * The version tag of an object. Where people added something it is a weak one, which no write goes by, so that the next one looks first and
+ * leaves that there. Of an object that holds nothing but ours it is the ETag, by which a write needs no look.
  */
-export async function lookUp(collection: Collection, url: URL): Promise<StoredObject | null> {
-  const found = await multiget(collection, [url]);
-  return found.get(comparablePath(url)) ?? null;
-}
-
-/**
- * Reads objects by address, those that are there, by comparable path.
- * @throws MirrorError `settings`, code `calendar-gone`
- */
-export async function multiget(collection: Collection, urls: readonly URL[]): Promise<Map<string, StoredObject>> {
-  const found = new Map<string, StoredObject>();
-  for (let start = 0; start < urls.length; start += MULTIGET_SIZE) {
-    const asked = urls.slice(start, start + MULTIGET_SIZE);
-    const { members } = await report(collection, multigetBody(asked));
-    const answered = new Map(members.map((member) => [comparablePath(member.url), member]));
-    for (const url of asked) {
-      const path = comparablePath(url);
-      const member = answered.get(path);
-      const stored = member === undefined ? await get(collection, url) : storedObject(url, member);
-      if (stored !== null) found.set(path, stored);
-    }
-  }
-  return found;
+export function versionTagOf(etag: string | null, { kept }: Pick<ObjectContent, 'kept'>): string | null {
+  return etag === null || kept === '' ? etag : `W/${etag}`;
 }
 
 /** Addresses of the events whose property has this value, as far as the server's filter finds them. */
@@ -116,7 +83,7 @@ export async function findByMark(collection: Collection, range = ''): Promise<Mu
  * Sends a REPORT to the collection.
  * @throws MirrorError `settings`, code `calendar-gone`; anything but a 207 is an error
  */
-async function report(collection: Collection, body: string): Promise<Multistatus> {
+export async function report(collection: Collection, body: string): Promise<Multistatus> {
   const answer = await askCollection(collection, { method: 'REPORT', headers: { depth: '1' }, body });
   if (!isMultistatus(answer)) throw readRefused(answer.status);
   return answer;
@@ -129,39 +96,13 @@ export async function askCollection(
 ): Promise<Multistatus | DavResponse> {
   const answer = await collection.session.ask({ ...request, url: collection.url }, collection.signal);
   if (!isMultistatus(answer) && (answer.status === 404 || answer.status === 410))
-    throw errors.make('calendar-gone', { status: answer.status });
+    throw calendarGone(collection, answer.status);
   return answer;
-}
-
-/** Some servers leave an object out of a multiget's answer; then it is asked for alone. */
-async function get(collection: Collection, url: URL): Promise<StoredObject | null> {
-  const answer = await collection.session.send({ method: 'GET', url }, collection.signal);
-  if (answer.status === 404 || answer.status === 410) return null;
-  if (answer.status !== 200) throw readRefused(answer.status);
-  return { url, etag: strongTag(answer.headers.get('etag')), content: fromCalendarObject(answer.body) };
-}
-
-function storedObject(url: URL, member: DavMember): StoredObject | null {
-  if (member.status === 404 || member.status === 410) return null;
-  // There, but not to be read by this login: somebody else's, in a shared calendar.
-  if (member.status === 403) return { url, etag: null, content: null };
-  const data = member.properties.get(`${CALDAV}calendar-data`);
-  if (data === undefined) throw readRefused(member.status ?? 207);
-  return { url, etag: tagOf(member), content: fromCalendarObject(data.text) };
-}
-
-function tagOf(member: DavMember): string | null {
-  return strongTag(member.properties.get(`${DAV}getetag`)?.text);
-}
-
-function multigetBody(urls: readonly URL[]): string {
-  const hrefs = urls.map((url) => `<D:href>${escapeXml(url.pathname)}</D:href>`).join('');
-  return `<C:calendar-multiget ${NAMESPACES}>${ETAG_AND_DATA}${hrefs}</C:calendar-multiget>`;
 }
 
 /** The event filter is always there: some servers refuse a query without one. */
 function queryBody(eventFilter: string): string {
   const events = `<C:comp-filter name="VEVENT">${eventFilter}</C:comp-filter>`;
   const filter = `<C:filter><C:comp-filter name="VCALENDAR">${events}</C:comp-filter></C:filter>`;
-  return `<C:calendar-query ${NAMESPACES}>${ETAG_ONLY}${filter}</C:calendar-query>`;
+  return `<C:calendar-query ${NAMESPACES}><D:prop><D:getetag/></D:prop>${filter}</C:calendar-query>`;
 }

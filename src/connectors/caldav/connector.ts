@@ -4,8 +4,9 @@ import { inTurn, settle } from '../settle.ts';
 import { asCollection, comparablePath } from './addresses.ts';
 import { locateCalendar, prepareCalendar } from './calendars.ts';
 import { changesOf } from './changes.ts';
-import { type Collection, isOurs, multiget, objectUrl, type StoredObject } from './collection.ts';
+import { type Collection, isOurs, objectUrl, type StoredObject, versionTagOf } from './collection.ts';
 import { errors } from './errors.ts';
+import { multiget } from './multiget.ts';
 import { findOurs, readOurs } from './reading.ts';
 import { baseAddress, type CaldavSettings } from './schemas.ts';
 import { DavSession, strongTag } from './webdav.ts';
@@ -16,7 +17,8 @@ export function openCaldav(context: ConnectorContext<CaldavSettings>): Connector
   const session = new DavSession(context, baseAddress(context.settings));
   const { ownerTag, owner = null, clock, settings } = context;
   function collectionAt(container: string, signal: AbortSignal): Collection {
-    return { session, url: asCollection(new URL(container)), ownerTag, clock, signal };
+    const isOwn = 'create' in settings.calendar;
+    return { session, url: asCollection(new URL(container)), isOwn, ownerTag, clock, signal };
   }
   return {
     async prepare(known, signal) {
@@ -78,7 +80,8 @@ async function readBack(
     const stored = url === undefined ? undefined : found.get(comparablePath(url));
     if (!isUntagged(outcome) || stored === undefined || !isOurs(stored.content, collection.ownerTag)) return outcome;
     const { item } = stored.content;
-    return { ...outcome, versionTag: stored.etag, ...(item === null ? {} : { stored: item }) };
+    const versionTag = versionTagOf(stored.etag, stored.content);
+    return { ...outcome, versionTag, ...(item === null ? {} : { stored: item }) };
   });
 }
 

@@ -1,9 +1,8 @@
 import { MirrorError } from '../../model/errors.ts';
 import { asCollection, resolveHref } from './addresses.ts';
-import { NAMESPACES } from './collection.ts';
 import { errors } from './errors.ts';
 import { type DavSession, isMultistatus } from './webdav.ts';
-import { CALDAV, child, DAV } from './xml.ts';
+import { CALDAV, child, DAV, NAMESPACES } from './xml.ts';
 
 /**
  * Finds the login's calendar home (RFC 6764 section 6, RFC 4791 section 6.2.1): the current user's principal, then its

@@ -86,7 +86,11 @@ export const errors = defineErrors('the server', NO_WORDS, {
     ...{ actor: 'settings', retry: 'never', scope: 'target' },
     message: 'the calendar is not there',
     remedy: 'restore the calendar or configure another one',
-    note: 'One of our own is made again by the next `sync`',
+  },
+  'own-calendar-gone': {
+    ...{ code: 'calendar-gone', actor: 'settings', retry: 'never', scope: 'target' },
+    message: 'the calendar that we made is not there any more',
+    remedy: 'run clinic-mirror sync: it makes the calendar anew and fills it',
   },
   'not-a-calendar': {
     ...{ actor: 'settings', retry: 'never', scope: 'target' },

@@ -1,9 +1,11 @@
 import ICAL from 'ical.js';
+import { foldLines } from '../../model/content-lines.ts';
 import type { CalendarItem, ItemTime } from '../../model/items.ts';
 import type { ItemKey } from '../../model/operations.ts';
 import type { Instant } from '../../model/time.ts';
 import { fromRevisionText, toRevisionText, withRevision } from '../revision.ts';
 import { addInstant, addText, addTimes, carriable, readTimes, textOf } from './icalendar.ts';
+import { keptOf, OF_A_SERIES } from './kept.ts';
 import { SEQUENCE_EPOCH_AT } from './limits.ts';
 
 /** Everything that goes into one calendar object. */
@@ -15,8 +17,8 @@ export interface ObjectToWrite {
   revision: number;
   item: CalendarItem;
   writtenAt: Instant;
-  /** SEQUENCE of what is stored, when it was looked at. */
-  storedSequence: number;
+  /** What is there, when it was looked at: its SEQUENCE is surpassed, and what people added stays. */
+  stored: Pick<ObjectContent, 'sequence' | 'kept'> | null;
 }
 
 /** A calendar object as it is stored. */
@@ -27,6 +29,8 @@ export interface ObjectContent {
   /** The stamped revision of the write that made it so. */
   revision?: number;
   sequence: number;
+  /** What is none of ours, as lines of iCalendar (`keptOf`). */
+  kept: string;
   /** Null when it can't be read as an item. */
   item: CalendarItem | null;
 }
@@ -40,12 +44,11 @@ export const MARK_PROPERTY_NAME = MARK_PROPERTY.toUpperCase();
 
 const HEAD = ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//clinic-mirror//clinic-mirror//EN'];
 
-/** What makes an event more than an item: repetition, exceptions, guests. */
-const BEYOND_AN_ITEM = ['rrule', 'rdate', 'exdate', 'recurrence-id', 'attendee'];
+const END_OF_EVENT = 'END:VEVENT';
 
-/** The calendar object of an item, private and without attendees and alarms, as text with CRLF (RFC 5545). */
+/** The calendar object of an item, private, with no guests or alarms but those that people added, as text with CRLF (RFC 5545). */
 export function toCalendarObject(object: ObjectToWrite): string {
-  const { item } = object;
+  const { item, stored } = object;
   const event = new ICAL.Component('vevent');
   addText(event, 'uid', object.key);
   addInstant(event, 'dtstamp', object.writtenAt);
@@ -59,17 +62,19 @@ export function toCalendarObject(object: ObjectToWrite): string {
   addText(event, MARK_PROPERTY, object.ownerTag);
   addText(event, LOCATOR_PROPERTY, object.sealedRecordId);
   addText(event, REVISION_PROPERTY, toRevisionText(object.revision));
-  const parts = timeZone === null ? [event.toString()] : [timeZone, event.toString()];
-  return [...HEAD, ...parts, 'END:VCALENDAR', ''].join('\r\n');
+  const lines = event.toString().slice(0, -END_OF_EVENT.length);
+  const whole = `${lines}${stored === null || stored.kept === '' ? '' : `${stored.kept}\r\n`}${END_OF_EVENT}`;
+  const parts = timeZone === null ? [whole] : [timeZone, whole];
+  return foldLines([...HEAD, ...parts, 'END:VCALENDAR', ''].join('\r\n'));
 }
 
 /**
  * SEQUENCE must grow when the time changes (RFC 5545 section 3.8.7.4). The number of seconds since 2020 grows with every
  * write, so an update costs no look at what is stored.
  */
-function nextSequence({ writtenAt, storedSequence }: ObjectToWrite): number {
+function nextSequence({ writtenAt, stored }: ObjectToWrite): number {
   const seconds = Math.floor((writtenAt - SEQUENCE_EPOCH_AT) / 1_000);
-  return Math.max(seconds, storedSequence + 1, 0);
+  return Math.max(seconds, (stored?.sequence ?? -1) + 1, 0);
 }
 
 /** Reads a stored calendar object; null when it is not one. */
@@ -84,6 +89,7 @@ export function fromCalendarObject(text: string): ObjectContent | null {
     sealedRecordId: textOf(event, LOCATOR_PROPERTY),
     ...withRevision(fromRevisionText(textOf(event, REVISION_PROPERTY))),
     sequence: Number(textOf(event, 'sequence')) || 0,
+    kept: keptOf(event),
     item: events.length === 1 ? readItem(calendar, event) : null,
   };
 }
@@ -99,7 +105,7 @@ function parseCalendar(text: string): ICAL.Component | null {
 }
 
 function readItem(calendar: ICAL.Component, event: ICAL.Component): CalendarItem | null {
-  if (BEYOND_AN_ITEM.some((name) => event.hasProperty(name))) return null;
+  if (OF_A_SERIES.some((name) => event.hasProperty(name))) return null;
   // Shown to everybody or called off: not what we wrote, so it has to be written again.
   if (textOf(event, 'class')?.toUpperCase() === 'PUBLIC') return null;
   if (textOf(event, 'status')?.toUpperCase() === 'CANCELLED') return null;

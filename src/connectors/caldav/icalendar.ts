@@ -2,10 +2,15 @@ import ICAL from 'ical.js';
 import type { ItemTime } from '../../model/items.ts';
 import type { Instant } from '../../model/time.ts';
 import { isZone, toZonedIso } from '../../model/zones.ts';
+import { POINT_LENGTH_MS } from './limits.ts';
 import { instantOfLocal, meansOnly, timeZoneText } from './time-zones.ts';
 
 /** Keeps the zone of an event whose times had to go out, or were stored by the server, as UTC. */
 const ZONE_PROPERTY = 'x-clinic-mirror-zone';
+
+/** Says that an event has no length, and its end is there for servers alone. */
+const LENGTH_PROPERTY = 'x-clinic-mirror-length';
+const NO_LENGTH = '0';
 
 const UTC_NAMES = new Set(['UTC', 'Etc/UTC', 'Z', 'GMT', 'Etc/GMT']);
 
@@ -35,9 +40,10 @@ export function addTimes(event: ICAL.Component, time: ItemTime): string | null {
   }
   addText(event, ZONE_PROPERTY, time.zone);
   const isStartLocal = addTime(event, 'dtstart', time.start, time.zone);
-  // An event without a length has no DTEND, which must be later than DTSTART (RFC 5545 section 3.6.1).
-  const hasLength = Date.parse(time.end) > Date.parse(time.start);
-  const isEndLocal = hasLength && addTime(event, 'dtend', time.end, time.zone);
+  const isPoint = Date.parse(time.end) <= Date.parse(time.start);
+  if (isPoint) addText(event, LENGTH_PROPERTY, NO_LENGTH);
+  const end = isPoint ? toZonedIso(time.zone, Date.parse(time.start) + POINT_LENGTH_MS) : time.end;
+  const isEndLocal = addTime(event, 'dtend', end, time.zone);
   return isStartLocal || isEndLocal ? timeZoneText(time.zone, yearOf(time.start), yearOf(time.end)) : null;
 }
 
@@ -119,8 +125,10 @@ function readTimed(
 ): ItemTime | null {
   const startAt = readInstant(calendar, start);
   if (startAt === null) return null;
-  const endAt = end === null ? startAt + durationMs(event) : readInstant(calendar, end);
-  if (endAt === null) return null;
+  const toldEndAt = end === null ? startAt + durationMs(event) : readInstant(calendar, end);
+  if (toldEndAt === null) return null;
+  const isPoint = textOf(event, LENGTH_PROPERTY) === NO_LENGTH && toldEndAt <= startAt + POINT_LENGTH_MS;
+  const endAt = isPoint ? startAt : toldEndAt;
   const zone = ianaZone(start) ?? knownZone(textOf(event, ZONE_PROPERTY)) ?? 'UTC';
   return { kind: 'timed', start: toZonedIso(zone, startAt), end: toZonedIso(zone, endAt), zone };
 }

@@ -8,12 +8,12 @@ import {
   findByMark,
   findByProperty,
   isOurs,
-  multiget,
   objectUrl,
   type StoredObject,
   toRemoteItem,
 } from './collection.ts';
 import { MULTIGET_SIZE } from './limits.ts';
+import { multiget } from './multiget.ts';
 import { readChanges } from './sync-collection.ts';
 import type { Multistatus } from './webdav.ts';
 
@@ -31,12 +31,22 @@ export async function* readOurs(collection: Collection, window: TimeWindow | nul
  * Addresses of what may be ours: what the server's filter finds by our owner tag. A server that can't search for properties of
  * others refuses, finds nothing or leaves out; then everything in the calendar is a candidate.
  */
-async function candidates(collection: Collection, window: TimeWindow | null): Promise<URL[]> {
+async function candidates(collection: Collection, window: TimeWindow | null): Promise<readonly URL[]> {
   const found = await searched(collection, window);
-  if (found.length > 0) return found;
+  if (found.length > 0) return window === null ? found : await marked(collection, found);
   // Nothing in the window, while the filter does find things elsewhere, means nothing.
   if (window !== null && (await searched(collection, null)).length > 0) return [];
   return (await readChanges(collection, null)).changed;
+}
+
+/**
+ * Those of what a search in time found that may be ours: a server may pass over the owner tag once the time fits, and tell of everybody's
+ * events. What has a name that we don't give must be found by the owner tag alone too, unless that finds nothing at all.
+ */
+async function marked(collection: Collection, found: readonly URL[]): Promise<readonly URL[]> {
+  if (found.every(isOwnName)) return found;
+  const ours = new Set((await searched(collection, null)).map(comparablePath));
+  return ours.size === 0 ? found : found.filter((url) => isOwnName(url) || ours.has(comparablePath(url)));
 }
 
 /** Codes that a refused search gets; a calendar that can't be read at all gets one of them again from the listing. */

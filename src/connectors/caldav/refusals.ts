@@ -14,18 +14,40 @@ export interface DavProblem {
 
 const SABRE = '{http://sabredav.org/ns}';
 
-/** Conditions that speak of the object that was sent (RFC 4791 section 5.3.2.1). */
-const DATA_CONDITION = /^(valid-|supported-|no-uid-conflict|max-|min-)/;
+/**
+ * Conditions that say that a UID is taken: in this calendar, or in any of the account (RFC 6638 section 3.2.4.1), as Cyrus (Fastmail),
+ * Open-Xchange and Apple's server have it, Cyrus for events without guests too.
+ * @see https://github.com/cyrusimap/cyrus-imapd/pull/2859
+ */
+const UID_TAKEN = ['no-uid-conflict', 'unique-scheduling-object-resource'];
 
-/** Reads the body of a refusal; anything unreadable is a problem without details. */
+/** Conditions that concern the account's room (RFC 4331 section 6). */
+const NO_ROOM = ['quota-not-exceeded', 'sufficient-disk-space'];
+
+/** Statuses that a write gets also where the calendar is gone, or may not be written. */
+const OF_AN_ABSENT_CALENDAR = [403, 404, 405, 409, 410];
+
+const IN_TRASH_BIN = /into the trashbin/i;
+
+/** What stands among the conditions and is none: words for a person, and the header whose condition does not hold, which DAViCal names. */
+const NO_CONDITION = /}(responsedescription|if-(none-)?match)$/;
+
+/** Reads the body of a refusal, which may stand within a 207; anything unreadable is a problem without details. */
 export function readProblem(body: string): DavProblem {
-  const root = tryParse(body);
-  if (root?.name !== `${DAV}error`) return { conditions: [], href: null, detail: '' };
+  const error = errorIn(tryParse(body));
+  if (error === undefined) return { conditions: [], href: null, detail: '' };
+  const conditions = error.children.filter(({ name }) => !name.startsWith(SABRE) && !NO_CONDITION.test(name));
   return {
-    conditions: root.children.map(({ name }) => name.slice(name.indexOf('}') + 1)),
-    href: root.children.flatMap((condition) => childrenOf(condition, `${DAV}href`))[0]?.text.trim() ?? null,
-    detail: `${child(root, `${SABRE}exception`)?.text ?? ''} ${child(root, `${SABRE}message`)?.text ?? ''}`,
+    conditions: conditions.map(({ name }) => name.slice(name.indexOf('}') + 1)),
+    href: conditions.flatMap((condition) => childrenOf(condition, `${DAV}href`))[0]?.text.trim() ?? null,
+    detail: `${child(error, `${SABRE}exception`)?.text ?? ''} ${child(error, `${SABRE}message`)?.text ?? ''}`,
   };
+}
+
+function errorIn(root: XmlElement | null): XmlElement | undefined {
+  if (root?.name === `${DAV}error`) return root;
+  const within = childrenOf(root ?? undefined, `${DAV}response`).map((response) => child(response, `${DAV}error`));
+  return within.find((error) => error !== undefined);
 }
 
 function tryParse(body: string): XmlElement | null {
@@ -38,21 +60,34 @@ function tryParse(body: string): XmlElement | null {
 }
 
 /**
- * Whether a create was refused because its UID is taken: by the condition of RFC 4791, or in the words of Nextcloud,
- * whose trash bin keeps UIDs (https://github.com/nextcloud/server/issues/30096) behind a 400 or a database error.
+ * Whether a create was refused because its UID is taken: by a condition, or in the words of Nextcloud, whose trash bin keeps UIDs
+ * (https://github.com/nextcloud/server/issues/30096) behind a 400 or a database error.
  */
-export function isUidConflict(status: number, problem: DavProblem): boolean {
-  if (problem.conditions.includes('no-uid-conflict')) return true;
-  if (status === 400) return /with uid already exists/i.test(problem.detail);
-  return status >= 500 && /UniqueConstraintViolation/i.test(problem.detail);
+export function isUidConflict(status: number, { conditions, detail }: DavProblem): boolean {
+  if (conditions.some((condition) => UID_TAKEN.includes(condition))) return true;
+  if (status === 400) return /with uid already exists/i.test(detail);
+  return status >= 500 && /UniqueConstraintViolation/i.test(detail);
+}
+
+/** Whether a refused write may be about the calendar rather than the object: it gives no reason. */
+export function mayConcernCalendar(status: number, { conditions, detail }: DavProblem): boolean {
+  return OF_AN_ABSENT_CALENDAR.includes(status) && conditions.length === 0 && !IN_TRASH_BIN.test(detail);
 }
 
 /** A refused write of one object, once 404 and 412 are dealt with. */
 export function refusal(status: number, { conditions, detail }: DavProblem): MirrorError {
   if (conditions.includes('max-resource-size') || status === 413) return errors.make('item-too-large', { status });
-  if (conditions.some((condition) => DATA_CONDITION.test(condition))) return errors.make('item-refused', { status });
-  if (status === 403 && /into the trashbin/i.test(detail)) return errors.make('trash-bin-keeps-name', { status });
+  if (status === 403 && IN_TRASH_BIN.test(detail)) return errors.make('trash-bin-keeps-name', { status });
+  if (conditions.some((condition) => NO_ROOM.includes(condition))) return errors.make('storage-full', { status });
+  if (conditions.includes('need-privileges')) return errors.make('calendar-read-only', { status });
+  // A reason that is not known here stops one object, never all of them.
+  if (conditions.length > 0 && status < 500 && status !== 423) return errors.make('item-refused', { status });
   return errors.make(errors.kindOf({ status, body: undefined }), { status });
+}
+
+/** The error of a calendar that is not there. */
+export function calendarGone({ isOwn }: { isOwn: boolean }, status: number): MirrorError {
+  return errors.make(isOwn ? 'own-calendar-gone' : 'calendar-gone', { status });
 }
 
 /** A refused question about the calendar. */

@@ -1,9 +1,10 @@
 import { comparablePath, isMember } from './addresses.ts';
-import { askCollection, type Collection, NAMESPACES } from './collection.ts';
+import { proveThere } from './calendar-resource.ts';
+import { askCollection, type Collection } from './collection.ts';
 import { MAX_SYNC_PAGES } from './limits.ts';
 import { readProblem, readRefused } from './refusals.ts';
 import { type DavResponse, isMultistatus, type Multistatus } from './webdav.ts';
-import { escapeXml } from './xml.ts';
+import { escapeXml, NAMESPACES } from './xml.ts';
 
 /** What changed in a collection since a token, or all that is in it. */
 export interface Changes {
@@ -25,7 +26,7 @@ export async function readChanges(collection: Collection, token: string | null):
   const changes = await followReports(collection, token);
   if (changes !== null) return changes;
   const whole = token === null ? null : await followReports(collection, null);
-  return whole ?? (await listMembers(collection));
+  return whole ?? { changed: await listMembers(collection), removed: [], token: null, isWhole: true };
 }
 
 /** Follows the report through its pages; null when the server refuses it, in whichever way it does. */
@@ -38,9 +39,11 @@ async function followReports(collection: Collection, token: string | null): Prom
     for (const { url, status } of answer.members) {
       if (isMember(collection.url, url)) found.set(comparablePath(url), { url, isGone: status === 404 });
     }
+    // Every answer ends with a token (RFC 6578 section 3.6): one without is none, as some servers give of a calendar that is gone.
+    if (answer.syncToken === null) return null;
     if (!answer.truncated) return toChanges(found.values(), answer.syncToken, token === null);
     // A page that leads nowhere would be asked for forever.
-    if (answer.syncToken === null || answer.syncToken === current) return null;
+    if (answer.syncToken === current) return null;
     current = answer.syncToken;
   }
   return null;
@@ -66,10 +69,16 @@ function toChanges(found: Iterable<{ url: URL; isGone: boolean }>, token: string
   return changes;
 }
 
-async function listMembers(collection: Collection): Promise<Changes> {
+/**
+ * Addresses of all members, by PROPFIND.
+ * @throws MirrorError `settings`, code `calendar-gone`; `remote` where the server fails at it
+ */
+export async function listMembers(collection: Collection): Promise<URL[]> {
   const body = `<D:propfind ${NAMESPACES}><D:prop><D:getetag/></D:prop></D:propfind>`;
   const answer = await askCollection(collection, { method: 'PROPFIND', headers: { depth: '1' }, body });
   if (!isMultistatus(answer) || answer.truncated) throw readRefused('status' in answer ? answer.status : 507);
+  // A calendar that is there is named itself.
+  if (answer.members.length === 0) await proveThere(collection);
   const members = answer.members.filter(({ url, status }) => status !== 404 && isMember(collection.url, url));
-  return { changed: members.map(({ url }) => url), removed: [], token: null, isWhole: true };
+  return members.map(({ url }) => url);
 }

@@ -122,16 +122,23 @@ function judged(request: DavRequest, url: URL, response: HttpResponse): DavRespo
   return { url, status, headers, body };
 }
 
-/** Whether an answer is a 207, or has the body of one. */
-export function isMultistatusText({ status, body }: DavResponse): boolean {
-  return status === 207 || (status === 200 && /<([a-z]+:)?multistatus[\s>]/i.test(body));
+/**
+ * The answer to a write, with the status of the object where a 207 tells it: of a delete (RFC 4918 section 9.6.1), and Xandikos refuses a
+ * PUT so as well. Of several the worst counts. Some servers give the body of a 207 with 200; one that tells of nothing proves nothing.
+ */
+export function withOwnStatus(answer: DavResponse): DavResponse {
+  const { status, body } = answer;
+  if (status !== 207 && !(status === 200 && /<([a-z]+:)?multistatus[\s>]/i.test(body))) return answer;
+  const worst = Math.max(0, ...readMultistatus(answer).members.map((member) => member.status ?? 0));
+  if (worst === 0) return { ...answer, status: 207 };
+  return { ...answer, status: worst < 300 ? 204 : worst };
 }
 
 /**
  * Reads a 207 (RFC 4918 section 13).
  * @throws MirrorError `contract`, code `bad-xml`
  */
-export function readMultistatus(answer: DavResponse): Multistatus {
+function readMultistatus(answer: DavResponse): Multistatus {
   const root = parseXml(answer.body);
   const members = childrenOf(root, `${DAV}response`).flatMap((response) => membersOf(answer.url, response));
   const collectionPath = comparablePath(answer.url);

@@ -3,20 +3,22 @@ import type { Operation, Outcome } from '../../model/operations.ts';
 import { BLANK_ITEM } from '../erasing.ts';
 import { supersededBy } from '../revision.ts';
 import { isMember, resolveHref } from './addresses.ts';
+import { checked, mayWrite, proveThere } from './calendar-resource.ts';
 import {
   type Collection,
   isOurs,
-  lookUp,
   objectUrl,
   remoteIdOf,
   type StoredObject,
   toRemoteItem,
+  versionTagOf,
 } from './collection.ts';
 import { errors } from './errors.ts';
-import { isSameItem, toCalendarObject } from './from-model.ts';
+import { isSameItem, type ObjectToWrite, toCalendarObject } from './from-model.ts';
+import { lookUp } from './multiget.ts';
 import { findRenamed } from './reading.ts';
-import { type DavProblem, isUidConflict, readProblem, refusal } from './refusals.ts';
-import { type DavResponse, isMultistatusText, readMultistatus, strongTag } from './webdav.ts';
+import { type DavProblem, isUidConflict, mayConcernCalendar, readProblem, refusal } from './refusals.ts';
+import { type DavRequest, type DavResponse, strongTag, withOwnStatus } from './webdav.ts';
 
 type Write = Extract<Operation, { kind: 'create' | 'update' }>;
 type Delete = Extract<Operation, { kind: 'delete' }>;
@@ -27,6 +29,11 @@ export interface Settled {
   outcome: Outcome;
   url: URL | null;
 }
+
+const NOTHING_KEPT = { kept: '' };
+
+/** What an object holds that a write is to go on from. */
+type Before = ObjectToWrite['stored'];
 
 /** What a look before the operation found: an object, null for none, undefined when nobody looked. */
 export type Seen = StoredObject | null | undefined;
@@ -49,16 +56,19 @@ async function create(collection: Collection, operation: Write, effect: Effect):
   if (isDone(answer)) return written(operation, effect, url, answer, collection.url);
   const problem = readProblem(answer.body);
   if (isUidConflict(answer.status, problem)) return await adoptElsewhere(collection, operation, problem, url);
-  if (answer.status !== 412) throw await explained(collection, url, answer);
+  if (!isUnmet(answer)) throw await explained(collection, answer);
   const stored = await lookUp(collection, url);
   if (stored !== null) return await overwrite(collection, operation, stored, 'adopted');
   // It was there a moment ago: somebody deleted it meanwhile.
   const again = await put(collection, operation, url, { 'if-none-match': '*' });
   if (isDone(again)) return written(operation, effect, url, again, collection.url);
-  throw refusal(again.status, readProblem(again.body));
+  throw await explained(collection, again);
 }
 
-/** Our UID is in the calendar under another name: the server tells which, or it is searched for; a trash bin's is burnt. */
+/**
+ * Our UID is taken. Is it in the calendar under another name, which the server tells or a search finds, that object is ours. In a trash
+ * bin, or in another calendar of an account that takes a UID once, it is burnt: what a person moved elsewhere is theirs.
+ */
 async function adoptElsewhere(
   collection: Collection,
   operation: Write,
@@ -94,14 +104,14 @@ async function update(
   if (stored === undefined) {
     const answer = await put(collection, operation, url, ifMatch(tag));
     if (isDone(answer)) return written(operation, 'updated', url, answer, collection.url);
-    if (!isMissingOrChanged(answer)) throw await explained(collection, url, answer);
+    if (!isMissingOrChanged(answer)) throw await explained(collection, answer);
     stored = await lookUp(collection, url);
   }
   if (stored === null) return await makeAgain(collection, operation);
   return await overwrite(collection, operation, stored, 'updated');
 }
 
-/** Makes an object that is there say what it should, if it is ours; one that says so already is left alone. */
+/** Makes an object that is there say what it should, if it is ours, with what people added; one that says so already is left alone. */
 async function overwrite(
   collection: Collection,
   operation: Write,
@@ -116,12 +126,13 @@ async function overwrite(
   const superseded = supersededBy(operation, toRemoteItem(url, etag, content));
   if (superseded !== null) return { outcome: superseded, url: null };
   if (content.sealedRecordId === sealedRecordId && content.revision === revision && isSameItem(content.item, item)) {
-    return { outcome: { recordId, result: 'written', effect, versionTag: etag, remoteId: foreignName(url, key) }, url };
+    const versionTag = versionTagOf(etag, content);
+    return { outcome: { recordId, result: 'written', effect, versionTag, remoteId: foreignName(url, key) }, url };
   }
-  const answer = await put(collection, operation, url, ifMatch(etag), content.sequence);
-  if (isDone(answer)) return written(operation, effect, url, answer, collection.url);
+  const answer = await put(collection, operation, url, ifMatch(etag), content);
+  if (isDone(answer)) return written(operation, effect, url, answer, collection.url, content);
   if (isMissingOrChanged(answer)) throw errors.make('changed-meanwhile', { status: 412 });
-  throw refusal(answer.status, readProblem(answer.body));
+  throw await explained(collection, answer);
 }
 
 async function remove(collection: Collection, operation: Delete, seen: Seen): Promise<Settled> {
@@ -132,7 +143,7 @@ async function remove(collection: Collection, operation: Delete, seen: Seen): Pr
   if (stored === undefined) {
     const answer = await sendDelete(collection, url, tag);
     if (isDone(answer)) return deleted(operation, 'deleted');
-    if (!isMissingOrChanged(answer)) throw await explained(collection, url, answer);
+    if (!isMissingOrChanged(answer)) throw await explained(collection, answer);
     stored = await lookUp(collection, url);
   }
   if (stored === null && operation.isTwin !== true) stored = await findRenamed(collection, operation.key);
@@ -145,12 +156,12 @@ async function remove(collection: Collection, operation: Delete, seen: Seen): Pr
   const answer = await sendDelete(collection, stored.url, etag);
   if (isDone(answer)) return deleted(operation, 'deleted');
   if (answer.status === 404 || answer.status === 410) return deleted(operation, 'already-gone');
-  throw refusal(answer.status, readProblem(answer.body));
+  throw await explained(collection, answer);
 }
 
 /**
- * Empties an object before it is deleted, so that a server with a trash bin keeps nothing of it. One that refuses such an object
- * has it deleted as it is.
+ * Empties an object before it is deleted, of what people added too, so that a server with a trash bin keeps nothing of it. One that
+ * refuses such an object has it deleted as it is.
  * @returns the tag to delete it by
  */
 async function emptied(
@@ -168,7 +179,8 @@ async function emptied(
     versionTag: null,
     remoteId: null,
   } as const;
-  const answer = await put(collection, blank, url, ifMatch(etag), content?.sequence);
+  const before = { sequence: content?.sequence ?? -1, kept: '' };
+  const answer = await put(collection, blank, url, ifMatch(etag), before);
   if (isDone(answer)) return strongTag(answer.headers.get('etag'));
   if (isMissingOrChanged(answer)) throw errors.make('changed-meanwhile', { status: 412 });
   return etag;
@@ -179,30 +191,29 @@ async function put(
   { key, sealedRecordId, item, revision }: Write,
   url: URL,
   condition: Record<string, string>,
-  storedSequence = -1,
+  stored: Before = null,
 ): Promise<DavResponse> {
   const { ownerTag, clock } = collection;
-  const body = toCalendarObject({ key, ownerTag, sealedRecordId, revision, item, writtenAt: clock(), storedSequence });
+  const body = toCalendarObject({ key, ownerTag, sealedRecordId, revision, item, writtenAt: clock(), stored });
   const headers = { 'content-type': 'text/calendar; charset=utf-8', ...condition };
-  const answer = await collection.session.send({ method: 'PUT', url, headers, body }, collection.signal);
+  const answer = await sendWrite(collection, { method: 'PUT', url, headers, body });
   if (!isUnproved(answer)) return answer;
-  const stored = await lookUp(collection, url);
-  const content = stored?.content ?? null;
+  const there = await lookUp(collection, url);
+  const content = there?.content ?? null;
   const isThere = isOurs(content, ownerTag) && content.uid === key && content.revision === revision;
   if (!isThere || !isSameItem(content.item, item)) throw unproved(answer);
-  const etag: Record<string, string> = stored?.etag == null ? {} : { etag: stored.etag };
+  const etag: Record<string, string> = there?.etag == null ? {} : { etag: there.etag };
   return { ...answer, status: 204, headers: new Headers(etag) };
 }
 
 async function sendDelete(collection: Collection, url: URL, etag: string | null): Promise<DavResponse> {
-  const answer = await collection.session.send({ method: 'DELETE', url, headers: ifMatch(etag) }, collection.signal);
-  // A 207 names what could not be deleted (RFC 4918 section 9.6.1). Some servers say so with 200.
-  if (isMultistatusText(answer)) {
-    const worst = Math.max(204, ...readMultistatus(answer).members.map(({ status }) => status ?? 0));
-    return { ...answer, status: worst };
-  }
+  const answer = await sendWrite(collection, { method: 'DELETE', url, headers: ifMatch(etag) });
   if (isUnproved(answer) && (await lookUp(collection, url)) !== null) throw unproved(answer);
   return answer;
+}
+
+async function sendWrite({ session, signal }: Collection, request: DavRequest): Promise<DavResponse> {
+  return withOwnStatus(await session.send(request, signal));
 }
 
 /** A success that says nothing of what was done: whoever stands before the server answers so as well. */
@@ -221,23 +232,42 @@ function ifMatch(etag: string | null): Record<string, string> {
 }
 
 function isDone({ status }: Pick<DavResponse, 'status'>): boolean {
-  return status >= 200 && status <= 204;
+  return status >= 200 && status < 300;
 }
 
-function isMissingOrChanged({ status }: DavResponse): boolean {
-  return status === 404 || status === 410 || status === 412;
+/** The precondition did not hold. With a reason of its own a 412 says something else: Xandikos refuses what is sent so. */
+function isUnmet({ status, body }: DavResponse): boolean {
+  return status === 412 && readProblem(body).conditions.length === 0;
 }
 
-/** The error of a refused write; where it may mean that the calendar is gone, the calendar is asked first. */
-async function explained(collection: Collection, url: URL, answer: DavResponse): Promise<Error> {
-  const problem = readProblem(answer.body);
-  if ([404, 409, 410].includes(answer.status) && problem.conditions.length === 0) await lookUp(collection, url);
-  return refusal(answer.status, problem);
+function isMissingOrChanged(answer: DavResponse): boolean {
+  return answer.status === 404 || answer.status === 410 || isUnmet(answer);
 }
 
-function written(operation: Write, effect: Effect, asked: URL, answer: DavResponse, collection: URL): Settled {
+/**
+ * The error of a refused write. One without a reason may mean that the calendar is gone or not to be written, so the calendar is asked;
+ * where it says that we may write, a 403 is about the object.
+ */
+async function explained(collection: Collection, { status, body }: DavResponse): Promise<MirrorError> {
+  const problem = readProblem(body);
+  if (!mayConcernCalendar(status, problem)) return refusal(status, problem);
+  const calendar = await proveThere(collection);
+  checked(calendar);
+  return status === 403 && mayWrite(calendar) === true
+    ? errors.make('item-refused', { status })
+    : refusal(status, problem);
+}
+
+function written(
+  operation: Write,
+  effect: Effect,
+  asked: URL,
+  answer: DavResponse,
+  collection: URL,
+  before: Before = null,
+): Settled {
   const url = namedByServer(asked, answer, collection);
-  const versionTag = strongTag(answer.headers.get('etag'));
+  const versionTag = versionTagOf(strongTag(answer.headers.get('etag')), before ?? NOTHING_KEPT);
   const { recordId, key } = operation;
   return { outcome: { recordId, result: 'written', effect, versionTag, remoteId: foreignName(url, key) }, url };
 }

@@ -13,6 +13,9 @@ export interface XmlElement {
 export const DAV = '{DAV:}';
 export const CALDAV = '{urn:ietf:params:xml:ns:caldav}';
 
+/** Namespaces of every request body. */
+export const NAMESPACES = 'xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav"';
+
 /** Entities are decoded here and not by the parser: the five of XML and character references, nothing declared. */
 const parser = new XMLParser({
   preserveOrder: true,

@@ -4,7 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type PrivateRadicale, startRadicale } from '../../../tools/radicale.ts';
+import type { PrivateDavServer } from '../../../tools/dav-server.ts';
+import { startRadicale } from '../../../tools/radicale.ts';
 import { resolveRedisServer } from '../../../tools/redis.ts';
 import type { ServerCommand } from '../../../tools/server-command.ts';
 import { DAV_USERS } from './world.ts';
@@ -18,7 +19,7 @@ export type RedisKind = (typeof REDIS_KINDS)[number];
 /** What outlives a run; one world at a time is in it. */
 export interface Park {
   /** Null where it can't be had: rooms are then at Google. */
-  radicale: PrivateRadicale | null;
+  radicale: PrivateDavServer | null;
   redisServer: ServerCommand;
   redis: RedisKind;
   /** A folder where daemons keep compiled code from one start to the next. */
@@ -39,7 +40,7 @@ const CLI = fileURLToPath(new URL('../../../src/cli.ts', import.meta.url));
 
 /** @param say told what can't be had */
 export async function openParks(count: number, say: (text: string) => void, redis: RedisKind = 'one'): Promise<Parks> {
-  const radicales: (PrivateRadicale | null)[] = [];
+  const radicales: (PrivateDavServer | null)[] = [];
   // One after the other: the first one may have to be fetched.
   for (let park = 0; park < count; park += 1) {
     const started = await startRadicale({ users: DAV_USERS });

@@ -3,7 +3,7 @@ import type { GraphSandbox } from '../../../sandbox/graph/index.ts';
 import type { FaultProxy, ProxiedRequest } from '../../../sandbox/kit/fault-proxy.ts';
 import { eventsOf } from '../../../sandbox/kit/icalendar.ts';
 import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
-import type { PrivateRadicale } from '../../../tools/radicale.ts';
+import type { PrivateDavServer } from '../../../tools/dav-server.ts';
 import { basic, type ReadTarget, readCaldav, readGoogle, readGraph } from '../judge/read.ts';
 import { type Removal, watchRemovals } from '../judge/removals.ts';
 import type { TargetRules } from '../judge/rules.ts';
@@ -32,7 +32,7 @@ export type OpenGate = (service: Service, server: string, watch?: Watch) => Prom
 export interface CalendarServers {
   google: GoogleSandbox;
   graph: GraphSandbox;
-  radicale: PrivateRadicale | null;
+  radicale: PrivateDavServer | null;
   openGate: OpenGate;
 }
 

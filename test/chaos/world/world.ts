@@ -8,7 +8,7 @@ import { type GraphSandbox, startGraphSandbox } from '../../../sandbox/graph/ind
 import type { FaultProxy, ProxiedAnswer, ProxiedRequest } from '../../../sandbox/kit/fault-proxy.ts';
 import { type SmsSandbox, startSmsSandbox } from '../../../sandbox/sms/index.ts';
 import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
-import type { PrivateRadicale } from '../../../tools/radicale.ts';
+import type { PrivateDavServer } from '../../../tools/dav-server.ts';
 import { startHubSpotSide } from '../crm/hubspot.ts';
 import { startSalesforceSide } from '../crm/salesforce.ts';
 import type { CrmSide } from '../crm/side.ts';
@@ -56,7 +56,7 @@ export interface World {
   google: GoogleSandbox;
   graph: GraphSandbox;
   sms: SmsSandbox;
-  radicale: PrivateRadicale | null;
+  radicale: PrivateDavServer | null;
   redis: RedisHouse;
   /** The operator's way to Redis: no faults, and always to the server that is in charge. */
   operatorGate: RedisGate;
@@ -178,7 +178,7 @@ async function startServers(
   return { clinic, google, graph, sms, redis: house, radicale };
 }
 
-async function emptyRadicale({ url, users }: PrivateRadicale): Promise<void> {
+async function emptyRadicale({ url, users }: PrivateDavServer): Promise<void> {
   for (const { name, password } of users) {
     const authorization = `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`;
     await fetch(`${url}/${name}/`, { method: 'DELETE', headers: { authorization } });

@@ -15,7 +15,17 @@ import {
   updateOperation,
 } from '../../contract/contract-kit.ts';
 import { etag as listed, withToken } from './scripted-calendar.ts';
-import { davError, LOGIN, MARK, member, multistatus, type ScriptedAnswer, signal, stored } from './scripted-server.ts';
+import {
+  davError,
+  LOGIN,
+  MARK,
+  member,
+  multistatus,
+  type ScriptedAnswer,
+  signal,
+  stored,
+  found as told,
+} from './scripted-server.ts';
 
 const CALENDAR = 'https://dav.example.org/cal/';
 const KEY = keyOf('a');
@@ -42,7 +52,15 @@ interface ObjectChanges {
 /** Our object as a server holds it, with what the operations want. */
 function ours(changes: ObjectChanges = {}): string {
   const { ownerTag = MARK, key = KEY, sealedRecordId = sealedRecordIdOf('a'), revision = 1, item = WANTED } = changes;
-  return toCalendarObject({ ownerTag, key, sealedRecordId, revision, item, writtenAt: 0, storedSequence: 4 });
+  return toCalendarObject({
+    ownerTag,
+    key,
+    sealedRecordId,
+    revision,
+    item,
+    writtenAt: 0,
+    stored: { sequence: 4, kept: '' },
+  });
 }
 
 const done = (status = 204, headers: Record<string, string> = { etag: '"2"' }): ScriptedAnswer => ({ status, headers });
@@ -50,6 +68,16 @@ const status = (code: number): ScriptedAnswer => ({ status: code });
 /** A look that finds an object under a name. */
 const there = (changes?: ObjectChanges, href = HREF) => multistatus(stored(href, '"7"', ours(changes)));
 const nothing = multistatus(member(HREF, '404 Not Found'));
+/** The calendar itself, and what the login may do there as far as it says. */
+const calendar = (...privileges: string[]) =>
+  multistatus(
+    told(
+      '/cal/',
+      `<d:resourcetype><d:collection/><c:calendar/></d:resourcetype><d:current-user-privilege-set>${privileges
+        .map((name) => `<d:privilege><d:${name}/></d:privilege>`)
+        .join('')}</d:current-user-privilege-set>`,
+    ),
+  );
 /** No search knows of an object under another name. */
 const notRenamed = [multistatus(), multistatus(), withToken(multistatus(), 't')];
 const renamed = (changes?: ObjectChanges) => [
@@ -58,8 +86,8 @@ const renamed = (changes?: ObjectChanges) => [
 ];
 const searches = ['REPORT UID', 'REPORT mark', 'REPORT changes'];
 const found = ['REPORT UID', 'REPORT renamed.ics'];
-const uidTaken = (href = '') =>
-  davError(403, `<c:no-uid-conflict>${href === '' ? '' : `<d:href>${href}</d:href>`}</c:no-uid-conflict>`);
+const uidTaken = (href = '', condition = 'no-uid-conflict') =>
+  davError(403, `<c:${condition}>${href === '' ? '' : `<d:href>${href}</d:href>`}</c:${condition}>`);
 
 const put = (condition: string, name = NAME) => `PUT ${name} ${condition}`;
 const free = 'if-none-match *';
@@ -97,7 +125,7 @@ async function carry(operation: Operation, answers: ScriptedAnswer[], seen?: See
   const authorizer = { header: async () => LOGIN, renew: async () => LOGIN, quotaUser: null };
   const url = new URL(CALENDAR);
   const session = new DavSession({ authorizer, http: { send } as unknown as HttpClient }, url);
-  const collection: Collection = { session, url, ownerTag: MARK, clock: () => 0, signal: signal() };
+  const collection: Collection = { session, url, isOwn: false, ownerTag: MARK, clock: () => 0, signal: signal() };
   const result = await carryOut(collection, operation, seen).catch((error: unknown) => {
     if (error instanceof MirrorError) return error;
     throw error;
@@ -129,11 +157,11 @@ describe('a create', () => {
   test.each([201, 204])('is one PUT where nothing may be, done when it is answered by %i', async (code) => {
     const { log, bodies, outcome, where } = await carry(create, [done(code, { etag: '"1"' })]);
     expect(log).toEqual([put(free)]);
-    expect(bodies).toEqual([toCalendarObject({ ...create, ownerTag: MARK, writtenAt: 0, storedSequence: -1 })]);
+    expect(bodies).toEqual([toCalendarObject({ ...create, ownerTag: MARK, writtenAt: 0, stored: null })]);
     expect([outcome, where]).toEqual([wrote('created', '"1"'), HREF]);
   });
 
-  test.each([200, 202, 203])('answered by %i, which proves nothing, is done when it is there', async (code) => {
+  test.each([200, 202, 203, 205])('answered by %i, which proves nothing, is done when it is there', async (code) => {
     const { log, outcome } = await carry(create, [done(code), there()]);
     expect([log, outcome]).toEqual([[put(free), look], wrote('created', '"7"')]);
     for (const answer of [nothing, there({ item: OLD }), there({ revision: 2 }), ...FOREIGN.map((one) => there(one))]) {
@@ -142,7 +170,7 @@ describe('a create', () => {
     }
   });
 
-  test.each([205, 302, 500])('is not done when it is answered by %i', async (code) => {
+  test.each([302, 500])('is not done when it is answered by %i', async (code) => {
     expect((await carry(create, [status(code)])).outcome).toBeInstanceOf(MirrorError);
   });
 
@@ -192,16 +220,57 @@ describe('a create', () => {
 
   test.each([404, 409, 410])('that is answered by %i asks whether the calendar is there', async (code) => {
     expect((await carry(create, [status(code), status(404)])).outcome).toMatchObject({ code: 'calendar-gone' });
-    expect((await carry(create, [status(code), nothing])).outcome).toMatchObject({
+    expect((await carry(create, [status(code), calendar()])).outcome).toMatchObject({
       code: 'item-refused',
       status: code,
     });
-    const told = await carry(create, [davError(code, '<c:valid-calendar-data/>')]);
-    expect(told.outcome).toMatchObject({ code: 'item-refused' });
+    for (const condition of ['<c:valid-calendar-data/>', '<x:of-tomorrow xmlns:x="urn:example"/>']) {
+      const { outcome } = await carry(create, [davError(code, condition)]);
+      expect(outcome).toMatchObject({ code: 'item-refused' });
+    }
+    // What servers built on sabre/dav say beside is no reason.
+    const words = davError(code, '<s:exception>Sabre\\DAV\\Exception\\NotFound</s:exception><s:message>no</s:message>');
+    expect((await carry(create, [words, status(404)])).outcome).toMatchObject({ code: 'calendar-gone' });
   });
 
-  test.each([403, 423])('that is answered by %i asks nothing more', async (code) => {
-    expect((await carry(create, [status(code)])).outcome).toMatchObject({ status: code });
+  test.each([
+    ['that is gone', status(404), 'calendar-gone'],
+    ['of which a 207 tells nothing', multistatus(), 'calendar-gone'],
+    ['that may not be read', status(403), 'calendar-forbidden'],
+    ['that may only be read', calendar('read'), 'calendar-read-only'],
+    ['that does not say what may be done', calendar(), 'calendar-read-only'],
+    ['that may be written', calendar('read', 'write'), 'item-refused'],
+  ])('that is forbidden without a reason goes by the calendar: one %s', async (_name, answer, code) => {
+    const { log, outcome } = await carry(create, [status(403), answer]);
+    expect(log).toEqual([put(free), 'PROPFIND ']);
+    expect(outcome).toMatchObject({ code });
+  });
+
+  test('that is not allowed at all (405) asks whether the calendar is there', async () => {
+    expect((await carry(create, [status(405), status(404)])).outcome).toMatchObject({ code: 'calendar-gone' });
+    expect((await carry(create, [status(405), calendar()])).outcome).toMatchObject({ code: 'unexpected-status' });
+  });
+
+  test('that is answered by 423 asks nothing more', async () => {
+    expect((await carry(create, [status(423)])).outcome).toMatchObject({ status: 423 });
+  });
+
+  test('whose answer is within a 207 is what it says there', async () => {
+    const within = (code: string, more = '') => multistatus(member(HREF, code, more));
+    const refused = within('412 Precondition Failed', '<d:error><c:valid-calendar-data/></d:error>');
+    expect((await carry(create, [refused])).outcome).toMatchObject({ code: 'item-refused', retry: 'never' });
+    expect((await carry(update(), [refused])).outcome).toMatchObject({ code: 'item-refused', retry: 'never' });
+    expect((await carry(create, [within('423 Locked')])).outcome).toMatchObject({ code: 'item-locked' });
+    expect((await carry(create, [within('201 Created')])).outcome).toEqual(wrote('created', null));
+    // One that tells nothing proves nothing.
+    expect((await carry(create, [multistatus(), there()])).outcome).toEqual(wrote('created', '"7"'));
+    const taken = within('412 Precondition Failed', '<d:error><c:no-uid-conflict/></d:error>');
+    expect((await carry(create, [taken, ...renamed()])).outcome).toEqual(wrote('adopted', '"7"', 'renamed.ics'));
+  });
+
+  test('that is refused by a header’s name for a reason, as DAViCal does, met something', async () => {
+    const unmet = davError(412, '<d:if-none-match/>');
+    expect((await carry(create, [unmet, there()])).outcome).toEqual(wrote('adopted', '"7"'));
   });
 });
 
@@ -232,6 +301,12 @@ describe('a create whose UID is in the calendar under another name', () => {
       expect(log).toEqual([put(free), 'REPORT x.ics', ...found]);
       expect(outcome).toEqual(wrote('adopted', '"7"', 'renamed.ics'));
     }
+  });
+
+  test('gives the key up where it is in another calendar of an account that takes a UID once', async () => {
+    const taken = uidTaken('/other/x.ics', 'unique-scheduling-object-resource');
+    expect((await carry(create, [taken, ...notRenamed])).outcome).toEqual(BURNT);
+    expect((await carry(create, [taken, ...renamed()])).outcome).toEqual(wrote('adopted', '"7"', 'renamed.ics'));
   });
 
   test('gives the key up where nobody can find it, as in a trash bin', async () => {
@@ -310,7 +385,7 @@ describe('an update', () => {
   });
 
   test('that is refused has not happened', async () => {
-    expect((await carry(update(), [status(403)])).outcome).toMatchObject({ code: 'calendar-read-only' });
+    expect((await carry(update(), [status(403), calendar()])).outcome).toMatchObject({ code: 'calendar-read-only' });
     expect((await carry(update(), [status(409), status(404)])).outcome).toMatchObject({ code: 'calendar-gone' });
     for (const [code, error] of [
       [412, MEANWHILE],
@@ -351,15 +426,19 @@ describe('a deletion', () => {
   test('that is carried out in part has not happened; in whole it has', async () => {
     const locked = multistatus(member(HREF, '423 Locked'), member('/cal/y', '204 No Content'));
     expect((await carry(remove(), [locked])).outcome).toMatchObject({ code: 'item-locked' });
-    for (const whole of [multistatus(member(HREF, '204 No Content')), multistatus(), multistatus(listed(HREF))]) {
-      expect((await carry(remove(), [whole])).outcome).toEqual(deletion('deleted'));
+    const whole = multistatus(member(HREF, '204 No Content'));
+    expect((await carry(remove(), [whole])).outcome).toEqual(deletion('deleted'));
+    // One that tells of nothing proves nothing.
+    for (const silent of [multistatus(), multistatus(listed(HREF))]) {
+      expect((await carry(remove(), [silent, nothing])).outcome).toEqual(deletion('deleted'));
+      expect((await carry(remove(), [silent, there()])).outcome).toMatchObject({ code: 'not-a-caldav-answer' });
     }
     const gone = multistatus(member(HREF, '404 Not Found'));
     expect((await carry(remove(), [gone, nothing, ...notRenamed])).outcome).toEqual(deletion('already-gone'));
   });
 
   test('that is refused has not happened', async () => {
-    expect((await carry(remove(), [status(403)])).outcome).toMatchObject({ code: 'calendar-read-only' });
+    expect((await carry(remove(), [status(403), calendar()])).outcome).toMatchObject({ code: 'calendar-read-only' });
     expect((await carry(remove(), [status(500)])).outcome).toMatchObject({ code: 'server-error' });
     expect((await carry(remove(null), [there(), status(423)])).outcome).toMatchObject({ code: 'item-locked' });
     expect((await carry(remove(null), [there(), status(412)])).outcome).toMatchObject(MEANWHILE);

@@ -141,7 +141,8 @@ describe('a sync token', () => {
   });
 
   test('that the server has none of leaves every reading whole', async () => {
-    const server = await serve(holding(OBJECTS, { sync: () => multistatus(etag(A), etag(B)), query }));
+    const list = () => multistatus(etag('/cal/'), etag(A), etag(B));
+    const server = await serve(holding(OBJECTS, { sync: () => multistatus(etag(A), etag(B)), list, query }));
     expect(await ask(server, null)).toMatchObject({ scope: 'whole', cursor: null });
   });
 

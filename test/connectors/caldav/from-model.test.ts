@@ -28,7 +28,7 @@ function objectWith(item: Partial<CalendarItem>, changes: Partial<ObjectToWrite>
     revision: 7,
     item: { title: 'Appointment', description: null, location: null, busy: true, time, ...item },
     writtenAt: Date.UTC(2026, 0, 2, 3, 4, 5),
-    storedSequence: -1,
+    stored: null,
     ...changes,
   };
 }
@@ -68,7 +68,7 @@ describe('what is written', () => {
 
   test('has lines of at most 75 octets that end in CRLF and never cut a character', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'grapheme', maxLength: 400 }), (title) => {
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 400, size: 'max' }), (title) => {
         const text = toCalendarObject(objectWith({ title }));
         expect(text.endsWith('END:VCALENDAR\r\n')).toBe(true);
         expect(text.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
@@ -80,12 +80,30 @@ describe('what is written', () => {
     );
   });
 
+  test('is folded at 75 octets, the space that begins a further line among them', () => {
+    const lengths = (title: string) =>
+      toCalendarObject(objectWith({ title }))
+        .split('\r\n')
+        .map((line) => Buffer.byteLength(line));
+    expect(Math.max(...lengths('a'.repeat(300)))).toBe(75);
+    expect(Math.max(...lengths('é'.repeat(150)))).toBe(75);
+  });
+
+  test('ends a second after its start where it has no length, or less than none', () => {
+    for (const lengthMs of [0, -HALF_HOUR_MS]) {
+      const lines = linesOf(
+        toCalendarObject(objectWith({ time: timedFrom('Europe/Rome', Date.UTC(2026, 6, 1, 10), lengthMs) })),
+      );
+      expect(lines).toContain('DTEND;TZID=Europe/Rome:20260701T120001');
+    }
+  });
+
   test('counts SEQUENCE up with time, and above what is stored', () => {
     const sequenceOf = (changes: Partial<ObjectToWrite>) =>
       fromCalendarObject(toCalendarObject(objectWith({}, changes)))?.sequence ?? Number.NaN;
     const first = sequenceOf({ writtenAt: Date.UTC(2026, 0, 1) });
     expect(sequenceOf({ writtenAt: Date.UTC(2026, 0, 1, 0, 0, 1) })).toBe(first + 1);
-    expect(sequenceOf({ storedSequence: first + 1_000_000_000 })).toBe(first + 1_000_000_001);
+    expect(sequenceOf({ stored: { sequence: first + 1_000_000_000, kept: '' } })).toBe(first + 1_000_000_001);
     expect(sequenceOf({ writtenAt: Date.UTC(2087, 0, 1) })).toBeLessThan(2 ** 31);
   });
 });
@@ -204,7 +222,6 @@ describe("other programs' objects", () => {
     ['unknown zone without a definition', /^DTSTART/, 'DTSTART;TZID=Nowhere:20260329T090000'],
     ['dates mixed with times', /^DTEND/, 'DTEND;VALUE=DATE:20260330'],
     ['a repetition', /^TRANSP/, 'RRULE:FREQ=DAILY'],
-    ['a guest', /^TRANSP/, 'ATTENDEE:mailto:somebody@example.com'],
     ['shown to everybody', /^CLASS/, 'CLASS:PUBLIC'],
     ['called off', /^TRANSP/, 'STATUS:CANCELLED'],
     ['nonsense for a time', /^DTSTART/, 'DTSTART:tomorrow'],
@@ -218,6 +235,8 @@ describe("other programs' objects", () => {
     ['everything in UTC', /^DTSTART/, 'DTSTART:20260329T070000Z'],
     ['a duration for the end', /^DTEND/, 'DURATION:PT30M'],
     ['no word on its class', /^CLASS/, 'COMMENT:stripped'],
+    ['a guest', /^CLASS/, 'ATTENDEE:mailto:somebody@example.com'],
+    ['a colour', /^CLASS/, 'COLOR:turquoise'],
     ['properties unknown to us', /^CLASS/, 'X-ELSE;X-P="a:b":1'],
   ])('%s is the same item still', (_name, line, replacement) => {
     expect(isSameItem(itemOf(withLine(written, line, replacement)) ?? null, objectWith({}).item)).toBe(true);
@@ -236,6 +255,15 @@ describe("other programs' objects", () => {
       expect(fromCalendarObject(text)).toBeNull();
     },
   );
+
+  test('an end that somebody gave to an event without a length is its end', () => {
+    const atOnce = toCalendarObject(objectWith({ time: timedFrom('Europe/Rome', Date.UTC(2026, 6, 1, 10), 0) }));
+    const longer = withLine(atOnce, /^DTEND/, 'DTEND;TZID=Europe/Rome:20260701T123000');
+    expect(itemOf(longer)?.time).toEqual(timedFrom('Europe/Rome', Date.UTC(2026, 6, 1, 10)));
+    // Clients may leave out the seconds.
+    const shorter = withLine(atOnce, /^DTEND/, 'DTEND;TZID=Europe/Rome:20260701T120000');
+    expect(itemOf(shorter)?.time).toEqual(timedFrom('Europe/Rome', Date.UTC(2026, 6, 1, 10), 0));
+  });
 
   test('another time, title, place or zone is another item', () => {
     const { item } = objectWith({ description: 'one' });

@@ -89,7 +89,7 @@ describe('on a real server', () => {
       item: itemWith(),
       revision: 1,
     };
-    const data = toCalendarObject({ ...object, writtenAt: 0, storedSequence: 0 });
+    const data = toCalendarObject({ ...object, writtenAt: 0, stored: null });
     expect((await byHand('PUT', `${container}by%20hand@home.ics`, data)).status).toBe(201);
     const [adopted] = await connector.apply(container, [createOperation('moved')], signal());
     expect(adopted).toMatchObject({ effect: 'adopted' });
@@ -135,7 +135,7 @@ describe('on a real server', () => {
     const connector = open();
     const url = new URL(await connector.prepare(null, signal()));
     const session = new DavSession(context(), url);
-    const collection = { session, url, ownerTag: MARK, clock: Date.now, signal: signal() };
+    const collection = { session, url, isOwn: false, ownerTag: MARK, clock: Date.now, signal: signal() };
     const first = await readChanges(collection, null);
     const [outcome] = await connector.apply(url.href, [createOperation('new')], signal());
     const second = await readChanges(collection, first.token);

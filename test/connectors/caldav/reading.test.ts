@@ -32,7 +32,7 @@ function collectionOf(server: ScriptedServer): Collection {
   const authorizer = { header: async () => LOGIN, renew: async () => LOGIN, quotaUser: null };
   const http = createHttpClient({ userAgent: 'test', clock: Date.now });
   const session = new DavSession({ authorizer, http }, new URL(server.url));
-  return { session, url: new URL(server.container), ownerTag: MARK, clock: () => 0, signal: signal() };
+  return { session, url: new URL(server.container), isOwn: false, ownerTag: MARK, clock: () => 0, signal: signal() };
 }
 
 const A = `/cal/${keyOf('a')}.ics`;

@@ -22,7 +22,7 @@ export function ours(recordId: string, ownerTag = MARK): string {
     revision: 1,
     item,
     writtenAt: 0,
-    storedSequence: 0,
+    stored: null,
   });
 }
 

@@ -80,7 +80,11 @@ async function read(incoming: IncomingMessage): Promise<SeenRequest> {
 }
 
 /** The connector on a scripted server. */
-export function openOn(server: ScriptedServer, settings?: CaldavSettings, renewed = LOGIN): Connector {
+export function openOn(
+  server: Pick<ScriptedServer, 'container'>,
+  settings?: CaldavSettings,
+  renewed = LOGIN,
+): Connector {
   return caldav.open({
     settings: settings ?? { calendar: { url: server.container } },
     ownerTag: MARK,

@@ -46,7 +46,7 @@ function ours(title = 'Appointment', ownerTag = MARK, key = keyOf('a')): string 
     revision: 1,
     item,
     writtenAt: 0,
-    storedSequence: 4,
+    stored: { sequence: 4, kept: '' },
   });
 }
 
@@ -164,7 +164,8 @@ describe('a create', () => {
       davError(500, '<s:exception>Doctrine\\DBAL\\Exception\\UniqueConstraintViolationException</s:exception>'),
     ],
   ])('whose UID is taken %s burns the key', async (_name, conflict) => {
-    const server = await serve(byMethod({ PUT: () => conflict, REPORT: () => multistatus() }));
+    const PROPFIND = () => multistatus(member('/cal/', '200 OK'));
+    const server = await serve(byMethod({ PUT: () => conflict, REPORT: () => multistatus(), PROPFIND }));
     expect((await applyOn(server, create)).map(describeOutcome)).toEqual(['key-burnt']);
   });
 
@@ -336,6 +337,13 @@ describe('a delete', () => {
 describe('refusals', () => {
   test.each([
     [403, '<c:valid-calendar-data/>', 'contract', 'item-refused', 'never'],
+    [
+      403,
+      '<c:valid-calendar-data/><d:responsedescription>no</d:responsedescription>',
+      'contract',
+      'item-refused',
+      'never',
+    ],
     [409, '<c:supported-calendar-component/>', 'contract', 'item-refused', 'never'],
     [403, '<c:max-resource-size/>', 'contract', 'item-too-large', 'never'],
     [413, '', 'contract', 'item-too-large', 'never'],
@@ -351,6 +359,8 @@ describe('refusals', () => {
 
   test.each([
     [403, '<d:need-privileges/>', 'settings', 'calendar-read-only'],
+    [403, '<d:need-privileges/><d:responsedescription>no</d:responsedescription>', 'settings', 'calendar-read-only'],
+    [403, '<d:quota-not-exceeded/>', 'settings', 'storage-full'],
     [507, '', 'settings', 'storage-full'],
     [418, '', 'contract', 'unexpected-status'],
   ])('%i %s concerns the target: the rest is not sent', async (status, condition, actor, code) => {

@@ -6,7 +6,7 @@ import type { ClinicSandbox, ClinicSandboxOptions, Credentials } from '../../../
 import type { GoogleSandbox, GoogleSandboxOptions } from '../../../sandbox/google/index.ts';
 import type { GraphSandbox, GraphSandboxOptions } from '../../../sandbox/graph/index.ts';
 import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
-import type { PrivateRadicale } from '../../../tools/radicale.ts';
+import type { PrivateDavServer } from '../../../tools/dav-server.ts';
 import { type BuiltTarget, buildTarget, type CalendarServers, type Family, RADICALE_USERS } from './small-targets.ts';
 
 /** What a small world is made of. Each target shows one agenda of its tenant. */
@@ -22,7 +22,8 @@ export interface SmallWorldOptions {
   clinic?: ClinicSandboxOptions;
   google?: GoogleSandboxOptions;
   graph?: GraphSandboxOptions;
-  radicale?: PrivateRadicale;
+  /** Of CalDAV targets; a user of each tenant's name. */
+  davServer?: PrivateDavServer;
   /** Merged into every target. */
   target?: object;
   /** Of every tenant. */

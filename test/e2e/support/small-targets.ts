@@ -8,7 +8,7 @@ import type { GoogleSandbox } from '../../../sandbox/google/index.ts';
 import type { GraphSandbox } from '../../../sandbox/graph/index.ts';
 import { type FaultProxy, startFaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
 import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
-import type { PrivateRadicale } from '../../../tools/radicale.ts';
+import type { PrivateDavServer } from '../../../tools/dav-server.ts';
 
 /** Every kind of calendar that a small world can have. */
 export const FAMILIES = ['google-calendar', 'outlook-calendar', 'caldav'] as const;
@@ -20,7 +20,7 @@ export type Family = (typeof FAMILIES)[number];
 export interface CalendarServers {
   google: GoogleSandbox;
   graph: GraphSandbox;
-  radicale?: PrivateRadicale | undefined;
+  davServer?: PrivateDavServer | undefined;
 }
 
 /** A calendar seen from outside, and what the tenant's file says of it. */
@@ -35,7 +35,7 @@ export interface BuiltTarget {
 
 const DAV_PASSWORD = 'small-dav-password';
 
-/** The Radicale users that small worlds log in as. */
+/** The users of CalDAV servers that small worlds log in as. */
 export const RADICALE_USERS = ['clinic-1', 'clinic-2'].map((name) => ({ name, password: DAV_PASSWORD }));
 
 /** Makes the account of a target, and a proxy before its server. */
@@ -76,24 +76,29 @@ const BUILDERS: Record<
       read: () => readOutlookEvents(graph, account, summary),
     };
   },
-  async caldav(tenant, _name, summary, { radicale }) {
-    if (radicale === undefined) throw new Error('a CalDAV target needs a Radicale');
-    const { url } = radicale;
+  async caldav(tenant, _name, summary, { davServer }) {
+    if (davServer === undefined) throw new Error('a CalDAV target needs a server');
+    const { url } = davServer;
+    const homePath = davServer.homePathOf(tenant);
     const proxy = await startFaultProxy(url);
     return {
       connection: { kind: 'caldav', username: tenant, password: { env: tenantVariable(tenant, 'DAV_PASSWORD') } },
-      settings: { calendar: { home: `${proxy.url}/${tenant}/`, create: summary } },
+      settings: { calendar: { home: `${proxy.url}${homePath}`, create: summary } },
       account: '',
       proxy,
-      read: () => readCaldavEvents(`${url}/${tenant}/`, { username: tenant, password: DAV_PASSWORD }),
+      read: () => readCaldavEvents(`${url}${homePath}`, { username: tenant, password: DAV_PASSWORD }),
     };
   },
 };
 
-/** Calendars of an earlier test would be taken for ours. */
-export async function emptyRadicale({ url, users }: PrivateRadicale): Promise<void> {
+/** Calendars of ours of an earlier test would be taken for ours. */
+export async function emptyDavServer({ url, users, homePathOf }: PrivateDavServer): Promise<void> {
   for (const { name, password } of users) {
     const authorization = `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`;
-    await fetch(`${url}/${name}/`, { method: 'DELETE', headers: { authorization } });
+    const home = `${url}${homePathOf(name)}`;
+    const listing = await fetch(home, { method: 'PROPFIND', headers: { authorization, depth: '1' } });
+    const ours = (await listing.text()).matchAll(/<(?:[\w-]+:)?href>([^<]*\/clinic-mirror-[^/<]*\/)</g);
+    for (const [, href = ''] of ours)
+      await fetch(new URL(href, home), { method: 'DELETE', headers: { authorization } });
   }
 }

@@ -30,7 +30,7 @@ import {
   secretsFor,
   writeConfiguration,
 } from './small-configuration.ts';
-import { emptyRadicale } from './small-targets.ts';
+import { emptyDavServer } from './small-targets.ts';
 
 /** A clinic, its targets and a configuration that joins them; the product runs in this process or as its own. */
 export interface SmallWorld {
@@ -79,10 +79,10 @@ export async function startSmallWorld(options: SmallWorldOptions): Promise<Small
     startGoogleSandbox(options.google),
     startGraphSandbox(options.graph),
   ]);
-  const { radicale } = options;
+  const { davServer } = options;
   const [clinicProxy, entraProxy] = await Promise.all([startFaultProxy(clinic.baseUrl), startFaultProxy(graph.url)]);
-  if (radicale !== undefined) await emptyRadicale(radicale);
-  const built = await buildTenants(options, clinic, { google, graph, radicale });
+  if (davServer !== undefined) await emptyDavServer(davServer);
+  const built = await buildTenants(options, clinic, { google, graph, davServer });
   const configDir = join(dir, 'config');
   const urls = { clinicUrl: clinicProxy.url, entraUrl: entraProxy.url };
   await writeConfiguration(configDir, options, built, { clinic, google, graph, ...urls });

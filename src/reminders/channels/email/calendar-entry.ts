@@ -1,4 +1,5 @@
 import ICAL from 'ical.js';
+import { foldLines } from '../../../model/content-lines.ts';
 import type { Instant } from '../../../model/time.ts';
 import type { Reminder } from '../channel.ts';
 
@@ -24,7 +25,7 @@ export function calendarEntryOf({ id, appointment, content }: Reminder, now: Ins
   if (location !== null) event.addPropertyWithValue('location', location);
   event.addPropertyWithValue('class', 'PRIVATE');
   calendar.addSubcomponent(event);
-  return `${calendar.toString()}\r\n`;
+  return foldLines(`${calendar.toString()}\r\n`);
 }
 
 function utcTime(at: Instant): ICAL.Time {

@@ -9,31 +9,49 @@ import {
 import { caldav } from '../../../src/connectors/caldav/index.ts';
 import type { Authorizer } from '../../../src/connectors/connector.ts';
 import type { ItemKey, Operation } from '../../../src/model/operations.ts';
-import type { PrivateRadicale } from '../../../tools/radicale.ts';
+import type { PrivateDavServer } from '../../../tools/dav-server.ts';
 import type { ContractDialect, ContractServer, ContractTarget, RemoteObject } from '../../contract/contract-target.ts';
+import { type DavAccount, DavHands, eventOf } from './dav-hands.ts';
 
-/** A fresh, empty calendar on a real server, behind a fault proxy. */
-export async function openRadicaleTarget(radicale: PrivateRadicale): Promise<ContractTarget> {
-  const proxy = await startFaultProxy(radicale.url);
-  const hands = new Hands(radicale);
-  const path = `/${hands.user}/${randomUUID()}/`;
+/** In which respects a server costs more requests than one that gives strong ETags, searches for properties and names what is absent. */
+export interface DavCosts {
+  /** A PUT gives no strong ETag: a multiget for fifty follows, and an update of what it couldn't read looks first. */
+  givesNoTags?: boolean;
+  /** More requests for the reading of an empty calendar. */
+  emptyReading?: number;
+}
+
+/** The account of a private server's first user. */
+export function firstAccount({ url, users, homePathOf }: PrivateDavServer): DavAccount {
+  const [user] = users;
+  if (user === undefined) throw new Error('the server has no user');
+  const login = `Basic ${Buffer.from(`${user.name}:${user.password}`).toString('base64')}`;
+  return { url, homePath: homePathOf(user.name), login };
+}
+
+/** A fresh, empty calendar on a server, behind a fault proxy. */
+export async function openDavTarget(account: DavAccount, costs: DavCosts = {}): Promise<ContractTarget> {
+  const proxy = await startFaultProxy(account.url);
+  const hands = new DavHands(account);
+  const before = new Set(await hands.calendars());
+  const path = `${account.homePath}${randomUUID()}/`;
   await hands.createCalendar(path);
   const container = `${proxy.url}${path}`;
-  const home = `${proxy.url}/${hands.user}/`;
+  const home = `${proxy.url}${account.homePath}`;
   return {
     supports: caldav.supports,
     container,
-    authorizer: basicLogin(hands.login),
+    authorizer: basicLogin(account.login),
     open({ createCalendar, ...worker }) {
       const calendar = createCalendar === null ? { url: container } : { home, create: createCalendar };
       return caldav.open({ ...worker, settings: { calendar }, clock: tickingClock() });
     },
     proxy,
     server: serverOf(hands, path, proxy.url),
-    dialect: dialectOf(proxy),
+    dialect: dialectOf(proxy, costs),
     async close() {
       await proxy.close();
-      for (const calendar of await hands.calendars()) await hands.send('DELETE', calendar);
+      for (const calendar of await hands.calendars()) if (!before.has(calendar)) await hands.send('DELETE', calendar);
     },
   };
 }
@@ -53,56 +71,9 @@ function tickingClock(): () => number {
   };
 }
 
-/** A person at another client of the same account: plain requests, past the proxy. */
-class Hands {
-  readonly user: string;
-  readonly login: string;
-  readonly url: string;
-
-  constructor(radicale: PrivateRadicale) {
-    const [user] = radicale.users;
-    if (user === undefined) throw new Error('the server has no user');
-    this.user = user.name;
-    this.login = `Basic ${Buffer.from(`${user.name}:${user.password}`).toString('base64')}`;
-    this.url = radicale.url;
-  }
-
-  async send(method: string, path: string, body?: string, headers: Record<string, string> = {}): Promise<Response> {
-    const response = await fetch(`${this.url}${path}`, {
-      method,
-      headers: { authorization: this.login, ...headers },
-      ...(body === undefined ? {} : { body }),
-    });
-    if (!response.ok && response.status !== 404) throw new Error(`${method} by hand: ${response.status}`);
-    return response;
-  }
-
-  async createCalendar(path: string): Promise<void> {
-    await this.send('MKCALENDAR', path);
-  }
-
-  async calendars(): Promise<string[]> {
-    return (await this.#list(`/${this.user}/`)).filter((path) => path !== `/${this.user}/`);
-  }
-
-  async members(path: string): Promise<string[]> {
-    return (await this.#list(path)).filter((member) => !member.endsWith('/'));
-  }
-
-  async #list(path: string): Promise<string[]> {
-    const response = await this.send('PROPFIND', path, undefined, { depth: '1' });
-    if (response.status === 404) return [];
-    return [...(await response.text()).matchAll(/<response><href>([^<]*)<\/href>/g)].map((match) => match[1] ?? '');
-  }
-}
-
-function serverOf(hands: Hands, path: string, proxyUrl: string): ContractServer {
+function serverOf(hands: DavHands, path: string, proxyUrl: string): ContractServer {
   const pathOf = (remoteId: string) => `${path}${/\.ics$/.test(remoteId) ? remoteId : `${remoteId}.ics`}`;
-  async function change(remoteId: string, edit: (event: ICAL.Component) => void): Promise<void> {
-    const calendar = ICAL.Component.fromString(await (await hands.send('GET', pathOf(remoteId))).text());
-    edit(eventOf(calendar));
-    await hands.send('PUT', pathOf(remoteId), calendar.toString(), { 'content-type': 'text/calendar' });
-  }
+  const change = (remoteId: string, edit: (event: ICAL.Component) => void) => hands.change(pathOf(remoteId), edit);
   return {
     async objects(container = `${proxyUrl}${path}`) {
       const members = await hands.members(new URL(container).pathname);
@@ -116,13 +87,12 @@ function serverOf(hands: Hands, path: string, proxyUrl: string): ContractServer 
     removeMarkByHand: (remoteId) => change(remoteId, (event) => void event.removeAllProperties('x-clinic-mirror')),
     async renameByHand(remoteId) {
       const name = `${randomUUID()}.ics`;
-      const destination = { destination: `${hands.url}${path}${name}` };
-      await hands.send('MOVE', pathOf(remoteId), undefined, destination);
+      await hands.move(pathOf(remoteId), `${path}${name}`);
       return name;
     },
     async putForeign(title, key) {
       const uid = key ?? `foreign-${randomUUID()}`;
-      await hands.send('PUT', pathOf(uid), foreignEvent(uid, title), { 'content-type': 'text/calendar' });
+      await hands.put(pathOf(uid), foreignEvent(uid, title));
       return remoteIdOf(`${uid}.ics`);
     },
     containers: async () => (await hands.calendars()).map((calendar) => `${proxyUrl}${calendar}`),
@@ -135,12 +105,6 @@ function serverOf(hands: Hands, path: string, proxyUrl: string): ContractServer 
 
 function remoteIdOf(name: string): ItemKey {
   return name.replace(/^([0-9a-v]{32})\.ics$/, '$1');
-}
-
-function eventOf(calendar: ICAL.Component): ICAL.Component {
-  const event = calendar.getFirstSubcomponent('vevent');
-  if (event === null) throw new Error('no event in the object');
-  return event;
 }
 
 function foreignEvent(uid: string, title: string): string {
@@ -201,9 +165,14 @@ function tzidOf(event: ICAL.Component, name: string): string | null {
   return event.getFirstProperty(name)?.getFirstParameter('tzid')?.toString() ?? null;
 }
 
+/** Looks at what was written in calls of twenty. */
+function looks(n: number): number {
+  return Math.ceil(n / caldav.supports.batchSize);
+}
+
 const CHANGES: ProxyMatch = { method: /^REPORT$/, body: /<D:sync-token>[^<]/ };
 
-function dialectOf(proxy: FaultProxy): ContractDialect {
+function dialectOf(proxy: FaultProxy, { givesNoTags = false, emptyReading = 0 }: DavCosts): ContractDialect {
   const writesOf = ({ key }: Operation) => ({ method: /^(PUT|DELETE)$/, url: new RegExp(key) });
   return {
     writes: { method: /^(PUT|DELETE)$/ },
@@ -213,15 +182,15 @@ function dialectOf(proxy: FaultProxy): ContractDialect {
     unauthorized: () => plain(401, { 'www-authenticate': 'Basic realm="calendars"' }),
     forbidden: () => davError(403, '<d:need-privileges/>'),
     unavailable: () => plain(503),
-    requestsForCreates: (n) => n,
-    requestsForReading: (n) => (n === 0 ? 2 : 1 + Math.ceil(n / 50)),
+    requestsForCreates: (n) => n + (givesNoTags ? looks(n) : 0),
+    requestsForReading: (n) => (n === 0 ? 2 + emptyReading : 1 + Math.ceil(n / 50)),
     // The PUT whose answer is lost, the PUT that meets it, and the look at what is there.
     requestsForRetriedCreates: (n) => 3 * n,
     withUnknownFields: (answer) => ({
       ...answer,
       body: answer.body
         .toString()
-        .replaceAll('</prop>', '<q:new xmlns:q="urn:example">1</q:new></prop>')
+        .replaceAll(/<\/((?:\w+:)?prop)>/g, '<q:new xmlns:q="urn:example">1</q:new></$1>')
         .replaceAll('END:VEVENT', 'X-NEW-WORD;X-OF=today:1\nEND:VEVENT'),
     }),
     expireCursors: () =>

@@ -1,0 +1,46 @@
+import type ICAL from 'ical.js';
+
+/** Properties of an event that are ours, or that stand for one of ours in other words, and would contradict it. */
+const OURS = new Set([
+  ...[
+    'uid',
+    'dtstamp',
+    'sequence',
+    'dtstart',
+    'dtend',
+    'duration',
+    'summary',
+    'description',
+    'location',
+    'class',
+    'transp',
+  ],
+  ...['x-alt-desc', 'geo', 'x-apple-structured-location', 'x-microsoft-cdo-busystatus', 'x-microsoft-cdo-alldayevent'],
+]);
+
+const OWN_PREFIX = 'x-clinic-mirror';
+
+/** What a person's client writes without anybody having asked for it. */
+const OF_CLIENTS = new Set(['created', 'last-modified', 'x-moz-generation', 'x-microsoft-cdo-intendedstatus']);
+
+/** What makes an event a series; an appointment is none. */
+export const OF_A_SERIES = ['rrule', 'rdate', 'exdate', 'exrule', 'recurrence-id'];
+
+/**
+ * What people and their clients added to an event of ours, as lines of iCalendar: a colour, reminders, guests, notes. Nothing of it is
+ * ours, and an update leaves it there. '' when there is nothing.
+ */
+export function keptOf(event: ICAL.Component): string {
+  const names = (event.jCal[1] as [name: string][]).map(([name]) => name).filter(isKept);
+  const properties = [...new Set(names)].flatMap((name) => event.getAllProperties(name)).filter(isNoCancellation);
+  return [...properties.map((one) => one.toICALString()), ...event.getAllSubcomponents().map(String)].join('\r\n');
+}
+
+function isKept(name: string): boolean {
+  return !name.startsWith(OWN_PREFIX) && !OURS.has(name) && !OF_CLIENTS.has(name) && !OF_A_SERIES.includes(name);
+}
+
+/** Called off by hand: an appointment that stands is put right. */
+function isNoCancellation(property: ICAL.Property): boolean {
+  return property.name !== 'status' || String(property.getFirstValue()).toUpperCase() !== 'CANCELLED';
+}

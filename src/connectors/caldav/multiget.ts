@@ -1,0 +1,83 @@
+import { comparablePath } from './addresses.ts';
+import { proveThere } from './calendar-resource.ts';
+import { type Collection, report, type StoredObject } from './collection.ts';
+import { fromCalendarObject } from './from-model.ts';
+import { MULTIGET_SIZE } from './limits.ts';
+import { readRefused } from './refusals.ts';
+import { listMembers } from './sync-collection.ts';
+import { type DavMember, strongTag } from './webdav.ts';
+import { CALDAV, DAV, escapeXml, NAMESPACES } from './xml.ts';
+
+/**
+ * Looks at one object; null when it is gone from a calendar that is there.
+ * @throws MirrorError `settings`, code `calendar-gone`
+ */
+export async function lookUp(collection: Collection, url: URL): Promise<StoredObject | null> {
+  const found = await multiget(collection, [url]);
+  return found.get(comparablePath(url)) ?? null;
+}
+
+/**
+ * Reads objects by address, those that are there, by comparable path.
+ * @throws MirrorError `settings`, code `calendar-gone`
+ */
+export async function multiget(collection: Collection, urls: readonly URL[]): Promise<Map<string, StoredObject>> {
+  const found = new Map<string, StoredObject>();
+  for (let start = 0; start < urls.length; start += MULTIGET_SIZE) {
+    const asked = urls.slice(start, start + MULTIGET_SIZE);
+    const { members } = await report(collection, multigetBody(asked));
+    const answered = new Map(members.map((member) => [comparablePath(member.url), member]));
+    const leftOut: URL[] = [];
+    for (const url of asked) {
+      const member = answered.get(comparablePath(url));
+      if (member === undefined) leftOut.push(url);
+      const stored = member === undefined ? null : storedObject(url, member);
+      if (stored !== null) found.set(comparablePath(url), stored);
+    }
+    const isSilent = leftOut.length === asked.length;
+    for (const stored of await lookFor(collection, leftOut, isSilent)) found.set(comparablePath(stored.url), stored);
+  }
+  return found;
+}
+
+/**
+ * Objects of which a multiget says nothing: some servers leave out what is absent, others at times what is there. A single one is asked
+ * for; one listing tells which of several are there at all.
+ * @param isSilent the multiget told of nothing that was asked for, as some servers do of a calendar that is gone
+ */
+async function lookFor(collection: Collection, urls: readonly URL[], isSilent: boolean): Promise<StoredObject[]> {
+  if (urls.length === 0) return [];
+  const found: StoredObject[] = [];
+  for (const url of urls.length === 1 ? urls : await listedAmong(collection, urls)) {
+    const stored = await get(collection, url);
+    if (stored !== null) found.push(stored);
+  }
+  if (isSilent && found.length === 0) await proveThere(collection);
+  return found;
+}
+
+async function listedAmong(collection: Collection, urls: readonly URL[]): Promise<URL[]> {
+  const listed = new Set((await listMembers(collection)).map(comparablePath));
+  return urls.filter((url) => listed.has(comparablePath(url)));
+}
+
+async function get(collection: Collection, url: URL): Promise<StoredObject | null> {
+  const answer = await collection.session.send({ method: 'GET', url }, collection.signal);
+  if (answer.status === 404 || answer.status === 410) return null;
+  if (answer.status !== 200) throw readRefused(answer.status);
+  return { url, etag: strongTag(answer.headers.get('etag')), content: fromCalendarObject(answer.body) };
+}
+
+function storedObject(url: URL, member: DavMember): StoredObject | null {
+  if (member.status === 404 || member.status === 410) return null;
+  // There, but not to be read by this login: somebody else's, in a shared calendar.
+  if (member.status === 403) return { url, etag: null, content: null };
+  const data = member.properties.get(`${CALDAV}calendar-data`);
+  if (data === undefined) throw readRefused(member.status ?? 207);
+  return { url, etag: strongTag(member.properties.get(`${DAV}getetag`)?.text), content: fromCalendarObject(data.text) };
+}
+
+function multigetBody(urls: readonly URL[]): string {
+  const hrefs = urls.map((url) => `<D:href>${escapeXml(url.pathname)}</D:href>`).join('');
+  return `<C:calendar-multiget ${NAMESPACES}><D:prop><D:getetag/><C:calendar-data/></D:prop>${hrefs}</C:calendar-multiget>`;
+}

@@ -1,0 +1,34 @@
+import { onTestFinished } from 'vitest';
+import { type CaldavSandbox, type DialectName, startCaldavSandbox } from '../../../sandbox/caldav/index.ts';
+import { startFaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
+
+/** A calendar on a server with the ways of a dialect, until the end of the test that asks for it. */
+export interface ServerWithWays {
+  sandbox: CaldavSandbox;
+  /** The calendar, through a proxy that notes requests. */
+  container: string;
+  /** The calendar's path. */
+  calendarPath: string;
+  /** Methods of what came through the proxy. */
+  requests: string[];
+  /** Bodies of it. */
+  bodies: string[];
+}
+
+/** Starts one; the login is that of the scripted servers. */
+export async function openWays(dialect: DialectName): Promise<ServerWithWays> {
+  const sandbox = await startCaldavSandbox({ dialect, user: 'me', password: 'secret' });
+  const calendarPath = sandbox.addCalendar('clinic');
+  const [requests, bodies]: [string[], string[]] = [[], []];
+  const proxy = await startFaultProxy(sandbox.url, {
+    answered({ method, body }) {
+      requests.push(method);
+      bodies.push(body);
+    },
+  });
+  onTestFinished(async () => {
+    await proxy.close();
+    await sandbox.close();
+  });
+  return { sandbox, container: `${proxy.url}${calendarPath}`, calendarPath, requests, bodies };
+}

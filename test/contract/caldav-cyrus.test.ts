@@ -1,0 +1,12 @@
+import { firstAccount, openDavTarget } from '../connectors/caldav/dav-target.ts';
+import { useCyrus } from '../support/dav-servers.ts';
+import { CALDAV_SKIPS } from './caldav-skips.ts';
+import { describeConnector } from './connector-contract.ts';
+
+const cyrus = useCyrus();
+
+const CUTS_SPACES = 'Cyrus cuts spaces off the end of a text, and this text ends with one';
+
+describeConnector('caldav-cyrus', () => openDavTarget(firstAccount(cyrus())), {
+  skips: { ...CALDAV_SKIPS, 'ten thousand characters arrive as they are': CUTS_SPACES },
+});

@@ -1,0 +1,36 @@
+import { DIALECT_NAMES, type DialectName, startCaldavSandbox } from '../../sandbox/caldav/index.ts';
+import { type DavCosts, openDavTarget } from '../connectors/caldav/dav-target.ts';
+import { CALDAV_SKIPS } from './caldav-skips.ts';
+import { describeConnector } from './connector-contract.ts';
+import type { ContractTarget } from './contract-target.ts';
+
+/** What the ways of a server cost in requests. */
+const COSTS: Readonly<Record<DialectName, DavCosts>> = {
+  standard: {},
+  cyrus: {},
+  xandikos: {},
+  icloud: { givesNoTags: true },
+  lenient: { givesNoTags: true },
+};
+
+const TAKES_ANY_TOKEN =
+  'this server takes any token, and then tells of all that is there; the daily reading of all finds what is gone';
+
+for (const dialect of DIALECT_NAMES) {
+  const more: Record<string, string> =
+    dialect === 'lenient' ? { 'an invented cursor leads to a whole reading': TAKES_ANY_TOKEN } : {};
+  describeConnector(`caldav-as-${dialect}`, () => openDialect(dialect), { skips: { ...CALDAV_SKIPS, ...more } });
+}
+
+async function openDialect(dialect: DialectName): Promise<ContractTarget> {
+  const sandbox = await startCaldavSandbox({ dialect });
+  const { url, homePath, authorization } = sandbox;
+  const target = await openDavTarget({ url, homePath, login: authorization }, COSTS[dialect]);
+  return {
+    ...target,
+    async close() {
+      await target.close();
+      await sandbox.close();
+    },
+  };
+}

@@ -1,0 +1,20 @@
+import { notifications } from './cases/notifications.ts';
+
+const NO_BATCH = 'CalDAV has no batch of writes: one request for one operation';
+const NO_PAGES = 'CalDAV has no pages: the connector asks for fifty objects at a time, seen in its own tests';
+const NO_CHANGE_PAGES =
+  'pages of changes are the choice of a CalDAV server, and this one makes none; seen in the connector’s own tests';
+const NO_NOTIFICATIONS = 'CalDAV servers have no agreed way to tell of changes: they are polled';
+
+/** Cases of the contract that CalDAV cannot have, at whatever server. */
+export const CALDAV_SKIPS: Readonly<Record<string, string>> = {
+  'answers in another order reach their own operations': NO_BATCH,
+  'a server that takes fewer operations at once is met': NO_BATCH,
+  'a target of several pages is read whole': NO_PAGES,
+  'a last page that is exactly full is read whole': NO_PAGES,
+  'an empty page with a successor is not the end': NO_PAGES,
+  'a page that fails is an error, not the end': NO_PAGES,
+  'changes of several pages are told whole': NO_CHANGE_PAGES,
+  'a page of changes that fails is an error, not the end': NO_CHANGE_PAGES,
+  ...Object.fromEntries(notifications.map(({ title }) => [title, NO_NOTIFICATIONS])),
+};
