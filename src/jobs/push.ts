@@ -343,6 +343,7 @@ function settlementOf(
         entry,
         kind: 'retry',
         error: outcome.error.code,
+        ...(outcome.error.about === undefined ? {} : { about: outcome.error.about }),
         dueAt: now + next.delayMs,
         parked: next.parked,
       };

@@ -31,6 +31,8 @@ export interface MirrorErrorOptions {
   status?: number | undefined;
   /** What to do, for a person. */
   remedy?: string | undefined;
+  /** What it is about, as the message ends: names of fields, rules and permissions, never values. */
+  about?: string | undefined;
   cause?: unknown;
 }
 
@@ -44,6 +46,7 @@ export class MirrorError extends Error {
   readonly ambiguous: boolean;
   readonly status: number | undefined;
   readonly remedy: string | undefined;
+  readonly about: string | undefined;
 
   constructor(message: string, options: MirrorErrorOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -54,6 +57,7 @@ export class MirrorError extends Error {
     this.ambiguous = options.ambiguous ?? false;
     this.status = options.status;
     this.remedy = options.remedy;
+    this.about = options.about;
   }
 }
 
