@@ -48,7 +48,7 @@ function write(tenant: OpenTenant): void {
     searchLagSeconds: LAG_SECONDS,
   });
   const key = async () => sandbox.token;
-  target.supports = { ...restCrm.supports, keys: restCrm.keysOf!(settings) };
+  target.supports = { ...restCrm.supports, keys: restCrm.keysOf!(settings, 'patients') };
   target.connector = restCrm.open({
     settings,
     ownerTag: target.identity.ownerTag,
