@@ -5,6 +5,7 @@ import { batchAnswer, inputsOf } from './batch.ts';
 import { type Context, checkQuery, limitIn, readBody, typeIn } from './call.ts';
 import { HubSpotError, notFound } from './errors.ts';
 import type { ObjectType } from './object-types.ts';
+import { checkMayJoin } from './rules.ts';
 
 /** Limits of one call (developers.hubspot.com, associations v4). */
 const MAX_CREATES = 2000;
@@ -29,6 +30,7 @@ interface Pair {
 
 /** `PUT …/{from}/{id}/associations/default/{to}/{toId}` */
 export function associateByDefault(context: Context): ApiAnswer {
+  checkMayJoin(context);
   const pair = pairIn(context);
   const { id = '', toId = '' } = context.parameters;
   const results = joinByDefault(context, pair, id, toId);
@@ -37,6 +39,7 @@ export function associateByDefault(context: Context): ApiAnswer {
 
 /** `PUT …/{from}/{id}/associations/{to}/{toId}` with types. */
 export function associate(context: Context): ApiAnswer {
+  checkMayJoin(context);
   const pair = pairIn(context);
   const { id = '', toId = '' } = context.parameters;
   const types = readBody(context, z.array(specSchema).min(1));
@@ -45,6 +48,7 @@ export function associate(context: Context): ApiAnswer {
 
 /** `DELETE …/{from}/{id}/associations/{to}/{toId}` */
 export function dissociate(context: Context): ApiAnswer {
+  checkMayJoin(context);
   const { from, to } = pairIn(context);
   const { id = '', toId = '' } = context.parameters;
   context.world.associations.remove(current(context, from, id), current(context, to, toId));
@@ -62,6 +66,7 @@ export function listAssociations(context: Context): ApiAnswer {
 
 /** `POST …/{from}/{to}/batch/associate/default` */
 export function batchAssociateByDefault(context: Context): ApiAnswer {
+  checkMayJoin(context);
   const pair = pairIn(context);
   const { inputs } = readBody(context, plainInputs);
   return joinAll(context, inputs, 200, ({ from, to }) => joinByDefault(context, pair, from.id, to.id));
@@ -69,6 +74,7 @@ export function batchAssociateByDefault(context: Context): ApiAnswer {
 
 /** `POST …/{from}/{to}/batch/create` */
 export function batchAssociate(context: Context): ApiAnswer {
+  checkMayJoin(context);
   const pair = pairIn(context);
   const { inputs } = readBody(context, typedInputs);
   return joinAll(context, inputs, 201, ({ from, to, types }) => [join(context, pair, from.id, to.id, types)]);
@@ -96,6 +102,7 @@ export function batchReadAssociations(context: Context): ApiAnswer {
 
 /** `POST …/{from}/{to}/batch/archive`: all types between two records. */
 export function batchDissociate(context: Context): ApiAnswer {
+  checkMayJoin(context);
   const { from, to } = pairIn(context);
   const { inputs } = readBody(context, archiveInputs);
   for (const input of inputs) {

@@ -1,5 +1,5 @@
 import { invalidInput } from './errors.ts';
-import { findObjectType, type ObjectType, type ObjectTypeName } from './object-types.ts';
+import { type ObjectType, type ObjectTypeName, objectType } from './object-types.ts';
 
 /** One way in which records of two types can belong together, in one direction. */
 export interface AssociationType {
@@ -28,6 +28,7 @@ const PAIRS: [from: ObjectTypeName, to: ObjectTypeName, typeId: number, inverse:
   ['companies', 'deals', 6, 5, 'Primary'],
   ['companies', 'meetings', 187, 188, null],
   ['deals', 'meetings', 211, 212, null],
+  ['contacts', 'visits', 51, 52, null],
 ];
 
 const TYPES: readonly AssociationType[] = PAIRS.flatMap(([from, to, typeId, inverse, label]) => {
@@ -61,7 +62,7 @@ export function requireType(from: ObjectType, to: ObjectType, category: string, 
 /** The kind of record to which a type leads; undefined when no type of this kind of record has the number. */
 export function objectBehind(from: ObjectType, typeId: number): ObjectType | undefined {
   const found = TYPES.find((type) => type.from === from.name && type.typeId === typeId);
-  return found && findObjectType(found.to);
+  return found && objectType(found.to);
 }
 
 /** Which records belong together, and how. */
@@ -122,9 +123,5 @@ function keyOf({ object, id }: End): string {
 
 function endOf(key: string): End {
   const [object = '', id = ''] = key.split(':');
-  const type = findObjectType(object);
-  if (!type) {
-    throw new Error(`The sandbox has no object type ${object}`);
-  }
-  return { object: type.name, id };
+  return { object: objectType(object as ObjectTypeName).name, id };
 }

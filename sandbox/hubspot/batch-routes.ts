@@ -8,6 +8,7 @@ import type { ObjectType } from './object-types.ts';
 import type { StoredRecord } from './record-store.ts';
 import { archiveRecord, createRecord, updateRecord, type Values } from './records.ts';
 import { toResource } from './resource.ts';
+import { checkRules } from './rules.ts';
 
 /** Strings alone go over the wire. */
 export const valuesSchema = z.record(z.string(), z.string());
@@ -57,6 +58,7 @@ export function batchUpdate(context: Context): ApiAnswer {
     if (!found) {
       throw rowNotFound(type.singular.toUpperCase());
     }
+    checkRules(context, type, input.properties, found);
     return { record: updateRecord(context.world, type, found, input.properties, context.caller.scopes) };
   };
   return writeRows(context, type, inputs, update, 'update');
@@ -79,6 +81,7 @@ export function batchUpsert(context: Context): ApiAnswer {
     }
     const values = { ...properties, [idProperty]: id };
     const found = findLive(context, type, id, idProperty);
+    checkRules(context, type, values, found);
     return found
       ? { record: updateRecord(world, type, found, values, caller.scopes, idProperty === 'email'), isNew: false }
       : { record: createRecord(world, type, values, caller.scopes), isNew: true };
@@ -134,6 +137,7 @@ export function createWithLinks(
   { properties, associations }: NewRecord,
 ): { record: StoredRecord; afterwards(): void } {
   const links = associations.flatMap(({ to, types }) => types.map((spec) => toLink(context, type, to.id, spec)));
+  checkRules(context, type, properties, undefined);
   const record = createRecord(context.world, type, properties, context.caller.scopes);
   const afterwards = (): void => {
     for (const { id, link } of links) {
@@ -162,7 +166,7 @@ export function findLive(
 /** Throws HubSpotError 400 unless records of this type can be found by the property. */
 export function requireUnique({ world }: Context, type: ObjectType, idProperty: string): void {
   const isEmail = type.name === 'contacts' && idProperty === 'email';
-  if (!isEmail && !world.properties.find(type.name, idProperty)?.hasUniqueValue) {
+  if (!isEmail && !world.uniqueProperties(type.name).includes(idProperty)) {
     const where = `${type.typeId} property ${idProperty} in portal ID ${world.settings.portalId}`;
     throw invalidInput(`Unable to perform update/upsert by non-unique ${where}`);
   }

@@ -30,8 +30,8 @@ export function inputsOf<T extends z.ZodType>(row: T, most = MAX_INPUTS) {
 }
 
 /**
- * Runs the rows of a batch. A bad row is told alone (207) when every row carries objectWriteTraceId, or when it names no
- * record; otherwise the whole batch is refused and nothing was written. Throws HubSpotError.
+ * Runs the rows of a batch. A bad row is told alone (207) when every row carries objectWriteTraceId and such batches tell, or when it
+ * names no record; otherwise the whole batch is refused and nothing was written. Throws HubSpotError.
  */
 export function writeRows<T extends RowInput>(
   context: Context,
@@ -43,7 +43,9 @@ export function writeRows<T extends RowInput>(
   const { world } = context;
   const traces = inputs.flatMap(({ objectWriteTraceId }) => objectWriteTraceId ?? []);
   checkDuplicates(traces);
-  const isTraced = world.settings.rowErrors === 'traced' && traces.length === inputs.length;
+  const { rowErrors } = world.settings;
+  const tellsRows = rowErrors === 'traced' || (rowErrors === 'created' && operation === 'create');
+  const isTraced = tellsRows && traces.length === inputs.length;
   const poison = poisonedIds(context);
   const startedAt = world.now();
   const results: unknown[] = [];
@@ -144,8 +146,8 @@ function poisonedIds({ faults, method, url }: Context): ReadonlySet<string> {
   return new Set(fault && 'ids' in fault && Array.isArray(fault.ids) ? fault.ids.map(String) : []);
 }
 
-function checkPoison({ id }: RowInput, poison: ReadonlySet<string>): void {
-  if (id !== undefined && poison.has(id)) {
+function checkPoison({ id, objectWriteTraceId }: RowInput, poison: ReadonlySet<string>): void {
+  if (poison.has(id ?? '') || poison.has(objectWriteTraceId ?? '')) {
     throw invalidInput('This row cannot be processed.');
   }
 }

@@ -1,4 +1,5 @@
 import { type ObjectTypeName, objectType } from './object-types.ts';
+import type { SubscriptionStatus } from './preferences.ts';
 import type { NewProperty, Property, PropertyOption } from './property.ts';
 import { removeProperty } from './property-routes.ts';
 import type { StoredRecord } from './record-store.ts';
@@ -33,7 +34,7 @@ export interface ByHand {
   records(object: ObjectTypeName, options?: { archived?: boolean }): RecordResource[];
   /** A record by its id or an id that was merged into it, archived too. */
   record(object: ObjectTypeName, id: string): RecordResource | undefined;
-  /** The live record with this value of a unique property or this address. */
+  /** The live record with this value, the oldest of several; an address may be an additional one. */
   recordBy(object: ObjectTypeName, property: string, value: string): RecordResource | undefined;
   /** Ids of the records of one kind that belong to this one; what lies in the bin is not shown. */
   associated(object: ObjectTypeName, id: string, to: ObjectTypeName): string[];
@@ -43,6 +44,16 @@ export interface ByHand {
   removeProperty(object: ObjectTypeName, name: string): void;
   /** What an enumeration allows from now on. */
   setOptions(object: ObjectTypeName, name: string, values: string[]): void;
+  /** An administrator puts a property on the form by which such records are made. */
+  requireOnCreate(object: ObjectTypeName, property: string): void;
+  /** An administrator makes a property necessary wherever another one has a certain value. */
+  requireWhen(object: ObjectTypeName, property: string, when: { property: string; is: string }): void;
+  /** A type of mails. Returns its id. */
+  addSubscriptionType(name: string): number;
+  /** What an address is subscribed to; undefined while nothing is said of it. */
+  subscription(address: string, id: number): SubscriptionStatus | undefined;
+  /** Somebody follows the link at the end of a mail. */
+  unsubscribe(address: string, id: number): void;
 }
 
 /** The verbs of a world. */
@@ -73,7 +84,9 @@ export function byHand(world: World): ByHand {
       return record && see(object, record);
     },
     recordBy: (object, property, value) => {
-      const record = world.records(object).findBy(property, value);
+      const store = world.records(object);
+      const isIt = (record: StoredRecord) => record.archivedAt === undefined && record.properties[property] === value;
+      const record = store.findBy(property, value) ?? store.values().find(isIt);
       return record && see(object, record);
     },
     associated: (object, id, to) => {
@@ -82,6 +95,30 @@ export function byHand(world: World): ByHand {
       return ids.filter((other) => world.records(to).get(other)?.archivedAt === undefined);
     },
     ...propertyVerbs(world),
+    ...administratorVerbs(world),
+  };
+}
+
+function administratorVerbs(world: World) {
+  return {
+    requireOnCreate: (object: ObjectTypeName, property: string): void => {
+      world.rules.push({ object, property, when: 'created' });
+    },
+    requireWhen: (object: ObjectTypeName, property: string, when: { property: string; is: string }): void => {
+      world.rules.push({ object, property, when: when.property, is: when.is });
+    },
+    addSubscriptionType: (name: string): number => world.preferences.addType(name),
+    subscription: (address: string, id: number): SubscriptionStatus | undefined =>
+      world.preferences.status(address, id),
+    unsubscribe: (address: string, id: number): void => {
+      const nothing = { legalBasis: undefined, legalBasisExplanation: undefined };
+      world.preferences.set(address, id, {
+        status: 'UNSUBSCRIBED',
+        source: 'Email footer',
+        ...nothing,
+        at: world.now(),
+      });
+    },
   };
 }
 

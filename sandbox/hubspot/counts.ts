@@ -14,7 +14,7 @@ export class HubSpotCounts {
 
   /** HTTP requests to the API, refused ones too; logins and tokens are not among them. */
   get httpRequests(): number {
-    return this.#counts.requests({ route: (route) => route.startsWith('/crm/') || route.startsWith('/account-info/') });
+    return this.#counts.requests({ route: (route) => /^\/(crm|account-info|communication-preferences)\//.test(route) });
   }
 
   get searches(): number {

@@ -14,6 +14,14 @@ const EVERYWHERE: Line[] = [
 ];
 
 const BY_OBJECT: Record<ObjectTypeName, Line[]> = {
+  visits: [
+    ['hs_createdate', 'datetime', 'date', READ_ONLY],
+    ['hs_lastmodifieddate', 'datetime', 'date', READ_ONLY],
+    ['title', 'string', 'text'],
+    ['starts', 'datetime', 'date'],
+    ['ends', 'datetime', 'date'],
+    ['state', 'string', 'text'],
+  ],
   contacts: [
     ['createdate', 'datetime', 'date', READ_ONLY],
     ['lastmodifieddate', 'datetime', 'date', READ_ONLY],

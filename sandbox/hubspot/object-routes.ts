@@ -7,6 +7,7 @@ import { findObjectType, type ObjectType } from './object-types.ts';
 import type { StoredRecord } from './record-store.ts';
 import { archiveRecord, eraseContact, mergeRecords, updateRecord } from './records.ts';
 import { toResource } from './resource.ts';
+import { checkRules } from './rules.ts';
 
 const updateSchema = z.strictObject({ properties: valuesSchema });
 const mergeSchema = z.strictObject({ primaryObjectId: z.string(), objectIdToMerge: z.string() });
@@ -68,6 +69,7 @@ export function updateOne(context: Context): ApiAnswer {
   const type = typeIn(context);
   const { properties } = readBody(context, updateSchema);
   const found = findOne(context, type, false);
+  checkRules(context, type, properties, found);
   const record = updateRecord(context.world, type, found, properties, context.caller.scopes);
   context.world.counts.add(`rows:${type.name}:update`);
   return { status: 200, body: show(context, type, record) };

@@ -1,11 +1,13 @@
 /** The kinds of record that the sandbox serves. */
-export type ObjectTypeName = 'contacts' | 'companies' | 'deals' | 'meetings';
+export type ObjectTypeName = 'contacts' | 'companies' | 'deals' | 'meetings' | 'visits';
 
 /** What the API says of one kind of record. */
 export interface ObjectType {
   name: ObjectTypeName;
   /** As in `/crm/v3/objects/0-1`. */
   typeId: string;
+  /** A custom object: in paths it has its number, or this name in full. */
+  fullName?: RegExp;
   singular: string;
   /** Whose `crm.objects.….read` and `.write` a token needs; meetings go by those of contacts. */
   scope: string;
@@ -59,17 +61,30 @@ export const OBJECT_TYPES: readonly ObjectType[] = [
     shown: [],
     required: ['hs_timestamp'],
   },
+  {
+    name: 'visits',
+    typeId: '2-3141592',
+    fullName: /^p\d*_visits$/,
+    singular: 'visit',
+    scope: 'custom',
+    createdProperty: 'hs_createdate',
+    modifiedProperty: 'hs_lastmodifieddate',
+    shown: [],
+    required: [],
+  },
 ];
 
 /** The kind of record of a path: by plural, singular or type id; undefined when the sandbox has none such. */
 export function findObjectType(name: string): ObjectType | undefined {
   const wanted = name.toLowerCase();
-  return OBJECT_TYPES.find((type) => [type.name, type.singular, type.typeId].includes(wanted));
+  return OBJECT_TYPES.find(({ name: plural, singular, typeId, fullName }) =>
+    fullName === undefined ? [plural, singular, typeId].includes(wanted) : typeId === wanted || fullName.test(wanted),
+  );
 }
 
 /** The kind of record of a name that is known to be one. */
 export function objectType(name: ObjectTypeName): ObjectType {
-  const type = findObjectType(name);
+  const type = OBJECT_TYPES.find((each) => each.name === name);
   if (!type) {
     throw new Error(`The sandbox has no object type ${name}`);
   }

@@ -40,8 +40,20 @@ export interface HubSpotSandboxOptions {
   searchLagMs?: number;
   /** Most results that one query can be paged through. */
   searchDepth?: number;
-  /** Which batches answer 207 for a bad row: those whose every input carries objectWriteTraceId, or none. */
-  rowErrors?: 'traced' | 'never';
+  /**
+   * Which batches answer 207 for a bad row when every input carries objectWriteTraceId: all that write (as the reference of the calls has
+   * it), creates alone (as the guide to errors has it), or none.
+   */
+  rowErrors?: 'traced' | 'created' | 'never';
+  /**
+   * What becomes of a unique property of meetings, of which the vendor publishes nothing: it is refused, it is made and holds nothing
+   * unique, or it works as with contacts.
+   */
+  meetingKeys?: 'refused' | 'unenforced' | 'unique';
+  /** Whether users who connect an app by OAuth may join records; 2026-09 asks. */
+  editAssociations?: boolean;
+  /** The account has switched on data privacy: a legal basis and its explanation are needed for each status of a subscription. */
+  dataPrivacy?: boolean;
   /** Rows are answered in another order than they were sent. */
   shuffleRows?: boolean;
   /** What the unique value of a contact that was merged away finds: nothing any more, or the winner. */
@@ -79,6 +91,9 @@ export function toSettings({ applications, ...given }: HubSpotSandboxOptions): S
     searchLagMs: 3000,
     searchDepth: 10_000,
     rowErrors: 'traced',
+    meetingKeys: 'refused',
+    editAssociations: true,
+    dataPrivacy: true,
     shuffleRows: true,
     mergedKeys: 'nothing',
     sensitiveData: false,

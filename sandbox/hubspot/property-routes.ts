@@ -151,6 +151,9 @@ function create({ world }: Context, type: ObjectType, wanted: z.infer<typeof new
   if ((more.dataSensitivity ?? 'non_sensitive') !== 'non_sensitive' && !world.settings.sensitiveData) {
     throw invalidInput('Sensitive data is not switched on for this account.');
   }
+  if (type.name === 'meetings' && more.hasUniqueValue === true && world.settings.meetingKeys === 'refused') {
+    throw invalidInput('Properties of this object type cannot require unique values.');
+  }
   const property = { ...more, options: (options ?? []).map(toOption) };
   return toResource(world.properties.create(type.name, property, world.now()));
 }

@@ -154,7 +154,7 @@ function filled(properties: Values): Values {
 
 function checkUnique(world: World, type: ObjectType, record: StoredRecord): void {
   const store = world.records(type.name);
-  for (const { name } of world.properties.unique(type.name)) {
+  for (const name of world.uniqueProperties(type.name)) {
     const value = record.properties[name];
     const other = value === undefined ? undefined : store.findBy(name, value);
     if (other && other.id !== record.id) {

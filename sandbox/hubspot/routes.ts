@@ -3,6 +3,7 @@ import * as associations from './association-routes.ts';
 import * as batches from './batch-routes.ts';
 import { type Context, typeIn } from './call.ts';
 import * as objects from './object-routes.ts';
+import * as preferences from './preference-routes.ts';
 import * as properties from './property-routes.ts';
 import { objectScope, schemaScopes } from './scopes.ts';
 import { search } from './search.ts';
@@ -17,6 +18,7 @@ const BASES = {
   associations: ['/crm/v4/associations', '/crm/associations'],
   properties: ['/crm/v3/properties', '/crm/properties'],
   account: ['/account-info/v3', '/account-info'],
+  preferences: ['/communication-preferences/v4', '/communication-preferences'],
 } as const;
 
 /** One call of the API. */
@@ -38,6 +40,21 @@ export const ROUTES: readonly Route[] = [
   ...associationRoutes(),
   ...propertyRoutes(),
   route('GET', 'account', '/details', () => [], accountDetails),
+  route('GET', 'preferences', '/definitions', () => [['communication_preferences.read_write']], preferences.listTypes),
+  route(
+    'POST',
+    'preferences',
+    '/statuses/batch/read',
+    () => [['communication_preferences.statuses.batch.read']],
+    preferences.readStatuses,
+  ),
+  route(
+    'POST',
+    'preferences',
+    '/statuses/batch/write',
+    () => [['communication_preferences.statuses.batch.write']],
+    preferences.writeStatuses,
+  ),
 ];
 
 function objectRoutes(): Route[] {

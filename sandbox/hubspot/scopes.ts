@@ -10,6 +10,9 @@ export const SENSITIVE_SCOPES: readonly string[] = OBJECT_TYPES.flatMap(({ scope
 /** The scopes that every account can give. */
 export const PLAIN_SCOPES: readonly string[] = [
   'oauth',
+  'communication_preferences.read_write',
+  'communication_preferences.statuses.batch.read',
+  'communication_preferences.statuses.batch.write',
   ...new Set(
     OBJECT_TYPES.flatMap(({ scope }) =>
       ['objects', 'schemas'].flatMap((area) => ['read', 'write'].map((access) => `crm.${area}.${scope}.${access}`)),

@@ -10,6 +10,7 @@ const MAX_GROUPS = 5;
 const MAX_FILTERS = 6;
 const MAX_FILTERS_IN_ALL = 18;
 const MAX_QUERY = 3000;
+const MAX_BODY = 3000;
 
 const filterSchema = z.strictObject({
   propertyName: z.string(),
@@ -62,6 +63,15 @@ export function search(context: Context): ApiAnswer {
   if (filterGroups.flatMap(({ filters }) => filters).length > MAX_FILTERS_IN_ALL) {
     throw invalidInput(`There may be at most ${MAX_FILTERS_IN_ALL} filters.`);
   }
+  if (context.body.length > MAX_BODY) {
+    throw invalidInput(`The body of a search may have ${MAX_BODY} characters.`);
+  }
+  const unknown = filterGroups
+    .flatMap(({ filters }) => filters)
+    .find(({ propertyName }) => world.properties.find(type.name, propertyName) === undefined);
+  if (unknown) {
+    throw invalidInput('There was a problem with the request.', { context: { propertyName: [unknown.propertyName] } });
+  }
   const from = Number(after);
   if (from + limit > world.settings.searchDepth) {
     throw invalidInput(`Paging through search results ends at ${world.settings.searchDepth}.`);
@@ -104,7 +114,8 @@ function fits(filter: Filter, stored: string | undefined): boolean {
     case 'NEQ':
       return has && text !== value.toLowerCase();
     case 'IN':
-      return has && values.some((each) => each.toLowerCase() === text);
+      // Texts are compared in lower case, and a list is taken as it is.
+      return has && values.includes(text);
     case 'NOT_IN':
       return has && !values.some((each) => each.toLowerCase() === text);
     case 'HAS_PROPERTY':

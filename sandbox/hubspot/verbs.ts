@@ -66,7 +66,7 @@ export function toVerbs(parts: SandboxParts): HubSpotSandbox {
     ...commonVerbs(server, kit, settings),
     apiUrl: server.url,
     authorizeUrl: `${server.url}${AUTHORIZE_PATH}`,
-    tokenUrl: `${server.url}/oauth/2026-03/token`,
+    tokenUrl: `${server.url}/oauth/2026-09/token`,
     portalId: settings.portalId,
     application: settings.applications[0]!,
     counts: new HubSpotCounts(kit.counts),

@@ -2,9 +2,13 @@ import type { Counts } from '../kit/counts.ts';
 import { Associations } from './associations.ts';
 import { OBJECT_TYPES, type ObjectTypeName } from './object-types.ts';
 import type { Settings } from './options.ts';
+import { Preferences } from './preferences.ts';
 import { PropertyCatalogue } from './properties.ts';
 import { RecordStore } from './record-store.ts';
 import { SearchIndex } from './search-index.ts';
+
+/** A property that needs a value: always when a record is made, or whenever another one has a certain value. */
+type Rule = { object: ObjectTypeName; property: string } & ({ when: 'created' } | { when: string; is: string });
 
 /** Ids of contacts look like this; they only ever grow. */
 const FIRST_ID = 171_591_000_100;
@@ -15,6 +19,8 @@ export class World {
   readonly counts: Counts;
   readonly properties = new PropertyCatalogue();
   readonly associations = new Associations();
+  readonly preferences = new Preferences();
+  readonly rules: Rule[] = [];
   /** Addresses that a GDPR delete shut out, in lower case. */
   readonly blockedEmails = new Set<string>();
   readonly #stores = new Map<ObjectTypeName, RecordStore>();
@@ -27,7 +33,7 @@ export class World {
     for (const { name } of OBJECT_TYPES) {
       const index = new SearchIndex();
       const store = new RecordStore({
-        uniqueProperties: () => this.properties.unique(name).map((property) => property.name),
+        uniqueProperties: () => this.uniqueProperties(name),
         onWrite: (id, record) => index.note(id, record, this.now()),
       });
       this.#stores.set(name, store);
@@ -37,6 +43,14 @@ export class World {
 
   now(): number {
     return this.settings.now();
+  }
+
+  /** Names of the properties by which records are found, and whose values belong to one of them. */
+  uniqueProperties(object: ObjectTypeName): string[] {
+    if (object === 'meetings' && this.settings.meetingKeys !== 'unique') {
+      return [];
+    }
+    return this.properties.unique(object).map(({ name }) => name);
   }
 
   newId(): string {

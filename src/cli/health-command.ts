@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Installation } from '../control/installation.ts';
 import type { Progress } from '../model/progress.ts';
+import { renderDuplicates } from './render-duplicates.ts';
 import { renderHealth } from './render-health.ts';
 
 /** What the command needs of the command line. */
@@ -12,7 +13,7 @@ export interface HealthCommand {
   exit(code: number): void;
 }
 
-/** Adds `health`. It exits with 1 when something fails. */
+/** Adds `health`, which exits with 1 when something fails, and `duplicates`. */
 export function addHealth(program: Command, { withInstallation, print, progress, signal, exit }: HealthCommand): void {
   program
     .command('health <tenant> [target]')
@@ -27,6 +28,20 @@ export function addHealth(program: Command, { withInstallation, print, progress,
         );
         print(json, view, renderHealth(view));
         if (view.targets.some(({ failing }) => failing.length > 0)) exit(1);
+      }),
+    );
+  program
+    .command('duplicates <tenant> [target]')
+    .description('list contacts that lack an address which another contact has; reads the clinic, asks the targets')
+    .option('--json', 'as JSON')
+    .action((tenant: string, target: string | undefined, { json }: { json?: boolean }) =>
+      withInstallation(async (installation) => {
+        const { tenantDuplicates } = await import('../control/duplicates.ts');
+        const shown = progress();
+        const view = await tenantDuplicates(installation, tenant, { target, progress: shown }, signal).finally(() =>
+          shown.end(),
+        );
+        print(json, view, renderDuplicates(view));
       }),
     );
 }

@@ -46,8 +46,9 @@ function renderTarget(target: TargetExplanation): string {
     lines.push(wrap(`${what}: ${BY_HAND[policy]}`, WIDTH, '  '));
   }
   if (target.pending !== null) {
-    const { want, reason, attempts, lastError, parked, dueAt } = target.pending;
-    const tried = attempts === 0 ? '' : `, tried ${attempts} times, last error ${lastError}`;
+    const { want, reason, attempts, lastError, about, parked, dueAt } = target.pending;
+    const last = about === undefined ? lastError : `${lastError} (${about})`;
+    const tried = attempts === 0 ? '' : `, tried ${attempts} times, last error ${last}`;
     const next = parked ? 'waits for a change or a person, tried again' : 'next try';
     lines.push(wrap(`waiting: to be ${want} (${reason})${tried}, ${next} ${renderTime(dueAt)}`, WIDTH, '  '));
   }

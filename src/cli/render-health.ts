@@ -90,18 +90,22 @@ function idsLine(ids: readonly string[]): string {
 function failingLines(failing: readonly FailingRecord[], asOf: number): string[] {
   if (failing.length === 0) return [];
   const columns = ['record', 'why', 'since', 'tries', 'next try'].map((heading) => ({ heading }));
-  const rows = failing
-    .slice(0, SHOWN_RECORDS)
-    .map(({ record, why, sinceAt, attempts, nextTryAt, parked }) => [
-      record,
-      parked ? `${why} (waits for other data or a person)` : why,
-      `${renderAge(sinceAt, asOf)} ago`,
-      String(attempts),
-      renderTime(nextTryAt),
-    ]);
+  const shown = failing.slice(0, SHOWN_RECORDS);
+  const rows = shown.map(({ record, why, sinceAt, attempts, nextTryAt, parked }) => [
+    record,
+    parked ? `${why} (waits for other data or a person)` : why,
+    `${renderAge(sinceAt, asOf)} ago`,
+    String(attempts),
+    renderTime(nextTryAt),
+  ]);
+  const details = shown.flatMap(({ record, about, page }) => [
+    ...(about === null && page === null ? [] : [wrap(`${record}: ${about ?? 'its page'}`, WIDTH, INDENT + INDENT)]),
+    // An address is not broken: it is to be opened.
+    ...(page === null ? [] : [`${INDENT}${INDENT}${INDENT}${page}`]),
+  ]);
   const hidden = failing.length - SHOWN_RECORDS;
   const more = hidden > 0 ? [`${INDENT}${INDENT}… and ${hidden} more (--json shows all)`] : [];
-  return [line(`Failing, ${failing.length}:`), renderTable(columns, rows, INDENT + INDENT), ...more];
+  return [line(`Failing, ${failing.length}:`), renderTable(columns, rows, INDENT + INDENT), ...details, ...more];
 }
 
 function sum(counts: Readonly<Record<string, number>>): number {

@@ -92,6 +92,18 @@ export interface RemoteChanges<Wanted extends Item = CalendarItem> {
   cursor: string | null;
 }
 
+/** An object that has what one of ours should have, and what a target gives to one object alone. */
+export interface Holder {
+  /** Of the object of ours that lacks it. */
+  key: ItemKey;
+  /** Of the object that has it. */
+  remoteId: string;
+  /** That one is ours too, as with relatives who share an address; else somebody else made it. */
+  isOurs: boolean;
+  /** Name of the property. */
+  property: string;
+}
+
 /** A vendor's promise to tell us when something changes in a container. What it tells is a hint: a reading decides. */
 export interface Subscription {
   /** Our own id, 32 hexadecimal characters of chance; a part of the address. */
@@ -168,6 +180,11 @@ export interface Connector<Wanted extends Item = CalendarItem> {
     query: { cursor: string | null; window: TimeWindow },
     signal: AbortSignal,
   ): Promise<RemoteChanges<Wanted>>;
+  /**
+   * Who has what objects of ours should have, by their keys. Absent where nothing is given to one object alone.
+   * @param wanted what the objects should hold
+   */
+  holders?(wanted: ReadonlyMap<ItemKey, Wanted>, signal: AbortSignal): Promise<Holder[]>;
   /** Absent where the vendor has no notifications. */
   subscriptions?: Subscriptions;
 }
@@ -180,10 +197,12 @@ export interface ConnectorModule<TargetSettings = unknown, Wanted extends Item =
   /** What its targets hold: events of a calendar, or objects of a CRM, whose targets have a `crm` part. */
   readonly holds: 'events' | 'objects';
   readonly supports: ConnectorSupports;
-  /** In place of `supports.keys`, where it depends on the settings. */
-  keysOf?(settings: TargetSettings): KeyPromise;
+  /** In place of `supports.keys`, where it depends on the settings or on what is followed. */
+  keysOf?(settings: TargetSettings, stream: StreamName): KeyPromise;
   /** Properties of the CRM's own by which people refuse; absent where none are known. */
   refusals?(settings: TargetSettings, stream: StreamName): readonly Refusal[];
+  /** Address of the page where a person works with an object of a container; null when it has none. Absent where the vendor has none. */
+  pageOf?(container: string, remoteId: string): string | null;
   /** Kinds of connection that it can use, as in the tenant file. */
   readonly connectionKinds: readonly string[];
   /** OAuth scopes that the connection must have been granted; empty for other logins. */

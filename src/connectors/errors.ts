@@ -192,8 +192,9 @@ function toError(vendor: string, name: string, kind: ErrorKind, details: ErrorDe
   const { actor, retry, remedy, leastPauseMs, code = name } = kind;
   const waitMs = details.retryAfterMs ?? kind.pauseMs ?? leastPauseMs;
   const message = kind.message.replaceAll('{vendor}', vendor);
-  return new MirrorError(names.length === 0 ? message : `${message}: ${names.join(', ')}`, {
-    ...{ actor, code, retry, remedy, status, cause },
+  const about = names.length === 0 ? undefined : names.join(', ');
+  return new MirrorError(about === undefined ? message : `${message}: ${about}`, {
+    ...{ actor, code, retry, remedy, status, about, cause },
     retryAfterMs: waitMs === undefined ? undefined : Math.max(waitMs, leastPauseMs ?? 0),
     ambiguous: details.ambiguous ?? kind.ambiguous ?? (status ?? 0) >= 500,
   });

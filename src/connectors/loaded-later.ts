@@ -9,6 +9,8 @@ export interface LoadedLater<Settings, Wanted extends Item> {
   locates(settings: Settings): boolean;
   /** Whether it has `subscriptions`. */
   notifies: boolean;
+  /** Whether it has `holders`. */
+  namesHolders?: boolean;
 }
 
 /**
@@ -19,6 +21,7 @@ export function loadedLater<Settings, Wanted extends Item>({
   load,
   locates,
   notifies,
+  namesHolders = false,
 }: LoadedLater<Settings, Wanted>): (context: ConnectorContext<Settings>) => Connector<Wanted> {
   return (context) => {
     let connector: Promise<Connector<Wanted>> | null = null;
@@ -44,6 +47,12 @@ export function loadedLater<Settings, Wanted extends Item>({
       },
       find: async (...asked) => (await opened()).find(...asked),
       changes: async (...asked) => (await opened()).changes(...asked),
+      ...(namesHolders
+        ? {
+            holders: async (...asked: Parameters<NonNullable<Connector<Wanted>['holders']>>) =>
+              promised((await opened()).holders)(...asked),
+          }
+        : {}),
       ...(notifies
         ? {
             subscriptions: {

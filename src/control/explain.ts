@@ -26,7 +26,10 @@ export interface TargetExplanation {
   link: { startAt: Instant; epoch: number; remoteId: string } | null;
   /** What a person did to its object, and what is done about that; null when nothing is known. */
   byHand: { done: 'edited' | 'removed'; fields: string[]; policy: DriftPolicy } | null;
-  pending: Pick<PendingChange, 'reason' | 'want' | 'attempts' | 'lastError' | 'parked' | 'enqueuedAt' | 'dueAt'> | null;
+  pending: Pick<
+    PendingChange,
+    'reason' | 'want' | 'attempts' | 'lastError' | 'about' | 'parked' | 'enqueuedAt' | 'dueAt'
+  > | null;
   holds: Pick<Hold, 'id' | 'kind' | 'state'>[];
   failure: string | null;
 }
@@ -124,8 +127,8 @@ async function explainTarget(
   };
 }
 
-function pendingView({ reason, want, attempts, lastError, parked, enqueuedAt, dueAt }: PendingChange) {
-  return { reason, want, attempts, lastError, parked, enqueuedAt, dueAt };
+function pendingView({ reason, want, attempts, lastError, about, parked, enqueuedAt, dueAt }: PendingChange) {
+  return { reason, want, attempts, lastError, ...(about === undefined ? {} : { about }), parked, enqueuedAt, dueAt };
 }
 
 function decide(

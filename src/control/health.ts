@@ -13,6 +13,10 @@ export interface FailingRecord {
   record: string;
   /** Code of the last failure. */
   why: string;
+  /** What it is about: names of fields, rules and permissions; null when it names none. */
+  about: string | null;
+  /** Address of the object's page in the target; null while there is no object, or it has no page. */
+  page: string | null;
   /** When the change was decided that doesn't get through. */
   sinceAt: Instant;
   attempts: number;
@@ -101,13 +105,20 @@ async function evidenceOf(
   const { copies, refusedThere } = await tenant.targetStore.read(target.id);
   const settled = [...links.values()].filter(({ recordId, drift }) => drift === null && !pending.has(recordId));
   const changes = [...pending.values()];
+  const { container } = await tenant.targetStore.read(target.id);
+  const pageOf = (recordId: string) => {
+    const remoteId = links.get(recordId)?.remoteId ?? null;
+    return container === null || remoteId === null ? null : target.pageOf(container, remoteId);
+  };
   return {
     target: target.id,
     connector: target.configuration.connector,
     stream: target.stream,
     inSync: settled.length,
     heldOtherwise: otherwise(settled, target),
-    failing: changes.filter(({ lastError }) => lastError !== null).map(failingOf),
+    failing: changes
+      .filter(({ lastError }) => lastError !== null)
+      .map((change) => ({ ...failingOf(change), page: pageOf(change.recordId) })),
     pending: changes.filter(({ lastError }) => lastError === null).length,
     changedByHand: [...links.values()].filter(({ drift }) => drift !== null).length,
     copied: copies.filter((recordId) => links.has(recordId)),
@@ -125,8 +136,9 @@ function otherwise(settled: readonly Link[], { identity }: OpenTarget): Record<s
   return counts;
 }
 
-function failingOf({ recordId, lastError, enqueuedAt, attempts, dueAt, parked }: PendingChange): FailingRecord {
-  return { record: recordId, why: lastError ?? '', sinceAt: enqueuedAt, attempts, nextTryAt: dueAt, parked };
+function failingOf(change: PendingChange): Omit<FailingRecord, 'page'> {
+  const { recordId, lastError, about = null, enqueuedAt, attempts, dueAt, parked } = change;
+  return { record: recordId, why: lastError ?? '', about, sinceAt: enqueuedAt, attempts, nextTryAt: dueAt, parked };
 }
 
 function noSuchTarget(target: string): MirrorError {

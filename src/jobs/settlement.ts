@@ -81,6 +81,7 @@ export function settlementOf(
         entry,
         kind: 'retry',
         error: outcome.error.code,
+        ...(outcome.error.about === undefined ? {} : { about: outcome.error.about }),
         dueAt: now + next.delayMs,
         parked: next.parked,
       };

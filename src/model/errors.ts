@@ -33,6 +33,8 @@ export interface MirrorErrorOptions {
   remedy?: string | undefined;
   /** The other side's own words, see {@link MirrorError.told}. */
   said?: readonly string[];
+  /** What it is about, as the message ends: names of fields, rules and permissions, never values. */
+  about?: string | undefined;
   cause?: unknown;
 }
 
@@ -47,6 +49,7 @@ export class MirrorError extends Error {
   readonly status: number | undefined;
   readonly remedy: string | undefined;
   readonly #said: readonly string[];
+  readonly about: string | undefined;
 
   constructor(message: string, options: MirrorErrorOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -57,6 +60,7 @@ export class MirrorError extends Error {
     this.ambiguous = options.ambiguous ?? false;
     this.status = options.status;
     this.remedy = options.remedy;
+    this.about = options.about;
     this.#said = options.said ?? [];
   }
 
@@ -79,6 +83,7 @@ export class MirrorError extends Error {
       ambiguous,
       status,
       remedy,
+      about: this.about,
       said: this.#said,
       cause,
     });

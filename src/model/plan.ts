@@ -26,6 +26,8 @@ export interface PendingChange extends TimeSpan {
   attempts: number;
   /** Code of the last failure, null before the first. */
   lastError: string | null;
+  /** What that failure is about: names of fields, rules and permissions, never values. */
+  about?: string;
   /** It was sent before, so the target may hold something that no link tells of. */
   sent: boolean;
   /** It waits for newer content or a person, and is tried daily meanwhile. */

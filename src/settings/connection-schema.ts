@@ -88,7 +88,7 @@ function crmConnections(secrets: SecretSchemas) {
       kind: z.literal('bearer'),
       token: secrets.text
         .refine((token) => BEARER_TOKEN.test(token.reveal()), 'refer to the token alone, without the word Bearer')
-        .describe('A token without an end, such as that of a private app'),
+        .describe('A token without an end, such as a Service Key of HubSpot'),
     }),
     z.strictObject({
       kind: z.literal('api-key'),

@@ -58,7 +58,7 @@ export function hubSpotClient(secrets: SecretSchemas) {
     authorizeUrl: endpoint
       .default('https://app.hubspot.com/oauth/authorize')
       .describe('Where a person installs the application'),
-    tokenUrl: endpoint.default('https://api.hubapi.com/oauth/2026-03/token').describe('Where tokens are given'),
+    tokenUrl: endpoint.default('https://api.hubapi.com/oauth/2026-09/token').describe('Where tokens are given'),
     budget: budget({ requestsPerMinute: 540, burst: 20 }),
   });
 }

@@ -27,6 +27,7 @@ export interface StoredEntry {
   /** reason */ why: ReasonCode;
   /** attempts */ n: number;
   /** last error code */ e: string | null;
+  /** what that is about: names, never values */ b?: string;
   /** parked */ p: boolean;
   /** enqueued at */ q: number;
   /** due at */ d: number;
@@ -82,6 +83,7 @@ export function toPending(recordId: string, stored: StoredEntry): PendingChange 
     endAt: stored.t ?? stored.s,
     attempts: stored.n,
     lastError: stored.e ?? null,
+    ...(stored.b === undefined ? {} : { about: stored.b }),
     sent: stored.i,
     parked: stored.p,
     enqueuedAt: stored.q,

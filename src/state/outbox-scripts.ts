@@ -105,6 +105,7 @@ for i = 8, #ARGV, 8 do
       entry.e = ARGV[i + 3]
       entry.d = tonumber(ARGV[i + 4])
       entry.p = ARGV[i + 5] == '1'
+      entry.b = ARGV[i + 6] ~= '' and ARGV[i + 6] or nil
       redis.call('HSET', KEYS[2], id, cjson.encode(entry))
       redis.call('ZADD', KEYS[3], ARGV[i + 4], id)
       redis.call('ZADD', KEYS[4], 'NX', ARGV[2], id)

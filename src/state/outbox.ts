@@ -19,8 +19,8 @@ export type Settlement =
    * object that was there before has changed or gone, goes to the journal of the run that wanted it.
    */
   | { entry: OutboxEntry; kind: 'done'; link: Link | null; effect?: JournalEffect }
-  /** To be tried again at `dueAt`, `parked` when only a change or a person will help. */
-  | { entry: OutboxEntry; kind: 'retry'; error: string; dueAt: Instant; parked: boolean }
+  /** To be tried again at `dueAt`, `parked` when only a change or a person will help. `about`: names that the error is about. */
+  | { entry: OutboxEntry; kind: 'retry'; error: string; about?: string; dueAt: Instant; parked: boolean }
   /** The key is burnt: at once again with the next epoch. */
   | { entry: OutboxEntry; kind: 'next-epoch' }
   /**
@@ -300,7 +300,10 @@ interface Places {
 function settlementArguments(settlement: Settlement, places: Places, now: Instant): (string | number)[] {
   const { entry } = settlement;
   if (settlement.kind === 'next-epoch') return ['', '', '', entry.epoch + 1, ''];
-  if (settlement.kind === 'retry') return [settlement.error, settlement.dueAt, settlement.parked ? '1' : '0', '', ''];
+  if (settlement.kind === 'retry') {
+    const { error, dueAt, parked, about = '' } = settlement;
+    return [error, dueAt, parked ? '1' : '0', about, ''];
+  }
   const { link } = settlement;
   const stored = link === null ? '' : encodeLink(link);
   if (settlement.kind === 'superseded') return [places.bucket, stored, '', settlement.found, ''];

@@ -245,6 +245,8 @@ const healths: fc.Arbitrary<HealthView> = fc.record({
         fc.record({
           record: foreign,
           why: names,
+          about: fc.option(names),
+          page: fc.constantFrom(null, 'https://app.hubspot.com/contacts/48250713/record/0-1/171591000101'),
           sinceAt: fc.nat(NOW),
           attempts: counts,
           nextTryAt: fc.nat(NOW),

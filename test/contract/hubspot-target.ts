@@ -33,6 +33,7 @@ import {
 } from './crm-wire.ts';
 
 const BATCH_SIZE = 100;
+const SEARCH_SIZE = 50;
 const KEY = 'clinic_mirror_key';
 const STAMP = 'clinic_mirror_stamp';
 
@@ -53,11 +54,17 @@ const TYPES = {
   instant: { type: 'datetime', fieldType: 'date' },
 } as const;
 
-/** The HubSpot sandbox behind the proxy, without limits, with properties of every kind. */
+/** The HubSpot sandbox behind the proxy, without limits, with properties of every kind. Its search shows everything at once. */
 export async function openHubSpotTarget(): Promise<CrmTarget & { sandbox: HubSpotSandbox }> {
-  const sandbox = await startHubSpotSandbox({ tenSecondlyOAuth: Number.POSITIVE_INFINITY });
+  const clock = { aheadMs: 0 };
+  const sandbox = await startHubSpotSandbox({
+    tenSecondlyOAuth: Number.POSITIVE_INFINITY,
+    searchesPerSecond: Number.POSITIVE_INFINITY,
+    searchLagMs: 0,
+    now: () => Date.now() + clock.aheadMs,
+  });
   const proxy = await startFaultProxy(sandbox.apiUrl);
-  const account: Account = { sandbox, proxy, header: async () => `Bearer ${sandbox.issueAccessToken()}` };
+  const account: Account = { sandbox, proxy, clock, header: async () => `Bearer ${sandbox.issueAccessToken()}` };
   return {
     ...(await openStream(account, 'patients')),
     sandbox,
@@ -71,11 +78,13 @@ export async function openHubSpotTarget(): Promise<CrmTarget & { sandbox: HubSpo
 interface Account {
   sandbox: HubSpotSandbox;
   proxy: FaultProxy;
+  /** How far the account's clock is ahead, in milliseconds. */
+  clock: { aheadMs: number };
   header: () => Promise<string>;
 }
 
 async function openStream(account: Account, stream: StreamName): Promise<CrmTarget> {
-  const { sandbox, proxy, header } = account;
+  const { sandbox, proxy, clock, header } = account;
   const object = OBJECTS[stream];
   const names = createProperties(sandbox, object, OWN_NAMES[stream]);
   const authorizer = { header, renew: header, quotaUser: null };
@@ -96,7 +105,7 @@ async function openStream(account: Account, stream: StreamName): Promise<CrmTarg
     createCalendar: null,
   });
   return {
-    supports: hubspot.supports,
+    supports: { ...hubspot.supports, keys: hubspot.keysOf!(hubspot.settingsSchema.parse({}), stream) },
     stream,
     names,
     required: [],
@@ -106,8 +115,12 @@ async function openStream(account: Account, stream: StreamName): Promise<CrmTarg
     authorizer,
     open: (worker) => openAt(proxy.url, worker),
     proxy,
-    // Time makes no difference: nothing is ever searched for.
-    search: { pass() {}, lag: (byMs) => sandbox.configure({ searchLagMs: byMs }) },
+    search: {
+      pass(byMs) {
+        clock.aheadMs += byMs;
+      },
+      lag: (byMs) => sandbox.configure({ searchLagMs: byMs }),
+    },
     server: serverVerbs(sandbox, object, names),
     dialect: dialectOf(sandbox, proxy, object),
     beside: (other) => openStream(account, other),
@@ -186,10 +199,12 @@ function read(value: string | null, role: CrmRole): PropertyValue {
 }
 
 function dialectOf(sandbox: HubSpotSandbox, proxy: FaultProxy, object: ObjectTypeName): ContractDialect<CrmItem> {
-  const below = `/crm/v3/objects/${object}`;
-  const upserts: ProxyMatch = { method: /^POST$/, url: new RegExp(`${below}/batch/upsert$`) };
+  const below = `/crm/objects/2026-09/${object}`;
+  const upserts: ProxyMatch = { method: /^POST$/, url: new RegExp(`${below}/batch/(upsert|create|update)$`) };
   const reads: ProxyMatch = { method: /^GET$/, url: new RegExp(`${below}\\?`) };
   const batches = (n: number) => Math.ceil(n / BATCH_SIZE);
+  // Keys of meetings are searched for, and what is found is read as it is now.
+  const searches = (n: number) => (object === 'meetings' ? Math.ceil(n / SEARCH_SIZE) : 0);
   const rowsOf = (body: Json, name: 'inputs' | 'results') => (body[name] ?? []) as Json[];
   return {
     writes: { method: /^POST$/, url: new RegExp(`${below}/(batch/(upsert|archive|create|update)|gdpr-delete)$`) },
@@ -204,12 +219,12 @@ function dialectOf(sandbox: HubSpotSandbox, proxy: FaultProxy, object: ObjectTyp
     forbidden: () => jsonAnswer(403, refused('MISSING_SCOPES')),
     unavailable: () => jsonAnswer(503, refused('INTERNAL_ERROR')),
     // Activities: a look for their contacts, and another call to join them.
-    requestsForCreates: (n) => (object === 'contacts' ? 1 : 3) * batches(n),
+    requestsForCreates: (n) => (object === 'contacts' ? 1 : 3) * batches(n) + searches(n),
     // One look by key before: key and id of a record that people joined lead to another's.
     requestsForUpdates: (n) => (object === 'contacts' ? 2 : 4) * batches(n),
-    requestsForDeletes: (n) => 2 * batches(n),
+    requestsForDeletes: (n) => 2 * batches(n) + searches(n),
     requestsForReading: (n) => Math.max(1, batches(n)),
-    requestsForRetriedCreates: (n) => (object === 'contacts' ? 2 : 6) * batches(n),
+    requestsForRetriedCreates: (n) => (object === 'contacts' ? 2 : 6) * batches(n) + 2 * searches(n),
     withUnknownFields: (answer) =>
       changeJson(answer, (body) => ({
         ...body,
@@ -221,13 +236,15 @@ function dialectOf(sandbox: HubSpotSandbox, proxy: FaultProxy, object: ObjectTyp
         })),
       })),
     poison(operation) {
-      sandbox.faults.add({ match: { path: '/upsert' }, fault: { kind: 'poison-row', ids: [operation.key] } });
+      sandbox.faults.add({ match: { path: '/batch/' }, fault: { kind: 'poison-row', ids: [operation.key] } });
       return operation;
     },
     failOnce: ({ key }) =>
       rewriteNext(proxy, upserts, {
         request: (request) =>
-          changeJson(request, (body) => ({ inputs: rowsOf(body, 'inputs').filter(({ id }) => id !== key) })),
+          changeJson(request, (body) => ({
+            inputs: rowsOf(body, 'inputs').filter(({ objectWriteTraceId }) => objectWriteTraceId !== key),
+          })),
       }),
     dropAnswerOf: ({ key }) =>
       rewriteNext(proxy, upserts, {
@@ -244,7 +261,7 @@ function dialectOf(sandbox: HubSpotSandbox, proxy: FaultProxy, object: ObjectTyp
     lowerBatchLimit: (limit) =>
       proxy.add({
         ...upserts,
-        body: moreThan(limit, '"idProperty"'),
+        body: moreThan(limit, '"objectWriteTraceId"'),
         times: Number.POSITIVE_INFINITY,
         fault: { kind: 'answer', answer: jsonAnswer(400, refused('VALIDATION_ERROR')) },
       }),

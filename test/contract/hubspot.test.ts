@@ -10,7 +10,13 @@ const ACTIVITIES = {
 
 const skips = {
   'an older create, update or delete leaves what was written later':
-    'writes are upserts by key without a look: a late one lands, and the audit tells it by its stamp',
+    'revisions are not compared before a write: a late one lands, and the audit tells it by its stamp',
 };
 
-describeCrmConnector('hubspot', openHubSpotTarget, { skips: { ...skips, ...ACTIVITIES }, activities: { skips } });
+const activitySkips = {
+  ...skips,
+  'two workers that create the same record at once leave one object':
+    'keys of meetings are looked up: between the look and the create only the lease keeps a second worker away',
+};
+
+describeCrmConnector('hubspot', openHubSpotTarget, { skips: { ...skips, ...ACTIVITIES }, activities: { skips: activitySkips } });

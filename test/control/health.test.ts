@@ -1,9 +1,11 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { startHubSpotSandbox } from '../../sandbox/hubspot/index.ts';
 import { renderHealth } from '../../src/cli/render-health.ts';
 import { tenantHealth } from '../../src/control/health.ts';
 import type { Installation } from '../../src/control/installation.ts';
 import { held, openCrmWorld, patientOf } from '../jobs/crm-world.ts';
 import { cycle, NEVER } from '../jobs/cycle.ts';
+import { writeToHubSpot } from '../jobs/hubspot-targets.ts';
 import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();
@@ -56,4 +58,34 @@ test('health tells what is in sync, who is excluded and why, and what fails sinc
   ).rejects.toMatchObject({
     code: 'no-such-target',
   });
+});
+
+test('health names field and rule of a refusal, and the page of the object that it keeps from its change', async () => {
+  const world = openCrmWorld(redis, { contacts: { mapping: { firstname: 'firstName', lastname: 'lastName' } } });
+  const { tenant, clinic } = world;
+  const sandbox = await startHubSpotSandbox({ now: () => world.clock.now });
+  onTestFinished(() => sandbox.close());
+  writeToHubSpot(tenant, ['contacts'], { sandbox });
+  clinic.patientList.push(patientOf('1'));
+  await cycle(tenant);
+  sandbox.requireOnCreate('contacts', 'jobtitle');
+  sandbox.requireWhen('contacts', 'phone', { property: 'lastname', is: 'Bianchi' });
+  clinic.patientList.splice(0, 1, patientOf('1', { lastName: 'Bianchi' }), patientOf('2'));
+  world.clock.now += 3_600_000;
+  await cycle(tenant);
+  const installation = {
+    tenants: new Map([[tenant.id, tenant]]),
+    clock: () => world.clock.now,
+  } as unknown as Installation;
+  const view = await tenantHealth(installation, tenant.id, { target: 'contacts', progress: () => {} }, NEVER);
+  const failing = new Map(view.targets[0]?.failing.map((one) => [one.record, one]));
+  const [contact] = sandbox.records('contacts');
+  const page = `https://app.hubspot.com/contacts/${sandbox.portalId}/record/0-1/${contact?.id}`;
+  const about = 'contacts.phone by the value of contacts.lastname';
+  expect(failing.get('1')).toMatchObject({ why: 'property-required-by-rule', about, page });
+  expect(failing.get('2')).toMatchObject({ why: 'property-required', about: 'contacts.jobtitle', page: null });
+  const text = renderHealth(view);
+  expect(text).toContain(`1: ${about}\n      ${page}`);
+  expect(text).toContain('2: contacts.jobtitle');
+  expect(text).not.toContain('Bianchi');
 });

@@ -62,7 +62,7 @@ describe('logins at CRMs', () => {
     const { settings } = read(directory('{ kind: hubspot, client: main }', `${HUBSPOT}${salesforce('')}`));
     expect(settings.hubspotClients.get('main')).toMatchObject({
       authorizeUrl: 'https://app.hubspot.com/oauth/authorize',
-      tokenUrl: 'https://api.hubapi.com/oauth/2026-03/token',
+      tokenUrl: 'https://api.hubapi.com/oauth/2026-09/token',
     });
     expect(settings.salesforceClients.get('main')).toMatchObject({ loginUrl: 'https://login.salesforce.com' });
   });

@@ -256,6 +256,22 @@ describe('an entry that is in flight', () => {
     expect(await opened.outbox.counts('doctor')).toEqual({ pending: 0, failing: 0 });
   });
 
+  test('keeps what its last failure is about, until it fails otherwise or is decided anew', async () => {
+    const opened = await open();
+    await opened.outbox.put('doctor', [present('1')], NOW, opened.planner);
+    const about = async () => (await opened.outbox.pendingOf('doctor', '1'))?.about;
+    const fail = async (changes: { about?: string }) =>
+      opened.outbox.settle('doctor', [retry(await takeDue(opened), changes)], NOW, opened.lane);
+    await fail({ about: 'contacts.phone' });
+    expect(await about()).toBe('contacts.phone');
+    expect((await opened.outbox.pending('doctor')).get('1')?.about).toBe('contacts.phone');
+    await fail({});
+    expect(await about()).toBeUndefined();
+    await fail({ about: 'contacts.phone' });
+    await opened.outbox.put('doctor', [present('1', 'newer')], NOW, opened.planner);
+    expect(await about()).toBeUndefined();
+  });
+
   test('is parked: newer content frees it, and so does haste', async () => {
     const opened = await open();
     await opened.outbox.put('doctor', [present('1')], NOW, opened.planner);
@@ -331,7 +347,7 @@ test('an outbox that is emptied leaves nothing behind, and the others alone', as
   expect(await outbox.counts('nurse')).toEqual({ pending: 1, failing: 0 });
 });
 
-function retry(entry: OutboxEntry, changes: { dueAt?: number; parked?: boolean } = {}): Settlement {
+function retry(entry: OutboxEntry, changes: { dueAt?: number; parked?: boolean; about?: string } = {}): Settlement {
   return { entry, kind: 'retry', error: 'server-error', dueAt: NOW, parked: false, ...changes };
 }
 

@@ -5,21 +5,24 @@ import type { TimeWindow } from '../../model/time.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { failed, settle } from '../settle.ts';
 import { type Account, readAccount } from './account.ts';
+import { findHolders } from './addresses.ts';
 import { createClient, type HubSpotClient } from './client.ts';
 import { deleteAll } from './deleting.ts';
 import { errors } from './errors.ts';
 import { type StoredRecord, toRemoteItem } from './from-model.ts';
 import { OBJECT_OF_STREAM } from './limits.ts';
+import { findByKeys, type Write } from './looking.ts';
 import { pathsOf } from './paths.ts';
 import { prepareProperties } from './properties.ts';
-import { listRecords, readRecords } from './records.ts';
+import { listRecords } from './records.ts';
 import type { HubSpotSettings } from './schemas.ts';
 import { namesToRead, type Scope } from './scope.ts';
-import { type Write, writeAll } from './writing.ts';
+import { checkSubscriptions } from './subscriptions.ts';
+import { writeAll } from './writing.ts';
 
 /**
- * Opens one HubSpot target: contacts, meetings or deals of one account.
- * @throws MirrorError `settings`, `crm-part-missing`
+ * Opens one HubSpot target: contacts, meetings, deals or custom objects of one account.
+ * @throws MirrorError `settings`: `crm-part-missing`, `object-unsuitable`, `subscription-unmapped`
  */
 export function openHubSpot(context: ConnectorContext<HubSpotSettings>): Connector<CrmItem> {
   const { http, authorizer, clock, settings } = context;
@@ -33,7 +36,10 @@ export function openHubSpot(context: ConnectorContext<HubSpotSettings>): Connect
     async prepare(_known, signal) {
       const client = clientFor(signal);
       account = await readAccount(client, scope.paths);
-      const catalogue = await prepareProperties(client, scope);
+      const { catalogue, hasUniqueKey } = await prepareProperties(client, scope);
+      scope.hasUniqueKey = hasUniqueKey;
+      scope.catalogueNames = new Set(catalogue.keys());
+      await checkSubscriptions(client, scope);
       const isDayAsInstant = ({ name, kind }: MappedProperty) =>
         kind === 'date' && catalogue.get(name)?.type === 'datetime';
       scope.daysAsInstants = new Set(scope.properties.filter(isDayAsInstant).map(({ name }) => name));
@@ -42,11 +48,13 @@ export function openHubSpot(context: ConnectorContext<HubSpotSettings>): Connect
     apply: (_container, operations, signal) => apply(clientFor(signal), scope, operations),
     read: (_container, window, signal) => read(window, signal),
     async find(_container, keys, signal) {
-      const wanted = { object: scope.object, ids: keys, byKey: true, properties: namesToRead(scope) };
-      const asked = new Set(keys);
-      const { records } = await readRecords(clientFor(signal), scope, wanted);
-      const ours = records.filter(({ key, isForeign }) => key !== null && asked.has(key) && !isForeign);
-      return ours.map((record) => toRemoteItem(scope, record));
+      const records = await findByKeys(clientFor(signal), scope, keys, namesToRead(scope));
+      return records.filter(({ isForeign }) => !isForeign).map((record) => toRemoteItem(scope, record));
+    },
+    async holders(wanted, signal) {
+      if (scope.object !== 'contacts') return [];
+      const properties = new Map([...wanted].map(([key, item]) => [key, item.properties]));
+      return await findHolders(clientFor(signal), scope, properties);
     },
     async changes(_container, { window }, signal) {
       return { scope: 'whole', items: (await Array.fromAsync(read(window, signal))).flat(), removed: [], cursor: null };
@@ -56,16 +64,24 @@ export function openHubSpot(context: ConnectorContext<HubSpotSettings>): Connect
 
 function scopeOf({ crm, settings, ownerTag, log }: ConnectorContext<HubSpotSettings>): Scope {
   if (crm === undefined) throw errors.make('crm-part-missing');
-  const { keyProperty, stampProperty, propertyGroup, version } = settings;
+  const { keyProperty, stampProperty, propertyGroup, version, subscriptions } = settings;
+  if (crm.stream === 'patients' && settings.object !== undefined) throw errors.make('object-unsuitable');
+  if (crm.stream !== 'patients' && subscriptions.length > 0) {
+    throw errors.make('subscription-unmapped', { names: ['subscriptions belong to the target that follows patients'] });
+  }
+  const object = settings.object ?? OBJECT_OF_STREAM[crm.stream];
   return {
     stream: crm.stream,
-    object: OBJECT_OF_STREAM[crm.stream],
+    object,
     properties: crm.properties,
     ownerTag,
     keyProperty,
     stampProperty,
     propertyGroup,
     daysAsInstants: new Set(),
+    hasUniqueKey: object !== 'meetings',
+    catalogueNames: new Set(),
+    subscriptions,
     paths: pathsOf(version),
     log,
   };

@@ -1,11 +1,13 @@
 import type { Operation } from '../../model/operations.ts';
 import { slices } from '../../model/slices.ts';
-import { isSuccess } from '../wire.ts';
+import { isSuccess, type WireResponse } from '../wire.ts';
 import type { HubSpotClient } from './client.ts';
 import { errors, requireNothing } from './errors.ts';
 import type { StoredRecord } from './from-model.ts';
 import { BATCH_SIZE } from './limits.ts';
+import { findByKeys } from './looking.ts';
 import { readRecords } from './records.ts';
+import { type Refusal, readRefusal } from './refusals.ts';
 import { batchSchema } from './schemas.ts';
 import { namesToRead, type Scope } from './scope.ts';
 import type { NoteOutcome } from './writing.ts';
@@ -32,46 +34,70 @@ export async function deleteAll(
     note({ recordId, result: 'deleted', effect: 'already-gone' });
   }
   const there = deletions.filter((deletion) => !isGone(deletion));
-  const archived = there.filter((deletion) => !isErasure(deletion));
+  const archived = there.filter((deletion) => !isErasure(deletion)).flatMap((deletion) => leavesOf(deletion, found));
   for (const slice of slices(archived, BATCH_SIZE)) {
-    const forgotten = slice.filter(({ erase }) => erase === true);
+    const forgotten = slice.filter(({ deletion }) => deletion.erase === true);
     if (forgotten.length > 0)
       await empty(
         client,
         scope,
-        forgotten.map(({ key }) => found.get(key)!.id),
+        forgotten.map(({ id }) => id),
       );
     await client.demandNothing({
       label: 'hubspot.objects.archive',
       method: 'POST',
       path: `${scope.paths.objects(scope.object)}/batch/archive`,
-      body: { inputs: slice.map(({ key }) => ({ id: found.get(key)!.id })) },
+      body: { inputs: slice.map(({ id }) => ({ id })) },
     });
-    for (const { recordId } of slice) note({ recordId, result: 'deleted', effect: 'deleted' });
+    for (const { deletion, isLast } of slice) {
+      if (isLast) note({ recordId: deletion.recordId, result: 'deleted', effect: 'deleted' });
+    }
   }
   for (const { recordId, key } of there.filter(isErasure)) {
-    const effect = await eraseContact(client, scope, found.get(key)!.id);
+    const effect = await eraseContact(client, scope, found.get(key)![0]!.id);
     note({ recordId, result: 'deleted', effect });
   }
 }
 
-/** Clears what we wrote, but for the key, by which a try that broke off finds the records again. What HubSpot won't have empty stays. */
+/** The records of one deletion: of several that carry its key all go, and it is done with the last. */
+function leavesOf(deletion: Deletion, found: ReadonlyMap<string, readonly StoredRecord[]>) {
+  const records = found.get(deletion.key) ?? [];
+  return records.map(({ id }, index) => ({ deletion, id, isLast: index === records.length - 1 }));
+}
+
+/**
+ * Clears what we wrote, but for the key, by which a try that broke off finds the records again. What a rule of the account won't have empty
+ * stays, and that alone.
+ */
 async function empty(client: HubSpotClient, scope: Scope, ids: readonly string[]): Promise<void> {
   const written = [...namesToRead(scope), ...(scope.object === 'meetings' ? ['hs_meeting_start_time'] : [])];
-  const names = written.filter((name) => name !== scope.keyProperty && name !== 'hs_timestamp');
-  const properties = Object.fromEntries(names.map((name) => [name, '']));
-  const answer = await client.send({
-    label: 'hubspot.objects.update',
-    method: 'POST',
-    path: `${scope.paths.objects(scope.object)}/batch/update`,
-    body: { inputs: ids.map((id) => ({ id, properties, objectWriteTraceId: id })) },
-  });
-  if (answer.status === 200) {
-    if (batchSchema.safeParse(answer.body).data?.results.length !== ids.length) throw errors.make('unexpected-answer');
-    return;
+  let names = written.filter((name) => name !== scope.keyProperty && name !== 'hs_timestamp');
+  for (let isWhole = true; names.length > 0; isWhole = false) {
+    const properties = Object.fromEntries(names.map((name) => [name, '']));
+    const answer = await client.send({
+      label: 'hubspot.objects.update',
+      method: 'POST',
+      path: `${scope.paths.objects(scope.object)}/batch/update`,
+      body: { inputs: ids.map((id) => ({ id, properties, objectWriteTraceId: id })) },
+    });
+    if (answer.status === 200) {
+      const { length } = batchSchema.safeParse(answer.body).data?.results ?? [];
+      if (length !== ids.length) throw errors.make('unexpected-answer');
+      if (!isWhole) scope.log.warn({ count: ids.length }, 'records are deleted with properties that must not be empty');
+      return;
+    }
+    if (answer.status !== 400 && answer.status !== 207) throw client.errorOf(answer);
+    const kept = new Set(refusalsIn(answer).flatMap((refusal) => refusal.properties));
+    if (!names.some((name) => kept.has(name))) break;
+    names = names.filter((name) => !kept.has(name));
   }
-  if (answer.status !== 400 && answer.status !== 207) throw client.errorOf(answer);
   scope.log.warn({ count: ids.length }, 'records are deleted without being emptied before');
+}
+
+/** Why a batch was refused: as a whole, or for some of its rows. */
+function refusalsIn({ status, body }: WireResponse): Refusal[] {
+  const rows = batchSchema.safeParse(body).data?.errors ?? [];
+  return [body, ...rows].map((one) => readRefusal(status, one));
 }
 
 /** Deletes a contact for good, with its address (developers.hubspot.com, CRM contacts, GDPR delete). */
@@ -84,18 +110,19 @@ async function eraseContact(client: HubSpotClient, { paths }: Scope, objectId: s
   return 'deleted';
 }
 
-/** Records to take out, by key: the live one of the key, one of ours that somebody took the key from, and for erasures one in the bin. */
+/** Records to take out, by key: the live ones of the key, one of ours that somebody took the key from, and for erasures one in the bin. */
 async function lookUp(
   client: HubSpotClient,
   scope: Scope,
   deletions: readonly Deletion[],
-): Promise<Map<string, StoredRecord>> {
+): Promise<Map<string, StoredRecord[]>> {
   const { object, keyProperty, stampProperty } = scope;
-  const properties = [keyProperty, stampProperty];
-  const ids = deletions.map(({ key }) => key);
-  const { records } = await readRecords(client, scope, { object, ids, byKey: true, properties });
-  const found = new Map<string, StoredRecord>();
-  for (const record of records) if (!record.isForeign && record.key !== null) found.set(record.key, record);
+  const keys = deletions.map(({ key }) => key);
+  const records = await findByKeys(client, scope, keys, [keyProperty, stampProperty]);
+  const found = Map.groupBy(
+    records.filter(({ isForeign }) => !isForeign),
+    ({ key }) => key ?? '',
+  );
   await lookUpById(client, scope, deletions, false, found);
   const erasures = deletions.filter(({ erase }) => erase === true && object === 'contacts');
   await lookUpById(client, scope, erasures, true, found);
@@ -108,7 +135,7 @@ async function lookUpById(
   scope: Scope,
   deletions: readonly Deletion[],
   archived: boolean,
-  found: Map<string, StoredRecord>,
+  found: Map<string, StoredRecord[]>,
 ): Promise<void> {
   const byId = new Map<string, Deletion>();
   for (const deletion of deletions) {
@@ -119,6 +146,6 @@ async function lookUpById(
   for (const record of (await readRecords(client, scope, wanted)).records) {
     const key = byId.get(record.id)?.key;
     const isOurs = record.stamp !== null && (record.key === null || record.key === key);
-    if (key !== undefined && isOurs) found.set(key, record);
+    if (key !== undefined && isOurs) found.set(key, [record]);
   }
 }

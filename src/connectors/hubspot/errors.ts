@@ -9,10 +9,10 @@ import {
   LOCK_PAUSE_MS,
   MIDNIGHT_SPARE_MS,
   MOVING_PAUSE_MS,
-  type ObjectName,
+  SEARCH_PAUSE_MS,
   TEN_SECONDLY_PAUSE_MS,
 } from './limits.ts';
-import { type Refusal, readRefusal } from './refusals.ts';
+import { NO_EDIT_ASSOCIATIONS, type Refusal, readRefusal } from './refusals.ts';
 
 /**
  * HubSpot's errors: calls by status, the limit and category that it names, rows by their codes.
@@ -23,13 +23,20 @@ export const errors = defineErrors('HubSpot', wordsOf, {
   'unexpected-answer': { ...COMMON['unexpected-answer'], ambiguous: true },
   'login-refused': {
     ...COMMON['login-refused'],
-    remedy: 'connect the HubSpot account again, or give the token of a private app that exists',
+    remedy: 'connect the HubSpot account again, or give a Service Key, or the token of a private app, that exists',
   },
   'scope-missing': {
     ...COMMON['scope-missing'],
     words: ['403 MISSING_SCOPES'],
     remedy:
-      'add them to the app in HubSpot and connect again, or take the properties that need them out of the mapping',
+      'add them to the app or the Service Key in HubSpot and connect again, or take the properties that need them out of the mapping',
+  },
+  /** @see https://developers.hubspot.com/changelog/crm-api-write-validation-enforcement */
+  'associations-not-allowed': {
+    ...{ actor: 'authorization', retry: 'never', scope: 'target' },
+    words: [NO_EDIT_ASSOCIATIONS],
+    message: 'HubSpot does not let the user who connected the app join records',
+    remedy: 'give that user the permission Edit Associations in HubSpot, or connect as another, or by a Service Key',
   },
   'crm-forbidden': {
     ...{ actor: 'settings', retry: 'never', scope: 'target' },
@@ -59,11 +66,16 @@ export const errors = defineErrors('HubSpot', wordsOf, {
   },
   /** @see https://developers.hubspot.com/docs/api/usage-details */
   'rate-limited': { ...COMMON['rate-limited'], pauseMs: TEN_SECONDLY_PAUSE_MS },
+  'searches-limited': {
+    ...{ ...COMMON['rate-limited'], statuses: [], code: 'rate-limited', pauseMs: SEARCH_PAUSE_MS },
+    words: ['429 SECONDLY'],
+    note: 'Of searches an account has five a second, whoever asks',
+  },
   'account-daily-limit': {
     ...{ actor: 'remote', retry: 'later', scope: 'target' },
     words: ['429 DAILY'],
     message: "the account's daily allowance of requests at HubSpot is spent",
-    remedy: 'it begins again at midnight of the account; all its private apps share it',
+    remedy: 'it begins again at midnight of the account; all its Service Keys and private apps share it',
   },
   'batch-refused': {
     ...{ actor: 'remote', retry: 'later', scope: 'item' },
@@ -73,6 +85,42 @@ export const errors = defineErrors('HubSpot', wordsOf, {
   'contact-missing': {
     ...COMMON['contact-missing'],
     remedy: "see that the patients' target is in sync; a contact that people merged or deleted is missing too",
+  },
+  'search-refused': {
+    ...{ actor: 'contract', retry: 'later', scope: 'target' },
+    message: 'HubSpot refuses to search for records by our key',
+    note: 'As right after the property was made, or when somebody deleted it',
+  },
+  'several-matches': {
+    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+    message: 'several records in HubSpot carry the key of one record',
+    remedy: 'delete all of them but one in HubSpot; the one that is left is written on',
+  },
+  'object-unsuitable': {
+    ...{ actor: 'settings', retry: 'never', scope: 'target' },
+    message: 'patients become contacts, since what belongs to them is joined with contacts',
+    remedy: 'take object out of the settings of the target that follows patients',
+  },
+  'object-missing': {
+    ...{ actor: 'settings', retry: 'never', scope: 'target' },
+    message: 'HubSpot has no such custom object',
+    remedy: 'make it in HubSpot, associated with contacts, or correct object in the settings: its id or its full name',
+  },
+  /** @see https://developers.hubspot.com/docs/api-reference/latest/communication-preferences/guide */
+  'subscription-missing': {
+    ...{ actor: 'settings', retry: 'never', scope: 'target' },
+    message: 'HubSpot has no such subscription type',
+    remedy: 'make it in HubSpot, or correct its id under subscriptions in the settings of the target',
+  },
+  'subscription-unmapped': {
+    ...{ actor: 'settings', retry: 'never', scope: 'target' },
+    message: 'a subscription follows what the mapping does not give',
+    remedy: 'map the property from a consent, as in newsletter: consents.marketing, and email from the address',
+  },
+  'subscription-not-taken': {
+    ...{ actor: 'remote', retry: 'later', scope: 'item' },
+    message: "HubSpot did not take the status of a contact's subscription",
+    remedy: 'look whether the account asks for another legal basis, and whether the address may be written to at all',
   },
   /** @see https://developers.hubspot.com/docs/api/crm/properties */
   'crm-property-missing': {
@@ -97,6 +145,20 @@ export const errors = defineErrors('HubSpot', wordsOf, {
     message: 'HubSpot refused to make the property',
     remedy:
       'there may be at most ten unique properties of a kind of record, and no archived one of this name; make room, or give another name',
+  },
+  /** @see https://developers.hubspot.com/changelog/crm-api-write-validation-enforcement */
+  'property-required': {
+    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+    words: ['MISSING_REQUIRED_PROPERTY'],
+    message: 'HubSpot makes no such record without a value for the property',
+    remedy:
+      'map the property, or fill it in the clinic; or let an administrator take it out of the form by which HubSpot makes such records',
+  },
+  'property-required-by-rule': {
+    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+    words: ['MISSING_CONDITIONAL_REQUIRED_PROPERTY'],
+    message: 'a rule of the HubSpot account wants a value for the property',
+    remedy: 'map the property, or fill it in the clinic; or let an administrator change the rule in HubSpot',
   },
   'property-option-missing': {
     ...{ actor: 'settings', retry: 'never', scope: 'item' },
@@ -125,8 +187,9 @@ export interface AnswerTime {
 }
 
 function wordsOf({ status, body }: Pick<WireResponse, 'status' | 'body'>): string[] {
-  const { category, policy } = readRefusal(status, body);
-  return [`${status} ${category}`, `${status} ${policy}`];
+  const { category, policy, codes } = readRefusal(status, body);
+  const told = codes.filter((code) => code === NO_EDIT_ASSOCIATIONS);
+  return [`${status} ${category}`, `${status} ${policy}`, ...told];
 }
 
 /** An answer that is not a success, as an error of the whole target. */
@@ -147,15 +210,31 @@ export function untilMidnightMs(at: Instant, zone: string): number {
 }
 
 /** What of a row's refusal counts first. */
-const ROW_CODES = ['PROPERTY_DOESNT_EXIST', 'READ_ONLY_VALUE', 'INVALID_OPTION'];
+const ROW_CODES = [
+  'PROPERTY_DOESNT_EXIST',
+  'READ_ONLY_VALUE',
+  'INVALID_OPTION',
+  'MISSING_REQUIRED_PROPERTY',
+  'MISSING_CONDITIONAL_REQUIRED_PROPERTY',
+  NO_EDIT_ASSOCIATIONS,
+];
 
-/** Why HubSpot refused one object. `known`: names of the properties that were sent; no other word of the answer is repeated. */
-export function toRowError(refusal: Refusal, object: ObjectName, known: ReadonlySet<string>): MirrorError {
+/**
+ * Why HubSpot refused one object.
+ * @param known names of properties that were sent or that the account has; no other word of the answer is repeated
+ */
+export function toRowError(refusal: Refusal, object: string, known: ReadonlySet<string>): MirrorError {
   const { status, category, codes, scopes, isTaken } = refusal;
   if (category === 'MISSING_SCOPES') return errors.make('scope-missing', { status: 403, names: scopes });
+  // It was there when it was looked at.
+  if (category === 'OBJECT_NOT_FOUND') return errors.make('changed-meanwhile', { status: 404 });
   const told = refusal.properties.filter((name) => known.has(name));
   const names = told.length === 0 ? [object] : namesIn(object, told);
   const kind = errors.known(ROW_CODES.filter((code) => codes.includes(code)));
+  const ruledBy = refusal.ruledBy.filter((name) => known.has(name));
+  if (kind === 'property-required-by-rule' && ruledBy.length > 0) {
+    return errors.make(kind, { names: [`${names.join(', ')} by the value of ${namesIn(object, ruledBy).join(', ')}`] });
+  }
   if (kind !== null) return errors.make(kind, { names });
   if (category === 'RATE_LIMITS' && status < 500) return errors.make('rate-limited', { status: 429 });
   if (status >= 500) return errors.make('server-error', { status });
@@ -164,7 +243,7 @@ export function toRowError(refusal: Refusal, object: ObjectName, known: Readonly
 }
 
 /** Names of properties as errors tell them: `contacts.email`. */
-export function namesIn(object: ObjectName, properties: readonly string[]): string[] {
+export function namesIn(object: string, properties: readonly string[]): string[] {
   return properties.map((name) => `${object}.${name}`);
 }
 

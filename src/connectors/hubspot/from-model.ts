@@ -9,6 +9,14 @@ import type { Scope } from './scope.ts';
 /** Values as they go over the wire: strings, an empty one to clear. */
 export type Values = Record<string, string>;
 
+/** One record that is written; it is known by its key in both directions. */
+export interface Row {
+  key: ItemKey;
+  values: Values;
+  /** HubSpot's id of the record, where keys are not unique and there is one. */
+  id?: string;
+}
+
 /** A record, read far enough to know whose it is. */
 export interface StoredRecord {
   id: string;

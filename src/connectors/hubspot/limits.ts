@@ -4,18 +4,53 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 /** Where HubSpot serves its API (developers.hubspot.com, API overview). */
 export const DEFAULT_API_URL = 'https://api.hubapi.com';
 
-/** The kind of record that each stream becomes, as HubSpot names it in paths (developers.hubspot.com, object type ids). */
+/**
+ * The version of the API unless the settings name another. The newest one is supported longest, until March 2028; v4 goes unsupported on
+ * 2027-03-30, v1 to v3 in September 2027.
+ * @see https://developers.hubspot.com/docs/developer-tooling/platform/versioning
+ * @see https://developers.hubspot.com/changelog/legacy-apis-and-legacy-apps-whats-going-unsupported-and-when
+ */
+export const DEFAULT_VERSION = '2026-09';
+
+/**
+ * The kind of record that each stream becomes unless the settings name a custom object, as HubSpot names it in paths
+ * (developers.hubspot.com, object type ids).
+ */
 export const OBJECT_OF_STREAM = {
   patients: 'contacts',
   appointments: 'meetings',
   invoices: 'deals',
 } as const satisfies Record<StreamName, string>;
 
-/** A kind of record that we write. */
-export type ObjectName = (typeof OBJECT_OF_STREAM)[StreamName];
+/** Numbers of the kinds of record, as addresses of their pages name them (developers.hubspot.com, object type ids). */
+export const TYPE_IDS: Readonly<Record<string, string>> = { contacts: '0-1', deals: '0-3', meetings: '0-47' };
 
 /** Most inputs of a batch of records, whether read, upserted or archived (developers.hubspot.com, CRM batch endpoints). */
 export const BATCH_SIZE = 100;
+
+/**
+ * Keys of one search: the body of a search may have 3,000 characters, and a key takes 35 of them.
+ * @see https://developers.hubspot.com/docs/api-reference/latest/crm/search-the-crm
+ */
+export const SEARCH_BATCH_SIZE = 50;
+
+/** Records in a page of a search, the most that HubSpot gives (developers.hubspot.com, search the CRM). */
+export const SEARCH_PAGE_SIZE = 200;
+
+/**
+ * How late the search may show a write, unless the settings say otherwise. HubSpot says "a few moments"; who works with it waits ten
+ * seconds after a create and sixty after an update (help.okta.com, HubSpot CRM connector, search contacts).
+ */
+export const SEARCH_LAG_SECONDS = 60;
+
+/** Wait after the limit of searches, which counts by the second (developers.hubspot.com, usage guidelines). */
+export const SEARCH_PAUSE_MS = SECOND_MS;
+
+/** Most inputs of a batch that reads or writes who gets which mails. None is published; as for records. Our choice. */
+export const STATUS_BATCH_SIZE = 100;
+
+/** A key that no record has: 32 characters as keys have, which a keyed hash gives once in 2^160 times. */
+export const KEY_OF_NOTHING = '0'.repeat(32);
 
 /** Most inputs of a batch that ends associations (developers.hubspot.com, associations v4). One that makes them takes 2,000. */
 export const DISSOCIATE_BATCH_SIZE = 100;

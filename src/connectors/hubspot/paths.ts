@@ -1,21 +1,24 @@
-import type { ObjectName } from './limits.ts';
-
 /** Where the calls of the API begin, in the version of the settings. */
 export interface Paths {
   account: string;
-  objects(object: ObjectName): string;
-  properties(object: ObjectName): string;
-  associations(from: ObjectName, to: ObjectName): string;
+  /** Of contacts, meetings, deals, or a custom object by its name or its type id. */
+  objects(object: string): string;
+  properties(object: string): string;
+  associations(from: string, to: string): string;
+  /** Who gets which mails. */
+  communicationPreferences: string;
 }
 
-/** The paths of a version: v3, in which associations are v4, or a dated one (developers.hubspot.com, versioning). */
+/**
+ * The paths of a version by date.
+ * @see https://developers.hubspot.com/docs/developer-tooling/platform/versioning
+ */
 export function pathsOf(version: string): Paths {
-  const isDated = version !== 'v3';
-  const below = (part: string, numbered: string) => (isDated ? `/crm/${part}/${version}` : `/crm/${numbered}/${part}`);
   return {
     account: `/account-info/${version}/details`,
-    objects: (object) => `${below('objects', 'v3')}/${object}`,
-    properties: (object) => `${below('properties', 'v3')}/${object}`,
-    associations: (from, to) => `${below('associations', 'v4')}/${from}/${to}`,
+    objects: (object) => `/crm/objects/${version}/${object}`,
+    properties: (object) => `/crm/properties/${version}/${object}`,
+    associations: (from, to) => `/crm/associations/${version}/${from}/${to}`,
+    communicationPreferences: `/communication-preferences/${version}`,
   };
 }

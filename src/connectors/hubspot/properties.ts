@@ -2,13 +2,22 @@ import type { MappedProperty, PropertyKind } from '../../model/items.ts';
 import { isSuccess } from '../wire.ts';
 import type { HubSpotClient } from './client.ts';
 import { errors, namesIn } from './errors.ts';
-import type { ObjectName } from './limits.ts';
+import { KEY_OF_NOTHING, TYPE_IDS } from './limits.ts';
+import { readRefusal } from './refusals.ts';
 import { type PropertyDefinition, pageSchema, propertiesSchema, propertySchema, recordSchema } from './schemas.ts';
 import type { Scope } from './scope.ts';
 
 type Sensitivity = 'non_sensitive' | 'sensitive' | 'highly_sensitive';
 /** Definitions of properties, by name. */
 export type Catalogue = ReadonlyMap<string, PropertyDefinition>;
+
+/** What is known of a kind of record once it is prepared. */
+interface Prepared {
+  /** Every property that it has. */
+  catalogue: Catalogue;
+  /** Records can be named by our key. */
+  hasUniqueKey: boolean;
+}
 
 /** Types of properties that can hold values of a kind and give them back (developers.hubspot.com, properties, types). */
 const TYPES_FOR: Readonly<Record<PropertyKind, readonly string[]>> = {
@@ -22,18 +31,28 @@ const TYPES_FOR: Readonly<Record<PropertyKind, readonly string[]>> = {
 /**
  * Sees that records can be written: our properties are there, made once where they are absent, and each property of the mapping
  * exists, may be written and can hold its kind.
- * @throws MirrorError `settings`: `crm-property-missing`, `property-read-only`, `property-unsuitable`, `property-not-made`;
- * `authorization`: `scope-missing`
- * @returns every property of the kind of record, by name
+ * @throws MirrorError `settings`: `crm-property-missing`, `property-read-only`, `property-unsuitable`, `property-not-made`,
+ * `object-missing`; `authorization`: `scope-missing`
  */
-export async function prepareProperties(client: HubSpotClient, scope: Scope): Promise<Catalogue> {
-  const { object, keyProperty, stampProperty, properties } = scope;
+export async function prepareProperties(client: HubSpotClient, scope: Scope): Promise<Prepared> {
+  const { object, keyProperty, stampProperty } = scope;
   const catalogue = await readCatalogue(client, scope, object);
-  await ensureOwn(client, scope, object, catalogue, [keyProperty, stampProperty]);
+  const own = await ensureOwn(client, scope, object, catalogue, [keyProperty, stampProperty]);
   // What belongs to a contact finds it by the key: the property must be there even before the first contact is.
   if (object !== 'contacts') {
     await ensureOwn(client, scope, 'contacts', await readCatalogue(client, scope, 'contacts'), [keyProperty]);
   }
+  const all = await checkMapped(client, scope, own);
+  const isUnique = own.get(keyProperty)?.hasUniqueValue === true;
+  return {
+    catalogue: all,
+    hasUniqueKey: isUnique && (mustHaveUniqueKey(object) || (await namesRecords(client, scope))),
+  };
+}
+
+/** Checks every property of the mapping. @returns all properties, sensitive ones among them where they are needed */
+async function checkMapped(client: HubSpotClient, scope: Scope, catalogue: Catalogue): Promise<Catalogue> {
+  const { object, keyProperty, stampProperty, properties } = scope;
   const own = properties.filter(({ name }) => name === keyProperty || name === stampProperty);
   if (own.length > 0) throw unsuitable(object, namesOf(own), 'free for a mapping: it is our own');
   const sensitive = properties.filter(({ name }) => !catalogue.has(name));
@@ -41,6 +60,26 @@ export async function prepareProperties(client: HubSpotClient, scope: Scope): Pr
   checkMapping(scope, all);
   if (sensitive.length > 0) await checkSensitive(client, scope, namesOf(sensitive));
   return all;
+}
+
+/**
+ * Whether HubSpot is bound to hold the key unique. It documents unique properties of contacts, companies, deals, tickets and custom
+ * objects; of meetings it says nothing, and a batch upsert by "unique property values" is among their calls all the same.
+ * @see https://developers.hubspot.com/changelog/unique-properties-for-contacts
+ * @see https://developers.hubspot.com/docs/api-reference/2026-03/crm/activities/meetings/batch/upsert-meetings
+ */
+function mustHaveUniqueKey(object: string): boolean {
+  return object !== 'meetings';
+}
+
+/** Whether HubSpot finds records by a key that it says to be unique: asked with one that no record has. */
+async function namesRecords(client: HubSpotClient, { object, paths, keyProperty }: Scope): Promise<boolean> {
+  const path = `${paths.objects(object)}/batch/read`;
+  const body = { inputs: [{ id: KEY_OF_NOTHING }], properties: [keyProperty], idProperty: keyProperty };
+  const answer = await client.send({ label: 'hubspot.objects.read', method: 'POST', path, body });
+  if (answer.status === 400 || readRefusal(answer.status, answer.body).isKeyUnusable) return false;
+  if (!isSuccess(answer)) throw client.errorOf(answer);
+  return true;
 }
 
 function checkMapping({ object, properties }: Scope, catalogue: Catalogue): void {
@@ -64,7 +103,7 @@ function canHold({ type, options }: PropertyDefinition, kind: PropertyKind): boo
 async function readCatalogue(
   client: HubSpotClient,
   { paths }: Scope,
-  object: ObjectName,
+  object: string,
   sensitivity: Sensitivity = 'non_sensitive',
 ): Promise<Map<string, PropertyDefinition>> {
   const query = sensitivity === 'non_sensitive' ? '' : `?dataSensitivity=${sensitivity}`;
@@ -72,6 +111,9 @@ async function readCatalogue(
   const answer = await client.send({ label: 'hubspot.properties.list', method: 'GET', path });
   // Accounts without sensitive data, and logins without its permission, may be refused the list: then they have none.
   if (query !== '' && (answer.status === 400 || answer.status === 403)) return new Map();
+  if (!(object in TYPE_IDS) && (answer.status === 400 || answer.status === 404)) {
+    throw errors.make('object-missing', { status: answer.status, names: [object] });
+  }
   if (!isSuccess(answer)) throw client.errorOf(answer);
   const list = propertiesSchema.safeParse(answer.body);
   if (!list.success) throw errors.make('unexpected-answer');
@@ -108,14 +150,17 @@ async function checkSensitive(
   if (hidden.length > 0) throw errors.make('scope-missing', { status: 403, names: namesIn(object, hidden) });
 }
 
-/** Our properties of a kind of record. Another worker may make the same at the same time: then ours is refused, and theirs is there. */
+/**
+ * Our properties of a kind of record. Another worker may make the same at the same time: then ours is refused, and theirs is there.
+ * @returns every property of the kind of record
+ */
 async function ensureOwn(
   client: HubSpotClient,
   scope: Scope,
-  object: ObjectName,
+  object: string,
   catalogue: Catalogue,
   names: readonly string[],
-): Promise<void> {
+): Promise<Catalogue> {
   const absent = names.filter((name) => !catalogue.has(name));
   if (absent.length > 0) await ensureGroup(client, scope, object);
   for (const name of absent) await makeProperty(client, scope, object, name);
@@ -124,21 +169,28 @@ async function ensureOwn(
     const definition = now.get(name);
     if (definition === undefined)
       throw errors.make('property-not-made', { status: 409, names: namesIn(object, [name]) });
-    const mustBeUnique = name === scope.keyProperty;
+    const mustBeUnique = name === scope.keyProperty && mustHaveUniqueKey(object);
     if (definition.type !== 'string' || (mustBeUnique && !definition.hasUniqueValue)) {
       throw unsuitable(object, [name], mustBeUnique ? 'a text whose values are unique' : 'a text');
     }
   }
+  return now;
 }
 
-async function ensureGroup(client: HubSpotClient, { paths, propertyGroup }: Scope, object: ObjectName): Promise<void> {
+async function ensureGroup(client: HubSpotClient, { paths, propertyGroup }: Scope, object: string): Promise<void> {
   const path = `${paths.properties(object)}/groups`;
   const body = { name: propertyGroup, label: 'Clinic mirror' };
   const answer = await client.send({ label: 'hubspot.properties.group', method: 'POST', path, body });
   if (!isSuccess(answer) && answer.status !== 409) throw client.errorOf(answer);
 }
 
-async function makeProperty(client: HubSpotClient, scope: Scope, object: ObjectName, name: string): Promise<void> {
+async function makeProperty(
+  client: HubSpotClient,
+  scope: Scope,
+  object: string,
+  name: string,
+  isUnique = name === scope.keyProperty,
+): Promise<void> {
   const isKey = name === scope.keyProperty;
   const body = {
     name,
@@ -147,18 +199,22 @@ async function makeProperty(client: HubSpotClient, scope: Scope, object: ObjectN
     groupName: scope.propertyGroup,
     type: 'string',
     fieldType: 'text',
-    hasUniqueValue: isKey,
+    hasUniqueValue: isUnique,
     formField: false,
   };
   const path = scope.paths.properties(object);
   const answer = await client.send({ label: 'hubspot.properties.create', method: 'POST', path, body });
   if (isSuccess(answer) || answer.status === 409) return;
+  if (answer.status === 400 && isUnique && !mustHaveUniqueKey(object)) {
+    await makeProperty(client, scope, object, name, false);
+    return;
+  }
   throw answer.status === 400
     ? errors.make('property-not-made', { status: 400, names: namesIn(object, [name]) })
     : client.errorOf(answer);
 }
 
-function unsuitable(object: ObjectName, names: readonly string[], wanted: string) {
+function unsuitable(object: string, names: readonly string[], wanted: string) {
   return errors.make('property-unsuitable', { names: [`${namesIn(object, names).join(', ')} is not ${wanted}`] });
 }
 

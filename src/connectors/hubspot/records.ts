@@ -4,15 +4,15 @@ import { isSuccess } from '../wire.ts';
 import type { HubSpotClient } from './client.ts';
 import { errors, namesIn } from './errors.ts';
 import { readRecord, type StoredRecord } from './from-model.ts';
-import { BATCH_SIZE, type ObjectName, PAGE_SIZE } from './limits.ts';
+import { BATCH_SIZE, PAGE_SIZE } from './limits.ts';
 import { readRefusal } from './refusals.ts';
 import { batchSchema, errorBodySchema, joinedSchema, pageSchema } from './schemas.ts';
 import { namesToRead, type Scope } from './scope.ts';
 
 /** Which records are read. */
 export interface Wanted {
-  object: ObjectName;
-  /** Ids, or keys with `byKey`. */
+  object: string;
+  /** Ids, or keys with `byKey`, which takes a property that HubSpot holds unique. */
   ids: readonly string[];
   byKey: boolean;
   properties: readonly string[];

@@ -1,11 +1,43 @@
 import { z } from 'zod';
-import { baseAddress } from '../../settings/common-schemas.ts';
-import { DEFAULT_API_URL } from './limits.ts';
+import { baseAddress, text, wholeNumber } from '../../settings/common-schemas.ts';
+import { DEFAULT_API_URL, DEFAULT_VERSION, SEARCH_LAG_SECONDS } from './limits.ts';
 
 /** The name of a property or a group, as HubSpot takes it (developers.hubspot.com, properties). */
 const internalName = z
   .string()
   .regex(/^[a-z][a-z0-9_]{0,99}$/, 'begin with a letter and use a-z, 0-9 and _, as HubSpot wants its internal names');
+
+/**
+ * On what ground somebody may be written to, as HubSpot names it.
+ * @see https://developers.hubspot.com/docs/api-reference/latest/communication-preferences/status/update-subscription
+ */
+const LEGAL_BASES = [
+  'CONSENT_WITH_NOTICE',
+  'LEGITIMATE_INTEREST_CLIENT',
+  'LEGITIMATE_INTEREST_OTHER',
+  'LEGITIMATE_INTEREST_PQL',
+  'NON_GDPR',
+  'PERFORMANCE_OF_CONTRACT',
+  'PROCESS_AND_STORE',
+] as const;
+
+/** A consent of the clinic as HubSpot's own: who is subscribed to which mails. */
+const subscriptionRule = z
+  .strictObject({
+    property: internalName.describe('Property of the mapping that holds the consent: true, false or empty'),
+    subscription: wholeNumber(1, Number.MAX_SAFE_INTEGER).describe('Id of the subscription type in HubSpot'),
+    legalBasis: z.enum(LEGAL_BASES).describe('On what ground patients are written to, as HubSpot names it'),
+    explanation: text
+      .optional()
+      .describe('Where and how patients agreed, in words; needed with every legal basis but NON_GDPR'),
+  })
+  .refine(
+    ({ legalBasis, explanation }) => legalBasis === 'NON_GDPR' || explanation !== undefined,
+    'say in explanation where and how patients agreed: HubSpot keeps it as evidence of the legal basis',
+  );
+
+/** Which mails follow which consent. */
+export type SubscriptionRule = z.infer<typeof subscriptionRule>;
 
 /** The vendor's part of a target in the tenant file. */
 export const settingsSchema = z.strictObject({
@@ -13,9 +45,25 @@ export const settingsSchema = z.strictObject({
     .default(DEFAULT_API_URL)
     .describe(`Where HubSpot is served: tests, demonstrations. Default: ${DEFAULT_API_URL}`),
   version: z
-    .union([z.literal('v3'), z.string().regex(/^\d{4}-\d{2}$/, 'give v3, or year and month as in 2026-09')])
-    .default('v3')
-    .describe('Version of the API: v3 (with v4 for associations), or the date of a dated one, such as 2026-09'),
+    .string()
+    .regex(/^20\d{2}-(03|09)$/, 'give year and month of a version, as in 2026-09; v3 and v4 end in 2027')
+    .default(DEFAULT_VERSION)
+    .describe('Version of the API, by its date'),
+  object: z
+    .string()
+    .regex(/^(2-\d{1,12}|p\d*_[a-z0-9_]{1,100})$/, 'give the id or the full name of a custom object, as in 2-3141592')
+    .optional()
+    .describe(
+      'Custom object that appointments or invoices become, by id or full name, in place of meetings or deals. Its keys are unique, those of meetings may not be',
+    ),
+  searchLagSeconds: wholeNumber(1, 3_600)
+    .default(SEARCH_LAG_SECONDS)
+    .describe("How late HubSpot's search may show a meeting: after a lost answer none is made before"),
+  subscriptions: z
+    .array(subscriptionRule)
+    .max(20)
+    .default([])
+    .describe("For patients: consents that are told as HubSpot's subscription statuses too, by which it sends"),
   keyProperty: internalName
     .default('clinic_mirror_key')
     .describe(
@@ -38,7 +86,7 @@ const lists = z.record(z.string(), z.array(z.string())).optional().catch(undefin
 const word = z.string().optional().catch(undefined);
 
 const errorDetailsSchema = z
-  .array(z.object({ code: word, context: lists }))
+  .array(z.object({ code: word, message: word, context: lists }))
   .optional()
   .catch(undefined);
 
@@ -79,6 +127,9 @@ export const recordSchema = z.object({
   objectWriteTraceId: z.string().optional(),
 });
 
+/** A record that a search names; it is read as it is now. */
+export const foundSchema = z.object({ id: z.string().min(1) });
+
 /** The answer to a batch, 200 or 207; each row is parsed alone. */
 export const batchSchema = z.object({ results: z.array(z.unknown()), errors: z.array(z.unknown()).default([]) });
 
@@ -92,6 +143,21 @@ export const pageSchema = z.object({
 export const joinedSchema = z.object({
   associations: z.object({ contacts: z.object({ results: z.array(z.unknown()).min(1) }) }),
 });
+
+/** A subscription type of the account (developers.hubspot.com, communication preferences, definitions). */
+export const definitionSchema = z.object({ id: z.union([z.string(), z.number()]).transform(String) });
+
+const statusSchema = z.object({
+  subscriberIdString: z.string(),
+  subscriptionId: z.number(),
+  status: z.string(),
+});
+
+/** What one address is subscribed to, as a batch reads it. */
+export const subscriberSchema = z.object({ subscriberIdString: z.string(), statuses: z.array(statusSchema) });
+
+/** One status as a batch wrote it. */
+export const writtenStatusSchema = statusSchema;
 
 /** One association that was made. */
 export const associationSchema = z.object({ from: z.object({ id: z.string() }) });

@@ -1,14 +1,14 @@
 import type { Logger } from '../../log/logger.ts';
 import type { MappedProperty } from '../../model/items.ts';
 import type { StreamName } from '../../model/streams.ts';
-import type { ObjectName } from './limits.ts';
 import type { Paths } from './paths.ts';
+import type { SubscriptionRule } from './schemas.ts';
 
 /** What all work on one target goes by. */
 export interface Scope {
   stream: StreamName;
-  /** The kind of record that the stream becomes. */
-  object: ObjectName;
+  /** The kind of record that the stream becomes: `contacts`, `meetings`, `deals`, or a custom object. */
+  object: string;
   /** Every property that the mapping fills. */
   properties: readonly MappedProperty[];
   ownerTag: string;
@@ -20,6 +20,15 @@ export interface Scope {
    * as midnight in UTC, as HubSpot keeps days.
    */
   daysAsInstants: ReadonlySet<string>;
+  /**
+   * HubSpot holds the keys of this kind of record unique, so that records can be named by them. It documents that of all but meetings: of
+   * those it is known once the target is prepared, and keys are looked up until then.
+   */
+  hasUniqueKey: boolean;
+  /** Names of all properties of the kind of record, which errors may repeat. Known once the target is prepared. */
+  catalogueNames: ReadonlySet<string>;
+  /** Which mails follow which consents. */
+  subscriptions: readonly SubscriptionRule[];
   paths: Paths;
   log: Logger;
 }

@@ -1,16 +1,14 @@
 import type { CrmItem } from '../../model/items.ts';
-import type { ItemKey, Operation, Outcome } from '../../model/operations.ts';
+import type { ItemKey, Outcome } from '../../model/operations.ts';
+import { isRefusedForAddress, type SharedOut, shareOut, withoutAddress } from './addresses.ts';
 import { associate, dissociate, findContacts, type Pair } from './associations.ts';
 import type { HubSpotClient } from './client.ts';
 import { errors } from './errors.ts';
-import { type StoredRecord, toItem, toValues } from './from-model.ts';
-import { readRecords } from './records.ts';
-import type { Refusal } from './refusals.ts';
+import { type Row, type StoredRecord, toItem, toValues } from './from-model.ts';
+import { lookBefore, type Write } from './looking.ts';
+import { errorOfRow, type RowEnd, sendRows } from './rows.ts';
 import type { Scope } from './scope.ts';
-import { errorOfRow, type Row, type RowEnd, upsertRows } from './upserting.ts';
-
-/** A create or an update. */
-export type Write = Exclude<Operation<CrmItem>, { kind: 'delete' }>;
+import { tellSubscriptions } from './subscriptions.ts';
 
 /** An outcome before it is known whose it is. */
 type End<One = Outcome<CrmItem>> = One extends unknown ? Omit<One, 'recordId'> : never;
@@ -27,8 +25,9 @@ interface Writing {
 }
 
 /**
- * Creates and updates, at most 100: an upsert by our key, whether or not the record is there. Of several operations for one key the
- * last counts. An activity or a deal is written once its contact is there, and joined with it.
+ * Creates and updates, at most 100: an upsert by our key, whether or not the record is there; where HubSpot does not hold keys unique, what
+ * is there is looked up before. Of several operations for one key the last counts. An activity or a deal is written once its contact is
+ * there, and joined with it.
  * @throws MirrorError for what concerns all that is not settled by then
  */
 export async function writeAll(client: HubSpotClient, scope: Scope, writes: readonly Write[], note: NoteOutcome) {
@@ -44,63 +43,30 @@ export async function writeAll(client: HubSpotClient, scope: Scope, writes: read
       }
     },
   };
-  const standing = await lookAtUpdates(writing);
+  const standing = await whatStands(writing);
   const contacts = await placeContacts(writing, standing);
-  const rows = [...waiting.values()].map((write) => ({ key: write.key, values: toValues(scope, write) }));
-  const written = await writeRows(writing, rows);
+  const rows = [...waiting.values()].map((write) => rowOf(scope, write, standing));
+  const written = await writeRows(writing, shareOut(scope, rows, standing));
   await joinContacts(writing, written, contacts);
+  await tellConsents(writing, written);
   for (const [key, { record, row }] of written) {
     const write = waiting.get(key);
     if (write !== undefined) writing.end(key, writtenEnd(scope, write, record, row));
   }
 }
 
-/**
- * What stands in HubSpot under the keys of updates. A key that HubSpot neither answers nor calls missing leads to another record:
- * ours was merged into it. That record is another patient's, so nothing is written into it and the key is burnt.
- */
-async function lookAtUpdates({ client, scope, waiting, end }: Writing): Promise<Map<ItemKey, StoredRecord>> {
-  const updates = [...waiting.values()].filter((write) => write.kind === 'update');
-  const properties = [scope.keyProperty, scope.stampProperty];
-  const { object } = scope;
-  const ids = updates.map(({ key }) => key);
-  const { records, missing } = await readRecords(client, scope, { object, ids, byKey: true, properties });
-  const standing = new Map(records.map((record) => [record.key ?? '', record]));
-  const gone = updates.filter(({ key }) => missing.has(key));
-  for (const key of ids) {
-    const isElsewhere = !standing.has(key) && !missing.has(key);
-    if (isElsewhere || standing.get(key)?.isForeign) end(key, { result: 'key-burnt' });
-  }
-  for (const [key, record] of await restoreKeys(client, scope, gone)) standing.set(key, record);
-  return standing;
+/** What stands in HubSpot for the writes; what can't be written into is settled. */
+async function whatStands({ client, scope, waiting, end }: Writing): Promise<Map<ItemKey, StoredRecord>> {
+  const { records, burnt, several } = await lookBefore(client, scope, [...waiting.values()]);
+  for (const key of burnt) end(key, { result: 'key-burnt' });
+  for (const key of several) end(key, { result: 'failed', error: errors.make('several-matches') });
+  return records;
 }
 
-/** Gives records their key back from which somebody took it; the stamp says whose they are. */
-async function restoreKeys(
-  client: HubSpotClient,
-  scope: Scope,
-  updates: readonly Extract<Write, { kind: 'update' }>[],
-): Promise<Map<ItemKey, StoredRecord>> {
-  const byId = new Map(updates.flatMap((write) => (write.remoteId === null ? [] : [[write.remoteId, write]])));
-  const properties = [scope.keyProperty, scope.stampProperty];
-  const wanted = { object: scope.object, ids: [...byId.keys()], byKey: false, properties };
-  const { records } = await readRecords(client, scope, wanted);
-  const keyless = records.flatMap((record) => {
-    const write = byId.get(record.id);
-    const isOurs = write !== undefined && record.key === null && record.stamp?.sealedRecordId === write.sealedRecordId;
-    return isOurs ? [{ record, key: write.key }] : [];
-  });
-  if (keyless.length > 0) {
-    await client.demand({
-      label: 'hubspot.objects.update',
-      method: 'POST',
-      path: `${scope.paths.objects(scope.object)}/batch/update`,
-      body: {
-        inputs: keyless.map(({ record: { id }, key }) => ({ id, properties: { [scope.keyProperty]: key } })),
-      },
-    });
-  }
-  return new Map(keyless.map(({ record, key }) => [key, record]));
+function rowOf(scope: Scope, write: Write, standing: ReadonlyMap<ItemKey, StoredRecord>): Row {
+  const { key } = write;
+  const id = scope.hasUniqueKey ? undefined : standing.get(key)?.id;
+  return { key, values: toValues(scope, write), ...(id === undefined ? {} : { id }) };
 }
 
 /**
@@ -132,33 +98,32 @@ async function placeContacts(
 type Written = Map<ItemKey, { record: StoredRecord; row: Row }>;
 
 /**
- * Upserts, and once more without their address the contacts whose address HubSpot refuses: it belongs to another contact (families),
+ * Writes rows, and once more without their address the contacts whose address HubSpot refuses: it belongs to another contact (families),
  * was shut out by a deletion for good, or is none. The other contact is never touched.
  */
-async function writeRows({ client, scope, end }: Writing, rows: readonly Row[]): Promise<Written> {
+async function writeRows({ client, scope, end }: Writing, { rows, afterwards, without }: SharedOut): Promise<Written> {
   const written: Written = new Map();
   const failed = new Map<ItemKey, Exclude<RowEnd, { record: StoredRecord }>>();
   const take = async (some: readonly Row[]) => {
-    for (const [key, rowEnd] of await upsertRows(client, scope, some)) {
+    for (const [key, rowEnd] of await sendRows(client, scope, some)) {
       if ('record' in rowEnd) written.set(key, { record: rowEnd.record, row: some.find((row) => row.key === key)! });
       else failed.set(key, rowEnd);
     }
   };
   await take(rows);
-  const withoutAddress: Row[] = [];
-  const freed: { row: Row; holderId: string | null }[] = [];
+  const refused: { row: Row; holderId: string | null }[] = [];
   for (const row of rows) {
     const rowEnd = failed.get(row.key);
-    if (rowEnd === undefined || !('refusal' in rowEnd) || !isForAddress(scope, row, rowEnd.refusal)) continue;
+    if (rowEnd === undefined || !('refusal' in rowEnd) || !row.values.email) continue;
+    if (!isRefusedForAddress(scope, rowEnd.refusal)) continue;
     failed.delete(row.key);
-    withoutAddress.push({ ...row, values: { ...row.values, email: '' } });
-    freed.push({ row, holderId: rowEnd.refusal.holderId });
+    refused.push({ row, holderId: rowEnd.refusal.holderId });
   }
-  if (withoutAddress.length > 0) {
-    scope.log.info({ count: withoutAddress.length }, 'contacts are written without their e-mail address');
-    await take(withoutAddress);
-    await takeFreed(client, scope, written, freed);
+  if (refused.length + without > 0) {
+    scope.log.info({ count: refused.length + without }, 'contacts are written without their e-mail address');
   }
+  await take(refused.map(({ row }) => withoutAddress(row)));
+  await takeFreed(client, scope, written, [...afterwards, ...refused]);
   for (const [key, rowEnd] of failed) end(key, { result: 'failed', error: errorOfRow(scope, rowEnd) });
   return written;
 }
@@ -179,7 +144,7 @@ async function takeFreed(
     const isFreed = held !== undefined && held.toLowerCase() !== row.values.email?.toLowerCase();
     return isFreed && written.has(row.key) ? [row] : [];
   });
-  for (const [key, rowEnd] of await upsertRows(client, scope, rows)) {
+  for (const [key, rowEnd] of await sendRows(client, scope, rows)) {
     if ('record' in rowEnd) {
       const { isNew } = written.get(key)!.record;
       written.set(key, { record: { ...rowEnd.record, isNew }, row: rows.find((row) => row.key === key)! });
@@ -187,12 +152,15 @@ async function takeFreed(
   }
 }
 
-/** Whether a contact was refused for its address. A conflict that names no property is one of addresses (HTTP 409). */
-function isForAddress({ object }: Scope, { values }: Row, refusal: Refusal): boolean {
-  if (object !== 'contacts' || !values.email) return false;
-  const { codes, properties, isTaken } = refusal;
-  if (codes.some((code) => code.includes('EMAIL')) || properties.includes('email')) return true;
-  return isTaken && properties.length === 0;
+/** Tells HubSpot who is subscribed; a contact of whom it took no status is written again. */
+async function tellConsents({ client, scope, waiting, end }: Writing, written: Written): Promise<void> {
+  const told = [...written].flatMap(([key, { record }]) => {
+    const write = waiting.get(key);
+    return write === undefined ? [] : [{ key, item: write.item, address: record.values.email ?? null }];
+  });
+  for (const key of await tellSubscriptions(client, scope, told)) {
+    end(key, { result: 'failed', error: errors.make('subscription-not-taken') });
+  }
 }
 
 async function joinContacts(

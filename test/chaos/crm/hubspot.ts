@@ -31,7 +31,12 @@ export async function startHubSpotSide(
   const proxy = await openGate(sandbox.apiUrl);
   const ids = new Set<string>();
   const before = new Map<string, string>();
-  const target = { connector: 'hubspot', connection: 'hubspot', ...SHARED_TARGET, settings: { apiUrl: proxy.url } };
+  const target = {
+    connector: 'hubspot',
+    connection: 'hubspot',
+    ...SHARED_TARGET,
+    settings: { apiUrl: proxy.url, searchLagSeconds: 5 },
+  };
   return {
     vendor: 'hubspot',
     oneOwner: true,

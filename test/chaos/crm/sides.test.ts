@@ -56,7 +56,11 @@ describe('what stands in HubSpot', () => {
     const key = { name: 'clinic_mirror_key', label: 'Key', hasUniqueValue: true, ...group };
     const token = side.env.TENANT_STUDIO__HUBSPOT_TOKEN ?? '';
     await call(`${side.proxy.url}/crm/v3/properties/contacts`, token, key);
-    await call(`${side.proxy.url}/crm/v3/properties/meetings`, token, { ...key, groupName: 'meetinginformation' });
+    await call(`${side.proxy.url}/crm/v3/properties/meetings`, token, {
+      ...key,
+      groupName: 'meetinginformation',
+      hasUniqueValue: false,
+    });
     const lastname = books.contacts[20]?.identity ?? '';
     const contact = await crm('contacts', { properties: { lastname, clinic_mirror_key: 'k1' } });
     await crm('contacts', { properties: { lastname, firstname: 'Nobody' } });

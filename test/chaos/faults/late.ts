@@ -30,7 +30,7 @@ const LATE: Readonly<Record<string, Kind>> = {
    * A worker hears nothing of Redis any more, and a read takes longer than it holds the lease: it writes right after it. HubSpot alone
    * takes a write without asking what stands there.
    */
-  deaf: { side: 'before', only: /^hubspot POST .*\/meetings\/batch\/read$/ },
+  deaf: { side: 'before', only: /^hubspot POST .*\/meetings\/(batch\/read|search)$/ },
 };
 /** The tenant with HubSpot, and its target of appointments. */
 const HUBSPOT = { tenant: 'aurora', target: 'visits' };

@@ -133,7 +133,7 @@ describe('a meeting', () => {
     });
   });
 
-  test('costs three requests for a hundred, whoever they belong to', async () => {
+  test('costs five requests for a hundred, two of them searches, whoever they belong to', async () => {
     const { world, target, keyOf } = await open();
     const before = world.sandbox.counts.httpRequests;
     const patients = ['anna', 'bert'];
@@ -141,7 +141,8 @@ describe('a meeting', () => {
       target.create(`visit-${index}`, meeting(keyOf(patients[index % 2]!), START_AT + index * 3_600_000)),
     );
     await target.write(...operations);
-    expect(world.sandbox.counts.httpRequests - before).toBe(3);
+    expect(world.sandbox.counts.httpRequests - before).toBe(5);
+    expect(world.sandbox.counts.searches).toBe(2);
     expect(world.sandbox.counts.associations).toBe(100);
   });
 });

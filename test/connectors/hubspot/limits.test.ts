@@ -107,9 +107,9 @@ describe('a login', () => {
     const contacts = await world.target();
     await contacts.write(contacts.create('anna', contact()));
     const target = await world.target({ stream: 'appointments', authorizer });
-    // The second call of the work, the upsert, finds the token over.
-    const upserted = { match: { path: '/meetings/batch/upsert' }, times: 1, fault: { kind: 'status', status: 401 } };
-    world.sandbox.faults.add(upserted);
+    // A call in the middle of the work finds the token over.
+    const made = { match: { path: '/meetings/batch/create' }, times: 1, fault: { kind: 'status', status: 401 } };
+    world.sandbox.faults.add(made);
     await target.write(target.create('visit', meeting(contacts.identity.key('anna', 0))));
     world.sandbox.expireAccessTokens();
     await target.write(target.create('next', meeting(contacts.identity.key('anna', 0))));

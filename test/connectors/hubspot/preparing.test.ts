@@ -170,17 +170,26 @@ describe('the settings', () => {
   test('have defaults for everything', () => {
     expect(hubspot.settingsSchema.parse({})).toEqual({
       apiUrl: 'https://api.hubapi.com',
-      version: 'v3',
+      version: '2026-09',
       keyProperty: KEY,
       stampProperty: STAMP,
       propertyGroup: 'clinic_mirror',
+      searchLagSeconds: 60,
+      subscriptions: [],
     });
   });
 
-  test.each([{ version: 'v4' }, { keyProperty: 'Key' }, { apiUrl: 'http://api.hubapi.com' }, { noSuchSetting: 1 }])(
-    'refuse %o',
-    (settings) => {
-      expect(hubspot.settingsSchema.safeParse(settings).success).toBe(false);
-    },
-  );
+  test.each([
+    { version: 'v3' },
+    { version: 'v4' },
+    { version: '2026-10' },
+    { keyProperty: 'Key' },
+    { object: 'meetings' },
+    { apiUrl: 'http://api.hubapi.com' },
+    { subscriptions: [{ property: 'newsletter', subscription: 1 }] },
+    { subscriptions: [{ property: 'newsletter', subscription: 1, legalBasis: 'CONSENT_WITH_NOTICE' }] },
+    { noSuchSetting: 1 },
+  ])('refuse %o', (settings) => {
+    expect(hubspot.settingsSchema.safeParse(settings).success).toBe(false);
+  });
 });

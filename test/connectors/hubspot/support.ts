@@ -81,10 +81,16 @@ export interface World {
   record(target: Target, object: ObjectTypeName, recordId: string): RecordResource | undefined;
 }
 
-/** Starts an account, closed after the test. Its clock stands still. */
+/** Starts an account, closed after the test. Its clock stands still, and its search shows everything at once. */
 export async function startWorld(options: HubSpotSandboxOptions = {}): Promise<World> {
   const clock = { at: NOW };
-  const sandbox = await startHubSpotSandbox({ now: () => clock.at, tenSecondlyPrivate: 100_000, ...options });
+  const sandbox = await startHubSpotSandbox({
+    now: () => clock.at,
+    tenSecondlyPrivate: 100_000,
+    searchesPerSecond: 1_000,
+    searchLagMs: 0,
+    ...options,
+  });
   onTestFinished(() => sandbox.close());
   const open = (choice: TargetChoice = {}) => openTarget(sandbox, clock, choice);
   return {

@@ -21,7 +21,10 @@ const SCOPE: Scope = {
   stampProperty: 'mirror_stamp',
   propertyGroup: 'mirror',
   daysAsInstants: new Set(),
-  paths: pathsOf('v3'),
+  hasUniqueKey: true,
+  catalogueNames: new Set(),
+  subscriptions: [],
+  paths: pathsOf('2026-09'),
   log: silentLogger,
 };
 

@@ -98,13 +98,24 @@ describe('an upsert', () => {
     expect(world.sandbox.counts.searches).toBe(0);
   });
 
-  test('goes by a dated version of the API when told so', async () => {
+  test.each([
+    ['the newest version of the API', {}, '2026-09'],
+    ['the version that it is told', { version: '2026-03' }, '2026-03'],
+  ])('goes by %s, and by no other', async (_which, settings, version) => {
     const world = await startWorld();
-    const target = await world.target({ settings: { version: '2026-09' } });
-    await target.write(target.create('a', contact()));
+    const contacts = await world.target({ settings });
+    await contacts.write(contacts.create('a', contact()));
+    for (const stream of ['appointments', 'invoices'] as const) {
+      const target = await world.target({ stream, settings });
+      const item = { properties: {}, contactKey: contacts.identity.key('a', 0), startAt: 0 };
+      const [created] = await target.write(target.create('b', item));
+      await target.write(target.update('b', { ...item, contactKey: null }, created!.remoteId));
+      await target.readAll();
+      await target.apply(target.remove('b', created!.remoteId));
+    }
     const routes = world.sandbox.requests.snapshot().requests.map(({ route }) => route);
-    expect(routes).toContain('/crm/objects/2026-09/:objectType/batch/upsert');
-    expect(routes.filter((route) => route.includes('v3') || route.includes('v4'))).toEqual([]);
+    expect(routes).toContain(`/crm/objects/${version}/:objectType/batch/upsert`);
+    expect(routes.filter((route) => !route.includes(`/${version}`))).toEqual([]);
   });
 
   test('costs one request for a hundred contacts', async () => {
@@ -216,6 +227,50 @@ describe('an address that belongs to another contact', () => {
       expect(records.map(({ properties }) => properties.phone)).toEqual(Array(4).fill('+41791112233'));
       expect(records.filter(({ properties }) => properties.email === 'family@example.org')).toHaveLength(1);
       expect(outcomes.map(({ stored }) => stored?.properties.email).filter((email) => email === null)).toHaveLength(3);
+    },
+  );
+
+  test.each([
+    // Batches of six hundred, a look and a second upsert where a family is in two of them.
+    ['created', 19],
+    ['never', 19],
+    // And where rows are told apart: no look.
+    ['traced', 13],
+  ] as const)('families cost as many calls however HubSpot tells of rows (%s)', async (rowErrors, most) => {
+    const world = await startWorld({ rowErrors });
+    const target = await world.target();
+    const before = world.sandbox.counts.httpRequests;
+    // A third of each family stands in a batch of its own.
+    const patients = Array.from({ length: 600 }, (_, index) =>
+      target.create(`${index}`, contact({ lastname: `${index}`, email: `family${index % 200}@example.org` })),
+    );
+    for (let first = 0; first < patients.length; first += 100) {
+      const outcomes = await target.apply(...patients.slice(first, first + 100));
+      expect(new Set(outcomes.map(describeOutcome))).toEqual(new Set(['written created']));
+    }
+    expect(world.sandbox.counts.httpRequests - before).toBeLessThanOrEqual(most);
+    const records = world.sandbox.records('contacts');
+    expect(records).toHaveLength(600);
+    expect(records.filter(({ properties }) => properties.email)).toHaveLength(200);
+  });
+
+  test.each(['traced', 'created', 'never'] as const)(
+    'relatives in one batch are known before it is sent, and who has the address keeps it (row errors: %s)',
+    async (rowErrors) => {
+      const world = await startWorld({ rowErrors });
+      const target = await world.target();
+      const [mother] = await target.write(...family(target).slice(0, 1));
+      const before = world.sandbox.counts.httpRequests;
+      const changed = contact({ firstname: 'mother', email: ' Family@Example.org', phone: '+41790000000' });
+      const outcomes = await target.write(
+        ...family(target).slice(1),
+        target.update('mother', changed, mother!.remoteId),
+      );
+      // The look at what stands, and one upsert.
+      expect(world.sandbox.counts.httpRequests - before).toBe(2);
+      expect(world.sandbox.counts.failedRows('contacts')).toBe(0);
+      const stored = Object.fromEntries(outcomes.map((one) => [one.recordId, one.stored?.properties.email]));
+      expect(stored).toEqual({ father: null, son: null, daughter: null, mother: 'family@example.org' });
     },
   );
 

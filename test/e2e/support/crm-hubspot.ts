@@ -87,7 +87,7 @@ export async function startHubSpot(): Promise<CrmVendor> {
     counted: () => sandbox.counts.httpRequests,
     authorize: (url) => sandbox.authorizeInBrowser(url, { account: 'admin@clinic.example' }),
     ...handsOn(sandbox),
-    ...failuresAt(sandbox.faults, '/batch/(upsert|archive)$|/gdpr-delete$'),
+    ...failuresAt(sandbox.faults, '/batch/(upsert|create|update|archive)$|/gdpr-delete$'),
     close: () => sandbox.close(),
   };
 }
@@ -124,7 +124,7 @@ function optionsOf(kind: keyof typeof TYPES): object {
   return { options: [option('true', 0), option('false', 1)] };
 }
 
-const PREPARES = /^\/(crm\/v3\/properties|account-info)\//;
+const PREPARES = /^\/(crm\/properties|account-info)\//;
 /** Reading by key is a POST too. */
 const READS = /\/(batch\/read|search)$/;
 

@@ -99,8 +99,8 @@ describe('an upsert', () => {
     );
   });
 
-  it('works for meetings by a unique property of theirs', async () => {
-    const { call, sandbox } = await startBench();
+  it('works for meetings by a unique property of theirs, where they may have one', async () => {
+    const { call, sandbox } = await startBench({ meetingKeys: 'unique' });
     const name = 'clinic_appointment_key';
     sandbox.createProperty('meetings', { name, label: 'A', type: 'string', fieldType: 'text', hasUniqueValue: true });
     const path = '/crm/v3/objects/meetings/batch/upsert';

@@ -1,0 +1,158 @@
+import type { CrmItem } from '../../model/items.ts';
+import type { ItemKey } from '../../model/operations.ts';
+import { slices } from '../../model/slices.ts';
+import type { HubSpotClient } from './client.ts';
+import { errors, namesIn } from './errors.ts';
+import { STATUS_BATCH_SIZE } from './limits.ts';
+import {
+  batchSchema,
+  definitionSchema,
+  type SubscriptionRule,
+  subscriberSchema,
+  writtenStatusSchema,
+} from './schemas.ts';
+import type { Scope } from './scope.ts';
+
+/** A contact that was just written. */
+interface Told {
+  key: ItemKey;
+  item: CrmItem;
+  /** The address that HubSpot holds for it now. */
+  address: string | null;
+}
+
+/** What an address should be subscribed to, and for whom. */
+interface Wish {
+  address: string;
+  rule: SubscriptionRule;
+  isSubscribed: boolean;
+  keys: Set<ItemKey>;
+}
+
+type Status = 'SUBSCRIBED' | 'UNSUBSCRIBED';
+/** Stands for a status that HubSpot could not tell. */
+const UNREAD = 'UNREAD';
+
+/**
+ * Sees that every subscription type of the settings is there, and that the mapping gives what they follow.
+ * @throws MirrorError `settings`, `subscription-missing` or `subscription-unmapped`
+ */
+export async function checkSubscriptions(client: HubSpotClient, scope: Scope): Promise<void> {
+  const { object, paths, properties, subscriptions } = scope;
+  if (subscriptions.length === 0) return;
+  const kinds = new Map(properties.map(({ name, kind }) => [name, kind]));
+  const unmapped = subscriptions.flatMap(({ property }) => (kinds.get(property) === 'boolean' ? [] : [property]));
+  if (!kinds.has('email')) unmapped.push('email');
+  if (unmapped.length > 0) throw errors.make('subscription-unmapped', { names: namesIn(object, unmapped) });
+  const path = `${paths.communicationPreferences}/definitions`;
+  const body = await client.demand({ label: 'hubspot.subscriptions.list', method: 'GET', path });
+  const list = batchSchema.safeParse(body);
+  if (!list.success) throw errors.make('unexpected-answer');
+  const known = new Set(list.data.results.flatMap((one) => definitionSchema.safeParse(one).data?.id ?? []));
+  const missing = subscriptions.map(({ subscription }) => String(subscription)).filter((id) => !known.has(id));
+  if (missing.length > 0) throw errors.make('subscription-missing', { names: missing });
+}
+
+/**
+ * Tells HubSpot by its own means who may be written to: it sends by the status of an address, not by a property. A yes subscribes an
+ * address of which nothing is said; a no unsubscribes it, also where another contact has it. Nobody who is unsubscribed is ever
+ * subscribed again: that may have been the patient's own click. So of relatives who share an address one no is enough, in whatever
+ * order they come. Addresses go in bodies; the calls for one contact, which every edition has, would take them in their path.
+ * @returns keys of contacts of whom HubSpot did not take a status
+ * @see https://developers.hubspot.com/docs/api-reference/latest/communication-preferences/guide
+ */
+export async function tellSubscriptions(
+  client: HubSpotClient,
+  scope: Scope,
+  told: readonly Told[],
+): Promise<Set<ItemKey>> {
+  const wishes = wishesOf(scope.subscriptions, told);
+  if (wishes.length === 0) return new Set();
+  const standing = await readStatuses(client, scope, wishes);
+  const untaken = new Set<ItemKey>();
+  const changes = wishes.flatMap((wish) => {
+    const now = standing.get(nameOf(wish.address, wish.rule.subscription)) ?? 'NOT_SPECIFIED';
+    const next: Status = wish.isSubscribed ? 'SUBSCRIBED' : 'UNSUBSCRIBED';
+    if (now === UNREAD && wish.isSubscribed) for (const key of wish.keys) untaken.add(key);
+    const isDue = wish.isSubscribed ? now === 'NOT_SPECIFIED' : now !== next;
+    return isDue ? [{ wish, next }] : [];
+  });
+  for (const slice of slices(changes, STATUS_BATCH_SIZE)) {
+    const taken = await writeStatuses(client, scope, slice);
+    for (const { wish, next } of slice) {
+      if (taken.get(nameOf(wish.address, wish.rule.subscription)) === next) continue;
+      for (const key of wish.keys) untaken.add(key);
+    }
+  }
+  return untaken;
+}
+
+/** One wish for each address and subscription; where contacts differ, a no counts. */
+function wishesOf(rules: readonly SubscriptionRule[], told: readonly Told[]): Wish[] {
+  const wishes = new Map<string, Wish>();
+  for (const { key, item, address } of told) {
+    for (const rule of rules) {
+      const consent = item.properties[rule.property];
+      if (typeof consent !== 'boolean') continue;
+      const wanted = consent ? address : (address ?? item.properties.email);
+      if (typeof wanted !== 'string' || wanted.trim() === '') continue;
+      const name = nameOf(wanted, rule.subscription);
+      const known = wishes.get(name);
+      const keys = new Set([...(known?.keys ?? []), key]);
+      const isSubscribed = consent && known?.isSubscribed !== false;
+      wishes.set(name, { address: wanted.trim().toLowerCase(), rule, isSubscribed, keys });
+    }
+  }
+  return [...wishes.values()];
+}
+
+/** What stands for the wishes; what HubSpot can't tell may be an opt-out. */
+async function readStatuses(
+  client: HubSpotClient,
+  { paths, subscriptions }: Scope,
+  wishes: readonly Wish[],
+): Promise<Map<string, string>> {
+  const statuses = new Map<string, string>();
+  for (const inputs of slices([...new Set(wishes.map(({ address }) => address))], STATUS_BATCH_SIZE)) {
+    const path = `${paths.communicationPreferences}/statuses/batch/read?channel=EMAIL`;
+    const body = await client.demand({ label: 'hubspot.subscriptions.read', method: 'POST', path, body: { inputs } });
+    const batch = batchSchema.safeParse(body);
+    const subscribers = batch.data?.results.map((one) => subscriberSchema.safeParse(one).data) ?? [undefined];
+    if (!batch.success || !subscribers.every((one) => one !== undefined)) throw errors.make('unexpected-answer');
+    const answered = new Set(subscribers.map(({ subscriberIdString }) => subscriberIdString.trim().toLowerCase()));
+    const unread = batch.data.errors.length === 0 ? [] : inputs.filter((address) => !answered.has(address));
+    for (const address of unread) {
+      for (const { subscription } of subscriptions) statuses.set(nameOf(address, subscription), UNREAD);
+    }
+    for (const { subscriptionId, subscriberIdString, status } of subscribers.flatMap((one) => one.statuses)) {
+      statuses.set(nameOf(subscriberIdString, subscriptionId), status);
+    }
+  }
+  return statuses;
+}
+
+/** @returns the statuses that HubSpot says to hold now */
+async function writeStatuses(
+  client: HubSpotClient,
+  { paths }: Scope,
+  changes: readonly { wish: Wish; next: Status }[],
+): Promise<Map<string, string>> {
+  const inputs = changes.map(({ wish: { address, rule }, next }) => ({
+    subscriberIdString: address,
+    channel: 'EMAIL',
+    statusState: next,
+    subscriptionId: rule.subscription,
+    legalBasis: rule.legalBasis,
+    ...(rule.explanation === undefined ? {} : { legalBasisExplanation: rule.explanation }),
+  }));
+  const path = `${paths.communicationPreferences}/statuses/batch/write`;
+  const body = await client.demand({ label: 'hubspot.subscriptions.write', method: 'POST', path, body: { inputs } });
+  const batch = batchSchema.safeParse(body);
+  if (!batch.success) throw errors.make('unexpected-answer');
+  const statuses = batch.data.results.flatMap((one) => writtenStatusSchema.safeParse(one).data ?? []);
+  return new Map(statuses.map((one) => [nameOf(one.subscriberIdString, one.subscriptionId), one.status]));
+}
+
+function nameOf(address: string, subscription: number): string {
+  return `${subscription} ${address.trim().toLowerCase()}`;
+}

@@ -1,0 +1,182 @@
+import { describe, expect, test } from 'vitest';
+import { hubspot } from '../../../src/connectors/hubspot/index.ts';
+import type { CrmItem } from '../../../src/model/items.ts';
+import { CONTACT, contact, describeOutcome, failure, NO_SIGNAL, rejection, startWorld, type World } from './support.ts';
+
+const PROPERTIES = [...CONTACT, { name: 'newsletter', kind: 'boolean' }] as const;
+const ADDRESS = 'ada@example.org';
+const GROUND = { legalBasis: 'CONSENT_WITH_NOTICE', explanation: 'Agreed on the form of the clinic' };
+
+/** An account with a newsletter, and how to open a target that tells who gets it. */
+async function open(options: Parameters<typeof startWorld>[0] = {}) {
+  const world = await startWorld(options);
+  const flag = ['true', 'false'].map((value, displayOrder) => ({ label: value, value, displayOrder, hidden: false }));
+  const property = { name: 'newsletter', label: 'Newsletter', type: 'bool', fieldType: 'booleancheckbox' };
+  world.sandbox.createProperty('contacts', { ...property, options: flag });
+  const newsletter = world.sandbox.addSubscriptionType('Newsletter');
+  const rule = { property: 'newsletter', subscription: newsletter, ...GROUND };
+  const target = await world.target({ properties: PROPERTIES, settings: { subscriptions: [rule] } });
+  const stateOf = (address = ADDRESS) => world.sandbox.subscription(address, newsletter)?.status;
+  return { world, target, newsletter, stateOf };
+}
+
+const patient = (newsletter: boolean | null, email: string | null = ADDRESS): CrmItem => contact({ email, newsletter });
+
+/** Calls that read or change who gets which mails. */
+function calls({ sandbox }: World): number {
+  const lines = sandbox.requests.snapshot().requests.filter(({ route }) => route.includes('/statuses/'));
+  return lines.reduce((total, { count }) => total + count, 0);
+}
+
+describe('a consent of the clinic', () => {
+  test('subscribes the address on the ground of the settings, and a withdrawal unsubscribes it', async () => {
+    const { world, target, newsletter, stateOf } = await open();
+    const [created] = await target.write(target.create('a', patient(true)));
+    expect(world.sandbox.subscription(ADDRESS, newsletter)).toMatchObject({
+      status: 'SUBSCRIBED',
+      legalBasis: GROUND.legalBasis,
+      legalBasisExplanation: GROUND.explanation,
+    });
+    await target.write(target.update('a', patient(false), created!.remoteId));
+    expect(stateOf()).toBe('UNSUBSCRIBED');
+  });
+
+  test('that is not known says nothing', async () => {
+    const { target, stateOf, world } = await open();
+    await target.write(target.create('a', patient(null)), target.create('b', patient(true, null)));
+    expect(stateOf()).toBeUndefined();
+    expect(calls(world)).toBe(0);
+  });
+
+  test('never subscribes again who unsubscribed by a link in a mail', async () => {
+    const { world, target, newsletter, stateOf } = await open();
+    const [created] = await target.write(target.create('a', patient(true)));
+    world.sandbox.unsubscribe(ADDRESS, newsletter);
+    await target.write(target.update('a', patient(true), created!.remoteId));
+    await target.write(target.update('a', patient(false), created!.remoteId));
+    await target.write(target.update('a', patient(true), created!.remoteId));
+    expect(stateOf()).toBe('UNSUBSCRIBED');
+  });
+
+  test.each([
+    ['first', [true, false]],
+    ['last', [false, true]],
+  ] as const)(
+    'of relatives with one address counts for none of them when one refuses (who agreed: %s)',
+    async (_, given) => {
+      const { target, stateOf } = await open();
+      await target.write(...given.map((consent, index) => target.create(`${index}`, patient(consent))));
+      expect(stateOf()).toBe('UNSUBSCRIBED');
+      // One after the other as well.
+      const other = await open();
+      for (const [index, consent] of given.entries()) {
+        await other.target.write(other.target.create(`${index}`, patient(consent)));
+      }
+      expect(other.stateOf()).toBe('UNSUBSCRIBED');
+    },
+  );
+
+  test('costs one call to read for a hundred contacts, and one to tell', async () => {
+    const { world, target } = await open();
+    const ids = Array.from({ length: 100 }, (_, index) => `${index}`);
+    const creates = ids.map((id) => target.create(id, patient(true, `${id}@example.org`)));
+    await target.write(...creates);
+    expect(calls(world)).toBe(2);
+    await target.write(...creates);
+    expect(calls(world)).toBe(3);
+  });
+
+  test.each(['/statuses/batch/read', '/statuses/batch/write'])(
+    'that could not be told (%s) is told by the next try, and the contact is not settled before',
+    async (path) => {
+      const { world, target, stateOf } = await open();
+      world.sandbox.faults.add({ match: { path }, times: 1, fault: { kind: 'status', status: 503 } });
+      const create = target.create('a', patient(true));
+      expect(await rejection(target.apply(create))).toMatchObject({ code: 'server-error', retry: 'later' });
+      expect((await target.apply(create)).map(describeOutcome)).toEqual(['written adopted']);
+      expect(stateOf()).toBe('SUBSCRIBED');
+    },
+  );
+
+  test('whose status HubSpot did not take leaves that contact to be written again, and it alone', async () => {
+    const { world, target } = await open();
+    const body = { status: 'COMPLETE', results: [] };
+    world.sandbox.faults.add({
+      match: { path: '/statuses/batch/write' },
+      times: 1,
+      fault: { kind: 'status', status: 200, body },
+    });
+    const outcomes = await target.apply(
+      target.create('a', patient(true)),
+      target.create('b', patient(null, 'b@x.org')),
+    );
+    const ends = Object.fromEntries(outcomes.map((outcome) => [outcome.recordId, describeOutcome(outcome)]));
+    expect(ends).toEqual({ a: 'failed subscription-not-taken', b: 'written created' });
+    expect(failure(outcomes.find(({ recordId }) => recordId === 'a'))).toMatchObject({ retry: 'later' });
+  });
+
+  test('does not subscribe an address of which HubSpot could not tell whether it opted out', async () => {
+    const { world, target, stateOf } = await open();
+    const body = { status: 'COMPLETE', results: [], numErrors: 1, errors: [{ category: 'VALIDATION_ERROR' }] };
+    world.sandbox.faults.add({
+      match: { path: '/statuses/batch/read' },
+      times: 1,
+      fault: { kind: 'status', status: 207, body },
+    });
+    const outcomes = await target.apply(target.create('a', patient(true)));
+    expect(outcomes.map(describeOutcome)).toEqual(['failed subscription-not-taken']);
+    expect(stateOf()).toBeUndefined();
+  });
+
+  test('stands in no address of a call', async () => {
+    const { world, target } = await open();
+    world.sandbox.recording.record(true);
+    await target.write(target.create('a', patient(true)));
+    expect(
+      world.sandbox.recording
+        .recorded()
+        .map(({ url }) => url)
+        .join('\n'),
+    ).not.toMatch(/ada|example/);
+  });
+});
+
+describe('the settings of subscriptions', () => {
+  test('are off unless given, and then no permission is asked for', async () => {
+    const world = await startWorld();
+    const target = await world.target();
+    await target.write(target.create('a', contact({ email: ADDRESS })));
+    expect(calls(world)).toBe(0);
+    const scopes = hubspot.neededScopes(hubspot.settingsSchema.parse({}), 'patients');
+    expect(scopes.filter((scope) => scope.startsWith('communication'))).toEqual([]);
+  });
+
+  test('ask for the permissions that they need, of contacts alone', () => {
+    const subscriptions = [{ property: 'newsletter', subscription: 7, legalBasis: 'NON_GDPR' }];
+    const settings = hubspot.settingsSchema.parse({ subscriptions });
+    const scopes = hubspot.neededScopes(settings, 'patients');
+    expect(scopes).toContain('communication_preferences.statuses.batch.write');
+    expect(hubspot.neededScopes(settings, 'invoices').some((scope) => scope.startsWith('communication'))).toBe(false);
+  });
+
+  test('name a type that the account has', async () => {
+    const { world } = await open();
+    const subscriptions = [{ property: 'newsletter', subscription: 7, ...GROUND }];
+    const target = world.open({ properties: PROPERTIES, settings: { subscriptions } });
+    const error = await rejection(target.connector.prepare(null, NO_SIGNAL));
+    expect(error).toMatchObject({ code: 'subscription-missing', actor: 'settings', about: '7' });
+  });
+
+  test.each([
+    ['that the mapping does not fill', CONTACT],
+    ['that holds no yes and no', [...CONTACT, { name: 'newsletter', kind: 'text' }] as const],
+    ['beside which no address is mapped', [{ name: 'newsletter', kind: 'boolean' }] as const],
+  ])('name a property of the mapping, not one %s', async (_, properties) => {
+    const { world, newsletter } = await open();
+    const subscriptions = [{ property: 'newsletter', subscription: newsletter, ...GROUND }];
+    const target = world.open({ properties, settings: { subscriptions } });
+    const error = await rejection(target.connector.prepare(null, NO_SIGNAL));
+    expect(error).toMatchObject({ actor: 'settings', retry: 'never' });
+    expect(error.message).toMatch(/newsletter|email/);
+  });
+});

@@ -1,0 +1,33 @@
+import type { HubSpotSandbox } from '../../sandbox/hubspot/index.ts';
+import { hubspot } from '../../src/connectors/hubspot/index.ts';
+import { SharedState } from '../../src/connectors/shared-state.ts';
+import { createHttpClient } from '../../src/http/client.ts';
+import type { OpenTenant } from '../../src/jobs/tenant.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import { targetOf } from './cycle.ts';
+
+/** Lets targets of a tenant write to an account of HubSpot, in place of the model. @param apiUrl of the sandbox, or of a proxy before it */
+export function writeToHubSpot(
+  tenant: OpenTenant,
+  ids: readonly string[],
+  { sandbox, apiUrl = sandbox.apiUrl, settings = {} }: { sandbox: HubSpotSandbox; apiUrl?: string; settings?: object },
+): void {
+  const token = sandbox.issuePrivateToken();
+  const header = async () => `Bearer ${token}`;
+  for (const id of ids) {
+    const target = targetOf(tenant, id);
+    const given = hubspot.settingsSchema.parse({ apiUrl, ...settings });
+    target.supports = { ...hubspot.supports, keys: hubspot.keysOf!(given, target.stream) };
+    target.pageOf = hubspot.pageOf!;
+    target.connector = hubspot.open({
+      settings: given,
+      ownerTag: target.identity.ownerTag,
+      crm: { stream: target.stream, properties: target.crm!.mapping.properties },
+      authorizer: { header, renew: header, quotaUser: null },
+      http: createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: 5_000 }),
+      shared: new SharedState(),
+      log: silentLogger,
+      clock: tenant.clock,
+    });
+  }
+}
