@@ -75,12 +75,15 @@ function configuredMetadata(provider: Provider): openid.ServerMetadata {
     issuer: provider.issuer,
     ...(endpoints === null ? {} : { authorization_endpoint: endpoints.authorization, token_endpoint: endpoints.token }),
     ...(endpoints?.revocation ? { revocation_endpoint: endpoints.revocation } : {}),
+    ...(endpoints?.keys ? { jwks_uri: endpoints.keys } : {}),
+    ...(endpoints?.introspection ? { introspection_endpoint: endpoints.introspection } : {}),
+    ...(endpoints?.userinfo ? { userinfo_endpoint: endpoints.userinfo } : {}),
   };
 }
 
 function requireSecureEndpoints(metadata: openid.ServerMetadata): void {
-  const { authorization_endpoint, token_endpoint, device_authorization_endpoint, revocation_endpoint } = metadata;
-  const endpoints = [authorization_endpoint, token_endpoint, device_authorization_endpoint, revocation_endpoint];
+  const { authorization_endpoint, token_endpoint, device_authorization_endpoint, revocation_endpoint, jwks_uri } = metadata;
+  const endpoints = [authorization_endpoint, token_endpoint, device_authorization_endpoint, revocation_endpoint, jwks_uri];
   if (endpoints.every((endpoint) => endpoint === undefined || isSecureUrl(endpoint))) return;
   throw new MirrorError("the authorization server's metadata names an endpoint that is not https", {
     actor: 'settings',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { expectedAccount } from './account-schema.ts';
 import { APPOINTMENT_STATUSES, mapOf, NAME, NAME_REMEDY, name, text, wholeNumber, zone } from './common-schemas.ts';
 import { connection } from './connection-schema.ts';
 import { crmSchema } from './crm-schema.ts';
@@ -99,6 +100,7 @@ export function tenantSchema(secrets: SecretSchemas) {
         .array(z.enum(CLINIC_SCOPES))
         .default([])
         .describe('Asked for at the login beside what targets, reminders and triggers need, for the command clinic'),
+      account: expectedAccount('subject', 'address'),
     }),
     connections: mapOf(connection(secrets), connectionName).prefault({}),
     targets: mapOf(target).prefault({}),
