@@ -33,7 +33,9 @@ export async function validateIdToken(
 ): Promise<Claims> {
   const { provider } = reach;
   const issuer = issuerOf(provider.idTokenIssuers ?? [metadata.issuer], unvalidatedClaims(idToken) ?? {});
-  const client = { [openid.clockSkew]: Math.round(skewMs / SECOND_MS), [openid.clockTolerance]: TOLERANCE_SECONDS };
+  // The library goes by this machine's clock.
+  const aheadMs = reach.clock() + skewMs - Date.now();
+  const client = { [openid.clockSkew]: Math.round(aheadMs / SECOND_MS), [openid.clockTolerance]: TOLERANCE_SECONDS };
   const configuration = new openid.Configuration({ ...metadata, issuer }, provider.clientId, client, openid.None());
   openid.enableNonRepudiationChecks(configuration);
   if (isPlainHttp(provider.issuer)) openid.allowInsecureRequests(configuration);

@@ -99,8 +99,9 @@ const targets: fc.Arbitrary<TargetStatus> = fc.record({
 const connections: fc.Arbitrary<ConnectionStatus> = fc.record({
   connection: names,
   kind: names,
-  state: fc.constantFrom('connected', 'needs-login', 'never', 'static'),
+  state: fc.constantFrom('connected', 'unconfirmed', 'needs-login', 'never', 'static'),
   reason: fc.option(names),
+  account: fc.option(fc.emailAddress()),
   sinceAt: times,
   accessExpiresAt: times,
   refreshExpiresAt: times,

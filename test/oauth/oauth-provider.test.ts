@@ -17,6 +17,7 @@ const SETTINGS = {
   tokenEndpoint: 'https://crm.example/oauth/token/',
   revocationEndpoint: null,
   deviceEndpoint: null,
+  userinfoEndpoint: null,
   issuer: null,
   clientId: 'app-1',
   clientSecret: 'secret-1',
@@ -111,7 +112,7 @@ test('a login is revoked where the settings name an endpoint for it, and else fo
   expect(server.forms('/revoke').map((form) => form.get('token'))).toEqual(['refresh-1']);
 });
 
-test.each(['authorizationEndpoint', 'tokenEndpoint', 'revocationEndpoint', 'deviceEndpoint'] as const)(
+test.each(['authorizationEndpoint', 'tokenEndpoint', 'revocationEndpoint', 'deviceEndpoint', 'userinfoEndpoint'] as const)(
   'no secret goes over plain http: %s',
   (endpoint) => {
     expect(() => oauthProvider({ ...SETTINGS, [endpoint]: 'http://crm.example/x' })).toThrow(

@@ -171,7 +171,7 @@ describe('against the authorization server of the clinic sandbox', () => {
       NEVER,
     );
     expect(polls).toBeGreaterThanOrEqual(3);
-    expect(await storeLogin(target, answer, NEVER)).toMatchObject({ missingScopes: [] });
+    expect(await storeLogin(target, answer, { way: 'here' }, NEVER)).toMatchObject({ missingScopes: [] });
     expect(await userinfo(await worker.authorizer.header(NEVER))).toBe(200);
   });
 
