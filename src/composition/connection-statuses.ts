@@ -54,8 +54,8 @@ function standingOf<Untouched extends string>(
   objection: AccountObjection | null,
 ) {
   if (credential === null) return untouched;
-  if (credential.state === 'needs-login' || objection === 'wrong-account') return 'needs-login' as const;
-  return objection === null ? credential.state : ('unconfirmed' as const);
+  if (credential.state === 'needs-login' || objection === null) return credential.state;
+  return objection === 'account-unconfirmed' ? ('unconfirmed' as const) : ('needs-login' as const);
 }
 
 function reasonOf(credential: Credential | null, objection: AccountObjection | null): string | null {

@@ -3,7 +3,7 @@ import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier, random
 import type { Account, Credential } from '../model/credentials.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { type Clock, SECOND_MS } from '../model/time.ts';
-import { type ExpectedAccount, fits, wrongAccount } from './accounts.ts';
+import { accountError, type ExpectedAccount, mismatchOf } from './accounts.ts';
 import { credentialFromLogin } from './credential.ts';
 import { neededFirst } from './error-classes.ts';
 import { oauthErrorCode } from './errors.ts';
@@ -129,7 +129,8 @@ export async function storeLogin(
   const { place, scopes, clock, expected = null } = target;
   if (answer.refreshToken === null) throw noRefreshToken();
   const account = await target.server.accountOf(answer, nonce, signal);
-  if (expected !== null) requireExpected(place.connection, account, expected);
+  const mismatch = expected === null ? null : mismatchOf(account, expected);
+  if (mismatch !== null) throw accountError(place.connection, mismatch);
   const doubt = await doubtOf(target, answer, signal);
   const { tenant, connection, credentials } = place;
   const lease = await place.leases.take(credentialLease(connection), LEASE_WAIT_MS, new AbortController().signal);
@@ -156,17 +157,6 @@ function needsWord(account: Account | null, before: Credential | null, way: Logi
   const { account: known = null, isUnconfirmed = false } = before?.tokens ?? {};
   if (account !== null && known !== null && account.subject === known.subject) return isUnconfirmed;
   return way === 'elsewhere' || known !== null;
-}
-
-function requireExpected(connection: string, account: Account | null, expected: ExpectedAccount): void {
-  if (account !== null && fits(account, expected)) return;
-  if (account !== null) throw wrongAccount(connection);
-  throw new MirrorError(`it can not be told whose login of the connection "${connection}" this is`, {
-    actor: 'authorization',
-    code: 'account-unknown',
-    retry: 'never',
-    remedy: 'begin the login again; where the provider never tells whose a login is, take "account" out of the settings',
-  });
 }
 
 function digestOf(browserKey: string): string {

@@ -1,29 +1,31 @@
 import { describe, expect, test } from 'vitest';
-import { accountText, type ExpectedAccount, fits, isNamed } from '../../src/oauth/accounts.ts';
+import { accountText, type ExpectedAccount, isNamed, mismatchOf } from '../../src/oauth/accounts.ts';
 import type { Provider } from '../../src/oauth/providers.ts';
 import { accountOfClaims, accountOfHub, accountOfNames, type Claims } from '../../src/oauth/told-account.ts';
 
 const ROSSI = { subject: '117', address: 'rossi@practice.example', domain: 'practice.example' };
 
 describe('the account that is expected', () => {
-  test.each<[ExpectedAccount, boolean]>([
-    [{ subject: '117' }, true],
-    [{ address: 'Rossi@Practice.example' }, true],
-    [{ domain: 'practice.example' }, true],
-    [{ subject: '117', address: 'rossi@practice.example', domain: 'practice.example' }, true],
-    [{ subject: '118' }, false],
-    [{ subject: '117', address: 'bianchi@practice.example' }, false],
-    [{ domain: 'ractice.example' }, false],
-    [{ domain: 'example' }, false],
-    [{ address: 'practice.example' }, false],
-  ])('%j', (expected, isRight) => {
-    expect(fits(ROSSI, expected)).toBe(isRight);
+  test.each<[ExpectedAccount, string | null]>([
+    [{ subject: '117' }, null],
+    [{ address: 'Rossi@Practice.example' }, null],
+    [{ domain: 'practice.example' }, null],
+    [{ subject: '117', address: 'rossi@practice.example', domain: 'practice.example' }, null],
+    [{ subject: '118' }, 'wrong-account'],
+    [{ subject: '117', address: 'bianchi@practice.example' }, 'wrong-account'],
+    [{ domain: 'ractice.example' }, 'wrong-account'],
+    [{ domain: 'example' }, 'wrong-account'],
+    [{ address: 'practice.example' }, 'wrong-account'],
+  ])('%j', (expected, mismatch) => {
+    expect(mismatchOf(ROSSI, expected)).toBe(mismatch);
   });
 
   test('is not one whose address or domain the vendor does not vouch for', () => {
     const unvouched = { subject: '117', address: null, domain: null };
-    expect(fits(unvouched, { address: 'rossi@practice.example' })).toBe(false);
-    expect(fits(unvouched, { domain: 'practice.example' })).toBe(false);
+    expect(mismatchOf(unvouched, { address: 'rossi@practice.example' })).toBe('account-unknown');
+    expect(mismatchOf(unvouched, { address: 'rossi@practice.example', subject: '118' })).toBe('wrong-account');
+    expect(mismatchOf(unvouched, { domain: 'practice.example' })).toBe('wrong-account');
+    expect(mismatchOf(null, { subject: '117' })).toBe('account-unknown');
   });
 });
 
