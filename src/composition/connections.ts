@@ -72,7 +72,7 @@ function clinicConnection(parts: ConnectionParts): OpenConnection {
   return tokenConnection(parts, login);
 }
 
-/** The addresses of accounts come with the scope `email` (https://developers.google.com/identity/openid-connect/openid-connect#scope-param). */
+/** @see https://developers.google.com/identity/openid-connect/openid-connect#scope-param (the scope `email` brings the address) */
 function googleConnection(
   parts: ConnectionParts,
   id: string,

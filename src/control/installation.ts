@@ -11,8 +11,8 @@ export interface ConnectionStatus {
   connection: string;
   kind: string;
   /**
-   * `static`: a login without tokens, such as a CalDAV password. `never`: nobody logged in yet. `no-tenant`: the clinic takes the login, and
-   * its user may not work in the tenant, by the last cycle. `unconfirmed`: nobody has said that the account is the right one.
+   * `static`: a login without tokens, such as a CalDAV password. `never`: nobody logged in yet. `no-tenant`: the clinic takes the login,
+   * and its user may not work in the tenant, by the last cycle. `unconfirmed`: nobody has said that the account is the right one.
    */
   state: 'connected' | 'unconfirmed' | 'needs-login' | 'no-tenant' | 'never' | 'static';
   reason: string | null;

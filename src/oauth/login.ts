@@ -36,7 +36,7 @@ export interface LoginTarget {
   clock: Clock;
   /** Whose login it must be; null or absent: anybody's. */
   expected?: ExpectedAccount | null;
-  /** Nothing is written of patients through it, and what it reads is bound otherwise: any account may follow another without a person's word. */
+  /** What it reads is bound otherwise, and no calendar or CRM is written through it: any account may follow another without a person's word. */
   takesAnyAccount?: boolean;
   /** Asks the other side who the user is, before anything is stored. @throws MirrorError when they can't be used, or it can't be told */
   verify?(accessToken: string, signal: AbortSignal): Promise<void>;
@@ -90,8 +90,8 @@ export async function beginLogin(
  * @param find the connection that a pending login names, as configured now; null when there is none any more
  * @param browserKey what the browser that brought the address holds; null where the receiver is the login's own
  * @throws MirrorError `authorization` when the login is unknown, too old or was completed before (`login-unknown`), when another browser
- *   began it (`login-other-browser`), when the answer isn't the asked server's (`login-answer-rejected`, RFC 9207), when the person refused (`login-refused`), or when no
- *   refresh token came (`no-refresh-token`)
+ *   began it (`login-other-browser`), when the answer isn't the asked server's (`login-answer-rejected`, RFC 9207), when the person
+ *   refused (`login-refused`), or when no refresh token came (`no-refresh-token`)
  */
 export async function completeLogin(
   callback: URL,
@@ -150,13 +150,13 @@ export async function storeLogin(
 }
 
 /**
- * Whether a person has to say that this is the right account: it is another one than before, or it can't be told while the login may have
- * been ended by somebody else than who began it.
+ * Whether a person has to say that this is the right account: it is another one than before, or than one that nobody confirmed, or it can't
+ * be told and the login may have been ended by somebody else than who began it.
  */
 function needsWord(account: Account | null, before: Credential | null, way: LoginWay): boolean {
   const { account: known = null, isUnconfirmed = false } = before?.tokens ?? {};
   if (account !== null && known !== null && account.subject === known.subject) return isUnconfirmed;
-  return way === 'elsewhere' || known !== null;
+  return way === 'elsewhere' || known !== null || isUnconfirmed;
 }
 
 function digestOf(browserKey: string): string {

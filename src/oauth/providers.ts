@@ -90,7 +90,8 @@ export function clinicProvider(settings: ClinicProviderSettings): Provider {
  * Google's provider. A refresh token comes only with `access_type=offline`, and for a returning person only with
  * `prompt=consent` (https://developers.google.com/identity/protocols/oauth2/web-server#offline). A login is asked for only
  * when one is needed, so the consent is asked for each time, and the account, so that it isn't by accident the one that the browser
- * knows. In id_tokens Google may leave `https://` away (https://developers.google.com/identity/openid-connect/openid-connect#validatinganidtoken).
+ * knows. In id_tokens Google may leave `https://` away.
+ * @see https://developers.google.com/identity/openid-connect/openid-connect#validatinganidtoken
  * @throws MirrorError `settings` when the issuer is neither https nor loopback
  */
 export function googleProvider(settings: GoogleProviderSettings): Provider {

@@ -14,7 +14,8 @@ const PERSONAL_DIRECTORY = '9188040d-6c67-4c5b-b112-36a304b66dad';
  * - Google: an address counts once verified, a domain as `hd` alone: anybody may open an account under an address of a foreign domain
  *   (https://developers.google.com/identity/openid-connect/openid-connect#an-id-tokens-payload).
  * - Microsoft: `oid` is the user in every application, where `sub` is another in each. `email` is what a directory's administrator wrote,
- *   so the user name counts, whose domain the directory has proved (https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference).
+ *   so the user name counts, whose domain the directory has proved
+ *   (https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference).
  * - Salesforce: user names are one of a kind over all organisations, and end as their owner likes.
  */
 export function accountOfClaims(provider: Pick<Provider, 'name'>, claims: Claims): Account | null {
@@ -46,7 +47,10 @@ export function accountOfNames(provider: Pick<Provider, 'name' | 'clientId'>, na
   return accountOfClaims(provider, claims);
 }
 
-/** What HubSpot's introspection tells (https://developers.hubspot.com/docs/api-reference/latest/authentication/oauth-tokens/token-introspect). */
+/**
+ * What HubSpot's introspection tells.
+ * @see https://developers.hubspot.com/docs/api-reference/latest/authentication/oauth-tokens/token-introspect
+ */
 export function accountOfHub(answer: Claims): Account | null {
   const { hub_id: hubId } = answer;
   return accountOf(typeof hubId === 'number' ? String(hubId) : textOf(hubId), textOf(answer.user));

@@ -101,6 +101,20 @@ test('an answer that carries the name of another server is refused; the configur
   });
 });
 
+test('whose login it is, is asked where the settings name an endpoint for it', async () => {
+  const userinfo = await startTokenServer();
+  const claims = { sub: 'u-1', email: 'doctor@clinic.example', email_verified: true };
+  userinfo.onUserinfo = () => ({ body: claims });
+  const { login } = await openScripted({ userinfoEndpoint: `${userinfo.url}/userinfo` });
+  const account = { subject: 'u-1', address: 'doctor@clinic.example', domain: null };
+  expect((await login()).result).toMatchObject({ account });
+  userinfo.onUserinfo = () => ({ body: { ...claims, email_verified: undefined } });
+  expect((await login()).result).toMatchObject({ account: { ...account, address: null } });
+  userinfo.onUserinfo = () => ({ status: 403, body: 'no' });
+  expect((await login()).result).toMatchObject({ account: null, isUnconfirmed: true });
+  expect((await (await openScripted()).login()).result).toMatchObject({ account: null, isUnconfirmed: false });
+});
+
 test('a login is revoked where the settings name an endpoint for it, and else forgotten', async () => {
   const { worker, login } = await openScripted();
   await login();

@@ -87,6 +87,7 @@ describe('a login whose account nobody expects', () => {
     ['another account', [KNOWN, [STRANGER, 'here']], true],
     ['another account, by a link or code', [KNOWN, [STRANGER, 'elsewhere']], true],
     ['one that is not told, after one that was', [KNOWN, [null, 'here']], true],
+    ['another account, after one that was not told', [KNOWN, [null, 'here'], [STRANGER, 'here']], true],
     ['one that is told, after one that was not', [[null, 'here'], [ROSSI, 'here']], false],
     ['one that is not told, twice', [[null, 'here'], [null, 'elsewhere']], true],
     ['the same unconfirmed one again, by whoever began it', [[ROSSI, 'elsewhere'], [ROSSI, 'here']], true],
