@@ -84,7 +84,15 @@ export function tokenConnection(parts: ConnectionParts, options: TokenLogin): Op
     keepAliveMs: Math.min(tokens.keepAliveAfterHours * HOUR_MS, LONGEST_REST_MS),
     spread: spreadOf(`${parts.tenant.id}/${id}`),
   };
-  const authorizer = createTokenAuthorizer({ connection: id, credentials, refresher, rules, clock, expected, isPlaced });
+  const authorizer = createTokenAuthorizer({
+    connection: id,
+    credentials,
+    refresher,
+    rules,
+    clock,
+    expected,
+    isPlaced,
+  });
   const login = { place, server, scopes, clock, expected, takesAnyAccount };
   return {
     ...{ id, kind, scopes, budget, user: null },

@@ -77,12 +77,15 @@ export function accountError(connection: string, objection: AccountObjection): M
         remedy: `log in with the account that the tenant file names (${login}), or correct "account" there`,
       });
     case 'account-unknown':
-      return new MirrorError(`it can not be told whether the login of the connection "${connection}" is whose is expected`, {
-        actor: 'authorization',
-        code: 'account-unknown',
-        retry: 'never',
-        remedy: `log in again (${login}); where the provider never tells, take "account" out of the tenant file`,
-      });
+      return new MirrorError(
+        `it can not be told whether the login of the connection "${connection}" is whose is expected`,
+        {
+          actor: 'authorization',
+          code: 'account-unknown',
+          retry: 'never',
+          remedy: `log in again (${login}); where the provider never tells, take "account" out of the tenant file`,
+        },
+      );
     case 'account-unconfirmed':
       return new MirrorError(`nobody has said that the account of the connection "${connection}" is the right one`, {
         actor: 'guard',

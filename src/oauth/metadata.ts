@@ -82,8 +82,15 @@ function configuredMetadata(provider: Provider): openid.ServerMetadata {
 }
 
 function requireSecureEndpoints(metadata: openid.ServerMetadata): void {
-  const { authorization_endpoint, token_endpoint, device_authorization_endpoint, revocation_endpoint, jwks_uri } = metadata;
-  const endpoints = [authorization_endpoint, token_endpoint, device_authorization_endpoint, revocation_endpoint, jwks_uri];
+  const { authorization_endpoint, token_endpoint, device_authorization_endpoint, revocation_endpoint, jwks_uri } =
+    metadata;
+  const endpoints = [
+    authorization_endpoint,
+    token_endpoint,
+    device_authorization_endpoint,
+    revocation_endpoint,
+    jwks_uri,
+  ];
   if (endpoints.every((endpoint) => endpoint === undefined || isSecureUrl(endpoint))) return;
   throw new MirrorError("the authorization server's metadata names an endpoint that is not https", {
     actor: 'settings',

@@ -130,7 +130,11 @@ export function microsoftProvider(settings: MicrosoftProviderSettings): Provider
     },
     deviceEndpoint: `${base}/oauth2/v2.0/devicecode`,
     loginParameters: { prompt: 'select_account' },
-    idTokenIssuers: [isDirectoryId(settings.directory) ? `${authority}/${settings.directory.toLowerCase()}/v2.0` : `${authority}/{tid}/v2.0`],
+    idTokenIssuers: [
+      isDirectoryId(settings.directory)
+        ? `${authority}/${settings.directory.toLowerCase()}/v2.0`
+        : `${authority}/{tid}/v2.0`,
+    ],
   };
 }
 

@@ -3,13 +3,18 @@ import { text } from './common-schemas.ts';
 
 const subject = text
   .optional()
-  .describe("The vendor's own id of the account, as status shows it in brackets; of HubSpot the id of the account (Hub ID)");
+  .describe(
+    "The vendor's own id of the account, as status shows it in brackets; of HubSpot the id of the account (Hub ID)",
+  );
 const address = text
   .optional()
   .describe('E-mail address that the vendor has verified, or user name (Microsoft, Salesforce)');
 const domain = z
   .string()
-  .regex(/^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/i, 'give a domain, such as practice.example')
+  .regex(
+    /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/i,
+    'give a domain, such as practice.example',
+  )
   .optional()
   .describe("Domain of the organisation's users: of Google Workspace, or of user names at Microsoft");
 
@@ -24,7 +29,8 @@ export function expectedAccount(...names: readonly (keyof typeof FIELDS)[]) {
     .strictObject(FIELDS)
     .refine((account) => Object.values(account).some((value) => value !== undefined), `give ${names.join(', ')}`)
     .refine(
-      (account) => Object.entries(account).every(([name, value]) => value === undefined || names.some((each) => each === name)),
+      (account) =>
+        Object.entries(account).every(([name, value]) => value === undefined || names.some((each) => each === name)),
       `here an account is told by: ${names.join(', ')}`,
     )
     .optional();

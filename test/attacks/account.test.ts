@@ -110,7 +110,10 @@ describe('a stranger opens the link that was meant for a doctor, with an account
     expect(await world.cli('accept-account', TENANT, target.target, target.account)).toMatchObject({ code: 0 });
     await waitFor(async () => (await look()).target?.state === 'in-sync', { what: "the doctor's calendar" });
     await expectExact(world);
-    expect((await look()).login).toMatchObject({ state: 'connected', account: expect.stringContaining(target.account) });
+    expect((await look()).login).toMatchObject({
+      state: 'connected',
+      account: expect.stringContaining(target.account),
+    });
   });
 
   test('where the settings name the account, nothing of the stranger is kept', async () => {

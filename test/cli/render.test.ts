@@ -226,6 +226,7 @@ const plans: fc.Arbitrary<PlanView> = fc.record({
 const healths: fc.Arbitrary<HealthView> = fc.record({
   tenant: names,
   asOf: fc.nat(NOW),
+  connections: fc.array(connections, { maxLength: 3 }),
   targets: fc.array(
     fc.record({
       target: names,

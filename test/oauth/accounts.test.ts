@@ -30,9 +30,9 @@ describe('the account that is expected', () => {
 });
 
 test('a person names an account by its id or address, and an unknown one as such', () => {
-  expect(['117', 'ROSSI@practice.example', 'practice.example', 'unknown', ''].map((name) => isNamed(ROSSI, name))).toEqual(
-    [true, true, false, false, false],
-  );
+  expect(
+    ['117', 'ROSSI@practice.example', 'practice.example', 'unknown', ''].map((name) => isNamed(ROSSI, name)),
+  ).toEqual([true, true, false, false, false]);
   expect(['117', 'unknown', ''].map((name) => isNamed(null, name))).toEqual([false, true, false]);
 });
 
@@ -42,12 +42,26 @@ test('operators read the address with the id, or what there is', () => {
   expect(accountText(null)).toBe('unknown');
 });
 
-const told = (subject: string, address: string | null = null, domain: string | null = null) => ({ subject, address, domain });
+const told = (subject: string, address: string | null = null, domain: string | null = null) => ({
+  subject,
+  address,
+  domain,
+});
 
 describe('what each vendor vouches for', () => {
   test.each<[Provider['name'], string, Claims, object | null]>([
-    ['google', 'Workspace', { sub: '1', email: 'a@b.it', email_verified: true, hd: 'b.it' }, told('1', 'a@b.it', 'b.it')],
-    ['google', 'a private account under a foreign domain', { sub: '1', email: 'a@b.it', email_verified: true }, told('1', 'a@b.it')],
+    [
+      'google',
+      'Workspace',
+      { sub: '1', email: 'a@b.it', email_verified: true, hd: 'b.it' },
+      told('1', 'a@b.it', 'b.it'),
+    ],
+    [
+      'google',
+      'a private account under a foreign domain',
+      { sub: '1', email: 'a@b.it', email_verified: true },
+      told('1', 'a@b.it'),
+    ],
     ['google', 'an address that nobody proved', { sub: '1', email: 'a@b.it', email_verified: false }, told('1')],
     [
       'microsoft',
@@ -76,7 +90,9 @@ describe('what each vendor vouches for', () => {
   });
 
   test('HubSpot tells the account in which the application is installed', () => {
-    expect(accountOfHub({ active: true, hub_id: 4711, user: 'admin@clinic.example' })).toEqual(told('4711', 'admin@clinic.example'));
+    expect(accountOfHub({ active: true, hub_id: 4711, user: 'admin@clinic.example' })).toEqual(
+      told('4711', 'admin@clinic.example'),
+    );
     expect(accountOfHub({ active: false })).toBeNull();
   });
 });
@@ -92,7 +108,11 @@ describe('what a token answer names by itself', () => {
     ['google', { idToken: 'garbage' }, null],
     ['google', {}, null],
     ['hubspot', { hubId: '4711' } as object, told('4711')],
-    ['salesforce', { identityUrl: 'https://login.salesforce.com/id/00D000000000001/005000000000001' } as object, told('005000000000001')],
+    [
+      'salesforce',
+      { identityUrl: 'https://login.salesforce.com/id/00D000000000001/005000000000001' } as object,
+      told('005000000000001'),
+    ],
     ['oauth', { idToken: tokenFor({ aud: 'c', sub: '1' }) }, null],
   ])('%s %#', (name, names, account) => {
     expect(accountOfNames({ name, clientId: 'c' }, { ...NAMES, ...names })).toEqual(account);

@@ -47,7 +47,10 @@ async function logIn(
   return { server, url, worker, done: completeLogin(callback, logins, () => target, NEVER) };
 }
 
-const signed = (changes: Claims, key: SigningKey = KEY) => (good: Claims) => signJwt({ ...good, ...changes }, key);
+const signed =
+  (changes: Claims, key: SigningKey = KEY) =>
+  (good: Claims) =>
+    signJwt({ ...good, ...changes }, key);
 
 /** A token that says by which algorithm it is signed, with a signature of the test's choice. */
 function forged(header: object, signatureOf: (signedPart: string) => string) {
@@ -114,7 +117,8 @@ describe('the id_token of a login', () => {
     const { done } = await logIn(signed({ aud: 'client-2' }));
     const error = await done.catch((thrown: unknown) => thrown);
     const texts: string[] = [];
-    for (let each = error; each instanceof Error; each = each.cause) texts.push(String(each.stack), JSON.stringify(each));
+    for (let each = error; each instanceof Error; each = each.cause)
+      texts.push(String(each.stack), JSON.stringify(each));
     expect(texts.join('\n')).toContain('id-token-rejected');
     expect(texts.join('\n')).not.toMatch(/doctor@|subject-1/);
   });
@@ -125,7 +129,16 @@ describe("the issuer of Microsoft's id_tokens", () => {
   const microsoft = (directory: string) => (authority: string) =>
     microsoftProvider({ authority, directory, ...CLIENT });
   const claimsOf = (tid: string) => (good: Claims) =>
-    signJwt({ ...good, iss: `${String(good.iss)}/${tid}/v2.0`, tid, oid: 'oid-1', preferred_username: 'rossi@aurora.example' }, KEY);
+    signJwt(
+      {
+        ...good,
+        iss: `${String(good.iss)}/${tid}/v2.0`,
+        tid,
+        oid: 'oid-1',
+        preferred_username: 'rossi@aurora.example',
+      },
+      KEY,
+    );
 
   async function logInAt(directory: string, idTokenOf: (good: Claims) => string) {
     const provide = microsoft(directory);

@@ -126,11 +126,14 @@ test('a login is revoked where the settings name an endpoint for it, and else fo
   expect(server.forms('/revoke').map((form) => form.get('token'))).toEqual(['refresh-1']);
 });
 
-test.each(['authorizationEndpoint', 'tokenEndpoint', 'revocationEndpoint', 'deviceEndpoint', 'userinfoEndpoint'] as const)(
-  'no secret goes over plain http: %s',
-  (endpoint) => {
-    expect(() => oauthProvider({ ...SETTINGS, [endpoint]: 'http://crm.example/x' })).toThrow(
-      expect.objectContaining({ actor: 'settings', code: 'insecure-address' }),
-    );
-  },
-);
+test.each([
+  'authorizationEndpoint',
+  'tokenEndpoint',
+  'revocationEndpoint',
+  'deviceEndpoint',
+  'userinfoEndpoint',
+] as const)('no secret goes over plain http: %s', (endpoint) => {
+  expect(() => oauthProvider({ ...SETTINGS, [endpoint]: 'http://crm.example/x' })).toThrow(
+    expect.objectContaining({ actor: 'settings', code: 'insecure-address' }),
+  );
+});
