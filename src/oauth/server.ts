@@ -1,15 +1,14 @@
 import * as openid from 'openid-client';
 import type { Account } from '../model/credentials.ts';
-import { MirrorError } from '../model/errors.ts';
 import type { Instant } from '../model/time.ts';
+import { readAccount } from './ask-account.ts';
 import { type AnswerFacts, toMirrorError } from './errors.ts';
-import { validateIdToken } from './id-token.ts';
 import { createMetadata } from './metadata.ts';
 import { readBaseUrl } from './placed-tokens.ts';
 import { isPlainHttp, type Provider } from './providers.ts';
 import { type Reach, recordingFetch } from './recording-fetch.ts';
 import { type LoginAnswer, readNames, refreshLifeMs, secondsToMs, type TokenAnswer } from './token-answer.ts';
-import { accountOfClaims, accountOfHub, accountOfNames } from './told-account.ts';
+import { accountOfNames } from './told-account.ts';
 
 /** An authorization server as one of its clients. Every method throws {@link MirrorError} by who must act. */
 export interface AuthorizationServer {
@@ -25,11 +24,7 @@ export interface AuthorizationServer {
     checks: { state: string; codeVerifier: string },
     signal: AbortSignal,
   ): Promise<LoginAnswer>;
-  /**
-   * Whose login it is, asked where the answer does not tell. Null when the provider does not tell, or can't be asked now.
-   * @param nonce that the request was sent with; null where it had none
-   * @throws MirrorError `authorization`, code `id-token-rejected`
-   */
+  /** Whose login it is, as {@link readAccount} tells. */
   accountOf(answer: LoginAnswer, nonce: string | null, signal: AbortSignal): Promise<Account | null>;
   /** Sends one refresh request, never a second one by itself. */
   refresh(refreshToken: string, signal: AbortSignal): Promise<TokenAnswer>;
@@ -80,38 +75,9 @@ export function createAuthorizationServer(reach: Reach): AuthorizationServer {
     return { ...readTokens(answer, sentAt), account: accountOfNames(provider, names), names, skewMs };
   }
 
-  /** What only another question tells. */
-  async function askAccount({ accessToken }: LoginAnswer, signal: AbortSignal): Promise<Account | null> {
-    const { introspection_endpoint: introspection, userinfo_endpoint: userinfo } = await metadata();
-    if (provider.name === 'hubspot' && introspection !== undefined) {
-      return accountOfHub(
-        await call('introspect', signal, (configuration) => openid.tokenIntrospection(configuration, accessToken)),
-      );
-    }
-    if ((provider.name !== 'salesforce' && provider.name !== 'oauth') || userinfo === undefined) return null;
-    const claims = await call('userinfo', signal, (configuration) =>
-      openid.fetchUserInfo(configuration, accessToken, openid.skipSubjectCheck),
-    );
-    return accountOfClaims(provider, claims);
-  }
-
   return {
     provider,
-    async accountOf(answer, nonce, signal) {
-      const { idToken } = answer.names;
-      const server = await metadata();
-      if (idToken !== null && server.jwks_uri !== undefined && provider.name !== 'oauth') {
-        const checks = { nonce, skewMs: answer.skewMs };
-        return accountOfClaims(provider, await validateIdToken(reach, server, idToken, checks, signal));
-      }
-      try {
-        return (await askAccount(answer, signal)) ?? answer.account;
-      } catch (error) {
-        signal.throwIfAborted();
-        if (error instanceof MirrorError) return answer.account;
-        throw error;
-      }
-    },
+    accountOf: async (answer, nonce, signal) => readAccount(reach, await metadata(), call, { answer, nonce }, signal),
     async authorizationUrl(parameters) {
       const configuration = configure(await metadata(), provider);
       return openid.buildAuthorizationUrl(configuration, { ...provider.loginParameters, ...parameters });

@@ -18,20 +18,19 @@ const domain = z
   .optional()
   .describe("Domain of the organisation's users: of Google Workspace, or of user names at Microsoft");
 
-const FIELDS = { subject, address, domain };
-
 /**
- * Whose login a connection must be; a login with another account is refused. What a vendor does not vouch for can't be asked for: a
- * HubSpot user may be in several accounts, and anybody may give their Salesforce user name any ending.
+ * Whose login a connection must be, by what its vendor vouches for; a login with another account is refused. A HubSpot user may be in
+ * several accounts, and anybody may give their Salesforce user name any ending.
  */
-export function expectedAccount(...names: readonly (keyof typeof FIELDS)[]) {
-  return z
-    .strictObject(FIELDS)
-    .refine((account) => Object.values(account).some((value) => value !== undefined), `give ${names.join(', ')}`)
-    .refine(
-      (account) =>
-        Object.entries(account).every(([name, value]) => value === undefined || names.some((each) => each === name)),
-      `here an account is told by: ${names.join(', ')}`,
-    )
+export const expectedAccount = {
+  bySubject: notEmpty(z.strictObject({ subject })),
+  byAddress: notEmpty(z.strictObject({ subject, address })),
+  byDomain: notEmpty(z.strictObject({ subject, address, domain })),
+};
+
+function notEmpty<Schema extends z.ZodObject>(schema: Schema) {
+  const names = Object.keys(schema.shape).join(', ');
+  return schema
+    .refine((account) => Object.values(account).some((value) => value !== undefined), `give at least one of: ${names}`)
     .optional();
 }

@@ -18,7 +18,7 @@ export function connection(secrets: SecretSchemas) {
       client: name.describe(
         'A name in the settings, by the kind: of googleClients, microsoftClients, hubspotClients, salesforceClients or oauthClients',
       ),
-      account: expectedAccount('subject', 'address', 'domain'),
+      account: expectedAccount.byDomain,
     }),
     z.strictObject({
       kind: z.literal('google-service-account'),
@@ -35,7 +35,7 @@ export function connection(secrets: SecretSchemas) {
       directory: directory
         .default('organizations')
         .describe("Id or domain of the organisation's directory; organizations takes that of whoever logs in"),
-      account: expectedAccount('subject', 'address', 'domain'),
+      account: expectedAccount.byDomain,
     }),
     z.strictObject({
       kind: z.literal('microsoft-app'),
@@ -80,12 +80,12 @@ function crmConnections(secrets: SecretSchemas) {
     z.strictObject({
       kind: z.literal('hubspot'),
       client: name.describe('A name of hubspotClients in the settings'),
-      account: expectedAccount('subject'),
+      account: expectedAccount.bySubject,
     }),
     z.strictObject({
       kind: z.literal('salesforce'),
       client: name.describe('A name of salesforceClients in the settings'),
-      account: expectedAccount('subject', 'address'),
+      account: expectedAccount.byAddress,
     }),
     z.strictObject({
       kind: z.literal('salesforce-app'),
@@ -97,7 +97,7 @@ function crmConnections(secrets: SecretSchemas) {
     z.strictObject({
       kind: z.literal('oauth'),
       client: name.describe('A name of oauthClients in the settings'),
-      account: expectedAccount('subject', 'address'),
+      account: expectedAccount.byAddress,
     }),
     z.strictObject({
       kind: z.literal('bearer'),

@@ -100,7 +100,7 @@ export function tenantSchema(secrets: SecretSchemas) {
         .array(z.enum(CLINIC_SCOPES))
         .default([])
         .describe('Asked for at the login beside what targets, reminders and triggers need, for the command clinic'),
-      account: expectedAccount('subject', 'address'),
+      account: expectedAccount.byAddress,
     }),
     connections: mapOf(connection(secrets), connectionName).prefault({}),
     targets: mapOf(target).prefault({}),

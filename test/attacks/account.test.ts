@@ -2,6 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse, stringify } from 'yaml';
+import { loginDesk } from '../../src/composition/login-desk.ts';
+import { acceptAccount, beginRemoteLogin } from '../../src/control/logins.ts';
 import { status } from '../../src/control/status.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { startDaemon } from '../../src/main.ts';
@@ -46,11 +48,9 @@ async function open({ account, workspaceDomains = [] }: Settings = {}) {
   const daemon = await startDaemon(world.open().configuration, silentLogger, new AbortController().signal);
   onTestFinished(() => daemon.close());
 
-  const newLink = async () => {
-    const { code, out } = await world.cli('login', TENANT, target.target, '--link');
-    expect(code).toBe(0);
-    return out.trim();
-  };
+  const desk = loginDesk(world.opened());
+  const newLink = () => beginRemoteLogin(desk, TENANT, target.target);
+  const accept = (account: string) => acceptAccount(desk, TENANT, target.target, account, new AbortController().signal);
   /** A person opens the link and logs in. @returns where the provider leads the browser, with what the browser keeps */
   const logInBy = async (link: string, who: string) => {
     const { authorizationUrl, cookie } = await openLoginLink(link);
@@ -67,7 +67,7 @@ async function open({ account, workspaceDomains = [] }: Settings = {}) {
   };
   const settled = (code: string) =>
     waitFor(async () => (await look()).target?.failure?.code === code, { what: `the target to stand: ${code}` });
-  return { world, target, base, callback, newLink, logInBy, connect, look, settled };
+  return { world, target, callback, accept, newLink, logInBy, connect, look, settled };
 }
 
 async function expectAccount(world: SmallWorld, { target }: SmallTarget, account: object): Promise<void> {
@@ -89,9 +89,11 @@ const CONNECTED = { status: 200, title: 'Connected' };
 
 describe('a stranger opens the link that was meant for a doctor, with an account of their own', () => {
   test('nothing goes there, everybody sees whose account it is, and an operator decides', async () => {
-    const { world, target, connect, look, settled } = await open();
+    const { world, target, connect, logInBy, look, settled } = await open();
 
-    expect(await connect(STRANGER)).toEqual(HELD);
+    const { out: link } = await world.cli('login', TENANT, target.target, '--link');
+    const { back, cookie } = await logInBy(link.trim(), STRANGER);
+    expect(await visit(back, cookie)).toEqual(HELD);
     await settled('account-unconfirmed');
 
     expect(target.proxy.requests, 'not even a look').toEqual([]);
@@ -140,9 +142,9 @@ describe('a stranger opens the link that was meant for a doctor, with an account
   });
 
   test('after the doctor: what stands there stays, and nothing follows', async () => {
-    const { world, target, connect, look, settled } = await open();
+    const { world, target, connect, accept, look, settled } = await open();
     await connect(target.account);
-    await world.cli('accept-account', TENANT, target.target, target.account);
+    await accept(target.account);
     await waitFor(async () => (await look()).target?.state === 'in-sync', { what: "the doctor's calendar" });
     const before = await target.read();
     target.proxy.forget();

@@ -102,6 +102,7 @@ test('an answer that carries the name of another server is refused; the configur
 });
 
 test('whose login it is, is asked where the settings name an endpoint for it', async () => {
+  expect((await (await openScripted()).login()).result).toMatchObject({ account: null, isUnconfirmed: false });
   const userinfo = await startTokenServer();
   const claims = { sub: 'u-1', email: 'doctor@clinic.example', email_verified: true };
   userinfo.onUserinfo = () => ({ body: claims });
@@ -112,7 +113,6 @@ test('whose login it is, is asked where the settings name an endpoint for it', a
   expect((await login()).result).toMatchObject({ account: { ...account, address: null } });
   userinfo.onUserinfo = () => ({ status: 403, body: 'no' });
   expect((await login()).result).toMatchObject({ account: null, isUnconfirmed: true });
-  expect((await (await openScripted()).login()).result).toMatchObject({ account: null, isUnconfirmed: false });
 });
 
 test('a login is revoked where the settings name an endpoint for it, and else forgotten', async () => {
