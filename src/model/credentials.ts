@@ -24,6 +24,8 @@ export interface TokenSet {
   account?: Account | null;
   /** Nobody has said that this is the right account: the tokens are kept alive, and given to nobody. */
   isUnconfirmed?: boolean;
+  /** While it is unconfirmed: subject of the account that was right before. */
+  rightBefore?: string;
 }
 
 /**

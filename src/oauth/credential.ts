@@ -1,8 +1,11 @@
-import type { Account, Credential, CredentialStanding, TokenSet } from '../model/credentials.ts';
+import type { Credential, CredentialStanding, TokenSet } from '../model/credentials.ts';
 import type { Instant } from '../model/time.ts';
 import { baseUrlOf } from './placed-tokens.ts';
 import { missingScopes } from './scopes.ts';
 import type { TokenAnswer } from './token-answer.ts';
+
+/** Whose tokens are, and whether they may be used. */
+export type AccountStanding = Pick<TokenSet, 'account' | 'isUnconfirmed' | 'rightBefore'>;
 
 /** Reason of a login that works but lacks scopes. */
 const MISSING_SCOPES = 'missing-scopes';
@@ -16,7 +19,7 @@ const MISSING_SCOPES = 'missing-scopes';
  */
 export function credentialFromLogin(
   answer: TokenAnswer,
-  whose: { account: Account | null; isUnconfirmed: boolean },
+  whose: AccountStanding,
   asked: readonly string[],
   before: Credential | null,
   now: Instant,
@@ -61,8 +64,9 @@ export function credentialFromRefresh(
   };
 }
 
-function keptOf({ account, isUnconfirmed }: Pick<TokenSet, 'account' | 'isUnconfirmed'>): Partial<TokenSet> {
-  return { ...(account == null ? {} : { account }), ...(isUnconfirmed === true ? { isUnconfirmed } : {}) };
+function keptOf({ account, isUnconfirmed, rightBefore }: AccountStanding): AccountStanding {
+  const waits = isUnconfirmed === true ? { isUnconfirmed, ...(rightBefore === undefined ? {} : { rightBefore }) } : {};
+  return { ...(account == null ? {} : { account }), ...waits };
 }
 
 function placedTokens(answer: TokenAnswer, refreshToken: string | null, known: string | null): TokenSet {

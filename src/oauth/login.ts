@@ -4,7 +4,7 @@ import type { Account, Credential } from '../model/credentials.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { type Clock, SECOND_MS } from '../model/time.ts';
 import { accountError, type ExpectedAccount, mismatchOf } from './accounts.ts';
-import { credentialFromLogin } from './credential.ts';
+import { type AccountStanding, credentialFromLogin } from './credential.ts';
 import { neededFirst } from './error-classes.ts';
 import { oauthErrorCode } from './errors.ts';
 import { requireSecureUrl } from './providers.ts';
@@ -136,11 +136,13 @@ export async function storeLogin(
   const lease = await place.leases.take(credentialLease(connection), LEASE_WAIT_MS, new AbortController().signal);
   try {
     const before = await readReplaceable(target);
-    const isUnconfirmed = !target.takesAnyAccount && expected === null && needsWord(account, before, way);
-    const next = credentialFromLogin(answer, { account, isUnconfirmed }, scopes, before, clock());
+    const isRight = target.takesAnyAccount === true || expected !== null;
+    const whose = isRight ? { account } : standingOf(account, before, way);
+    const next = credentialFromLogin(answer, whose, scopes, before, clock());
     if (!(await credentials.write(lease, connection, before?.version ?? null, next))) throw overtaken();
     const { grantedScopes } = next;
     const missing = missingScopes(scopes, grantedScopes);
+    const { isUnconfirmed = false } = whose;
     const result = { tenant, connection, grantedScopes, missingScopes: missing, account, isUnconfirmed };
     return doubt === null ? result : { ...result, doubt };
   } finally {
@@ -150,13 +152,15 @@ export async function storeLogin(
 }
 
 /**
- * Whether a person has to say that this is the right account: it is another one than before, or than one that nobody confirmed, or it can't
- * be told and the login may have been ended by somebody else than who began it.
+ * How the account of a login stands to those of before. A person has to say that it is the right one when it is another one than that which
+ * was right, and when none was known and somebody else than who began the login may have ended it.
  */
-function needsWord(account: Account | null, before: Credential | null, way: LoginWay): boolean {
-  const { account: known = null, isUnconfirmed = false } = before?.tokens ?? {};
-  if (account !== null && known !== null && account.subject === known.subject) return isUnconfirmed;
-  return way === 'elsewhere' || known !== null || isUnconfirmed;
+function standingOf(account: Account | null, before: Credential | null, way: LoginWay): AccountStanding {
+  const { account: known = null, isUnconfirmed = false, rightBefore } = before?.tokens ?? {};
+  const right = isUnconfirmed ? rightBefore : known?.subject;
+  if (account !== null && account.subject === right) return { account };
+  if (way === 'here' && known === null && !isUnconfirmed) return { account };
+  return { account, isUnconfirmed: true, ...(right === undefined ? {} : { rightBefore: right }) };
 }
 
 function digestOf(browserKey: string): string {

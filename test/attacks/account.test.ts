@@ -152,11 +152,15 @@ describe('a stranger opens the link that was meant for a doctor, with an account
     expect(await connect(STRANGER)).toEqual(HELD);
     const { clinicId } = world.tenants[0] ?? { clinicId: '' };
     world.clinic.simulate(clinicId, { booked: 3, moved: 2, cancelled: 1 });
-    await world.cycle();
+    await world.opened().queues.pullNow(TENANT);
+    await waitFor(async () => ((await look()).target?.pending ?? 0) > 0, { what: 'the changes to wait' });
     await settled('account-unconfirmed');
 
     expect(target.proxy.requests).toEqual([]);
     expect(await target.read()).toEqual(before);
+    expect(await connect(target.account), 'nobody need say again that this is right').toEqual(CONNECTED);
+    await waitFor(async () => (await look()).target?.state === 'in-sync', { what: 'the doctor’s calendar to follow' });
+    await expectExact(world);
   });
 });
 

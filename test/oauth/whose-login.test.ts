@@ -88,6 +88,9 @@ describe('a login whose account nobody expects', () => {
     ['another account', [KNOWN, [STRANGER, 'here']], true],
     ['another account, by a link or code', [KNOWN, [STRANGER, 'elsewhere']], true],
     ['one that is not told, after one that was', [KNOWN, [null, 'here']], true],
+    ['the right account again, after a stranger', [KNOWN, [STRANGER, 'elsewhere'], [ROSSI, 'elsewhere']], false],
+    ['the right account again, after one that was not told', [KNOWN, [null, 'here'], [ROSSI, 'here']], false],
+    ['a stranger, twice', [KNOWN, [STRANGER, 'here'], [STRANGER, 'here']], true],
     ['another account, after one that was not told', [KNOWN, [null, 'here'], [STRANGER, 'here']], true],
     [
       'one that is told, after one that was not',
