@@ -113,6 +113,20 @@ describe('the id_token of a login', () => {
     expect(await done).toMatchObject({ account: null });
   });
 
+  test('costs one question for the keys at a login, and none at a refresh', async () => {
+    const { server, worker, done } = await logIn(signed({}));
+    let asked = 0;
+    server.onKeys = () => {
+      asked += 1;
+      return { body: toJwks(KEY) };
+    };
+    await done;
+    expect(asked).toBe(1);
+    const { version = 0 } = (await worker.credentials.read('clinic')) ?? {};
+    expect((await worker.refresher.refresh(version)).tokens.account).toMatchObject({ subject: 'subject-1' });
+    expect(asked).toBe(1);
+  });
+
   test('leaves nothing of the person in what is thrown', async () => {
     const { done } = await logIn(signed({ aud: 'client-2' }));
     const error = await done.catch((thrown: unknown) => thrown);
