@@ -372,8 +372,8 @@ async function login(
   const { accountText } = await import('../oauth/accounts.ts');
   outside.out(`Logged in: ${result.connection} of ${result.tenant}, account ${accountText(result.account)}.`);
   if (isUnconfirmed) {
-    const named = result.account?.address ?? result.account?.subject ?? 'unknown';
-    const command = `clinic-mirror accept-account ${tenant} ${connection} ${named}`;
+    // The account is left for a person to write: a line to copy would be no word of theirs.
+    const command = `clinic-mirror accept-account ${tenant} ${connection} <account>`;
     outside.out(wrap(`Nothing is read or written through it before a person says that this is right: ${command}`));
   }
   if (doubt !== undefined) {

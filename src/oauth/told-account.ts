@@ -5,6 +5,8 @@ import type { Names } from './token-answer.ts';
 /** Claims of an id_token or of a userinfo answer. */
 export type Claims = Readonly<Record<string, unknown>>;
 
+/** One word, of the length that an address may have (RFC 5321 section 4.5.3.1). */
+const SHOWN = /^[^\s\p{C}]{1,320}$/u;
 /** Directory of Microsoft's personal accounts: no organisation. */
 const PERSONAL_DIRECTORY = '9188040d-6c67-4c5b-b112-36a304b66dad';
 
@@ -40,8 +42,8 @@ export function accountOfClaims(provider: Pick<Provider, 'name'>, claims: Claims
 
 /** Whom the members of a token answer name; null when they name nobody. An id_token that is another client's names nobody here. */
 export function accountOfNames(provider: Pick<Provider, 'name' | 'clientId'>, names: Names): Account | null {
-  if (provider.name === 'hubspot') return accountOf(names.hubId);
-  if (provider.name === 'salesforce') return accountOf(names.identityUrl?.split('/').at(-1) ?? null);
+  if (provider.name === 'hubspot') return accountOf(textOf(names.hubId));
+  if (provider.name === 'salesforce') return accountOf(textOf(names.identityUrl?.split('/').at(-1)));
   const claims = names.idToken === null || provider.name === 'oauth' ? null : unvalidatedClaims(names.idToken);
   if (claims === null || ![claims.aud].flat().includes(provider.clientId)) return null;
   return accountOfClaims(provider, claims);
@@ -70,8 +72,9 @@ function accountOf(subject: string | null, address: string | null = null, domain
   return subject === null ? null : { subject, address, domain };
 }
 
+/** What is shown at a terminal holds no control characters, and none that turn the direction of a text. */
 function textOf(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
+  return typeof value === 'string' && SHOWN.test(value) ? value : null;
 }
 
 function domainOf(address: string | null): string | null {

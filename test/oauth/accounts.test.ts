@@ -84,6 +84,14 @@ describe('what each vendor vouches for', () => {
     ],
     ['clinic', 'a subject', { sub: 's', email: 'a@b.it' }, told('s')],
     ['oauth', 'a verified address', { sub: 's', email: 'a@b.it', email_verified: true }, told('s', 'a@b.it')],
+    [
+      'oauth',
+      'an address that would write to a terminal',
+      { sub: 's', email: '\u001b[2Ja@b.it', email_verified: true },
+      told('s'),
+    ],
+    ['oauth', 'an address that reads backwards', { sub: 's', email: 'a@\u202eti.b', email_verified: true }, told('s')],
+    ['oauth', 'a subject of several lines', { sub: 's\nlogin ok' }, null],
     ['oauth', 'no subject', { email: 'a@b.it', email_verified: true }, null],
   ])('%s: %s', (name, _what, claims, account) => {
     expect(accountOfClaims({ name }, claims)).toEqual(account);
