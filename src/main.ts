@@ -9,14 +9,14 @@ import { keepReleasing, watchEpoch } from './composition/upkeep.ts';
 import { connectors as registry } from './connectors/registry.ts';
 import { createAnswerDesk } from './control/answers.ts';
 import { type Installation, requireTenant } from './control/installation.ts';
-import { completeRemoteLogin } from './control/logins.ts';
+import { completeRemoteLogin, openRemoteLogin } from './control/logins.ts';
 import { createMetrics, type Metrics } from './control/metrics.ts';
 import { createNotificationReceiver } from './control/notifications.ts';
 import { takeReminderCallback } from './control/reminder-callbacks.ts';
 import { does, type Role } from './control/roles.ts';
 import { listen } from './http-server/listen.ts';
 import { createAdminServer } from './http-server/server.ts';
-import type { AdminVerbs, LoginOutcome } from './http-server/verbs.ts';
+import type { AdminVerbs, LoginOutcome, LoginResult } from './http-server/verbs.ts';
 import type { Releasing } from './jobs/release.ts';
 import { beginWork, repeatWork } from './jobs/schedule.ts';
 import { sharesOf } from './jobs/shares.ts';
@@ -216,19 +216,40 @@ function adminVerbs(composition: Composition, metrics: Metrics, watch: RedisWatc
       const why = watch.failure();
       return why === null ? [] : [{ what: 'redis', why }];
     },
-    async completeLogin({ url }) {
+    ...loginVerbs(composition),
+  };
+}
+
+function loginVerbs(composition: Composition): Pick<AdminVerbs, 'beginLogin' | 'completeLogin'> {
+  const languageOf = (tenant: string) => requireTenant(composition.installation, tenant).configuration.language;
+  return {
+    async beginLogin(ticket) {
       try {
-        const desk = loginDesk(composition);
-        const signal = AbortSignal.timeout(60 * SECOND_MS);
-        const result = await completeRemoteLogin(desk, new URL(url), signal);
-        const tenant = requireTenant(composition.installation, result.tenant);
-        const outcome = result.missingScopes.length > 0 ? 'missing-permissions' : 'connected';
-        return { outcome, language: tenant.configuration.language };
+        const { tenant, ...begun } = await openRemoteLogin(loginDesk(composition), ticket);
+        return { ...begun, language: languageOf(tenant) };
       } catch (error) {
-        return { outcome: loginOutcome(asMirrorError(error).code), language: 'en' };
+        return loginFailure(composition, error);
+      }
+    },
+    async completeLogin({ url, browserKey }) {
+      try {
+        const signal = AbortSignal.timeout(60 * SECOND_MS);
+        const result = await completeRemoteLogin(loginDesk(composition), new URL(url), browserKey, signal);
+        const connected = result.isUnconfirmed ? 'unconfirmed' : 'connected';
+        const outcome = result.missingScopes.length > 0 ? 'missing-permissions' : connected;
+        return { outcome, language: languageOf(result.tenant) };
+      } catch (error) {
+        return loginFailure(composition, error);
       }
     },
   };
+}
+
+/** The person sees a constant sentence; the operator reads the code. */
+function loginFailure({ log }: Composition, thrown: unknown): LoginResult {
+  const { code } = asMirrorError(thrown);
+  log.warn({ code }, 'a login by link was refused');
+  return { outcome: loginOutcome(code), language: 'en' };
 }
 
 function openReceiver(composition: Composition, { countNotification }: Metrics) {
@@ -252,6 +273,7 @@ function openReceiver(composition: Composition, { countNotification }: Metrics) 
 function loginOutcome(code: string): LoginOutcome {
   if (code === 'login-refused') return 'denied';
   if (code === 'login-unknown') return 'expired';
-  if (WRONG_USER.has(code)) return 'wrong-account';
+  if (code === 'login-other-browser') return 'other-browser';
+  if (WRONG_USER.has(code) || code === 'wrong-account' || code === 'account-unknown') return 'wrong-account';
   return 'failed';
 }

@@ -12,6 +12,7 @@ import type { ProxyFault } from '../sandbox/kit/fault-proxy.ts';
 import { tenantSecretFile, tenantVariable } from '../src/settings/tenant-secrets.ts';
 import { docker, dockerOrThrow, inspectContainer, inspectImage, stopContainer } from './container-engine.ts';
 import { freePort } from './free-port.ts';
+import { openLoginLink } from './login-link.ts';
 
 /** The world, and how containers are run in it. */
 interface Stage {
@@ -196,8 +197,10 @@ async function logInByLink({ world, daemon }: Stage): Promise<boolean> {
   const login = world.logins.find(({ kind }) => kind === 'google');
   if (login === undefined) throw new Error('the world has no login to Google');
   const { tenant, connection, username } = login;
-  const address = await dockerOrThrow('exec', daemon, 'clinic-mirror', 'login', tenant, connection, '--link');
-  const page = await fetch(await world.google.authorizeInBrowser(address, { account: username }));
+  const link = await dockerOrThrow('exec', daemon, 'clinic-mirror', 'login', tenant, connection, '--link');
+  const { authorizationUrl, cookie } = await openLoginLink(link);
+  const back = await world.google.authorizeInBrowser(authorizationUrl, { account: username });
+  const page = await fetch(back, { headers: { cookie } });
   const title = /<title>(.*)<\/title>/.exec(await page.text())?.[1];
   say(`docker exec … login --link: the daemon answered ${page.status} "${title}"`);
   return page.status === 200;

@@ -25,6 +25,7 @@ const settings = z.strictObject({
   refreshTokenLifetimeMs: z.number().exactOptional(),
   syncTokenLifetimeMs: z.number().exactOptional(),
   updatedMinHorizonMs: z.number().exactOptional(),
+  workspaceDomains: z.array(z.string()).exactOptional(),
 });
 const place = z.object({ calendarId: z.string() });
 const eventPlace = place.extend({ eventId: z.string() });

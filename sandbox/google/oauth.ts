@@ -7,7 +7,7 @@ import type { Caller } from './call.ts';
 import { Consents } from './consents.ts';
 import type { Grant } from './grant.ts';
 import type { OAuthClient, Settings } from './options.ts';
-import { isLoginScope, parseScopes, shortScope } from './scopes.ts';
+import { isLoginScope, longForm, parseScopes, shortScope } from './scopes.ts';
 import type { ServiceAccounts } from './service-accounts.ts';
 import type { World } from './world.ts';
 
@@ -70,11 +70,11 @@ export function googleOAuth(
     },
     parseScopes,
     assertedGrant: (assertion, place) => serviceAccounts.grantOf(assertion, tokenUrl(place)),
-    idClaims: ({ account, client }) => ({
+    idClaims: ({ account, client, scopes }) => ({
       azp: client.clientId,
       sub: subjectOf(account),
-      email: account,
-      email_verified: true,
+      ...(scopes.includes(longForm('email')) ? { email: account, email_verified: true } : {}),
+      hd: settings.workspaceDomains.find((domain) => account.endsWith(`@${domain}`)),
     }),
     answer: ({ grant, accessToken, expiresIn, refreshToken, refreshExpiresIn, idToken }) => ({
       access_token: accessToken,

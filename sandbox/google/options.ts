@@ -43,6 +43,8 @@ export interface GoogleSandboxOptions {
   syncTokenLifetimeMs?: number;
   /** How far back updatedMin may lie. */
   updatedMinHorizonMs?: number;
+  /** Domains of Google Workspace: id tokens of their accounts carry `hd`. Accounts of other domains are private ones. */
+  workspaceDomains?: string[];
 }
 
 /** The options with every default filled in; changes while the sandbox runs. */
@@ -75,6 +77,7 @@ export function toSettings(options: GoogleSandboxOptions): Settings {
     accessTokenLifetimeMs: 3_599_000,
     syncTokenLifetimeMs: 28 * DAY_MS,
     updatedMinHorizonMs: 28 * DAY_MS,
+    workspaceDomains: [],
     ...given,
     refreshTokenLifetimeMs,
     clients: (clients ?? [{}]).map(toClient),

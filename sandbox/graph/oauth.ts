@@ -95,12 +95,12 @@ function vendorOf(world: World, challenges: Challenges): OAuthVendor<Application
       else challenges.loggedIn(account);
       return { ...grant, notBefore: notBeforeOf(claims) };
     },
-    idClaims: ({ account = '', client }) => ({
+    // What names the person beyond the application's own `sub` comes with its scope (identity-platform/id-token-claims-reference).
+    idClaims: ({ account = '', client, scopes }) => ({
       sub: createHash('sha256').update(`${client.clientId} ${account}`).digest('base64url'),
-      oid: world.mailbox(account).id,
       tid: settings.tenantId,
-      preferred_username: account,
-      email: account,
+      ...(scopes.includes('profile') ? { oid: world.mailbox(account).id, preferred_username: account } : {}),
+      ...(scopes.includes('email') ? { email: account } : {}),
       ver: '2.0',
       nbf: Math.floor(settings.now() / 1000),
     }),

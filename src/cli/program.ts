@@ -162,6 +162,17 @@ function addLogins(program: Command, outside: CliOutside, options: () => GlobalO
     );
 
   program
+    .command('accept-account <tenant> <connection> <account>')
+    .description('say that this account, by its id or address in status, is the right one: what waits for that goes on')
+    .action((tenant: string, connection: string, account: string) =>
+      outside.withInstallation(options(), async ({ desk }) => {
+        const { acceptAccount } = await import('../control/logins.ts');
+        const whose = await acceptAccount(desk, tenant, connection, account, outside.signal);
+        outside.out(`The account of ${connection} of ${tenant} is accepted: ${whose}.`);
+      }),
+    );
+
+  program
     .command('logout <tenant> [connection]')
     .description('end a login: revoke it at the provider and forget it here')
     .action((tenant: string, connection: string | undefined) =>
@@ -324,7 +335,9 @@ function addUndo(program: Command, outside: CliOutside, options: () => GlobalOpt
 async function showLink(outside: CliOutside, desk: LoginDesk, tenant: string, connection: string): Promise<void> {
   const { beginRemoteLogin } = await import('../control/logins.ts');
   const url = await beginRemoteLogin(desk, tenant, connection);
-  outside.err('Open this address in a browser within ten minutes. The page at the end says how the login went.\n');
+  outside.err(
+    'Open this address in a browser within ten minutes, and stay in that browser. It can be opened once; the page at the end says how the login went.\n',
+  );
   outside.out(url);
 }
 
@@ -355,8 +368,14 @@ async function login(
         (url) => outside.err(`Open this address in a browser on this machine:\n\n${url}\n\nWaiting …`),
         outside.signal,
       );
-  const { doubt, missingScopes } = result;
-  outside.out(`Logged in: ${result.connection} of ${result.tenant}.`);
+  const { doubt, missingScopes, isUnconfirmed } = result;
+  const { accountText } = await import('../oauth/accounts.ts');
+  outside.out(`Logged in: ${result.connection} of ${result.tenant}, account ${accountText(result.account)}.`);
+  if (isUnconfirmed) {
+    // The account is left for a person to write: a line to copy would be no word of theirs.
+    const command = `clinic-mirror accept-account ${tenant} ${connection} <account>`;
+    outside.out(wrap(`Nothing is read or written through it before a person says that this is right: ${command}`));
+  }
   if (doubt !== undefined) {
     const act = doubt.remedy ?? 'the next cycle asks again';
     outside.out(
@@ -368,5 +387,5 @@ async function login(
       wrap(`Not granted: ${missingScopes.join(' ')}. What needs them stays off; log in again to grant them.`),
     );
   }
-  if (doubt !== undefined || missingScopes.length > 0) outside.exit(1);
+  if (isUnconfirmed || doubt !== undefined || missingScopes.length > 0) outside.exit(1);
 }

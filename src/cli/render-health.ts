@@ -1,5 +1,6 @@
 import type { FailingRecord, HealthView, TargetHealth } from '../control/health.ts';
 import { fieldName } from './field-names.ts';
+import { renderConnection } from './render-status.ts';
 import { renderAge, renderTable, renderTime, WIDTH, wrap } from './table.ts';
 
 /** Records shown per list before the rest is only counted. */
@@ -28,7 +29,7 @@ const WHY: Readonly<Record<string, string>> = {
 };
 
 /** The lists in sync, excluded and failing of each target. */
-export function renderHealth({ tenant, asOf, targets }: HealthView): string {
+export function renderHealth({ tenant, asOf, connections, targets }: HealthView): string {
   const columns = [
     { heading: 'target' },
     { heading: 'connector' },
@@ -48,7 +49,8 @@ export function renderHealth({ tenant, asOf, targets }: HealthView): string {
     ...[target.pending, target.changedByHand, target.held].map(String),
   ]);
   const lists = targets.flatMap((target) => listsOf(target, asOf));
-  return [`${tenant} as of ${renderTime(asOf)}`, '', renderTable(columns, rows), ...lists].join('\n');
+  const logins = connections.map((connection) => line(`login ${renderConnection(connection, asOf)}`));
+  return [`${tenant} as of ${renderTime(asOf)}`, ...logins, '', renderTable(columns, rows), ...lists].join('\n');
 }
 
 function listsOf(target: TargetHealth, asOf: number): string[] {

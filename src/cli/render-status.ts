@@ -163,14 +163,17 @@ function renderTriggers({ tenant, triggers }: TenantStatus): string[] {
   return lines.length === 0 ? [] : ['', ...lines];
 }
 
-function renderConnection(connection: ConnectionStatus, now: Instant): string {
-  const { connection: id, kind, state, reason, accessExpiresAt, missingScopes } = connection;
+/** A login in one line. */
+export function renderConnection(connection: ConnectionStatus, now: Instant): string {
+  const { connection: id, kind, state, reason, account, accessExpiresAt, missingScopes } = connection;
   const parts = [`${id} (${kind}): ${state}`];
   if (reason !== null) parts.push(reason);
   if (state === 'connected' && accessExpiresAt !== null) {
     parts.push(`token ends in ${renderAge(now, accessExpiresAt)}`);
   }
   if (missingScopes.length > 0) parts.push(`missing scopes: ${missingScopes.join(' ')}`);
+  if (account !== null) parts.push(`account ${account}`);
+  if (state === 'unconfirmed') parts.push('nothing goes through it before "clinic-mirror accept-account"');
   return parts.join(', ');
 }
 

@@ -50,7 +50,7 @@ export function compose(options: CompositionOptions): Composition {
   // One that is given is as steady as it is right.
   const { clock, elapsedBetween } = watchClock(options.clock ?? Date.now, options.clock ?? (() => performance.now()));
   const stores = openStores(settings, clock, log);
-  const { redis, writer, epoch, removed, reloads, logins } = stores;
+  const { redis, writer, epoch, removed, reloads, logins, loginLinks } = stores;
   let { configuration } = options;
   const isNeedless = createNeedless(redis, () => configuration.outlines);
   const queues = openQueues(settings.redis.place.reveal(), isNeedless);
@@ -78,6 +78,7 @@ export function compose(options: CompositionOptions): Composition {
       return changes;
     },
     logins,
+    loginLinks,
     redis,
     epoch,
     removed,

@@ -3,6 +3,7 @@ import type { ConnectionStatus } from '../control/installation.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Credential } from '../model/credentials.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
+import { type AccountObjection, accountText, objectionTo } from '../oauth/accounts.ts';
 import { missingScopes } from '../oauth/scopes.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import type { CredentialStore } from '../state/credentials.ts';
@@ -22,19 +23,21 @@ export async function connectionStatuses(
   if (composed === undefined) return [];
   const [lastRun] = await composed.tenant.runs.list(1);
   return Promise.all(
-    [...composed.connections.values()].map(async ({ id, kind, scopes, tokens }) => {
+    [...composed.connections.values()].map(async ({ id, kind, scopes, tokens, user }) => {
       const untouched = tokens === null ? ('static' as const) : ('never' as const);
       const read = tokens === null ? null : await composed.credentials.read(id).catch(asMirrorError);
       // One login that can't be read (its sealing key is gone) must not hide how all the others stand.
       const unreadable = read instanceof MirrorError ? read : null;
       const credential = read instanceof MirrorError ? null : read;
       const tenantless = id === CLINIC_CONNECTION ? tenantFailure(lastRun, credential) : null;
-      const told = tenantless === null ? (credential?.state ?? untouched) : ('no-tenant' as const);
+      const objection = credential === null ? null : objectionTo(credential.tokens, tokens?.login.expected ?? null);
+      const told = tenantless === null ? standingOf(credential, untouched, objection) : ('no-tenant' as const);
       return {
         connection: id,
         kind,
         state: unreadable === null ? told : ('needs-login' as const),
-        reason: unreadable?.code ?? tenantless ?? credential?.reason ?? null,
+        reason: unreadable?.code ?? tenantless ?? reasonOf(credential, objection),
+        account: credential === null ? user : accountText(credential.tokens.account ?? null),
         sinceAt: credential?.since ?? null,
         accessExpiresAt: credential?.accessExpiresAt ?? null,
         refreshExpiresAt: credential?.refreshExpiresAt ?? null,
@@ -42,6 +45,21 @@ export async function connectionStatuses(
       };
     }),
   );
+}
+
+/** A login that works and may not be used is told by what stands against it. */
+function standingOf<Untouched extends string>(
+  credential: Credential | null,
+  untouched: Untouched,
+  objection: AccountObjection | null,
+) {
+  if (credential === null) return untouched;
+  if (credential.state === 'needs-login' || objection === null) return credential.state;
+  return objection === 'account-unconfirmed' ? ('unconfirmed' as const) : ('needs-login' as const);
+}
+
+function reasonOf(credential: Credential | null, objection: AccountObjection | null): string | null {
+  return credential?.state === 'connected' ? (objection ?? credential.reason) : (credential?.reason ?? null);
 }
 
 /** Why the clinic's login is of no use although the clinic takes it, by the last cycle since it was made; null when it is. */

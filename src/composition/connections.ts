@@ -12,11 +12,13 @@ import {
   type OpenConnection,
   requireEntry,
   tokenConnection,
+  withIdentity,
 } from './open-connection.ts';
 
 /** What an administrator consented to for the application (learn.microsoft.com/entra/identity-platform/scopes-oidc#the-default-scope). */
 const GRAPH_DEFAULT_SCOPE = 'https://graph.microsoft.com/.default';
 
+type GoogleConnection = Extract<ConnectionConfiguration, { kind: 'google' }>;
 type MicrosoftConnection = Extract<ConnectionConfiguration, { kind: 'microsoft' | 'microsoft-app' }>;
 
 export { type ConnectionParts, type OpenConnection, requireEntry };
@@ -32,7 +34,7 @@ export function openConnections(parts: ConnectionParts): Map<string, OpenConnect
 function openConnection(parts: ConnectionParts, id: string, connection: ConnectionConfiguration): OpenConnection {
   switch (connection.kind) {
     case 'google':
-      return googleConnection(parts, id, connection.client);
+      return googleConnection(parts, id, connection);
     case 'google-service-account':
       return serviceAccount(parts, id, connection.keyFile.reveal(), connection.subject);
     case 'microsoft':
@@ -45,7 +47,7 @@ function openConnection(parts: ConnectionParts, id: string, connection: Connecti
     case 'basic':
     case 'caldav': {
       const { kind, username, password } = connection;
-      return fixedConnection(id, kind, createBasicAuthorizer(id, username, password.reveal()));
+      return fixedConnection(id, kind, createBasicAuthorizer(id, username, password.reveal()), username);
     }
     default:
       return crmConnection(parts, id, connection);
@@ -64,10 +66,18 @@ function clinicConnection(parts: ConnectionParts): OpenConnection {
   });
   const scopes = clinicScopes(parts.tenant, requireEntry(profiles, client.profile).scopePrefix);
   const budget = parts.budget(`clinic-${client.clientId}`, client.budget);
-  return tokenConnection(parts, { id: CLINIC_CONNECTION, kind: 'clinic', provider, scopes, budget });
+  // What it reads is bound to the clinic's tenant of all work so far, whichever of its users logs in.
+  const { account: expected } = parts.tenant.clinic;
+  const login = { id: CLINIC_CONNECTION, kind: 'clinic', provider, scopes, budget, expected, takesAnyAccount: true };
+  return tokenConnection(parts, login);
 }
 
-function googleConnection(parts: ConnectionParts, id: string, clientName: string): OpenConnection {
+/** @see https://developers.google.com/identity/openid-connect/openid-connect#scope-param (the scope `email` brings the address) */
+function googleConnection(
+  parts: ConnectionParts,
+  id: string,
+  { client: clientName, account: expected }: GoogleConnection,
+): OpenConnection {
   const client = requireEntry(parts.configuration.settings.googleClients, clientName);
   const provider = googleProvider({
     issuer: client.issuer,
@@ -75,15 +85,16 @@ function googleConnection(parts: ConnectionParts, id: string, clientName: string
     clientSecret: client.clientSecret.reveal(),
   });
   const budget = parts.budget(`google-${client.clientId}`, client.budget);
-  return tokenConnection(parts, { id, kind: 'google', provider, scopes: parts.targetScopes(id), budget });
+  const scopes = withIdentity(['openid', 'email'], parts.targetScopes(id));
+  return tokenConnection(parts, { id, kind: 'google', provider, scopes, budget, expected });
 }
 
-/** A person's login with tokens in our care, or the application's own, which needs none. */
-function microsoftConnection(
-  parts: ConnectionParts,
-  id: string,
-  { kind, client: clientName, directory }: MicrosoftConnection,
-): OpenConnection {
+/**
+ * A person's login with tokens in our care, or the application's own, which needs none. Who it is comes with the scope `profile`
+ * (https://learn.microsoft.com/entra/identity-platform/scopes-oidc#the-profile-scope).
+ */
+function microsoftConnection(parts: ConnectionParts, id: string, connection: MicrosoftConnection): OpenConnection {
+  const { client: clientName, directory } = connection;
   const client = requireEntry(parts.configuration.settings.microsoftClients, clientName);
   const provider = microsoftProvider({
     authority: client.authority,
@@ -92,9 +103,10 @@ function microsoftConnection(
     clientSecret: client.clientSecret?.reveal() ?? null,
   });
   const budget = parts.budget(`microsoft-${client.clientId}`, client.budget);
-  if (kind === 'microsoft') {
-    const scopes = [...parts.targetScopes(id), 'offline_access'];
-    return tokenConnection(parts, { id, kind, provider, scopes, budget });
+  if (connection.kind === 'microsoft') {
+    const { kind, account: expected } = connection;
+    const scopes = ['openid', 'profile', ...parts.targetScopes(id), 'offline_access'];
+    return tokenConnection(parts, { id, kind, provider, scopes, budget, expected });
   }
   const certificate = client.certificate?.reveal() ?? null;
   const { http, clock } = parts;
@@ -102,7 +114,11 @@ function microsoftConnection(
     { connection: id, certificate, scope: GRAPH_DEFAULT_SCOPE },
     { provider, http, budget, clock },
   );
-  return { id, kind, scopes: [], budget, tokens: null, authorizer: () => authorizer, mayClose: () => false };
+  return {
+    ...{ id, kind: connection.kind, scopes: [], budget, user: null, tokens: null },
+    authorizer: () => authorizer,
+    mayClose: () => false,
+  };
 }
 
 function serviceAccount(parts: ConnectionParts, id: string, keyFile: string, subject: string): OpenConnection {
@@ -113,6 +129,7 @@ function serviceAccount(parts: ConnectionParts, id: string, keyFile: string, sub
     kind: 'google-service-account',
     scopes,
     budget: null,
+    user: subject,
     tokens: null,
     mayClose: () => false,
     authorizer: (purpose) =>

@@ -10,31 +10,35 @@ export type CrmConnection = Extract<
   { kind: 'hubspot' | 'salesforce' | 'salesforce-app' | 'oauth' }
 >;
 
+type PersonsLogin = Extract<CrmConnection, { kind: 'hubspot' | 'salesforce' | 'oauth' }>;
+
 /** Opens a login at a CRM: of a person, or of an application. */
 export function crmConnection(parts: ConnectionParts, id: string, connection: CrmConnection): OpenConnection {
   switch (connection.kind) {
     case 'hubspot':
-      return hubSpotConnection(parts, id, connection.client);
+      return hubSpotConnection(parts, id, connection);
     case 'salesforce':
-      return salesforceConnection(parts, id, connection.client);
+      return salesforceConnection(parts, id, connection);
     case 'salesforce-app':
       return salesforceApp(parts, id, connection.client, connection.subject ?? null);
     case 'oauth':
-      return oauthConnection(parts, id, connection.client);
+      return oauthConnection(parts, id, connection);
   }
 }
 
 /** HubSpot wants the scope `oauth` with every other, and refuses a login that asks for none. */
-function hubSpotConnection(parts: ConnectionParts, id: string, clientName: string): OpenConnection {
+function hubSpotConnection(parts: ConnectionParts, id: string, connection: PersonsLogin): OpenConnection {
+  const { client: clientName, account: expected } = connection;
   const client = requireEntry(parts.configuration.settings.hubspotClients, clientName);
   const { clientId, clientSecret, authorizeUrl, tokenUrl } = client;
   const provider = hubSpotProvider({ clientId, clientSecret: clientSecret.reveal(), authorizeUrl, tokenUrl });
   const scopes = unique(['oauth', ...parts.targetScopes(id)]);
   const budget = parts.budget(`hubspot-${clientId}`, client.budget);
-  return tokenConnection(parts, { id, kind: 'hubspot', provider, scopes, budget });
+  return tokenConnection(parts, { id, kind: 'hubspot', provider, scopes, budget, expected });
 }
 
-function salesforceConnection(parts: ConnectionParts, id: string, clientName: string): OpenConnection {
+function salesforceConnection(parts: ConnectionParts, id: string, connection: PersonsLogin): OpenConnection {
+  const { client: clientName, account: expected } = connection;
   const client = requireEntry(parts.configuration.settings.salesforceClients, clientName);
   const scopes = unique(['api', 'refresh_token', ...parts.targetScopes(id)]);
   const budget = salesforceBudget(parts, client);
@@ -44,6 +48,7 @@ function salesforceConnection(parts: ConnectionParts, id: string, clientName: st
     provider: salesforceProviderOf(client),
     scopes,
     budget,
+    expected,
     isPlaced: true,
   });
 }
@@ -62,6 +67,7 @@ function salesforceApp(parts: ConnectionParts, id: string, clientName: string, s
     kind: 'salesforce-app',
     scopes: [],
     budget,
+    user: subject,
     tokens: null,
     authorizer: () => authorizer,
     mayClose: () => false,
@@ -76,13 +82,15 @@ function salesforceBudget(parts: ConnectionParts, client: SalesforceClient) {
   return parts.budget(`salesforce-${client.clientId}`, client.budget);
 }
 
-function oauthConnection(parts: ConnectionParts, id: string, clientName: string): OpenConnection {
+function oauthConnection(parts: ConnectionParts, id: string, connection: PersonsLogin): OpenConnection {
+  const { client: clientName, account: expected } = connection;
   const client = requireEntry(parts.configuration.settings.oauthClients, clientName);
   const provider = oauthProvider({
     authorizationEndpoint: client.authorizationEndpoint,
     tokenEndpoint: client.tokenEndpoint,
     revocationEndpoint: client.revocationEndpoint ?? null,
     deviceEndpoint: client.deviceEndpoint ?? null,
+    userinfoEndpoint: client.userinfoEndpoint ?? null,
     issuer: client.issuer ?? null,
     clientId: client.clientId,
     clientSecret: client.clientSecret?.reveal() ?? null,
@@ -90,7 +98,7 @@ function oauthConnection(parts: ConnectionParts, id: string, clientName: string)
   });
   const scopes = unique([...client.scopes, ...parts.targetScopes(id)]);
   const budget = parts.budget(`oauth-${client.clientId}`, client.budget);
-  return tokenConnection(parts, { id, kind: 'oauth', provider, scopes, budget });
+  return tokenConnection(parts, { id, kind: 'oauth', provider, scopes, budget, expected });
 }
 
 function unique(scopes: readonly string[]): string[] {

@@ -1,7 +1,7 @@
 import { requireTenant } from '../control/installation.ts';
 import type { LoginDesk } from '../control/logins.ts';
 import { resumeTargets } from '../control/resume.ts';
-import { LOGIN_CALLBACK_PATH } from '../http-server/login-page.ts';
+import { LOGIN_CALLBACK_PATH, LOGIN_LINK_PATH } from '../http-server/login-page.ts';
 import { withoutSubscriptions } from '../jobs/subscriptions.ts';
 import { MirrorError } from '../model/errors.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
@@ -12,9 +12,11 @@ export function loginDesk(composition: Composition): LoginDesk {
   const { http } = composition.configuration.settings;
   return {
     pending: composition.logins,
+    links: composition.loginLinks,
     clock: composition.installation.clock,
     log: composition.log,
     callbackUrl: `${http.publicUrl}${LOGIN_CALLBACK_PATH}`,
+    linkUrl: `${http.publicUrl}${LOGIN_LINK_PATH}`,
     loopbackPort: http.loginPort,
     beforeLogout: (tenant, connection, logOut, signal) =>
       withoutSubscriptions(requireTenant(composition.installation, tenant), connection, logOut, signal),

@@ -3,6 +3,7 @@ import type { HttpClient } from '../http/client.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Clock } from '../model/time.ts';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../model/time.ts';
+import type { ExpectedAccount } from '../oauth/accounts.ts';
 import { type ConnectionAuthorizer, createTokenAuthorizer, type TokenAuthorizer } from '../oauth/authorizer.ts';
 import { spreadOf } from '../oauth/due.ts';
 import type { LoginTarget } from '../oauth/login.ts';
@@ -21,6 +22,8 @@ export interface OpenConnection {
   scopes: readonly string[];
   /** What the application may ask of this side, over all tenants; null when nothing is known of it. */
   budget: Budget | null;
+  /** The user that a login without tokens acts for, as configured; null where it has none, or has tokens that tell. */
+  user: string | null;
   /** Null for a login without tokens in our care. */
   tokens: { authorizer: TokenAuthorizer; refresher: Refresher; login: LoginTarget } | null;
   /** Whether nothing is under way or held that would be lost. */
@@ -52,6 +55,10 @@ export interface TokenLogin {
   /** Scopes to ask for. */
   scopes: readonly string[];
   budget: Budget;
+  /** Whose login it must be; absent: anybody's. */
+  expected?: ExpectedAccount | undefined;
+  /** As of a login's target. */
+  takesAnyAccount?: boolean;
   /** The provider tells with each token where its API is. */
   isPlaced?: boolean;
 }
@@ -64,7 +71,8 @@ const LONGEST_REST_MS = 14 * DAY_MS;
 
 /** Opens a login with tokens: its server, its refreshes and its authorizer. */
 export function tokenConnection(parts: ConnectionParts, options: TokenLogin): OpenConnection {
-  const { id, kind, provider, scopes, budget, isPlaced = false } = options;
+  const { id, kind, provider, scopes, budget, isPlaced = false, takesAnyAccount = false } = options;
+  const expected = options.expected ?? null;
   const { credentials, leases, clock, log, http } = parts;
   const { tokens } = parts.configuration.settings;
   const server = createAuthorizationServer({ provider, http, budget, clock });
@@ -76,10 +84,18 @@ export function tokenConnection(parts: ConnectionParts, options: TokenLogin): Op
     keepAliveMs: Math.min(tokens.keepAliveAfterHours * HOUR_MS, LONGEST_REST_MS),
     spread: spreadOf(`${parts.tenant.id}/${id}`),
   };
-  const authorizer = createTokenAuthorizer({ connection: id, credentials, refresher, rules, clock, isPlaced });
-  const login = { place, server, scopes, clock };
+  const authorizer = createTokenAuthorizer({
+    connection: id,
+    credentials,
+    refresher,
+    rules,
+    clock,
+    expected,
+    isPlaced,
+  });
+  const login = { place, server, scopes, clock, expected, takesAnyAccount };
   return {
-    ...{ id, kind, scopes, budget },
+    ...{ id, kind, scopes, budget, user: null },
     tokens: { authorizer, refresher, login },
     authorizer: () => authorizer,
     mayClose: () => refresher.isAtRest() && authorizer.isAtRest(),
@@ -87,8 +103,22 @@ export function tokenConnection(parts: ConnectionParts, options: TokenLogin): Op
 }
 
 /** Opens a login that never changes, by what its header takes; nothing is known of what it is allowed. */
-export function fixedConnection(id: string, kind: string, authorizer: ConnectionAuthorizer): OpenConnection {
-  return { id, kind, scopes: [], budget: null, tokens: null, authorizer: () => authorizer, mayClose: () => true };
+export function fixedConnection(
+  id: string,
+  kind: string,
+  authorizer: ConnectionAuthorizer,
+  user: string | null = null,
+): OpenConnection {
+  return {
+    ...{ id, kind, scopes: [], budget: null, user, tokens: null },
+    authorizer: () => authorizer,
+    mayClose: () => true,
+  };
+}
+
+/** Scopes by which a provider of OpenID Connect tells whose login it is, beside those that are needed; none where none are. */
+export function withIdentity(identity: readonly string[], scopes: readonly string[]): string[] {
+  return scopes.length === 0 ? [] : [...identity, ...scopes];
 }
 
 /** What the configuration's own checks have made sure of. */

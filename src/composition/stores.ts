@@ -1,9 +1,10 @@
 import type { Logger } from '../log/logger.ts';
 import type { Clock } from '../model/time.ts';
-import type { PendingLogin } from '../oauth/store.ts';
+import type { LoginLink, PendingLogin } from '../oauth/store.ts';
 import type { Settings } from '../settings/settings-schema.ts';
 import { type AwaitDurable, createAwaitDurable } from '../state/durability.ts';
 import { createStateEpoch, type StateEpoch } from '../state/epoch.ts';
+import { keys } from '../state/keys.ts';
 import { createLoginStore, type LoginStore } from '../state/logins.ts';
 import { connectRedis, type RedisClient } from '../state/redis.ts';
 import { createReloadReports, type ReloadReports } from '../state/reload-reports.ts';
@@ -20,6 +21,7 @@ export interface Stores {
   removed: RemovedStore;
   reloads: ReloadReports;
   logins: LoginStore<PendingLogin>;
+  loginLinks: LoginStore<LoginLink>;
   ring: SealingKey[];
 }
 
@@ -46,6 +48,7 @@ export function openStores(settings: Settings, clock: Clock, log: Logger): Store
     removed: createRemovedStore(redis),
     reloads: createReloadReports(redis, clock),
     logins: createLoginStore<PendingLogin>(redis, ring),
+    loginLinks: createLoginStore<LoginLink>(redis, ring, keys.loginLink),
     ring,
   };
 }

@@ -6,7 +6,7 @@ import type { PendingChange } from '../model/plan.ts';
 import type { Progress } from '../model/progress.ts';
 import type { RefusedThere } from '../model/refusals.ts';
 import type { Instant } from '../model/time.ts';
-import { type Installation, requireTenant } from './installation.ts';
+import { type ConnectionStatus, type Installation, requireTenant } from './installation.ts';
 
 /** A record whose last write failed, or that waits for a person. Ids and codes, never contents. */
 export interface FailingRecord {
@@ -60,6 +60,7 @@ export interface TargetHealth {
 export interface HealthView {
   tenant: string;
   asOf: Instant;
+  connections: ConnectionStatus[];
   targets: TargetHealth[];
 }
 
@@ -93,7 +94,8 @@ export async function tenantHealth(
       unread: target.configuration.paused ? 'paused' : left,
     };
   });
-  return { tenant: id, asOf: cycle.clinicReading.startedAt, targets: await Promise.all(targets) };
+  const connections = await installation.connections(tenant);
+  return { tenant: id, asOf: cycle.clinicReading.startedAt, connections, targets: await Promise.all(targets) };
 }
 
 async function evidenceOf(

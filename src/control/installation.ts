@@ -11,11 +11,13 @@ export interface ConnectionStatus {
   connection: string;
   kind: string;
   /**
-   * `static`: a login without tokens, such as a CalDAV password. `never`: nobody logged in yet. `no-tenant`: the clinic takes the login, and
-   * its user may not work in the tenant, by the last cycle.
+   * `static`: a login without tokens, such as a CalDAV password. `never`: nobody logged in yet. `no-tenant`: the clinic takes the login,
+   * and its user may not work in the tenant, by the last cycle. `unconfirmed`: nobody has said that the account is the right one.
    */
-  state: 'connected' | 'needs-login' | 'no-tenant' | 'never' | 'static';
+  state: 'connected' | 'unconfirmed' | 'needs-login' | 'no-tenant' | 'never' | 'static';
   reason: string | null;
+  /** Whose login it is, as the vendor tells or the settings say; `unknown` where it does not tell, null for one without a user. */
+  account: string | null;
   sinceAt: Instant | null;
   accessExpiresAt: Instant | null;
   refreshExpiresAt: Instant | null;

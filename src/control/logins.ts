@@ -1,10 +1,21 @@
+import { randomBytes } from 'node:crypto';
 import type { Logger } from '../log/logger.ts';
 import { MirrorError } from '../model/errors.ts';
+import { accountText } from '../oauth/accounts.ts';
+import { confirmAccount } from '../oauth/confirm-account.ts';
 import { type DevicePrompt, loginByDevice } from '../oauth/device-login.ts';
 import { disconnect, type Revocation } from '../oauth/disconnect.ts';
-import { beginLogin, completeLogin, type LoginResult, type LoginTarget, storeLogin } from '../oauth/login.ts';
+import {
+  beginLogin,
+  completeLogin,
+  type LoginResult,
+  type LoginTarget,
+  loginUnknown,
+  storeLogin,
+} from '../oauth/login.ts';
 import { loginOnLoopback } from '../oauth/loopback-login.ts';
-import type { PendingLogins } from '../oauth/store.ts';
+import { requireSecureUrl } from '../oauth/providers.ts';
+import type { LoginLinks, PendingLogins } from '../oauth/store.ts';
 
 export type { Revocation };
 
@@ -15,12 +26,15 @@ export interface LoginDesk {
   /** Whether anything would use the login: the reading of the clinic, or a target. */
   isUsed(tenant: string, connection: string): boolean;
   pending: PendingLogins;
+  links: LoginLinks;
   clock: () => number;
   log: Logger;
   /** Where the running daemon takes answers of logins, as browsers reach it. */
   callbackUrl: string;
   /** Port on this machine to which a login by browser comes back; 0 takes a free one. */
   loopbackPort: number;
+  /** Below it stand the pages at which logins by a link begin. */
+  linkUrl: string;
   /** Ends what a login keeps open at its vendor, as well as can be, then does `logOut`. */
   beforeLogout<Result>(
     tenant: string,
@@ -28,7 +42,7 @@ export interface LoginDesk {
     logOut: () => Promise<Result>,
     signal: AbortSignal,
   ): Promise<Result>;
-  /** Told of every login that was made: what waited for it goes on. */
+  /** Told of every login that was made, and of accounts that were found right: what waited for it goes on. */
   onLogin(tenant: string, connection: string): Promise<void>;
 }
 
@@ -55,15 +69,59 @@ export async function loginWithDevice(
   const target = usedTarget(desk, tenant, connection);
   const { server, scopes } = target;
   const answer = await loginByDevice({ server, scopes, show, pause, clock: desk.clock }, signal);
-  return made(desk, await storeLogin(target, answer, signal));
+  return made(desk, await storeLogin(target, answer, { way: 'elsewhere' }, signal));
 }
 
 /**
- * Begins a login that the running daemon ends, when the person's browser comes back to its own address.
- * @returns the address for the browser, of whichever machine; good once, for ten minutes
+ * Makes a link to a page of the running daemon, at which a login begins that the daemon ends.
+ * @returns the address for a browser on whichever machine; it can be opened once, for ten minutes
+ * @throws MirrorError `settings`, code `insecure-address`, where browsers reach the daemon by plain http
  */
 export async function beginRemoteLogin(desk: LoginDesk, tenant: string, connection: string): Promise<string> {
-  return (await beginLogin(usedTarget(desk, tenant, connection), desk.pending, desk.callbackUrl)).href;
+  usedTarget(desk, tenant, connection);
+  const ticket = newSecret();
+  await desk.links.put(ticket, { tenant, connection });
+  return `${requireSecureUrl(desk.linkUrl, 'http.publicUrl')}/${ticket}`;
+}
+
+/** A login that a browser has begun at the daemon. */
+export interface OpenedLogin {
+  tenant: string;
+  /** Where the browser goes on. */
+  url: URL;
+  /** What that browser keeps: it alone can end the login. */
+  browserKey: string;
+}
+
+/**
+ * Begins the login behind a link, in the browser that opened it.
+ * @throws MirrorError `authorization`, code `login-unknown`, when the link is used up; `settings` or `remote` from the provider's metadata
+ */
+export async function openRemoteLogin(desk: LoginDesk, ticket: string): Promise<OpenedLogin> {
+  const link = await desk.links.take(ticket);
+  if (link === null) throw loginUnknown();
+  const { tenant, connection } = link;
+  const browserKey = newSecret();
+  const target = usedTarget(desk, tenant, connection);
+  return { tenant, browserKey, url: await beginLogin(target, desk.pending, desk.callbackUrl, browserKey) };
+}
+
+/**
+ * A person says that the account of a connection is the right one: what waited for that goes on.
+ * @param named the account's id or address, as `status` shows them; `unknown` where the provider does not tell
+ * @returns the account as operators read it
+ * @throws MirrorError `settings`, code `account-differs`; `authorization`, code `not-connected`
+ */
+export async function acceptAccount(
+  desk: LoginDesk,
+  tenant: string,
+  connection: string,
+  named: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const account = await confirmAccount(desk.target(tenant, connection).place, named, signal);
+  await desk.onLogin(tenant, connection);
+  return accountText(account);
 }
 
 /** Ends a login: revoked at the provider as well as can be, forgotten here whatever the provider says. */
@@ -72,8 +130,16 @@ export function logOut(desk: LoginDesk, tenant: string, connection: string, sign
   return desk.beforeLogout(tenant, connection, () => disconnect(place, server, desk.log, signal), signal);
 }
 
-/** Ends a login whose answer came to the daemon's own address. */
-export async function completeRemoteLogin(desk: LoginDesk, callback: URL, signal: AbortSignal): Promise<LoginResult> {
+/**
+ * Ends a login whose answer came to the daemon's own address.
+ * @param browserKey what the browser keeps that brought it; empty when it keeps nothing
+ */
+export async function completeRemoteLogin(
+  desk: LoginDesk,
+  callback: URL,
+  browserKey: string,
+  signal: AbortSignal,
+): Promise<LoginResult> {
   const find = (tenant: string, connection: string) => {
     try {
       return desk.target(tenant, connection);
@@ -82,7 +148,7 @@ export async function completeRemoteLogin(desk: LoginDesk, callback: URL, signal
       throw error;
     }
   };
-  return made(desk, await completeLogin(callback, desk.pending, find, signal));
+  return made(desk, await completeLogin(callback, desk.pending, find, signal, browserKey));
 }
 
 /** What a login is made for. @throws MirrorError `settings` where targets decide what the provider is asked for, and there is none */
@@ -100,6 +166,11 @@ function usedTarget(desk: LoginDesk, tenant: string, connection: string): LoginT
 async function made(desk: LoginDesk, result: LoginResult): Promise<LoginResult> {
   await desk.onLogin(result.tenant, result.connection);
   return result;
+}
+
+/** 256 bits that nobody can guess, as they stand in an address or a cookie. */
+function newSecret(): string {
+  return randomBytes(32).toString('base64url');
 }
 
 function pause(durationMs: number, signal: AbortSignal): Promise<void> {

@@ -168,7 +168,10 @@ function createGauges(registry: Registry): Gauges {
       'tenant',
       'connection',
     ]),
-    needsLogin: gauge('clinic_mirror_needs_login', '1 while a person must log in', ['tenant', 'connection']),
+    needsLogin: gauge('clinic_mirror_needs_login', '1 while a person must log in, or confirm the account', [
+      'tenant',
+      'connection',
+    ]),
     setAside: gauge('clinic_mirror_rows_set_aside', 'Rows of the last cycle that could not be used', [
       'tenant',
       'code',

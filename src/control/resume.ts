@@ -1,10 +1,10 @@
 import type { OpenTenant } from '../jobs/tenant.ts';
 
 /** Actors whose errors end by what a person does. */
-const PERSONS = new Set(['settings', 'authorization']);
+const PERSONS = new Set(['settings', 'authorization', 'guard']);
 
 /**
- * A person has acted (logged in, mended something): targets that waited for that get their next turn now. Those that were asked by
+ * A person has acted (logged in, said whose account is right, mended something): targets that waited for that get their next turn now. Those that were asked by
  * the other side to wait go on waiting.
  */
 export async function resumeTargets(tenant: OpenTenant): Promise<void> {

@@ -281,6 +281,7 @@ function stateOf(evidence: {
   readFailed: boolean;
 }): TargetState {
   const { failure } = evidence;
+  if (failure?.actor === 'guard') return 'held';
   if (failure !== null)
     return ['settings', 'authorization', 'contract'].includes(failure.actor) ? 'stopped' : 'resting';
   if (evidence.held > 0) return 'held';

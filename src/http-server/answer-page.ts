@@ -3,8 +3,7 @@ import type { AnswerPage, AnswerWord } from '../control/answers.ts';
 import { escapeHtml } from '../model/html.ts';
 import type { Answer } from '../model/reminders.ts';
 import { LOCALES } from '../reminders/texts/texts.ts';
-
-type Language = 'it' | 'en';
+import { type Language, languageOf } from './languages.ts';
 
 /** Title and text of each page; `{phone}` is a sentence that says where to call, where the clinic's number is known. */
 const TEXTS: Record<Language, Record<AnswerWord, [title: string, text: string]>> = {
@@ -120,16 +119,6 @@ export function answerPage({ says, about, form }: AnswerPage, accepted: string):
   ]
     .filter((line) => line !== '')
     .join('\n');
-}
-
-/** The first of the browser's languages that there are pages in. */
-function languageOf(accepted: string, fallback: Language): Language {
-  const known = accepted
-    .toLowerCase()
-    .split(',')
-    .map((tag) => tag.trim().slice(0, 2))
-    .find((tag): tag is Language => tag === 'it' || tag === 'en');
-  return known ?? fallback;
 }
 
 function when({ startAt, zone }: NonNullable<AnswerPage['about']>, language: Language): string {

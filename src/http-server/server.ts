@@ -4,9 +4,10 @@ import { NOTIFICATIONS_PATH } from '../jobs/open-subscription.ts';
 import type { Logger } from '../log/logger.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { addAnswers } from './answers.ts';
-import { LOGIN_CALLBACK_PATH, LOGIN_PAGE_STYLE_SOURCE, loginPage, loginStatus } from './login-page.ts';
+import { LOGIN_CALLBACK_PATH, LOGIN_PAGE_STYLE_SOURCE } from './login-page.ts';
+import { addLogins, LOGIN_TIMEOUT_MS } from './logins.ts';
 import { addReminderCallbacks } from './reminder-callbacks.ts';
-import type { AdminVerbs, LoginResult, NotReady } from './verbs.ts';
+import type { AdminVerbs, NotReady } from './verbs.ts';
 
 /** What {@link createAdminServer} needs beside the verbs. */
 export interface AdminServerOptions {
@@ -23,11 +24,9 @@ const PROBE_TIMEOUT_MS = 3 * SECOND_MS;
 const NOTIFICATION_TIMEOUT_MS = 2.5 * SECOND_MS;
 /** A notification holds a few hundred bytes; Graph may put many into one request. */
 const NOTIFICATION_BODY_BYTES = 256 * 1_024;
-/** Longer than the exchange of a code for tokens takes with its retries. */
-const LOGIN_TIMEOUT_MS = 60 * SECOND_MS;
 
 /**
- * Builds the HTTP port: health, readiness, metrics, the way back of logins, the receivers of notifications and reports, and the
+ * Builds the HTTP port: health, readiness, metrics, the pages of logins, the receivers of notifications and reports, and the
  * pages of reminders, or of these the first three alone; all else is 404.
  * {@link listen} opens it.
  */
@@ -60,7 +59,7 @@ export async function createAdminServer(verbs: AdminVerbs, options: AdminServerO
   addHooks(app, options.log);
   addProbes(app, verbs, options.log);
   if (options.probesOnly === true) return app;
-  addLoginCallback(app, verbs, options);
+  await app.register(async (scope) => addLogins(scope, verbs, options));
   await app.register(async (scope) => addNotifications(scope, verbs));
   await app.register(async (scope) => addReminderCallbacks(scope, verbs));
   await app.register(async (scope) => addAnswers(scope, verbs, options.log));
@@ -137,30 +136,6 @@ function addProbes(app: FastifyInstance, verbs: AdminVerbs, log: Logger): void {
 function answerReadiness(reply: FastifyReply, missing: readonly NotReady[]): FastifyReply {
   const ready = missing.length === 0;
   return reply.code(ready ? 200 : 503).send({ ready, missing });
-}
-
-function addLoginCallback(app: FastifyInstance, verbs: AdminVerbs, options: AdminServerOptions): void {
-  app.get(
-    LOGIN_CALLBACK_PATH,
-    {
-      handlerTimeout: LOGIN_TIMEOUT_MS,
-      errorHandler: (error, _request, reply) => {
-        options.log.error({ error }, 'a login could not be completed');
-        return answerLogin(reply, { outcome: 'failed', language: 'en' });
-      },
-    },
-    async (request, reply) => answerLogin(reply, await verbs.completeLogin({ url: callbackUrl(request, options) })),
-  );
-}
-
-function callbackUrl(request: FastifyRequest, options: AdminServerOptions): string {
-  const queryAt = request.url.indexOf('?');
-  const query = queryAt === -1 ? '' : request.url.slice(queryAt);
-  return `${options.publicUrl()}${LOGIN_CALLBACK_PATH}${query}`;
-}
-
-function answerLogin(reply: FastifyReply, result: LoginResult): FastifyReply {
-  return reply.code(loginStatus(result.outcome)).type('text/html; charset=utf-8').send(loginPage(result));
 }
 
 /** Everything is acknowledged, so that a stranger learns nothing; what failed here is posted again by the vendor. */

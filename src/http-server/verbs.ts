@@ -11,19 +11,38 @@ export interface NotReady {
 /**
  * How a person's login ended:
  * - `connected`: the login is stored and will be used;
+ * - `unconfirmed`: it is stored, and will be used once an operator says that the account is the right one;
  * - `denied`: the person said no at the other side;
  * - `expired`: the link is unknown, was used already, or is too old;
+ * - `other-browser`: it was begun in another browser than the one that came back;
  * - `missing-permissions`: the login works, but a permission that is needed was not given;
  * - `wrong-account`: somebody logged in who may not be used here, such as a user whom the clinic system doesn't know;
  * - `failed`: the other side could not be asked, or answered what we don't understand.
  */
-export type LoginOutcome = 'connected' | 'denied' | 'expired' | 'missing-permissions' | 'wrong-account' | 'failed';
+export type LoginOutcome =
+  | 'connected'
+  | 'unconfirmed'
+  | 'denied'
+  | 'expired'
+  | 'other-browser'
+  | 'missing-permissions'
+  | 'wrong-account'
+  | 'failed';
 
 /** The end of a login, as the page shows it. */
 export interface LoginResult {
   outcome: LoginOutcome;
   /** Language of the tenant, `en` when the tenant can't be told. */
   language: 'it' | 'en';
+}
+
+/** A login that a browser has begun here. */
+export interface BegunLogin {
+  /** Where the browser goes on; its `state` names the login. */
+  url: URL;
+  /** What the browser keeps until it comes back: no other one can end the login. */
+  browserKey: string;
+  language: LoginResult['language'];
 }
 
 /** What somebody posted below `/notifications`. Header names are in lower case. */
@@ -52,11 +71,14 @@ export interface AdminVerbs {
   readiness(signal: AbortSignal): Promise<readonly NotReady[]>;
   /** The metrics in Prometheus' text format 0.0.4. */
   metrics(): Promise<string>;
+  /** Begins a login by a link, which is good for one call; guarding that is the verb's own matter. @param ticket what stands in the link */
+  beginLogin(ticket: string): Promise<BegunLogin | LoginResult>;
   /**
-   * Ends a login that a person began. A link is good for one call; guarding that is the verb's own matter.
+   * Ends a login that a person began, once.
    * @param callback.url the whole address that the browser came to; it holds a code, so it is never logged
+   * @param callback.browserKey what the browser kept; empty when it kept nothing
    */
-  completeLogin(callback: { url: string }): Promise<LoginResult>;
+  completeLogin(callback: { url: string; browserKey: string }): Promise<LoginResult>;
   /**
    * Takes a vendor's notification. Anybody can post one: what is not genuine is ignored, and nothing of it may be logged.
    * @returns a text to answer with, or null for a bare acknowledgement

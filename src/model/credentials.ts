@@ -1,5 +1,18 @@
 import type { Instant } from './time.ts';
 
+/**
+ * Whose login it is, as the vendor tells and vouches for; null is what it does not. Names a person: sealed where it is kept, shown to
+ * operators, and neither logged nor counted.
+ */
+export interface Account {
+  /** The vendor's own id of the user, never given to another one; of HubSpot the id of the account that the application is installed in. */
+  subject: string;
+  /** By which people know it: an e-mail address that the vendor has verified, or a user name that is one of a kind there. */
+  address: string | null;
+  /** The organisation's domain, where the vendor has verified that the user is one of it. */
+  domain: string | null;
+}
+
 /** The secret part of a credential. Never logged, never kept unsealed. */
 export interface TokenSet {
   accessToken: string;
@@ -7,6 +20,12 @@ export interface TokenSet {
   refreshToken: string | null;
   /** Origin of the API that the tokens are good for, where the provider tells one: sealed and stored with them. */
   baseUrl?: string | null;
+  /** Whose tokens they are; null or absent: not known, since the vendor does not tell or the login is of an earlier release. */
+  account?: Account | null;
+  /** Nobody has said that this is the right account: the tokens are kept alive, and given to nobody. */
+  isUnconfirmed?: boolean;
+  /** While it is unconfirmed: subject of the account that was right before. */
+  rightBefore?: string;
 }
 
 /**

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Credential } from '../model/credentials.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { type ExpectedAccount, requireRightAccount } from './accounts.ts';
 import { accessRefreshAt, dueForRefresh, isUsable, type RefreshRules } from './due.ts';
 import { loginEnded, notConnected } from './login-state.ts';
 import { baseUrlOf, requireBaseUrl } from './placed-tokens.ts';
@@ -40,6 +41,8 @@ export interface TokenAuthorizerOptions {
   refresher: Pick<Refresher, 'refresh'>;
   rules: RefreshRules;
   clock: Clock;
+  /** Whose login it must be; null or absent: anybody's who was confirmed. */
+  expected?: ExpectedAccount | null;
   /** The provider tells with each token where its API is: the authorizer tells it too. Default false. */
   isPlaced?: boolean;
 }
@@ -55,7 +58,8 @@ const LONGEST_COOL_DOWN_MS = 10 * MINUTE_MS;
 
 /**
  * Makes the authorizer of a connection with OAuth tokens. The store is read for each header, so that what another process
- * refreshed or a person disconnected holds at once. While the token endpoint is away the old token is used until its end.
+ * refreshed or a person disconnected holds at once. While the token endpoint is away the old token is used until its end. Tokens of an
+ * account that is not the right one, or of which nobody has said so, are given to nobody.
  */
 export function createTokenAuthorizer(options: TokenAuthorizerOptions): TokenAuthorizer {
   const { connection, clock, rules } = options;
@@ -67,6 +71,7 @@ export function createTokenAuthorizer(options: TokenAuthorizerOptions): TokenAut
     const credential = await options.credentials.read(connection);
     if (credential === null) throw notConnected(connection);
     if (credential.state === 'needs-login') throw loginEnded(connection, credential.reason);
+    requireRightAccount(connection, credential.tokens, options.expected ?? null);
     return credential;
   }
 

@@ -4,17 +4,22 @@ import { baseUrlOf } from './placed-tokens.ts';
 import { missingScopes } from './scopes.ts';
 import type { TokenAnswer } from './token-answer.ts';
 
+/** Whose tokens are, and whether they may be used. */
+export type AccountStanding = Pick<TokenSet, 'account' | 'isUnconfirmed' | 'rightBefore'>;
+
 /** Reason of a login that works but lacks scopes. */
 const MISSING_SCOPES = 'missing-scopes';
 
 /**
  * The credential that a login brings. Its version is above every earlier one of the connection, also of one that was
  * forgotten meanwhile: what a late worker still holds of that one must not fit.
+ * @param whose the account, and whether a person still has to say that it is the right one
  * @param before the credential that it replaces
  * @param asked the scopes that were asked for: granted, when the answer doesn't tell (RFC 6749 section 5.1)
  */
 export function credentialFromLogin(
   answer: TokenAnswer,
+  whose: AccountStanding,
   asked: readonly string[],
   before: Credential | null,
   now: Instant,
@@ -22,7 +27,7 @@ export function credentialFromLogin(
   const grantedScopes = answer.scopes ?? asked;
   return {
     version: Math.max(now, (before?.version ?? 0) + 1),
-    tokens: placedTokens(answer, answer.refreshToken, null),
+    tokens: { ...placedTokens(answer, answer.refreshToken, null), ...keptOf(whose) },
     grantedScopes,
     obtainedAt: now,
     refreshedAt: null,
@@ -32,7 +37,10 @@ export function credentialFromLogin(
   };
 }
 
-/** The credential after a refresh. What the answer leaves out stays: the refresh token, its life, the scopes, the place. */
+/**
+ * The credential after a refresh. What the answer leaves out stays: the refresh token, its life, the scopes, the place. The account stays
+ * whatever the answer says, and is learned from it where it was not known.
+ */
 export function credentialFromRefresh(
   answer: TokenAnswer,
   asked: readonly string[],
@@ -44,13 +52,21 @@ export function credentialFromRefresh(
   return {
     ...before,
     version: before.version + 1,
-    tokens: placedTokens(answer, answer.refreshToken ?? before.tokens.refreshToken, baseUrlOf(before.tokens)),
+    tokens: {
+      ...placedTokens(answer, answer.refreshToken ?? before.tokens.refreshToken, baseUrlOf(before.tokens)),
+      ...keptOf({ ...before.tokens, account: before.tokens.account ?? answer.account }),
+    },
     grantedScopes,
     refreshedAt: now,
     accessExpiresAt: endOf(answer.accessLifeMs, answer),
     refreshExpiresAt: endOf(answer.refreshLifeMs, answer) ?? (keepsToken ? before.refreshExpiresAt : null),
     ...connectedStanding(asked, grantedScopes, before, now),
   };
+}
+
+function keptOf({ account, isUnconfirmed, rightBefore }: AccountStanding): AccountStanding {
+  const waits = isUnconfirmed === true ? { isUnconfirmed, ...(rightBefore === undefined ? {} : { rightBefore }) } : {};
+  return { ...(account == null ? {} : { account }), ...waits };
 }
 
 function placedTokens(answer: TokenAnswer, refreshToken: string | null, known: string | null): TokenSet {

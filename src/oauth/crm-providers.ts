@@ -23,6 +23,8 @@ export interface OAuthProviderSettings {
   tokenEndpoint: string;
   revocationEndpoint: string | null;
   deviceEndpoint: string | null;
+  /** Where it tells whose an access token is (OpenID Connect Core section 5.3); null: it is not asked. */
+  userinfoEndpoint: string | null;
   /** How the server names itself (RFC 9207); null: the origin of its authorization endpoint. */
   issuer: string | null;
   clientId: string;
@@ -31,20 +33,26 @@ export interface OAuthProviderSettings {
 }
 
 /**
- * HubSpot's provider. Id and secret go into the body. Its current token endpoint has one for revoking beside it; the old one,
- * `/oauth/v1/token`, has none that RFC 7009 describes (https://developers.hubspot.com/docs/api-reference/latest/authentication).
+ * HubSpot's provider. Id and secret go into the body. Its current token endpoint has those for revoking and for introspection beside it;
+ * the old one, `/oauth/v1/token`, has none that RFC 7009 describes, and tells whose a token is only with the token in the address
+ * (https://developers.hubspot.com/docs/api-reference/latest/authentication).
  * @throws MirrorError `settings` when an address is neither https nor loopback
  */
 export function hubSpotProvider(settings: HubSpotProviderSettings): Provider {
   const authorization = requireSecureUrl(settings.authorizeUrl, 'the authorizeUrl');
   const token = requireSecureUrl(settings.tokenUrl, 'the tokenUrl');
-  const revocation = token.endsWith('/oauth/v1/token') ? null : `${token}/revoke`;
+  const isOld = token.endsWith('/oauth/v1/token');
   return {
     name: 'hubspot',
     issuer: new URL(authorization).origin,
     clientId: settings.clientId,
     clientSecret: settings.clientSecret,
-    endpoints: { authorization, token, revocation },
+    endpoints: {
+      authorization,
+      token,
+      revocation: isOld ? null : `${token}/revoke`,
+      introspection: isOld ? null : `${token}/introspect`,
+    },
     deviceEndpoint: null,
     loginParameters: {},
   };
@@ -64,7 +72,12 @@ export function salesforceProvider(settings: SalesforceProviderSettings): Provid
     issuer,
     clientId: settings.clientId,
     clientSecret: settings.clientSecret,
-    endpoints: { authorization: `${base}/authorize`, token: `${base}/token`, revocation: `${base}/revoke` },
+    endpoints: {
+      authorization: `${base}/authorize`,
+      token: `${base}/token`,
+      revocation: `${base}/revoke`,
+      userinfo: `${base}/userinfo`,
+    },
     deviceEndpoint: null,
     loginParameters: { prompt: 'select_account' },
   };
@@ -87,6 +100,7 @@ export function oauthProvider(settings: OAuthProviderSettings): Provider {
       authorization,
       token: requireSecureUrl(settings.tokenEndpoint, 'the tokenEndpoint'),
       revocation: secure(revocationEndpoint, 'the revocationEndpoint'),
+      userinfo: secure(settings.userinfoEndpoint, 'the userinfoEndpoint'),
     },
     deviceEndpoint: secure(deviceEndpoint, 'the deviceEndpoint'),
     loginParameters,

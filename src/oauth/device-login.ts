@@ -2,7 +2,7 @@ import { MirrorError } from '../model/errors.ts';
 import { type Clock, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { oauthErrorCode } from './errors.ts';
 import type { AuthorizationServer } from './server.ts';
-import type { TokenAnswer } from './token-answer.ts';
+import type { LoginAnswer } from './token-answer.ts';
 
 /** What a person needs to log in on another device. */
 export interface DevicePrompt {
@@ -35,7 +35,7 @@ const LONGEST_INTERVAL_MS = MINUTE_MS;
  * @throws MirrorError `authorization`: `login-refused` when the person refused, `device-code-expired` when nobody came in
  *   time, `device-code-unknown` when the server doesn't know the code
  */
-export async function loginByDevice(options: DeviceLoginOptions, signal: AbortSignal): Promise<TokenAnswer> {
+export async function loginByDevice(options: DeviceLoginOptions, signal: AbortSignal): Promise<LoginAnswer> {
   const { server, pause, clock } = options;
   const started = await server.beginDevice(options.scopes, signal);
   const expiresAt = clock() + started.expires_in * SECOND_MS;

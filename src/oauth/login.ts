@@ -1,15 +1,17 @@
-import { calculatePKCECodeChallenge, randomPKCECodeVerifier, randomState } from 'openid-client';
-import type { Credential } from '../model/credentials.ts';
+import { createHash } from 'node:crypto';
+import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
+import type { Account, Credential } from '../model/credentials.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { type Clock, SECOND_MS } from '../model/time.ts';
-import { credentialFromLogin } from './credential.ts';
+import { accountError, type ExpectedAccount, mismatchOf } from './accounts.ts';
+import { type AccountStanding, credentialFromLogin } from './credential.ts';
 import { neededFirst } from './error-classes.ts';
 import { oauthErrorCode } from './errors.ts';
 import { requireSecureUrl } from './providers.ts';
 import { missingScopes } from './scopes.ts';
 import type { AuthorizationServer } from './server.ts';
 import { type ConnectionPlace, credentialLease, type PendingLogins } from './store.ts';
-import type { TokenAnswer } from './token-answer.ts';
+import type { LoginAnswer } from './token-answer.ts';
 
 /** What became of a login: it is stored; scopes that the person did not grant are named, and what needs them stays off. */
 export interface LoginResult {
@@ -17,6 +19,10 @@ export interface LoginResult {
   connection: string;
   grantedScopes: readonly string[];
   missingScopes: readonly string[];
+  /** Whose login it is; null when the provider does not tell. */
+  account: Account | null;
+  /** It is used for nothing until a person says that the account is the right one. */
+  isUnconfirmed: boolean;
   /** Stored, and it could not be made sure that it is of use: the other side was away, or the operator has to choose a tenant. */
   doubt?: MirrorError;
 }
@@ -28,79 +34,116 @@ export interface LoginTarget {
   /** Scopes to ask for. */
   scopes: readonly string[];
   clock: Clock;
+  /** Whose login it must be; null or absent: anybody's. */
+  expected?: ExpectedAccount | null;
+  /** What it reads is bound otherwise, and no calendar or CRM is written through it: any account may follow another without a person's word. */
+  takesAnyAccount?: boolean;
   /** Asks the other side who the user is, before anything is stored. @throws MirrorError when they can't be used, or it can't be told */
   verify?(accessToken: string, signal: AbortSignal): Promise<void>;
 }
+
+/**
+ * How a login was made. `here`: whoever began it ended it, at a receiver on this machine. `elsewhere`: by a link or a code, which somebody
+ * else may have come by.
+ */
+export type LoginWay = 'here' | 'elsewhere';
 
 /** How long a login waits for a refresh under way. */
 const LEASE_WAIT_MS = 75 * SECOND_MS;
 
 /**
- * Begins a login by authorization code with PKCE S256 (RFC 7636) and a random state. What its answer must fit is kept for ten
- * minutes.
+ * Begins a login by authorization code with PKCE S256 (RFC 7636), a random state and, where an id_token is asked for, a nonce. What its
+ * answer must fit is kept for ten minutes.
  * @param redirectUri of our receiver: `http://127.0.0.1:<port>/…` (RFC 8252 section 7.3) or the daemon's `/oauth/callback`
+ * @param browserKey what the browser holds that may end it at the daemon; null for a receiver of its own on this machine
  * @returns the address to open in the person's browser
  * @throws MirrorError `settings` when the server's metadata is another issuer's (RFC 8414 section 3.3) or an address is insecure
  */
-export async function beginLogin(target: LoginTarget, logins: PendingLogins, redirectUri: string): Promise<URL> {
+export async function beginLogin(
+  target: LoginTarget,
+  logins: PendingLogins,
+  redirectUri: string,
+  browserKey: string | null = null,
+): Promise<URL> {
   requireSecureUrl(redirectUri, 'the redirect address');
   const { server, place, scopes } = target;
   const state = randomState();
   const codeVerifier = randomPKCECodeVerifier();
+  const nonce = scopes.includes('openid') ? randomNonce() : null;
   const url = await server.authorizationUrl({
     redirect_uri: redirectUri,
     ...(scopes.length === 0 ? {} : { scope: scopes.join(' ') }),
     state,
+    ...(nonce === null ? {} : { nonce }),
     code_challenge: await calculatePKCECodeChallenge(codeVerifier),
     code_challenge_method: 'S256',
   });
   const { tenant, connection } = place;
-  await logins.put(state, { tenant, connection, issuer: server.provider.issuer, redirectUri, codeVerifier, scopes });
+  const { issuer } = server.provider;
+  const browser = browserKey === null ? null : digestOf(browserKey);
+  await logins.put(state, { tenant, connection, issuer, redirectUri, codeVerifier, nonce, browser, scopes });
   return url;
 }
 
 /**
  * Completes a login with the address to which the server sent the browser. Its state is used up whatever comes of it.
  * @param find the connection that a pending login names, as configured now; null when there is none any more
- * @throws MirrorError `authorization` when the login is unknown, too old or was completed before (`login-unknown`), when the
- *   answer isn't the asked server's (`login-answer-rejected`, RFC 9207), when the person refused (`login-refused`), or when no
- *   refresh token came (`no-refresh-token`)
+ * @param browserKey what the browser that brought the address holds; null where the receiver is the login's own
+ * @throws MirrorError `authorization` when the login is unknown, too old or was completed before (`login-unknown`), when another browser
+ *   began it (`login-other-browser`), when the answer isn't the asked server's (`login-answer-rejected`, RFC 9207), when the person
+ *   refused (`login-refused`), or when no refresh token came (`no-refresh-token`)
  */
 export async function completeLogin(
   callback: URL,
   logins: PendingLogins,
   find: (tenant: string, connection: string) => LoginTarget | null,
   signal: AbortSignal,
+  browserKey: string | null = null,
 ): Promise<LoginResult> {
   const state = callback.searchParams.get('state');
   const pending = state === null ? null : await logins.take(state);
   if (state === null || pending === null) throw loginUnknown();
+  if (pending.browser !== (browserKey === null ? null : digestOf(browserKey))) throw otherBrowser();
   const target = find(pending.tenant, pending.connection);
   if (target === null || target.server.provider.issuer !== pending.issuer) throw configurationChanged();
   // The address as we asked for it: behind a proxy the request carries another one.
   const response = new URL(pending.redirectUri);
   response.search = callback.search;
-  const { codeVerifier } = pending;
+  const { codeVerifier, nonce, browser } = pending;
   const answer = await target.server.exchangeCode(response, { state, codeVerifier }, signal).catch(codeRefused);
-  return storeLogin({ ...target, scopes: pending.scopes }, answer, signal);
+  const way = browser === null ? 'here' : 'elsewhere';
+  return storeLogin({ ...target, scopes: pending.scopes }, answer, { way, nonce }, signal);
 }
 
 /**
- * Stores what a login brought, in place of what stood there. A refresh under way is waited for.
- * @throws MirrorError of `verify` for a user who can't be used: nothing is stored then, and what stood there stays
+ * Stores what a login brought, in place of what stood there, once it is known whose it is. A refresh under way is waited for.
+ * @throws MirrorError `authorization`, code `wrong-account` or `account-unknown`, for another account than the settings expect; that of
+ *   `verify` for a user who can't be used: nothing is stored then, and what stood there stays
  */
-export async function storeLogin(target: LoginTarget, answer: TokenAnswer, signal: AbortSignal): Promise<LoginResult> {
-  const { place, scopes, clock } = target;
+export async function storeLogin(
+  target: LoginTarget,
+  answer: LoginAnswer,
+  { way, nonce = null }: { way: LoginWay; nonce?: string | null },
+  signal: AbortSignal,
+): Promise<LoginResult> {
+  const { place, scopes, clock, expected = null } = target;
   if (answer.refreshToken === null) throw noRefreshToken();
+  const account = await target.server.accountOf(answer, nonce, signal);
+  const mismatch = expected === null ? null : mismatchOf(account, expected);
+  if (mismatch !== null) throw accountError(place.connection, mismatch);
   const doubt = await doubtOf(target, answer, signal);
   const { tenant, connection, credentials } = place;
   const lease = await place.leases.take(credentialLease(connection), LEASE_WAIT_MS, new AbortController().signal);
   try {
     const before = await readReplaceable(target);
-    const next = credentialFromLogin(answer, scopes, before, clock());
+    const isRight = target.takesAnyAccount === true || expected !== null;
+    const whose = isRight ? { account } : standingOf(account, before, way);
+    const next = credentialFromLogin(answer, whose, scopes, before, clock());
     if (!(await credentials.write(lease, connection, before?.version ?? null, next))) throw overtaken();
     const { grantedScopes } = next;
-    const result = { tenant, connection, grantedScopes, missingScopes: missingScopes(scopes, grantedScopes) };
+    const missing = missingScopes(scopes, grantedScopes);
+    const { isUnconfirmed = false } = whose;
+    const result = { tenant, connection, grantedScopes, missingScopes: missing, account, isUnconfirmed };
     return doubt === null ? result : { ...result, doubt };
   } finally {
     // A lease that can't be released ends by itself.
@@ -108,10 +151,26 @@ export async function storeLogin(target: LoginTarget, answer: TokenAnswer, signa
   }
 }
 
+/**
+ * How the account of a login stands to those of before. A person has to say that it is the right one when it is another one than that which
+ * was right, and when none was known and somebody else than who began the login may have ended it.
+ */
+function standingOf(account: Account | null, before: Credential | null, way: LoginWay): AccountStanding {
+  const { account: known = null, isUnconfirmed = false, rightBefore } = before?.tokens ?? {};
+  const right = isUnconfirmed ? rightBefore : known?.subject;
+  if (account !== null && account.subject === right) return { account };
+  if (way === 'here' && known === null && !isUnconfirmed) return { account };
+  return { account, isUnconfirmed: true, ...(right === undefined ? {} : { rightBefore: right }) };
+}
+
+function digestOf(browserKey: string): string {
+  return createHash('sha256').update(browserKey).digest('base64url');
+}
+
 /** Who is no user of the clinic is refused; what may be mended without another login is told. */
 async function doubtOf(
   { verify }: LoginTarget,
-  { accessToken }: TokenAnswer,
+  { accessToken }: LoginAnswer,
   signal: AbortSignal,
 ): Promise<MirrorError | null> {
   try {
@@ -148,12 +207,23 @@ function codeRefused(error: unknown): never {
   });
 }
 
-function loginUnknown(): MirrorError {
+/** The error of a login, or of a link to one, that nothing is known of any more. */
+export function loginUnknown(): MirrorError {
   return new MirrorError('this login is not known: it was completed before, or begun more than ten minutes ago', {
     actor: 'authorization',
     code: 'login-unknown',
     retry: 'never',
     remedy: 'begin the login again',
+  });
+}
+
+/** The login is used up: whoever brought its code should not have it. */
+function otherBrowser(): MirrorError {
+  return new MirrorError('the answer to this login came from another browser than the one in which it was begun', {
+    actor: 'authorization',
+    code: 'login-other-browser',
+    retry: 'never',
+    remedy: 'begin the login again, with a new link, and end it in the browser that opened the link',
   });
 }
 

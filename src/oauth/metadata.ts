@@ -88,6 +88,9 @@ function configuredMetadata(provider: Provider): openid.ServerMetadata {
     issuer: provider.issuer,
     ...(endpoints === null ? {} : { authorization_endpoint: endpoints.authorization, token_endpoint: endpoints.token }),
     ...(endpoints?.revocation ? { revocation_endpoint: endpoints.revocation } : {}),
+    ...(endpoints?.keys ? { jwks_uri: endpoints.keys } : {}),
+    ...(endpoints?.introspection ? { introspection_endpoint: endpoints.introspection } : {}),
+    ...(endpoints?.userinfo ? { userinfo_endpoint: endpoints.userinfo } : {}),
   };
 }
 

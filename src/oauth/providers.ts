@@ -17,6 +17,8 @@ export interface Provider {
   deviceEndpoint: string | null;
   /** Added to the authorization request, to get a refresh token. */
   loginParameters: Readonly<Record<string, string>>;
+  /** As which issuers it may name itself in id_tokens, `{tid}` for the directory that they name; else as in its metadata. */
+  idTokenIssuers?: readonly string[];
 }
 
 /** Endpoints of a provider without a discovery document. */
@@ -24,6 +26,11 @@ export interface ProviderEndpoints {
   authorization: string;
   token: string;
   revocation: string | null;
+  /** The keys by which its id_tokens are signed; without them they go unread. */
+  keys?: string;
+  /** Tells whose an access token is (RFC 7662; OpenID Connect Core section 5.3). */
+  introspection?: string | null;
+  userinfo?: string | null;
 }
 
 /** The clinic's authorization server, from the settings. */
@@ -84,25 +91,29 @@ export function clinicProvider(settings: ClinicProviderSettings): Provider {
 /**
  * Google's provider. A refresh token comes only with `access_type=offline`, and for a returning person only with
  * `prompt=consent` (https://developers.google.com/identity/protocols/oauth2/web-server#offline). A login is asked for only
- * when one is needed, so the consent is asked for each time.
+ * when one is needed, so the consent is asked for each time, and the account, so that it isn't by accident the one that the browser
+ * knows. In id_tokens Google may leave `https://` away.
+ * @see https://developers.google.com/identity/openid-connect/openid-connect#validatinganidtoken
  * @throws MirrorError `settings` when the issuer is neither https nor loopback
  */
 export function googleProvider(settings: GoogleProviderSettings): Provider {
+  const issuer = requireSecureUrl(settings.issuer ?? GOOGLE_ISSUER, 'the issuer');
   return {
     name: 'google',
-    issuer: requireSecureUrl(settings.issuer ?? GOOGLE_ISSUER, 'the issuer'),
+    issuer,
     clientId: settings.clientId,
     clientSecret: settings.clientSecret,
     endpoints: null,
     deviceEndpoint: null,
-    loginParameters: { access_type: 'offline', prompt: 'consent' },
+    loginParameters: { access_type: 'offline', prompt: 'consent select_account' },
+    idTokenIssuers: [issuer, issuer.replace(/^https:\/\//, '')],
   };
 }
 
 /**
  * Microsoft's provider. Its endpoints are documented, and its discovery document for `organizations` names an issuer with a
- * gap in it, so none is read (https://learn.microsoft.com/entra/identity-platform/v2-protocols). A refresh token comes with the
- * scope `offline_access`.
+ * gap in it, so none is read (https://learn.microsoft.com/entra/identity-platform/v2-protocols): the person's own directory, which
+ * id_tokens name, fills it. A refresh token comes with the scope `offline_access`.
  * @throws MirrorError `settings` when the authority is neither https nor loopback
  */
 export function microsoftProvider(settings: MicrosoftProviderSettings): Provider {
@@ -113,9 +124,19 @@ export function microsoftProvider(settings: MicrosoftProviderSettings): Provider
     issuer: `${base}/v2.0`,
     clientId: settings.clientId,
     clientSecret: settings.clientSecret,
-    endpoints: { authorization: `${base}/oauth2/v2.0/authorize`, token: `${base}/oauth2/v2.0/token`, revocation: null },
+    endpoints: {
+      authorization: `${base}/oauth2/v2.0/authorize`,
+      token: `${base}/oauth2/v2.0/token`,
+      revocation: null,
+      keys: `${base}/discovery/v2.0/keys`,
+    },
     deviceEndpoint: `${base}/oauth2/v2.0/devicecode`,
     loginParameters: { prompt: 'select_account' },
+    idTokenIssuers: [
+      isDirectoryId(settings.directory)
+        ? `${authority}/${settings.directory.toLowerCase()}/v2.0`
+        : `${authority}/{tid}/v2.0`,
+    ],
   };
 }
 
@@ -158,6 +179,11 @@ export function requireSecureUrl(address: string, what: string): string {
     retry: 'never',
     remedy: 'give an address that begins with https://',
   });
+}
+
+/** A directory that is named by its id is the only one whose persons may log in; by a domain it can't be told from its id. */
+function isDirectoryId(directory: string): boolean {
+  return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(directory);
 }
 
 function optionalSecureUrl(address: string | null | undefined, what: string): string | null {

@@ -113,8 +113,12 @@ class LeasedRefresher implements Refresher {
   /** The store is read under the lease, because a peer may have refreshed just before. */
   async #renewStale(lease: HeldLease, staleVersion: number): Promise<Credential> {
     const before = await this.#place.credentials.read(this.#connection);
-    if (this.#unsaved !== null && before?.version === this.#unsaved.replaces)
-      return this.#save(lease, before, this.#unsaved.next);
+    if (this.#unsaved !== null && before?.version === this.#unsaved.replaces) {
+      const { next } = this.#unsaved;
+      // A person may have said meanwhile that the account is the right one.
+      const { isUnconfirmed = false } = before.tokens;
+      return this.#save(lease, before, { ...next, tokens: { ...next.tokens, isUnconfirmed } });
+    }
     this.#unsaved = null;
     return this.#newerThan(staleVersion, before) ?? this.#askProvider(lease, this.#requireStored(before));
   }

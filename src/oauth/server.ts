@@ -1,11 +1,14 @@
 import * as openid from 'openid-client';
+import type { Account } from '../model/credentials.ts';
 import type { Instant } from '../model/time.ts';
-import { toMirrorError } from './errors.ts';
+import { readAccount } from './ask-account.ts';
+import { type AnswerFacts, toMirrorError } from './errors.ts';
 import { createMetadata } from './metadata.ts';
 import { readBaseUrl } from './placed-tokens.ts';
 import { isPlainHttp, type Provider } from './providers.ts';
 import { type Reach, recordingFetch } from './recording-fetch.ts';
-import { refreshLifeMs, secondsToMs, type TokenAnswer } from './token-answer.ts';
+import { type LoginAnswer, readNames, refreshLifeMs, secondsToMs, type TokenAnswer } from './token-answer.ts';
+import { accountOfNames } from './told-account.ts';
 
 /** An authorization server as one of its clients. Every method throws {@link MirrorError} by who must act. */
 export interface AuthorizationServer {
@@ -20,13 +23,15 @@ export interface AuthorizationServer {
     response: URL,
     checks: { state: string; codeVerifier: string },
     signal: AbortSignal,
-  ): Promise<TokenAnswer>;
+  ): Promise<LoginAnswer>;
+  /** Whose login it is, as {@link readAccount} tells. */
+  accountOf(answer: LoginAnswer, nonce: string | null, signal: AbortSignal): Promise<Account | null>;
   /** Sends one refresh request, never a second one by itself. */
   refresh(refreshToken: string, signal: AbortSignal): Promise<TokenAnswer>;
   /** Begins a login by device code (RFC 8628 section 3.1). */
   beginDevice(scopes: readonly string[], signal: AbortSignal): Promise<openid.DeviceAuthorizationResponse>;
   /** Asks once for the tokens of a device login (RFC 8628 section 3.4). */
-  pollDevice(deviceCode: string, signal: AbortSignal): Promise<TokenAnswer>;
+  pollDevice(deviceCode: string, signal: AbortSignal): Promise<LoginAnswer>;
   /** @returns false when the server has no revocation endpoint (RFC 7009) */
   revoke(token: string, signal: AbortSignal): Promise<boolean>;
 }
@@ -42,6 +47,7 @@ export function createAuthorizationServer(reach: Reach): AuthorizationServer {
     label: string,
     signal: AbortSignal,
     run: (configuration: openid.Configuration) => Promise<Result>,
+    tell: (facts: AnswerFacts | null) => void = () => {},
   ): Promise<Result> {
     const server = await metadata();
     const configuration = configure(server, provider);
@@ -51,19 +57,27 @@ export function createAuthorizationServer(reach: Reach): AuthorizationServer {
       return await run(configuration);
     } catch (error) {
       throw toMirrorError(error, recording.facts());
+    } finally {
+      tell(recording.facts());
     }
   }
 
   async function requestTokens(
     signal: AbortSignal,
     run: (configuration: openid.Configuration) => Promise<openid.TokenEndpointResponse>,
-  ): Promise<TokenAnswer> {
+  ): Promise<LoginAnswer> {
     const sentAt = clock();
-    return readTokens(await call('token', signal, run), sentAt);
+    let skewMs = 0;
+    const answer = await call('token', signal, run, (facts) => {
+      skewMs = facts?.skewMs ?? 0;
+    });
+    const names = readNames(answer);
+    return { ...readTokens(answer, sentAt), account: accountOfNames(provider, names), names, skewMs };
   }
 
   return {
     provider,
+    accountOf: async (answer, nonce, signal) => readAccount(reach, await metadata(), call, { answer, nonce }, signal),
     async authorizationUrl(parameters) {
       const configuration = configure(await metadata(), provider);
       return openid.buildAuthorizationUrl(configuration, { ...provider.loginParameters, ...parameters });
@@ -103,6 +117,7 @@ export function readTokens(answer: openid.TokenEndpointResponse, sentAt: Instant
     refreshLifeMs: refreshLifeMs(answer),
     scopes: answer.scope === undefined ? null : splitScopes(answer.scope),
     baseUrl: readBaseUrl(answer.instance_url),
+    account: null,
     sentAt,
   };
 }

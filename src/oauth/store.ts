@@ -35,7 +35,23 @@ export interface PendingLogin {
   issuer: string;
   redirectUri: string;
   codeVerifier: string;
+  /** Its id_token must repeat it; null where none is asked for. */
+  nonce: string | null;
+  /** Digest of what the one browser holds that may end it; null for a login that ends at a receiver of its own on this machine. */
+  browser: string | null;
   scopes: readonly string[];
+}
+
+/** A link by which a person begins a login in a browser anywhere, kept for ten minutes and opened once. */
+export interface LoginLink {
+  tenant: string;
+  connection: string;
+}
+
+/** Keeps links by what stands in them. */
+export interface LoginLinks {
+  put(ticket: string, link: LoginLink): Promise<void>;
+  take(ticket: string): Promise<LoginLink | null>;
 }
 
 /** Keeps begun logins by their `state`. */

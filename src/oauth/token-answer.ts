@@ -1,3 +1,4 @@
+import type { Account } from '../model/credentials.ts';
 import { parseJson } from '../model/json.ts';
 import type { Instant } from '../model/time.ts';
 import { SECOND_MS } from '../model/time.ts';
@@ -14,15 +15,49 @@ export interface TokenAnswer {
   scopes: readonly string[] | null;
   /** Origin of the API that the token is good for; null when the answer tells none. */
   baseUrl: string | null;
+  /** Whom it names, proved by TLS alone; null when it does not tell. */
+  account: Account | null;
   /** When the request was sent, by our clock: lives are counted from here, which errs to the safe side. */
   sentAt: Instant;
+}
+
+/** What the token endpoint gave to a login. */
+export interface LoginAnswer extends TokenAnswer {
+  /** By what it names whose tokens these are. */
+  names: Names;
+  /** The server's clock less ours, by its Date header. */
+  skewMs: number;
+}
+
+/** Members of an answer that name a person or an account, as they came; null is what it does not have. */
+export interface Names {
+  /** OpenID Connect Core section 2; not validated. */
+  idToken: string | null;
+  /** Salesforce: address that ends in the ids of organisation and user. */
+  identityUrl: string | null;
+  /** HubSpot: id of the account that the application is installed in. */
+  hubId: string | null;
+}
+
+/** Under this name the id_token passes by openid-client, which would void a whole answer for one that it does not like. */
+const PASSING_ID_TOKEN = 'unvalidated_id_token';
+
+/** What an answer of openid-client names. */
+export function readNames(answer: Readonly<Record<string, unknown>>): Names {
+  const textOf = (value: unknown) => (typeof value === 'string' && value !== '' ? value : null);
+  const { hub_id: hubId } = answer;
+  return {
+    idToken: textOf(answer[PASSING_ID_TOKEN]),
+    identityUrl: textOf(answer.id),
+    hubId: typeof hubId === 'number' ? String(hubId) : textOf(hubId),
+  };
 }
 
 /**
  * Makes the answer of a token or device endpoint one that openid-client accepts. It refuses an answer as a whole for one odd
  * member, and a rotated refresh token would be lost with it: so nulls go, an `expires_in` that isn't a positive number
- * goes, numbers in text become numbers, lists of scopes become text, HubSpot's words for errors become those of RFC 6749. The id_token goes unread, since it names a person whom
- * we need not know, and a clock that is minutes off would void the answer.
+ * goes, numbers in text become numbers, lists of scopes become text, HubSpot's words for errors become those of RFC 6749. The id_token is
+ * put aside: it is validated once the tokens are safe.
  */
 export async function tidyAnswer(response: Response): Promise<Response> {
   const text = await response.text();
@@ -48,7 +83,8 @@ export function secondsToMs(value: unknown): number | null {
 }
 
 function tidyMembers(members: Record<string, unknown>): Record<string, unknown> {
-  const { id_token: _unread, ...kept } = members;
+  const { id_token: idToken = null, ...others } = members;
+  const kept = { ...others, [PASSING_ID_TOKEN]: idToken };
   const tidy = Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== null));
   for (const name of ['expires_in', 'interval']) {
     const lifeMs = secondsToMs(tidy[name]);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { parseJson } from '../model/json.ts';
+import { expectedAccount } from './account-schema.ts';
 import { name, text } from './common-schemas.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 
@@ -18,6 +19,7 @@ export function connection(secrets: SecretSchemas) {
       client: name.describe(
         'A name in the settings, by the kind: of googleClients, microsoftClients, hubspotClients, salesforceClients or oauthClients',
       ),
+      account: expectedAccount.byDomain,
     }),
     z.strictObject({
       kind: z.literal('google-service-account'),
@@ -34,6 +36,7 @@ export function connection(secrets: SecretSchemas) {
       directory: directory
         .default('organizations')
         .describe("Id or domain of the organisation's directory; organizations takes that of whoever logs in"),
+      account: expectedAccount.byDomain,
     }),
     z.strictObject({
       kind: z.literal('microsoft-app'),
@@ -71,10 +74,15 @@ const HEADER_VALUE = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/;
 /** Logins at CRMs: of persons, of applications, and by what never changes. */
 function crmConnections(secrets: SecretSchemas) {
   return [
-    z.strictObject({ kind: z.literal('hubspot'), client: name.describe('A name of hubspotClients in the settings') }),
+    z.strictObject({
+      kind: z.literal('hubspot'),
+      client: name.describe('A name of hubspotClients in the settings'),
+      account: expectedAccount.bySubject,
+    }),
     z.strictObject({
       kind: z.literal('salesforce'),
       client: name.describe('A name of salesforceClients in the settings'),
+      account: expectedAccount.byAddress,
     }),
     z.strictObject({
       kind: z.literal('salesforce-app'),
@@ -83,7 +91,11 @@ function crmConnections(secrets: SecretSchemas) {
         .optional()
         .describe('User name that the application acts for, by its certificate; without it its secret is used'),
     }),
-    z.strictObject({ kind: z.literal('oauth'), client: name.describe('A name of oauthClients in the settings') }),
+    z.strictObject({
+      kind: z.literal('oauth'),
+      client: name.describe('A name of oauthClients in the settings'),
+      account: expectedAccount.byAddress,
+    }),
     z.strictObject({
       kind: z.literal('bearer'),
       token: secrets.text

@@ -89,6 +89,7 @@ const OWN_PARAMETERS = new Set([
   'client_secret',
   'code_challenge',
   'code_challenge_method',
+  'nonce',
   'redirect_uri',
   'request',
   'request_uri',
@@ -107,6 +108,9 @@ export function oauthClient(secrets: SecretSchemas) {
       .optional()
       .describe('Where a login is ended (RFC 7009); without it logout only forgets'),
     deviceEndpoint: endpoint.optional().describe('For logins by device code (RFC 8628)'),
+    userinfoEndpoint: endpoint
+      .optional()
+      .describe('Tells whose a login is (OpenID Connect Core, section 5.3); without it the account is not known'),
     issuer: text
       .optional()
       .describe("How the server names itself in its answers (RFC 9207). Default: the authorizationEndpoint's origin"),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { NAME, NAME_REMEDY } from '../model/names.ts';
 import { APPOINTMENT_STATUSES } from '../model/records.ts';
 import { parseTitleFormat, TITLE_VALUES } from '../model/title-format.ts';
+import { expectedAccount } from './account-schema.ts';
 import { mapOf, name, text, wholeNumber, zone } from './common-schemas.ts';
 import { connection } from './connection-schema.ts';
 import { crmSchema } from './crm-schema.ts';
@@ -121,6 +122,7 @@ export function tenantSchema(secrets: SecretSchemas) {
         .array(z.enum(CLINIC_SCOPES))
         .default([])
         .describe('Asked for at the login beside what targets, reminders and triggers need, for the command clinic'),
+      account: expectedAccount.byAddress,
     }),
     connections: mapOf(connection(secrets), connectionName).prefault({}),
     targets: mapOf(target).prefault({}),

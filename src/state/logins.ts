@@ -10,7 +10,7 @@ const LOGIN_TTL_MS = 10 * MINUTE_MS;
 /** Not a tenant's id, which can't hold braces: which tenant a login belongs to is known only once it is open. */
 const LOGIN_SEAL_TENANT = '{login}';
 
-/** Logins that persons have begun and not finished. `Login` is plain data. */
+/** Logins that persons have begun and not finished, by their state, or links to begin them. `Login` is plain data. */
 export interface LoginStore<Login> {
   put(state: string, login: Login): Promise<void>;
   /** Gives the login once; null when it is unknown, too old or was taken before. */
@@ -20,18 +20,23 @@ export interface LoginStore<Login> {
 /**
  * Opens the store of logins under way, of all tenants. A login is sealed, since it holds the code verifier; the key's name
  * holds a hash of the state, so that reading the names of Redis' keys doesn't let one finish somebody's login.
+ * @param keyOf the key of a hash: what one store holds opens in no other
  */
-export function createLoginStore<Login>(redis: RedisClient, ring: readonly SealingKey[]): LoginStore<Login> {
+export function createLoginStore<Login>(
+  redis: RedisClient,
+  ring: readonly SealingKey[],
+  keyOf: (hash: string) => string = keys.login,
+): LoginStore<Login> {
   const sealer = createSealer(ring, LOGIN_SEAL_TENANT);
   return {
     async put(state, login) {
-      const name = hashOf(state);
-      await redis.set(keys.login(name), sealer.seal(JSON.stringify(login), name), 'PX', LOGIN_TTL_MS);
+      const key = keyOf(hashOf(state));
+      await redis.set(key, sealer.seal(JSON.stringify(login), key), 'PX', LOGIN_TTL_MS);
     },
     async take(state) {
-      const name = hashOf(state);
-      const sealed = await redis.getdel(keys.login(name));
-      return sealed === null ? null : (JSON.parse(sealer.open(sealed, name)) as Login);
+      const key = keyOf(hashOf(state));
+      const sealed = await redis.getdel(key);
+      return sealed === null ? null : (JSON.parse(sealer.open(sealed, key)) as Login);
     },
   };
 }

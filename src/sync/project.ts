@@ -8,8 +8,8 @@ import type {
   Location,
   Treatment,
 } from '../model/records.ts';
-import { formatTitle, type TitleFormat, type TitleValue, valuesOf } from '../model/title-format.ts';
 import { isVisible } from '../model/shown-text.ts';
+import { formatTitle, type TitleFormat, type TitleValue, valuesOf } from '../model/title-format.ts';
 import { toZonedIso } from '../model/zones.ts';
 
 /** How much the title tells. The default, `appointment`, names nobody. */

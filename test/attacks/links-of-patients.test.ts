@@ -77,6 +77,7 @@ describe('a request is counted for', () => {
       readiness: async () => [],
       metrics: async () => '',
       completeLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
+      beginLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
       takeNotification: async () => null,
       takeReminderCallback: async () => 404,
       showAnswer: (token: string, caller: string | null) => {

@@ -99,8 +99,9 @@ const targets: fc.Arbitrary<TargetStatus> = fc.record({
 const connections: fc.Arbitrary<ConnectionStatus> = fc.record({
   connection: names,
   kind: names,
-  state: fc.constantFrom('connected', 'needs-login', 'never', 'static'),
+  state: fc.constantFrom('connected', 'unconfirmed', 'needs-login', 'never', 'static'),
   reason: fc.option(names),
+  account: fc.option(fc.emailAddress()),
   sinceAt: times,
   accessExpiresAt: times,
   refreshExpiresAt: times,
@@ -227,6 +228,7 @@ const plans: fc.Arbitrary<PlanView> = fc.record({
 const healths: fc.Arbitrary<HealthView> = fc.record({
   tenant: names,
   asOf: fc.nat(NOW),
+  connections: fc.array(connections, { maxLength: 3 }),
   targets: fc.array(
     fc.record({
       target: names,

@@ -80,12 +80,12 @@ async function openTenant() {
 }
 
 describe('logins at Microsoft', () => {
-  test('of a person wait for that person, and ask for what the targets need and for a lasting login', async () => {
+  test('of a person wait for that person, and ask for who they are, for what the targets need and for a lasting login', async () => {
     const { connections, sandbox } = await openTenant();
     const person = connections.get('person');
     expect(person).toMatchObject({
       kind: 'microsoft',
-      scopes: ['https://graph.microsoft.com/Calendars.ReadWrite', 'offline_access'],
+      scopes: ['openid', 'profile', 'https://graph.microsoft.com/Calendars.ReadWrite', 'offline_access'],
     });
     expect(person?.tokens?.login.server.provider.issuer).toBe(sandbox.issuer);
     await expect(person?.authorizer('own').header(NEVER)).rejects.toMatchObject({ actor: 'authorization' });

@@ -11,8 +11,9 @@ import type { Authorizer } from '../../src/connectors/connector.ts';
 import { type LoginDesk, loginWithBrowser, loginWithDevice, logOut } from '../../src/control/logins.ts';
 import { createHttpClient } from '../../src/http/client.ts';
 import { silentLogger } from '../../src/log/logger.ts';
-import type { PendingLogin } from '../../src/oauth/store.ts';
+import type { LoginLink, PendingLogin } from '../../src/oauth/store.ts';
 import { createCredentialStore } from '../../src/state/credentials.ts';
+import { keys } from '../../src/state/keys.ts';
 import { createLeases } from '../../src/state/leases.ts';
 import { createLoginStore } from '../../src/state/logins.ts';
 import { createSealer } from '../../src/state/sealing.ts';
@@ -70,10 +71,12 @@ ${files.connections}
     target: (_tenant, id) => connections.get(id)!.tokens!.login,
     isUsed: () => true,
     pending: createLoginStore<PendingLogin>(redis.connect(), RING),
+    links: createLoginStore<LoginLink>(redis.connect(), RING, keys.loginLink),
     clock: () => time.now,
     log: silentLogger,
     callbackUrl: 'https://mirror.example/oauth/callback',
     loopbackPort: 0,
+    linkUrl: 'https://mirror.example/oauth/login',
     beforeLogout: (_tenant, _id, work) => work(),
     onLogin: async (_tenant, id) => void told.push(id),
   };

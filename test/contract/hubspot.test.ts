@@ -19,4 +19,7 @@ const activitySkips = {
     'keys of meetings are looked up: between the look and the create only the lease keeps a second worker away',
 };
 
-describeCrmConnector('hubspot', openHubSpotTarget, { skips: { ...skips, ...ACTIVITIES }, activities: { skips: activitySkips } });
+describeCrmConnector('hubspot', openHubSpotTarget, {
+  skips: { ...skips, ...ACTIVITIES },
+  activities: { skips: activitySkips },
+});

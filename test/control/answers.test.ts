@@ -303,6 +303,7 @@ describe('the page', () => {
     const verbs = {
       readiness: async () => [],
       metrics: async () => '',
+      beginLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
       completeLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
       takeNotification: async () => null,
       takeReminderCallback: async () => 404,

@@ -2,11 +2,12 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startHubSpotSandbox } from '../../sandbox/hubspot/index.ts';
 import { renderHealth } from '../../src/cli/render-health.ts';
 import { tenantHealth } from '../../src/control/health.ts';
-import type { Installation } from '../../src/control/installation.ts';
+import type { ConnectionStatus } from '../../src/control/installation.ts';
 import { held, openCrmWorld, patientOf } from '../jobs/crm-world.ts';
 import { cycle, NEVER } from '../jobs/cycle.ts';
 import { writeToHubSpot } from '../jobs/hubspot-targets.ts';
 import { useRedis } from '../support/redis.ts';
+import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();
 
@@ -20,10 +21,11 @@ test('health tells what is in sync, who is excluded and why, and what fails sinc
   await cycle(tenant);
   expect(held(contacts)).toHaveLength(3);
   world.clock.now += 60_000;
-  const installation = {
-    tenants: new Map([[tenant.id, tenant]]),
-    clock: () => world.clock.now,
-  } as unknown as Installation;
+  const login: ConnectionStatus = {
+    ...{ connection: 'crm', kind: 'hubspot', state: 'unconfirmed', reason: 'account-unconfirmed', sinceAt: null },
+    ...{ account: 'admin@practice.example (4711)', accessExpiresAt: null, refreshExpiresAt: null, missingScopes: [] },
+  };
+  const installation = openInstallation({ tenants: [tenant], connections: [login] });
   const view = await tenantHealth(installation, tenant.id, { target: 'contacts', progress: () => {} }, NEVER);
   expect(view.targets).toMatchObject([
     {
@@ -39,6 +41,8 @@ test('health tells what is in sync, who is excluded and why, and what fails sinc
   ]);
   expect(renderHealth(view)).toMatchInlineSnapshot(`
     "studio-rossi as of 2026-06-15 08:01:00Z
+      login crm (hubspot): unconfirmed, account-unconfirmed, account admin@practice.example (4711),
+      nothing goes through it before "clinic-mirror accept-account"
 
     target    connector  follows   in sync  excluded  failing  pending  by hand  held
     ────────  ─────────  ────────  ───────  ────────  ───────  ───────  ───────  ────
@@ -73,10 +77,7 @@ test('health names field and rule of a refusal, and the page of the object that 
   clinic.patientList.splice(0, 1, patientOf('1', { lastName: 'Bianchi' }), patientOf('2'));
   world.clock.now += 3_600_000;
   await cycle(tenant);
-  const installation = {
-    tenants: new Map([[tenant.id, tenant]]),
-    clock: () => world.clock.now,
-  } as unknown as Installation;
+  const installation = openInstallation({ tenants: [tenant] });
   const view = await tenantHealth(installation, tenant.id, { target: 'contacts', progress: () => {} }, NEVER);
   const failing = new Map(view.targets[0]?.failing.map((one) => [one.record, one]));
   const [contact] = sandbox.records('contacts');

@@ -31,6 +31,7 @@ test('the figures are those of the state at this moment, and go when what they s
     kind: 'google',
     state: 'needs-login',
     reason: 'login-ended',
+    account: 'doctor@clinic.example (117)',
     sinceAt: NOW,
     accessExpiresAt: NOW + 60_000,
     refreshExpiresAt: null,

@@ -126,6 +126,7 @@ describe('the callback address', () => {
     const verbs = {
       readiness: async () => [],
       metrics: async () => '',
+      beginLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
       completeLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
       takeNotification: async () => null,
       takeReminderCallback: (report: Parameters<typeof takeReminderCallback>[1]) =>

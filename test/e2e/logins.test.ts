@@ -104,7 +104,7 @@ test('a permission that a person left out at the clinic is named, by status and 
 
   expect(run.error).toMatchObject({ actor: 'authorization' });
   expect(`${run.error?.message} ${run.error?.remedy}`).toContain('svc.agenda');
-  expect((await world.cli('status')).out).toMatch(/login clinic .*missing scopes: svc\.agenda/);
+  expect((await world.cli('status')).out).toMatch(/login clinic .*missing scopes:\s+svc\.agenda/);
   await world.logIn({ connections: ['clinic'] });
   await world.cycle();
   expect(await world.compareAll()).toEqual([expect.objectContaining(EXACT)]);

@@ -30,6 +30,7 @@ async function open(
     takeReminderCallback: async () => 204,
     showAnswer: async () => ({ says: 'unknown', about: null, form: null }),
     takeAnswer: async () => ({ says: 'unknown', about: null, form: null }),
+    beginLogin: async () => ({ outcome: 'expired', language: 'en' }),
     completeLogin: async ({ url }) => {
       callbacks.push(url);
       return { outcome: 'connected', language: 'en' };
@@ -137,8 +138,10 @@ describe('the way back of logins', () => {
 
   test.each<[LoginOutcome, number]>([
     ['connected', 200],
+    ['unconfirmed', 200],
     ['denied', 400],
     ['expired', 400],
+    ['other-browser', 400],
     ['missing-permissions', 400],
     ['wrong-account', 400],
     ['failed', 502],
@@ -154,12 +157,15 @@ describe('the way back of logins', () => {
   });
 
   test('shows every outcome in other words', () => {
-    const outcomes = ['connected', 'denied', 'expired', 'missing-permissions', 'wrong-account', 'failed'] as const;
+    const outcomes = [
+      ...(['connected', 'unconfirmed', 'denied', 'expired', 'other-browser'] as const),
+      ...(['missing-permissions', 'wrong-account', 'failed'] as const),
+    ];
     const pages = outcomes.flatMap((outcome) => [
       loginPage({ outcome, language: 'it' }),
       loginPage({ outcome, language: 'en' }),
     ]);
-    expect(new Set(pages).size).toBe(12);
+    expect(new Set(pages).size).toBe(16);
   });
 
   test('leaves no code or state in the page or the log, also when the verb throws', async () => {

@@ -13,7 +13,7 @@ export function writeToEspoCrm(target: OpenTarget, sandbox: RestCrmSandbox, cloc
   const crm = target.crm!;
   const { properties } = crm.mapping;
   const isMapped = (property: string) => properties.some(({ name }) => name === property);
-  target.supports = { ...restCrm.supports, keys: restCrm.keysOf!(parsed) };
+  target.supports = { ...restCrm.supports, keys: restCrm.keysOf!(parsed, 'patients') };
   crm.refusals = restCrm.refusals!(parsed, target.stream).filter(({ property }) => isMapped(property));
   target.connector = restCrm.open({
     settings: parsed,

@@ -103,6 +103,17 @@ export async function connect(worker: Worker, changes: Partial<Credential> = {})
   return credential;
 }
 
+/** Makes the stored login one of an earlier release, of which it is not known whose it is. */
+export async function forgetAccount(worker: Worker): Promise<void> {
+  const { credentials, leases } = worker.place;
+  const credential = await credentials.read('clinic');
+  if (credential === null) throw new Error('there is no login');
+  const { account: _forgotten, ...tokens } = credential.tokens;
+  const lease = await leases.take('credential:clinic', 1_000, NEVER);
+  await credentials.write(lease, 'clinic', credential.version, { ...credential, tokens });
+  await lease.release();
+}
+
 function recordingLog(lines: string[]): Logger {
   const write = (data: object, message: string) => void lines.push(`${message} ${JSON.stringify(data)}`);
   const log: Logger = { debug: write, info: write, warn: write, error: write, child: () => log };

@@ -9,7 +9,7 @@ import { loginOnLoopback } from '../../src/oauth/loopback-login.ts';
 import type { PendingLogin } from '../../src/oauth/store.ts';
 import { createLoginStore } from '../../src/state/logins.ts';
 import { useRedis } from '../support/redis.ts';
-import { NEVER, openWorker, RING } from './connection.ts';
+import { forgetAccount, NEVER, openWorker, RING } from './connection.ts';
 
 const redis = useRedis();
 const SCOPES = ['oauth', 'crm.objects.contacts.read', 'crm.objects.contacts.write'];
@@ -49,6 +49,23 @@ describe('a person who installs the application at HubSpot', () => {
     const after = await worker.credentials.read('clinic');
     expect(after?.tokens.refreshToken).toBe(before?.tokens.refreshToken);
     expect(after?.tokens.accessToken).not.toBe(before?.tokens.accessToken);
+  });
+
+  test('tells in which account: at the login by introspection, later with each refresh, and with an old endpoint never', async () => {
+    const { worker, login } = await openHubSpot();
+    const { account } = await login();
+    expect(account).toEqual({ subject: expect.stringMatching(/^\d+$/), address: 'admin@clinic.example', domain: null });
+    await forgetAccount(worker);
+    await worker.authorizer.renew(NEVER);
+    expect((await worker.credentials.read('clinic'))?.tokens.account).toEqual({ ...account, address: null });
+    const old = await openHubSpot({}, { tokenPath: '/oauth/v1/token' });
+    expect(await old.login()).toMatchObject({ account: null });
+  });
+
+  test('is not refused while nobody answers whose account it is', async () => {
+    const { sandbox, login } = await openHubSpot();
+    sandbox.faults.add({ match: { path: '/introspect' }, times: 5, fault: { kind: 'status', status: 503, body: {} } });
+    expect(await login()).toMatchObject({ account: { subject: expect.any(String), address: null } });
   });
 
   test('sees id and secret sent in the body alone', async () => {

@@ -33,7 +33,7 @@ async function open() {
       find,
       NEVER,
     );
-  return { server, worker, logins, target, begin, complete };
+  return { server, worker, logins, target, find, begin, complete };
 }
 
 describe('a login by authorization code', () => {
@@ -53,6 +53,8 @@ describe('a login by authorization code', () => {
       connection: 'clinic',
       grantedScopes: SCOPES,
       missingScopes: [],
+      account: null,
+      isUnconfirmed: false,
     });
     const [form] = server.forms('/token');
     expect(form?.get('redirect_uri')).toBe(REDIRECT);
@@ -100,6 +102,28 @@ describe('a login by authorization code', () => {
       });
     }
     expect(server.forms('/token')).toHaveLength(1);
+  });
+
+  test('ends at the receiver at which it was begun: in the same browser, or on the same machine', async () => {
+    const { server, logins, target, find } = await open();
+    const endings: [begunWith: string | null, endedWith: string | null][] = [
+      ['key-1', 'key-2'],
+      ['key-1', ''],
+      ['key-1', null],
+      [null, 'key-1'],
+      [null, ''],
+    ];
+    for (const [begunWith, endedWith] of endings) {
+      const url = await beginLogin(target, logins, REDIRECT, begunWith);
+      const callback = new URL(`${REDIRECT}?code=c&state=${url.searchParams.get('state')}`);
+      const end = (key: string | null) => completeLogin(callback, logins, find, NEVER, key);
+      await expect(end(endedWith)).rejects.toMatchObject({ actor: 'authorization', code: 'login-other-browser' });
+      await expect(end(begunWith), 'it is used up').rejects.toMatchObject({ code: 'login-unknown' });
+    }
+    expect(server.posted).toEqual([]);
+    const url = await beginLogin(target, logins, REDIRECT, 'key-1');
+    const callback = new URL(`${REDIRECT}?code=c&state=${url.searchParams.get('state')}`);
+    expect(await completeLogin(callback, logins, find, NEVER, 'key-1')).toMatchObject({ connection: 'clinic' });
   });
 
   test('metadata that names another issuer is refused', async () => {

@@ -193,7 +193,7 @@ describe('against the login of the Graph sandbox', () => {
 
     test('waits while the person is on the way, shows no address with the code in it, and stores what works', async () => {
       const { outcome, prompts, waits, target, worker, reads } = await loginOnDevice([nothing, nothing, approve]);
-      expect(await storeLogin(target, await outcome, NEVER)).toMatchObject({ missingScopes: [] });
+      expect(await storeLogin(target, await outcome, { way: 'here' }, NEVER)).toMatchObject({ missingScopes: [] });
       expect(waits).toEqual([5, 5, 5]);
       expect(prompts).toMatchObject([{ verificationUriComplete: null, userCode: expect.stringMatching(/^\w{9}$/) }]);
       expect(await reads(await worker.authorizer.header(NEVER))).toBe(200);

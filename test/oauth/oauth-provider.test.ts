@@ -17,6 +17,7 @@ const SETTINGS = {
   tokenEndpoint: 'https://crm.example/oauth/token/',
   revocationEndpoint: null,
   deviceEndpoint: null,
+  userinfoEndpoint: null,
   issuer: null,
   clientId: 'app-1',
   clientSecret: 'secret-1',
@@ -100,6 +101,20 @@ test('an answer that carries the name of another server is refused; the configur
   });
 });
 
+test('whose login it is, is asked where the settings name an endpoint for it', async () => {
+  expect((await (await openScripted()).login()).result).toMatchObject({ account: null, isUnconfirmed: false });
+  const userinfo = await startTokenServer();
+  const claims = { sub: 'u-1', email: 'doctor@clinic.example', email_verified: true };
+  userinfo.onUserinfo = () => ({ body: claims });
+  const { login } = await openScripted({ userinfoEndpoint: `${userinfo.url}/userinfo` });
+  const account = { subject: 'u-1', address: 'doctor@clinic.example', domain: null };
+  expect((await login()).result).toMatchObject({ account });
+  userinfo.onUserinfo = () => ({ body: { ...claims, email_verified: undefined } });
+  expect((await login()).result).toMatchObject({ account: { ...account, address: null } });
+  userinfo.onUserinfo = () => ({ status: 403, body: 'no' });
+  expect((await login()).result).toMatchObject({ account: null, isUnconfirmed: true });
+});
+
 test('a login is revoked where the settings name an endpoint for it, and else forgotten', async () => {
   const { worker, login } = await openScripted();
   await login();
@@ -111,11 +126,14 @@ test('a login is revoked where the settings name an endpoint for it, and else fo
   expect(server.forms('/revoke').map((form) => form.get('token'))).toEqual(['refresh-1']);
 });
 
-test.each(['authorizationEndpoint', 'tokenEndpoint', 'revocationEndpoint', 'deviceEndpoint'] as const)(
-  'no secret goes over plain http: %s',
-  (endpoint) => {
-    expect(() => oauthProvider({ ...SETTINGS, [endpoint]: 'http://crm.example/x' })).toThrow(
-      expect.objectContaining({ actor: 'settings', code: 'insecure-address' }),
-    );
-  },
-);
+test.each([
+  'authorizationEndpoint',
+  'tokenEndpoint',
+  'revocationEndpoint',
+  'deviceEndpoint',
+  'userinfoEndpoint',
+] as const)('no secret goes over plain http: %s', (endpoint) => {
+  expect(() => oauthProvider({ ...SETTINGS, [endpoint]: 'http://crm.example/x' })).toThrow(
+    expect.objectContaining({ actor: 'settings', code: 'insecure-address' }),
+  );
+});

@@ -27,6 +27,7 @@ const ANSWER: TokenAnswer = {
   refreshLifeMs: null,
   scopes: null,
   baseUrl: null,
+  account: null,
   sentAt: NOW,
 };
 

@@ -15,7 +15,7 @@ import type { PendingLogin } from '../../src/oauth/store.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createLoginStore } from '../../src/state/logins.ts';
 import { useRedis } from '../support/redis.ts';
-import { connect, NEVER, openWorker, RING, TENANT, type Worker } from './connection.ts';
+import { connect, forgetAccount, NEVER, openWorker, RING, TENANT, type Worker } from './connection.ts';
 
 const redis = useRedis();
 const SCOPES = ['api', 'refresh_token'];
@@ -62,6 +62,15 @@ describe('a person who logs in to Salesforce', () => {
     const header = await worker.authorizer.header(NEVER);
     expect(worker.authorizer.baseUrl?.()).toBe(sandbox.url);
     expect(await reads(worker, sandbox, header)).toBe(200);
+  });
+
+  test('is known by user name and id, and by the id from each refresh', async () => {
+    const { worker, login } = await openSalesforce();
+    const { account } = await login();
+    expect(account).toEqual({ subject: expect.stringMatching(/^005/), address: USER, domain: null });
+    await forgetAccount(worker);
+    await worker.authorizer.renew(NEVER);
+    expect((await worker.credentials.read('clinic'))?.tokens.account).toEqual({ ...account, address: null });
   });
 
   test('is told when an administrator must act first, and that the code was refused otherwise', async () => {

@@ -16,7 +16,7 @@ import { clinicProvider, googleProvider, type Provider } from '../../src/oauth/p
 import type { PendingLogin } from '../../src/oauth/store.ts';
 import { createLoginStore } from '../../src/state/logins.ts';
 import { useRedis } from '../support/redis.ts';
-import { NEVER, openWorker, RING, type Worker } from './connection.ts';
+import { forgetAccount, NEVER, openWorker, RING, type Worker } from './connection.ts';
 
 const redis = useRedis();
 const CLINIC_SCOPES = ['openid', 'offline_access', 'svc.agenda', 'svc.patients'];
@@ -73,9 +73,17 @@ function loginAs(worker: Worker, scopes: readonly string[], visit: (url: string)
 describe('against the authorization server of the clinic sandbox', () => {
   test('a person logs in on this machine, and the tokens work', async () => {
     const { worker, login, userinfo } = await openClinic();
-    expect(await login()).toMatchObject({ missingScopes: [] });
+    expect(await login()).toMatchObject({ missingScopes: [], account: { subject: expect.any(String) } });
     expect(await userinfo(await worker.authorizer.header(NEVER))).toBe(200);
     expect(await worker.credentials.read('clinic')).toMatchObject({ state: 'connected', reason: null });
+  });
+
+  test('whose login it is, is known from the id token, at the login and with each refresh', async () => {
+    const { worker, login } = await openClinic();
+    const { account } = await login();
+    await forgetAccount(worker);
+    await worker.authorizer.renew(NEVER);
+    expect((await worker.credentials.read('clinic'))?.tokens.account).toEqual(account);
   });
 
   test('without a discovery document the endpoints of the specification serve', async () => {
@@ -171,7 +179,7 @@ describe('against the authorization server of the clinic sandbox', () => {
       NEVER,
     );
     expect(polls).toBeGreaterThanOrEqual(3);
-    expect(await storeLogin(target, answer, NEVER)).toMatchObject({ missingScopes: [] });
+    expect(await storeLogin(target, answer, { way: 'here' }, NEVER)).toMatchObject({ missingScopes: [] });
     expect(await userinfo(await worker.authorizer.header(NEVER))).toBe(200);
   });
 

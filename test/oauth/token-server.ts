@@ -18,6 +18,9 @@ export interface TokenServer {
   onToken: (form: URLSearchParams) => Answer | Promise<Answer>;
   onDevice: (form: URLSearchParams) => Answer;
   onRevoke: (form: URLSearchParams) => Answer;
+  /** Answers `/keys` and `/userinfo`. */
+  onKeys: () => Answer;
+  onUserinfo: () => Answer;
   /** Members that go before the usual ones of the discovery document; or another answer to the request for it. */
   metadata: Record<string, unknown>;
   onDiscovery: (() => Answer) | null;
@@ -45,6 +48,8 @@ export async function startTokenServer(): Promise<TokenServer> {
     onToken: () => ({ status: 500, body: 'not scripted' }),
     onDevice: () => ({ status: 500, body: 'not scripted' }),
     onRevoke: () => ({ body: {} }),
+    onKeys: () => ({ status: 500, body: 'not scripted' }),
+    onUserinfo: () => ({ status: 500, body: 'not scripted' }),
     metadata: {},
     onDiscovery: null,
     dateHeader: null,
@@ -60,6 +65,8 @@ async function handle(server: TokenServer, request: IncomingMessage, response: S
     server.discoveries += 1;
     return send(server, response, server.onDiscovery?.() ?? { body: discoveryDocument(server) });
   }
+  if (path === '/keys') return send(server, response, server.onKeys());
+  if (path === '/userinfo') return send(server, response, server.onUserinfo());
   const form = new URLSearchParams(await text(request));
   server.posted.push({ path, form });
   if (path === '/token') return send(server, response, await server.onToken(form));

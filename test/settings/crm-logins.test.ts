@@ -58,6 +58,15 @@ describe('logins at CRMs', () => {
     expect(KINDS).toContain(tenants.get('uno')?.connections.get('work')?.kind);
   });
 
+  test.each([
+    ['{ kind: hubspot, client: main, account: { subject: "4711" } }', HUBSPOT],
+    ['{ kind: salesforce, client: main, account: { address: crm@clinic.test } }', salesforce('')],
+    ['{ kind: oauth, client: main, account: { subject: u-1, address: crm@clinic.test } }', oauth()],
+  ])('may name whose they must be: %s', (connection, clients) => {
+    const { tenants } = read(directory(connection, clients));
+    expect(tenants.get('uno')?.connections.get('work')).toHaveProperty('account');
+  });
+
   test("have the vendors' addresses without naming them", () => {
     const { settings } = read(directory('{ kind: hubspot, client: main }', `${HUBSPOT}${salesforce('')}`));
     expect(settings.hubspotClients.get('main')).toMatchObject({
@@ -94,6 +103,10 @@ describe('logins at CRMs', () => {
 
 describe('a fault of a login at a CRM names its field and what to do', () => {
   test.each([
+    ['{ kind: hubspot, client: main, account: {} }', HUBSPOT, /work\.account: .* give at least one of: subject/],
+    // What these vendors do not vouch for.
+    ['{ kind: hubspot, client: main, account: { address: a@b.test } }', HUBSPOT, /work\.account.*address/],
+    ['{ kind: salesforce, client: main, account: { domain: b.test } }', salesforce(''), /work\.account.*domain/],
     [
       '{ kind: hubspot, client: mian }',
       HUBSPOT,

@@ -15,7 +15,7 @@ import { type FaultProxy, startFaultProxy } from '../../../sandbox/kit/fault-pro
 import { type Composition, compose } from '../../../src/composition/compose.ts';
 import { loginDesk } from '../../../src/composition/login-desk.ts';
 import { connectors } from '../../../src/connectors/registry.ts';
-import { loginWithBrowser } from '../../../src/control/logins.ts';
+import { acceptAccount, loginWithBrowser } from '../../../src/control/logins.ts';
 import type { SyncResult } from '../../../src/control/sync.ts';
 import { syncTenant } from '../../../src/control/sync.ts';
 import { type Logger, silentLogger } from '../../../src/log/logger.ts';
@@ -156,7 +156,10 @@ async function logInAll(composition: Composition, world: SmallWorld, options: Lo
         await (await fetch(await back)).text();
       };
       const desk = loginDesk(composition);
-      await loginWithBrowser(desk, id, connection, (url) => visits.push(visit(url)), AbortSignal.timeout(15_000));
+      const signal = AbortSignal.timeout(15_000);
+      const login = await loginWithBrowser(desk, id, connection, (url) => visits.push(visit(url)), signal);
+      // An operator says at once that another account is meant.
+      if (login.isUnconfirmed) await acceptAccount(desk, id, connection, login.account?.subject ?? 'unknown', signal);
       await Promise.all(visits);
     }
   }

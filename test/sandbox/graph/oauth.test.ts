@@ -5,7 +5,7 @@ import type { CertificateWithKey, GraphSandbox, PersonsAnswer } from '../../../s
 import { DOCTOR, startBench } from './support.ts';
 
 const REDIRECT = 'http://localhost:9/callback';
-const SCOPE = 'openid offline_access https://graph.microsoft.com/Calendars.ReadWrite';
+const SCOPE = 'openid profile offline_access https://graph.microsoft.com/Calendars.ReadWrite';
 const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 
 function discover(sandbox: GraphSandbox, secret = 'sandbox-secret'): Promise<oidc.Configuration> {
@@ -64,12 +64,20 @@ describe('logging in', () => {
   it('works with openid-client from discovery to an API call', async () => {
     const { sandbox, as } = await startBench();
     const { tokens } = await logIn(sandbox);
-    expect(tokens).toMatchObject({ token_type: 'bearer', scope: 'openid Calendars.ReadWrite' });
+    expect(tokens).toMatchObject({ token_type: 'bearer', scope: 'openid profile Calendars.ReadWrite' });
     expect(tokens.claims()).toMatchObject({ iss: sandbox.issuer, preferred_username: DOCTOR, tid: sandbox.tenantId });
     expect(tokens.expires_in).toBeGreaterThanOrEqual(3600);
     expect(tokens.expires_in).toBeLessThanOrEqual(5400);
     expect((await as(tokens.access_token)('GET', '/me')).body.mail).toBe(DOCTOR);
     expect((await as(tokens.access_token)('GET', '/me/events')).status).toBe(200);
+  });
+
+  it('names the person in id tokens by their scopes alone', async () => {
+    const { sandbox } = await startBench();
+    const { tokens } = await logIn(sandbox, { parameters: { scope: 'openid' } });
+    const claims = { ...tokens.claims() };
+    expect(claims).toMatchObject({ sub: expect.any(String), tid: sandbox.tenantId });
+    for (const name of ['oid', 'preferred_username', 'email']) expect(claims).not.toHaveProperty(name);
   });
 
   it('gives no refresh token without offline_access', async () => {

@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from '../log/logger.ts';
+import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import {
+  LOGIN_CALLBACK_PATH,
+  LOGIN_LINK_PATH,
+  LOGIN_PAGE_STYLE_SOURCE,
+  loginLinkPage,
+  loginOnwardPage,
+  loginPage,
+  loginStatus,
+} from './login-page.ts';
+import type { AdminVerbs, LoginResult } from './verbs.ts';
+
+/** Longer than the exchange of a code for tokens takes with its retries. */
+export const LOGIN_TIMEOUT_MS = 60 * SECOND_MS;
+/** As long as a begun login is kept. */
+const COOKIE_LIFE_SECONDS = (10 * MINUTE_MS) / SECOND_MS;
+/** A button posts nothing. */
+const BODY_BYTES = 256;
+
+/** The page of a link has a form, which may be sent here alone. */
+const LINK_POLICY = [
+  "default-src 'none'",
+  `style-src ${LOGIN_PAGE_STYLE_SOURCE}`,
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join(';');
+
+type LoginVerbs = Pick<AdminVerbs, 'beginLogin' | 'completeLogin'>;
+
+/**
+ * Adds the pages of logins: where one begins by a link, and the way back from the provider. A cookie binds them to one browser, so that a
+ * code or an address that went astray can't be ended in another (RFC 9700 section 4.7.1).
+ */
+export function addLogins(app: FastifyInstance, verbs: LoginVerbs, options: { publicUrl(): string; log: Logger }) {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'string', bodyLimit: BODY_BYTES }, async () => null);
+  const route = {
+    handlerTimeout: LOGIN_TIMEOUT_MS,
+    bodyLimit: BODY_BYTES,
+    errorHandler: (error: unknown, _request: FastifyRequest, reply: FastifyReply) => {
+      options.log.error({ error }, 'a login could not be completed');
+      return answer(reply, { outcome: 'failed', language: 'en' });
+    },
+  };
+  const path = `${LOGIN_LINK_PATH}/:ticket`;
+  // Nothing is looked up: whether the link is good is told when it is used.
+  app.get(path, route, async ({ headers }, reply) => sendLink(reply, loginLinkPage(headers['accept-language'] ?? '')));
+  app.post<{ Params: { ticket: string } }>(path, route, async ({ params }, reply) => {
+    const begun = await verbs.beginLogin(params.ticket);
+    if ('outcome' in begun) return answer(reply, begun);
+    const { url, browserKey, language } = begun;
+    reply.header('set-cookie', cookie(options.publicUrl(), url, browserKey, COOKIE_LIFE_SECONDS));
+    return sendLink(reply, loginOnwardPage(url, language));
+  });
+  app.get(LOGIN_CALLBACK_PATH, route, async (request, reply) => {
+    const url = callbackUrl(request, options.publicUrl());
+    const browserKey = keptBy(request, cookieName(options.publicUrl(), url));
+    const result = await verbs.completeLogin({ url: url.href, browserKey });
+    if (browserKey !== '') reply.header('set-cookie', cookie(options.publicUrl(), url, '', 0));
+    return answer(reply, result);
+  });
+}
+
+function callbackUrl(request: FastifyRequest, publicUrl: string): URL {
+  const queryAt = request.url.indexOf('?');
+  const query = queryAt === -1 ? '' : request.url.slice(queryAt);
+  return new URL(`${publicUrl}${LOGIN_CALLBACK_PATH}${query}`);
+}
+
+/** One for each login, so that several can be under way in a browser. `__Host-`: no other host and no plain http can set it. */
+function cookieName(publicUrl: string, { searchParams }: URL): string {
+  const login = createHash('sha256')
+    .update(searchParams.get('state') ?? '')
+    .digest('base64url');
+  return `${isSecure(publicUrl) ? '__Host-' : ''}login-${login.slice(0, 22)}`;
+}
+
+/** Lax: it comes along when the provider leads the browser back here, and with nothing that another site asks for by itself. */
+function cookie(publicUrl: string, login: URL, value: string, lifeSeconds: number): string {
+  const attributes = ['Path=/', `Max-Age=${lifeSeconds}`, 'HttpOnly', 'SameSite=Lax'];
+  if (isSecure(publicUrl)) attributes.push('Secure');
+  return [`${cookieName(publicUrl, login)}=${value}`, ...attributes].join('; ');
+}
+
+/** What the browser keeps under this name; empty for nothing. */
+function keptBy({ headers }: FastifyRequest, name: string): string {
+  const pairs = (headers.cookie ?? '').split(';').map((pair) => pair.trim());
+  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1) ?? '';
+}
+
+function isSecure(publicUrl: string): boolean {
+  return publicUrl.startsWith('https:');
+}
+
+function answer(reply: FastifyReply, result: LoginResult): FastifyReply {
+  return reply.code(loginStatus(result.outcome)).type('text/html; charset=utf-8').send(loginPage(result));
+}
+
+function sendLink(reply: FastifyReply, html: string): FastifyReply {
+  return reply.header('content-security-policy', LINK_POLICY).type('text/html; charset=utf-8').send(html);
+}
