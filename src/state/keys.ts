@@ -26,7 +26,7 @@
  * | `cm:{T}:pins:<target>`               | zset   | until expiry      | undo              | planner               |
  * | `cm:{T}:credential:<connection>`     | hash   | connection's      | oauth             | oauth                 |
  * | `cm:{login}:<hash of state>`         | string | ten minutes       | login             | callback, once        |
- * | `cm:{login}:link:<hash of ticket>`   | string | ten minutes       | login             | the link's page, once |
+ * | `cm:{login}:login-link:<ticket hash>` | string | ten minutes       | login             | the link's page, once |
  * | `cm:{T}:subscriptions`               | hash   | target's          | subscriptions' upkeep| upkeep, status        |
  * | `cm:{subscription-<id>}:subscription` | string | subscription's    | subscriptions' upkeep | receiver, upkeep      |
  * | `cm:{T}:reminder:<id>`               | hash   | retention         | planner, sender   | sender, operator      |
@@ -100,7 +100,7 @@ export const keys = {
   subscriptions: (tenant: string) => tenantKey(tenant, 'subscriptions'),
   subscription: (id: string) => `cm:{subscription-${id}}:subscription`,
   login: (state: string) => `cm:{login}:${state}`,
-  loginLink: (ticket: string) => `cm:{login}:link:${ticket}`,
+  loginLink: (ticket: string) => `cm:{login}:login-link:${ticket}`,
   reminder: (tenant: string, id: string) => tenantKey(tenant, 'reminder', id),
   reminderClaim: (tenant: string, id: string) => tenantKey(tenant, 'reminder-claim', id),
   remindersOpen: (tenant: string) => tenantKey(tenant, 'reminders-open'),

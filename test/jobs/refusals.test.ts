@@ -2,12 +2,12 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { type RestCrmSandbox, startRestCrmSandbox } from '../../sandbox/rest-crm/index.ts';
 import { renderHealth } from '../../src/cli/render-health.ts';
 import { tenantHealth } from '../../src/control/health.ts';
-import type { Installation } from '../../src/control/installation.ts';
 import { auditTarget } from '../../src/jobs/audit.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import type { Patient } from '../../src/model/records.ts';
 import { MINUTE_MS } from '../../src/model/time.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
+import { openInstallation } from '../control/open-installation.ts';
 import { useRedis } from '../support/redis.ts';
 import { type CrmChoice, type CrmWorld, openCrmWorld, patientOf } from './crm-world.ts';
 import { cycle, NEVER, targetOf } from './cycle.ts';
@@ -250,7 +250,11 @@ describe('a contact that a person duplicated', () => {
   });
 });
 
-async function healthOf({ tenant, clock }: EspoWorld) {
-  const installation = { tenants: new Map([[tenant.id, tenant]]), clock: () => clock.now } as unknown as Installation;
-  return await tenantHealth(installation, tenant.id, { target: 'contacts', progress: () => {} }, NEVER);
+async function healthOf({ tenant }: EspoWorld) {
+  return await tenantHealth(
+    openInstallation({ tenants: [tenant] }),
+    tenant.id,
+    { target: 'contacts', progress: () => {} },
+    NEVER,
+  );
 }

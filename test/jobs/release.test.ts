@@ -326,6 +326,7 @@ test('of every key it is said whether it goes with its target, its connection or
   const shared = new Set([
     'subscription',
     'answer-link',
+    'login-link',
     'epoch',
     'writes',
     'removed-tenants',

@@ -7,16 +7,16 @@ const ASKING_MODULES = ['connectors', 'oauth', 'clinic', 'http', 'reminders', 't
 /** Loops that ask and end otherwise: how many a file has of them, and why. */
 const ENDING_LOOPS: Readonly<Record<string, readonly [count: number, why: string]>> = {
   'src/clinic/read/gathering.ts': [1, 'limits.rereads of the profile counts them down'],
-  'src/clinic/write/invoice-calls.ts': [1, 'SEQUENCE_TRIES'],
   'src/clinic/http/paging.ts': [1, 'each page and place is seen once, and maxPages of the profile bounds them'],
   'src/clinic/http/files.ts': [2, 'a file ends, with its connection or its largest size'],
   'src/connectors/batches.ts': [1, 'each round settles a call or halves the batch'],
   'src/connectors/flow.ts': [1, 'each flow ends by itself: walks within one are guarded there'],
-  'src/connectors/hubspot/upserting.ts': [1, 'each round settles a batch or halves it'],
+  'src/connectors/hubspot/deleting.ts': [1, 'each round has fewer names'],
+  'src/connectors/hubspot/properties.ts': [1, 'once more without being unique'],
+  'src/connectors/hubspot/rows.ts': [1, 'each round settles rows or halves their batch'],
   'src/connectors/rest-crm/upserting.ts': [2, 'each call has half of the rows'],
   'src/connectors/salesforce/writing.ts': [1, 'each call takes rows off the list, and puts each back once'],
   'src/oauth/device-login.ts': [1, 'a code expires'],
-  'src/oauth/refresh.ts': [1, 'STORE_ATTEMPTS'],
 };
 
 /**

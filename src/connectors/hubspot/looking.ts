@@ -1,6 +1,7 @@
 import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, Operation } from '../../model/operations.ts';
 import { slices } from '../../model/slices.ts';
+import { guardWalk } from '../walk.ts';
 import { isSuccess } from '../wire.ts';
 import type { HubSpotClient } from './client.ts';
 import { errors } from './errors.ts';
@@ -47,7 +48,10 @@ async function searchIds(client: HubSpotClient, scope: Scope, keys: readonly Ite
   const path = `${scope.paths.objects(scope.object)}/search`;
   for (const values of slices(keys, SEARCH_BATCH_SIZE)) {
     const filters = [{ propertyName: scope.keyProperty, operator: 'IN', values }];
-    for (let after: string | undefined, isFirst = true; isFirst || after !== undefined; isFirst = false) {
+    const visit = guardWalk(() => errors.make('unexpected-answer'));
+    let after: string | undefined;
+    do {
+      visit(after ?? null);
       const paging = after === undefined ? {} : { after };
       const body = { filterGroups: [{ filters }], properties: [scope.keyProperty], limit: SEARCH_PAGE_SIZE, ...paging };
       const answer = await client.send({ label: 'hubspot.objects.search', method: 'POST', path, body });
@@ -58,10 +62,8 @@ async function searchIds(client: HubSpotClient, scope: Scope, keys: readonly Ite
       // What can't be read must not count as not there: a second record would be made.
       if (!page.success || !found.every((id) => id !== undefined)) throw errors.make('unexpected-answer');
       ids.push(...found);
-      const next = page.data.paging?.next?.after;
-      if (next !== undefined && next === after) throw errors.make('unexpected-answer');
-      after = next;
-    }
+      after = page.data.paging?.next?.after;
+    } while (after !== undefined);
   }
   return ids;
 }

@@ -1,6 +1,5 @@
 import { type HubSpotSandbox, type ObjectTypeName, startHubSpotSandbox } from '../../../sandbox/hubspot/index.ts';
 import type { FaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
-import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
 import type { Found } from './judge.ts';
 import { type CrmSide, contactsOf, instantOf, SHARED_TARGET, textOf } from './side.ts';
 
@@ -37,16 +36,17 @@ export async function startHubSpotSide(
     ...SHARED_TARGET,
     settings: { apiUrl: proxy.url, searchLagSeconds: 5 },
   };
+  const variable = `TENANT_${tenant.toUpperCase().replaceAll('-', '_')}__HUBSPOT_TOKEN`;
   return {
     vendor: 'hubspot',
     oneOwner: true,
-    connections: { hubspot: { kind: 'bearer', token: { env: tenantVariable(tenant, 'HUBSPOT_TOKEN') } } },
+    connections: { hubspot: { kind: 'bearer', token: { env: variable } } },
     targets: {
       contacts: { ...target, crm: contactsOf(CONTACT_MAPPING) },
       visits: { ...target, crm: { stream: 'appointments', contacts: 'contacts', mapping: ACTIVITY_MAPPING } },
     },
     settings: {},
-    env: { [tenantVariable(tenant, 'HUBSPOT_TOKEN')]: sandbox.issuePrivateToken() },
+    env: { [variable]: sandbox.issuePrivateToken() },
     proxy,
     addStrangers(twins) {
       for (const { firstName, lastName, email, phone } of twins) {
