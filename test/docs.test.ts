@@ -116,7 +116,7 @@ function usagesOf(program: Command): string[] {
 }
 
 test.each([...referenceDocuments()])(
-  'the tables of %s are current (else: node tools/write-reference.ts)',
+  'the tables of %s are current (else: npm run generate)',
   (file, text) => {
     expect(readFileSync(file, 'utf8')).toBe(text);
   },

@@ -14,7 +14,7 @@ interface Kept {
   taken: Taken;
 }
 
-/** Carries what a cycle read into the ledgers from which derived properties are computed. */
+/** Carries what a cycle read into the histories from which derived properties are computed. */
 export async function keepPatientHistories(
   { targets, log }: Pick<OpenTenant, 'targets' | 'log'>,
   { snapshot, streams, startedAt }: ClinicReading,

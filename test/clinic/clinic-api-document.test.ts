@@ -38,7 +38,7 @@ test.each(SPECIFICATION_ROWS)('section $section, $what: is done, served and test
   expect(row.tests.length).toBeGreaterThan(0);
 });
 
-test('docs/clinic-api.md is current (else: node tools/write-clinic-api.ts)', () => {
+test('docs/clinic-api.md is current (else: npm run generate)', () => {
   expect(existsSync(CLINIC_API_DOCUMENT)).toBe(true);
   expect(readFileSync(CLINIC_API_DOCUMENT, 'utf8')).toBe(clinicApiDocument());
 });

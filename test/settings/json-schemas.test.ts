@@ -7,7 +7,7 @@ import { schemaFiles } from '../../tools/write-schemas.ts';
 import { CHANNELS, CONNECTORS } from './configuration-directory.ts';
 
 test.each([...schemaFiles()].map(([file, content]) => [file.split('/').at(-1), file, content]))(
-  'the committed %s is current (else: npm run schema)',
+  'the committed %s is current (else: npm run generate)',
   (_name, file, content) => {
     expect(readFileSync(file ?? '', 'utf8')).toBe(content);
   },
