@@ -16,7 +16,28 @@ export interface AdminServerOptions {
   log: Logger;
   /** Answers health, readiness and metrics alone: the rest is another process's. */
   probesOnly?: boolean;
+  /** Default {@link CONNECTION_LIMITS}. */
+  limits?: ConnectionLimits;
 }
+
+/** How long, and how many, callers hold the port. */
+export interface ConnectionLimits {
+  /** From the opening of a connection, or the first byte of a request, to the end of its headers. */
+  headersTimeoutMs: number;
+  /** To the end of its body. */
+  requestTimeoutMs: number;
+  /** How often those that are late are looked for: each may last so much longer. */
+  checkEveryMs: number;
+  /** Further ones are closed at once: a caller who opens thousands leaves memory and file handles to the daemon's own work. */
+  mostConnections: number;
+}
+
+const CONNECTION_LIMITS: ConnectionLimits = {
+  headersTimeoutMs: 5 * SECOND_MS,
+  requestTimeoutMs: 10 * SECOND_MS,
+  checkEveryMs: SECOND_MS,
+  mostConnections: 1_000,
+};
 
 /** A probe that waits longer for an answer would count it as none. */
 const PROBE_TIMEOUT_MS = 3 * SECOND_MS;
@@ -31,11 +52,13 @@ const NOTIFICATION_BODY_BYTES = 256 * 1_024;
  * {@link listen} opens it.
  */
 export async function createAdminServer(verbs: AdminVerbs, options: AdminServerOptions): Promise<FastifyInstance> {
+  const { headersTimeoutMs, requestTimeoutMs, checkEveryMs, mostConnections } = options.limits ?? CONNECTION_LIMITS;
   const app = fastify({
     logger: false,
     exposeHeadRoutes: false,
-    // A client that sends its request slowly, or nothing, holds a socket no longer than this.
-    requestTimeout: 10 * SECOND_MS,
+    // A client that sends its request slowly, or nothing, holds a socket no longer than this: by itself Node looks for such ones every half minute.
+    http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: checkEveryMs },
+    requestTimeout: requestTimeoutMs,
     connectionTimeout: LOGIN_TIMEOUT_MS + 10 * SECOND_MS,
     keepAliveTimeout: 5 * SECOND_MS,
     handlerTimeout: 10 * SECOND_MS,
@@ -43,6 +66,7 @@ export async function createAdminServer(verbs: AdminVerbs, options: AdminServerO
     bodyLimit: 1_024,
     frameworkErrors: (_error, _request, reply) => void notFound(reply),
   });
+  app.server.maxConnections = mostConnections;
   await app.register(helmet, {
     xFrameOptions: { action: 'deny' },
     contentSecurityPolicy: {
