@@ -56,7 +56,7 @@ export async function createAdminServer(verbs: AdminVerbs, options: AdminServerO
   const app = fastify({
     logger: false,
     exposeHeadRoutes: false,
-    // A client that sends its request slowly, or nothing, holds a socket no longer than this: by itself Node looks for such ones every half minute.
+    // A client that sends its request slowly, or nothing, holds a socket no longer than this; by itself Node looks every half minute.
     http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: checkEveryMs },
     requestTimeout: requestTimeoutMs,
     connectionTimeout: LOGIN_TIMEOUT_MS + 10 * SECOND_MS,
