@@ -115,12 +115,9 @@ function usagesOf(program: Command): string[] {
   });
 }
 
-test.each([...referenceDocuments()])(
-  'the tables of %s are current (else: npm run generate)',
-  (file, text) => {
-    expect(readFileSync(file, 'utf8')).toBe(text);
-  },
-);
+test.each([...referenceDocuments()])('the tables of %s are current (else: npm run generate)', (file, text) => {
+  expect(readFileSync(file, 'utf8')).toBe(text);
+});
 
 test.each([...connectors.keys()])('docs/configuration.md has a section for the connector %s', (name) => {
   expect(read('docs/configuration.md')).toContain(`### \`${name}\`\n`);
