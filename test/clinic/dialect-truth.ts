@@ -1,4 +1,4 @@
-import type { AppointmentStatus } from '../../src/model/records.ts';
+import { APPOINTMENT_STATUSES, type AppointmentStatus } from '../../src/model/records.ts';
 
 /** One appointment as it truly is; every dialect tells the same ones in its own way. */
 export interface TrueAppointment {
@@ -14,16 +14,6 @@ export interface TrueAppointment {
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-const STATUSES: AppointmentStatus[] = [
-  'booked',
-  'confirmed',
-  'arrived',
-  'in_progress',
-  'completed',
-  'cancelled',
-  'no_show',
-  'unknown',
-];
 
 /** From 1 March to 10 May 2026: more than two months, with the change to summer time in it. */
 export const WINDOW = {
@@ -61,7 +51,7 @@ function timed(index: number): TrueAppointment {
     treatmentId: index % 10 === 0 ? null : '50',
     start: new Date(start).toISOString().slice(0, 19),
     end: new Date(start + HOUR_MS / 2).toISOString().slice(0, 19),
-    status: STATUSES[index % STATUSES.length] ?? 'booked',
+    status: APPOINTMENT_STATUSES[index % APPOINTMENT_STATUSES.length] ?? 'booked',
   };
 }
 
