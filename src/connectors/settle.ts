@@ -69,7 +69,7 @@ function isSecondBreak({ code }: MirrorError, before: Outcome<Item> | undefined)
   return code === 'connection-failed' && before?.result === 'failed' && before.error.code === code;
 }
 
-/** The same error for the operations after the one that met it: they were not sent, so nothing about them is in doubt. */
+/** The same error for operations of which nothing was written, since it was met before: nothing about them is in doubt. */
 export function notSent(error: MirrorError): MirrorError {
-  return new MirrorError(error.message, { ...error, ambiguous: false });
+  return new MirrorError(error.message, { ...error, ambiguous: false, unsent: true });
 }

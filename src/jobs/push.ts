@@ -175,16 +175,37 @@ async function pushBatch(
   const signal = AbortSignal.any([abort, lease.signal, AbortSignal.timeout(APPLY_TIMEOUT_MS)]);
   signal.throwIfAborted();
   const rounds = slices(operations, batchSize).map(async (batch) => {
-    const outcomes = await target.connector.apply(
+    const applied = target.connector.apply(
       container,
       batch.map(({ operation }) => operation),
       signal,
+    );
+    const outcomes = await notingUnsent(applied, batch, (entries) =>
+      tenant.outbox.markUnsent(target.id, entries, lease),
     );
     await settleOutcomes(tenant, target, [...outcomes, ...unanswered(batch, outcomes)], toSend, lease);
   });
   const failed = (await Promise.allSettled(rounds)).find((round) => round.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
   return entries.length;
+}
+
+/** Has those of which nothing was written by this call, or by one before, noted as never sent: they need not rest. */
+async function notingUnsent(
+  applied: Promise<Outcome<Item>[]>,
+  batch: readonly { entry: OutboxEntry }[],
+  note: (entries: readonly OutboxEntry[]) => Promise<void>,
+): Promise<Outcome<Item>[]> {
+  const [result] = await Promise.allSettled([applied]);
+  const outcomes = result.status === 'fulfilled' ? result.value : [];
+  const areAll = result.status === 'rejected' && asMirrorError(result.reason).unsent;
+  const unsent = new Set(
+    outcomes.flatMap((one) => (one.result === 'failed' && one.error.unsent ? [one.recordId] : [])),
+  );
+  const first = batch.flatMap(({ entry }) => (!entry.sent && (areAll || unsent.has(entry.recordId)) ? [entry] : []));
+  if (first.length > 0) await note(first);
+  if (result.status === 'rejected') throw result.reason;
+  return outcomes;
 }
 
 /** An operation that a connector said nothing of may or may not have been carried out. */

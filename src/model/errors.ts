@@ -27,6 +27,8 @@ export interface MirrorErrorOptions {
   retryAfterMs?: number | undefined;
   /** The call may have been carried out although no answer came. */
   ambiguous?: boolean;
+  /** It is known that nothing of the call was written, since it failed before: nothing of it can come late. */
+  unsent?: boolean;
   /** HTTP status, when one was received. */
   status?: number | undefined;
   /** What to do, for a person. */
@@ -46,6 +48,7 @@ export class MirrorError extends Error {
   readonly retry: Retry;
   readonly retryAfterMs: number | undefined;
   readonly ambiguous: boolean;
+  readonly unsent: boolean;
   readonly status: number | undefined;
   readonly remedy: string | undefined;
   readonly #said: readonly string[];
@@ -58,6 +61,7 @@ export class MirrorError extends Error {
     this.retry = options.retry;
     this.retryAfterMs = options.retryAfterMs;
     this.ambiguous = options.ambiguous ?? false;
+    this.unsent = options.unsent ?? false;
     this.status = options.status;
     this.remedy = options.remedy;
     this.about = options.about;
@@ -74,13 +78,14 @@ export class MirrorError extends Error {
 
   /** The same error in other words. */
   reworded(message: string, remedy: string | undefined = this.remedy): MirrorError {
-    const { actor, code, retry, retryAfterMs, ambiguous, status, cause = this } = this;
+    const { actor, code, retry, retryAfterMs, ambiguous, unsent, status, cause = this } = this;
     return new MirrorError(message, {
       actor,
       code,
       retry,
       retryAfterMs,
       ambiguous,
+      unsent,
       status,
       remedy,
       about: this.about,

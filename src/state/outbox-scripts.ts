@@ -32,6 +32,19 @@ for i = 3, #ARGV do
 end
 return 1`;
 
+// KEYS: lease, outbox. ARGV: token, then record ids. A newer entry for the record took the mark over, and loses it too.
+export const MARK_UNSENT = `${FENCE}
+for i = 2, #ARGV do
+  local old = redis.call('HGET', KEYS[2], ARGV[i])
+  if old then
+    local entry = cjson.decode(old)
+    entry.i = false
+    entry.z = nil
+    redis.call('HSET', KEYS[2], ARGV[i], cjson.encode(entry))
+  end
+end
+return 1`;
+
 // KEYS: lease, due. ARGV: token, then (recordId, due) pairs.
 export const POSTPONE = `${FENCE}
 for i = 2, #ARGV, 2 do redis.call('ZADD', KEYS[2], 'XX', ARGV[i + 1], ARGV[i]) end

@@ -8,7 +8,7 @@ import type { Lease } from './leases.ts';
 import { encodeLink } from './link-format.ts';
 import { changeName, fenced, KeyIndex, type LinkStore } from './links.ts';
 import { type OutboxEntry, parseEntry, readableEntry, type StoredEntry, storedOf, toPending } from './outbox-format.ts';
-import { ABANDON, MARK_SENT, POSTPONE, PUT, RAISE_REVISION, SETTLE, TAKE_BACK } from './outbox-scripts.ts';
+import { ABANDON, MARK_SENT, MARK_UNSENT, POSTPONE, PUT, RAISE_REVISION, SETTLE, TAKE_BACK } from './outbox-scripts.ts';
 import type { RedisClient } from './redis.ts';
 import type { Sealer } from './sealing.ts';
 
@@ -47,6 +47,8 @@ export interface Outbox {
   due(target: string, now: Instant, limit: number): Promise<OutboxEntry[]>;
   /** Notes, before the call, that the entries are being sent. Fenced by the lane's lease. */
   markSent(target: string, entries: readonly OutboxEntry[], now: Instant, lease: Lease): Promise<void>;
+  /** Takes that back of entries of which nothing was written after all. Fenced by the lane's lease. */
+  markUnsent(target: string, entries: readonly OutboxEntry[], lease: Lease): Promise<void>;
   /** Puts entries off to their times, which counts as no failure. Fenced by the lane's lease. */
   postpone(target: string, times: ReadonlyMap<string, Instant>, lease: Lease): Promise<void>;
   /** Lets the next revisions be above one that an object carries. Fenced by the lane's lease. */
@@ -171,6 +173,12 @@ class RedisOutbox implements Outbox {
     const ids = entries.map(({ recordId }) => recordId);
     const { outbox } = this.#keysOf(target);
     await fenced(this.#redis.eval(MARK_SENT, 2, lease.key, outbox, lease.token, now, ...ids));
+  }
+
+  async markUnsent(target: string, entries: readonly OutboxEntry[], lease: Lease): Promise<void> {
+    const ids = entries.map(({ recordId }) => recordId);
+    const { outbox } = this.#keysOf(target);
+    await fenced(this.#redis.eval(MARK_UNSENT, 2, lease.key, outbox, lease.token, ...ids));
   }
 
   async postpone(target: string, times: ReadonlyMap<string, Instant>, lease: Lease): Promise<void> {

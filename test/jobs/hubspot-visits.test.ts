@@ -77,6 +77,41 @@ describe('a visit in HubSpot, whose search shows it a minute late', () => {
     await expectSettled(world.tenant);
   });
 
+  test('goes as soon as its contact is there: that it was refused before is no reason to rest', async () => {
+    await pull(world.tenant);
+    await drain(world.tenant, targetOf(world.tenant, 'activities'));
+    expect(await world.tenant.outbox.counts('activities')).toEqual({ pending: 1, failing: 1 });
+    await drain(world.tenant, targetOf(world.tenant, 'contacts'));
+    world.clock.now += SECOND_MS;
+    await world.tenant.outbox.hurry('activities', world.clock.now);
+    await drain(world.tenant, targetOf(world.tenant, 'activities'));
+    await expectSettled(world.tenant);
+  });
+
+  test('goes as soon as HubSpot answers again: a look that failed is no reason to rest', async () => {
+    await pull(world.tenant);
+    await drain(world.tenant, targetOf(world.tenant, 'contacts'));
+    proxy.add({ method: /^POST$/, url: /\/meetings\/search$/, fault: { kind: 'html' }, times: 10 });
+    await drain(world.tenant, targetOf(world.tenant, 'activities'));
+    expect(meetings()).toEqual([]);
+    proxy.clear();
+    await tryFor(world.tenant, 20);
+    await expectSettled(world.tenant);
+  });
+
+  test('rests although a look failed, while a creation before that has no answer', async () => {
+    await pull(world.tenant);
+    await drain(world.tenant, targetOf(world.tenant, 'contacts'));
+    proxy.add({ ...CREATES, fault: { kind: 'lost-answer' } });
+    await drain(world.tenant, targetOf(world.tenant, 'activities'));
+    expect(meetings()).toHaveLength(1);
+    proxy.add({ method: /^POST$/, url: /\/(search|read)$/, fault: { kind: 'html' }, times: 20 });
+    await tryFor(world.tenant, LAG_SECONDS + 5);
+    proxy.clear();
+    await tryFor(world.tenant, LAG_SECONDS + 5);
+    await expectSettled(world.tenant);
+  });
+
   test('is made once by two processes, of which the first was killed between its creation and the link', async () => {
     // The contact first: visits wait for it.
     await pull(world.tenant);

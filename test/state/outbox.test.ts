@@ -321,10 +321,21 @@ describe('an entry that is in flight', () => {
   });
 });
 
+test('what nothing was written of is as if it had never been sent', async () => {
+  const { outbox, planner, lane } = await open();
+  await outbox.put('doctor', [present('1')], NOW, planner);
+  const entry = only(await outbox.due('doctor', NOW, 10));
+  await outbox.markSent('doctor', [entry], NOW, lane);
+  expect(only(await outbox.due('doctor', NOW, 10))).toMatchObject({ sent: true, sentAt: NOW });
+  await outbox.markUnsent('doctor', [entry], lane);
+  expect(only(await outbox.due('doctor', NOW, 10))).toEqual(entry);
+});
+
 describe('whoever lost the lease', () => {
   test.each<[string, (opened: Opened, entry: OutboxEntry) => Promise<void>]>([
     ['puts nothing in', ({ outbox, planner }) => outbox.put('doctor', [absent('1')], NOW, planner)],
     ['notes nothing as sent', ({ outbox, lane }, entry) => outbox.markSent('doctor', [entry], NOW, lane)],
+    ['takes no mark back', ({ outbox, lane }, entry) => outbox.markUnsent('doctor', [entry], lane)],
     ['settles nothing', ({ outbox, lane }, entry) => outbox.settle('doctor', [done(entry)], NOW, lane)],
   ])('%s', async (_, act) => {
     const opened = await open();

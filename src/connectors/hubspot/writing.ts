@@ -1,5 +1,7 @@
+import { asMirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, Outcome } from '../../model/operations.ts';
+import { notSent } from '../settle.ts';
 import { isRefusedForAddress, type SharedOut, shareOut, withoutAddress } from './addresses.ts';
 import { associate, dissociate, findContacts, type Pair } from './associations.ts';
 import type { HubSpotClient } from './client.ts';
@@ -43,8 +45,7 @@ export async function writeAll(client: HubSpotClient, scope: Scope, writes: read
       }
     },
   };
-  const standing = await whatStands(writing);
-  const contacts = await placeContacts(writing, standing);
+  const { standing, contacts } = await beforeWriting(writing);
   const rows = [...waiting.values()].map((write) => rowOf(scope, write, standing));
   const written = await writeRows(writing, shareOut(scope, rows, standing));
   await joinContacts(writing, written, contacts);
@@ -52,6 +53,16 @@ export async function writeAll(client: HubSpotClient, scope: Scope, writes: read
   for (const [key, { record, row }] of written) {
     const write = waiting.get(key);
     if (write !== undefined) writing.end(key, writtenEnd(scope, write, record, row));
+  }
+}
+
+/** @throws MirrorError `unsent` what the looks throw: nothing was made by then */
+async function beforeWriting(writing: Writing) {
+  try {
+    const standing = await whatStands(writing);
+    return { standing, contacts: await placeContacts(writing, standing) };
+  } catch (error) {
+    throw notSent(asMirrorError(error));
   }
 }
 
@@ -85,7 +96,7 @@ async function placeContacts(
   for (const { key, item } of writes) {
     const [before, now] = [former(key), item.contactKey];
     if (now !== null && !contacts.has(now)) {
-      end(key, { result: 'failed', error: errors.make('contact-missing') });
+      end(key, { result: 'failed', error: notSent(errors.make('contact-missing')) });
       continue;
     }
     const contactId = before === now ? undefined : contacts.get(before ?? '');

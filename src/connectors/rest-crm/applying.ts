@@ -1,6 +1,7 @@
+import { asMirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, Operation, Outcome } from '../../model/operations.ts';
-import { inTurn, settle } from '../settle.ts';
+import { inTurn, notSent, settle } from '../settle.ts';
 import { type Removal, removeAll, toRemovals } from './deleting.ts';
 import { errors } from './errors.ts';
 import type { CrmRow } from './from-model.ts';
@@ -12,10 +13,18 @@ import { carryOut } from './writing.ts';
 
 /**
  * Carries out operations; what fails for the whole target ends the series without another request.
- * @throws MirrorError when nothing can be said of any
+ * @throws MirrorError when nothing can be said of any; `unsent` when the look failed
  */
 export async function applyAll(scope: Scope, operations: readonly Operation<CrmItem>[]): Promise<Outcome<CrmItem>[]> {
-  return settle(await writeSharing(scope, operations, carryOutAll), errors);
+  let hasLooked = false;
+  const carryOutSome = async (some: readonly Operation<CrmItem>[]) => {
+    const seen = await lookBefore(scope, some).catch((error) => {
+      throw hasLooked ? error : notSent(asMirrorError(error));
+    });
+    hasLooked = true;
+    return carryOutAll(scope, some, seen);
+  };
+  return settle(await writeSharing(scope, operations, carryOutSome), errors);
 }
 
 /** What a look before the operations found. */
@@ -24,9 +33,8 @@ interface Seen {
   contacts: Map<ItemKey, CrmRow[]>;
 }
 
-async function carryOutAll(scope: Scope, operations: readonly Operation<CrmItem>[]) {
+async function carryOutAll(scope: Scope, operations: readonly Operation<CrmItem>[], seen: Seen) {
   const { upsert, deleteMany } = scope.resource;
-  const seen = await lookBefore(scope, operations);
   const ready: ReadyWrite[] = [];
   const leaving: Removal[] = [];
   const outcomes = await inTurn(operations, errors, scope.signal, async (operation) => {
@@ -66,6 +74,6 @@ async function lookBefore(scope: Scope, operations: readonly Operation<CrmItem>[
 function contactIdOf(contacts: Seen['contacts'], operation: Operation<CrmItem>): string | null {
   if (operation.kind === 'delete' || operation.item.contactKey === null) return null;
   const contact = theOne(contacts.get(operation.item.contactKey) ?? [], null);
-  if (contact === null) throw errors.make('contact-missing');
+  if (contact === null) throw notSent(errors.make('contact-missing'));
   return contact.id;
 }

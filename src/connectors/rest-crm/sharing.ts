@@ -6,7 +6,6 @@ import type { Write } from './writing.ts';
 
 /** Carries out operations; `before`: what was seen under their keys then. */
 type CarryOutAll = (
-  scope: Scope,
   operations: readonly Operation<CrmItem>[],
 ) => Promise<{ outcomes: Outcome<CrmItem>[]; before: ReadonlyMap<ItemKey, readonly CrmRow[]> }>;
 
@@ -21,13 +20,13 @@ export async function writeSharing(
   operations: readonly Operation<CrmItem>[],
   carryOutAll: CarryOutAll,
 ): Promise<Outcome<CrmItem>[]> {
-  const { outcomes, before } = await carryOutAll(scope, operations);
+  const { outcomes, before } = await carryOutAll(operations);
   const { unique } = scope.resource;
   const ends = new Map(outcomes.map((outcome) => [outcome.recordId, outcome]));
   const refused = operations.filter((operation) => hasAny(operation, unique)).filter((one) => isRefused(ends, one));
   if (refused.length === 0) return outcomes;
   const reduced = new Map(refused.map((operation) => [operation.recordId, without(operation, unique)]));
-  for (const end of (await carryOutAll(scope, [...reduced.values()])).outcomes) {
+  for (const end of (await carryOutAll([...reduced.values()])).outcomes) {
     // What it was refused for first says more than what was refused of the rest.
     if (end.result === 'failed' && end.error.code === 'record-refused') reduced.delete(end.recordId);
     else ends.set(end.recordId, withStored(end, reduced));
@@ -38,7 +37,7 @@ export async function writeSharing(
     ({ recordId, item }) => reduced.has(recordId) && valuesOf(unique, item).some((value) => freed.has(value)),
   );
   if (freely.length === 0) return [...ends.values()];
-  for (const end of (await carryOutAll(scope, freely)).outcomes) {
+  for (const end of (await carryOutAll(freely)).outcomes) {
     const first = ends.get(end.recordId);
     if (end.result === 'written' && first?.result === 'written')
       ends.set(end.recordId, { ...end, effect: first.effect });
