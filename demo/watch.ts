@@ -1,7 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { compose } from '../src/composition/compose.ts';
 import { connectors } from '../src/connectors/registry.ts';
-import { type Status, status } from '../src/control/status.ts';
+import { status } from '../src/control/status.ts';
+import type { Status } from '../src/control/status-view.ts';
 import { silentLogger } from '../src/log/logger.ts';
 import { reminderChannels } from '../src/reminders/channels/registry.ts';
 import { loadConfiguration } from '../src/settings/load.ts';

@@ -5,7 +5,7 @@ import { jobHandlers } from './composition/job-handlers.ts';
 import { loginDesk } from './composition/login-desk.ts';
 import { keepReloading, type Reloading } from './composition/reload.ts';
 import type { Connectors } from './composition/targets.ts';
-import { keepReleasing, watchEpoch } from './composition/upkeep.ts';
+import { keepAlerting, keepReleasing, watchEpoch } from './composition/upkeep.ts';
 import { connectors as registry } from './connectors/registry.ts';
 import { createAnswerDesk } from './control/answers.ts';
 import { type Installation, requireTenant } from './control/installation.ts';
@@ -127,6 +127,7 @@ export async function startDaemon(
   });
   const releasing = does(role, 'scheduler') ? keepReleasing(composition) : null;
   opened.defer(() => releasing?.end());
+  if (does(role, 'scheduler')) opened.defer(keepAlerting(composition));
   const reloading = files === undefined ? null : openReloading({ files, composition, metrics, releasing });
   opened.defer(() => reloading?.end());
   log.info({ port: server.port, role, tenants: composition.installation.tenants.size }, 'the daemon runs');

@@ -15,11 +15,11 @@ import { addHealth } from './health-command.ts';
 import { addProfiles } from './profile-commands.ts';
 import { addReminders } from './reminder-commands.ts';
 import { renderAudit } from './render-audit.ts';
-import { renderExplanation, renderHolds } from './render-explain.ts';
+import { renderHolds } from './render-explain.ts';
 import { renderPlan } from './render-plan.ts';
-import { renderStatus } from './render-status.ts';
 import { renderSync } from './render-sync.ts';
 import { renderRuns, renderUndo } from './render-undo.ts';
+import { addStatus } from './status-commands.ts';
 import { renderTime, WIDTH, wrap } from './table.ts';
 import { addTriggers } from './trigger-commands.ts';
 
@@ -94,13 +94,18 @@ export function createProgram(outside: CliOutside): Command {
   addRun(program, outside, options, print);
   addLogins(program, outside, options);
   addCycle(program, outside, options, print);
-  addStatus(program, outside, options, print);
 
   const common = {
     withInstallation: (work: (installation: Installation) => Promise<void>) =>
       outside.withInstallation(options(), ({ installation }) => work(installation)),
     print,
   };
+  addStatus(program, {
+    ...outside,
+    print,
+    withInstallation: (only, work) =>
+      outside.withInstallation({ ...options(), only }, ({ installation }) => work(installation)),
+  });
   addHealth(program, { ...outside, ...common });
   addHolds(program, outside, options, print);
   addUndo(program, outside, options, print);
@@ -225,32 +230,6 @@ function addCycle(program: Command, outside: CliOutside, options: () => GlobalOp
         const progress = outside.progress();
         const view = await auditNow(installation, tenant, progress, outside.signal).finally(() => progress.end());
         print(json, view, renderAudit(view));
-      }),
-    );
-}
-
-function addStatus(program: Command, outside: CliOutside, options: () => GlobalOptions, print: Print): void {
-  program
-    .command('status [tenant]')
-    .description('show per tenant and target what is in sync as of when, pending, failing and held')
-    .option('--json', 'as JSON')
-    .action((tenant: string | undefined, { json }: { json?: boolean }) =>
-      outside.withInstallation({ ...options(), only: tenant }, async ({ installation }) => {
-        const { status } = await import('../control/status.ts');
-        const view = await status(installation, tenant);
-        print(json, view, renderStatus(view));
-      }),
-    );
-
-  program
-    .command('explain <tenant> <appointment>')
-    .description('tell why an appointment is, or is not, in each target')
-    .option('--json', 'as JSON')
-    .action((tenant: string, appointment: string, { json }: { json?: boolean }) =>
-      outside.withInstallation(options(), async ({ installation }) => {
-        const { explain } = await import('../control/explain.ts');
-        const view = await explain(installation, tenant, appointment, outside.signal);
-        print(json, view, renderExplanation(view));
       }),
     );
 }

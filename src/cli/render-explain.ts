@@ -1,6 +1,6 @@
 import type { Explanation, SourceView, TargetExplanation } from '../control/explain.ts';
 import type { TenantHold } from '../control/holds.ts';
-import type { DriftPolicy } from '../control/status.ts';
+import type { DriftPolicy } from '../control/status-view.ts';
 import { fieldName } from './field-names.ts';
 import { renderTable, renderTime, WIDTH, wrap } from './table.ts';
 

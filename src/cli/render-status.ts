@@ -1,21 +1,24 @@
 import type { ConnectionStatus } from '../control/installation.ts';
-import type { DriftPolicy, RemovedStatus, Status, TargetStatus, TenantStatus } from '../control/status.ts';
+import type { DriftPolicy, RemovedStatus, Status, TargetStatus, TenantStatus } from '../control/status-view.ts';
 import type { Instant } from '../model/time.ts';
 import { renderGaps, renderReading } from './render-gaps.ts';
+import { renderClinics, renderProblems, renderSummary } from './render-summary.ts';
 import { remedyOf } from './render-triggers.ts';
 import { renderAge, renderTable, renderTime, WIDTH, wrap } from './table.ts';
 
-/** Status as a person reads it. */
-export function renderStatus(status: Status): string {
-  const blocks = status.tenants.map((tenant) => renderTenant(tenant, status.at));
-  for (const { tenant, faults } of status.setAside) {
-    blocks.push(
-      wrap(`${tenant}  NOT RUNNING: ${faults} faults in its configuration, see "clinic-mirror config check"`),
-    );
-  }
+/**
+ * Status as a person reads it: how many are well, what is the matter, and a line for each clinic; of a single one all that is known.
+ * @param options.problemsOnly only what is the matter
+ */
+export function renderStatus(status: Status, { problemsOnly = false } = {}): string {
+  const summary = [renderSummary(status), ...renderProblems(status.problems, status.at)];
+  if (problemsOnly) return summary.join('\n\n');
+  const { tenants } = status;
+  const blocks = [...summary];
+  if (tenants.length > 1) blocks.push(renderClinics(tenants, status.at));
+  else blocks.push(...tenants.map((tenant) => renderTenant(tenant, status.at)));
   blocks.push(...renderRefused(status));
   const removed = renderRemoved(status.removed.map((one) => ({ ...one, name: `tenant ${one.name}` })));
-  if (blocks.length === 0) blocks.push('No tenant is configured.');
   if (removed.length > 0) blocks.push(removed.join('\n'));
   return [...blocks, ...renderState(status.state)].join('\n\n');
 }

@@ -50,7 +50,7 @@ export function compose(options: CompositionOptions): Composition {
   // One that is given is as steady as it is right.
   const { clock, elapsedBetween } = watchClock(options.clock ?? Date.now, options.clock ?? (() => performance.now()));
   const stores = openStores(settings, clock, log);
-  const { redis, writer, epoch, removed, reloads, logins, loginLinks } = stores;
+  const { redis, writer, epoch, removed, reloads, alerts, logins, loginLinks } = stores;
   let { configuration } = options;
   const isNeedless = createNeedless(redis, () => configuration.outlines);
   const queues = openQueues(settings.redis.place.reveal(), isNeedless);
@@ -83,6 +83,7 @@ export function compose(options: CompositionOptions): Composition {
     epoch,
     removed,
     reloads,
+    alerts,
     queues,
     isNeedless,
     log,
@@ -98,9 +99,10 @@ export function compose(options: CompositionOptions): Composition {
 /** What the verbs see. @param current gives the configuration that counts now */
 function installationOf(
   current: () => Configuration,
-  parts: Pick<Composition, 'composed' | 'queues'> & Pick<Stores, 'epoch' | 'reloads' | 'removed'> & { clock: Clock },
+  parts: Pick<Composition, 'composed' | 'queues'> &
+    Pick<Stores, 'alerts' | 'epoch' | 'reloads' | 'removed'> & { clock: Clock },
 ): Installation {
-  const { composed, queues, epoch, reloads, removed, clock } = parts;
+  const { composed, queues, epoch, alerts, reloads, removed, clock } = parts;
   return {
     tenants: tenantsOf(composed),
     get outlines() {
@@ -111,6 +113,7 @@ function installationOf(
     },
     connections: (tenant) => connectionStatuses(composed.get(tenant.id)),
     epoch,
+    alerts,
     reloads: () => reloads.list(),
     removed: {
       ...removed,

@@ -2,6 +2,7 @@ import type { Logger } from '../log/logger.ts';
 import type { Clock } from '../model/time.ts';
 import type { LoginLink, PendingLogin } from '../oauth/store.ts';
 import type { Settings } from '../settings/settings-schema.ts';
+import { type AlertStore, createAlertStore } from '../state/alerts.ts';
 import { type AwaitDurable, createAwaitDurable } from '../state/durability.ts';
 import { createStateEpoch, type StateEpoch } from '../state/epoch.ts';
 import { keys } from '../state/keys.ts';
@@ -20,6 +21,7 @@ export interface Stores {
   epoch: StateEpoch;
   removed: RemovedStore;
   reloads: ReloadReports;
+  alerts: AlertStore;
   logins: LoginStore<PendingLogin>;
   loginLinks: LoginStore<LoginLink>;
   ring: SealingKey[];
@@ -47,6 +49,7 @@ export function openStores(settings: Settings, clock: Clock, log: Logger): Store
     }),
     removed: createRemovedStore(redis),
     reloads: createReloadReports(redis, clock),
+    alerts: createAlertStore(redis),
     logins: createLoginStore<PendingLogin>(redis, ring),
     loginLinks: createLoginStore<LoginLink>(redis, ring, keys.loginLink),
     ring,

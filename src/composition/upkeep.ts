@@ -1,11 +1,18 @@
+import { alertChannels } from '../alerts/send.ts';
+import { createAlertWatch } from '../control/alerts.ts';
 import { requireTenant } from '../control/installation.ts';
+import { status } from '../control/status.ts';
+import { createHttpClient } from '../http/client.ts';
 import { type Releasing, releaseRegularly } from '../jobs/release.ts';
 import type { Logger } from '../log/logger.ts';
-import { DAY_MS, SECOND_MS } from '../model/time.ts';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { StateEpoch } from '../state/epoch.ts';
+import { QUEUE_PREFIX } from '../state/keys.ts';
 import { createLeases } from '../state/leases.ts';
 import type { Composition } from './compose.ts';
 
+/** In place of a tenant, for the leases of the whole installation. */
+const INSTALLATION = QUEUE_PREFIX.slice(1, -1);
 /** Between two looks whether Redis went back. */
 const EPOCH_CHECK_MS = 5 * SECOND_MS;
 
@@ -42,6 +49,38 @@ export function keepReleasing(composition: Composition): Releasing {
     const open = (tenant: string) => requireTenant(installation, tenant);
     return { tenants: outlines, open, setAside, removed, keepMs, leasesOf, clock, log };
   });
+}
+
+/**
+ * Whoever is configured to be told of what needs a person is told.
+ * @returns ends that
+ */
+export function keepAlerting(composition: Composition): () => Promise<void> {
+  const { installation, redis, alerts: store, log } = composition;
+  const { clock } = installation;
+  const http = createHttpClient({ userAgent: 'clinic-mirror', clock });
+  const watch = createAlertWatch();
+  const end = new AbortController();
+  let running: Promise<void> = Promise.resolve();
+  let timer: NodeJS.Timeout;
+  const wait = () => {
+    timer = setTimeout(look, composition.configuration.settings.alerts.checkEveryMinutes * MINUTE_MS).unref();
+  };
+  const look = () => {
+    const { settings } = composition.configuration;
+    const leases = createLeases(redis, INSTALLATION, settings.leases.ttlMs);
+    const problems = async () => (await status(installation)).problems;
+    const channels = alertChannels(settings.alerts, http);
+    running = watch.look({ problems, channels, store, leases, clock, log }, end.signal).then(() => {
+      if (!end.signal.aborted) wait();
+    });
+  };
+  wait();
+  return async () => {
+    clearTimeout(timer);
+    end.abort();
+    await running;
+  };
 }
 
 async function tellHowKept(epoch: StateEpoch, log: Logger): Promise<void> {

@@ -7,7 +7,7 @@ import { fieldsByHand } from '../sync/audit.ts';
 import { type Exclusion, exclusionOf } from '../sync/feed.ts';
 import { windowOf } from '../sync/followed.ts';
 import { type Installation, requireTenant } from './installation.ts';
-import type { DriftPolicy } from './status.ts';
+import type { DriftPolicy } from './status-view.ts';
 
 /** What the clinic says of the appointment now. */
 export type SourceView =

@@ -2,6 +2,7 @@ import type { OpenTenant } from '../jobs/tenant.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Clock, Instant } from '../model/time.ts';
 import type { TenantOutline, TenantSetAside } from '../settings/configuration.ts';
+import type { AlertStore } from '../state/alerts.ts';
 import type { StateEpoch } from '../state/epoch.ts';
 import type { ReloadReport } from '../state/reload-reports.ts';
 import type { RemovedStore } from '../state/removed.ts';
@@ -44,6 +45,8 @@ export interface Installation {
   epoch: Pick<StateEpoch, 'view'>;
   /** What running daemons did not take up of the files as they are. */
   reloads(): Promise<ReloadReport[]>;
+  /** What ways of telling remember, and why they failed last. */
+  alerts: Pick<AlertStore, 'read'>;
   /** What was taken out of the configuration and still has keys. */
   removed: Pick<RemovedStore, 'parts' | 'tenants'> & { keepMs: number };
   /** Tells the running daemon, if there is one, to pull a tenant now. */

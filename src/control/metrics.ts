@@ -6,7 +6,8 @@ import { createStateFigures } from './figures.ts';
 import type { Installation } from './installation.ts';
 import type { NotificationResult } from './notifications.ts';
 import { createReminderMetrics } from './reminder-metrics.ts';
-import { type Status, status } from './status.ts';
+import { status } from './status.ts';
+import type { Status } from './status-view.ts';
 import { createTriggerMetrics } from './trigger-metrics.ts';
 
 /** The daemon's figures. Labels are bounded: tenants, targets and connections of the configuration, and constant call names. */

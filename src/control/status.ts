@@ -4,134 +4,38 @@ import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import type { Hold } from '../model/plan.ts';
 import { slices } from '../model/slices.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
-import type { TargetConfiguration } from '../settings/configuration.ts';
-import type { EpochView } from '../state/epoch.ts';
-import type { Doubt } from '../state/protection.ts';
-import type { RefusedFiles } from '../state/reload-reports.ts';
 import type { RunReport } from '../state/runs.ts';
-import type { TargetGap } from '../state/target-gaps.ts';
-import type { DriftReport, StoredTarget, TargetFailure } from '../state/targets.ts';
-import { type ConnectionStatus, type Installation, requireTenant } from './installation.ts';
-import { type NotificationStatus, notificationStatus } from './notification-status.ts';
-import { type ReminderStatus, reminderStatus } from './reminder-status.ts';
-import { type TriggerStatus, triggerStatus } from './trigger-status.ts';
+import type { StoredTarget, TargetFailure } from '../state/targets.ts';
+import { type Installation, requireTenant } from './installation.ts';
+import { notificationStatus } from './notification-status.ts';
+import { problemsOf } from './problems.ts';
+import { reminderStatus } from './reminder-status.ts';
+import type {
+  CanGoOn,
+  ConfigurationStatus,
+  InStep,
+  RemovedStatus,
+  Status,
+  TargetState,
+  TargetStatus,
+  TenantStatus,
+} from './status-view.ts';
+import { triggerStatus } from './trigger-status.ts';
 
-/**
- * A target in one word, worst first: `paused` by configuration, `stopped` by an error that needs a person, `resting` after one
- * that passes, `held`, `failing`, `drifted` when changes by hand wait for a person (only to be reported, or restored too often
- * today), `incomplete` when rows that may belong to it can't be read, or ids of its configuration are not known, `working`, `stale` when nothing waits and the last cycle could not read or plan what the target follows, `in-sync`, or `new`
- * before its first complete cycle.
- */
-export type TargetState =
-  | 'paused'
-  | 'stopped'
-  | 'resting'
-  | 'held'
-  | 'failing'
-  | 'drifted'
-  | 'incomplete'
-  | 'working'
-  | 'stale'
-  | 'in-sync'
-  | 'new';
-
-/** What a target's configuration has done about changes by hand. */
-export type DriftPolicy = TargetConfiguration['audit']['drift'];
-
-/** Evidence of where a target stands; computed from links and outbox, never from the last job's exit. */
-export interface TargetStatus {
-  target: string;
-  connector: string;
-  state: TargetState;
-  /**
-   * The target showed what the clinic showed at this time, as far as is known; null before the first time. It stands still while changes
-   * by hand are known that the policy does not accept.
-   */
-  inSyncAsOf: Instant | null;
-  /** What the clinic showed at this time of the next two days was planned for it; null before the first time, and for CRMs as of all. */
-  nearAsOf: Instant | null;
-  /** What of it could not be read or is not known by the last cycle: the time above stands still for it. */
-  gaps: readonly TargetGap[];
-  /** With gaps: all else is in sync as of this time; null when it is not, or there are none. */
-  exceptGapsAsOf: Instant | null;
-  /** Objects that the target is known to hold. */
-  links: number;
-  pending: number;
-  failing: number;
-  held: number;
-  /** When the change that is due first was decided. */
-  oldestPendingAt: Instant | null;
-  failure: TargetFailure | null;
-  /** What is done about changes by hand. */
-  policy: DriftPolicy;
-  /** What is done by hand and stands as of now, found by the audits; null before the first. */
-  drift: DriftReport | null;
-  notifications: NotificationStatus;
-  /** What it was given since its state began. */
-  created: number;
-  updated: number;
-  deleted: number;
-  adopted: number;
-  /** Objects that carry our owner tag and match no record for certain: left alone, for a person to look at. */
-  ambiguous: number;
-}
-
-/** Which configuration a tenant is worked on with. */
-export interface ConfigurationStatus {
-  /** Number of the newest one that a process planned or wrote with; 0 before the first. */
-  number: number;
-  /** Whether that is the one of this process; else another process has other files, or has not read these yet. */
-  isOurs: boolean;
-  /**
-   * When a process with an older one was last kept from working (`configuration-superseded`), in the last ten minutes: it does nothing for this
-   * tenant until it has read the files of the newest one. Null when there is none.
-   */
-  supersededAt: Instant | null;
-}
-
-/** What is kept here of something that is no longer configured. */
-export interface RemovedStatus {
-  name: string;
-  /** When it was first missed. */
-  missedAt: Instant;
-  /** From then on its keys go; taken into the configuration again before, it loses nothing. What it wrote elsewhere stays. */
-  releaseAt: Instant;
-}
-
-/** Where a tenant stands. */
-export interface TenantStatus {
-  tenant: string;
-  name: string;
-  paused: boolean;
-  configuration: ConfigurationStatus;
-  connections: ConnectionStatus[];
-  lastRun: RunReport | null;
-  targets: TargetStatus[];
-  /** Targets (`target/<id>`) and connections (`connection/<id>`) that were taken out of the configuration and still have keys here. */
-  removed: RemovedStatus[];
-  /** Why it is not known who was forgotten and who opted out, so that nothing is written or sent of people; null when it is. */
-  doubt: Doubt | null;
-  /** Null where none are configured. */
-  reminders: ReminderStatus | null;
-  /** Null where none are configured. */
-  triggers: TriggerStatus | null;
-}
-
-/** The whole picture. */
-export interface Status {
-  at: Instant;
-  /** How decisions are kept from being lost. */
-  state: EpochView;
-  tenants: TenantStatus[];
-  /** Tenants that are not run; those that a daemon runs under what their files held before are below. */
-  setAside: { tenant: string; faults: number }[];
-  /** Changed files that running daemons did not take up: what they held before goes on. */
-  refused: RefusedFiles[];
-  /** Names of changed settings that wait for a restart of a daemon. */
-  awaitsRestart: string[];
-  /** Tenants that were taken out of the configuration and still have keys here. */
-  removed: RemovedStatus[];
-}
+/** The two questions that a state answers. */
+const AXES: Readonly<Record<TargetState, [InStep, CanGoOn]>> = {
+  paused: ['unknown', 'waits-for-person'],
+  stopped: ['unknown', 'waits-for-person'],
+  resting: ['unknown', 'waits-for-vendor'],
+  held: ['held', 'waits-for-person'],
+  failing: ['behind', 'yes'],
+  drifted: ['behind', 'yes'],
+  incomplete: ['unknown', 'yes'],
+  working: ['behind', 'yes'],
+  stale: ['unknown', 'waits-for-vendor'],
+  'in-sync': ['in-sync', 'yes'],
+  new: ['unknown', 'yes'],
+};
 
 /** Tenants that are open at once to be looked at. */
 const TENANTS_AT_ONCE = 50;
@@ -145,15 +49,19 @@ export async function status(installation: Installation, only?: string): Promise
   const reloads = await installation.reloads();
   const refused = new Map(reloads.flatMap((report) => report.refused.map((files) => [files.tenant, files] as const)));
   const setAside = installation.setAside.filter(({ id }) => !refused.has(id));
-  return {
+  const found = {
     at: installation.clock(),
     state: await installation.epoch.view(),
     tenants,
     setAside: setAside.map(({ id, faults }) => ({ tenant: id, faults: faults.length })),
     refused: [...refused.values()],
+    alertFailures: [...(await installation.alerts.read())].flatMap(([channel, { failure }]) =>
+      failure === null ? [] : [{ channel, ...failure }],
+    ),
     awaitsRestart: [...new Set(reloads.flatMap((report) => report.awaitsRestart))],
     removed: only === undefined ? removedStatus(await installation.removed.tenants(), installation) : [],
   };
+  return { ...found, problems: problemsOf(found) };
 }
 
 async function tenantStatus(installation: Installation, tenant: OpenTenant): Promise<TenantStatus> {
@@ -231,10 +139,15 @@ export async function targetStatus(
     plannedAsOf,
     readFailed,
   };
+  const state = tenant.configuration.paused || target.configuration.paused ? 'paused' : stateOf(evidence);
+  const [inStep, canGoOn] = AXES[state];
   return {
     target: target.id,
     connector: target.configuration.connector,
-    state: tenant.configuration.paused || target.configuration.paused ? 'paused' : stateOf(evidence),
+    connection: target.configuration.connection,
+    state,
+    inStep: inStep === 'unknown' && waiting > 0 ? 'behind' : inStep,
+    canGoOn,
     inSyncAsOf: settled ? plannedAsOf : record.settledAsOf,
     nearAsOf: later(plannedAsOf, record.nearAsOf),
     gaps,

@@ -6,7 +6,8 @@ import { SECOND_MS } from '../model/time.ts';
 import type { RunReport } from '../state/runs.ts';
 import { type Installation, pausedError, requireTenant } from './installation.ts';
 import { resumeTargets } from './resume.ts';
-import { type TargetStatus, targetStatus } from './status.ts';
+import { targetStatus } from './status.ts';
+import type { TargetStatus } from './status-view.ts';
 
 /** What one cycle on demand came to. */
 export interface SyncResult {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
-import { SECOND_MS } from '../../../model/time.ts';
-import type { EmailSettings } from './schemas.ts';
+import { SECOND_MS } from '../model/time.ts';
+import type { MailServer } from '../settings/mail-schema.ts';
 
 /** How handing a mail to the server ended. */
 export type SmtpResult =
@@ -24,12 +24,12 @@ export interface SmtpFailure {
 }
 
 /**
- * Hands one mail to the server over a connection of its own. A pool would send a mail again whose connection broke off, and that
+ * Hands one mail to the server, for these addresses, over a connection of its own. A pool would send a mail again whose connection broke off, and that
  * may be a second time.
  */
 export async function handOver(
-  settings: EmailSettings,
-  to: string,
+  settings: MailServer,
+  to: readonly string[],
   message: Buffer,
   signal: AbortSignal,
 ): Promise<SmtpResult> {
@@ -50,7 +50,7 @@ export async function handOver(
         const credentials = { user: login.user, pass: login.password.reveal() };
         await step((done) => connection.login({ credentials }, done));
       }
-      const envelope = { from: settings.from, to: [to], size: message.length };
+      const envelope = { from: settings.from, to: [...to], size: message.length };
       await step((done) => connection.send(envelope, Readable.from(body(), { objectMode: false }), done));
     });
     return { done: true };
@@ -61,7 +61,7 @@ export async function handOver(
   }
 }
 
-function connectionOptions(settings: EmailSettings, timeoutMs: number): SMTPConnection.Options {
+function connectionOptions(settings: MailServer, timeoutMs: number): SMTPConnection.Options {
   const { host, port, security, certificateAuthority } = settings;
   return {
     host,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { alertsSection } from './alert-schema.ts';
 import { baseAddress, mapOf, name, text, wholeNumber } from './common-schemas.ts';
 import { budget, certificate, hubSpotClient, oauthClient, salesforceClient } from './crm-clients.ts';
 import { redisSection } from './redis-schema.ts';
@@ -195,6 +196,7 @@ export function settingsSchema(secrets: SecretSchemas) {
     guard,
     journal,
     removed,
+    alerts: alertsSection(secrets),
     push,
     tokens,
     leases: z

@@ -53,6 +53,7 @@
  * | `cm:{S}:epoch`                       | hash   | for ever          | whoever decides   | whoever decides       |
  * | `cm:{S}:writes`                      | hash   | for ever          | push              | push, pull            |
  * | `cm:{clinic-mirror}:removed-tenants` | hash   | until released    | release           | release, status       |
+ * | `cm:{clinic-mirror}:alerts`          | hash   | while configured  | alerts            | alerts, status        |
  * | `cm:{clinic-mirror}:reloads`         | hash   | while files are refused | reload      | status                |
  * | `cm:{T}:lease:<name>`                | string | lease time        | its holder        | every fenced write    |
  * | `cm:{T}:lease-waiting:<name>`        | hash   | ten seconds       | leases            | leases                |
@@ -125,6 +126,7 @@ export const keys = {
   epoch: (shard: number) => `cm:${shardTag(shard)}:epoch`,
   writes: (shard: number) => `cm:${shardTag(shard)}:writes`,
   removedTenants: () => `cm:${QUEUE_PREFIX}:removed-tenants`,
+  alerts: () => `cm:${QUEUE_PREFIX}:alerts`,
   reloads: () => `cm:${QUEUE_PREFIX}:reloads`,
   lease: (tenant: string, name: string) => tenantKey(tenant, 'lease', name),
   leaseWaiting: (tenant: string, name: string) => tenantKey(tenant, 'lease-waiting', name),

@@ -13,7 +13,8 @@ import type { HealthView } from '../../src/control/health.ts';
 import type { TenantHold } from '../../src/control/holds.ts';
 import type { ConnectionStatus } from '../../src/control/installation.ts';
 import type { PlanLine, PlanView } from '../../src/control/plan.ts';
-import type { Status, TargetStatus } from '../../src/control/status.ts';
+import { problemsOf } from '../../src/control/problems.ts';
+import type { Status, TargetStatus } from '../../src/control/status-view.ts';
 import { TRIGGER_EVENTS } from '../../src/settings/trigger-schema.ts';
 import type { RunReport } from '../../src/state/runs.ts';
 import { NOW } from '../sync/arbitraries.ts';
@@ -64,6 +65,9 @@ const gaps = fc.array(
 const targets: fc.Arbitrary<TargetStatus> = fc.record({
   target: names,
   connector: names,
+  connection: names,
+  inStep: fc.constantFrom('in-sync', 'behind', 'held', 'unknown'),
+  canGoOn: fc.constantFrom('yes', 'waits-for-vendor', 'waits-for-person'),
   state: fc.constantFrom(
     'paused',
     'stopped',
@@ -142,7 +146,7 @@ const runs: fc.Arbitrary<RunReport> = fc.record({
 });
 const triggerEvents = fc.constantFrom(...TRIGGER_EVENTS);
 const removals = fc.record({ name: names, missedAt: fc.nat(NOW), releaseAt: fc.nat(NOW) });
-const statuses: fc.Arbitrary<Status> = fc.record({
+const statuses: fc.Arbitrary<Omit<Status, 'problems'>> = fc.record({
   at: fc.constant(NOW),
   state: fc.record({
     durability: fc.constantFrom('durable', 'unsupported', 'late', null),
@@ -191,6 +195,7 @@ const statuses: fc.Arbitrary<Status> = fc.record({
     { maxLength: 2 },
   ),
   awaitsRestart: fc.array(names, { maxLength: 3 }),
+  alertFailures: fc.array(fc.record({ channel: names, code: names, sinceAt: fc.nat(NOW) }), { maxLength: 2 }),
   removed: fc.array(removals, { maxLength: 2 }),
 });
 const lines: fc.Arbitrary<PlanLine> = fc.record({
@@ -337,7 +342,8 @@ function expectTidy(text: string): void {
 }
 
 describe('every answer is at most a hundred columns wide and commands the terminal nothing', () => {
-  test('status', () => fc.assert(fc.property(statuses, (view) => expectTidy(renderStatus(view)))));
+  test('status', () =>
+    fc.assert(fc.property(statuses, (view) => expectTidy(renderStatus({ ...view, problems: problemsOf(view) })))));
   test('plan', () => fc.assert(fc.property(plans, (view) => expectTidy(renderPlan(view)))));
   test('health', () => fc.assert(fc.property(healths, (view) => expectTidy(renderHealth(view)))));
   test('explain', () => fc.assert(fc.property(explanations, (view) => expectTidy(renderExplanation(view)))));

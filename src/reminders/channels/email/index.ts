@@ -28,11 +28,11 @@ async function send(
   const { success, data: to } = mailbox.safeParse(reminder.recipient.email);
   if (!success) return { result: 'refused', code: 'address-invalid', optedOut: false, channelGone: false };
   // Loaded with the first mail: what builds and sends mails is large.
-  const [{ messageOf }, { handOver }] = await Promise.all([import('./message.ts'), import('./smtp.ts')]);
+  const [{ messageOf }, { handOver }] = await Promise.all([import('./message.ts'), import('../../../mail/smtp.ts')]);
   const unsubscribeUrl =
     callbackUrl === null ? null : `${callbackUrl}?reminder=${reminder.id}&proof=${unsubscribeProof(reminder.id)}`;
   const message = await messageOf(reminder, to, settings, unsubscribeUrl, clock());
-  const result = await handOver(settings, to, message, signal);
+  const result = await handOver(settings, [to], message, signal);
   return result.done ? { result: 'sent', reference: null } : deliveryOfSmtpFailure(result.failure, result.handedOver);
 }
 

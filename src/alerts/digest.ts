@@ -1,0 +1,107 @@
+import type { Problem } from '../model/problems.ts';
+import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
+
+/** What somebody was told of, and is still the matter. */
+interface Open {
+  problem: Problem;
+  /** When it was first seen. */
+  seenAt: Instant;
+  /** When it was first not seen any more; null while it is. */
+  goneAt: Instant | null;
+  /** How often it was told. */
+  told: number;
+}
+
+/** What a way of telling remembers. */
+export interface AlertMemory {
+  open: Readonly<Record<string, Open>>;
+  lastToldAt: Instant | null;
+}
+
+/** What is told in one message. */
+export interface Digest {
+  /** Told for the first time. */
+  begun: Problem[];
+  /** Told before, and still so. */
+  again: Problem[];
+  /** Told before, and over. */
+  over: Problem[];
+  /** Told before, still so, and not repeated now. */
+  others: number;
+}
+
+/** The memory before the first look. */
+export const NOTHING_TOLD: AlertMemory = { open: {}, lastToldAt: null };
+
+/** What comes and goes within this time is told by nobody, and ends nothing. */
+const SETTLED_AFTER_MS = 4 * MINUTE_MS;
+/** What passes by itself is told when it has not after this. */
+const TOO_LONG_MS = DAY_MS;
+/** From when it was first seen: on days 1, 3, 7 and 14. After that whoever was told four times knows. */
+const TOLD_AFTER_MS = [0, 2 * DAY_MS, 6 * DAY_MS, 13 * DAY_MS];
+/** Least time between two messages, so that an outage of many clinics is one of them. */
+const APART_MS = HOUR_MS;
+
+/**
+ * What is to be told after a look, if anything. Pure.
+ * @returns what is remembered once it was `told`, and as long as it could not be; the same where nothing is to be told
+ */
+export function nextDigest(
+  { open, lastToldAt }: AlertMemory,
+  problems: readonly Problem[],
+  now: Instant,
+): { digest: Digest | null; told: AlertMemory; untold: AlertMemory } {
+  const seen = withSeen(open, problems, now);
+  const isOver = ({ goneAt }: Open) => goneAt !== null && now - goneAt >= SETTLED_AFTER_MS;
+  const over = Object.values(seen).filter(isOver);
+  // Nobody was told of what was over before its time.
+  const still = Object.fromEntries(Object.entries(seen).filter(([, one]) => !isOver(one) || one.told > 0));
+  const due = Object.entries(still).filter(([, one]) => one.goneAt === null && isDue(one, now));
+  const toldOver = over.filter(({ told }) => told > 0);
+  const isTooSoon = lastToldAt !== null && now >= lastToldAt && now - lastToldAt < APART_MS;
+  const untold = { open: still, lastToldAt };
+  if (isTooSoon || due.length + toldOver.length === 0) return { digest: null, told: untold, untold };
+  const toldNow = new Set(due.map(([id]) => id));
+  const rest = Object.entries(still).flatMap(([id, one]): [string, Open][] => {
+    if (isOver(one)) return [];
+    return [[id, toldNow.has(id) ? { ...one, told: stepsUntil(one, now) } : one]];
+  });
+  const problemsOf = (some: readonly Open[]) => some.map(({ problem }) => problem);
+  const dueOnes = due.map(([, one]) => one);
+  return {
+    digest: {
+      begun: problemsOf(dueOnes.filter((one) => one.told === 0)),
+      again: problemsOf(dueOnes.filter((one) => one.told > 0)),
+      over: problemsOf(toldOver),
+      others: rest.filter(([id, one]) => one.told > 0 && one.goneAt === null && !toldNow.has(id)).length,
+    },
+    told: { open: Object.fromEntries(rest), lastToldAt: now },
+    untold,
+  };
+}
+
+function withSeen(open: AlertMemory['open'], problems: readonly Problem[], now: Instant): Record<string, Open> {
+  const there = new Map(problems.map((problem) => [idOf(problem), problem]));
+  const seen: Record<string, Open> = {};
+  for (const [id, one] of Object.entries(open)) {
+    const problem = there.get(id);
+    seen[id] = problem === undefined ? { ...one, goneAt: one.goneAt ?? now } : { ...one, problem, goneAt: null };
+  }
+  for (const [id, problem] of there) seen[id] ??= { problem, seenAt: now, goneAt: null, told: 0 };
+  return seen;
+}
+
+/** What is the same matter however its figures change. */
+function idOf({ tenant, subject, code }: Problem): string {
+  return JSON.stringify([tenant, subject, code]);
+}
+
+function isDue(one: Open, now: Instant): boolean {
+  return stepsUntil(one, now) > one.told;
+}
+
+/** How often it should have been told by now. */
+function stepsUntil({ problem, seenAt }: Open, now: Instant): number {
+  const fromAt = seenAt + (problem.needs === 'person' ? SETTLED_AFTER_MS : TOO_LONG_MS);
+  return TOLD_AFTER_MS.filter((afterMs) => now >= fromAt + afterMs).length;
+}

@@ -1,0 +1,101 @@
+import type { Status, TargetStatus, TenantStatus } from '../control/status-view.ts';
+import type { Problem } from '../model/problems.ts';
+import type { Instant } from '../model/time.ts';
+import { renderAge, renderTable, renderTime, WIDTH, wrap } from './table.ts';
+
+const HEADINGS = { person: 'NEEDS YOU', time: 'WAITS BY ITSELF' } as const;
+
+/** What is the matter, and what to do about it: what needs a person first. Empty when nothing is. */
+export function renderProblems(problems: readonly Problem[], now: Instant): string[] {
+  return (['person', 'time'] as const).flatMap((needs) => {
+    const some = problems.filter((problem) => problem.needs === needs);
+    return some.length === 0
+      ? []
+      : [[HEADINGS[needs], ...some.map((problem) => renderProblem(problem, now))].join('\n')];
+  });
+}
+
+function renderProblem({ tenant, subject, code, sinceAt, sentence, next, waiting }: Problem, now: Instant): string {
+  const who = [tenant, subject].filter((part) => part !== null).join(', ');
+  const more = [
+    ...(sinceAt === null ? [] : [`for ${renderAge(sinceAt, now)}`]),
+    ...(waiting === 0 ? [] : [`${waiting} ${waiting === 1 ? 'change waits' : 'changes wait'}`]),
+  ];
+  const what = wrap(`${who}: ${[`${sentence} (${code})`, ...more].join(', ')}`, WIDTH, '  ');
+  // A command stands on a line of its own, whole: it is there to be pasted.
+  if (next === null) return what;
+  return `${what}\n    ${isCommand(next) ? next : wrap(next, WIDTH, '    ').trimStart()}`;
+}
+
+function isCommand(next: string): boolean {
+  return next.startsWith('clinic-mirror ');
+}
+
+/** How many clinics need a person, wait, or are well. */
+export function renderSummary({ at, tenants, setAside, problems }: Status): string {
+  const of = (needs: Problem['needs']) =>
+    new Set(
+      problems.filter((problem) => problem.needs === needs && problem.tenant !== null).map(({ tenant }) => tenant),
+    );
+  const [needing, waiting] = [of('person'), of('time')];
+  const waits = [...waiting].filter((tenant) => !needing.has(tenant)).length;
+  const all = tenants.length + setAside.length;
+  if (all === 0) return 'No tenant is configured.';
+  const paused = tenants.filter((tenant) => tenant.paused).length;
+  const parts = [
+    `${all} ${all === 1 ? 'clinic' : 'clinics'}`,
+    `${needing.size} need you`,
+    `${waits} wait by themselves`,
+  ];
+  if (paused > 0) parts.push(`${paused} paused`);
+  return `as of ${renderTime(at)}: ${[...parts, `${all - needing.size - waits - paused} well`].join(', ')}`;
+}
+
+/** A clinic a line: what is worst among its targets, and sums. */
+export function renderClinics(tenants: readonly TenantStatus[], now: Instant): string {
+  const columns = [
+    { heading: 'clinic' },
+    { heading: 'in step' },
+    { heading: 'can go on' },
+    { heading: 'in sync as of' },
+    { heading: 'ago', right: true },
+    ...['targets', 'pending', 'failing', 'held'].map((heading) => ({ heading, right: true })),
+  ];
+  const rows = tenants.map(({ tenant, paused, targets }) => {
+    const sum = (of: (target: TargetStatus) => number) => targets.reduce((total, target) => total + of(target), 0);
+    const times = targets.map(({ inSyncAsOf }) => inSyncAsOf);
+    const oldest = times.includes(null) || times.length === 0 ? null : Math.min(...(times as number[]));
+    return [
+      tenant,
+      paused
+        ? 'paused'
+        : worst(
+            IN_STEP,
+            targets.map(({ inStep }) => inStep),
+          ),
+      paused
+        ? 'waits for you'
+        : CAN_GO_ON_WORDS[
+            worst(
+              CAN_GO_ON,
+              targets.map(({ canGoOn }) => canGoOn),
+            )
+          ],
+      renderTime(oldest),
+      renderAge(oldest, now),
+      ...[targets.length, sum(({ pending }) => pending), sum(({ failing }) => failing), sum(({ held }) => held)].map(
+        String,
+      ),
+    ];
+  });
+  return `${renderTable(columns, rows)}\n\nOne clinic in full: clinic-mirror status <clinic>`;
+}
+
+/** Worst first. */
+const IN_STEP = ['held', 'unknown', 'behind', 'in-sync'] as const;
+const CAN_GO_ON = ['waits-for-person', 'waits-for-vendor', 'yes'] as const;
+const CAN_GO_ON_WORDS = { yes: 'yes', 'waits-for-vendor': 'waits', 'waits-for-person': 'waits for you' } as const;
+
+function worst<Value>(order: readonly [...Value[], Value], values: readonly Value[]): Value {
+  return order.find((value) => values.includes(value)) ?? (order.at(-1) as Value);
+}

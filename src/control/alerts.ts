@@ -1,0 +1,114 @@
+import { type AlertMemory, NOTHING_TOLD, nextDigest } from '../alerts/digest.ts';
+import type { TellAlerts } from '../alerts/send.ts';
+import type { Logger } from '../log/logger.ts';
+import { asMirrorError } from '../model/errors.ts';
+import type { Problem } from '../model/problems.ts';
+import type { Clock, Instant } from '../model/time.ts';
+import type { AlertStore } from '../state/alerts.ts';
+import type { Leases } from '../state/leases.ts';
+
+/** What a look works with. */
+export interface AlertParts {
+  /** What is the matter now. @throws MirrorError as the state does, Redis not answering among it */
+  problems(): Promise<readonly Problem[]>;
+  /** The ways of telling that are configured. */
+  channels: ReadonlyMap<string, TellAlerts>;
+  store: AlertStore;
+  /** Of the whole installation: one process looks at a time. */
+  leases: Leases;
+  clock: Clock;
+  log: Logger;
+}
+
+/** Looks whether something needs a person, and tells them. */
+export interface AlertWatch {
+  /** Never throws. */
+  look(parts: AlertParts, signal: AbortSignal): Promise<void>;
+}
+
+/** Name of the lease. */
+const LEASE = 'alerts';
+
+/**
+ * Opens the watch of a process. While Redis does not answer it tells that by what the process itself remembers, so of several processes
+ * each tells it.
+ */
+export function createAlertWatch(): AlertWatch {
+  const alone = new Map<string, AlertMemory>();
+  let silentSinceAt: Instant | null = null;
+  async function tellOfRedis({ channels, clock, log }: AlertParts, signal: AbortSignal): Promise<void> {
+    const now = clock();
+    const problems = silentSinceAt === null ? [] : [redisAway(silentSinceAt)];
+    for (const [channel, tell] of channels) {
+      const { digest, told, untold } = nextDigest(alone.get(channel) ?? NOTHING_TOLD, problems, now);
+      alone.set(channel, untold);
+      try {
+        if (digest !== null) await tell(digest, now, signal);
+        alone.set(channel, told);
+      } catch (error) {
+        log.warn({ channel, code: asMirrorError(error).code }, 'an alert could not be handed over');
+      }
+    }
+  }
+  return {
+    async look(parts, signal) {
+      if (parts.channels.size === 0) return;
+      try {
+        await lookOnce(parts, signal);
+        silentSinceAt = null;
+      } catch (error) {
+        const { code } = asMirrorError(error);
+        parts.log.warn({ code }, 'it could not be told what needs a person');
+        silentSinceAt ??= parts.clock();
+      }
+      await tellOfRedis(parts, signal);
+    },
+  };
+}
+
+async function lookOnce(parts: AlertParts, signal: AbortSignal): Promise<void> {
+  const { channels, store, leases, clock } = parts;
+  const lease = await leases.tryTake(LEASE);
+  if (lease === null) return;
+  try {
+    const [problems, stored] = [await parts.problems(), await store.read()];
+    await store.keepOnly([...channels.keys()]);
+    for (const [channel, tell] of channels) {
+      const { memory, failure } = stored.get(channel) ?? { memory: null, failure: null };
+      const before = memory === null ? NOTHING_TOLD : (JSON.parse(memory) as AlertMemory);
+      const now = clock();
+      const { digest, told, untold } = nextDigest(before, problems, now);
+      await store.write(channel, { memory: JSON.stringify(untold), failure });
+      if (digest === null) continue;
+      const ended = AbortSignal.any([signal, lease.signal]);
+      try {
+        await tell(digest, now, ended);
+        // Told first, noted then: a crash between the two tells it twice, and never not at all.
+        await store.write(channel, { memory: JSON.stringify(told), failure: null });
+      } catch (error) {
+        if (ended.aborted) return;
+        const { code } = asMirrorError(error);
+        parts.log.warn({ channel, code }, 'an alert could not be handed over');
+        await store.write(channel, {
+          memory: JSON.stringify(untold),
+          failure: { code, sinceAt: failure?.sinceAt ?? now },
+        });
+      }
+    }
+  } finally {
+    await lease.release();
+  }
+}
+
+function redisAway(sinceAt: Instant): Problem {
+  return {
+    tenant: null,
+    subject: 'state',
+    code: 'redis-unreachable',
+    needs: 'person',
+    sinceAt,
+    sentence: 'Redis does not answer, so nothing is read or written for any clinic',
+    next: 'look at the Redis server, and at what lies between it and this process',
+    waiting: 0,
+  };
+}

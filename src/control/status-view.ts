@@ -1,0 +1,145 @@
+import type { Problem } from '../model/problems.ts';
+import type { Instant } from '../model/time.ts';
+import type { TargetConfiguration } from '../settings/configuration.ts';
+import type { AlertFailure } from '../state/alerts.ts';
+import type { EpochView } from '../state/epoch.ts';
+import type { Doubt } from '../state/protection.ts';
+import type { RefusedFiles } from '../state/reload-reports.ts';
+import type { RunReport } from '../state/runs.ts';
+import type { TargetGap } from '../state/target-gaps.ts';
+import type { DriftReport, TargetFailure } from '../state/targets.ts';
+import type { ConnectionStatus } from './installation.ts';
+import type { NotificationStatus } from './notification-status.ts';
+import type { ReminderStatus } from './reminder-status.ts';
+import type { TriggerStatus } from './trigger-status.ts';
+
+/**
+ * A target in one word, worst first: `paused` by configuration, `stopped` by an error that needs a person, `resting` after one
+ * that passes, `held`, `failing`, `drifted` when changes by hand wait for a person (only to be reported, or restored too often
+ * today), `incomplete` when rows that may belong to it can't be read, or ids of its configuration are not known, `working`, `stale` when nothing waits and the last cycle could not read or plan what the target follows, `in-sync`, or `new`
+ * before its first complete cycle.
+ */
+export type TargetState =
+  | 'paused'
+  | 'stopped'
+  | 'resting'
+  | 'held'
+  | 'failing'
+  | 'drifted'
+  | 'incomplete'
+  | 'working'
+  | 'stale'
+  | 'in-sync'
+  | 'new';
+
+/** Whether a target shows what the clinic shows: `behind` while changes wait for their turn, `unknown` while not all can be told. */
+export type InStep = 'in-sync' | 'behind' | 'held' | 'unknown';
+
+/** Whether work for a target goes on, and else on whom it waits. */
+export type CanGoOn = 'yes' | 'waits-for-vendor' | 'waits-for-person';
+
+/** What a target's configuration has done about changes by hand. */
+export type DriftPolicy = TargetConfiguration['audit']['drift'];
+
+/** Evidence of where a target stands; computed from links and outbox, never from the last job's exit. */
+export interface TargetStatus {
+  target: string;
+  connector: string;
+  /** The login that it is written with. */
+  connection: string;
+  state: TargetState;
+  inStep: InStep;
+  canGoOn: CanGoOn;
+  /**
+   * The target showed what the clinic showed at this time, as far as is known; null before the first time. It stands still while changes
+   * by hand are known that the policy does not accept.
+   */
+  inSyncAsOf: Instant | null;
+  /** What the clinic showed at this time of the next two days was planned for it; null before the first time, and for CRMs as of all. */
+  nearAsOf: Instant | null;
+  /** What of it could not be read or is not known by the last cycle: the time above stands still for it. */
+  gaps: readonly TargetGap[];
+  /** With gaps: all else is in sync as of this time; null when it is not, or there are none. */
+  exceptGapsAsOf: Instant | null;
+  /** Objects that the target is known to hold. */
+  links: number;
+  pending: number;
+  failing: number;
+  held: number;
+  /** When the change that is due first was decided. */
+  oldestPendingAt: Instant | null;
+  failure: TargetFailure | null;
+  /** What is done about changes by hand. */
+  policy: DriftPolicy;
+  /** What is done by hand and stands as of now, found by the audits; null before the first. */
+  drift: DriftReport | null;
+  notifications: NotificationStatus;
+  /** What it was given since its state began. */
+  created: number;
+  updated: number;
+  deleted: number;
+  adopted: number;
+  /** Objects that carry our owner tag and match no record for certain: left alone, for a person to look at. */
+  ambiguous: number;
+}
+
+/** Which configuration a tenant is worked on with. */
+export interface ConfigurationStatus {
+  /** Number of the newest one that a process planned or wrote with; 0 before the first. */
+  number: number;
+  /** Whether that is the one of this process; else another process has other files, or has not read these yet. */
+  isOurs: boolean;
+  /**
+   * When a process with an older one was last kept from working (`configuration-superseded`), in the last ten minutes: it does nothing for this
+   * tenant until it has read the files of the newest one. Null when there is none.
+   */
+  supersededAt: Instant | null;
+}
+
+/** What is kept here of something that is no longer configured. */
+export interface RemovedStatus {
+  name: string;
+  /** When it was first missed. */
+  missedAt: Instant;
+  /** From then on its keys go; taken into the configuration again before, it loses nothing. What it wrote elsewhere stays. */
+  releaseAt: Instant;
+}
+
+/** Where a tenant stands. */
+export interface TenantStatus {
+  tenant: string;
+  name: string;
+  paused: boolean;
+  configuration: ConfigurationStatus;
+  connections: ConnectionStatus[];
+  lastRun: RunReport | null;
+  targets: TargetStatus[];
+  /** Targets (`target/<id>`) and connections (`connection/<id>`) that were taken out of the configuration and still have keys here. */
+  removed: RemovedStatus[];
+  /** Why it is not known who was forgotten and who opted out, so that nothing is written or sent of people; null when it is. */
+  doubt: Doubt | null;
+  /** Null where none are configured. */
+  reminders: ReminderStatus | null;
+  /** Null where none are configured. */
+  triggers: TriggerStatus | null;
+}
+
+/** The whole picture. */
+export interface Status {
+  at: Instant;
+  /** What is the matter: what needs a person first. */
+  problems: Problem[];
+  /** How decisions are kept from being lost. */
+  state: EpochView;
+  tenants: TenantStatus[];
+  /** Tenants that are not run; those that a daemon runs under what their files held before are below. */
+  setAside: { tenant: string; faults: number }[];
+  /** Changed files that running daemons did not take up: what they held before goes on. */
+  refused: RefusedFiles[];
+  /** Ways of telling by which nobody can be told, with why. */
+  alertFailures: (AlertFailure & { channel: string })[];
+  /** Names of changed settings that wait for a restart of a daemon. */
+  awaitsRestart: string[];
+  /** Tenants that were taken out of the configuration and still have keys here. */
+  removed: RemovedStatus[];
+}

@@ -1,0 +1,21 @@
+import type { Instant } from './time.ts';
+
+/** Something that keeps a target, a login or a tenant from being as it should, in the sentence that every surface repeats. */
+export interface Problem {
+  /** Null for what concerns the whole installation. */
+  tenant: string | null;
+  /** What it concerns: `target <id>`, `login <id>`, `reminders by <id>`, `triggers to <id>`, `configuration`, `clinic` or `state`. */
+  subject: string;
+  /** Code of the error, or of the state. */
+  code: string;
+  /** Who ends it: a person, or time, as it passes by itself. */
+  needs: 'person' | 'time';
+  /** Null where it is not known. */
+  sinceAt: Instant | null;
+  /** What is the matter: constant words, ids and counts. Begins in lower case, ends without a stop. */
+  sentence: string;
+  /** What a person does next, ready to be pasted where it is a command; null where nothing is to be done. */
+  next: string | null;
+  /** Changes that wait for it. */
+  waiting: number;
+}

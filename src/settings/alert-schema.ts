@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { wholeNumber } from './common-schemas.ts';
+import { ADDRESS_REMEDY, hasSafeServer, mailServerKeys, SERVER_FAULT, withPort } from './mail-schema.ts';
+import type { SecretSchemas } from './secret-reference.ts';
+import { ADDRESS_FAULT, hasAllowedAddress, webhookKeys } from './webhook-schema.ts';
+
+/** Who is told of what needs a person. */
+export function alertsSection(secrets: SecretSchemas) {
+  return z
+    .strictObject({
+      checkEveryMinutes: wholeNumber(1, 60)
+        .default(5)
+        .describe('How often it is looked whether something needs a person'),
+      email: z
+        .strictObject({
+          ...mailServerKeys(secrets),
+          to: z.array(z.email(ADDRESS_REMEDY)).min(1).max(20).describe('Mail addresses of those who are told'),
+        })
+        .refine(hasSafeServer, SERVER_FAULT)
+        .transform(withPort)
+        .optional()
+        .describe('Tells by mail'),
+      webhook: z
+        .strictObject(webhookKeys(secrets))
+        .refine(hasAllowedAddress, ADDRESS_FAULT)
+        .optional()
+        .describe('Tells a program, by a message signed as Standard Webhooks 1.0 has it'),
+    })
+    .prefault({})
+    .describe(
+      'Who is told of what needs a person, before a practitioner notices: at first, on days 3, 7 and 14, and when it is over',
+    );
+}
+
+/** Who is told, as read. */
+export type AlertSettings = z.output<ReturnType<typeof alertsSection>>;

@@ -1,0 +1,102 @@
+import PostalMime from 'postal-mime';
+import { Webhook } from 'standardwebhooks';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type MailSandbox, startMailSandbox } from '../../sandbox/mail/index.ts';
+import type { Digest } from '../../src/alerts/digest.ts';
+import { alertChannels } from '../../src/alerts/send.ts';
+import { createHttpClient } from '../../src/http/client.ts';
+import type { Problem } from '../../src/model/problems.ts';
+import { HOUR_MS } from '../../src/model/time.ts';
+import { alertsSection } from '../../src/settings/alert-schema.ts';
+import { secretSchemas } from '../../src/settings/secret-reference.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+
+import { NOW } from '../sync/arbitraries.ts';
+
+const SIGNING = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
+const http = createHttpClient({ userAgent: 'clinic-mirror', clock: Date.now });
+const { signal } = new AbortController();
+
+const ended: Problem = {
+  tenant: 'belvedere',
+  subject: 'login doctor-2',
+  code: 'login-ended',
+  needs: 'person',
+  sinceAt: NOW - 3 * HOUR_MS,
+  sentence: 'the login has ended and a person must log in again',
+  next: 'clinic-mirror login belvedere doctor-2',
+  waiting: 14,
+};
+const held: Problem = { ...ended, tenant: 'aurora', subject: 'target room', code: 'held', next: null, waiting: 0 };
+const digest: Digest = { begun: [ended], again: [held], over: [], others: 2 };
+
+let mail: MailSandbox;
+let receiver: Receiver;
+let status = 202;
+beforeEach(async () => {
+  status = 202;
+  mail = await startMailSandbox({ login: { user: 'alerts', password: 'correct horse battery' } });
+  receiver = await startReceiver(() => ({ status }));
+});
+afterEach(async () => {
+  await Promise.all([mail.close(), receiver.close()]);
+});
+
+function open() {
+  const settings = alertsSection(secretSchemas({ env: { SMTP: 'correct horse battery', SIGNING }, dir: '/' })).parse({
+    email: {
+      host: mail.host,
+      port: mail.port,
+      login: { user: 'alerts', password: { env: 'SMTP' } },
+      certificateAuthority: mail.certificate,
+      from: 'mirror@clinic.example',
+      to: ['first@clinic.example', 'second@clinic.example'],
+    },
+    webhook: { url: `${receiver.url}/alerts`, secrets: [{ env: 'SIGNING' }], allowPrivateAddresses: true },
+  });
+  return alertChannels(settings, http);
+}
+
+describe('by mail', () => {
+  test('all addresses get the sentences, since when, what waits and what to do', async () => {
+    await open().get('email')!(digest, NOW, signal);
+    const [arrived] = mail.mails();
+    expect(arrived?.to).toEqual(['first@clinic.example', 'second@clinic.example']);
+    const { subject, text } = await PostalMime.parse(arrived!.raw);
+    expect(subject).toBe('clinic-mirror: 2 problems of 2 clinics');
+    expect(text).toContain(
+      'belvedere, login doctor-2: the login has ended and a person must log in again (login-ended), for 3 hours, 14 changes wait\n  clinic-mirror login belvedere doctor-2\n',
+    );
+    expect(text).toContain('This still needs a hand:');
+    expect(text).toContain('2 more that you were told of before are as they were.');
+  });
+
+  test('a server that refuses is an error that names who must act', async () => {
+    mail.faults.add({ match: { method: 'RCPT' }, fault: { kind: 'reply', code: 550 } });
+    await expect(open().get('email')!(digest, NOW, signal)).rejects.toMatchObject({ code: 'recipient-refused' });
+  });
+});
+
+describe('by webhook', () => {
+  test('a signed message has the problems as data', async () => {
+    await open().get('webhook')!(digest, Date.now(), signal);
+    const [request] = receiver.requests;
+    const told = new Webhook(SIGNING).verify(request!.body, request!.headers as Record<string, string>) as object;
+    expect(told).toMatchObject({ type: 'alerts.digest', data: { begun: { count: 1, problems: [ended] }, others: 2 } });
+  });
+
+  test.each([
+    [410, 'settings', 'webhook-gone'],
+    [401, 'settings', 'webhook-unauthorized'],
+    [503, 'remote', 'webhook-unavailable'],
+  ])('an answer of %i is an error', async (answered, actor, code) => {
+    status = answered;
+    await expect(open().get('webhook')!(digest, NOW, signal)).rejects.toMatchObject({ actor, code });
+  });
+
+  test('a thousand problems are counted, and fit', async () => {
+    const many = Array.from({ length: 1_000 }, (_, index) => ({ ...ended, tenant: `clinic-${index}` }));
+    await open().get('webhook')!({ ...digest, begun: many, again: many, over: many }, NOW, signal);
+    expect(receiver.requests[0]!.body.length).toBeLessThan(20_000);
+  });
+});

@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'vitest';
+import type { ConnectionStatus } from '../../src/control/installation.ts';
+import { problemsOf } from '../../src/control/problems.ts';
+import type { Status, TargetState, TargetStatus, TenantStatus } from '../../src/control/status-view.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { NOW } from '../sync/arbitraries.ts';
+
+const failure = { code: 'calendar-gone', actor: 'settings', message: 'the calendar is gone', sinceAt: NOW - HOUR_MS };
+const FAILURE = { ...failure, remedy: 'run: clinic-mirror sync <tenant>' };
+
+function targetOf(state: TargetState, changes: Partial<TargetStatus> = {}): TargetStatus {
+  const figures = { links: 10, pending: 0, failing: 0, held: 0, created: 0, updated: 0, deleted: 0, adopted: 0 };
+  const times = { inSyncAsOf: NOW, nearAsOf: NOW, exceptGapsAsOf: null, oldestPendingAt: null };
+  return {
+    ...{ target: 'room', connector: 'caldav', connection: 'dav', state, inStep: 'in-sync', canGoOn: 'yes' },
+    ...{ ...figures, ...times, gaps: [], failure: null, policy: 'repair', drift: null, ambiguous: 0 },
+    notifications: { sinceAt: null, untilAt: null, reason: 'no-subscriptions' },
+    ...changes,
+  };
+}
+
+function loginOf(state: ConnectionStatus['state'], changes: Partial<ConnectionStatus> = {}): ConnectionStatus {
+  const times = { sinceAt: NOW - HOUR_MS, accessExpiresAt: null, refreshExpiresAt: null };
+  return {
+    connection: 'dav',
+    kind: 'oauth',
+    state,
+    reason: null,
+    account: null,
+    ...times,
+    missingScopes: [],
+    ...changes,
+  };
+}
+
+function tenantOf(changes: Partial<TenantStatus> = {}): TenantStatus {
+  return {
+    ...{ tenant: 'aurora', name: 'Poliambulatorio Aurora', paused: false, lastRun: null, removed: [], doubt: null },
+    configuration: { number: 1, isOurs: true, supersededAt: null },
+    connections: [loginOf('connected')],
+    targets: [targetOf('in-sync')],
+    reminders: null,
+    triggers: null,
+    ...changes,
+  };
+}
+
+function problems(tenant: Partial<TenantStatus>, installation: Partial<Status> = {}) {
+  const state = {
+    durability: 'durable',
+    directory: 'kept',
+    wentBackAt: null,
+    wentBackTo: null,
+    writesLostAt: null,
+  } as const;
+  return problemsOf({
+    ...{ at: NOW, state, tenants: [tenantOf(tenant)], setAside: [], refused: [], alertFailures: [] },
+    ...{ awaitsRestart: [], removed: [], ...installation },
+  });
+}
+
+test('a clinic that is well has no problem, and neither has one that is paused by wish', () => {
+  expect(problems({})).toEqual([]);
+  expect(problems({ paused: true, targets: [targetOf('paused')], connections: [loginOf('needs-login')] })).toEqual([]);
+  expect(problems({ targets: (['working', 'new'] as const).map((state) => targetOf(state, { pending: 3 })) })).toEqual(
+    [],
+  );
+});
+
+describe('a target', () => {
+  const gap = { code: 'agenda-unknown', count: 1, what: ['4'], near: [] } as const;
+  test.each<[TargetState, Partial<TargetStatus>, 'person' | 'time', string, string | null]>([
+    ['stopped', { failure: FAILURE }, 'person', 'calendar-gone', 'run: clinic-mirror sync aurora'],
+    [
+      'resting',
+      { failure: { ...FAILURE, actor: 'remote', code: 'throttled', remedy: null } },
+      'time',
+      'throttled',
+      null,
+    ],
+    ['held', { held: 48 }, 'person', 'held', 'clinic-mirror holds list aurora'],
+    [
+      'failing',
+      { failing: 2, oldestPendingAt: NOW - MINUTE_MS },
+      'time',
+      'failing',
+      'clinic-mirror health aurora room',
+    ],
+    [
+      'failing',
+      { failing: 2, oldestPendingAt: NOW - 2 * HOUR_MS },
+      'person',
+      'failing',
+      'clinic-mirror health aurora room',
+    ],
+    ['drifted', {}, 'person', 'drifted', 'clinic-mirror audit aurora'],
+    ['incomplete', { gaps: [gap] }, 'person', 'agenda-unknown', 'clinic-mirror status aurora'],
+    ['stale', {}, 'time', 'stale', null],
+  ])('that is %s: %o', (state, changes, needs, code, next) => {
+    const found = problems({ targets: [targetOf(state, changes)] });
+    expect(found).toMatchObject([{ tenant: 'aurora', subject: 'target room', needs, code, next }]);
+  });
+
+  test('whose login has ended is told once, by the login, with what waits for it', () => {
+    const stopped = targetOf('stopped', { failure: { ...FAILURE, code: 'login-ended' }, pending: 14 });
+    const found = problems({ connections: [loginOf('needs-login', { reason: 'login-ended' })], targets: [stopped] });
+    const next = 'clinic-mirror login aurora dav';
+    expect(found).toMatchObject([{ subject: 'login dav', code: 'login-ended', needs: 'person', waiting: 14, next }]);
+  });
+});
+
+describe('a login', () => {
+  test.each<[ConnectionStatus['state'], Partial<ConnectionStatus>, string, string]>([
+    ['needs-login', { reason: 'interaction-required' }, 'interaction-required', 'clinic-mirror login aurora dav'],
+    ['never', {}, 'not-connected', 'clinic-mirror login aurora dav'],
+    ['no-tenant', { reason: 'tenant-gone' }, 'tenant-gone', 'clinic-mirror login aurora dav'],
+    ['unconfirmed', {}, 'account-unconfirmed', 'clinic-mirror accept-account aurora dav <account>'],
+    ['connected', { missingScopes: ['calendar.app.created'] }, 'scope-missing', 'clinic-mirror login aurora dav'],
+  ])('that is %s', (state, changes, code, next) => {
+    expect(problems({ connections: [loginOf(state, changes)] })).toMatchObject([
+      { subject: 'login dav', needs: 'person', code, next },
+    ]);
+  });
+
+  test('without tokens is none', () => {
+    expect(problems({ connections: [loginOf('static')] })).toEqual([]);
+  });
+});
+
+test('what concerns the configuration, the state and the way of telling is told too, what needs a person first', () => {
+  const state = {
+    durability: 'late',
+    directory: 'kept',
+    wentBackAt: null,
+    wentBackTo: null,
+    writesLostAt: null,
+  } as const;
+  const found = problems(
+    {
+      doubt: { code: 'state-lost', sinceAt: NOW },
+      reminders: { waiting: 2, closedChannels: [{ channel: 'sms', code: 'webhook-gone', at: NOW }] },
+      triggers: { waiting: 1, closed: [{ endpoint: 'erp', code: 'webhook-gone', at: NOW }], off: [] },
+    },
+    {
+      state,
+      setAside: [{ tenant: 'corallo', faults: 2 }],
+      refused: [{ tenant: 'aurora', sinceAt: NOW, faults: [], more: 0 }],
+      awaitsRestart: ['redis'],
+      alertFailures: [{ channel: 'email', code: 'smtp-busy', sinceAt: NOW }],
+    },
+  );
+  expect(found.map(({ subject, code, needs }) => `${subject}: ${code}, ${needs}`)).toEqual([
+    'configuration: tenant-set-aside, person',
+    'configuration: file-refused, person',
+    'configuration: restart-awaited, person',
+    'alerts by email: smtp-busy, person',
+    'state: state-lost, person',
+    'reminders by sms: webhook-gone, person',
+    'triggers to erp: webhook-gone, person',
+    'state: redis-late, time',
+  ]);
+  for (const { next } of found) expect(next ?? '').not.toContain('<tenant>');
+});
