@@ -53,9 +53,10 @@ export function keepReleasing(composition: Composition): Releasing {
 
 /**
  * Whoever is configured to be told of what needs a person is told.
+ * @param everyMs between two looks, in place of what the settings say
  * @returns ends that
  */
-export function keepAlerting(composition: Composition): () => Promise<void> {
+export function keepAlerting(composition: Composition, everyMs?: number): () => Promise<void> {
   const { installation, redis, alerts: store, log } = composition;
   const { clock } = installation;
   const http = createHttpClient({ userAgent: 'clinic-mirror', clock });
@@ -64,7 +65,8 @@ export function keepAlerting(composition: Composition): () => Promise<void> {
   let running: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout;
   const wait = () => {
-    timer = setTimeout(look, composition.configuration.settings.alerts.checkEveryMinutes * MINUTE_MS).unref();
+    const { checkEveryMinutes } = composition.configuration.settings.alerts;
+    timer = setTimeout(look, everyMs ?? checkEveryMinutes * MINUTE_MS).unref();
   };
   const look = () => {
     const { settings } = composition.configuration;
