@@ -145,6 +145,7 @@ interface Gauges {
   outcomes: Gauge;
   tokenExpiry: Gauge;
   needsLogin: Gauge;
+  problems: Gauge;
   setAside: Gauge;
   withheld: Gauge;
   superseded: Gauge;
@@ -173,6 +174,10 @@ function createGauges(registry: Registry): Gauges {
       'tenant',
       'connection',
     ]),
+    problems: gauge('clinic_mirror_problems', 'What is the matter, as status tells it, by who ends it', [
+      'tenant',
+      'needs',
+    ]),
     setAside: gauge('clinic_mirror_rows_set_aside', 'Rows of the last cycle that could not be used', [
       'tenant',
       'code',
@@ -189,9 +194,13 @@ function createGauges(registry: Registry): Gauges {
   };
 }
 
-function fill(gauges: Gauges, { at, tenants }: Status): void {
+function fill(gauges: Gauges, { at, tenants, problems }: Status): void {
   const { targets: ofTargets, ...others } = gauges;
   for (const gauge of [...Object.values(ofTargets), ...Object.values(others)]) gauge.reset();
+  for (const needs of ['person', 'time'] as const) {
+    for (const tenant of ['', ...tenants.map((one) => one.tenant)]) gauges.problems.set({ tenant, needs }, 0);
+  }
+  for (const { tenant, needs } of problems) gauges.problems.inc({ tenant: tenant ?? '', needs });
   for (const { tenant, targets, connections, lastRun, configuration } of tenants) {
     for (const each of targets) {
       const labels = { tenant, target: each.target };
