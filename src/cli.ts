@@ -63,30 +63,40 @@ const outside: CliOutside = {
   },
   async withInstallation(options, work) {
     const { configuration } = await open(options, 'set-aside');
-    const [{ compose }, { checkRedis }, { loginDesk }, { openClinicAccess }, { openBackups }, { createLogger }] =
-      await Promise.all([
-        import('./composition/compose.ts'),
-        import('./state/redis-check.ts'),
-        import('./composition/login-desk.ts'),
-        import('./composition/clinic.ts'),
-        import('./composition/backup.ts'),
-        import('./log/create-logger.ts'),
-      ]);
+    const [
+      { compose },
+      { checkRedis },
+      { loginDesk },
+      { openClinicAccess },
+      { openBackups },
+      { stateProbe },
+      { createLogger },
+    ] = await Promise.all([
+      import('./composition/compose.ts'),
+      import('./state/redis-check.ts'),
+      import('./composition/login-desk.ts'),
+      import('./composition/clinic.ts'),
+      import('./composition/backup.ts'),
+      import('./composition/state-probe.ts'),
+      import('./log/create-logger.ts'),
+    ]);
     // Standard output is for the answer; what goes wrong is told once, at the end.
     const log = createLogger({ level: 'error', destination: process.stderr });
     const composition = compose({ configuration, log, priority: 'interactive' });
     try {
-      await checkRedis(
-        composition.redis,
-        AbortSignal.any([interrupted.signal, AbortSignal.timeout(REDIS_PATIENCE_MS)]),
-      );
-      await composition.epoch.requireIdentity();
-      await composition.epoch.check();
+      const check = (signal: AbortSignal) =>
+        checkRedis(composition.redis, AbortSignal.any([signal, AbortSignal.timeout(REDIS_PATIENCE_MS)]));
+      if (options.isUnchecked !== true) {
+        await check(interrupted.signal);
+        await composition.epoch.requireIdentity();
+        await composition.epoch.check();
+      }
       return await work({
         installation: composition.installation,
         desk: loginDesk(composition),
         clinic: (tenant) => openClinicAccess(composition, tenant),
         backups: openBackups(composition),
+        state: stateProbe(composition, check),
       });
     } finally {
       await composition.close();

@@ -4,12 +4,14 @@ import manifest from '../../package.json' with { type: 'json' };
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import type { Backups } from '../control/backups.ts';
 import type { ClinicAccess } from '../control/clinic.ts';
+import type { StateProbe } from '../control/doctor.ts';
 import type { Installation } from '../control/installation.ts';
 import type { LoginDesk, Revocation } from '../control/logins.ts';
 import { ROLES, type Role } from '../control/roles.ts';
 import type { Progress } from '../model/progress.ts';
 import { addBackups } from './backup-commands.ts';
 import { addClinic, addProbe } from './clinic-commands.ts';
+import { addDoctor } from './doctor-command.ts';
 import { addForget } from './forget-command.ts';
 import { addHealth } from './health-command.ts';
 import { addProfiles } from './profile-commands.ts';
@@ -55,6 +57,8 @@ export interface GlobalOptions {
 export interface Wanted extends GlobalOptions {
   /** The one tenant that it looks at, where it changes nothing: files of others need not be read. Default: all. */
   only?: string | undefined;
+  /** It looks itself whether Redis is as it must be. */
+  isUnchecked?: boolean;
 }
 
 /** What a command works on. */
@@ -64,6 +68,7 @@ export interface OpenInstallation {
   /** The clinic API of a tenant. @throws MirrorError as `requireTenant` */
   clinic(tenant: string): ClinicAccess;
   backups: Backups;
+  state: StateProbe;
 }
 
 const REVOCATIONS: Readonly<Record<Revocation, string>> = {
@@ -105,6 +110,13 @@ export function createProgram(outside: CliOutside): Command {
     print,
     withInstallation: (only, work) =>
       outside.withInstallation({ ...options(), only }, ({ installation }) => work(installation)),
+  });
+  addDoctor(program, {
+    ...outside,
+    withState: (only, work) =>
+      outside.withInstallation({ ...options(), only, isUnchecked: true }, ({ installation, state }) =>
+        work(installation, state),
+      ),
   });
   addHealth(program, { ...outside, ...common });
   addHolds(program, outside, options, print);

@@ -58,6 +58,7 @@ async function run(
           throw new Error('not in this test');
         },
         backups: { backup: refuse, restore: refuse },
+        state: { check: refuse, requireIdentity: refuse, time: refuse, view: refuse },
         ...given,
       });
     },

@@ -16,7 +16,7 @@ export function tenantFile({ configDir }: Pick<SmallWorld, 'configDir'>, tenant:
 }
 
 /** Changes a tenant's file as an editor does: another file takes its place. */
-async function edit(world: SmallWorld, tenant: string, change: (file: TenantFile) => void): Promise<void> {
+export async function editTenant(world: SmallWorld, tenant: string, change: (file: TenantFile) => void): Promise<void> {
   const name = tenantFile(world, tenant);
   const content = parse(await readFile(name, 'utf8')) as TenantFile;
   change(content);
@@ -26,7 +26,7 @@ async function edit(world: SmallWorld, tenant: string, change: (file: TenantFile
 
 /** Gives every target of a tenant a title. */
 export function retitle(world: SmallWorld, tenant: string, title: 'busy' | 'appointment'): Promise<void> {
-  return edit(world, tenant, ({ targets }) => {
+  return editTenant(world, tenant, ({ targets }) => {
     for (const target of Object.values(targets)) target.title = title;
   });
 }

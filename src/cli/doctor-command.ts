@@ -1,0 +1,62 @@
+import type { Command } from 'commander';
+import type { Finding, StateProbe } from '../control/doctor.ts';
+import type { Installation } from '../control/installation.ts';
+import { WIDTH, wrap } from './table.ts';
+
+/** What the command needs of the command line. */
+export interface DoctorCommand {
+  /** Also over a Redis that is not as it must be. */
+  withState(
+    only: string | undefined,
+    work: (installation: Installation, state: StateProbe) => Promise<void>,
+  ): Promise<void>;
+  out(text: string): void;
+  signal: AbortSignal;
+  exit(code: number): void;
+}
+
+const SIGNS = { ok: 'ok', problem: 'PROBLEM', 'not-asked': 'not asked' } as const;
+
+/** Adds `doctor`, which ends with 1 when there is a problem. */
+export function addDoctor(program: Command, { withState, out, signal, exit }: DoctorCommand): void {
+  program
+    .command('doctor [tenant]')
+    .description(
+      'ask Redis, clinics and targets whether work can go on, change nothing, and say what to do in which order',
+    )
+    .option('--json', 'as JSON')
+    .action((tenant: string | undefined, { json = false }: { json?: boolean }) =>
+      withState(tenant, async (installation, state) => {
+        const { examine } = await import('../control/doctor.ts');
+        const findings: Finding[] = [];
+        for await (const finding of examine(installation, state, { only: tenant }, signal)) {
+          findings.push(finding);
+          if (!json) out(renderFinding(finding));
+        }
+        out(json ? JSON.stringify({ findings }, null, 2) : renderEnd(findings));
+        if (findings.some(({ result }) => result === 'problem')) exit(1);
+      }),
+    );
+}
+
+/** What was found, in a line or two. */
+export function renderFinding({ tenant, subject, result, what, code }: Finding): string {
+  const who = tenant === null ? subject : `${tenant}, ${subject}`;
+  const [first = '', ...more] = wrap(`${who}: ${what}${code === null ? '' : ` (${code})`}`, WIDTH, '           ').split(
+    '\n',
+  );
+  return [SIGNS[result].padEnd(11) + first.trimStart(), ...more].join('\n');
+}
+
+/** What to do, in order; all is well where there is nothing. */
+export function renderEnd(findings: readonly Finding[]): string {
+  const problems = findings.filter(({ result }) => result === 'problem');
+  if (problems.length === 0) return '\nNothing stands in the way.';
+  const steps = problems.map(({ tenant, subject, next, code }, index) => {
+    const who = tenant === null ? subject : `${tenant}, ${subject}`;
+    const what = next ?? `see ${code ?? subject} in docs/errors.md`;
+    const head = wrap(`${index + 1}. ${who}:`, WIDTH, '');
+    return `${head}\n   ${what.startsWith('clinic-mirror ') ? what : wrap(what, WIDTH, '   ').trimStart()}`;
+  });
+  return ['', 'What to do, in this order:', ...steps].join('\n');
+}

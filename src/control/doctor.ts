@@ -1,0 +1,192 @@
+import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import { asMirrorError } from '../model/errors.ts';
+import type { Problem } from '../model/problems.ts';
+import { type Instant, SECOND_MS } from '../model/time.ts';
+import { didYouMean } from '../settings/did-you-mean.ts';
+import type { EpochView } from '../state/epoch.ts';
+import { type Installation, requireTenant } from './installation.ts';
+import { isForPerson } from './problems.ts';
+import { status } from './status.ts';
+
+/** What is asked of Redis, and of what is kept beside it. */
+export interface StateProbe {
+  /** Whether it keeps what it must. @throws MirrorError as `checkRedis` */
+  check(signal: AbortSignal): Promise<void>;
+  /** Whether it belongs to our identity key. @throws MirrorError `settings`, code `identity-key-changed` */
+  requireIdentity(): Promise<void>;
+  /** Its own time. */
+  time(): Promise<Instant>;
+  view(): Promise<EpochView>;
+}
+
+/** One thing that was looked at. */
+export interface Finding {
+  /** Null for what concerns the whole installation. */
+  tenant: string | null;
+  subject: string;
+  result: 'ok' | 'problem' | 'not-asked';
+  /** What was found: constant words, ids and figures. */
+  what: string;
+  code: string | null;
+  /** What a person does next; null where nothing is to be done. */
+  next: string | null;
+}
+
+/** Answers of Redis on another machine of the same site take about a millisecond; a cycle asks it some eighty times. Our choice. */
+const SLOW_MS = 20;
+const PINGS = 9;
+/** Tokens and windows are told by clocks; servers of logins allow for a minute. Our choice. */
+const CLOCKS_APART_MS = 5 * SECOND_MS;
+
+/**
+ * Looks at everything that work depends on, by questions that change nothing, in the order in which it is to be mended.
+ * @param options.only one tenant; all of them when absent
+ */
+export async function* examine(
+  installation: Installation,
+  state: StateProbe,
+  { only }: { only?: string | undefined },
+  signal: AbortSignal,
+): AsyncGenerator<Finding> {
+  const redis = await redisFinding(state, signal);
+  yield redis;
+  // Everything else is asked of it.
+  if (redis.code === 'redis-unreachable') return;
+  yield await found(null, 'keys', () => state.requireIdentity(), 'the identity key is that of the state');
+  yield await keptFinding(state);
+  yield await clockFinding(installation, state);
+  const view = await status(installation, only);
+  yield* view.problems.filter(({ tenant }) => tenant === null).map(findingOf);
+  for (const tenant of only === undefined ? installation.tenants.keys() : [only]) {
+    const problems = view.problems.filter((problem) => problem.tenant === tenant);
+    yield* examineTenant(requireTenant(installation, tenant), problems, signal);
+  }
+  yield* view.problems.filter(({ tenant }) => view.setAside.some((one) => one.tenant === tenant)).map(findingOf);
+}
+
+async function redisFinding(state: StateProbe, signal: AbortSignal): Promise<Finding> {
+  const checked = await found(null, 'Redis', () => state.check(signal), 'keeps an append-only file, evicts nothing');
+  if (checked.result === 'problem') return checked;
+  const times: number[] = [];
+  for (let ping = 0; ping < PINGS; ping += 1) {
+    const begunAt = performance.now();
+    await state.time();
+    times.push(performance.now() - begunAt);
+  }
+  const medianMs = times.sort((one, other) => one - other)[Math.floor(PINGS / 2)] ?? 0;
+  const what = `${checked.what}; answers in ${medianMs.toFixed(1)} ms`;
+  if (medianMs <= SLOW_MS) return { ...checked, what };
+  const next = 'bring Redis and the daemon nearer to each other, or look at what else its machine does';
+  return { ...checked, result: 'problem', code: 'redis-slow', what, next };
+}
+
+async function keptFinding(state: StateProbe): Promise<Finding> {
+  const { directory } = await state.view();
+  const subject = 'data directory';
+  if (directory === 'kept') return ok(null, subject, 'decisions are kept outside Redis too');
+  const [code, next] =
+    directory === 'none'
+      ? ([
+          'no-data-directory',
+          'set dataDirectory in clinic-mirror.yaml: a Redis that was lost is noticed by it',
+        ] as const)
+      : (['data-directory-failed', 'make dataDirectory a folder that the daemon may write to'] as const);
+  return { tenant: null, subject, result: 'problem', what: 'nothing is kept outside Redis', code, next };
+}
+
+async function clockFinding(installation: Installation, state: StateProbe): Promise<Finding> {
+  const before = installation.clock();
+  const theirs = await state.time();
+  const apartMs = theirs - (before + installation.clock()) / 2;
+  const what = `Redis' clock and ours are ${(Math.abs(apartMs) / SECOND_MS).toFixed(1)} s apart`;
+  if (Math.abs(apartMs) <= CLOCKS_APART_MS) return ok(null, 'clock', what);
+  const next = 'set both clocks by NTP';
+  return { tenant: null, subject: 'clock', result: 'problem', what, code: 'clock-differs', next };
+}
+
+async function* examineTenant(
+  tenant: OpenTenant,
+  problems: readonly Problem[],
+  signal: AbortSignal,
+): AsyncGenerator<Finding> {
+  const { id, configuration, targets } = tenant;
+  if (configuration.paused) {
+    yield { ...ok(id, 'clinic', 'paused by its file'), result: 'not-asked' };
+    return;
+  }
+  const logins = problems.filter(({ subject }) => subject.startsWith('login '));
+  yield* logins.map(findingOf);
+  const ended = new Set(logins.filter(({ code }) => code !== 'scope-missing').map(({ subject }) => subject));
+  const notAsked = (subject: string, login: string): Finding => {
+    return { ...ok(id, subject, `is asked once there is a login to ${login}`), result: 'not-asked' };
+  };
+  let agendas: ReadonlyMap<string, string> | null = null;
+  if (ended.has('login clinic')) yield notAsked('clinic', 'the clinic');
+  else {
+    yield await found(
+      id,
+      'clinic',
+      async () => {
+        await tenant.clinic.tenantId(signal);
+        agendas = new Map((await tenant.clinic.agendas(signal)).map((agenda) => [agenda.id, agenda.name]));
+      },
+      () => `answers, and lists ${agendas?.size ?? 0} agendas`,
+    );
+  }
+  for (const target of targets.values()) {
+    const { connection, paused } = target.configuration;
+    if (paused) yield { ...ok(id, `target ${target.id}`, 'paused by its file'), result: 'not-asked' };
+    else if (ended.has(`login ${connection}`)) yield notAsked(`target ${target.id}`, connection);
+    else yield await targetFinding(tenant, target, agendas, signal);
+  }
+  yield* problems.filter(({ subject }) => /^(reminders|triggers|configuration|state)\b/.test(subject)).map(findingOf);
+}
+
+/** Asks the target for something that is not there, and the catalogue for what its file names. */
+async function targetFinding(
+  { id, targetStore }: OpenTenant,
+  target: OpenTarget,
+  agendas: ReadonlyMap<string, string> | null,
+  signal: AbortSignal,
+): Promise<Finding> {
+  const { container } = await targetStore.read(target.id);
+  const ask = async () => {
+    if (container === null) await target.connector.locate?.(signal);
+    else await target.connector.find(container, [target.identity.key('doctor', 0)], signal);
+  };
+  const made = container === null ? 'answers; nothing was written to it yet' : 'answers';
+  const asked = await found(id, `target ${target.id}`, ask, made);
+  const named = target.configuration.agendas;
+  if (asked.result === 'problem' || agendas === null || named === 'all') return asked;
+  const unknown = named.filter((agenda) => !agendas.has(agenda));
+  if (unknown.length === 0) return asked;
+  const near = unknown.flatMap((agenda) => didYouMean(agenda, [...agendas.keys()]) ?? []);
+  const meant = near.length === 0 ? '' : `; is one of these meant: ${near.join(', ')}?`;
+  const what = `answers, but the clinic lists no agenda ${unknown.join(', ')}${meant}`;
+  return { ...asked, result: 'problem', what, code: 'agenda-unknown', next: `correct agendas in tenants/${id}.yaml` };
+}
+
+function findingOf({ tenant, subject, sentence, code, next, needs }: Problem): Finding {
+  return { tenant, subject, result: needs === 'person' ? 'problem' : 'ok', what: sentence, code, next };
+}
+
+async function found(
+  tenant: string | null,
+  subject: string,
+  ask: () => Promise<unknown>,
+  well: string | (() => string),
+): Promise<Finding> {
+  try {
+    await ask();
+    return ok(tenant, subject, typeof well === 'string' ? well : well());
+  } catch (error) {
+    const { message, code, remedy, actor } = asMirrorError(error);
+    const next =
+      remedy?.replaceAll('<tenant>', tenant ?? '<tenant>') ?? (isForPerson(actor) ? null : 'wait, or ask again');
+    return { tenant, subject, result: 'problem', what: message, code, next };
+  }
+}
+
+function ok(tenant: string | null, subject: string, what: string): Finding {
+  return { tenant, subject, result: 'ok', what, code: null, next: null };
+}

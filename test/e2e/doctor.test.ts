@@ -1,0 +1,80 @@
+import { appendFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { requireEntry } from '../../src/composition/connections.ts';
+import type { Finding } from '../../src/control/doctor.ts';
+import { useRedis } from '../support/redis.ts';
+import { editTenant } from './support/reloaded-world.ts';
+import type { SmallWorld } from './support/small-world.ts';
+import { useSmallWorld } from './support/use-small-world.ts';
+
+const redis = useRedis();
+
+async function open(): Promise<SmallWorld> {
+  const world = await useSmallWorld({ redisUrl: redis.url, targets: ['google-calendar', 'outlook-calendar'] });
+  await appendFile(join(world.configDir, 'clinic-mirror.yaml'), `\ndataDirectory: ${join(world.dir, 'kept')}\n`);
+  return world;
+}
+
+async function examine(world: SmallWorld) {
+  const { code, out, err } = await world.cli('doctor', '--json');
+  expect(err).toBe('');
+  const { findings } = JSON.parse(out) as { findings: Finding[] };
+  const problems = findings.filter(({ result }) => result === 'problem');
+  return { code, findings, problems: problems.map(({ subject, code: why, next }) => ({ subject, code: why, next })) };
+}
+
+test('a clinic that works has nothing in the way, before its first cycle and after it', async () => {
+  const world = await open();
+  for (const round of ['before', 'after']) {
+    const { code, problems, findings } = await examine(world);
+    expect(problems, round).toEqual([]);
+    expect(code).toBe(0);
+    const subjects = ['Redis', 'keys', 'clock', 'clinic', ...world.targets.map(({ target }) => `target ${target}`)];
+    expect(findings.map(({ subject }) => subject)).toEqual(expect.arrayContaining(subjects));
+    await world.cycle();
+  }
+  expect((await world.cli('doctor')).out).toContain('Nothing stands in the way.');
+});
+
+test('what stands in the way is named in the order in which it is mended, with the command', async () => {
+  const world = await open();
+  const [tenant] = world.tenants;
+  const [target] = world.targets;
+  await editTenant(world, tenant!.id, ({ targets }) => {
+    targets[target!.target]!.agendas = ['no-such-agenda'];
+  });
+  const { credentials, tenant: opened } = requireEntry(world.opened().composed, tenant!.id);
+  const [, other] = world.targets;
+  const { connection } = opened.targets.get(other!.target)!.configuration;
+  await credentials.remove(connection);
+  const { code, problems, findings } = await examine(world);
+  expect(code).toBe(1);
+  expect(problems).toEqual([
+    { subject: `login ${connection}`, code: 'not-connected', next: `clinic-mirror login ${tenant!.id} ${connection}` },
+    {
+      subject: `target ${target!.target}`,
+      code: 'agenda-unknown',
+      next: `correct agendas in tenants/${tenant!.id}.yaml`,
+    },
+  ]);
+  expect(findings.find(({ subject }) => subject === `target ${other!.target}`)).toMatchObject({ result: 'not-asked' });
+  const { out } = await world.cli('doctor');
+  expect(out).toMatch(/1\. .*login .*:\n {3}clinic-mirror login /);
+  for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
+});
+
+test('a clinic that does not answer, a Redis that could forget and a Redis that is away are said, and nothing hangs', async () => {
+  const world = await open();
+  world.clinicProxy.add({ fault: { kind: 'cut' }, times: 1_000 });
+  expect((await examine(world)).problems.map(({ subject }) => subject)).toContain('clinic');
+  world.clinicProxy.clear();
+  const connection = redis.connect();
+  await connection.config('SET', 'maxmemory-policy', 'allkeys-lru');
+  expect((await examine(world)).problems[0]).toMatchObject({ subject: 'Redis', code: 'redis-evicts' });
+  await connection.config('SET', 'maxmemory-policy', 'noeviction');
+  await redis.crash();
+  const { code, problems } = await examine(world);
+  expect(code).toBe(1);
+  expect(problems).toMatchObject([{ subject: 'Redis', code: 'redis-unreachable' }]);
+});
