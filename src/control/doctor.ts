@@ -84,14 +84,14 @@ async function keptFinding(state: StateProbe): Promise<Finding> {
   const { directory } = await state.view();
   const subject = 'data directory';
   if (directory === 'kept') return ok(null, subject, 'decisions are kept outside Redis too');
-  const [code, next] =
-    directory === 'none'
-      ? ([
-          'no-data-directory',
-          'set dataDirectory in clinic-mirror.yaml: a Redis that was lost is noticed by it',
-        ] as const)
-      : (['data-directory-failed', 'make dataDirectory a folder that the daemon may write to'] as const);
-  return { tenant: null, subject, result: 'problem', what: 'nothing is kept outside Redis', code, next };
+  return {
+    ...{ tenant: null, subject, result: 'problem', what: 'nothing is kept outside Redis' },
+    code: directory === 'none' ? 'no-data-directory' : 'data-directory-failed',
+    next:
+      directory === 'none'
+        ? 'set dataDirectory in clinic-mirror.yaml: by it a Redis that was lost is noticed'
+        : 'make dataDirectory a folder that the daemon may write to',
+  };
 }
 
 async function clockFinding(installation: Installation, state: StateProbe): Promise<Finding> {
