@@ -74,9 +74,11 @@ ${files.connections}
     links: createLoginStore<LoginLink>(redis.connect(), RING, keys.loginLink),
     clock: () => time.now,
     log: silentLogger,
-    callbackUrl: 'https://mirror.example/oauth/callback',
+    remote: {
+      callbackUrl: 'https://mirror.example/oauth/callback',
+      linkUrl: 'https://mirror.example/oauth/login',
+    },
     loopbackPort: 0,
-    linkUrl: 'https://mirror.example/oauth/login',
     beforeLogout: (_tenant, _id, work) => work(),
     onLogin: async (_tenant, id) => void told.push(id),
   };
