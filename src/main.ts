@@ -9,7 +9,7 @@ import { keepReleasing, watchEpoch } from './composition/upkeep.ts';
 import { connectors as registry } from './connectors/registry.ts';
 import { createAnswerDesk } from './control/answers.ts';
 import { type Installation, requireTenant } from './control/installation.ts';
-import { completeRemoteLogin, openRemoteLogin } from './control/logins.ts';
+import { completeRemoteLogin, noPublicPort, openRemoteLogin } from './control/logins.ts';
 import { createMetrics, type Metrics } from './control/metrics.ts';
 import { createNotificationReceiver } from './control/notifications.ts';
 import { takeReminderCallback } from './control/reminder-callbacks.ts';
@@ -74,7 +74,7 @@ const IN_FLIGHT = {
 /**
  * Starts the daemon: checks Redis, joins the parts, opens the ports, and sets the jobs of every tenant going, as far as its role goes.
  * @param signal ends the start while it waits for Redis; a running daemon is ended by `close`
- * @throws MirrorError `settings` when Redis would not keep what must be kept, or a port can't be had; `remote` when
+ * @throws MirrorError `settings` when Redis would not keep what must be kept, or a port can't be had or has no address; `remote` when
  *   Redis doesn't answer
  */
 export async function startDaemon(
@@ -107,7 +107,7 @@ export async function startDaemon(
   opened.defer(() => watch.stop());
   const operator = await openOperatorPort(composition, metrics, watch);
   opened.defer(() => operator.close(SECOND_MS));
-  const outside = does(role, 'http') ? await openPublicPort(composition, metrics) : null;
+  const outside = await openPublicPort(composition, metrics, role);
   opened.defer(() => outside?.close(SECOND_MS));
   // In the order in which processes read their configuration: the one that was started last is the newest.
   await joinAll(composition.redis, composition.generations);
@@ -215,10 +215,11 @@ function openOperatorPort(composition: Composition, metrics: Metrics, watch: Red
   return listen(createOperatorServer(verbs, { token, log: composition.log }), 'operator', operator);
 }
 
-/** Null where the settings name no port for the outside. */
-async function openPublicPort(composition: Composition, metrics: Metrics): Promise<ListeningServer | null> {
+/** Null where the settings name no port for the outside, or it is another process's. */
+async function openPublicPort(composition: Composition, metrics: Metrics, role: Role): Promise<ListeningServer | null> {
   const { host, port, publicUrl } = composition.configuration.settings.http;
-  if (port === null) return null;
+  if (port === null && role === 'http') throw noPublicPort('a process of the role http would have nothing to do');
+  if (port === null || !does(role, 'http')) return null;
   // The port stays as it was at the start; the address that leads to it may change.
   const today = () => composition.configuration.settings.http.publicUrl ?? publicUrl;
   const app = createPublicServer(publicVerbs(composition, metrics), { publicUrl: today, log: composition.log });

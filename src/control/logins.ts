@@ -93,11 +93,16 @@ export async function beginRemoteLogin(desk: LoginDesk, tenant: string, connecti
 
 function requireRemote({ remote }: LoginDesk): RemoteLoginPlace {
   if (remote !== null) return remote;
-  throw new MirrorError('the daemon has no port for browsers', {
+  throw noPublicPort('browsers can not reach the daemon');
+}
+
+/** What needs the port for the outside where there is none. @param message what that means */
+export function noPublicPort(message: string): MirrorError {
+  return new MirrorError(message, {
     actor: 'settings',
     code: 'no-public-port',
     retry: 'never',
-    remedy: 'set http.port and http.publicUrl in clinic-mirror.yaml, or log in without --link',
+    remedy: 'set http.port and http.publicUrl in clinic-mirror.yaml',
   });
 }
 
