@@ -1,5 +1,7 @@
 # The daemon and its command line. How to run it: docs/container.md
-FROM node:24-bookworm-slim AS build
+# By digest, so that each build has the same base. How a newer one is taken: docs/releasing.md
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:2fe369e969550cde8e867afc3fe370b260140cab4a23d467074295b42163d553
+FROM $NODE_IMAGE AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 # The base image brings Node, so the pinned one (an optional dependency) stays out. No package needs an install script.
@@ -27,7 +29,9 @@ RUN chmod -R a+rX . \
       client.createCalendarClient({ asFetch: () => fetch }, Date.now, 'https://www.googleapis.com', null);" \
  && chmod -R a+rX .cache
 
-FROM node:24-bookworm-slim
+FROM $NODE_IMAGE
+ARG NODE_IMAGE
+LABEL org.opencontainers.image.base.name=$NODE_IMAGE
 WORKDIR /app
 ENV NODE_ENV=production \
     CLINIC_MIRROR_CONFIG=/app/config
@@ -42,6 +46,6 @@ RUN ln -s /app/bin/clinic-mirror.js /usr/local/bin/clinic-mirror \
  && mkdir /data && chown 1000:1000 /data
 # The base image's user "node" by number, so that an orchestrator can see that it isn't root. All of /app is root's.
 USER 1000:1000
-EXPOSE 8080
+EXPOSE 8080 8090
 HEALTHCHECK --interval=30s --timeout=5s --start-period=30s --retries=3 CMD ["node", "/app/bin/healthcheck.js"]
 CMD ["clinic-mirror", "run"]

@@ -6,13 +6,14 @@ import { parse } from 'yaml';
 
 const TIMEOUT_MS = 4_000;
 /** What clinic-mirror takes when the settings name none. */
-const DEFAULT_PORT = 8_080;
+const DEFAULT_PORT = 8_090;
 const EVERY_ADDRESS = new Set(['0.0.0.0', '::', undefined]);
 
 const settings = parse(readFileSync(join(process.env.CLINIC_MIRROR_CONFIG ?? 'config', 'clinic-mirror.yaml'), 'utf8'));
-const host = EVERY_ADDRESS.has(settings.http?.host) ? '127.0.0.1' : settings.http.host;
+const { operator } = settings;
+const host = EVERY_ADDRESS.has(operator?.host) ? '127.0.0.1' : operator.host;
 try {
-  const url = `http://${host}:${settings.http?.port ?? DEFAULT_PORT}/healthz`;
+  const url = `http://${host}:${operator?.port ?? DEFAULT_PORT}/healthz`;
   const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
   console.log(`healthz answered ${response.status}`);
   process.exitCode = response.ok ? 0 : 1;

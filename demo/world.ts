@@ -244,7 +244,7 @@ async function writeConfiguration(
   const profile = options.dialect ?? 'documented';
   const settings = {
     redis: { url: { env: 'REDIS_URL' } },
-    http: { port: 0 },
+    operator: { port: 0 },
     secrets: {
       identityKey: { env: 'CLINIC_MIRROR_IDENTITY_KEY' },
       sealingKeys: [{ id: 'k1', key: { env: 'CLINIC_MIRROR_SEALING_KEY' } }],

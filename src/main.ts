@@ -9,14 +9,15 @@ import { keepAlerting, keepReleasing, watchEpoch } from './composition/upkeep.ts
 import { connectors as registry } from './connectors/registry.ts';
 import { createAnswerDesk } from './control/answers.ts';
 import { type Installation, requireTenant } from './control/installation.ts';
-import { completeRemoteLogin, openRemoteLogin } from './control/logins.ts';
+import { completeRemoteLogin, noPublicPort, openRemoteLogin } from './control/logins.ts';
 import { createMetrics, type Metrics } from './control/metrics.ts';
 import { createNotificationReceiver } from './control/notifications.ts';
 import { takeReminderCallback } from './control/reminder-callbacks.ts';
 import { does, type Role } from './control/roles.ts';
-import { listen } from './http-server/listen.ts';
-import { createAdminServer } from './http-server/server.ts';
-import type { AdminVerbs, LoginOutcome, LoginResult } from './http-server/verbs.ts';
+import { type ListeningServer, listen } from './http-server/listen.ts';
+import { createOperatorServer } from './http-server/operator-server.ts';
+import { createPublicServer } from './http-server/public-server.ts';
+import type { LoginOutcome, LoginResult, OperatorVerbs, PublicVerbs } from './http-server/verbs.ts';
 import type { Releasing } from './jobs/release.ts';
 import { beginWork, repeatWork } from './jobs/schedule.ts';
 import { sharesOf } from './jobs/shares.ts';
@@ -36,8 +37,10 @@ import { createSubscriptionDirectory } from './state/subscriptions.ts';
 
 /** A running daemon. */
 export interface Daemon {
-  /** The HTTP port. */
-  port: number;
+  /** The port for metrics and probes. */
+  operatorPort: number;
+  /** The port for the outside; null where the settings name none, or another process's role it is. */
+  publicPort: number | null;
   composition: Composition;
   /** When all that a start asks for was asked; never fails. */
   begun: Promise<void>;
@@ -69,9 +72,9 @@ const IN_FLIGHT = {
 };
 
 /**
- * Starts the daemon: checks Redis, joins the parts, opens the port, and sets the jobs of every tenant going, as far as its role goes.
+ * Starts the daemon: checks Redis, joins the parts, opens the ports, and sets the jobs of every tenant going, as far as its role goes.
  * @param signal ends the start while it waits for Redis; a running daemon is ended by `close`
- * @throws MirrorError `settings` when Redis would not keep what must be kept, or the port can't be had; `remote` when
+ * @throws MirrorError `settings` when Redis would not keep what must be kept, or a port can't be had or has no address; `remote` when
  *   Redis doesn't answer
  */
 export async function startDaemon(
@@ -102,14 +105,10 @@ export async function startDaemon(
   opened.defer(await watchEpoch(composition));
   const watch = watchRedis(composition.redis, log);
   opened.defer(() => watch.stop());
-  const probesOnly = !does(role, 'http');
-  const app = await createAdminServer(adminVerbs(composition, metrics, watch), {
-    publicUrl: () => composition.configuration.settings.http.publicUrl,
-    log,
-    probesOnly,
-  });
-  const server = await listen(app, settings.http);
-  opened.defer(() => server.close(SECOND_MS));
+  const operator = await openOperatorPort(composition, metrics, watch);
+  opened.defer(() => operator.close(SECOND_MS));
+  const outside = await openPublicPort(composition, metrics, role);
+  opened.defer(() => outside?.close(SECOND_MS));
   // In the order in which processes read their configuration: the one that was started last is the newest.
   await joinAll(composition.redis, composition.generations);
   const { queues, redis, isNeedless } = composition;
@@ -130,11 +129,12 @@ export async function startDaemon(
   if (does(role, 'scheduler')) opened.defer(keepAlerting(composition));
   const reloading = files === undefined ? null : openReloading({ files, composition, metrics, releasing });
   opened.defer(() => reloading?.end());
-  log.info({ port: server.port, role, tenants: composition.installation.tenants.size }, 'the daemon runs');
+  const ports = { operatorPort: operator.port, publicPort: outside?.port ?? null };
+  log.info({ ...ports, role, tenants: composition.installation.tenants.size }, 'the daemon runs');
   logTenants(configuration, log);
   const parts = opened.move();
   return {
-    port: server.port,
+    ...ports,
     composition,
     begun,
     reload: () => reloading?.reload(),
@@ -203,25 +203,44 @@ function logAllowances(outlines: Iterable<readonly [string, TenantOutline]>, log
   }
 }
 
-function adminVerbs(composition: Composition, metrics: Metrics, watch: RedisWatch): AdminVerbs {
-  const { installation, redis, composed } = composition;
-  const promptClinic = ({ id }: OpenTenant) => requireEntry(composed, id).promptClinic;
-  const answers = createAnswerDesk({ installation, directory: createAnswerDirectory(redis), clinicOf: promptClinic });
-  return {
+function openOperatorPort(composition: Composition, metrics: Metrics, watch: RedisWatch): Promise<ListeningServer> {
+  const { operator } = composition.configuration.settings;
+  const token = operator.token?.reveal() ?? null;
+  const verbs: OperatorVerbs = {
     metrics: metrics.render,
-    takeNotification: openReceiver(composition, metrics),
-    takeReminderCallback: (report) => takeReminderCallback(composition.installation, report),
-    showAnswer: answers.show,
-    takeAnswer: answers.take,
     async readiness() {
       const why = watch.failure();
       return why === null ? [] : [{ what: 'redis', why }];
     },
+  };
+  return listen(createOperatorServer(verbs, { token, log: composition.log }), 'operator', operator);
+}
+
+/** Null where the settings name no port for the outside, or it is another process's. */
+async function openPublicPort(composition: Composition, metrics: Metrics, role: Role): Promise<ListeningServer | null> {
+  const { host, port, publicUrl } = composition.configuration.settings.http;
+  if (port === null && role === 'http') throw noPublicPort('a process of the role http would have nothing to do');
+  if (port === null || !does(role, 'http')) return null;
+  // The port stays as it was at the start; the address that leads to it may change.
+  const today = () => composition.configuration.settings.http.publicUrl ?? publicUrl;
+  const app = createPublicServer(publicVerbs(composition, metrics), { publicUrl: today, log: composition.log });
+  return listen(app, 'http', { host, port });
+}
+
+function publicVerbs(composition: Composition, metrics: Metrics): PublicVerbs {
+  const { installation, redis, composed } = composition;
+  const promptClinic = ({ id }: OpenTenant) => requireEntry(composed, id).promptClinic;
+  const answers = createAnswerDesk({ installation, directory: createAnswerDirectory(redis), clinicOf: promptClinic });
+  return {
+    takeNotification: openReceiver(composition, metrics),
+    takeReminderCallback: (report) => takeReminderCallback(composition.installation, report),
+    showAnswer: answers.show,
+    takeAnswer: answers.take,
     ...loginVerbs(composition),
   };
 }
 
-function loginVerbs(composition: Composition): Pick<AdminVerbs, 'beginLogin' | 'completeLogin'> {
+function loginVerbs(composition: Composition): Pick<PublicVerbs, 'beginLogin' | 'completeLogin'> {
   const languageOf = (tenant: string) => requireTenant(composition.installation, tenant).configuration.language;
   return {
     async beginLogin(ticket) {

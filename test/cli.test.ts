@@ -57,7 +57,7 @@ function start(
   for (const [id, text] of Object.entries(tenants)) writeFileSync(join(dir, 'tenants', `${id}.yaml`), text);
   const settings = {
     redis: { url: redisUrl },
-    http: { port },
+    operator: { port },
     secrets: { identityKey: { env: 'KEY' }, sealingKeys: [{ id: 'k1', key: { env: 'KEY' } }] },
     ...clients,
   };

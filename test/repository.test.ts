@@ -19,7 +19,10 @@ test('.editorconfig says of indentation and width what biome.json says', () => {
 
 test('the devcontainer has the Node and the Debian of the image', () => {
   const tags = (path: string) =>
-    [...read(path).matchAll(/^FROM node:(\d+)-(\w+)/gm)].map(([, major, debian]) => [major, debian]);
+    [...read(path).matchAll(/^(?:FROM |ARG NODE_IMAGE=)node:(\d+)[\d.]*-(\w+)/gm)].map(([, major, debian]) => [
+      major,
+      debian,
+    ]);
   const [image] = tags('Dockerfile');
   expect(image).toBeDefined();
   expect(tags('.devcontainer/Dockerfile')).toEqual([image]);

@@ -129,8 +129,9 @@ async function syncAlone({ world, image, runOptions }: Stage, tenant: string): P
 async function setStage(world: World, image: string): Promise<Stage> {
   const settingsFile = join(world.configDir, 'clinic-mirror.yaml');
   const settings = parse(await readFile(settingsFile, 'utf8')) as object;
-  const port = await freePort();
-  await writeFile(settingsFile, stringify({ ...settings, http: { host: '0.0.0.0', port } }));
+  const [port, operatorPort] = [await freePort(), await freePort()];
+  const ports = { http: { host: '0.0.0.0', port }, operator: { port: operatorPort } };
+  await writeFile(settingsFile, stringify({ ...settings, ...ports }));
   const secretsDir = join(world.dir, 'secrets');
   await mkdir(secretsDir);
   for (const [name, value] of Object.entries(world.env)) await writeFile(join(secretsDir, name), value);

@@ -34,7 +34,7 @@ export async function writeTenants(dir: string, count: number): Promise<void> {
   const secret = { env: 'A_SECRET' };
   const settings = {
     redis: { url: { env: 'REDIS_URL' } },
-    http: { port: 0 },
+    operator: { port: 0 },
     dataDirectory: join(dir, 'data'),
     secrets: {
       identityKey: { env: 'CLINIC_MIRROR_IDENTITY_KEY' },

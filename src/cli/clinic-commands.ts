@@ -34,7 +34,7 @@ const NAMED_ROWS = 5;
 interface Choice {
   json?: boolean;
   raw?: boolean;
-  param?: [string, string][];
+  params?: string;
   limit?: number;
   write?: string;
   data?: string;
@@ -49,7 +49,10 @@ export function addClinic(clinic: Command, given: ClinicCommands): void {
   clinic
     .command('show <tenant> <resource> [ids...]', { isDefault: true })
     .description(`show or change what the clinic has: ${CLINIC_RESOURCES.join(', ')}`)
-    .option('--param <name=value>', "a query parameter of a list, by the clinic's name; may be repeated", parameter)
+    .option(
+      '--params <source>',
+      "query parameters of a list as JSON, by the clinic's names: @ and a file, or - for standard input",
+    )
     .option('--limit <count>', `rows of a list; else ${SHOWN}, 0 for all`, count)
     .option('--raw', 'as the clinic sends it, as JSON')
     .option('--json', 'as JSON')
@@ -97,7 +100,8 @@ async function act(
   const { previewWrite, readClinicPdf, readInvoiceDoctors, writeClinic } = await import('../control/clinic.ts');
   const verb = choice.write ?? 'read';
   const values = await dataOf(choice, given);
-  const question = { resource, verb, ids, values, parameters: choice.param ?? [], pdf: choice.pdf ?? null };
+  const parameters = await parametersOf(choice, given);
+  const question = { resource, verb, ids, values, parameters, pdf: choice.pdf ?? null };
   if (choice.write !== undefined) {
     const shown = choice.yes === true ? null : await previewWrite(access, question, signal);
     if (shown !== null)
@@ -157,45 +161,65 @@ function isRead(question: ClinicQuestion): boolean {
   return operationOf(question).name.endsWith('.read');
 }
 
-function parameter(text: string, before: [string, string][] = []): [string, string][] {
-  const at = text.indexOf('=');
-  if (at < 1) throw new InvalidArgumentError('write name=value');
-  return [...before, [text.slice(0, at), text.slice(at + 1)]];
-}
-
 function count(text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text);
   throw new InvalidArgumentError('write a whole number');
 }
 
-/** What is written tells of patients, and arguments are shown to every user of the machine and kept by shells. */
+/** What is asked for by a filter, and what is written, tells of patients; arguments are shown to every user of the machine and kept by shells. */
+function requireElsewhere(option: string, source: string, what: string): void {
+  if (isElsewhere(source)) return;
+  throw new MirrorError(`${what} in the arguments of the command`, {
+    actor: 'settings',
+    code: 'data-in-arguments',
+    retry: 'never',
+    remedy: `give it on standard input (${option} -) or in a file (${option} @file)`,
+  });
+}
+
+function isElsewhere(source: string): boolean {
+  return source === '-' || source.startsWith('@');
+}
+
+async function jsonOf(source: string, { read }: Pick<ClinicCommands, 'read'>): Promise<unknown> {
+  const text = isElsewhere(source) ? await read(source === '-' ? undefined : source.slice(1)) : source;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
 async function dataOf(
   { data, write }: Choice,
-  { read }: Pick<ClinicCommands, 'read'>,
+  given: Pick<ClinicCommands, 'read'>,
 ): Promise<JsonObject | JsonObject[]> {
   if (data === undefined) return {};
-  const isElsewhere = data === '-' || data.startsWith('@');
-  if (write !== undefined && !isElsewhere) {
-    throw new MirrorError('what is to be written stands in the arguments of the command', {
-      actor: 'settings',
-      code: 'data-in-arguments',
-      retry: 'never',
-      remedy: 'give it on standard input (--data -) or in a file (--data @file)',
-    });
-  }
-  const text = isElsewhere ? await read(data === '-' ? undefined : data.slice(1)) : data;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    value = null;
-  }
+  if (write !== undefined) requireElsewhere('--data', data, 'what is to be written stands');
+  const value = await jsonOf(data, given);
   if (isJsonObject(value)) return value;
   if (Array.isArray(value) && value.length > 0 && value.every(isJsonObject)) return value;
-  throw new MirrorError('the data are no JSON object', {
-    actor: 'settings',
-    code: 'bad-data',
-    retry: 'never',
-    remedy: 'give --data @ and a file with {"name": "value"}, or - and such on standard input',
-  });
+  throw badData(
+    'the data are no JSON object',
+    'give --data @ and a file with {"name": "value"}, or - and such on standard input',
+  );
+}
+
+/** Names and values of query parameters; a name with a list of values stands once for each. */
+async function parametersOf({ params }: Choice, given: Pick<ClinicCommands, 'read'>): Promise<[string, string][]> {
+  if (params === undefined) return [];
+  requireElsewhere('--params', params, 'parameters, which may tell of patients, stand');
+  const value = await jsonOf(params, given);
+  const pairs = isJsonObject(value)
+    ? Object.entries(value).flatMap(([name, told]) => [told].flat().map((one) => [name, one] as const))
+    : [];
+  if (pairs.length > 0 && pairs.every(([, one]) => ['string', 'number', 'boolean'].includes(typeof one))) {
+    return pairs.map(([name, one]) => [name, String(one)]);
+  }
+  const remedy = 'give --params @ and a file with {"name": "value"}, or - and such on standard input';
+  throw badData('the parameters are no JSON object of texts, numbers, yes and no, and lists of them', remedy);
+}
+
+function badData(message: string, remedy: string): MirrorError {
+  return new MirrorError(message, { actor: 'settings', code: 'bad-data', retry: 'never', remedy });
 }

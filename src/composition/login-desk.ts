@@ -1,5 +1,5 @@
 import { requireTenant } from '../control/installation.ts';
-import type { LoginDesk } from '../control/logins.ts';
+import type { LoginDesk, RemoteLoginPlace } from '../control/logins.ts';
 import { resumeTargets } from '../control/resume.ts';
 import { LOGIN_CALLBACK_PATH, LOGIN_LINK_PATH } from '../http-server/login-page.ts';
 import { withoutSubscriptions } from '../jobs/subscriptions.ts';
@@ -15,8 +15,7 @@ export function loginDesk(composition: Composition): LoginDesk {
     links: composition.loginLinks,
     clock: composition.installation.clock,
     log: composition.log,
-    callbackUrl: `${http.publicUrl}${LOGIN_CALLBACK_PATH}`,
-    linkUrl: `${http.publicUrl}${LOGIN_LINK_PATH}`,
+    remote: http.publicUrl === null ? null : remotePlace(http.publicUrl),
     loopbackPort: http.loginPort,
     beforeLogout: (tenant, connection, logOut, signal) =>
       withoutSubscriptions(requireTenant(composition.installation, tenant), connection, logOut, signal),
@@ -50,6 +49,10 @@ export function loginDesk(composition: Composition): LoginDesk {
         ({ configuration }) => configuration.connection === connection,
       ),
   };
+}
+
+function remotePlace(publicUrl: string): RemoteLoginPlace {
+  return { callbackUrl: `${publicUrl}${LOGIN_CALLBACK_PATH}`, linkUrl: `${publicUrl}${LOGIN_LINK_PATH}` };
 }
 
 function loginNames({ composed }: Composition, tenant: string): string[] {

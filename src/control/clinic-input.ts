@@ -36,7 +36,7 @@ function givenValues(question: ClinicQuestion): JsonObject[] {
   if (pdf !== null && !wantsFile) throw notTaken('--pdf', 'leave it out');
   if (parameters.length > 0 && (gives !== 'list' || takes !== null)) {
     const remedy = takes === null ? 'leave it out' : `give --data with some of: ${Object.keys(takes).join(', ')}`;
-    throw notTaken(`--param ${parameters.map(([name]) => name).join(', ')}`, remedy);
+    throw notTaken(`--params with ${parameters.map(([name]) => name).join(', ')}`, remedy);
   }
   const missing = needs.filter((name) => (first[name] ?? null) === null);
   if (missing.length === 0) {

@@ -69,9 +69,9 @@ export async function* readClinicRaw(
   const operation = operationOf(question);
   const { resource, ids, values, parameters } = question;
   if (!Object.hasOwn(RESOURCES, resource) || ids.length > 1) throw onlyLists();
-  if (Object.keys(values).length > 0) throw notTaken('--data with --raw', 'give --param, by the clinic’s own names');
+  if (Object.keys(values).length > 0) throw notTaken('--data with --raw', 'give --params, by the clinic’s own names');
   const [id] = ids;
-  if (id !== undefined && parameters.length > 0) throw notTaken('--param', 'leave it out');
+  if (id !== undefined && parameters.length > 0) throw notTaken('--params', 'leave it out');
   const list = resource as ResourceName;
   try {
     const tenantId = await access.tenantId(signal);

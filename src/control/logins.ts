@@ -29,12 +29,10 @@ export interface LoginDesk {
   links: LoginLinks;
   clock: () => number;
   log: Logger;
-  /** Where the running daemon takes answers of logins, as browsers reach it. */
-  callbackUrl: string;
+  /** Where the running daemon takes logins by a link, as browsers reach it; null when it has no port for them. */
+  remote: RemoteLoginPlace | null;
   /** Port on this machine to which a login by browser comes back; 0 takes a free one. */
   loopbackPort: number;
-  /** Below it stand the pages at which logins by a link begin. */
-  linkUrl: string;
   /** Ends what a login keeps open at its vendor, as well as can be, then does `logOut`. */
   beforeLogout<Result>(
     tenant: string,
@@ -44,6 +42,14 @@ export interface LoginDesk {
   ): Promise<Result>;
   /** Told of every login that was made, and of accounts that were found right: what waited for it goes on. */
   onLogin(tenant: string, connection: string): Promise<void>;
+}
+
+/** Addresses of the running daemon. */
+export interface RemoteLoginPlace {
+  /** Where answers of logins come to. */
+  callbackUrl: string;
+  /** Below it stand the pages at which logins by a link begin. */
+  linkUrl: string;
 }
 
 /** A person logs in with a browser on this machine. @throws MirrorError `settings`, code `login-port-unavailable`, and those of a login */
@@ -75,13 +81,29 @@ export async function loginWithDevice(
 /**
  * Makes a link to a page of the running daemon, at which a login begins that the daemon ends.
  * @returns the address for a browser on whichever machine; it can be opened once, for ten minutes
- * @throws MirrorError `settings`, code `insecure-address`, where browsers reach the daemon by plain http
+ * @throws MirrorError `settings`, code `insecure-address`, where browsers reach the daemon by plain http; code `no-public-port`, where not at all
  */
 export async function beginRemoteLogin(desk: LoginDesk, tenant: string, connection: string): Promise<string> {
   usedTarget(desk, tenant, connection);
+  const address = requireSecureUrl(requireRemote(desk).linkUrl, 'http.publicUrl');
   const ticket = newSecret();
   await desk.links.put(ticket, { tenant, connection });
-  return `${requireSecureUrl(desk.linkUrl, 'http.publicUrl')}/${ticket}`;
+  return `${address}/${ticket}`;
+}
+
+function requireRemote({ remote }: LoginDesk): RemoteLoginPlace {
+  if (remote !== null) return remote;
+  throw noPublicPort('browsers can not reach the daemon');
+}
+
+/** What needs the port for the outside where there is none. @param message what that means */
+export function noPublicPort(message: string): MirrorError {
+  return new MirrorError(message, {
+    actor: 'settings',
+    code: 'no-public-port',
+    retry: 'never',
+    remedy: 'set http.port and http.publicUrl in clinic-mirror.yaml',
+  });
 }
 
 /** A login that a browser has begun at the daemon. */
@@ -101,9 +123,10 @@ export async function openRemoteLogin(desk: LoginDesk, ticket: string): Promise<
   const link = await desk.links.take(ticket);
   if (link === null) throw loginUnknown();
   const { tenant, connection } = link;
+  const { callbackUrl } = requireRemote(desk);
   const browserKey = newSecret();
   const target = usedTarget(desk, tenant, connection);
-  return { tenant, browserKey, url: await beginLogin(target, desk.pending, desk.callbackUrl, browserKey) };
+  return { tenant, browserKey, url: await beginLogin(target, desk.pending, callbackUrl, browserKey) };
 }
 
 /**

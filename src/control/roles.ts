@@ -7,7 +7,7 @@ export const ROLES = ['all', 'scheduler', 'worker', 'http'] as const;
  * - `http`: takes logins, notifications, reports and answers of patients;
  * - `all`: all of it.
  *
- * Probes and metrics are answered by each.
+ * Each answers probes and metrics.
  */
 export type Role = (typeof ROLES)[number];
 

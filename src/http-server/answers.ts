@@ -4,7 +4,7 @@ import type { Logger } from '../log/logger.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { ANSWER_PAGE_STYLE_SOURCE, answerPage, answerStatus } from './answer-page.ts';
 import { callerOf } from './caller.ts';
-import type { AdminVerbs } from './verbs.ts';
+import type { PublicVerbs } from './verbs.ts';
 
 /** Below it stand the pages behind the links in reminders; short, since text messages are paid by length. */
 export const ANSWERS_PATH = '/r';
@@ -24,7 +24,7 @@ const POLICY = [
 ].join(';');
 
 /** Adds the pages at which patients confirm or cancel. Only POST changes anything. */
-export function addAnswers(app: FastifyInstance, verbs: Pick<AdminVerbs, 'showAnswer' | 'takeAnswer'>, log: Logger) {
+export function addAnswers(app: FastifyInstance, verbs: Pick<PublicVerbs, 'showAnswer' | 'takeAnswer'>, log: Logger) {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',

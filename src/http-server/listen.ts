@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { MirrorError } from '../model/errors.ts';
 
-/** An open HTTP port. */
+/** An open port. */
 export interface ListeningServer {
   /** The port that was taken. */
   port: number;
@@ -11,20 +11,26 @@ export interface ListeningServer {
 }
 
 /**
- * Opens the HTTP port.
+ * Opens a port.
+ * @param section of the settings that names the address
  * @param address.port 0 takes a free one
  * @throws MirrorError `settings` when the address can't be had; the operator must act
  */
-export async function listen(app: FastifyInstance, address: { host: string; port: number }): Promise<ListeningServer> {
+export async function listen(
+  built: Promise<FastifyInstance>,
+  section: 'http' | 'operator',
+  address: { host: string; port: number },
+): Promise<ListeningServer> {
+  const app = await built;
   try {
     // A copy: the server writes into what it is given, and settings are frozen.
     await app.listen({ host: address.host, port: address.port });
   } catch (error) {
-    throw new MirrorError('the HTTP port could not be opened', {
+    throw new MirrorError(`the port of ${section} could not be opened`, {
       actor: 'settings',
       code: 'http-port-unavailable',
       retry: 'never',
-      remedy: 'choose another http.host or http.port, or end the process that holds the port',
+      remedy: `choose another ${section}.host or ${section}.port, or end the process that holds the port`,
       cause: error,
     });
   }

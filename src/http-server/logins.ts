@@ -11,7 +11,7 @@ import {
   loginPage,
   loginStatus,
 } from './login-page.ts';
-import type { AdminVerbs, LoginResult } from './verbs.ts';
+import type { LoginResult, PublicVerbs } from './verbs.ts';
 
 /** Longer than the exchange of a code for tokens takes with its retries. */
 export const LOGIN_TIMEOUT_MS = 60 * SECOND_MS;
@@ -29,7 +29,7 @@ const LINK_POLICY = [
   "frame-ancestors 'none'",
 ].join(';');
 
-type LoginVerbs = Pick<AdminVerbs, 'beginLogin' | 'completeLogin'>;
+type LoginVerbs = Pick<PublicVerbs, 'beginLogin' | 'completeLogin'>;
 
 /**
  * Adds the pages of logins: where one begins by a link, and the way back from the provider. A cookie binds them to one browser, so that a

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { AdminVerbs } from './verbs.ts';
+import type { PublicVerbs } from './verbs.ts';
 
 /** Below it stand the callback addresses: `/reminders/<tenant>/<channel>`. */
 export const REMINDERS_PATH = '/reminders';
@@ -7,7 +7,7 @@ export const REMINDERS_PATH = '/reminders';
 const BODY_BYTES = 64 * 1_024;
 
 /** Adds where gateways and mail programs report back. The body is taken as it came, since its signature is over its bytes. */
-export function addReminderCallbacks(app: FastifyInstance, verbs: AdminVerbs): void {
+export function addReminderCallbacks(app: FastifyInstance, verbs: PublicVerbs): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
     '*',

@@ -65,12 +65,16 @@ export interface ChannelReport {
   body: string;
 }
 
-/** What the HTTP port asks of the daemon. */
-export interface AdminVerbs {
+/** What the port for operators asks of the daemon. */
+export interface OperatorVerbs {
   /** What isn't ready; nothing when all is. Asked often, so it must be cheap. */
   readiness(signal: AbortSignal): Promise<readonly NotReady[]>;
   /** The metrics in Prometheus' text format 0.0.4. */
   metrics(): Promise<string>;
+}
+
+/** What the port for the outside asks of the daemon. */
+export interface PublicVerbs {
   /** Begins a login by a link, which is good for one call; guarding that is the verb's own matter. @param ticket what stands in the link */
   beginLogin(ticket: string): Promise<BegunLogin | LoginResult>;
   /**

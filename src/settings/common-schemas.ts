@@ -37,8 +37,8 @@ function isBaseAddress(address: string): boolean {
 }
 
 /** Whether gateways and patients can be told an address: https, or for trials one of this machine by its number. */
-export function isForOthers(publicUrl: string): boolean {
-  return /^(https:|http:\/\/127\.)/.test(publicUrl);
+export function isForOthers(publicUrl: string | null): publicUrl is string {
+  return publicUrl !== null && /^(https:|http:\/\/127\.)/.test(publicUrl);
 }
 
 /** An IANA time zone; given back in its canonical spelling. A schema asks for each spelling once: an answer takes half a millisecond. */

@@ -45,11 +45,35 @@ export interface KnownNames {
   consents(clinicClient: string): readonly string[] | null;
 }
 
-/** Every clinic client's profile must be there. */
+/** Every clinic client's profile must be there, and the ports must be as what is said of them asks. */
 export function checkSettingsReferences(file: YamlFile, profiles: readonly string[]): ConfigurationFault[] {
-  return keysAt(file, ['clinicClients']).flatMap((client) =>
+  const clients = keysAt(file, ['clinicClients']).flatMap((client) =>
     checkName(file, ['clinicClients', client, 'profile'], profiles, 'profile', 'add the file to profiles/'),
   );
+  return [...clients, ...checkPublicPort(file), ...checkOperatorPort(file)];
+}
+
+/** An address for the outside leads to the port for the outside. */
+function checkPublicPort(file: YamlFile): ConfigurationFault[] {
+  if (file.valueAt(['http', 'port']) !== undefined) return [];
+  const addresses = [
+    ['http', 'publicUrl'],
+    ['notifications', 'url'],
+  ].filter((path) => file.valueAt(path) !== undefined);
+  const remedy = 'set http.port to the port that this address leads to, such as 8080: without it none is opened';
+  return addresses.map((path) => faultAt(file, path, 'no port is open for this address', remedy));
+}
+
+/** This machine alone, as an address to listen on. */
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
+
+/** Metrics name every tenant and target. */
+function checkOperatorPort(file: YamlFile): ConfigurationFault[] {
+  const path = ['operator', 'host'];
+  const host = file.valueAt(path);
+  if (typeof host !== 'string' || LOOPBACK.test(host) || file.valueAt(['operator', 'token']) !== undefined) return [];
+  const remedy = 'add operator.token as { env: NAME } or { file: path }, or listen on 127.0.0.1';
+  return [faultAt(file, path, 'others than this machine could read the metrics', remedy)];
 }
 
 /** Every name in a tenant file must be defined, and what it names must fit. */

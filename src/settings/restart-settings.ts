@@ -1,12 +1,13 @@
 import { Secret } from './secret.ts';
 import type { Settings } from './settings-schema.ts';
 
-/** What a process holds for as long as it runs: its Redis, its files, its port, its keys, and how its workers take turns. */
+/** What a process holds for as long as it runs: its Redis, its files, its ports, its keys, and how its workers take turns. */
 const PARTS: Readonly<Record<string, (settings: Settings) => unknown>> = {
   redis: ({ redis }) => redis,
   dataDirectory: ({ dataDirectory }) => dataDirectory,
   'http.host': ({ http }) => http.host,
   'http.port': ({ http }) => http.port,
+  operator: ({ operator }) => operator,
   secrets: ({ secrets }) => secrets,
   'leases.ttlMs': ({ leases }) => leases.ttlMs,
   'push.targetConcurrency': ({ push }) => push.targetConcurrency,
@@ -22,9 +23,9 @@ export function takeUpSettings(read: Settings, running: Settings): { settings: S
     textOf(part(read)) === textOf(part(running)) ? [] : [name],
   );
   if (awaitsRestart.length === 0) return { settings: read, awaitsRestart };
-  const { redis, dataDirectory, secrets, leases, log, http } = running;
+  const { redis, dataDirectory, operator, secrets, leases, log, http } = running;
   const isElsewhere = awaitsRestart.some((name) => name.startsWith('http.'));
-  const kept = { redis, dataDirectory, secrets, leases, log };
+  const kept = { redis, dataDirectory, operator, secrets, leases, log };
   const push = { ...read.push, targetConcurrency: running.push.targetConcurrency };
   // The address for others may follow from the port.
   return { settings: { ...read, ...kept, push, http: isElsewhere ? http : read.http }, awaitsRestart };

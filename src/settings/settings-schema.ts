@@ -110,7 +110,7 @@ const notifications = z
   .strictObject({
     url: baseAddress
       .optional()
-      .describe('How Google and Microsoft reach /notifications of this port; without it targets are only polled'),
+      .describe('How Google and Microsoft reach /notifications of http.port; without it targets are only polled'),
     settleMs: wholeNumber(0, 60_000)
       .default(1_000)
       .describe('A target that is said to have changed is looked at after this time, once for all that was said in it'),
@@ -154,6 +154,50 @@ const tokens = z
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 
+/** The port for the outside, and how it is reached. Both are null where none is opened. */
+const http = z
+  .strictObject({
+    host: text.default('127.0.0.1').describe('Address to listen on for the outside; 0.0.0.0 in a container'),
+    port: wholeNumber(0, 65_535)
+      .optional()
+      .describe(
+        'Port for browsers, vendors and gateways: logins by a link, notifications, reports and answers of patients; 0 takes a free one. Without it no such port is open',
+      ),
+    publicUrl: baseAddress
+      .optional()
+      .describe('How browsers reach this port; logins come back to it. Default: http://localhost:<port>'),
+    loginPort: wholeNumber(0, 65_535)
+      .default(0)
+      .describe(
+        'A login by browser on this machine comes back to http://127.0.0.1:<loginPort>/callback, which some authorization servers must know with its port; 0 takes a free port each time',
+      ),
+  })
+  .transform(({ port = null, publicUrl, ...others }) => {
+    if (port === null) return { ...others, port, publicUrl: null };
+    return { ...others, port, publicUrl: publicUrl ?? `http://localhost:${port}` };
+  })
+  .prefault({});
+
+/** One word, as a header can carry it. A shorter one can be guessed; 32 random bytes are 64 hexadecimal digits. */
+const OPERATOR_TOKEN = /^[\x21-\x7e]{32,}$/;
+
+function operatorSection(secrets: SecretSchemas) {
+  return z
+    .strictObject({
+      host: text.default('127.0.0.1').describe('Address to listen on for monitoring; any but the loopback needs token'),
+      port: wholeNumber(0, 65_535)
+        .default(8_090)
+        .describe('Port of /metrics, /healthz and /readyz; 0 takes a free one'),
+      token: secrets.text
+        .refine((token) => OPERATOR_TOKEN.test(token.reveal()), 'make one with: openssl rand -hex 32')
+        .optional()
+        .describe(
+          'Whoever asks for metrics, or why the daemon is not ready, must show it: Authorization: Bearer <token>',
+        ),
+    })
+    .prefault({});
+}
+
 /** Schema of `clinic-mirror.yaml`: what holds for the whole daemon. */
 export function settingsSchema(secrets: SecretSchemas) {
   return z.strictObject({
@@ -163,21 +207,8 @@ export function settingsSchema(secrets: SecretSchemas) {
       .describe(
         'Directory that outlives Redis, for all daemons and commands of this installation; by it a Redis that lost something is told, tombstones and opt-outs come back, and files that did not change are not checked again',
       ),
-    http: z
-      .strictObject({
-        host: text.default('127.0.0.1').describe('Address to listen on; 0.0.0.0 in a container'),
-        port: wholeNumber(0, 65_535).default(8_080).describe('Port to listen on; 0 takes a free one'),
-        publicUrl: baseAddress
-          .optional()
-          .describe('How browsers reach this port; logins come back to it. Default: http://localhost:<port>'),
-        loginPort: wholeNumber(0, 65_535)
-          .default(0)
-          .describe(
-            'A login by browser on this machine comes back to http://127.0.0.1:<loginPort>/callback, which some authorization servers must know with its port; 0 takes a free port each time',
-          ),
-      })
-      .transform((http) => ({ ...http, publicUrl: http.publicUrl ?? `http://localhost:${http.port}` }))
-      .prefault({}),
+    http,
+    operator: operatorSection(secrets),
     secrets: secretKeys(secrets),
     clinicClients: mapOf(clinicClient(secrets)).prefault({}).describe('Registrations of this daemon at clinic systems'),
     googleClients: mapOf(googleClient(secrets)).prefault({}).describe('Registrations of this daemon at Google'),

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { callerOf } from '../../src/http-server/caller.ts';
-import { createAdminServer } from '../../src/http-server/server.ts';
+import { createPublicServer } from '../../src/http-server/public-server.ts';
 import { createLogger } from '../../src/log/create-logger.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { type AnswerBed, openAnswerBed, press } from '../control/answer-bed.ts';
@@ -74,8 +74,6 @@ describe('a request is counted for', () => {
     const seen: (string | null)[] = [];
     const log = createLogger({ level: 'debug', destination: { write: () => {} } });
     const verbs = {
-      readiness: async () => [],
-      metrics: async () => '',
       completeLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
       beginLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
       takeNotification: async () => null,
@@ -86,7 +84,7 @@ describe('a request is counted for', () => {
       },
       takeAnswer: bed.desk.take,
     };
-    const app = await createAdminServer(verbs, { publicUrl: () => 'https://mirror.test', log });
+    const app = await createPublicServer(verbs, { publicUrl: () => 'https://mirror.test', log });
     onTestFinished(() => app.close());
     await app.inject({ url: `/r/${bed.token}`, headers: { 'x-forwarded-for': '8.8.8.8' } });
     expect(seen).toEqual(['8.8.8.8']);

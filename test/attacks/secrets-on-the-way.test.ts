@@ -76,8 +76,8 @@ describe('a discovery document on the internet', () => {
   });
 });
 
-describe('what is to be written of a patient', () => {
-  async function run(data: string, input = '') {
+describe('what is to be written of a patient, or a list is filtered by', () => {
+  async function run(options: string[], input = '') {
     const clinic = new Command('clinic').exitOverride();
     let opened = false;
     addClinic(clinic, {
@@ -89,21 +89,31 @@ describe('what is to be written of a patient', () => {
       signal: new AbortController().signal,
     });
     const error = await clinic
-      .parseAsync(['aurora', 'patients', 'p1', '--write', 'update', '--data', data], { from: 'user' })
+      .parseAsync(['aurora', 'patients', ...options], { from: 'user' })
       .catch((thrown: unknown) => thrown);
     return { error, opened };
   }
 
-  test('is not taken from the arguments, which every user of the machine sees', async () => {
-    const { error, opened } = await run('{"phone": "+39 320 1234567"}');
-    expect([error, opened]).toEqual([expect.objectContaining({ code: 'data-in-arguments' }), false]);
-    expect(String((error as Error).message)).not.toContain('1234567');
+  describe.each([
+    ['--data', ['p1', '--write', 'update']],
+    ['--params', []],
+  ])('with %s', (option, others) => {
+    test('is not taken from the arguments, which every user of the machine sees', async () => {
+      const { error, opened } = await run([...others, option, '{"phone": "+39 320 1234567"}']);
+      expect([error, opened]).toEqual([expect.objectContaining({ code: 'data-in-arguments' }), false]);
+      expect(String((error as Error).message)).not.toContain('1234567');
+    });
+
+    test('is taken from standard input, or from a file', async () => {
+      for (const source of ['-', '@file.json']) {
+        expect((await run([...others, option, source], 'no JSON')).error).toMatchObject({ code: 'bad-data' });
+      }
+    });
   });
 
-  test('is taken from standard input, or from a file', async () => {
-    for (const data of ['-', '@change.json']) {
-      expect((await run(data, 'no JSON')).error).toMatchObject({ code: 'bad-data' });
-    }
+  test('is not taken as a name with a value either', async () => {
+    const { error, opened } = await run(['--param', 'lastName=Rossi']);
+    expect([error, opened]).toEqual([expect.objectContaining({ code: 'commander.unknownOption' }), false]);
   });
 });
 

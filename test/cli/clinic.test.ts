@@ -66,7 +66,9 @@ describe('what the clinic has', () => {
 
   test('is asked for with parameters of its own, and shown as it came', async () => {
     const [agenda] = firstTenant(sandbox).agendas;
-    const rows = await listed('appointments', '--param', `agendaId=${agenda?.id}`, '--param', 'status=Booked', '--raw');
+    const parameters = { agendaId: agenda?.id, status: ['Booked'] };
+    const { out } = await runWith(JSON.stringify(parameters), ['aurora', 'appointments', '--raw', '--params', '-']);
+    const rows = JSON.parse(out) as Record<string, unknown>[];
     expect(rows.length).toBeGreaterThan(0);
     expect(rows.every((row) => row.agendaId === agenda?.id && row.status === 'Booked')).toBe(true);
   });
@@ -144,11 +146,11 @@ describe('what the clinic has', () => {
     [['availabilities', '--data', slotsOf({ doctorId: true })], 'bad-value', 'doctorId'],
     [['availabilities', '--data', slotsOf({ toAt: '2026-03-22T00:00:00+01:00' })], 'bad-value', 'toAt'],
     [['availabilities', '--data', slotsOf({ agenda: 'a' })], 'no-such-field', 'agenda'],
-    [['availabilities', '--param', 'agendaId=a', '--data', slotsOf({})], 'not-taken', '--param agendaId'],
+    [['availabilities', '--params', '@filter.json', '--data', slotsOf({})], 'not-taken', '--params with agendaId'],
     [['availabilities', 'trt1'], 'no-such-operation', 'number of ids'],
     [['patients', 'one', 'two'], 'no-such-operation', 'number of ids'],
     [['appointments', 'one', 'two', '--write', 'checkin'], 'no-such-operation', 'number of ids'],
-    [['patients', 'one', '--param', 'a=b'], 'not-taken', '--param a'],
+    [['patients', 'one', '--params', '@filter.json'], 'not-taken', '--params with agendaId'],
     [['patients', '--data', '{"lastName": "Rossi"}'], 'no-such-field', 'lastName'],
     [['patients', '--write', 'create', '--data', '[{}, {}]'], 'not-taken', 'several objects'],
     [['appointments', 'one', '--write', 'status'], 'value-needed', 'status'],
@@ -156,12 +158,12 @@ describe('what the clinic has', () => {
     [['patients', '--raw', '--data', '{"lastName": "Rossi"}'], 'not-taken', '--data'],
   ])('%j is refused before anything is asked, and says %s of %s', async (args, code, named) => {
     const asked = sandbox.counts.requests();
-    const { thrown, out } = await run(['aurora', ...args]);
+    const { thrown, out } = await run(['aurora', ...args], token, { 'filter.json': '{"agendaId": "a"}' });
     expect([out, thrown]).toEqual(['', expect.objectContaining({ code, message: expect.stringContaining(named) })]);
     expect(sandbox.counts.requests()).toBe(asked);
   });
 
-  test.each(['--limit=many', '--limit=-1', '--param=nothing'])('%s is no use of the option', async (option) => {
+  test.each(['--limit=many', '--limit=-1'])('%s is no use of the option', async (option) => {
     expect((await run(['aurora', 'patients', option])).thrown).toMatchObject({ code: 'commander.invalidArgument' });
   });
 
@@ -170,6 +172,9 @@ describe('what the clinic has', () => {
     [['aurora', 'agendas', '--write', 'delete'], 'no-such-operation'],
     [['aurora', 'patients', 'nobody'], 'no-such-record'],
     [['aurora', 'patients', '--write', 'create', '--data', '-'], 'bad-data', '[]'],
+    [['aurora', 'patients', '--params', '-'], 'bad-data', ''],
+    [['aurora', 'patients', '--params', '-'], 'bad-data', '{}'],
+    [['aurora', 'patients', '--params', '-'], 'bad-data', '{"lastName": {"is": "Rossi"}}'],
     [['aurora', 'patients', '--write', 'create', '--data', '-'], 'no-such-field', '{"fristName": "Ada"}'],
   ])('%j ends with %s', async (args, code, input = '') => {
     expect((await runWith(input, args)).thrown).toMatchObject({ code });

@@ -8,7 +8,13 @@ import {
 } from '../../sandbox/salesforce/index.ts';
 import { type OpenConnection, openConnections } from '../../src/composition/connections.ts';
 import type { Authorizer } from '../../src/connectors/connector.ts';
-import { type LoginDesk, loginWithBrowser, loginWithDevice, logOut } from '../../src/control/logins.ts';
+import {
+  beginRemoteLogin,
+  type LoginDesk,
+  loginWithBrowser,
+  loginWithDevice,
+  logOut,
+} from '../../src/control/logins.ts';
 import { createHttpClient } from '../../src/http/client.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import type { LoginLink, PendingLogin } from '../../src/oauth/store.ts';
@@ -74,9 +80,11 @@ ${files.connections}
     links: createLoginStore<LoginLink>(redis.connect(), RING, keys.loginLink),
     clock: () => time.now,
     log: silentLogger,
-    callbackUrl: 'https://mirror.example/oauth/callback',
+    remote: {
+      callbackUrl: 'https://mirror.example/oauth/callback',
+      linkUrl: 'https://mirror.example/oauth/login',
+    },
     loopbackPort: 0,
-    linkUrl: 'https://mirror.example/oauth/login',
     beforeLogout: (_tenant, _id, work) => work(),
     onLogin: async (_tenant, id) => void told.push(id),
   };
@@ -147,6 +155,15 @@ describe('logins at HubSpot', () => {
     const { sandbox, connection } = await openHubSpot();
     expect(connection('private')).toMatchObject({ kind: 'bearer', scopes: [], tokens: null, budget: null });
     expect(await readsHubSpot(sandbox, authorizerOf(connection('private')))).toBe(200);
+  });
+
+  test('by a link begin at the port for browsers, and are refused where there is none', async () => {
+    const { desk } = await openHubSpot();
+    expect(await beginRemoteLogin(desk, 'uno', 'crm')).toMatch(/^https:\/\/mirror\.example\/oauth\/login\/[\w-]{20,}$/);
+    await expect(beginRemoteLogin({ ...desk, remote: null }, 'uno', 'crm')).rejects.toMatchObject({
+      ...{ actor: 'settings', code: 'no-public-port' },
+      remedy: expect.stringContaining('http.port'),
+    });
   });
 
   test('by device code are not offered', async () => {

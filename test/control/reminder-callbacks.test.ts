@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { renderReminderExplanation } from '../../src/cli/render-reminders.ts';
 import { takeReminderCallback } from '../../src/control/reminder-callbacks.ts';
 import { explainReminders, settledReminders } from '../../src/control/reminders.ts';
-import { createAdminServer } from '../../src/http-server/server.ts';
+import { createPublicServer } from '../../src/http-server/public-server.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import type { ChannelEvent } from '../../src/reminders/channels/channel.ts';
@@ -124,8 +124,6 @@ describe('the callback address', () => {
   async function open(world: ReminderWorld) {
     const installation = openInstallation({ tenants: [world.tenant] });
     const verbs = {
-      readiness: async () => [],
-      metrics: async () => '',
       beginLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
       completeLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
       takeNotification: async () => null,
@@ -134,7 +132,7 @@ describe('the callback address', () => {
       showAnswer: async () => ({ says: 'unknown', about: null, form: null }) as const,
       takeAnswer: async () => ({ says: 'unknown', about: null, form: null }) as const,
     };
-    return createAdminServer(verbs, { publicUrl: () => 'https://mirror.test', log: silentLogger });
+    return createPublicServer(verbs, { publicUrl: () => 'https://mirror.test', log: silentLogger });
   }
 
   test.each([

@@ -16,7 +16,7 @@ test('a cycle that is asked for while another is under way comes after it', asyn
   const world = await useSmallWorld({
     redisUrl: redis.url,
     targets: ['google-calendar'],
-    settings: { http: { port: 0 }, schedule },
+    settings: { operator: { port: 0 }, schedule },
   });
   await world.cycle();
   const connection = redis.connect();

@@ -197,10 +197,9 @@ test('patients in CRMs are in no log line, metric, status, key or value of the s
   );
 
   const places = new Map<string, string>();
-  const { port } = JSON.parse((await log()).split('\n').find((line) => line.includes('"port"')) ?? '{}') as {
-    port: number;
-  };
-  places.set('metrics', await (await fetch(`http://127.0.0.1:${port}/metrics`)).text());
+  const runs = (await log()).split('\n').find((line) => line.includes('"operatorPort"')) ?? '{}';
+  const { operatorPort } = JSON.parse(runs) as { operatorPort: number };
+  places.set('metrics', await (await fetch(`http://127.0.0.1:${operatorPort}/metrics`)).text());
   for (const command of [['status'], ['health', 'clinic-1', '--json']]) {
     const { out, err } = await world.cli(...command);
     places.set(command.join(' '), out + err);

@@ -13,7 +13,7 @@ test('while a clinic system answers some clinics of a client not at all, another
     targets: ['google-calendar'],
     tenants: 7,
     appointments: 10,
-    settings: { http: { port: 0 }, schedule: { pullEverySeconds: 86_400, auditEverySeconds: 604_800 } },
+    settings: { operator: { port: 0 }, schedule: { pullEverySeconds: 86_400, auditEverySeconds: 604_800 } },
     clinicClient: { budget: { requestsPerMinute: 60_000, burst: 1_000 } },
   });
   await world.logIn();

@@ -65,7 +65,7 @@ test('a clinic that accepts one port alone: a login by browser comes back to tha
   const world = await startSmallWorld({ redisUrl: redis.url, clinic: { clients: [registered] } });
   onTestFinished(() => world.close());
   const file = join(world.configDir, 'clinic-mirror.yaml');
-  const settings = parse(await readFile(file, 'utf8')) as { http: object };
+  const settings = parse(await readFile(file, 'utf8')) as { http?: object };
   await writeFile(file, stringify({ ...settings, http: { ...settings.http, loginPort: port } }));
   await world.logIn({ connections: ['clinic'] });
   expect((await world.cli('status', 'clinic-1')).out).toMatch(/login clinic \(clinic\): connected/);

@@ -39,6 +39,7 @@ interface Told {
 /** A small world in step, and a daemon that vendors can reach. */
 async function told({ isReachable = true, settleMs = 50 } = {}): Promise<Told> {
   const port = await freePort();
+  const publicUrl = `http://127.0.0.1:${port}`;
   const world = await useSmallWorld({
     redisUrl: redis.url,
     targets: FAMILIES,
@@ -46,7 +47,7 @@ async function told({ isReachable = true, settleMs = 50 } = {}): Promise<Told> {
     settings: {
       http: { port },
       schedule: NO_POLLING,
-      ...(isReachable ? { notifications: { url: `http://127.0.0.1:${port}`, settleMs } } : {}),
+      ...(isReachable ? { notifications: { url: publicUrl, settleMs } } : {}),
     },
   });
   await world.cycle();
@@ -54,7 +55,7 @@ async function told({ isReachable = true, settleMs = 50 } = {}): Promise<Told> {
     world,
     async start(which = 'first') {
       const { configuration } = world.open();
-      const http = { ...configuration.settings.http, port: which === 'first' ? port : 0 };
+      const http = { ...configuration.settings.http, port: which === 'first' ? port : 0, publicUrl };
       const settings = { ...configuration.settings, http };
       const daemon = await startDaemon({ ...configuration, settings }, silentLogger, new AbortController().signal);
       daemons.push(daemon);
@@ -298,7 +299,7 @@ test('posts of strangers are acknowledged alike and do nothing', async () => {
     JSON.stringify({
       value: [{ subscriptionId: subscription?.id, clientState, changeType: 'updated', resource: 'x', tenantId: 'y' }],
     });
-  const root = `http://127.0.0.1:${daemon.port}/notifications`;
+  const root = `http://127.0.0.1:${daemon.publicPort}/notifications`;
   const unknown = '0'.repeat(32);
   const answers = await Promise.all([
     fetch(channel?.address ?? '', { method: 'POST', headers: googleHeaders('guessed') }),
@@ -311,7 +312,7 @@ test('posts of strangers are acknowledged alike and do nothing', async () => {
   expect(await Promise.all(answers.map(async (answer) => [answer.status, await answer.text()]))).toEqual(
     answers.map(() => [202, '']),
   );
-  const metrics = await (await fetch(`http://127.0.0.1:${daemon.port}/metrics`)).text();
+  const metrics = await (await fetch(`http://127.0.0.1:${daemon.operatorPort}/metrics`)).text();
   const count = (connector: string, result: string) =>
     metrics.includes(`clinic_mirror_notifications_total{connector="${connector}",result="${result}"}`);
   expect(count('google-calendar', 'wrong-secret') && count('outlook-calendar', 'wrong-secret')).toBe(true);

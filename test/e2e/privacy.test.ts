@@ -68,10 +68,9 @@ test('patients and secrets are in no log line, metric, key or value, address or 
   expect(told.patients).toBeGreaterThan(20);
 
   places.set('state', [...(await dumpRedis(redis.connect()))].flat().join('\n'));
-  const { port } = JSON.parse((await log()).split('\n').find((line) => line.includes('"port"')) ?? '{}') as {
-    port: number;
-  };
-  places.set('metrics', await (await fetch(`http://127.0.0.1:${port}/metrics`)).text());
+  const runs = (await log()).split('\n').find((line) => line.includes('"operatorPort"')) ?? '{}';
+  const { operatorPort } = JSON.parse(runs) as { operatorPort: number };
+  places.set('metrics', await (await fetch(`http://127.0.0.1:${operatorPort}/metrics`)).text());
   const { out, err } = await world.cli('status', '--json');
   places.set('status', out + err);
   places.set('explain', (await world.cli('explain', 'clinic-1', 'apt0000001')).out);

@@ -18,7 +18,7 @@ async function useWorld(): Promise<CrmWorld> {
     vendors: ['rest-crm'],
     streams: ['patients', 'appointments'],
     calendars: ['google-calendar'],
-    settings: { http: { port: 0 }, schedule: { pullEverySeconds: 86_400, auditEverySeconds: 604_800 } },
+    settings: { operator: { port: 0 }, schedule: { pullEverySeconds: 86_400, auditEverySeconds: 604_800 } },
   });
   onTestFinished(() => world.close());
   await world.logIn();

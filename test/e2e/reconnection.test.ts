@@ -58,7 +58,7 @@ test('another account is connected while nothing is to be written: an audit noti
 
 test('another account is connected while nothing is to be written: the running daemon notices at once', async () => {
   const schedule = { pullEverySeconds: 86_400, auditEverySeconds: 604_800 };
-  const { world, target } = await syncedWorld({ settings: { http: { port: 0 }, schedule } });
+  const { world, target } = await syncedWorld({ settings: { operator: { port: 0 }, schedule } });
   world.graph.addMailbox(OTHER);
   const daemon = await startDaemon(world.open().configuration, silentLogger, new AbortController().signal);
   try {

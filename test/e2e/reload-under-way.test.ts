@@ -25,7 +25,7 @@ async function open(hold: (world: SmallWorld, until: Promise<void>) => void) {
     targets: ['google-calendar'],
     appointments: 200,
     target: { title: 'busy' },
-    settings: { http: { port: 0 }, schedule: { pullEverySeconds: 86_400, auditEverySeconds: 604_800 } },
+    settings: { operator: { port: 0 }, schedule: { pullEverySeconds: 86_400, auditEverySeconds: 604_800 } },
   });
   const held = Promise.withResolvers<void>();
   hold(world, held.promise);

@@ -27,9 +27,9 @@ async function open(role = 'all') {
     if (daemon.process.exitCode === null && daemon.process.signalCode === null) await daemon.kill();
   });
   await waitFor(() => logged(world, 'the daemon runs').length > 0, { what: 'the daemon to run' });
-  const { port } = logged(world, 'the daemon runs')[0] as { port: number };
+  const { operatorPort } = logged(world, 'the daemon runs')[0] as { operatorPort: number };
   const ask = async (path: string) => {
-    const answer = await fetch(`http://127.0.0.1:${port}${path}`);
+    const answer = await fetch(`http://127.0.0.1:${operatorPort}${path}`);
     return { status: answer.status, text: await answer.text() };
   };
   return {
@@ -56,6 +56,12 @@ async function follows(world: SmallWorld, tenant: string, title: 'busy' | 'appoi
     return comparison !== undefined && isExact(comparison);
   };
   await waitFor(isSo, { what, intervalMs: 200 });
+}
+
+/** Metrics are as old as five seconds. */
+function untilRefused(ask: (path: string) => Promise<{ text: string }>, count: number): Promise<unknown> {
+  const isSo = async () => (await ask('/metrics')).text.includes(`clinic_mirror_configuration_refused ${count}\n`);
+  return waitFor(isSo, { what: `metrics to tell of ${count} refused files` });
 }
 
 test('a running daemon follows its files: one that changes, one that comes, one that breaks, one that goes', async () => {
@@ -87,7 +93,7 @@ test('a running daemon follows its files: one that changes, one that comes, one 
   expect(refused).toMatchObject([{ tenant: 'clinic-1', faults: [{ file: expect.stringContaining('clinic-1.yaml') }] }]);
   expect(setAside).toEqual([]);
   expect((await world.cli('status')).out).toMatch(/clinic-1 {2}CHANGED FILE REFUSED since .*\n.*clinic-1\.yaml, line/);
-  expect((await ask('/metrics')).text).toContain('clinic_mirror_configuration_refused 1');
+  await untilRefused(ask, 1);
   expect((await ask('/readyz')).status).toBe(200);
   world.clinic.simulate(world.tenants[0]?.clinicId ?? '', { booked: 5, moved: 3, cancelled: 0, checkedIn: 0 });
   await follows(world, 'clinic-1', 'busy', 'the clinic to go on under what it had');
@@ -97,7 +103,7 @@ test('a running daemon follows its files: one that changes, one that comes, one 
   hangUp();
   await follows(world, 'clinic-1', 'appointment', 'the file that was mended');
   await waitFor(async () => (await status()).refused.length === 0, { what: 'nothing to be refused' });
-  expect((await ask('/metrics')).text).toContain('clinic_mirror_configuration_refused 0');
+  await untilRefused(ask, 0);
 
   // A clinic that goes: its work ends, what it wrote and what is kept of it stays.
   const schedules = () => redis.connect().zrange(`${QUEUE_PREFIX}:pull:repeat`, '0', '-1');
@@ -142,9 +148,7 @@ test('a folder that is empty for a moment, and settings that nobody can run unde
   const before = await readFile(settings, 'utf8');
   await writeFile(settings, before.replace('googleClients:\n  main:', 'googleClients:\n  other:'));
   hangUp();
-  await waitFor(async () => (await ask('/metrics')).text.includes('clinic_mirror_configuration_refused 1'), {
-    what: 'the settings to be refused',
-  });
+  await untilRefused(ask, 1);
   await writeFile(settings, before.replace('ttlMs: 2000', 'ttlMs: 3000'));
   hangUp();
   await waitFor(async () => (await status()).awaitsRestart.length > 0, { what: 'a setting to wait' });

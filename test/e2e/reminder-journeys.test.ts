@@ -333,14 +333,14 @@ describe('what goes wrong while reminders are due', () => {
   });
 });
 
-/** A daemon of its own, once it is ready. */
+/** A daemon of its own, once it listens. */
 async function start({ world, base }: { world: SmallWorld; base: string }): Promise<DaemonProcess> {
   const daemon = startProcess(world);
   onTestFinished(async () => {
     if (daemon.process.exitCode === null && daemon.process.signalCode === null) await daemon.kill();
   });
-  await waitFor(async () => (await fetch(`${base}/readyz`)).ok, {
-    what: 'the daemon to be ready',
+  await waitFor(async () => (await fetch(base)).status === 404, {
+    what: 'the daemon to listen',
     intervalMs: 100,
   });
   return daemon;

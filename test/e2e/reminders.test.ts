@@ -72,6 +72,6 @@ test('the daemon reminds of what is booked, signed and once, and not of what was
   const sent = await world.cli('reminders', 'sent', 'clinic-1');
   expect(sent.out).toMatch(/an-hour +hook +sent/);
   expect(sent.out).toContain('dropped: cancelled');
-  const metrics = await (await fetch(`http://127.0.0.1:${daemon.port}/metrics`)).text();
+  const metrics = await (await fetch(`http://127.0.0.1:${daemon.operatorPort}/metrics`)).text();
   expect(metrics).toContain('clinic_mirror_reminder_lag_seconds_count{tenant="clinic-1"} 1');
 });

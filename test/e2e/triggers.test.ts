@@ -93,7 +93,7 @@ test('two daemons tell of a report and an invoice once, signed by both secrets, 
   }
   const shown = await world.cli('triggers', 'clinic-1');
   expect(shown.out).toMatch(/portal +report\.available +on .* 1 +0 +0 +0/);
-  const metrics = await (await fetch(`http://127.0.0.1:${daemon.port}/metrics`)).text();
+  const metrics = await (await fetch(`http://127.0.0.1:${daemon.operatorPort}/metrics`)).text();
   const labels = 'tenant="clinic-1",endpoint="portal",event="invoice.issued",result="sent",reason="none"';
   expect(metrics).toContain(`clinic_mirror_triggers{${labels}} 1`);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { loginLinkPage } from '../../src/http-server/login-page.ts';
-import { createAdminServer } from '../../src/http-server/server.ts';
-import type { AdminVerbs, BegunLogin } from '../../src/http-server/verbs.ts';
+import { createPublicServer } from '../../src/http-server/public-server.ts';
+import type { BegunLogin, PublicVerbs } from '../../src/http-server/verbs.ts';
 import { createLogger } from '../../src/log/create-logger.ts';
 
 const BEGUN: BegunLogin = {
@@ -10,13 +10,11 @@ const BEGUN: BegunLogin = {
   language: 'it',
 };
 
-async function open(publicUrl: string, verbs: Partial<AdminVerbs> = {}) {
+async function open(publicUrl: string, verbs: Partial<PublicVerbs> = {}) {
   const lines: string[] = [];
   const begun: string[] = [];
   const ended: { url: string; browserKey: string }[] = [];
-  const all: AdminVerbs = {
-    readiness: async () => [],
-    metrics: async () => '',
+  const all: PublicVerbs = {
     takeNotification: async () => null,
     takeReminderCallback: async () => 204,
     showAnswer: async () => ({ says: 'unknown', about: null, form: null }),
@@ -32,7 +30,7 @@ async function open(publicUrl: string, verbs: Partial<AdminVerbs> = {}) {
     ...verbs,
   };
   const log = createLogger({ level: 'debug', destination: { write: (line) => lines.push(line) } });
-  const app = await createAdminServer(all, { publicUrl: () => publicUrl, log });
+  const app = await createPublicServer(all, { publicUrl: () => publicUrl, log });
   onTestFinished(() => app.close());
   const press = () => app.inject({ method: 'POST', url: '/oauth/login/canary-ticket' });
   return { app, lines, begun, ended, press };

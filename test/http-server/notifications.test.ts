@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createAdminServer } from '../../src/http-server/server.ts';
+import { createPublicServer } from '../../src/http-server/public-server.ts';
 import type { PostedNotification } from '../../src/http-server/verbs.ts';
 import { createLogger } from '../../src/log/create-logger.ts';
 
@@ -10,8 +10,6 @@ async function open(take: (posted: PostedNotification) => Promise<string | null>
   const taken: PostedNotification[] = [];
   const log = createLogger({ level: 'debug', destination: { write: (line) => lines.push(line) } });
   const verbs = {
-    readiness: async () => [],
-    metrics: async () => '',
     takeReminderCallback: async () => 204,
     showAnswer: async () => ({ says: 'unknown', about: null, form: null }) as const,
     takeAnswer: async () => ({ says: 'unknown', about: null, form: null }) as const,
@@ -22,7 +20,7 @@ async function open(take: (posted: PostedNotification) => Promise<string | null>
       return take(posted);
     },
   };
-  const app = await createAdminServer(verbs, { publicUrl: () => 'https://mirror.test', log });
+  const app = await createPublicServer(verbs, { publicUrl: () => 'https://mirror.test', log });
   onTestFinished(() => app.close());
   return { app, lines, taken };
 }
@@ -74,7 +72,7 @@ describe('the receiver of notifications', () => {
     const post = (url: string, length: number) => app.inject({ method: 'POST', url, payload: 'x'.repeat(length) });
     expect((await post(PATH, 256 * 1_024)).statusCode).toBe(202);
     expect((await post(PATH, 256 * 1_024 + 1)).statusCode).toBe(404);
-    expect((await post('/healthz', 2_000)).statusCode).toBe(404);
+    expect((await post('/oauth/callback', 2_000)).statusCode).toBe(404);
     expect(taken).toHaveLength(1);
   });
 

@@ -11,6 +11,7 @@ import { createRefresher } from '../../src/oauth/refresh.ts';
 import { createAuthorizationServer } from '../../src/oauth/server.ts';
 import type { ConnectionPlace, CredentialKeeper } from '../../src/oauth/store.ts';
 import { createCredentialStore } from '../../src/state/credentials.ts';
+import type { AwaitDurable } from '../../src/state/durability.ts';
 import { createLeases } from '../../src/state/leases.ts';
 import { createSealer } from '../../src/state/sealing.ts';
 
@@ -40,6 +41,10 @@ export interface WorkerOptions {
   isPlaced?: boolean;
   leaseTtlMs?: number;
   requestTimeoutMs?: number;
+  /** Whoever waits for a peer's refresh looks as often. Default 20, a fifth of a daemon's. */
+  longestPauseMs?: number;
+  /** Default: takes what Redis was given for durable. */
+  awaitDurable?: AwaitDurable;
   /** Stands before the store, to make it fail. */
   wrapStore?: (store: CredentialKeeper) => CredentialKeeper;
 }
@@ -52,7 +57,7 @@ export function openWorker(options: WorkerOptions): Worker {
   const sealer = createSealer(RING, TENANT);
   const store = createCredentialStore({
     redis: options.redis,
-    awaitDurable: async () => 'durable' as const,
+    awaitDurable: options.awaitDurable ?? (async () => 'durable'),
     writer: options.redis,
     sealer,
     tenant: TENANT,
@@ -72,7 +77,7 @@ export function openWorker(options: WorkerOptions): Worker {
     scopes,
     clock,
     log,
-    pause: (durationMs) => delay(Math.min(durationMs, 20)),
+    pause: (durationMs) => delay(Math.min(durationMs, options.longestPauseMs ?? 20)),
   });
   const rules = DEFAULT_REFRESH_RULES;
   const isPlaced = options.isPlaced ?? false;

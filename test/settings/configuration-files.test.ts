@@ -219,13 +219,14 @@ describe('settings and profiles', () => {
   test('are taken up but for what a process holds as long as it runs, which is named', () => {
     const { readAgain, write, files } = world();
     const url = files.configuration.settings.redis.place.reveal();
-    const others = 'schedule: { pullEverySeconds: 60 }\nleases: { ttlMs: 9000 }\nhttp: { port: 9999 }\n';
+    const others =
+      'schedule: { pullEverySeconds: 60 }\nleases: { ttlMs: 9000 }\nhttp: { port: 9999 }\noperator: { port: 9998 }\n';
     write('clinic-mirror.yaml', SETTINGS.replace('6390', '6391').concat(others));
     const { after, reopened } = readAgain();
-    expect(after.awaitsRestart).toEqual(['redis', 'http.port', 'leases.ttlMs']);
+    expect(after.awaitsRestart).toEqual(['redis', 'http.port', 'operator', 'leases.ttlMs']);
     expect(after.settings.redis.place.reveal()).toEqual(url);
     expect(after.settings).toMatchObject({ schedule: { pullEverySeconds: 60 }, leases: { ttlMs: 30_000 } });
-    expect(after.settings.http).toMatchObject({ port: 8_080, publicUrl: 'http://localhost:8080' });
+    expect(after.settings.http).toMatchObject({ port: null, publicUrl: null });
     expect(reopened).toEqual(['due', 'tre', 'uno']);
     expect(readAgain()).toMatchObject({ ...NONE, unchanged: 3 });
     write('clinic-mirror.yaml', SETTINGS);

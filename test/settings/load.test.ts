@@ -73,9 +73,10 @@ describe('a valid configuration', () => {
   test('lets logins come back to this machine unless a public address is given', () => {
     const local = load(writeConfiguration({ 'clinic-mirror.yaml': `${SETTINGS}http: { port: 9000 }\n` }));
     expect(local.settings.http.publicUrl).toBe('http://localhost:9000');
-    const settings = `${SETTINGS}http: { publicUrl: "https://mirror.test/dir/" }\n`;
+    const settings = `${SETTINGS}http: { port: 8080, publicUrl: "https://mirror.test/dir/" }\n`;
     const published = load(writeConfiguration({ 'clinic-mirror.yaml': settings }));
     expect(published.settings.http.publicUrl).toBe('https://mirror.test/dir');
+    expect(load(writeConfiguration()).settings.http).toMatchObject({ port: null, publicUrl: null });
   });
 
   test('may have no tenants; samples and hidden files are not read', () => {

@@ -85,7 +85,8 @@ describe('reminders of a tenant', () => {
 describe('links in reminders', () => {
   const withLinks = (publicUrl: string | null) =>
     writeConfiguration({
-      'clinic-mirror.yaml': publicUrl === null ? SETTINGS : `${SETTINGS}\nhttp: { publicUrl: "${publicUrl}" }\n`,
+      'clinic-mirror.yaml':
+        publicUrl === null ? SETTINGS : `${SETTINGS}\nhttp: { port: 8080, publicUrl: "${publicUrl}" }\n`,
       'tenants/uno.yaml': TENANT + REMINDERS.replace('reminders:', 'reminders:\n  links: {}'),
     });
 

@@ -163,7 +163,7 @@ async function placesOf({ world }: Scene): Promise<Place[]> {
 
 /** @returns null from a daemon that is not at work */
 async function metricsOf(place: DaemonPlace): Promise<string | null> {
-  const port = place.httpPort();
+  const port = place.operatorPort();
   if (port === null) return null;
   const answer = await fetch(`http://127.0.0.1:${port}/metrics`).catch(() => null);
   return answer?.ok === true ? answer.text() : null;

@@ -15,7 +15,7 @@ export interface DaemonPlace {
   isAlive(): boolean;
   pid(): number | null;
   /** Where it answers probes; null until it is at work. */
-  httpPort(): number | null;
+  operatorPort(): number | null;
   /** @param extra variables of the environment that this one start has in place of the usual ones */
   start(extra?: Readonly<Record<string, string>>): void;
   kill(): Promise<void>;
@@ -60,7 +60,7 @@ export async function openDaemonPlaces(options: DaemonOptions): Promise<DaemonPl
 async function openPlace(number: number, options: DaemonOptions): Promise<DaemonPlace> {
   let child: ChildProcess | null = null;
   let offsetMs = 0;
-  let httpPort: number | null = null;
+  let operatorPort: number | null = null;
   const isAlive = () => child !== null && child.exitCode === null && child.signalCode === null;
   const pid = () => (isAlive() ? (child?.pid ?? null) : null);
   const gate = await openRedisGate({ port: options.redisPort, hub: options.hub, pid });
@@ -78,13 +78,13 @@ async function openPlace(number: number, options: DaemonOptions): Promise<Daemon
     gate,
     isAlive,
     pid,
-    httpPort: () => (isAlive() ? httpPort : null),
+    operatorPort: () => (isAlive() ? operatorPort : null),
     start(extra = {}) {
       if (isAlive()) return;
-      httpPort = null;
+      operatorPort = null;
       const env = { ...options.env, ...extra };
       child = launch(number, { ...options, env }, gate.url, (port) => {
-        httpPort = port;
+        operatorPort = port;
       });
       child.send({ offsetMs });
     },
@@ -103,7 +103,7 @@ function launch(
   number: number,
   options: DaemonOptions,
   redisUrl: string,
-  onOpen: (httpPort: number) => void,
+  onOpen: (operatorPort: number) => void,
 ): ChildProcess {
   const { configDir, env, logFile, without, compileCache } = options;
   const imports = [CLOCK, ...(without === null ? [] : [WITHOUT])].flatMap((file) => ['--import', file]);
@@ -124,7 +124,7 @@ function launch(
     // A line says which daemon it is of; those of different ones lie between each other.
     createInterface(stream).on('line', (line) => {
       appendFileSync(logFile, line.startsWith('{') ? `{"daemon":${number},${line.slice(1)}\n` : `${line}\n`);
-      const [, port] = (line.includes(RUNS) && /"port":(\d+)/.exec(line)) || [];
+      const [, port] = (line.includes(RUNS) && /"operatorPort":(\d+)/.exec(line)) || [];
       if (port !== undefined) onOpen(Number(port));
     });
   }

@@ -41,7 +41,7 @@ export function settingsOf({
   return {
     redis: redis.settings,
     dataDirectory,
-    http: { port: 0 },
+    operator: { port: 0 },
     secrets: {
       identityKey: { env: 'CLINIC_MIRROR_IDENTITY_KEY' },
       sealingKeys: [{ id: 'k1', key: { env: 'CLINIC_MIRROR_SEALING_KEY' } }],

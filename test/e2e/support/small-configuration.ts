@@ -135,7 +135,7 @@ export async function writeConfiguration(
   const profile = options.clinic?.dialect ?? 'documented';
   const settings = {
     redis: options.redis ?? { url: { env: 'REDIS_URL' } },
-    http: { port: 0 },
+    operator: { port: 0 },
     secrets: {
       identityKey: { env: 'CLINIC_MIRROR_IDENTITY_KEY' },
       sealingKeys: [{ id: 'k1', key: { env: 'CLINIC_MIRROR_SEALING_KEY' } }],

@@ -1,0 +1,109 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { SECOND_MS } from '../model/time.ts';
+import { type AppOptions, openApp } from './app.ts';
+import type { NotReady, OperatorVerbs } from './verbs.ts';
+
+/** What {@link createOperatorServer} needs beside the verbs. */
+export interface OperatorServerOptions extends AppOptions {
+  /** Whoever wants more than a bare yes or no must show it; null: whoever reaches the port may, which is on the loopback then. */
+  token: string | null;
+  /** Milliseconds of a clock that only goes forward. */
+  clock?: () => number;
+}
+
+/** A probe that waits longer for an answer would count it as none. */
+const PROBE_TIMEOUT_MS = 3 * SECOND_MS;
+/** Metrics may be so old: they are written out once for all who ask meanwhile, since all tenants take seconds of the one thread. */
+const METRICS_KEPT_MS = 5 * SECOND_MS;
+/** As this machine's own programs call it. A page of the web that has its name lead here (DNS rebinding) brings that name. */
+const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
+
+/**
+ * Builds the port for operators: health, readiness and metrics; all else is 404. Without the token, where there is one, health and
+ * readiness are told by their status alone, and metrics not at all. {@link listen} opens it.
+ */
+export async function createOperatorServer(
+  verbs: OperatorVerbs,
+  { token, clock = () => performance.now(), ...options }: OperatorServerOptions,
+): Promise<FastifyInstance> {
+  const app = await openApp(options);
+  const mayKnow = token === null ? isOfThisMachine : bearerOf(token);
+  const metrics = keptFor(METRICS_KEPT_MS, clock, async () => Buffer.from(await verbs.metrics()));
+  app.get('/healthz', { schema: { response: { 200: HEALTH_SCHEMA } } }, async () => ({ alive: true }));
+  app.get(
+    '/readyz',
+    {
+      schema: { response: { 200: READINESS_SCHEMA, 503: READINESS_SCHEMA } },
+      handlerTimeout: PROBE_TIMEOUT_MS,
+      errorHandler: (error, request, reply) => {
+        options.log.warn({ error }, 'readiness could not be told');
+        return answerReadiness(reply, [{ what: 'readiness', why: 'it could not be told in time' }], mayKnow(request));
+      },
+    },
+    async (request, reply) => answerReadiness(reply, await verbs.readiness(request.signal), mayKnow(request)),
+  );
+  app.get('/metrics', async (request, reply) => {
+    // RFC 6750 section 3.
+    if (!mayKnow(request)) return reply.code(401).header('www-authenticate', 'Bearer').send({ error: 'not-allowed' });
+    return reply.type('text/plain; version=0.0.4; charset=utf-8').send(await metrics());
+  });
+  return app;
+}
+
+function answerReadiness(reply: FastifyReply, missing: readonly NotReady[], mayKnow: boolean): FastifyReply {
+  const ready = missing.length === 0;
+  return reply.code(ready ? 200 : 503).send(mayKnow ? { ready, missing } : { ready });
+}
+
+function isOfThisMachine({ headers }: FastifyRequest): boolean {
+  return LOOPBACK_HOST.test(headers.host ?? '');
+}
+
+/** Compared in constant time, whatever its length: digests are of one. */
+function bearerOf(token: string): (request: FastifyRequest) => boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  const expected = digest(token);
+  return ({ headers }) => {
+    const [, given] = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '') ?? [];
+    return given !== undefined && timingSafeEqual(digest(given), expected);
+  };
+}
+
+/** What was computed counts for so long; whoever asks while it is computed waits for the same. A failure counts for those alone. */
+function keptFor<Value>(keptMs: number, clock: () => number, compute: () => Promise<Value>): () => Promise<Value> {
+  let kept: { value: Value; untilMs: number } | null = null;
+  let computing: Promise<Value> | null = null;
+  async function computeNow(): Promise<Value> {
+    try {
+      const value = await compute();
+      kept = { value, untilMs: clock() + keptMs };
+      return value;
+    } finally {
+      computing = null;
+    }
+  }
+  return async () => {
+    if (kept !== null && clock() < kept.untilMs) return kept.value;
+    computing ??= computeNow();
+    return computing;
+  };
+}
+
+const READINESS_SCHEMA = {
+  type: 'object',
+  required: ['ready'],
+  properties: {
+    ready: { type: 'boolean' },
+    missing: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['what', 'why'],
+        properties: { what: { type: 'string' }, why: { type: 'string' } },
+      },
+    },
+  },
+};
+
+const HEALTH_SCHEMA = { type: 'object', required: ['alive'], properties: { alive: { type: 'boolean' } } };

@@ -1,0 +1,62 @@
+import type { FastifyInstance, FastifyPluginAsync, FastifyRequest } from 'fastify';
+import { NOTIFICATIONS_PATH } from '../jobs/open-subscription.ts';
+import { SECOND_MS } from '../model/time.ts';
+import { addAnswers } from './answers.ts';
+import { type AppOptions, openApp } from './app.ts';
+import { addLogins } from './logins.ts';
+import { addReminderCallbacks } from './reminder-callbacks.ts';
+import type { PublicVerbs } from './verbs.ts';
+
+/** What {@link createPublicServer} needs beside the verbs. */
+export interface PublicServerOptions extends AppOptions {
+  /** How browsers reach the port today, without a slash at the end. The Host header is not trusted for it. */
+  publicUrl(): string;
+}
+
+/** Vendors post again what is not answered within three seconds (Graph, concepts/change-notifications-delivery-webhooks). */
+const NOTIFICATION_TIMEOUT_MS = 2.5 * SECOND_MS;
+/** A notification holds a few hundred bytes; Graph may put many into one request. */
+const NOTIFICATION_BODY_BYTES = 256 * 1_024;
+
+/**
+ * Builds the port for the outside: the pages of logins, the receivers of notifications and reports, and the pages of reminders; all else
+ * is 404, what is for operators too. {@link listen} opens it.
+ */
+export async function createPublicServer(verbs: PublicVerbs, options: PublicServerOptions): Promise<FastifyInstance> {
+  const app = await openApp(options);
+  // Each with bodies of its own.
+  const parts: FastifyPluginAsync[] = [
+    async (scope) => addLogins(scope, verbs, options),
+    async (scope) => addNotifications(scope, verbs),
+    async (scope) => addReminderCallbacks(scope, verbs),
+    async (scope) => addAnswers(scope, verbs, options.log),
+  ];
+  for (const part of parts) await app.register(part);
+  return app;
+}
+
+/** Everything is acknowledged, so that a stranger learns nothing; what failed here is posted again by the vendor. */
+function addNotifications(scope: FastifyInstance, verbs: Pick<PublicVerbs, 'takeNotification'>): void {
+  scope.removeAllContentTypeParsers();
+  // The body as text, whatever it says it is: the connector reads it.
+  scope.addContentTypeParser(
+    '*',
+    { parseAs: 'string', bodyLimit: NOTIFICATION_BODY_BYTES },
+    async (_request: FastifyRequest, body: string | Buffer) => body.toString(),
+  );
+  scope.post<{ Params: { connector: string; subscriptionId: string } }>(
+    `${NOTIFICATIONS_PATH}/:connector/:subscriptionId`,
+    { bodyLimit: NOTIFICATION_BODY_BYTES, handlerTimeout: NOTIFICATION_TIMEOUT_MS },
+    async (request, reply) => {
+      const { connector, subscriptionId } = request.params;
+      const query = new URL(request.url, 'http://localhost').searchParams;
+      const headers = Object.fromEntries(
+        Object.entries(request.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
+      );
+      const body = typeof request.body === 'string' ? request.body : '';
+      const answer = await verbs.takeNotification({ connector, subscriptionId, query, headers, body });
+      if (answer === null) return reply.code(202).send();
+      return reply.code(200).type('text/plain; charset=utf-8').send(answer);
+    },
+  );
+}

@@ -1,0 +1,158 @@
+import type { FastifyInstance } from 'fastify';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { loginPage } from '../../src/http-server/login-page.ts';
+import { createPublicServer } from '../../src/http-server/public-server.ts';
+import type { LoginOutcome, PublicVerbs } from '../../src/http-server/verbs.ts';
+import { createLogger } from '../../src/log/create-logger.ts';
+import { MirrorError } from '../../src/model/errors.ts';
+
+interface Opened {
+  app: FastifyInstance;
+  lines: string[];
+  /** Addresses that the login verb was called with. */
+  callbacks: string[];
+}
+
+/** A built port over working verbs; `verbs` replaces some. */
+async function open(verbs: Partial<PublicVerbs> = {}, publicUrl = 'https://mirror.test/clinic'): Promise<Opened> {
+  const lines: string[] = [];
+  const callbacks: string[] = [];
+  const all: PublicVerbs = {
+    takeNotification: async () => null,
+    takeReminderCallback: async () => 204,
+    showAnswer: async () => ({ says: 'unknown', about: null, form: null }),
+    takeAnswer: async () => ({ says: 'unknown', about: null, form: null }),
+    beginLogin: async () => ({ outcome: 'expired', language: 'en' }),
+    completeLogin: async ({ url }) => {
+      callbacks.push(url);
+      return { outcome: 'connected', language: 'en' };
+    },
+    ...verbs,
+  };
+  const log = createLogger({ level: 'debug', destination: { write: (line) => lines.push(line) } });
+  const app = await createPublicServer(all, { publicUrl: () => publicUrl, log });
+  onTestFinished(() => app.close());
+  return { app, lines, callbacks };
+}
+
+describe('the way back of logins', () => {
+  const QUERY = '?code=canary-code&state=canary-state&iss=https%3A%2F%2Flogin.test';
+
+  test('hands the whole address to the verb, under the public address and not the Host header', async () => {
+    const { app, callbacks } = await open();
+    await app.inject({
+      url: `/oauth/callback${QUERY}`,
+      headers: { host: 'evil.test', 'x-forwarded-host': 'evil.test' },
+    });
+    await app.inject('/oauth/callback');
+    expect(callbacks).toEqual([
+      `https://mirror.test/clinic/oauth/callback${QUERY}`,
+      'https://mirror.test/clinic/oauth/callback',
+    ]);
+  });
+
+  test.each<[LoginOutcome, number]>([
+    ['connected', 200],
+    ['unconfirmed', 200],
+    ['denied', 400],
+    ['expired', 400],
+    ['other-browser', 400],
+    ['missing-permissions', 400],
+    ['wrong-account', 400],
+    ['failed', 502],
+  ])('shows a page of its own for %s, in both languages', async (outcome, status) => {
+    for (const language of ['it', 'en'] as const) {
+      const { app } = await open({ completeLogin: async () => ({ outcome, language }) });
+      const answer = await app.inject(`/oauth/callback${QUERY}`);
+      expect(answer.statusCode).toBe(status);
+      expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
+      expect(answer.body).toBe(loginPage({ outcome, language }));
+      expect(answer.body).toContain(`<html lang="${language}">`);
+    }
+  });
+
+  test('shows every outcome in other words', () => {
+    const outcomes = [
+      ...(['connected', 'unconfirmed', 'denied', 'expired', 'other-browser'] as const),
+      ...(['missing-permissions', 'wrong-account', 'failed'] as const),
+    ];
+    const pages = outcomes.flatMap((outcome) => [
+      loginPage({ outcome, language: 'it' }),
+      loginPage({ outcome, language: 'en' }),
+    ]);
+    expect(new Set(pages).size).toBe(16);
+  });
+
+  test('leaves no code or state in the page or the log, also when the verb throws', async () => {
+    const thrown = [
+      new MirrorError('the login was refused', { actor: 'authorization', code: 'login-refused', retry: 'never' }),
+      new Error(`bad ${QUERY}`),
+    ];
+    for (const error of thrown) {
+      const { app, lines } = await open({ completeLogin: () => Promise.reject(error) });
+      const answer = await app.inject(`/oauth/callback${QUERY}`);
+      expect(answer.statusCode).toBe(502);
+      expect(answer.body).toBe(loginPage({ outcome: 'failed', language: 'en' }));
+      expect(lines.join('')).toContain('a login could not be completed');
+      expect(lines.join('') + answer.body + JSON.stringify(answer.headers)).not.toContain('canary');
+    }
+  });
+
+  test('is logged by route, status and time', async () => {
+    const { app, lines } = await open();
+    await app.inject(`/oauth/callback${QUERY}`);
+    await app.inject('/canary/path?canary');
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { level: 'info', method: 'GET', route: '/oauth/callback', status: 200, durationMs: expect.any(Number) },
+      { level: 'debug', method: 'GET', route: 'none', status: 404 },
+    ]);
+    expect(lines.join('')).not.toContain('canary');
+  });
+
+  test('may be styled by the one style sheet and run nothing', async () => {
+    const { app } = await open();
+    const { headers } = await app.inject(`/oauth/callback${QUERY}`);
+    expect(headers['content-security-policy']).toMatch(/^default-src 'none';style-src 'sha256-[\w+/=]+';/);
+    expect(headers).toMatchObject({
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+    });
+    expect(headers['x-powered-by']).toBeUndefined();
+  });
+});
+
+describe('everything else', () => {
+  test.each([
+    ['GET', '/'],
+    ['GET', '/oauth'],
+    ['GET', '/oauth/callback/'],
+    ['GET', '/OAuth/Callback'],
+    ['GET', '/%zz'],
+    ['GET', '/healthz'],
+    ['GET', '/readyz'],
+    ['GET', '/metrics'],
+    ['GET', '/r/../metrics'],
+    ['HEAD', '/oauth/callback?code=canary'],
+    ['POST', '/oauth/callback'],
+    ['POST', '/healthz'],
+    ['OPTIONS', '/r/token'],
+  ] as const)('is 404 and calls no verb: %s %s', async (method, url) => {
+    const { app, callbacks } = await open();
+    const answer = await app.inject({ method, url });
+    expect(answer.statusCode).toBe(404);
+    expect(answer.body).not.toContain('zz');
+    expect(callbacks).toEqual([]);
+  });
+
+  test.each([
+    ['application/json', '{'],
+    ['application/xml', '<a/>'],
+    ['application/json', `"${'x'.repeat(5_000)}"`],
+  ])('is 404 with a body that can not be read: %s %#', async (contentType, payload) => {
+    const { app } = await open();
+    const answer = await app.inject({ method: 'POST', url: '/x', headers: { 'content-type': contentType }, payload });
+    expect([answer.statusCode, answer.json()]).toEqual([404, { error: 'not-found' }]);
+  });
+});

@@ -1,0 +1,61 @@
+import { parseArgs } from 'node:util';
+import { renderTable } from '../../../src/cli/table.ts';
+import { startRedis } from '../../../tools/redis.ts';
+import { runTrial, type TrialFigures } from './trial.ts';
+
+const USAGE = `npm run refresh -- [--processes 50] [--rounds 200] [--kill-every 4] [--json]
+
+Processes share one login at an authorization server that replaces refresh tokens and ends the grant when an old one comes back. Each round
+the access token ends and all of them ask for it at once; in one round of --kill-every a process is killed (SIGKILL) in the middle of its
+refresh: before it asks (noted), with the answer in hand (answered), with the answer in Redis (stored). Figures go to standard output,
+progress to standard error; the exit code is 0 when each expiry was one request, grants were lost in "answered" alone, and all were told.`;
+
+const { values } = parseArgs({
+  options: {
+    processes: { type: 'string', default: '50' },
+    rounds: { type: 'string', default: '200' },
+    'kill-every': { type: 'string', default: '4' },
+    json: { type: 'boolean', default: false },
+    help: { type: 'boolean', short: 'h', default: false },
+  },
+});
+
+async function main(): Promise<number> {
+  const [processes = 0, rounds = 0, killEvery = 0] = [values.processes, values.rounds, values['kill-every']].map(
+    Number,
+  );
+  const areUsable = [processes - 1, rounds, killEvery].every((count) => Number.isInteger(count) && count > 0);
+  if (values.help || !areUsable) {
+    process.stderr.write(`${USAGE}\n`);
+    return values.help ? 0 : 2;
+  }
+  await using opened = new AsyncDisposableStack();
+  const redis = await startRedis();
+  opened.defer(() => redis.stop());
+  process.stderr.write(`${processes} processes are started …\n`);
+  const onRound = (round: number) => {
+    if (round % 20 === 0) process.stderr.write(`${round} of ${rounds} rounds\n`);
+  };
+  const figures = await runTrial({ redisUrl: redis.url, processes, rounds, killEvery, onRound });
+  process.stdout.write(`${values.json ? JSON.stringify({ processes, ...figures }, null, 2) : rendered(figures)}\n`);
+  return figures.defects.length === 0 ? 0 : 1;
+}
+
+function rendered({ kinds, defects }: TrialFigures): string {
+  const rows = Object.entries(kinds)
+    .filter(([, { rounds }]) => rounds > 0)
+    .map(([kind, { rounds, requests, lost, told, durationMs }]) => [
+      kind,
+      String(rounds),
+      requests.least === requests.most ? String(requests.most) : `${requests.least} to ${requests.most}`,
+      String(lost),
+      String(told),
+      String(durationMs.median),
+      String(durationMs.most),
+    ]);
+  const numbers = ['rounds', 'requests in each', 'grants lost', 'told by all', 'median ms', 'longest ms'];
+  const columns = [{ heading: 'killed at' }, ...numbers.map((heading) => ({ heading, right: true }))];
+  return [renderTable(columns, rows), '', `defects: ${defects.length}`, ...defects].join('\n');
+}
+
+process.exitCode = await main();

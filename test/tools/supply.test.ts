@@ -1,0 +1,143 @@
+import {
+  appendFileSync,
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { billOfMaterials, licenseOf, TOLD_LICENSES } from '../../tools/bill-of-materials.ts';
+import { baseImage, imageFiles, imageListing } from '../../tools/image-files.ts';
+import { lockedPackages } from '../../tools/lock-file.ts';
+
+const root = join(import.meta.dirname, '../..');
+const read = (name: string) => readFileSync(join(root, name), 'utf8');
+const manifest = JSON.parse(read('package.json')) as Record<
+  'dependencies' | 'devDependencies' | 'optionalDependencies' | 'overrides',
+  Record<string, string>
+> & { allowScripts: Record<string, boolean> };
+const packages = lockedPackages(root);
+const inImage = packages.filter((each) => each.isInImage);
+
+describe('packages', () => {
+  test('are named by exact versions, and are what the lock file has', () => {
+    const { dependencies, devDependencies, optionalDependencies, overrides } = manifest;
+    const named = { ...dependencies, ...devDependencies, ...optionalDependencies, ...overrides };
+    expect(Object.entries(named).filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([]);
+    const locked = new Map(packages.map(({ path, version }) => [path, version]));
+    expect(Object.entries(named).filter(([name, version]) => locked.get(`node_modules/${name}`) !== version)).toEqual(
+      [],
+    );
+  });
+
+  test('are known by a sum of what they hold, wherever they come from', () => {
+    expect(packages.length).toBeGreaterThan(400);
+    const unknown = packages.filter(({ integrity }) => !/^sha512-[\w+/]{86}==$/.test(integrity ?? ''));
+    expect(unknown.map(({ path }) => path)).toEqual([]);
+    expect(read('package-lock.json')).not.toMatch(/"resolved": "(?!https:\/\/registry\.npmjs\.org\/)/);
+  });
+
+  test('run nothing while they are installed, and those that want to are refused by name', () => {
+    expect(read('.npmrc').split('\n')).toContain('ignore-scripts=true');
+    const wanting = [...new Set(packages.filter((each) => each.hasInstallScript).map(({ name }) => name))];
+    expect(manifest.allowScripts).toEqual(Object.fromEntries(wanting.map((name) => [name, false])));
+  });
+
+  test('that are in the image let others use, change and sell what is built with them', () => {
+    // Of MPL-2.0 it is the package's own files that stay open; we change none of them.
+    const allowed = ['0BSD', 'Apache-2.0', 'BSD-3-Clause', 'ISC', 'MIT', 'MIT-0', 'MPL-2.0', 'Unlicense'];
+    const others = inImage.filter((each) => !allowed.includes(licenseOf(each) ?? ''));
+    expect(others.map(({ path, license }) => `${path}: ${license}`)).toEqual([]);
+    const open = inImage.filter((each) => licenseOf(each) === 'MPL-2.0').map(({ name }) => name);
+    expect(open).toEqual(['ical.js']);
+  });
+
+  test('all tell their licence, or somebody read it for them', () => {
+    expect(packages.filter((each) => licenseOf(each) === null).map(({ path }) => path)).toEqual([]);
+    const unclear = packages.filter(({ license }) => license === null || license === 'BSD').map(({ name }) => name);
+    expect(Object.keys(TOLD_LICENSES).toSorted()).toEqual([...new Set(unclear)].toSorted());
+  });
+});
+
+describe('the bill of materials', () => {
+  const bill = billOfMaterials(root);
+  const refs = bill.components.map((component) => component['bom-ref']);
+
+  test('is the same each time', () => {
+    expect(JSON.stringify(billOfMaterials(root))).toBe(JSON.stringify(bill));
+    expect(bill).toMatchObject({ bomFormat: 'CycloneDX', specVersion: '1.6' });
+  });
+
+  test('names every package of the image once, with its sum and its licence, and the base image by its digest', () => {
+    const wanted = new Set(inImage.map(({ name, version }) => `${name} ${version}`));
+    const libraries = bill.components.filter(({ type }) => type === 'library');
+    expect(libraries.map(({ name, version }) => `${name} ${version}`).toSorted()).toEqual([...wanted].toSorted());
+    for (const { hashes, licenses } of libraries) {
+      expect(hashes).toEqual([{ alg: 'SHA-512', content: expect.stringMatching(/^[0-9a-f]{128}$/) }]);
+      expect(licenses).toHaveLength(1);
+    }
+    const { digest } = baseImage(root);
+    const bases = bill.components.filter(({ type }) => type === 'container');
+    expect(bases).toMatchObject([{ name: 'node', hashes: [{ alg: 'SHA-256', content: digest.slice(7) }] }]);
+    expect(new Set(refs).size).toBe(refs.length);
+  });
+
+  test('says who needs what: all that package.json names, and nothing that is not there', () => {
+    const [own] = bill.dependencies;
+    const purls = Object.entries(manifest.dependencies).map(
+      ([name, version]) => `pkg:npm/${name.replace('@', '%40')}@${version}`,
+    );
+    expect(own?.dependsOn).toEqual(expect.arrayContaining(purls));
+    const named = new Set(bill.dependencies.flatMap(({ dependsOn }) => dependsOn));
+    expect([...named].filter((ref) => !refs.includes(ref))).toEqual([]);
+    expect(
+      refs.filter((ref) => !named.has(ref)),
+      'nobody needs these',
+    ).toEqual([]);
+  });
+});
+
+describe('the listing of the image', () => {
+  test('has the whole program, and neither documents, tests nor configuration', () => {
+    const files = imageFiles(root);
+    const wanted = ['bin', 'src', 'config/profiles'].flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile() && !entry.name.endsWith('.md'))
+        .map((entry) => relative(root, join(entry.parentPath, entry.name))),
+    );
+    expect(files).toEqual([...wanted, 'package.json'].toSorted());
+    expect(files).toEqual(expect.arrayContaining(['bin/healthcheck.js', 'src/main.ts', 'package.json']));
+    const ignored = read('.dockerignore')
+      .split('\n')
+      .filter((line) => /^[^#!]/.test(line));
+    expect(ignored).toEqual(['*', '**/*.md']);
+  });
+
+  test('is the same for the same bytes, whenever they were written, and another for one byte more', () => {
+    const copy = mkdtempSync(join(tmpdir(), 'image-files-'));
+    onTestFinished(() => rmSync(copy, { recursive: true }));
+    for (const path of ['Dockerfile', ...imageFiles(root).toReversed(), 'package-lock.json']) {
+      cpSync(join(root, path), join(copy, path));
+      utimesSync(join(copy, path), 0, 0);
+    }
+    const listing = imageListing(root);
+    expect(imageListing(copy)).toBe(listing);
+    appendFileSync(join(copy, 'src/main.ts'), '\n');
+    const [before, after] = [listing, imageListing(copy)].map((text) => text.split('\n'));
+    expect(after?.filter((line, index) => line !== before?.[index])).toEqual([
+      expect.stringMatching(/ {2}src\/main\.ts$/),
+    ]);
+  });
+
+  test('fails for a base image without a digest', () => {
+    const copy = mkdtempSync(join(tmpdir(), 'image-files-'));
+    onTestFinished(() => rmSync(copy, { recursive: true }));
+    writeFileSync(join(copy, 'Dockerfile'), read('Dockerfile').replace(/@sha256:[0-9a-f]+/, ''));
+    expect(() => baseImage(copy)).toThrow('ARG NODE_IMAGE=<name>:<tag>@sha256:<digest>');
+  });
+});

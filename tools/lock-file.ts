@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A package as package-lock.json has it (https://docs.npmjs.com/cli/v11/configuring-npm/package-lock-json). */
+export interface LockedPackage {
+  /** Folder below the project, such as `node_modules/a/node_modules/b`. */
+  path: string;
+  name: string;
+  version: string;
+  /** Of the archive: an algorithm and a sum in base64; absent for what comes from no archive. */
+  integrity: string | null;
+  /** SPDX expression, as its author wrote it; null where none is told. */
+  license: string | null;
+  /** Whether it wants to run something when it is installed. */
+  hasInstallScript: boolean;
+  /** Whether the image has it: not what is for development, and not what is optional. */
+  isInImage: boolean;
+  /** Names and ranges of what it needs. */
+  dependencies: Readonly<Record<string, string>>;
+}
+
+/** What package-lock.json says of one folder. */
+interface LockEntry {
+  version?: string;
+  integrity?: string;
+  license?: string;
+  hasInstallScript?: boolean;
+  dev?: boolean;
+  optional?: boolean;
+  devOptional?: boolean;
+  dependencies?: Record<string, string>;
+  peerDependencies?: Record<string, string>;
+}
+
+/** All packages of the lock file, sorted by folder, without the project itself. */
+export function lockedPackages(root: string): LockedPackage[] {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    packages: Record<string, LockEntry>;
+  };
+  return Object.entries(packages)
+    .filter(([path]) => path !== '')
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([path, entry]) => ({
+      path,
+      name: path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length),
+      version: entry.version ?? '',
+      integrity: entry.integrity ?? null,
+      license: entry.license ?? null,
+      hasInstallScript: entry.hasInstallScript === true,
+      isInImage: entry.dev !== true && entry.optional !== true && entry.devOptional !== true,
+      dependencies: { ...entry.peerDependencies, ...entry.dependencies },
+    }));
+}
