@@ -1,4 +1,4 @@
-import type { CalendarItem, ItemTime } from '../model/items.ts';
+import type { CalendarItem, Colour, ItemTime, Presets } from '../model/items.ts';
 import type { ItemKey } from '../model/operations.ts';
 import type {
   Agenda,
@@ -18,6 +18,18 @@ export type TitleLevel = 'busy' | 'appointment' | 'code' | 'initials' | 'full';
 /** Fields beyond the title that a tenant may allow. */
 export type AllowedField = 'location' | 'agenda' | 'treatment' | 'status';
 
+/** Addresses that a target may show: of the appointment in the clinic system, and of a video visit. */
+export type LinkName = 'page' | 'teleVisit';
+
+/** What sets appointments apart: colour and category of those that meet every condition that is named. */
+export interface Label {
+  statuses?: readonly AppointmentStatus[] | undefined;
+  agendas?: readonly string[] | undefined;
+  treatments?: readonly string[] | undefined;
+  colour?: Colour | undefined;
+  category?: string | undefined;
+}
+
 /** What a target may show of an appointment. */
 export interface ProjectionPolicy {
   title: TitleLevel;
@@ -28,6 +40,16 @@ export interface ProjectionPolicy {
   statuses: readonly AppointmentStatus[];
   /** Statuses whose time stays free. */
   free: readonly AppointmentStatus[];
+  /** Statuses that block their time and do not stand yet. */
+  tentative: readonly AppointmentStatus[];
+  visibility: 'private' | 'default';
+  /** Of several that fit the first counts. */
+  labels: readonly Label[];
+  /** Absent: none of ours. */
+  reminderMinutes?: number | 'none' | undefined;
+  links: readonly LinkName[];
+  /** Presets that the target's vendor has a place for: links that it has none for stand in the texts. */
+  presets: readonly string[];
   language: 'it' | 'en';
   /** IANA zone of appointments whose location names none. */
   zone: string;
@@ -40,11 +62,13 @@ export interface Directory {
   treatments: ReadonlyMap<string, Treatment>;
   /** Filled only when a target's title names patients. */
   patients: ReadonlyMap<string, AppointmentPatient>;
+  /** Address of an appointment in the clinic system, with `{id}` for its id; null for none. */
+  pageUrl: string | null;
 }
 
 const TEXTS = {
-  it: { busy: 'Occupato', appointment: 'Appuntamento', status: 'Stato' },
-  en: { busy: 'Busy', appointment: 'Appointment', status: 'Status' },
+  it: { busy: 'Occupato', appointment: 'Appuntamento', status: 'Stato', page: 'Nel gestionale' },
+  en: { busy: 'Busy', appointment: 'Appointment', status: 'Status', page: 'In the clinic system' },
 } as const;
 
 const STATUS_TEXTS: Record<'it' | 'en', Record<AppointmentStatus, string>> = {
@@ -83,14 +107,65 @@ export function project(
   directory: Directory,
   key: () => ItemKey,
 ): CalendarItem | null {
-  if (!policy.statuses.includes(appointment.status)) return null;
+  const { status } = appointment;
+  if (!policy.statuses.includes(status)) return null;
+  const links = linksOf(appointment, policy, directory);
+  const presets = presetsOf(appointment, policy, links);
+  const place = policy.fields.includes('location') ? locationText(appointment, directory) : null;
   return {
     title: wholeTitle(appointment, policy, directory, key),
-    description: descriptionOf(appointment, policy, directory),
-    location: policy.fields.includes('location') ? locationText(appointment, directory) : null,
+    description: joined([descriptionOf(appointment, policy, directory), pageLine(policy, links)], '\n'),
+    location: joined([place, hasPlaceFor(policy, 'teleVisitUrl') ? null : links.teleVisitUrl], ', '),
     time: timeOf(appointment, policy, directory),
-    busy: !policy.free.includes(appointment.status),
+    busy: !policy.free.includes(status),
+    ...(policy.tentative.includes(status) ? { tentative: true } : {}),
+    ...(policy.visibility === 'default' ? { visibility: 'default' } : {}),
+    ...(Object.keys(presets).length === 0 ? {} : { presets }),
   };
+}
+
+/** The addresses that the target may show; null for none. */
+type Links = Record<'pageUrl' | 'teleVisitUrl', string | null>;
+
+/** They carry ids alone: of the page nothing but the appointment's, of a video visit what the clinic made of it. */
+function linksOf({ id, teleVisitUrl }: Appointment, { links }: ProjectionPolicy, { pageUrl }: Directory): Links {
+  return {
+    pageUrl: links.includes('page') ? (pageUrl?.replaceAll('{id}', encodeURIComponent(id)) ?? null) : null,
+    teleVisitUrl: links.includes('teleVisit') ? (teleVisitUrl ?? null) : null,
+  };
+}
+
+function presetsOf(appointment: Appointment, policy: ProjectionPolicy, links: Links): Presets {
+  const { colour, category } = policy.labels.find((label) => fits(label, appointment)) ?? {};
+  const { reminderMinutes } = policy;
+  return {
+    ...(colour === undefined ? {} : { colour }),
+    ...(category === undefined ? {} : { category }),
+    ...(reminderMinutes === undefined ? {} : { reminderMinutes }),
+    ...(links.pageUrl !== null && hasPlaceFor(policy, 'pageUrl') ? { pageUrl: links.pageUrl } : {}),
+    ...(links.teleVisitUrl !== null && hasPlaceFor(policy, 'teleVisitUrl') ? { teleVisitUrl: links.teleVisitUrl } : {}),
+  };
+}
+
+function fits({ statuses, agendas, treatments }: Label, { status, agendaId, treatmentId }: Appointment): boolean {
+  return (
+    (statuses?.includes(status) ?? true) &&
+    (agendas?.includes(agendaId) ?? true) &&
+    (treatments === undefined || (treatmentId !== null && treatments.includes(treatmentId)))
+  );
+}
+
+function hasPlaceFor({ presets }: ProjectionPolicy, name: keyof Links): boolean {
+  return presets.includes(name);
+}
+
+function pageLine(policy: ProjectionPolicy, { pageUrl }: Links): string | null {
+  return pageUrl === null || hasPlaceFor(policy, 'pageUrl') ? null : `${TEXTS[policy.language].page}: ${pageUrl}`;
+}
+
+/** Null when there is nothing to join. */
+function joined(texts: readonly (string | null)[], by: string): string | null {
+  return texts.filter((text) => text !== null).join(by) || null;
 }
 
 function wholeTitle(

@@ -120,11 +120,11 @@ function ofAgendas(
 
 /** Events of a calendar. Pinned records belong whatever the rules say, unless the clinic cancelled them. */
 function eventRule(
-  { target: { configuration }, pinned }: TargetInput,
+  { target: { configuration, supports }, pinned }: TargetInput,
   { clinicReading: { directory }, isForgotten, locale }: CycleInput,
 ): (appointment: Appointment, key: () => ItemKey) => Decision {
-  const { title, titleFormat, fields, statuses, free } = configuration;
-  const { language, zone } = locale;
+  const { statuses } = configuration;
+  const rest = { ...locale, presets: supports.presets ?? [] };
   return (appointment, key) => {
     const { id, status, patientId } = appointment;
     if (patientId !== null && isForgotten(patientId)) return { exclude: 'forgotten' };
@@ -132,7 +132,7 @@ function eventRule(
     const exclusion = isPinned ? null : exclusionOf(appointment, configuration);
     if (exclusion !== null) return { exclude: exclusion };
     const shown = isPinned && status !== 'cancelled' ? [...statuses, status] : statuses;
-    const policy = { title, titleFormat, fields, statuses: shown, free, language, zone };
+    const policy = { ...configuration, ...rest, statuses: shown };
     const item = project(appointment, policy, directory, key);
     return item === null ? { exclude: 'status' } : { item };
   };

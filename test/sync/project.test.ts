@@ -3,10 +3,12 @@ import { describe, expect, test } from 'vitest';
 import type { Appointment } from '../../src/model/records.ts';
 import { formatTitle, parseTitleFormat, TITLE_VALUES, valuesOf } from '../../src/model/title-format.ts';
 import { type Directory, type ProjectionPolicy, project } from '../../src/sync/project.ts';
-import { appointmentOf, EMPTY_DIRECTORY, STATUSES } from './arbitraries.ts';
+import { appointmentOf, EMPTY_DIRECTORY, NOTHING_MORE, STATUSES } from './arbitraries.ts';
 
 const KEY = 'k7m2'.padEnd(32, '0');
 const POLICY: ProjectionPolicy = {
+  ...NOTHING_MORE,
+  presets: [],
   title: 'appointment',
   fields: [],
   statuses: STATUSES.filter((status) => status !== 'cancelled'),
@@ -22,6 +24,7 @@ const DIRECTORY: Directory = {
   ]),
   treatments: new Map([['t1', { id: 't1', name: 'Ultrasound' }]]),
   patients: new Map([['p1', { id: 'p1', firstName: 'Mario', lastName: 'Rossi' }]]),
+  pageUrl: null,
 };
 
 function itemOf(changes: Partial<Appointment> = {}, policy: Partial<ProjectionPolicy> = {}, directory = DIRECTORY) {

@@ -176,6 +176,14 @@ export function isNoSuchAction(answer: WireResponse): boolean {
   return answer.status === 400 || answer.status === 404 || answer.status === 405 || answer.status === 501;
 }
 
+/**
+ * Whether a zone is none that Outlook knows. It takes those of Windows and some by their IANA names; its pages don't list them all
+ * (learn.microsoft.com/graph/api/resources/datetimetimezone).
+ */
+export function isZoneRefused(answer: WireResponse): boolean {
+  return answer.status === 400 && codesOf(answer).includes('TimeZoneNotSupportedException');
+}
+
 /** Whether the event is not in the state that was expected; comes with and without a condition of ours. */
 export function isConflict(answer: WireResponse): boolean {
   return answer.status === 412 || codesOf(answer).includes('ErrorIrresolvableConflict');

@@ -8,6 +8,7 @@ import {
   toCalendarObject,
 } from '../../../src/connectors/caldav/from-model.ts';
 import { carriable } from '../../../src/connectors/caldav/icalendar.ts';
+import { NO_PRESETS } from '../../../src/connectors/presets.ts';
 import type { CalendarItem } from '../../../src/model/items.ts';
 import { toZonedIso } from '../../../src/model/zones.ts';
 
@@ -103,7 +104,9 @@ describe('what is written', () => {
       fromCalendarObject(toCalendarObject(objectWith({}, changes)))?.sequence ?? Number.NaN;
     const first = sequenceOf({ writtenAt: Date.UTC(2026, 0, 1) });
     expect(sequenceOf({ writtenAt: Date.UTC(2026, 0, 1, 0, 0, 1) })).toBe(first + 1);
-    expect(sequenceOf({ stored: { sequence: first + 1_000_000_000, kept: '' } })).toBe(first + 1_000_000_001);
+    expect(
+      sequenceOf({ stored: { sequence: first + 1_000_000_000, kept: '', theirNotes: null, presets: NO_PRESETS } }),
+    ).toBe(first + 1_000_000_001);
     expect(sequenceOf({ writtenAt: Date.UTC(2087, 0, 1) })).toBeLessThan(2 ** 31);
   });
 });

@@ -8,6 +8,7 @@ import {
   toPatch,
   toRemoteItem,
 } from '../../../src/connectors/google-calendar/from-model.ts';
+import { NO_PRESETS } from '../../../src/connectors/presets.ts';
 import type { CalendarItem } from '../../../src/model/items.ts';
 import { toZonedIso } from '../../../src/model/zones.ts';
 import { allDay, itemWith, timed } from '../../contract/contract-kit.ts';
@@ -80,7 +81,8 @@ describe('an item as an event', () => {
 });
 
 describe('a change of an event that is there', () => {
-  const patched = (item: CalendarItem, hasTheirNotes = false) => toPatch(item, STAMP, { hasTheirNotes });
+  const patched = (item: CalendarItem, hasTheirNotes = false) =>
+    toPatch(item, STAMP, { hasTheirNotes, presets: NO_PRESETS });
 
   test('clears what an item no longer says, and the kind of time that it no longer has', () => {
     expect(patched(itemWith())).toMatchObject({

@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { type FlowScope, findFlow, operationFlow } from '../../../src/connectors/outlook-calendar/flows.ts';
-import { normaliseItem, toBlankPatch, toEvent, toPatch } from '../../../src/connectors/outlook-calendar/from-model.ts';
+import {
+  normaliseItem,
+  toBlankPatch,
+  toEvent,
+  toPatch,
+  UNTOUCHED,
+} from '../../../src/connectors/outlook-calendar/from-model.ts';
 import { PROPERTIES } from '../../../src/connectors/outlook-calendar/limits.ts';
 import { eventsQuery, withQuery } from '../../../src/connectors/outlook-calendar/paths.ts';
 import type { WireResponse } from '../../../src/connectors/wire.ts';
@@ -22,6 +28,8 @@ const SCOPE: FlowScope = {
   ownerTag: MARK,
   deleteMode: 'soft',
   wholeDayZone: 'UTC',
+  // As Graph answers: in UTC.
+  refusedZones: new Set(['Europe/Rome']),
 };
 const KEY = keyOf('a');
 const EVENTS = '/users/dr%40x.org/calendars/cal%2F1/events';
@@ -34,8 +42,8 @@ const delForGood = (etag: string | null) => `POST /users/dr%40x.org/events/e1/pe
 const WANTED = itemWith({ title: 'New' });
 const OLD = itemWith({ title: 'Old' });
 const STAMP = { ownerTag: MARK, key: KEY, sealedRecordId: sealedRecordIdOf('a'), revision: 1 };
-const CONTENT = toEvent(WANTED, STAMP, 'UTC');
-const CHANGE = toPatch(WANTED, STAMP, 'UTC', { hasTheirNotes: false });
+const CONTENT = toEvent(WANTED, STAMP, SCOPE);
+const CHANGE = toPatch(WANTED, STAMP, SCOPE, UNTOUCHED);
 const create = createOperation('a', WANTED);
 const update = (versionTag: string | null, remoteId: string | null = 'e1') =>
   updateOperation('a', WANTED, versionTag, remoteId);
@@ -61,7 +69,7 @@ function event({
   revision = 1,
   ...rest
 }: EventChanges = {}) {
-  const content = toEvent(item, { ...STAMP, ownerTag, revision }, 'UTC');
+  const content = toEvent(item, { ...STAMP, ownerTag, revision }, SCOPE);
   return { ...content, id, '@odata.etag': etag, transactionId: KEY, attendees: [], ...rest };
 }
 
@@ -339,7 +347,7 @@ describe('a deletion', () => {
   describe('for good, where the cloud knows no such action', () => {
     const erase = { ...remove('W/"1"'), erase: true };
     const unknown = refused(400, 'BadRequest');
-    const blank = toBlankPatch({ ownerTag: MARK, key: KEY }, 'UTC');
+    const blank = toBlankPatch({ ownerTag: MARK, key: KEY }, SCOPE, UNTOUCHED);
 
     test.each([
       ['400', unknown],

@@ -8,12 +8,16 @@ import {
   toBlankPatch,
   toEvent,
   toRemoteItem,
+  UNTOUCHED,
 } from '../../../src/connectors/outlook-calendar/from-model.ts';
 import { htmlToText } from '../../../src/connectors/outlook-calendar/html.ts';
 import type { CalendarItem } from '../../../src/model/items.ts';
 import { toZonedIso } from '../../../src/model/zones.ts';
 import { allDay, itemWith, timed } from '../../contract/contract-kit.ts';
 import { property } from '../../contract/outlook-calendar-target.ts';
+
+const ZONES = ['Europe/Rome', 'America/New_York', 'Asia/Kathmandu', 'Australia/Lord_Howe', 'UTC'];
+const ROME = { wholeDayZone: 'Europe/Rome', refusedZones: new Set<string>() };
 
 const STAMP: Stamp = {
   ownerTag: 'contractmark0000',
@@ -22,16 +26,19 @@ const STAMP: Stamp = {
   revision: 9,
 };
 
+/** As Graph tells times: in UTC, whichever zone they were written in. */
+const inUtc = (wholeDayZone = 'UTC') => ({ wholeDayZone, refusedZones: new Set(ZONES) });
+
 /** The event as Graph would answer with it: with id and etag, and what the server makes of the content. */
 function stored(item: CalendarItem, changes: object = {}, wholeDayZone = 'UTC'): object {
-  return { id: 'AAkALg', '@odata.etag': 'W/"1"', ...toEvent(item, STAMP, wholeDayZone), ...changes };
+  return { id: 'AAkALg', '@odata.etag': 'W/"1"', ...toEvent(item, STAMP, inUtc(wholeDayZone)), ...changes };
 }
 
 function read(event: object, wholeDayZone = 'UTC') {
   return readOwnEvent(event, STAMP.ownerTag, wholeDayZone);
 }
 
-const zones = fc.constantFrom('Europe/Rome', 'America/New_York', 'Asia/Kathmandu', 'Australia/Lord_Howe', 'UTC');
+const zones = fc.constantFrom(...ZONES);
 const times = fc
   .tuple(zones, fc.integer({ min: 0, max: 4_000_000_000 }), fc.integer({ min: 1, max: 100_000 }))
   .map(([zone, start, length]) =>
@@ -70,24 +77,24 @@ describe('an item as an event', () => {
     ['256 in whole characters', `${'a'.repeat(253)}👩🏽‍⚕️`, `${'a'.repeat(253)}…`],
   ])('has a title and a location of at most 255 characters: %s', (_, text, expected) => {
     const item = itemWith({ title: text, location: text });
-    expect(toEvent(item, STAMP, 'UTC')).toMatchObject({ subject: expected, location: { displayName: expected } });
+    expect(toEvent(item, STAMP, ROME)).toMatchObject({ subject: expected, location: { displayName: expected } });
   });
 
   test('of which nothing shows has no title', () => {
     for (const title of [' ', '\u200b\u2060', '\u3164', '\ufeff\u00ad']) {
-      expect(toEvent(itemWith({ title }), STAMP, 'UTC').subject).toBe('');
+      expect(toEvent(itemWith({ title }), STAMP, ROME).subject).toBe('');
     }
-    expect(toEvent(itemWith({ title: 'علي\u200cرضا' }), STAMP, 'UTC').subject).toBe('علي\u200cرضا');
+    expect(toEvent(itemWith({ title: 'علي\u200cرضا' }), STAMP, ROME).subject).toBe('علي\u200cرضا');
   });
 
-  test('is private, without guests and reminder, in UTC, and carries owner tag, key, sealed record id and zone', () => {
-    expect(toEvent(itemWith({ description: 'one\r\ntwo' }), STAMP, 'UTC')).toEqual({
+  test('is private, without guests and reminder, on the clinic’s clock, and carries owner tag, key, sealed record id and zone', () => {
+    expect(toEvent(itemWith({ description: 'one\r\ntwo' }), STAMP, ROME)).toEqual({
       subject: 'Appointment',
       body: { contentType: 'text', content: 'one\ntwo' },
       location: { displayName: '' },
       isAllDay: false,
-      start: { dateTime: '2027-03-10T08:00:00', timeZone: 'UTC' },
-      end: { dateTime: '2027-03-10T08:30:00', timeZone: 'UTC' },
+      start: { dateTime: '2027-03-10T09:00:00', timeZone: 'Europe/Rome' },
+      end: { dateTime: '2027-03-10T09:30:00', timeZone: 'Europe/Rome' },
       showAs: 'busy',
       sensitivity: 'private',
       isReminderOn: false,
@@ -105,7 +112,7 @@ describe('an item as an event', () => {
   test('a whole day is at midnight in its zone, and reads as the same dates however Graph tells them', () => {
     const item = itemWith({ time: allDay('2027-05-01', '2027-05-02') });
     const rome = 'Europe/Rome';
-    expect(toEvent(item, STAMP, rome)).toMatchObject({
+    expect(toEvent(item, STAMP, ROME)).toMatchObject({
       isAllDay: true,
       start: { dateTime: '2027-05-01T00:00:00', timeZone: rome },
       end: { dateTime: '2027-05-02T00:00:00', timeZone: rome },
@@ -144,8 +151,8 @@ describe('an event as an item', () => {
   test.each<[string, object]>([
     ['belongs to a series', { type: 'occurrence' }],
     ['was cancelled', { isCancelled: true }],
-    ['is not private any more', { sensitivity: 'normal' }],
-    ['is tentative', { showAs: 'tentative' }],
+    ['is personal or confidential', { sensitivity: 'personal' }],
+    ['is out of office', { showAs: 'oof' }],
     ['lost its zone', { singleValueExtendedProperties: [{ id: property('MirrorMark'), value: STAMP.ownerTag }] }],
     ['has no times', { start: null }],
   ])('is ours and no item when it %s', (_what, changes) => {
@@ -192,7 +199,7 @@ describe('an event as an item', () => {
   });
 
   test('is of no record when it was emptied', () => {
-    const emptied = { ...stored(itemWith()), ...toBlankPatch(STAMP, 'UTC') };
+    const emptied = { ...stored(itemWith()), ...toBlankPatch(STAMP, inUtc(), UNTOUCHED) };
     expect(read(emptied)).toMatchObject({ key: STAMP.key, sealedRecordId: null });
     expect(read(emptied)).not.toHaveProperty('revision');
   });
