@@ -56,7 +56,7 @@ export const CONNECTORS: ReadonlyMap<string, ConnectorDescription> = new Map([
     {
       streams: ['appointments'],
       holds: 'events',
-      supports: {},
+      supports: { presets: ['category'] },
       connectionKinds: ['google', 'google-service-account'],
       settingsSchema: z.strictObject({ calendar: z.string(), color: z.string().default('blue') }),
     },

@@ -10,6 +10,7 @@ import {
 import { PROPERTIES } from '../../../src/connectors/outlook-calendar/limits.ts';
 import { eventsQuery, withQuery } from '../../../src/connectors/outlook-calendar/paths.ts';
 import type { WireResponse } from '../../../src/connectors/wire.ts';
+import { MirrorError } from '../../../src/model/errors.ts';
 import type { Operation } from '../../../src/model/operations.ts';
 import {
   createOperation,
@@ -419,5 +420,37 @@ describe('a deletion', () => {
   test('gives way to a later write of ours, and to guests', () => {
     expect(play(remove(null), found({ revision: 2 })).result).toMatchObject({ result: 'superseded', revision: 2 });
     expect(play(remove(null), found({ attendees: [{}] })).result).toMatchObject(GUESTS);
+  });
+});
+
+describe('a zone that Outlook does not know', () => {
+  const open = (): FlowScope => ({ ...SCOPE, refusedZones: new Set() });
+  const unknown = refused(400, 'TimeZoneNotSupportedException');
+  const zonesOf = (calls: { body?: object }[]) => calls.map(({ body }) => (body as typeof CONTENT).start.timeZone);
+
+  test('has the write sent once more in UTC, and all that follow', () => {
+    const scope = open();
+    const first = playFlow(operationFlow(scope, create), unknown, written());
+    expect(zonesOf(first.calls)).toEqual(['Europe/Rome', 'UTC']);
+    expect(first.result).toMatchObject({ result: 'written', effect: 'created' });
+    const next = playFlow(operationFlow(scope, update('W/"7"')), written());
+    expect(zonesOf(next.calls)).toEqual(['UTC']);
+  });
+
+  test('is asked about once: refused in UTC too, the write has failed', () => {
+    const { calls, result } = playFlow(operationFlow(open(), create), unknown, unknown);
+    expect(calls).toHaveLength(2);
+    expect(result).toBeInstanceOf(MirrorError);
+  });
+});
+
+describe('an update of an event that comes with something', () => {
+  const presets = { category: 'Surgery' };
+
+  test('looks first, whatever version is known, and names what it changes', () => {
+    const wanted = itemWith({ title: 'New', presets });
+    const { calls, log } = play(updateOperation('a', wanted, 'W/"1"', 'e1'), found(), written());
+    expect(log).toEqual([look, patch('W/"7"')]);
+    expect(calls[1]?.body).toMatchObject({ categories: ['Surgery'] });
   });
 });

@@ -7,6 +7,7 @@ import {
   type Stamp,
   toBlankPatch,
   toEvent,
+  toPatch,
   toRemoteItem,
   UNTOUCHED,
 } from '../../../src/connectors/outlook-calendar/from-model.ts';
@@ -233,5 +234,86 @@ describe('bodies as Exchange stores them', () => {
     const item = itemWith({ description: 'one\ntwo' });
     const event = read(stored(item, { body: { contentType: 'text', content: 'one\r\ntwo\r\n' } }))!;
     expect(holds(event, { item, revision: 9 })).toBe(true);
+  });
+});
+
+describe('the times of an event on the wire', () => {
+  const written = (time: CalendarItem['time'], refused: string[] = []) => {
+    const { start, end } = toEvent(itemWith({ time }), STAMP, { ...ROME, refusedZones: new Set(refused) });
+    return { start, end };
+  };
+
+  test('are those of the clinic’s clock, and mean the same instants', () => {
+    fc.assert(
+      fc.property(times, (time) => {
+        const { start, end } = written(time);
+        if (time.kind !== 'timed') return;
+        for (const [told, meant] of [
+          [start, time.start],
+          [end, time.end],
+        ] as const) {
+          const at = Date.parse(meant);
+          expect(told.dateTime).toBe(toZonedIso(told.timeZone, at).slice(0, 19));
+          expect([time.zone, 'UTC']).toContain(told.timeZone);
+        }
+      }),
+    );
+  });
+
+  test('are in UTC where the clock shows them twice, both of them', () => {
+    const time = timed('2027-10-31T01:30:00+02:00', '2027-10-31T02:30:00+01:00', 'Europe/Rome');
+    expect(written(time)).toEqual({
+      start: { dateTime: '2027-10-30T23:30:00', timeZone: 'UTC' },
+      end: { dateTime: '2027-10-31T01:30:00', timeZone: 'UTC' },
+    });
+  });
+
+  test('are in UTC where Outlook does not know the zone', () => {
+    const time = timed('2027-03-10T09:00:00+01:00', '2027-03-10T09:30:00+01:00', 'Europe/Rome');
+    expect(written(time, ['Europe/Rome']).start).toEqual({ dateTime: '2027-03-10T08:00:00', timeZone: 'UTC' });
+    const day = written(allDay('2027-05-01', '2027-05-02'), ['Europe/Rome']);
+    expect(day.start).toEqual({ dateTime: '2027-05-01T00:00:00', timeZone: 'UTC' });
+  });
+});
+
+describe('what an event comes with', () => {
+  const presets = { category: 'Surgery', reminderMinutes: 15 };
+  const touched = (changes: object) => read(stored(itemWith({ presets }), changes))!;
+  const patch = (event: ReturnType<typeof touched>, wanted?: CalendarItem['presets']) =>
+    toPatch(itemWith(wanted === undefined ? {} : { presets: wanted }), STAMP, ROME, event);
+
+  test('is written with it, and read back', () => {
+    const event = toEvent(itemWith({ presets }), STAMP, ROME);
+    expect(event).toMatchObject({ categories: ['Surgery'], isReminderOn: true, reminderMinutesBeforeStart: 15 });
+    expect(touched({}).item).toEqual(itemWith({ presets }));
+  });
+
+  test('changes beside a person’s other categories, in whatever order they stand', () => {
+    const event = touched({ categories: ['Private', 'Surgery', 'Red'] });
+    expect(patch(event, { category: 'Check-up' })).toMatchObject({
+      categories: ['Private', 'Red', 'Check-up'],
+      isReminderOn: false,
+    });
+    expect(patch(event)).toMatchObject({ categories: ['Private', 'Red'] });
+    expect(patch(event, presets)).not.toHaveProperty('categories');
+  });
+
+  test('is not named where a person took it off or changed it', () => {
+    const changed = patch(touched({ categories: ['Private'], reminderMinutesBeforeStart: 30 }), {
+      category: 'Check-up',
+    });
+    for (const name of ['categories', 'isReminderOn', 'reminderMinutesBeforeStart']) {
+      expect(changed).not.toHaveProperty(name);
+    }
+  });
+
+  test('makes the next write look first', () => {
+    expect(toRemoteItem(touched({})).versionTag).toBeNull();
+  });
+
+  test('is taken off with an erasure, and nothing of it stays in the stamp', () => {
+    const blank = JSON.stringify(toBlankPatch(STAMP, ROME, touched({})));
+    expect(blank).toContain('"categories":[]');
+    expect(blank).not.toContain('Surgery');
   });
 });
