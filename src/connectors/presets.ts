@@ -43,6 +43,7 @@ export function withPresets(presets: Presets): { presets?: Presets } {
   return hasPresets(presets) ? { presets } : {};
 }
 
+/** Whether there is any. */
 export function hasPresets(presets: Presets | undefined): boolean {
   return presets !== undefined && Object.keys(presets).length > 0;
 }

@@ -28,6 +28,7 @@ const connectionName = z
 
 const TITLES = ['busy', 'appointment', 'code', 'initials', 'full'] as const;
 const FIELDS = ['location', 'agenda', 'treatment', 'status'] as const;
+/** Statuses whose time stays free where a target doesn't say. */
 export const FREE_BY_DEFAULT = ['cancelled', 'no_show'] as const;
 const SHOWN_BY_DEFAULT = APPOINTMENT_STATUSES.filter((status) => status !== 'cancelled');
 

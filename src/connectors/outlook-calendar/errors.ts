@@ -177,11 +177,12 @@ export function isNoSuchAction(answer: WireResponse): boolean {
 }
 
 /**
- * Whether a zone is none that Outlook knows. It takes those of Windows and some by their IANA names; its pages don't list them all
- * (learn.microsoft.com/graph/api/resources/datetimetimezone).
+ * Whether a write may have been refused for its zone. Graph takes the zones of Windows and some by their IANA names, which its pages don't
+ * list whole (learn.microsoft.com/graph/api/resources/datetimetimezone), and nothing says by which code it refuses one
+ * (`TimeZoneNotSupportedException` is seen).
  */
-export function isZoneRefused(answer: WireResponse): boolean {
-  return answer.status === 400 && codesOf(answer).includes('TimeZoneNotSupportedException');
+export function mayMeanZone(answer: WireResponse): boolean {
+  return answer.status === 400 && !isDuplicate(answer) && !isGone(answer) && !isConflict(answer);
 }
 
 /** Whether the event is not in the state that was expected; comes with and without a condition of ours. */

@@ -6,7 +6,7 @@ import type { Flow } from '../flow.ts';
 import { supersededBy } from '../revision.ts';
 import { guardWalk } from '../walk.ts';
 import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
-import { errors, isConflict, isDuplicate, isGone, isNoSuchAction, isZoneRefused } from './errors.ts';
+import { errors, isConflict, isDuplicate, isGone, isNoSuchAction, mayMeanZone } from './errors.ts';
 import {
   holds,
   type OwnEvent,
@@ -57,7 +57,7 @@ export function* findFlow(scope: FlowScope, key: ItemKey): Flow<RemoteItem | nul
 
 /** Inserts under our key as transaction id, so that a second insert of the same key is refused rather than doubled. */
 function* insert(scope: FlowScope, operation: Write, effect: Effect): Flow<Outcome> {
-  const answer = yield* write(scope, operation.item.time, () => insertCall(scope, operation));
+  const answer = yield* write(scope, operation.item.time, (zoned) => insertCall(zoned, operation));
   if (isSuccess(answer)) return yield* inserted(scope, operation, effect, answer);
   if (isGone(answer)) throw errors.make('calendar-gone', { status: answer.status });
   if (!isDuplicate(answer)) throw errors.of(answer);
@@ -92,7 +92,7 @@ function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update
   const { remoteId, versionTag, item } = operation;
   if (remoteId !== null && versionTag !== null && item.presets === undefined) {
     const untouched = { ...UNTOUCHED, id: remoteId, etag: versionTag };
-    const answer = yield* write(scope, operation.item.time, () => patchCall(scope, operation, untouched));
+    const answer = yield* write(scope, operation.item.time, (zoned) => patchCall(zoned, operation, untouched));
     if (isSuccess(answer)) return written(scope, operation, 'updated', answer, remoteId);
     if (!isGone(answer) && !isConflict(answer)) throw errors.of(answer);
   }
@@ -116,18 +116,20 @@ function* reconcile(scope: FlowScope, operation: Write, effect: Effect): Flow<Ou
     return { recordId, result: 'written', effect, versionTag, remoteId, stored };
   }
   if (event.hasGuests) throw errors.make('event-has-guests');
-  const answer = yield* write(scope, operation.item.time, () => patchCall(scope, operation, event));
+  const answer = yield* write(scope, operation.item.time, (zoned) => patchCall(zoned, operation, event));
   if (isSuccess(answer)) return written(scope, operation, effect, answer, event.id);
   throw meanwhileOr(answer);
 }
 
-/** A write whose zone Outlook doesn't know goes out once more in UTC, as all that follow in that zone. */
-function* write(scope: FlowScope, time: ItemTime, toCall: () => WireCall): Flow<WireResponse> {
+/** A write whose zone Outlook may not know goes out once more in UTC; if that is taken, so do all that follow in that zone. */
+function* write(scope: FlowScope, time: ItemTime, toCall: (scope: FlowScope) => WireCall): Flow<WireResponse> {
   const zone = writtenZone(time, scope);
-  const answer = yield toCall();
-  if (zone === UTC || !isZoneRefused(answer)) return answer;
-  scope.refusedZones.add(zone);
-  return yield toCall();
+  const answer = yield toCall(scope);
+  if (zone === UTC || !mayMeanZone(answer)) return answer;
+  const inUtc = { ...scope, refusedZones: new Set([...scope.refusedZones, zone]) };
+  const again = yield toCall(inUtc);
+  if (isSuccess(again)) scope.refusedZones.add(zone);
+  return again;
 }
 
 function* remove(scope: FlowScope, operation: Deletion): Flow<Outcome> {
@@ -156,7 +158,7 @@ function* remove(scope: FlowScope, operation: Deletion): Flow<Outcome> {
 
 /** Where nothing can be deleted for good: what goes into Deleted Items says nothing. */
 function* removeEmptied(scope: FlowScope, { recordId, key }: Deletion, event: OwnEvent): Flow<Outcome> {
-  const blank = yield* write(scope, BLANK_ITEM.time, () => blankCall(scope, key, event));
+  const blank = yield* write(scope, BLANK_ITEM.time, (zoned) => blankCall(zoned, key, event));
   if (!isSuccess(blank)) throw meanwhileOr(blank);
   const head = eventHeadSchema.safeParse(blank.body).data;
   const answer = yield deleteCall(scope, false, { id: event.id, etag: head?.['@odata.etag'] ?? null });

@@ -437,10 +437,25 @@ describe('a zone that Outlook does not know', () => {
     expect(zonesOf(next.calls)).toEqual(['UTC']);
   });
 
-  test('is asked about once: refused in UTC too, the write has failed', () => {
-    const { calls, result } = playFlow(operationFlow(open(), create), unknown, unknown);
+  test.each([
+    ['a code for zones', unknown],
+    ['any other', refused(400, 'ErrorPropertyValidationFailure')],
+  ])('is taken for known where UTC is refused as well, by %s: it was something else', (_, answer) => {
+    const scope = open();
+    const { calls, result } = playFlow(operationFlow(scope, create), answer, answer);
     expect(calls).toHaveLength(2);
     expect(result).toBeInstanceOf(MirrorError);
+    expect(scope.refusedZones.size).toBe(0);
+  });
+
+  test('is not thought of where the answer says something else', () => {
+    for (const answer of [refused(400, 'ErrorDuplicateTransactionId'), refused(403, 'ErrorAccessDenied')]) {
+      const flow = operationFlow(open(), create);
+      flow.next();
+      const step = flow.next.bind(flow, answer);
+      if (answer.status === 403) expect(step).toThrow(MirrorError);
+      else expect(step().value).toMatchObject({ method: 'GET' });
+    }
   });
 });
 
