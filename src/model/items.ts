@@ -20,6 +20,9 @@ export const COLOURS = [
 /** One of {@link COLOURS}. */
 export type Colour = (typeof COLOURS)[number];
 
+/** Longest address that an event is given; calendars limit their fields. Our choice. */
+export const LONGEST_URL = 500;
+
 /**
  * What an event comes with and people may change: from then on it is theirs. A connector is given those that its vendor has a place for
  * (`supports.presets`).

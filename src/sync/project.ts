@@ -1,4 +1,4 @@
-import type { CalendarItem, Colour, ItemTime, Presets } from '../model/items.ts';
+import { type CalendarItem, type Colour, type ItemTime, LONGEST_URL, type Presets } from '../model/items.ts';
 import type { ItemKey } from '../model/operations.ts';
 import type {
   Agenda,
@@ -67,8 +67,20 @@ export interface Directory {
 }
 
 const TEXTS = {
-  it: { busy: 'Occupato', appointment: 'Appuntamento', status: 'Stato', page: 'Nel gestionale' },
-  en: { busy: 'Busy', appointment: 'Appointment', status: 'Status', page: 'In the clinic system' },
+  it: {
+    busy: 'Occupato',
+    appointment: 'Appuntamento',
+    status: 'Stato',
+    pageUrl: 'Nel gestionale',
+    teleVisitUrl: 'Videovisita',
+  },
+  en: {
+    busy: 'Busy',
+    appointment: 'Appointment',
+    status: 'Status',
+    pageUrl: 'In the clinic system',
+    teleVisitUrl: 'Video visit',
+  },
 } as const;
 
 const STATUS_TEXTS: Record<'it' | 'en', Record<AppointmentStatus, string>> = {
@@ -111,11 +123,10 @@ export function project(
   if (!policy.statuses.includes(status)) return null;
   const links = linksOf(appointment, policy, directory);
   const presets = presetsOf(appointment, policy, links);
-  const place = policy.fields.includes('location') ? locationText(appointment, directory) : null;
   return {
     title: wholeTitle(appointment, policy, directory, key),
-    description: joined([descriptionOf(appointment, policy, directory), pageLine(policy, links)], '\n'),
-    location: joined([place, hasPlaceFor(policy, 'teleVisitUrl') ? null : links.teleVisitUrl], ', '),
+    description: descriptionOf(appointment, policy, directory, links),
+    location: policy.fields.includes('location') ? locationText(appointment, directory) : null,
     time: timeOf(appointment, policy, directory),
     busy: !policy.free.includes(status),
     ...(policy.tentative.includes(status) ? { tentative: true } : {}),
@@ -124,26 +135,30 @@ export function project(
   };
 }
 
-/** The addresses that the target may show; null for none. */
-type Links = Record<'pageUrl' | 'teleVisitUrl', string | null>;
+const LINK_NAMES = ['teleVisitUrl', 'pageUrl'] as const;
+
+/** The addresses that the target may show. */
+type Links = Partial<Record<(typeof LINK_NAMES)[number], string>>;
 
 /** They carry ids alone: of the page nothing but the appointment's, of a video visit what the clinic made of it. */
 function linksOf({ id, teleVisitUrl }: Appointment, { links }: ProjectionPolicy, { pageUrl }: Directory): Links {
+  const page = links.includes('page') ? pageUrl?.replaceAll('{id}', encodeURIComponent(id)) : undefined;
   return {
-    pageUrl: links.includes('page') ? (pageUrl?.replaceAll('{id}', encodeURIComponent(id)) ?? null) : null,
-    teleVisitUrl: links.includes('teleVisit') ? (teleVisitUrl ?? null) : null,
+    ...(page === undefined || page.length > LONGEST_URL ? {} : { pageUrl: page }),
+    ...(links.includes('teleVisit') && teleVisitUrl !== undefined ? { teleVisitUrl } : {}),
   };
 }
 
 function presetsOf(appointment: Appointment, policy: ProjectionPolicy, links: Links): Presets {
   const { colour, category } = policy.labels.find((label) => fits(label, appointment)) ?? {};
-  const { reminderMinutes } = policy;
+  const { reminderMinutes, presets } = policy;
+  const reminds = reminderMinutes === 'none' || !policy.free.includes(appointment.status);
+  const ownLinks = Object.entries(links).filter(([name]) => presets.includes(name));
   return {
     ...(colour === undefined ? {} : { colour }),
     ...(category === undefined ? {} : { category }),
-    ...(reminderMinutes === undefined ? {} : { reminderMinutes }),
-    ...(links.pageUrl !== null && hasPlaceFor(policy, 'pageUrl') ? { pageUrl: links.pageUrl } : {}),
-    ...(links.teleVisitUrl !== null && hasPlaceFor(policy, 'teleVisitUrl') ? { teleVisitUrl: links.teleVisitUrl } : {}),
+    ...(reminderMinutes === undefined || !reminds ? {} : { reminderMinutes }),
+    ...Object.fromEntries(ownLinks),
   };
 }
 
@@ -153,19 +168,6 @@ function fits({ statuses, agendas, treatments }: Label, { status, agendaId, trea
     (agendas?.includes(agendaId) ?? true) &&
     (treatments === undefined || (treatmentId !== null && treatments.includes(treatmentId)))
   );
-}
-
-function hasPlaceFor({ presets }: ProjectionPolicy, name: keyof Links): boolean {
-  return presets.includes(name);
-}
-
-function pageLine(policy: ProjectionPolicy, { pageUrl }: Links): string | null {
-  return pageUrl === null || hasPlaceFor(policy, 'pageUrl') ? null : `${TEXTS[policy.language].page}: ${pageUrl}`;
-}
-
-/** Null when there is nothing to join. */
-function joined(texts: readonly (string | null)[], by: string): string | null {
-  return texts.filter((text) => text !== null).join(by) || null;
 }
 
 function wholeTitle(
@@ -204,16 +206,23 @@ function initial(name: string): string {
   return '';
 }
 
-/** What the title does not tell already, a line each; the location has a place of its own. */
-function descriptionOf(appointment: Appointment, policy: ProjectionPolicy, directory: Directory): string | null {
-  if (policy.fields.length === 0) return null;
+/** What the title does not tell already, a line each, and addresses that have no place of their own; the location has one. */
+function descriptionOf(
+  appointment: Appointment,
+  policy: ProjectionPolicy,
+  directory: Directory,
+  links: Links,
+): string | null {
+  const texts = TEXTS[policy.language];
   const inTitle: readonly string[] = policy.titleFormat === undefined ? [] : valuesOf(policy.titleFormat);
-  const lines = (['agenda', 'treatment', 'status'] as const)
+  const told = (['agenda', 'treatment', 'status'] as const)
     .filter((name) => policy.fields.includes(name) && !inTitle.includes(name))
     .map((name) => {
       const text = fieldText(name, appointment, policy, directory);
-      return name === 'status' ? `${TEXTS[policy.language].status}: ${text}` : text;
+      return name === 'status' ? `${texts.status}: ${text}` : text;
     });
+  const addresses = LINK_NAMES.filter((name) => links[name] !== undefined && !policy.presets.includes(name));
+  const lines = [...told, ...addresses.map((name) => `${texts[name]}: ${links[name]}`)];
   const text = lines.filter((line) => line !== null && line !== '').join('\n');
   return text === '' ? null : text;
 }

@@ -123,17 +123,16 @@ function eventRule(
   { target: { configuration, supports }, pinned }: TargetInput,
   { clinicReading: { directory }, isForgotten, locale }: CycleInput,
 ): (appointment: Appointment, key: () => ItemKey) => Decision {
-  const { statuses } = configuration;
-  const rest = { ...locale, presets: supports.presets ?? [] };
+  const policy = { ...configuration, ...locale, presets: supports.presets ?? [] };
   return (appointment, key) => {
     const { id, status, patientId } = appointment;
     if (patientId !== null && isForgotten(patientId)) return { exclude: 'forgotten' };
     const isPinned = pinned.has(id);
     const exclusion = isPinned ? null : exclusionOf(appointment, configuration);
     if (exclusion !== null) return { exclude: exclusion };
-    const shown = isPinned && status !== 'cancelled' ? [...statuses, status] : statuses;
-    const policy = { ...configuration, ...rest, statuses: shown };
-    const item = project(appointment, policy, directory, key);
+    const isPutBack = isPinned && status !== 'cancelled';
+    const shown = isPutBack ? { ...policy, statuses: [...policy.statuses, status] } : policy;
+    const item = project(appointment, shown, directory, key);
     return item === null ? { exclude: 'status' } : { item };
   };
 }

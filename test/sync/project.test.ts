@@ -267,6 +267,7 @@ describe('how an item is shown', () => {
   test('with a reminder, or with none at all', () => {
     expect(itemOf({}, { reminderMinutes: 15 }).presets).toEqual({ reminderMinutes: 15 });
     expect(itemOf({}, { reminderMinutes: 'none' }).presets).toEqual({ reminderMinutes: 'none' });
+    expect(itemOf({}, { reminderMinutes: 15, free: ['booked'] })).not.toHaveProperty('presets');
   });
 });
 
@@ -297,10 +298,15 @@ describe('the addresses of an item', () => {
   test('stand in the texts where it has none', () => {
     const item = shown({ ...both, fields: ['status', 'location'] });
     expect(item).toMatchObject({
-      description: 'Status: booked\nIn the clinic system: https://clinic.example/agenda?open=a%2F1%20%26x',
-      location: 'Centro, Via Roma 1, https://visit.example/r/7',
+      description:
+        'Status: booked\nVideo visit: https://visit.example/r/7\nIn the clinic system: https://clinic.example/agenda?open=a%2F1%20%26x',
     });
     expect(item).not.toHaveProperty('presets');
+  });
+
+  test('are left out where they are longer than calendars take', () => {
+    const appointment = appointmentOf('x'.repeat(500));
+    expect(project(appointment, { ...POLICY, ...both }, PAGES, () => KEY)?.description).toBeNull();
   });
 
   test('are left out where the clinic tells none', () => {

@@ -1,8 +1,7 @@
+import { LONGEST_URL } from '../../model/items.ts';
 import type { AppointmentPatient } from '../../model/records.ts';
 import { compilePaths, type JsonObject } from '../http/rows.ts';
 
-/** Longest address that is taken over: calendars limit their fields. Our choice. */
-const LONGEST_URL = 500;
 /** Shorter ones stand in any address by chance. */
 const SHORTEST_NAME = 3;
 
