@@ -19,7 +19,7 @@ export function addPresets(event: ICAL.Component, wanted: Presets | undefined, t
   addText(event, PRESETS_PROPERTY, toPresetsText(wanted));
   const { theirs } = there ?? NO_PRESETS;
   const { colour, category, reminderMinutes, pageUrl, teleVisitUrl } = wanted;
-  if (colour !== undefined && !theirs.has('colour')) addText(event, 'color', colour);
+  if (colour !== undefined && !theirs.has('colour')) event.addPropertyWithValue('color', colour);
   if (category !== undefined && !theirs.has('category')) addText(event, 'categories', carriable(category));
   if (pageUrl !== undefined && !theirs.has('pageUrl')) event.addPropertyWithValue('url', pageUrl);
   if (teleVisitUrl !== undefined && !theirs.has('teleVisitUrl')) addConference(event, teleVisitUrl);
@@ -106,7 +106,7 @@ function alarm(minutes: number | 'none'): ICAL.Component {
   component.addPropertyWithValue('action', minutes === 'none' ? 'NONE' : 'DISPLAY');
   if (minutes === 'none') {
     component.addPropertyWithValue('trigger', ICAL.Time.fromDateTimeString(NEVER));
-    addText(component, 'x-apple-default-alarm', 'TRUE');
+    component.addPropertyWithValue('x-apple-default-alarm', 'TRUE');
   } else {
     component.addPropertyWithValue('trigger', ICAL.Duration.fromSeconds(secondsBefore(minutes)));
     addText(component, 'description', 'Reminder');

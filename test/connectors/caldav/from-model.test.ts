@@ -226,12 +226,21 @@ describe("other programs' objects", () => {
     ['unknown zone without a definition', /^DTSTART/, 'DTSTART;TZID=Nowhere:20260329T090000'],
     ['dates mixed with times', /^DTEND/, 'DTEND;VALUE=DATE:20260330'],
     ['a repetition', /^TRANSP/, 'RRULE:FREQ=DAILY'],
-    ['shown to everybody', /^CLASS/, 'CLASS:PUBLIC'],
     ['called off', /^TRANSP/, 'STATUS:CANCELLED'],
     ['nonsense for a time', /^DTSTART/, 'DTSTART:tomorrow'],
   ])('%s cannot be read as an item', (_name, line, replacement) => {
     const content = fromCalendarObject(withLine(written, line, replacement));
     expect(content).toMatchObject({ uid: KEY, item: null });
+  });
+
+  test.each<[string, RegExp, string, Partial<CalendarItem>]>([
+    ['shown to everybody', /^CLASS/, 'CLASS:PUBLIC', { visibility: 'default' }],
+    ['tentative', /^TRANSP/, 'STATUS:TENTATIVE', { tentative: true }],
+  ])('%s are read as another item', (_name, line, replacement, expected) => {
+    const { item } = objectWith({});
+    const read = fromCalendarObject(withLine(written, line, replacement))?.item ?? null;
+    expect(read).toEqual({ ...item, ...expected });
+    expect(isSameItem(read, item)).toBe(false);
   });
 
   test.each([
@@ -302,7 +311,7 @@ describe('what an event comes with', () => {
       'COLOR:red',
       'CATEGORIES:Surgery',
       'URL:https://clinic.example/a/1?x=1,2;3',
-      'CONFERENCE;VALUE=URI;FEATURE=VIDEO:https://visit.example/r/7',
+      'CONFERENCE;FEATURE=VIDEO;VALUE=URI:https://visit.example/r/7',
     ])
       expect(lines).toContain(line);
     expect(text).toContain('BEGIN:VALARM\r\nACTION:DISPLAY\r\nTRIGGER:-PT15M\r\n');

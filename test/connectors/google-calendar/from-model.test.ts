@@ -128,9 +128,7 @@ describe('an event as an item', () => {
   test.each([
     ['a series', { recurrence: ['RRULE:FREQ=DAILY'] }],
     ['shown to everybody', { visibility: 'public' }],
-    ['the default visibility', { visibility: undefined }],
     ['another kind of event', { eventType: 'focusTime' }],
-    ['tentative', { status: 'tentative' }],
     ['two zones', { end: { dateTime: '2027-03-10T09:30:00+01:00', timeZone: 'Europe/Paris' } }],
     ['no zone', { start: { dateTime: '2027-03-10T09:00:00+01:00' }, end: { dateTime: '2027-03-10T09:30:00+01:00' } }],
     ['no end', { end: undefined }],
@@ -139,6 +137,15 @@ describe('an event as an item', () => {
     const event = readOwnEvent(stored(itemWith(), changes), MARK);
     expect(event).toMatchObject({ id: 'abcde', etag: '"1"', sealedRecordId: 'sealedRecordId', item: null });
     expect(holds(event!, { item: itemWith(), revision: 46_655 })).toBe(false);
+  });
+
+  test.each<[string, object, Partial<CalendarItem>]>([
+    ['the calendar’s visibility', { visibility: undefined }, { visibility: 'default' }],
+    ['tentative', { status: 'tentative' }, { tentative: true }],
+  ])('is another one with %s, and is written again', (_, changes, expected) => {
+    const event = readOwnEvent(stored(itemWith(), changes), MARK)!;
+    expect(event.item).toEqual(itemWith(expected));
+    expect(holds(event, { item: itemWith(), revision: 46_655 })).toBe(false);
   });
 
   test.each<[string, object]>([
