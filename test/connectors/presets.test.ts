@@ -32,13 +32,26 @@ function eventAfter(shown: Presets, changes: ReturnType<typeof presetChanges>): 
 
 describe('the presets of an event', () => {
   test('come back from the text that the event is stamped with', () => {
-    fc.assert(fc.property(presets, (one) => expect(fromPresetsText(toPresetsText(one))).toEqual(one)));
+    fc.assert(
+      fc.property(presets, (one) => {
+        expect(fromPresetsText(toPresetsText(one))).toEqual(one);
+      }),
+    );
+  });
+
+  test('are stamped in letters and digits, which no server or client has to escape', () => {
+    fc.assert(
+      fc.property(presets, (one) => {
+        expect(toPresetsText(one)).toMatch(/^[\w-]+$/);
+      }),
+    );
   });
 
   test.each([undefined, null, '', '{', '[]', '7', '{"colour":"ultraviolet"}', '{"reminderMinutes":true}'])(
     'are none where the stamp is %s',
     (text) => {
       expect(fromPresetsText(text)).toEqual({});
+      expect(fromPresetsText(Buffer.from(text ?? '').toString('base64url'))).toEqual({});
     },
   );
 
@@ -69,6 +82,10 @@ describe('the presets of an event', () => {
   });
 
   test('of a new event are all that is wanted', () => {
-    fc.assert(fc.property(presets, (wanted) => expect(presetChanges(NO_PRESETS, wanted)).toEqual(wanted)));
+    fc.assert(
+      fc.property(presets, (wanted) => {
+        expect(presetChanges(NO_PRESETS, wanted)).toEqual(wanted);
+      }),
+    );
   });
 });

@@ -9,7 +9,7 @@ import {
   toRemoteItem,
 } from '../../../src/connectors/google-calendar/from-model.ts';
 import { NO_PRESETS } from '../../../src/connectors/presets.ts';
-import type { CalendarItem } from '../../../src/model/items.ts';
+import { type CalendarItem, LONGEST_URL } from '../../../src/model/items.ts';
 import { toZonedIso } from '../../../src/model/zones.ts';
 import { allDay, itemWith, timed } from '../../contract/contract-kit.ts';
 
@@ -231,7 +231,7 @@ describe('what an event comes with', () => {
   });
 
   test('goes into a stamp that Google takes, at its longest', () => {
-    const pageUrl = `https://clinic.example/${'x'.repeat(700)}`;
+    const pageUrl = `https://clinic.example/${'x'.repeat(LONGEST_URL)}`;
     const { extendedProperties } = toEvent(itemWith({ presets: { ...presets, pageUrl } }), STAMP) as {
       extendedProperties: { private: Record<string, string> };
     };
