@@ -4,7 +4,7 @@ interface Schema {
   allOf?: Schema[];
   anyOf?: Schema[];
   oneOf?: Schema[];
-  type?: string;
+  type?: string | string[];
   const?: unknown;
   enum?: unknown[];
   default?: unknown;
@@ -134,6 +134,7 @@ function valuesOf(schema: Schema, root: Schema): string {
 }
 
 function scalar({ type, format, minimum, maximum }: Schema): string {
+  if (Array.isArray(type)) return type.map((one) => scalar({ type: one })).join(' or ');
   if (type === 'integer' || type === 'number') {
     const from = minimum ?? 0;
     const bounds = maximum === undefined || maximum >= NO_BOUND ? `${from} or more` : `${from} to ${maximum}`;

@@ -23,6 +23,7 @@ export function createClinicClient(url: string, tenant: string, onAnswer: (now: 
   };
   return {
     tenantId: async () => tenant,
+    pageUrl: null,
     invalidate() {},
     agendas: async () => agendas,
     locations: async () => locations,

@@ -29,7 +29,7 @@ export function listEvents(context: Context): ApiAnswer {
   for (const id of eventIds) {
     const event = calendar.events.get(id)!;
     if (event.status !== 'cancelled' || showDeleted) {
-      items.push(toResource(event, calendar, role, zone));
+      items.push(toResource(event, calendar, { role, account: context.caller.account }, zone));
     } else if (query.has('syncToken')) {
       items.push(toTombstone(event));
     }

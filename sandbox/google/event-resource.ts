@@ -2,6 +2,12 @@ import type { StoredEvent } from './event-store.ts';
 import { formatInZone } from './time.ts';
 import { type Calendar, etagOf, type Role } from './world.ts';
 
+/** Who is shown an event. */
+export interface Reader {
+  role: Role;
+  account: string;
+}
+
 /** An event as the API answers it. */
 export type EventResource = Record<string, unknown> & { id: string; status: string };
 
@@ -9,7 +15,12 @@ export type EventResource = Record<string, unknown> & { id: string; status: stri
  * The event for a reader with this role, times in `zone` (the calendar's unless the request names one). Roles below writer see
  * only the time of private events; free-busy readers see only the time of any.
  */
-export function toResource(event: StoredEvent, calendar: Calendar, role: Role, zone: string): EventResource {
+export function toResource(
+  event: StoredEvent,
+  calendar: Calendar,
+  { role, account }: Reader,
+  zone: string,
+): EventResource {
   const { content } = event;
   const start = renderTime(content.start, event.startMs, zone, calendar.timeZone);
   const end = renderTime(content.end, event.endMs, zone, calendar.timeZone);
@@ -42,6 +53,10 @@ export function toResource(event: StoredEvent, calendar: Calendar, role: Role, z
     eventType: 'default',
   };
   dropDefaults(resource);
+  // "Can only be seen or modified by the creator of the event" (v3 reference of events).
+  if (account !== event.creator) {
+    delete resource.source;
+  }
   if (event.privateCopy) {
     resource.privateCopy = true;
   }

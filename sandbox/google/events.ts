@@ -18,7 +18,12 @@ export const EVENT_READ_SCOPES = [...EVENT_WRITE_SCOPES, 'calendar.readonly', 'c
 export function getEvent(context: Context): ApiAnswer {
   const { calendar, role } = calendarFor(context, 'freeBusyReader', EVENT_READ_SCOPES);
   const event = existing(calendar, context.parameters.eventId);
-  const resource = toResource(event, calendar, role, responseZone(context.query, calendar));
+  const resource = toResource(
+    event,
+    calendar,
+    { role, account: context.caller.account },
+    responseZone(context.query, calendar),
+  );
   return unlessUnchanged(context.call, etagOf(event.change), resource);
 }
 
@@ -46,7 +51,7 @@ export function insertEvent(context: Context): ApiAnswer {
     organizer: ownOrganizer(calendar),
   });
   countMails(context.world, mailMode, calendar, event);
-  return answer(event, calendar);
+  return answer(context, event, calendar);
 }
 
 /** POST events/import: adds or updates a private copy by iCalUID; never mails. Throws ApiError. */
@@ -69,7 +74,7 @@ export function importEvent(context: Context): ApiAnswer {
     organizer: body.organizer ?? ownOrganizer(calendar),
     privateCopy: body.organizer !== undefined && body.organizer.email !== calendar.id,
   });
-  return answer(event, calendar);
+  return answer(context, event, calendar);
 }
 
 /** PUT events/{id}: replaces the whole event. Throws ApiError. */
@@ -115,7 +120,7 @@ function change(context: Context, bodyFor: (event: StoredEvent) => unknown): Api
   }
   const changed = save(context.world, calendar, { ...event, ...draft });
   countMails(context.world, mailMode, calendar, changed);
-  return answer(changed, calendar);
+  return answer(context, changed, calendar);
 }
 
 function existing(calendar: Calendar, id: string | undefined): StoredEvent {
@@ -141,8 +146,8 @@ function actsAsServiceAccount(caller: Caller): boolean {
   return caller.serviceAccount === caller.account;
 }
 
-function answer(event: StoredEvent, calendar: Calendar): ApiAnswer {
-  const resource = toResource(event, calendar, 'owner', calendar.timeZone);
+function answer({ caller }: Context, event: StoredEvent, calendar: Calendar): ApiAnswer {
+  const resource = toResource(event, calendar, { role: 'owner', account: caller.account }, calendar.timeZone);
   return { status: 200, headers: { etag: etagOf(event.change) }, body: resource };
 }
 

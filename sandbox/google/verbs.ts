@@ -129,7 +129,7 @@ function calendarVerbs({ world }: SandboxParts) {
     return event;
   }
   function show(event: StoredEvent, calendar: Calendar): EventResource {
-    return toResource(event, calendar, 'owner', calendar.timeZone);
+    return toResource(event, calendar, { role: 'owner', account: event.creator }, calendar.timeZone);
   }
   return {
     createCalendar: (account: string, summary: string, timeZone?: string): string =>

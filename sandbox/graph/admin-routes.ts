@@ -29,6 +29,7 @@ const settings = z.strictObject({
   batchOverflow: z.enum(['queued', 'refused']).exactOptional(),
   normalizeBodies: z.boolean().exactOptional(),
   customTimeZones: z.boolean().exactOptional(),
+  refusedZones: z.array(z.string()).exactOptional(),
   allDayReads: z.enum(['midnight', 'shifted']).exactOptional(),
   defaultReminderMinutes: z.int().exactOptional(),
   deltaPageSize: z.int().min(1).exactOptional(),

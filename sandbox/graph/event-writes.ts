@@ -2,7 +2,7 @@ import { invalidProperty } from './errors.ts';
 import { type EventBody, type EventTime, requestText } from './event-fields.ts';
 import type { EventContent, StoredEvent } from './event-store.ts';
 import { newICalUId, newImmutableId, newRestId } from './ids.ts';
-import { parseWallTime, toIana } from './time.ts';
+import { parseWallTime, toIana, unknownZone } from './time.ts';
 import type { Calendar, Mailbox, World } from './world.ts';
 
 const DAY_MS = 86_400_000;
@@ -22,7 +22,7 @@ export function createEvent(world: World, mailbox: Mailbox, calendarId: string, 
     properties: body.properties,
     createdAt: now,
     updatedAt: now,
-    ...eventRange(content),
+    ...eventRange(content, world.settings.refusedZones),
     isDeleted: false,
     change: world.nextChange(),
   };
@@ -52,7 +52,7 @@ export function changeEvent(
     ...before,
     content,
     properties,
-    ...eventRange(content),
+    ...eventRange(content, world.settings.refusedZones),
     updatedAt: world.now(),
     change: world.nextChange(),
   };
@@ -121,7 +121,11 @@ function newContent(body: EventBody, defaultReminderMinutes: number): EventConte
   };
 }
 
-function eventRange({ start, end, isAllDay }: EventContent): { startMs: number; endMs: number } {
+function eventRange(
+  { start, end, isAllDay }: EventContent,
+  refusedZones: readonly string[],
+): { startMs: number; endMs: number } {
+  if (refusedZones.includes(start.timeZone) || refusedZones.includes(end.timeZone)) throw unknownZone();
   const startMs = instantOf(start, 'start');
   const endMs = instantOf(end, 'end');
   if (endMs < startMs) {

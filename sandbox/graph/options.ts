@@ -49,6 +49,8 @@ export interface GraphSandboxOptions {
   normalizeBodies?: boolean;
   /** originalStartTimeZone is always `tzone://Microsoft/Custom`. */
   customTimeZones?: boolean;
+  /** Zones that are taken for none, by the names that clients give: the pages of the API list some IANA names and not others. */
+  refusedZones?: readonly string[];
   /** How all-day events read in another zone: still at midnight there, or at the shifted instant. */
   allDayReads?: 'midnight' | 'shifted';
   /** Applied when isReminderOn is left out. */
@@ -99,6 +101,7 @@ export function toSettings(options: GraphSandboxOptions): Settings {
     batchOverflow: 'queued',
     normalizeBodies: true,
     customTimeZones: false,
+    refusedZones: [],
     allDayReads: 'midnight',
     defaultReminderMinutes: 15,
     deltaPageSize: 10,

@@ -22,9 +22,14 @@ export function toIana(name: string): string {
     ianaNames.set(name, iana);
   }
   if (iana === undefined) {
-    throw new GraphError(400, 'TimeZoneNotSupportedException', 'A valid TimeZone value must be specified.');
+    throw unknownZone();
   }
   return iana;
+}
+
+/** What Graph answers to a zone that it does not know. */
+export function unknownZone(): GraphError {
+  return new GraphError(400, 'TimeZoneNotSupportedException', 'A valid TimeZone value must be specified.');
 }
 
 /** The name under which Exchange keeps a zone: the Windows one, or a custom zone. */

@@ -34,6 +34,8 @@ const CATALOGUE_LIFE_MS = HOUR_MS;
 export interface TenantSource {
   /** The clinic's id of the tenant. */
   tenantId(signal: AbortSignal): Promise<string>;
+  /** Address of an appointment in the clinic system, with `{id}` for its id; null when the profile tells none. */
+  readonly pageUrl: string | null;
   agendas(signal: AbortSignal): Promise<Agenda[]>;
   locations(signal: AbortSignal): Promise<Location[]>;
   treatments(signal: AbortSignal): Promise<Treatment[]>;
@@ -122,6 +124,7 @@ export function createTenantSource(
   const invoices = createInvoiceReader(context);
   return {
     tenantId: tenant.get,
+    pageUrl: context.profile.appointments.pageUrl,
     agendas: catalogue('agendas', calls('agendas', compileAgendaRows)),
     locations: catalogue('locations', calls('locations', compileLocationRows)),
     treatments: catalogue('treatments', calls('treatments', compileTreatmentRows)),

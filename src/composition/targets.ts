@@ -45,7 +45,7 @@ function openTarget(target: TargetConfiguration, lasting: LastingTarget, parts: 
   const { stream, form, crm, properties } = openForm(target, parts.zone, parts.evaluate, refusalsOf);
   const identity = createTargetIdentity(parts.identityKey, parts.tenant, target.formerly ?? target.id, form);
   const owner = ownerOf(parts.tenant, target.formerly ?? target.id, parts.identity);
-  const context = crm === null ? { owner } : { crm: { stream, properties } };
+  const context = crm === null ? { owner, zone: parts.zone } : { crm: { stream, properties } };
   const { supports, keysOf, pageOf } = module;
   const connector = lazily(() => openConnector(target, { ownerTag: identity.ownerTag, ...context }, parts));
   return {
@@ -126,7 +126,7 @@ function openConnector(
     connection: login,
     settings,
   }: Pick<TargetConfiguration, 'id' | 'connector' | 'connection' | 'settings'>,
-  ours: Pick<ConnectorContext<unknown>, 'ownerTag' | 'owner' | 'crm'>,
+  ours: Pick<ConnectorContext<unknown>, 'ownerTag' | 'owner' | 'zone' | 'crm'>,
   parts: ConnectorParts,
 ): Connector<Item> {
   const connection = requireEntry(parts.connections, login);

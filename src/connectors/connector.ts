@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { HttpClient } from '../http/client.ts';
 import type { Logger } from '../log/logger.ts';
-import type { CalendarItem, Item, MappedProperty } from '../model/items.ts';
+import type { CalendarItem, Item, MappedProperty, Presets } from '../model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../model/operations.ts';
 import type { Refusal } from '../model/refusals.ts';
 import type { StreamName } from '../model/streams.ts';
@@ -31,6 +31,8 @@ export interface ConnectorSupports {
   twinsAreOurs: boolean;
   /** UTF-16 code units of the texts of an event, where the vendor has a limit: what is longer is shortened, with an ellipsis. */
   longest?: Partial<Record<'title' | 'description' | 'location', number>>;
+  /** Presets that the vendor has a place for; `noAlert`: a reminder of `none`. Absent for a CRM. */
+  presets?: readonly (keyof Presets | 'noAlert')[];
   /** Streams whose objects a deletion with `erase` takes out for good; others stay in a bin of the vendor, out of its API's reach. */
   erases: readonly StreamName[];
 }
@@ -72,6 +74,8 @@ export interface ConnectorContext<TargetSettings> {
   owner?: Owner;
   /** Absent for a calendar. */
   crm?: CrmContext;
+  /** Of a calendar: the clinic's time zone, an IANA name. */
+  zone?: string;
   authorizer: Authorizer;
   http: HttpClient;
   /** What the targets of this daemon have in common with a remote side that several of them write to. */

@@ -170,12 +170,14 @@ async function readParts(
   const withheld: Withheld[] = [];
   const showsTreatment = targets.some(tellsTreatment) || namesTreatments(tenant, targets);
   const catalogue: Catalogue = {
+    pageUrl: clinic.pageUrl,
     agendas: await part('agendas', true, withheld, () => clinic.agendas(signal)),
     locations: await part('locations', true, withheld, () => clinic.locations(signal)),
     treatments: await part('treatments', showsTreatment, withheld, () => clinic.treatments(signal)),
   };
-  const told = Object.entries(catalogue).map(([name, entries]) => [name, [...entries].sort(byFirst)]);
-  const seen = JSON.stringify([told, withheld.map((each) => each.part)]);
+  const { pageUrl, ...parts } = catalogue;
+  const told = Object.entries(parts).map(([name, entries]) => [name, [...entries].sort(byFirst)]);
+  const seen = JSON.stringify([told, withheld.map((each) => each.part), ...(pageUrl === null ? [] : [pageUrl])]);
   const hash = createHash('sha256').update(seen).digest('base64url');
   return { catalogue, withheld, clinic: { tenantId: await clinic.tenantId(signal), catalogue: hash } };
 }

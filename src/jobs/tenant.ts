@@ -42,6 +42,8 @@ import type { StreamMemory, Taken } from './stream-memory.ts';
 export interface ClinicSource {
   /** The clinic's id of the tenant. */
   tenantId(signal: AbortSignal): Promise<string>;
+  /** Address of an appointment in the clinic system, with `{id}` for its id; null for none. */
+  readonly pageUrl: string | null;
   agendas(signal: AbortSignal): Promise<Agenda[]>;
   locations(signal: AbortSignal): Promise<Location[]>;
   treatments(signal: AbortSignal): Promise<Treatment[]>;

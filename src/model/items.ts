@@ -9,9 +9,39 @@ export type ItemTime =
   | { kind: 'all-day'; startDate: string; endDate: string };
 
 /**
- * What a calendar should hold for one appointment: the projection under the target's policy. Always private, and made without
- * attendees and reminders; a connector adds those words of its vendor, and leaves what people add. Texts are plain (a connector escapes
- * them).
+ * Colours that an event may be given: names of CSS, as RFC 7986 section 5.9 asks for. The eleven are those of Google, whose `colorId` is
+ * the place in this list (developers.google.com/workspace/calendar/api/v3/reference/colors).
+ */
+export const COLOURS = [
+  ...(['lavender', 'mediumseagreen', 'purple', 'salmon', 'gold', 'orangered'] as const),
+  ...(['deepskyblue', 'gray', 'royalblue', 'green', 'red'] as const),
+] as const;
+
+/** One of {@link COLOURS}. */
+export type Colour = (typeof COLOURS)[number];
+
+/** Longest address that an event is given; calendars limit their fields. Our choice. */
+export const LONGEST_URL = 500;
+
+/**
+ * What an event comes with and people may change: from then on it is theirs. A connector is given those that its vendor has a place for
+ * (`supports.presets`).
+ */
+export interface Presets {
+  colour?: Colour;
+  category?: string;
+  /** Minutes before the start. `none`: no alert, not even one that a person's program would add by itself. */
+  reminderMinutes?: number | 'none';
+  /** Address of the appointment in the clinic system, https. */
+  pageUrl?: string;
+  /** Where the doctor and the patient see each other, https. */
+  teleVisitUrl?: string;
+}
+
+/**
+ * What a calendar should hold for one appointment: the projection under the target's policy. Made without attendees; a connector leaves
+ * what people add. Texts are plain (a connector escapes them). What most items don't have is absent, so that their fingerprints are those
+ * of before.
  */
 export interface CalendarItem {
   title: string;
@@ -20,6 +50,12 @@ export interface CalendarItem {
   time: ItemTime;
   /** Blocks the time (opaque) or leaves it free. */
   busy: boolean;
+  /** It blocks its time and does not stand yet. */
+  tentative?: true;
+  /** As visible as the calendar that it is in; absent: private. */
+  visibility?: 'default';
+  /** At least one of them. */
+  presets?: Presets;
 }
 
 /** What a property of a CRM holds. Dates are `YYYY-MM-DD`, instants ISO 8601 in UTC with milliseconds; null is empty. */

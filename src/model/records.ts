@@ -40,6 +40,8 @@ export interface Appointment {
   /** The clinic's own status word, for reports of unknown ones. */
   rawStatus: string | null;
   updatedAt: Instant | null;
+  /** Where the doctor and the patient see each other: https, and it names nobody. Absent for most. */
+  teleVisitUrl?: string;
 }
 
 /** A calendar in the clinic: of a doctor, a resource or a workstation. */

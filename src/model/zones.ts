@@ -1,4 +1,4 @@
-import { type Instant, MINUTE_MS } from './time.ts';
+import { DAY_MS, type Instant, MINUTE_MS } from './time.ts';
 
 /** Offsets change at most on a quarter of an hour, so one look-up serves a whole quarter. */
 const QUARTER_MS = 15 * MINUTE_MS;
@@ -44,6 +44,17 @@ export function isZone(name: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Whether clients agree that a local time means an instant: the clock of the zone shows it then, and never again or before. */
+export function meansOnly(local: string, zone: string, at: Instant): boolean {
+  const shownAt = Date.parse(`${local}Z`);
+  if (offsetMs(zone, at) !== shownAt - at) return false;
+  // A clock is put on or back by less than a day, unless it skips one: then nothing comes twice.
+  return [at - DAY_MS, at + DAY_MS].every((near) => {
+    const other = shownAt - offsetMs(zone, near);
+    return other === at || offsetMs(zone, other) !== shownAt - other;
+  });
 }
 
 function cacheOf(zone: string): ZoneCache {

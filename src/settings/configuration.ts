@@ -12,6 +12,8 @@ export interface ConnectorDescription {
   /** Streams that its targets can follow. */
   readonly streams: readonly string[];
   readonly holds: 'events' | 'objects';
+  /** What of a calendar's presets its vendor has a place for. */
+  readonly supports: { readonly presets?: readonly string[] };
 }
 
 /** What is read of a kind of channel to check a tenant's reminders; a channel module fits. */

@@ -1,4 +1,5 @@
 import { parseTitleFormat, valuesOf } from '../model/title-format.ts';
+import { checkEntries } from './calendar-checks.ts';
 import { isForOthers } from './common-schemas.ts';
 import type { ChannelDescription, ConnectorDescription } from './configuration.ts';
 import { checkCrm } from './crm-checks.ts';
@@ -43,6 +44,8 @@ export interface KnownNames {
   publicUrl: unknown;
   /** Names of what patients agree to, by clinic client; null for one whose profile could not be read. */
   consents(clinicClient: string): readonly string[] | null;
+  /** Whether that client's profile tells the addresses that an entry may show; null as above. */
+  links(clinicClient: string): Readonly<Record<'page' | 'teleVisit', boolean>> | null;
 }
 
 /** Every clinic client's profile must be there, and the ports must be as what is said of them asks. */
@@ -215,10 +218,16 @@ function checkTarget(file: YamlFile, at: ValuePath, known: KnownNames): Configur
     ...checkConnection(file, at, known),
     ...checkTitle(file, at),
     ...checkTitleFormat(file, at),
+    ...checkEntries(file, at, known),
     ...checkParts(file, at, known),
     ...checkCrm(file, at, known),
   ];
 }
+
+const OF_CALENDARS = [
+  ...['title', 'titleReason', 'titleFormat', 'fields', 'free', 'tentative'],
+  ...['visibility', 'labels', 'reminderMinutes', 'links'],
+];
 
 /** A calendar names its agendas and has no part for a CRM; a CRM has one, and shows nothing as a calendar does. */
 function checkParts(file: YamlFile, at: ValuePath, known: KnownNames): ConfigurationFault[] {
@@ -231,7 +240,7 @@ function checkParts(file: YamlFile, at: ValuePath, known: KnownNames): Configura
     const agendas = 'name the ids of the agendas that go into this calendar, or all';
     return has('agendas') ? stray : [...stray, faultAt(file, at, 'agendas are not named', agendas)];
   }
-  const ofCalendars = ['title', 'titleReason', 'titleFormat', 'fields', 'free'].filter(has);
+  const ofCalendars = OF_CALENDARS.filter(has);
   const stray = ofCalendars.map((key) =>
     faultAt(file, [...at, key], `${key} is for calendars`, 'remove it: crm.mapping says what a CRM is told'),
   );

@@ -60,6 +60,8 @@ export function profileFaults({ settings, profiles }: Surroundings, client: unkn
 }
 
 function knownNames(options: ReadOptions, { file }: ReadSettings, profiles: ReadProfiles): KnownNames {
+  const profileOf = (clinicClient: string) =>
+    profiles.valid.get(String(file?.valueAt(['clinicClients', clinicClient, 'profile'])));
   return {
     clinicClients: file && keysAt(file, ['clinicClients']),
     vendorClients: file && vendorClients(file),
@@ -67,8 +69,13 @@ function knownNames(options: ReadOptions, { file }: ReadSettings, profiles: Read
     reminderChannels: options.reminderChannels,
     publicUrl: file?.valueAt(['http', 'publicUrl']),
     consents(clinicClient) {
-      const profile = profiles.valid.get(String(file?.valueAt(['clinicClients', clinicClient, 'profile'])));
+      const profile = profileOf(clinicClient);
       return profile === undefined ? null : Object.keys(profile.patients.consents);
+    },
+    links(clinicClient) {
+      const { pageUrl, teleVisitUrl } = profileOf(clinicClient)?.appointments ?? {};
+      if (pageUrl === undefined || teleVisitUrl === undefined) return null;
+      return { page: pageUrl !== null, teleVisit: teleVisitUrl.length > 0 };
     },
   };
 }

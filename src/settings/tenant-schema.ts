@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { COLOURS } from '../model/items.ts';
 import { NAME, NAME_REMEDY } from '../model/names.ts';
 import { APPOINTMENT_STATUSES } from '../model/records.ts';
 import { parseTitleFormat, TITLE_VALUES } from '../model/title-format.ts';
@@ -27,12 +28,34 @@ const connectionName = z
 
 const TITLES = ['busy', 'appointment', 'code', 'initials', 'full'] as const;
 const FIELDS = ['location', 'agenda', 'treatment', 'status'] as const;
-const FREE_BY_DEFAULT = ['cancelled', 'no_show'] as const;
+/** Statuses whose time stays free where a target doesn't say. */
+export const FREE_BY_DEFAULT = ['cancelled', 'no_show'] as const;
 const SHOWN_BY_DEFAULT = APPOINTMENT_STATUSES.filter((status) => status !== 'cancelled');
+
+/** Longest reminder that Google takes: four weeks (reference of events, `reminders.overrides.minutes`). */
+const LONGEST_REMINDER_MINUTES = 40_320;
 
 function listOf<Value extends z.ZodType>(value: Value) {
   return z.array(value).refine((values) => new Set(values).size === values.length, 'name each one once');
 }
+
+const label = z
+  .strictObject({
+    statuses: listOf(z.enum(APPOINTMENT_STATUSES)).min(1).optional().describe('Of these statuses'),
+    agendas: listOf(clinicId).min(1).optional().describe("Of these of the clinic's agendas, by id"),
+    treatments: listOf(clinicId).min(1).optional().describe('Of these treatments, by id'),
+    colour: z.enum(COLOURS).optional().describe('For Google and CalDAV'),
+    category: z
+      .string()
+      .trim()
+      .min(1)
+      .max(60)
+      .regex(/^[^,;\p{Cc}]+$/u, 'write a name without commas, semicolons and line breaks')
+      .optional()
+      .describe('For Outlook and CalDAV'),
+  })
+  .refine(({ colour, category }) => colour !== undefined || category !== undefined, 'give a colour or a category')
+  .meta({ description: 'Appointments that meet every condition named, and what they get.' });
 
 const target = z.strictObject({
   connector: z.string().describe('What kind of target this is'),
@@ -82,6 +105,27 @@ const target = z.strictObject({
   free: listOf(z.enum(APPOINTMENT_STATUSES))
     .default([...FREE_BY_DEFAULT])
     .describe('Appointments that are shown and leave their time free'),
+  tentative: listOf(z.enum(APPOINTMENT_STATUSES))
+    .default([])
+    .describe('Appointments that block their time and are shown as not yet certain'),
+  visibility: z
+    .enum(['private', 'default'])
+    .default('private')
+    .describe('Who may read an entry: private, or whoever may read its calendar (default)'),
+  labels: z
+    .array(label)
+    .max(100)
+    .default([])
+    .describe('Colours and categories of appointments; the first that fits counts. What people choose instead stands'),
+  reminderMinutes: z
+    .union([wholeNumber(0, LONGEST_REMINDER_MINUTES), z.literal('none')])
+    .optional()
+    .describe(
+      "Minutes before the start at which calendars remind whoever reads them; none: no alert, also not Apple's own (CalDAV alone)",
+    ),
+  links: listOf(z.enum(['page', 'teleVisit']))
+    .default([])
+    .describe("Addresses that an entry may show: the appointment's page in the clinic system, and its video visit"),
   firstRun: z.enum(['apply', 'plan']).default('apply').describe('plan: the first run waits for a person to approve it'),
   guard: guardOverrides,
   formerly: name

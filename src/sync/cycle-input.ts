@@ -81,6 +81,8 @@ export interface TargetSetup {
   stream: StreamName;
   configuration: TargetConfiguration;
   identity: TargetIdentity;
+  /** What of an event's presets the target has a place for. */
+  supports: { presets?: readonly string[] };
   /** Null for a calendar. The patient history answers for derived properties; null where the mapping uses none. */
   crm: {
     mapping: Pick<Mapping, 'needs' | 'isPlain' | 'mapNow'>;

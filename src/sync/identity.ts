@@ -21,7 +21,9 @@ export interface ItemForm {
   stream: StreamName;
   /** Names of the fields, in the order of the hints at the end of a fingerprint. */
   fields: readonly string[];
-  /** What tells two items apart: a text for each field, in that order. */
+  /** How many of them every item has; those after them may be left out from the end. */
+  needed: number;
+  /** What tells two items apart: a text for each field, in that order, empty for one that the item lacks. */
   texts(item: Item): string[];
   /** What is hashed as a whole, made of those texts. */
   whole(texts: readonly string[]): string;
@@ -29,13 +31,23 @@ export interface ItemForm {
   isShown(span: TimeSpan, window: TimeWindow): boolean;
 }
 
-const CALENDAR_FIELDS = ['title', 'description', 'location', 'time', 'busy'] as const;
+const NEEDED_FIELDS = ['title', 'description', 'location', 'time', 'busy'] as const;
+/** New ones go to the end: the fingerprint of an item that has none of them is that of the version before. */
+const OPTIONAL_FIELDS = ['tentative', 'visibility', 'presets'] as const;
 
 /** Events of a calendar. */
 export const CALENDAR_FORM: ItemForm = {
   stream: 'appointments',
-  fields: CALENDAR_FIELDS,
-  texts: (item) => CALENDAR_FIELDS.map((field) => canonical((item as CalendarItem)[field])),
+  fields: [...NEEDED_FIELDS, ...OPTIONAL_FIELDS],
+  needed: NEEDED_FIELDS.length,
+  texts(item) {
+    const event = item as CalendarItem;
+    const last = OPTIONAL_FIELDS.findLastIndex((field) => event[field] !== undefined);
+    const optional = OPTIONAL_FIELDS.slice(0, last + 1).map((field) =>
+      event[field] === undefined ? '' : canonical(event[field]),
+    );
+    return [...NEEDED_FIELDS.map((field) => canonical(event[field])), ...optional];
+  },
   whole: (texts) => JSON.stringify(texts),
   spanOf(item) {
     const { time } = item as CalendarItem;
@@ -55,6 +67,7 @@ export function crmForm(stream: StreamName, properties: readonly string[]): Item
   return {
     stream,
     fields: [...names, 'contact', 'start'],
+    needed: names.length + 2,
     texts(item) {
       const { properties: values, contactKey, contactGeneration, startAt } = item as CrmItem;
       const contact = contactGeneration === undefined ? contactKey : `${contactKey} ${contactGeneration}`;
@@ -125,7 +138,7 @@ export function createTargetIdentity(
     sealedRecordId: (recordId) => encryptRecordId(recordId, locatorKey(), locatorNonceKey()),
     recordIdOf: (sealedRecordId) => decryptRecordId(sealedRecordId, locatorKey()),
     fingerprint: createFingerprint(form, fingerprintKey),
-    differingFields: (before, after) => differingFields(form.fields, before, after),
+    differingFields: (before, after) => differingFields(form, before, after),
     spanOf: form.spanOf,
     isShown: form.isShown,
   };
@@ -137,6 +150,7 @@ export function createTargetIdentity(
  */
 const WHOLE_LENGTH = 6;
 const HINT_LENGTH = 3;
+const NO_HINT = '-';
 /** Version 0.1.0 wrote more of the same hash, no point, and the first character of each hint. */
 const FIRST_WHOLE_LENGTH = 16;
 
@@ -145,6 +159,7 @@ function createFingerprint(form: ItemForm, key: () => KeyObject): TargetIdentity
   const hash = (text: string, length: number) => hmac(key(), text).toString('base64url').slice(0, length);
   const before = form.fields.map(() => ({ text: '', hint: '' }));
   const hintOf = (text: string, index: number) => {
+    if (text === '') return NO_HINT.repeat(HINT_LENGTH);
     const kept = before[index];
     if (kept?.text === text) return kept.hint;
     const hint = hash(`${index}:${text}`, HINT_LENGTH);
@@ -170,13 +185,12 @@ function partsOf(fingerprint: string): FingerprintParts {
   return { whole: whole.slice(0, WHOLE_LENGTH), hints: whole.slice(FIRST_WHOLE_LENGTH), hintLength: 1 };
 }
 
-/** Indexes of the fields whose hints differ in what both fingerprints have of them; null when they are of two forms. */
-function differingHints(one: FingerprintParts, other: FingerprintParts): number[] | null {
-  const count = countOf(one);
-  if (countOf(other) !== count) return null;
+/** Indexes of the fields whose hints differ in what both fingerprints tell of them. */
+function differingHints(one: FingerprintParts, other: FingerprintParts): number[] {
+  const count = Math.max(countOf(one), countOf(other));
   const length = Math.min(one.hintLength, other.hintLength);
   const hint = ({ hints, hintLength }: FingerprintParts, index: number) =>
-    hints.slice(index * hintLength, index * hintLength + length);
+    hints.slice(index * hintLength, index * hintLength + length).padEnd(length, NO_HINT);
   return Array.from({ length: count }, (_, index) => index).filter((index) => hint(one, index) !== hint(other, index));
 }
 
@@ -190,14 +204,15 @@ export function isSameContent(one: string, other: string): boolean {
   const [parts, others] = [partsOf(one), partsOf(other)];
   // Of one version they would be the same text.
   if (parts.hintLength === others.hintLength || parts.whole !== others.whole) return false;
-  return differingHints(parts, others)?.length === 0;
+  return differingHints(parts, others).length === 0;
 }
 
-function differingFields(fields: readonly string[], before: string, after: string): string[] {
+function differingFields({ fields, needed }: ItemForm, before: string, after: string): string[] {
   if (isSameContent(before, after)) return [];
   const [parts, others] = [partsOf(before), partsOf(after)];
-  const indexes = countOf(parts) === fields.length ? differingHints(parts, others) : null;
-  const names = (indexes ?? []).map((index) => fields[index] ?? UNKNOWN_FIELD);
+  const isOfForm = [parts, others].every((one) => countOf(one) >= needed && countOf(one) <= fields.length);
+  const indexes = isOfForm ? differingHints(parts, others) : [];
+  const names = indexes.map((index) => fields[index] ?? UNKNOWN_FIELD);
   return names.length === 0 ? [UNKNOWN_FIELD] : names;
 }
 

@@ -1,4 +1,4 @@
-import type { CalendarItem, ItemTime } from '../model/items.ts';
+import { type CalendarItem, type Colour, type ItemTime, LONGEST_URL, type Presets } from '../model/items.ts';
 import type { ItemKey } from '../model/operations.ts';
 import type {
   Agenda,
@@ -18,6 +18,18 @@ export type TitleLevel = 'busy' | 'appointment' | 'code' | 'initials' | 'full';
 /** Fields beyond the title that a tenant may allow. */
 export type AllowedField = 'location' | 'agenda' | 'treatment' | 'status';
 
+/** Addresses that a target may show: of the appointment in the clinic system, and of a video visit. */
+export type LinkName = 'page' | 'teleVisit';
+
+/** What sets appointments apart: colour and category of those that meet every condition that is named. */
+export interface Label {
+  statuses?: readonly AppointmentStatus[] | undefined;
+  agendas?: readonly string[] | undefined;
+  treatments?: readonly string[] | undefined;
+  colour?: Colour | undefined;
+  category?: string | undefined;
+}
+
 /** What a target may show of an appointment. */
 export interface ProjectionPolicy {
   title: TitleLevel;
@@ -28,6 +40,16 @@ export interface ProjectionPolicy {
   statuses: readonly AppointmentStatus[];
   /** Statuses whose time stays free. */
   free: readonly AppointmentStatus[];
+  /** Statuses that block their time and do not stand yet. */
+  tentative: readonly AppointmentStatus[];
+  visibility: 'private' | 'default';
+  /** Of several that fit the first counts. */
+  labels: readonly Label[];
+  /** Absent: none of ours. */
+  reminderMinutes?: number | 'none' | undefined;
+  links: readonly LinkName[];
+  /** Presets that the target's vendor has a place for: links that it has none for stand in the texts. */
+  presets: readonly string[];
   language: 'it' | 'en';
   /** IANA zone of appointments whose location names none. */
   zone: string;
@@ -40,11 +62,25 @@ export interface Directory {
   treatments: ReadonlyMap<string, Treatment>;
   /** Filled only when a target's title names patients. */
   patients: ReadonlyMap<string, AppointmentPatient>;
+  /** Address of an appointment in the clinic system, with `{id}` for its id; null for none. */
+  pageUrl: string | null;
 }
 
 const TEXTS = {
-  it: { busy: 'Occupato', appointment: 'Appuntamento', status: 'Stato' },
-  en: { busy: 'Busy', appointment: 'Appointment', status: 'Status' },
+  it: {
+    busy: 'Occupato',
+    appointment: 'Appuntamento',
+    status: 'Stato',
+    pageUrl: 'Nel gestionale',
+    teleVisitUrl: 'Videovisita',
+  },
+  en: {
+    busy: 'Busy',
+    appointment: 'Appointment',
+    status: 'Status',
+    pageUrl: 'In the clinic system',
+    teleVisitUrl: 'Video visit',
+  },
 } as const;
 
 const STATUS_TEXTS: Record<'it' | 'en', Record<AppointmentStatus, string>> = {
@@ -83,14 +119,55 @@ export function project(
   directory: Directory,
   key: () => ItemKey,
 ): CalendarItem | null {
-  if (!policy.statuses.includes(appointment.status)) return null;
+  const { status } = appointment;
+  if (!policy.statuses.includes(status)) return null;
+  const links = linksOf(appointment, policy, directory);
+  const presets = presetsOf(appointment, policy, links);
   return {
     title: wholeTitle(appointment, policy, directory, key),
-    description: descriptionOf(appointment, policy, directory),
+    description: descriptionOf(appointment, policy, directory, links),
     location: policy.fields.includes('location') ? locationText(appointment, directory) : null,
     time: timeOf(appointment, policy, directory),
-    busy: !policy.free.includes(appointment.status),
+    busy: !policy.free.includes(status),
+    ...(policy.tentative.includes(status) ? { tentative: true } : {}),
+    ...(policy.visibility === 'default' ? { visibility: 'default' } : {}),
+    ...(Object.keys(presets).length === 0 ? {} : { presets }),
   };
+}
+
+const LINK_NAMES = ['teleVisitUrl', 'pageUrl'] as const;
+
+/** The addresses that the target may show. */
+type Links = Partial<Record<(typeof LINK_NAMES)[number], string>>;
+
+/** They carry ids alone: of the page nothing but the appointment's, of a video visit what the clinic made of it. */
+function linksOf({ id, teleVisitUrl }: Appointment, { links }: ProjectionPolicy, { pageUrl }: Directory): Links {
+  const page = links.includes('page') ? pageUrl?.replaceAll('{id}', encodeURIComponent(id)) : undefined;
+  return {
+    ...(page === undefined || page.length > LONGEST_URL ? {} : { pageUrl: page }),
+    ...(links.includes('teleVisit') && teleVisitUrl !== undefined ? { teleVisitUrl } : {}),
+  };
+}
+
+function presetsOf(appointment: Appointment, policy: ProjectionPolicy, links: Links): Presets {
+  const { colour, category } = policy.labels.find((label) => fits(label, appointment)) ?? {};
+  const { reminderMinutes, presets } = policy;
+  const reminds = reminderMinutes === 'none' || !policy.free.includes(appointment.status);
+  const ownLinks = Object.entries(links).filter(([name]) => presets.includes(name));
+  return {
+    ...(colour === undefined ? {} : { colour }),
+    ...(category === undefined ? {} : { category }),
+    ...(reminderMinutes === undefined || !reminds ? {} : { reminderMinutes }),
+    ...Object.fromEntries(ownLinks),
+  };
+}
+
+function fits({ statuses, agendas, treatments }: Label, { status, agendaId, treatmentId }: Appointment): boolean {
+  return (
+    (statuses?.includes(status) ?? true) &&
+    (agendas?.includes(agendaId) ?? true) &&
+    (treatments === undefined || (treatmentId !== null && treatments.includes(treatmentId)))
+  );
 }
 
 function wholeTitle(
@@ -129,16 +206,23 @@ function initial(name: string): string {
   return '';
 }
 
-/** What the title does not tell already, a line each; the location has a place of its own. */
-function descriptionOf(appointment: Appointment, policy: ProjectionPolicy, directory: Directory): string | null {
-  if (policy.fields.length === 0) return null;
+/** What the title does not tell already, a line each, and addresses that have no place of their own; the location has one. */
+function descriptionOf(
+  appointment: Appointment,
+  policy: ProjectionPolicy,
+  directory: Directory,
+  links: Links,
+): string | null {
+  const texts = TEXTS[policy.language];
   const inTitle: readonly string[] = policy.titleFormat === undefined ? [] : valuesOf(policy.titleFormat);
-  const lines = (['agenda', 'treatment', 'status'] as const)
+  const told = (['agenda', 'treatment', 'status'] as const)
     .filter((name) => policy.fields.includes(name) && !inTitle.includes(name))
     .map((name) => {
       const text = fieldText(name, appointment, policy, directory);
-      return name === 'status' ? `${TEXTS[policy.language].status}: ${text}` : text;
+      return name === 'status' ? `${texts.status}: ${text}` : text;
     });
+  const addresses = LINK_NAMES.filter((name) => links[name] !== undefined && !policy.presets.includes(name));
+  const lines = [...told, ...addresses.map((name) => `${texts[name]}: ${links[name]}`)];
   const text = lines.filter((line) => line !== null && line !== '').join('\n');
   return text === '' ? null : text;
 }

@@ -120,20 +120,19 @@ function ofAgendas(
 
 /** Events of a calendar. Pinned records belong whatever the rules say, unless the clinic cancelled them. */
 function eventRule(
-  { target: { configuration }, pinned }: TargetInput,
+  { target: { configuration, supports }, pinned }: TargetInput,
   { clinicReading: { directory }, isForgotten, locale }: CycleInput,
 ): (appointment: Appointment, key: () => ItemKey) => Decision {
-  const { title, titleFormat, fields, statuses, free } = configuration;
-  const { language, zone } = locale;
+  const policy = { ...configuration, ...locale, presets: supports.presets ?? [] };
   return (appointment, key) => {
     const { id, status, patientId } = appointment;
     if (patientId !== null && isForgotten(patientId)) return { exclude: 'forgotten' };
     const isPinned = pinned.has(id);
     const exclusion = isPinned ? null : exclusionOf(appointment, configuration);
     if (exclusion !== null) return { exclude: exclusion };
-    const shown = isPinned && status !== 'cancelled' ? [...statuses, status] : statuses;
-    const policy = { title, titleFormat, fields, statuses: shown, free, language, zone };
-    const item = project(appointment, policy, directory, key);
+    const isPutBack = isPinned && status !== 'cancelled';
+    const shown = isPutBack ? { ...policy, statuses: [...policy.statuses, status] } : policy;
+    const item = project(appointment, shown, directory, key);
     return item === null ? { exclude: 'status' } : { item };
   };
 }

@@ -1,7 +1,7 @@
 import { firstAccount, openDavTarget } from '../connectors/caldav/dav-target.ts';
 import { useCyrus } from '../support/dav-servers.ts';
 import { CALDAV_SKIPS } from './caldav-skips.ts';
-import { describeConnector } from './connector-contract.ts';
+import { describeConnector, describePersonsOwn } from './connector-contract.ts';
 
 const cyrus = useCyrus();
 
@@ -10,3 +10,5 @@ const CUTS_SPACES = 'Cyrus cuts spaces off the end of a text, and this text ends
 describeConnector('caldav-cyrus', () => openDavTarget(firstAccount(cyrus())), {
   skips: { ...CALDAV_SKIPS, 'ten thousand characters arrive as they are': CUTS_SPACES },
 });
+
+describePersonsOwn('caldav-cyrus', () => openDavTarget(firstAccount(cyrus())));

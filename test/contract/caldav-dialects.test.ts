@@ -1,8 +1,8 @@
 import { DIALECT_NAMES, type DialectName, startCaldavSandbox } from '../../sandbox/caldav/index.ts';
 import { type DavCosts, openDavTarget } from '../connectors/caldav/dav-target.ts';
 import { CALDAV_SKIPS } from './caldav-skips.ts';
-import { describeConnector } from './connector-contract.ts';
-import type { ContractTarget } from './contract-target.ts';
+import type { OwnTarget } from './cases/persons-own.ts';
+import { describeConnector, describePersonsOwn } from './connector-contract.ts';
 
 /** What the ways of a server cost in requests. */
 const COSTS: Readonly<Record<DialectName, DavCosts>> = {
@@ -20,9 +20,10 @@ for (const dialect of DIALECT_NAMES) {
   const more: Record<string, string> =
     dialect === 'lenient' ? { 'an invented cursor leads to a whole reading': TAKES_ANY_TOKEN } : {};
   describeConnector(`caldav-as-${dialect}`, () => openDialect(dialect), { skips: { ...CALDAV_SKIPS, ...more } });
+  describePersonsOwn(`caldav-as-${dialect}`, () => openDialect(dialect));
 }
 
-async function openDialect(dialect: DialectName): Promise<ContractTarget> {
+async function openDialect(dialect: DialectName): Promise<OwnTarget> {
   const sandbox = await startCaldavSandbox({ dialect });
   const { url, homePath, authorization } = sandbox;
   const target = await openDavTarget({ url, homePath, login: authorization }, COSTS[dialect]);

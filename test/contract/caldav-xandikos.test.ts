@@ -1,7 +1,7 @@
 import { firstAccount, openDavTarget } from '../connectors/caldav/dav-target.ts';
 import { useXandikos } from '../support/dav-servers.ts';
 import { CALDAV_SKIPS } from './caldav-skips.ts';
-import { describeConnector } from './connector-contract.ts';
+import { describeConnector, describePersonsOwn } from './connector-contract.ts';
 
 const xandikos = useXandikos();
 
@@ -10,3 +10,5 @@ const READS_TWICE = 'Xandikos reads escapes twice: a backslash before a comma or
 describeConnector('caldav-xandikos', () => openDavTarget(firstAccount(xandikos())), {
   skips: { ...CALDAV_SKIPS, 'commas, semicolons, backslashes and colons arrive as they are': READS_TWICE },
 });
+
+describePersonsOwn('caldav-xandikos', () => openDavTarget(firstAccount(xandikos())));

@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { activityCases, calendarCases, contactCases } from './cases/index.ts';
 import { createOwnKit, type OwnTarget, personsOwn } from './cases/persons-own.ts';
+import { presets } from './cases/presets.ts';
 import type { ContractCase } from './contract-case.ts';
 import { createKit } from './contract-kit.ts';
 import type { ContractTarget } from './contract-target.ts';
@@ -33,7 +34,7 @@ export function describeConnector(
  * in `.cache/contract/<name>-own.json`.
  */
 export function describePersonsOwn(name: string, open: () => Promise<OwnTarget>, options: ContractOptions = {}): void {
-  describeCases(`${name}-own`, personsOwn, open, createOwnKit, options);
+  describeCases(`${name}-own`, [...personsOwn, ...presets], open, createOwnKit, options);
 }
 
 /**

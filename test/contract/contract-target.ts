@@ -114,6 +114,7 @@ export interface RemoteObject extends ShownObject {
   startDate: string | null;
   endDate: string | null;
   busy: boolean;
+  tentative: boolean;
   isPrivate: boolean;
   attendees: number;
   alarms: number;

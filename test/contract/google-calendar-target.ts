@@ -77,12 +77,14 @@ function serverVerbs(sandbox: GoogleSandbox, calendarId: string, authorization: 
 function personsHands(sandbox: GoogleSandbox, calendarId: string): PersonsHands {
   return {
     guests: 'kept',
+    labels: [
+      [{ colour: 'red' }, '11'],
+      [{ colour: 'green' }, '10'],
+    ],
     set: async (id, { colour, reminderMinutes, note, guests }) => {
       sandbox.editByHand(calendarId, id, {
-        ...(colour === undefined ? {} : { colorId: colour }),
-        ...(reminderMinutes === undefined
-          ? {}
-          : { reminders: { useDefault: false, overrides: [{ method: 'popup', minutes: reminderMinutes }] } }),
+        ...(colour === undefined ? {} : { colorId: colour || null }),
+        ...(reminderMinutes === undefined ? {} : { reminders: remindersOf(reminderMinutes) }),
         ...(note === undefined ? {} : { description: note }),
         ...(guests === undefined ? {} : { attendees: guests.map((email) => ({ email })) }),
       });
@@ -97,6 +99,10 @@ function personsHands(sandbox: GoogleSandbox, calendarId: string): PersonsHands 
       };
     },
   };
+}
+
+function remindersOf(minutes: number | null) {
+  return { useDefault: false, overrides: minutes === null ? [] : [{ method: 'popup', minutes }] };
 }
 
 /** Of an event's fields, those that the suite looks at. */
@@ -131,6 +137,7 @@ function toRemoteObject(event: EventResource & ShownEvent): RemoteObject {
     startDate: start.date ?? null,
     endDate: end.date ?? null,
     busy: event.transparency !== 'transparent',
+    tentative: event.status === 'tentative',
     isPrivate: event.visibility === 'private',
     attendees: event.attendees?.length ?? 0,
     alarms: event.reminders?.useDefault ? 1 : (event.reminders?.overrides?.length ?? 0),

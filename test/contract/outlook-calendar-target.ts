@@ -32,6 +32,7 @@ export async function openOutlookTarget(): Promise<OwnTarget & { sandbox: GraphS
     open: ({ createCalendar, ...worker }) =>
       outlookCalendar.open({
         ...worker,
+        zone: 'Europe/Rome',
         clock: Date.now,
         settings: outlookCalendar.settingsSchema.parse({
           mailbox: ACCOUNT,
@@ -82,13 +83,21 @@ function serverVerbs(sandbox: GraphSandbox, calendar: string): ContractServer {
   };
 }
 
+function reminderOf(minutes: number | null) {
+  return minutes === null ? { isReminderOn: false } : { isReminderOn: true, reminderMinutesBeforeStart: minutes };
+}
+
 function personsHands(sandbox: GraphSandbox): PersonsHands {
   return {
     guests: 'left-alone',
+    labels: [
+      [{ category: 'Surgery' }, 'Surgery'],
+      [{ category: 'Check-up' }, 'Check-up'],
+    ],
     set: async (id, { colour, reminderMinutes, note, guests }) => {
       sandbox.editByHand(ACCOUNT, id, {
-        ...(colour === undefined ? {} : { categories: [colour] }),
-        ...(reminderMinutes === undefined ? {} : { isReminderOn: true, reminderMinutesBeforeStart: reminderMinutes }),
+        ...(colour === undefined ? {} : { categories: colour === '' ? [] : [colour] }),
+        ...(reminderMinutes === undefined ? {} : reminderOf(reminderMinutes)),
         ...(note === undefined ? {} : { body: { contentType: 'text', content: note } }),
         ...(guests === undefined ? {} : { attendees: guests.map((address) => ({ emailAddress: { address } })) }),
       });
@@ -122,6 +131,7 @@ function toRemoteObject(event: SeenEvent): RemoteObject {
     startDate: isAllDay ? start.dateTime.slice(0, 10) : null,
     endDate: isAllDay ? end.dateTime.slice(0, 10) : null,
     busy: event.showAs !== 'free',
+    tentative: event.showAs === 'tentative',
     isPrivate: event.sensitivity === 'private',
     attendees: event.attendees.length,
     alarms: event.isReminderOn ? 1 : 0,

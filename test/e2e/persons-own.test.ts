@@ -1,11 +1,16 @@
+import ICAL from 'ical.js';
 import { describe, expect, test } from 'vitest';
+import { DavHands, eventOf } from '../connectors/caldav/dav-hands.ts';
+import { firstAccount } from '../connectors/caldav/dav-target.ts';
+import { useRadicale } from '../support/radicale.ts';
 import { useRedis } from '../support/redis.ts';
-import type { Family } from './support/small-targets.ts';
+import { type Family, RADICALE_USERS } from './support/small-targets.ts';
 import type { SmallWorld } from './support/small-world.ts';
 import { writesAt } from './support/traffic.ts';
 import { expectExact, useSmallWorld } from './support/use-small-world.ts';
 
 const redis = useRedis();
+const radicale = useRadicale({ users: RADICALE_USERS });
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const MOVES = 10;
@@ -19,33 +24,47 @@ interface Own {
 
 /** A person at one event in the one calendar of a world. */
 interface Hands {
-  set(): void;
-  shown(): Own;
+  set(): Promise<unknown>;
+  shown(): Promise<Own>;
 }
 
 const NOTE = 'Ring the bell twice';
 
-describe.each<[Family, (world: SmallWorld, recordId: string) => Promise<Hands>, Own]>([
+/** Of each family what a target may say of an event's colour and reminder, which a person then changes. */
+const PRESETS: Readonly<Record<Family, object>> = {
+  'google-calendar': { labels: [{ colour: 'red' }], reminderMinutes: 15 },
+  'outlook-calendar': { labels: [{ category: 'Visit' }], reminderMinutes: 15 },
+  caldav: { labels: [{ colour: 'red', category: 'Visit' }], reminderMinutes: 15 },
+};
+
+const FAMILY_HANDS: [Family, (world: SmallWorld, recordId: string) => Promise<Hands>, Own][] = [
   ['google-calendar', handsInGoogle, { colour: '5', reminder: [{ method: 'popup', minutes: 25 }], note: NOTE }],
   ['outlook-calendar', handsInOutlook, { colour: ['Red'], reminder: 25, note: NOTE }],
-])('%s: what a person set on an event', (family, handsIn, theirs) => {
-  test('stays through ten moves of its appointment, and is put right by no audit', async () => {
-    const target = { audit: { drift: 'repair' }, fields: [] };
-    const world = await useSmallWorld({ redisUrl: redis.url, target, targets: [family] });
+  ['caldav', handsOnDavServer, { colour: 'gold', reminder: '-PT25M', note: NOTE }],
+];
+
+describe.each(FAMILY_HANDS)('%s: what a person set on an event', (family, handsIn, theirs) => {
+  test.each([
+    ['where the target asks for neither', {}],
+    ['in place of the target’s own', PRESETS[family]],
+  ])('stays through ten moves of its appointment, and is put right by no audit, %s', async (_, presets) => {
+    const target = { audit: { drift: 'repair' }, fields: [], ...presets };
+    const davServer = family === 'caldav' ? { davServer: radicale() } : {};
+    const world = await useSmallWorld({ redisUrl: redis.url, target, targets: [family], ...davServer });
     const { clinicId, agendaIds } = world.tenants[0]!;
     const lastAt = Math.max(...[...world.clinic.appointments(clinicId)].map(({ end }) => end));
     const slot = (hours: number) => ({ agendaId: agendaIds[0] ?? '', start: lastAt + DAY_MS + hours * HOUR_MS });
     const { id } = world.clinic.book(clinicId, slot(0));
     await world.cycle();
     const hands = await handsIn(world, id);
-    hands.set();
-    expect(hands.shown()).toEqual(theirs);
+    await hands.set();
+    expect(await hands.shown()).toEqual(theirs);
 
     for (let move = 1; move <= MOVES; move += 1) {
       if (move === 5) expect(await changesByHand(world), `before move ${move}`).toEqual({ edited: 0, removed: 0 });
       world.clinic.move(clinicId, id, slot(move));
       await world.cycle();
-      expect(hands.shown(), `after move ${move}`).toEqual(theirs);
+      expect(await hands.shown(), `after move ${move}`).toEqual(theirs);
     }
     await expectExact(world);
 
@@ -62,8 +81,8 @@ async function handsInGoogle(world: SmallWorld, recordId: string): Promise<Hands
   const id = identity.key(recordId, 0);
   const reminders = { useDefault: false, overrides: [{ method: 'popup', minutes: 25 }] };
   return {
-    set: () => void world.google.editByHand(container, id, { colorId: '5', reminders, description: NOTE }),
-    shown: () => {
+    set: async () => world.google.editByHand(container, id, { colorId: '5', reminders, description: NOTE }),
+    shown: async () => {
       const event = world.google.event(container, id) as {
         colorId?: string;
         description?: string;
@@ -87,10 +106,39 @@ async function handsInOutlook(world: SmallWorld, recordId: string): Promise<Hand
   const body = { contentType: 'text', content: NOTE };
   const changes = { categories: ['Red'], isReminderOn: true, reminderMinutesBeforeStart: 25, body };
   return {
-    set: () => void world.graph.editByHand(account, find().id, changes),
-    shown: () => {
+    set: async () => world.graph.editByHand(account, find().id, changes),
+    shown: async () => {
       const { categories, isReminderOn, reminderMinutesBeforeStart, body: shown } = find();
       return { colour: categories, reminder: isReminderOn && reminderMinutesBeforeStart, note: shown.content };
+    },
+  };
+}
+
+async function handsOnDavServer(world: SmallWorld, recordId: string): Promise<Hands> {
+  const { identity } = await openedTarget(world);
+  const hands = new DavHands(firstAccount(radicale()));
+  const uid = identity.key(recordId, 0);
+  const path = (await hands.ownEvents()).find(({ event }) => event.getFirstPropertyValue('uid') === uid)?.path ?? '';
+  return {
+    set: () =>
+      hands.change(path, (event) => {
+        event.updatePropertyWithValue('color', 'gold');
+        event.updatePropertyWithValue('description', NOTE);
+        event.removeAllSubcomponents('valarm');
+        const alarm = new ICAL.Component('valarm');
+        alarm.addPropertyWithValue('action', 'DISPLAY');
+        alarm.addPropertyWithValue('description', 'Soon');
+        alarm.addPropertyWithValue('trigger', ICAL.Duration.fromString('-PT25M'));
+        event.addSubcomponent(alarm);
+      }),
+    async shown() {
+      const event = eventOf(ICAL.Component.fromString(await (await hands.send('GET', path)).text()));
+      const [alarm] = event.getAllSubcomponents('valarm');
+      return {
+        colour: event.getFirstPropertyValue('color'),
+        reminder: alarm?.getFirstPropertyValue('trigger')?.toString(),
+        note: event.getFirstPropertyValue('description'),
+      };
     },
   };
 }

@@ -84,8 +84,7 @@ export function wantedOf({ clinic, tenant }: AuditWorld, recordId: string): stri
   const appointment = clinic.appointments.get(recordId);
   if (appointment === undefined) return null;
   const { configuration, identity } = targetOf(tenant);
-  const { title, fields, statuses, free } = configuration;
-  const policy = { title, fields, free, statuses, language: 'en', zone: 'Europe/Rome' } as const;
+  const policy = { ...configuration, presets: [], language: 'en', zone: 'Europe/Rome' } as const;
   const item = project(appointment, policy, EMPTY_DIRECTORY, () => identity.key(recordId, 0));
   return item === null ? null : JSON.stringify(item);
 }

@@ -183,3 +183,28 @@ describe('a daemon of a newer version', () => {
     expect(model.calls.operations).toBe(written + 1);
   });
 });
+
+describe('how events are shown, changed between two starts', () => {
+  const SHOWN = {
+    visibility: 'default',
+    tentative: ['booked'],
+    labels: [{ colour: 'red' }],
+    reminderMinutes: 15,
+  } as const satisfies TargetChoice['configuration'];
+
+  test.each(Object.entries(SHOWN))('is written into each event once: %s', async (key, value) => {
+    const { start } = open();
+    const model = createModelTarget();
+    await cycle(start(model));
+    const before = model.objects().map(({ item }) => item);
+    const tenant = start(model, { [key]: value });
+    await cycle(tenant);
+    expect(model.calls.operations).toBe(10);
+    for (const [index, { item }] of model.objects().entries()) expect(item).not.toEqual(before[index]);
+    await cycle(tenant);
+    await cycle(start(model, { [key]: value }));
+    expect(model.calls.operations, 'nothing is written again').toBe(10);
+    await cycle(start(model));
+    expect(model.objects().map(({ item }) => item)).toEqual(before);
+  });
+});

@@ -278,7 +278,7 @@ function expectMirror(world: World, tenant: OpenTenant, target: OpenTarget): voi
   for (const appointment of shown) {
     const object = byRecord.get(appointment.id);
     expect(object, `${target.id} lacks ${appointment.id}`).toBeDefined();
-    const policy = { ...target.configuration, language: 'en', zone: tenant.configuration.zone } as const;
+    const policy = { ...target.configuration, presets: [], language: 'en', zone: tenant.configuration.zone } as const;
     expect(object?.item).toEqual(project(appointment, policy, EMPTY_DIRECTORY, () => object?.key ?? ''));
     byRecord.delete(appointment.id);
   }

@@ -9,11 +9,13 @@ import { diff } from '../../src/sync/diff.ts';
 import { describeAppointment } from '../../src/sync/feed.ts';
 import { createTargetIdentity } from '../../src/sync/identity.ts';
 import { project } from '../../src/sync/project.ts';
-import { appointmentOf, EMPTY_DIRECTORY, NOW } from '../sync/arbitraries.ts';
+import { appointmentOf, EMPTY_DIRECTORY, NOTHING_MORE, NOW } from '../sync/arbitraries.ts';
 
 const identity = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'doctor');
 const WINDOW = { fromAt: NOW - 7 * DAY_MS, toAt: NOW + 4_000 * DAY_MS };
 const POLICY = {
+  ...NOTHING_MORE,
+  presets: [],
   title: 'code',
   fields: [],
   statuses: ['booked'],

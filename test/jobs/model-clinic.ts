@@ -55,6 +55,7 @@ export function createModelClinic(): ModelClinic {
     writeAnswerIsLost: false,
     counts: { lists: 0, lookups: 0, patients: 0, writes: 0 },
     tenantId: async () => 'clinic-tenant',
+    pageUrl: null,
     agendas: async () => agendaList,
     locations: async () => clinic.locationList,
     treatments: async () => treatmentList,

@@ -24,6 +24,7 @@ import { createTombstoneStore } from '../../src/state/tombstones.ts';
 import { createUnansweredStore } from '../../src/state/unanswered.ts';
 import { createTargetIdentity } from '../../src/sync/identity.ts';
 import { FingerprintMemory } from '../../src/sync/known-fingerprints.ts';
+import { NOTHING_MORE } from '../sync/arbitraries.ts';
 import type { ModelTarget } from './model-target.ts';
 
 /** Whatever time a test lets pass, each cycle reads all. */
@@ -173,6 +174,7 @@ function targetConfiguration(id: string): TargetConfiguration {
     title: 'appointment',
     fields: [],
     statuses: SHOWN,
+    ...NOTHING_MORE,
     free: [],
     firstRun: 'apply',
     guard: {

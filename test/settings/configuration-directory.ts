@@ -56,6 +56,7 @@ export const CONNECTORS: ReadonlyMap<string, ConnectorDescription> = new Map([
     {
       streams: ['appointments'],
       holds: 'events',
+      supports: { presets: ['category'] },
       connectionKinds: ['google', 'google-service-account'],
       settingsSchema: z.strictObject({ calendar: z.string(), color: z.string().default('blue') }),
     },
@@ -65,6 +66,7 @@ export const CONNECTORS: ReadonlyMap<string, ConnectorDescription> = new Map([
     {
       streams: ['appointments'],
       holds: 'events',
+      supports: {},
       connectionKinds: ['caldav'],
       settingsSchema: z.strictObject({
         calendar: z.union([z.strictObject({ url: z.url() }), z.strictObject({ create: z.string() })]),

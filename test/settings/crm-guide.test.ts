@@ -28,6 +28,7 @@ test('the targets of the guide are without faults, as they stand there', () => {
     reminderChannels: new Map(),
     publicUrl: undefined,
     consents: () => ['marketing'],
+    links: () => null,
   };
   expect(checkTenantReferences(file, known)).toEqual([]);
 });

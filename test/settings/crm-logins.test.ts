@@ -7,7 +7,16 @@ const KINDS = ['hubspot', 'salesforce', 'salesforce-app', 'oauth', 'bearer', 'ap
 
 /** A connector that takes every login of a CRM, as the settings see it. */
 const CONNECTORS: ReadonlyMap<string, ConnectorDescription> = new Map<string, ConnectorDescription>([
-  ['crm', { connectionKinds: KINDS, settingsSchema: z.strictObject({}), streams: ['appointments'], holds: 'events' }],
+  [
+    'crm',
+    {
+      connectionKinds: KINDS,
+      settingsSchema: z.strictObject({}),
+      streams: ['appointments'],
+      holds: 'events',
+      supports: {},
+    },
+  ],
 ]);
 
 const PEM = '-----BEGIN PRIVATE KEY-----\nAA==\n-----END PRIVATE KEY-----\n-----BEGIN CERTIFICATE-----\nAA==';

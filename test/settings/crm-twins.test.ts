@@ -9,6 +9,7 @@ const KNOWN: KnownNames = {
   reminderChannels: new Map(),
   publicUrl: undefined,
   consents: () => null,
+  links: () => null,
 };
 
 /** Targets that are said to write what another one writes. */

@@ -37,6 +37,10 @@ describe('a valid configuration', () => {
       title: 'appointment',
       fields: [],
       free: ['cancelled', 'no_show'],
+      tentative: [],
+      visibility: 'private',
+      labels: [],
+      links: [],
       statuses: ['booked', 'confirmed', 'arrived', 'in_progress', 'completed', 'no_show', 'unknown'],
       firstRun: 'apply',
       guard: {
@@ -414,6 +418,31 @@ describe('references', () => {
       'agendas: all',
       'agendas: all\n    titleFormat: "{patient}"',
       /titleFormat: is not valid: .* → write texts and \{title\}, \{location\}, \{agenda\}, \{treatment\}, \{status\}; what stands in/,
+    ],
+    [
+      'agendas: all',
+      'agendas: all\n    tentative: [booked, no_show]',
+      /tentative: no_show is among free too, which is cancelled, no_show → name each status in one of the two/,
+    ],
+    [
+      'agendas: all',
+      'agendas: all\n    labels: [{ colour: red }, { category: Surgery }]',
+      /labels\.0\.colour: calendar has no place for it → give a category/,
+    ],
+    [
+      'agendas: all',
+      'agendas: all\n    labels: [{ statuses: [booked] }]',
+      /labels\.0: is not valid: .* → give a colour or a category/,
+    ],
+    [
+      'agendas: all',
+      'agendas: all\n    reminderMinutes: none',
+      /reminderMinutes: calendar has no place for it → leave it out: entries are made without reminders/,
+    ],
+    [
+      'agendas: all',
+      'agendas: all\n    links: [page, teleVisit]',
+      /links: the clinic profile tells no address for page → set appointments\.pageUrl there, or leave it out/,
     ],
     ['zone: Europe/Rome', 'zone: "+01:00"', /zone: is not valid: "\+01:00" → give an IANA time zone/],
     [

@@ -10,7 +10,7 @@ import { absentCandidates, type Diff, diff, outlying } from '../../src/sync/diff
 import { describeAppointment } from '../../src/sync/feed.ts';
 import { createTargetIdentity } from '../../src/sync/identity.ts';
 import { project } from '../../src/sync/project.ts';
-import { appointmentOf, EMPTY_DIRECTORY, NOW } from '../sync/arbitraries.ts';
+import { appointmentOf, EMPTY_DIRECTORY, NOTHING_MORE, NOW } from '../sync/arbitraries.ts';
 
 /** PLANS=10000 looks longer. */
 const RUNS = Number(process.env.PLANS ?? 400);
@@ -122,6 +122,8 @@ const windowOf = ({ now }: World) => ({ fromAt: now - PAST_MS, toAt: now + FUTUR
 function itemOf(appointment: Appointment): CalendarItem | null {
   if (appointment.agendaId !== 'a1' || appointment.status === 'cancelled') return null;
   const policy = {
+    ...NOTHING_MORE,
+    presets: [],
     title: 'code',
     fields: ['status'],
     statuses: ['booked'],

@@ -3,7 +3,7 @@ import type { CalendarItem, ItemTime } from '../../src/model/items.ts';
 import type { Appointment, AppointmentStatus } from '../../src/model/records.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { toZonedIso } from '../../src/model/zones.ts';
-import type { Directory } from '../../src/sync/project.ts';
+import type { Directory, ProjectionPolicy } from '../../src/sync/project.ts';
 
 /** 2026-06-15 08:00 UTC: the "now" of the pure tests. */
 export const NOW = Date.UTC(2026, 5, 15, 8);
@@ -19,11 +19,20 @@ export const STATUSES: readonly AppointmentStatus[] = [
   'unknown',
 ];
 
+/** Entries of a target that asks for nothing more than its title and fields. */
+export const NOTHING_MORE: Pick<ProjectionPolicy, 'visibility'> & Record<'tentative' | 'labels' | 'links', never[]> = {
+  tentative: [],
+  visibility: 'private',
+  labels: [],
+  links: [],
+};
+
 export const EMPTY_DIRECTORY: Directory = {
   agendas: new Map(),
   locations: new Map(),
   treatments: new Map(),
   patients: new Map(),
+  pageUrl: null,
 };
 
 /** Ids as clinics give them, odd ones included; never empty. */

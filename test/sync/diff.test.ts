@@ -9,12 +9,21 @@ import { absentCandidates, type DiffInput, diff, outlying, restoring, type Targe
 import { describeAppointment } from '../../src/sync/feed.ts';
 import { createTargetIdentity } from '../../src/sync/identity.ts';
 import { FingerprintMemory } from '../../src/sync/known-fingerprints.ts';
-import { project } from '../../src/sync/project.ts';
-import { appointmentOf, asOfFirstVersion, EMPTY_DIRECTORY, NOW, STATUSES } from './arbitraries.ts';
+import { type ProjectionPolicy, project } from '../../src/sync/project.ts';
+import { appointmentOf, asOfFirstVersion, EMPTY_DIRECTORY, NOTHING_MORE, NOW, STATUSES } from './arbitraries.ts';
 
 const identity = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'doctor');
 const WINDOW = { fromAt: NOW - 7 * DAY_MS, toAt: NOW + 30 * DAY_MS };
-const SHOWN = STATUSES.filter((status) => status !== 'cancelled');
+const POLICY: ProjectionPolicy = {
+  ...NOTHING_MORE,
+  presets: [],
+  title: 'code',
+  fields: ['status'],
+  statuses: STATUSES.filter((status) => status !== 'cancelled'),
+  free: [],
+  language: 'en',
+  zone: 'Europe/Rome',
+};
 
 function compare(
   appointments: Appointment[],
@@ -28,12 +37,7 @@ function compare(
     window: WINDOW,
     rule(appointment, key) {
       if (appointment.agendaId !== 'a1') return { exclude: 'agenda' };
-      const item = project(
-        appointment,
-        { title: 'code', fields: ['status'], statuses: SHOWN, free: [], language: 'en', zone: 'Europe/Rome' },
-        EMPTY_DIRECTORY,
-        key,
-      );
+      const item = project(appointment, POLICY, EMPTY_DIRECTORY, key);
       return item === null ? { exclude: 'status' } : { item };
     },
     restores: () => true,

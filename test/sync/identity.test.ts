@@ -232,3 +232,26 @@ function text(item: CalendarItem, field: string): string {
   const value = item[field as keyof CalendarItem];
   return JSON.stringify(typeof value === 'object' && value !== null ? Object.entries(value).sort() : value);
 }
+
+describe('the fingerprint of an item', () => {
+  const PRESETS = { colour: 'red', reminderMinutes: 15 } as const;
+
+  test('that has nothing more than items had before is the same: an update of the program rewrites no calendar', () => {
+    expect(identity.fingerprint(ITEM)).toBe('EAH4Xc.m3qGLboO3Vac-el');
+  });
+
+  test('tells by name what it has more, or other than before', () => {
+    const differing = (one: Partial<CalendarItem>, other: Partial<CalendarItem>) =>
+      identity.differingFields(identity.fingerprint({ ...ITEM, ...one }), identity.fingerprint({ ...ITEM, ...other }));
+    expect(differing({}, { presets: PRESETS })).toEqual(['presets']);
+    expect(differing({ presets: PRESETS }, {})).toEqual(['presets']);
+    expect(differing({ presets: PRESETS }, { presets: { ...PRESETS, colour: 'green' } })).toEqual(['presets']);
+    expect(differing({}, { tentative: true })).toEqual(['tentative']);
+    expect(differing({ tentative: true }, { title: 'Other', visibility: 'default' })).toEqual([
+      'title',
+      'tentative',
+      'visibility',
+    ]);
+    expect(differing({ presets: PRESETS }, { presets: { reminderMinutes: 15, colour: 'red' } })).toEqual([]);
+  });
+});

@@ -3,10 +3,12 @@ import { describe, expect, test } from 'vitest';
 import type { Appointment } from '../../src/model/records.ts';
 import { formatTitle, parseTitleFormat, TITLE_VALUES, valuesOf } from '../../src/model/title-format.ts';
 import { type Directory, type ProjectionPolicy, project } from '../../src/sync/project.ts';
-import { appointmentOf, EMPTY_DIRECTORY, STATUSES } from './arbitraries.ts';
+import { appointmentOf, EMPTY_DIRECTORY, NOTHING_MORE, STATUSES } from './arbitraries.ts';
 
 const KEY = 'k7m2'.padEnd(32, '0');
 const POLICY: ProjectionPolicy = {
+  ...NOTHING_MORE,
+  presets: [],
   title: 'appointment',
   fields: [],
   statuses: STATUSES.filter((status) => status !== 'cancelled'),
@@ -22,6 +24,7 @@ const DIRECTORY: Directory = {
   ]),
   treatments: new Map([['t1', { id: 't1', name: 'Ultrasound' }]]),
   patients: new Map([['p1', { id: 'p1', firstName: 'Mario', lastName: 'Rossi' }]]),
+  pageUrl: null,
 };
 
 function itemOf(changes: Partial<Appointment> = {}, policy: Partial<ProjectionPolicy> = {}, directory = DIRECTORY) {
@@ -234,5 +237,81 @@ describe('a time', () => {
   test('of whole days is dates, in whatever zone', () => {
     const time = { kind: 'all-day', startDate: '2026-06-16', endDate: '2026-06-18', startAt: 1, endAt: 2 } as const;
     expect(itemOf({ time }).time).toEqual({ kind: 'all-day', startDate: '2026-06-16', endDate: '2026-06-18' });
+  });
+});
+
+describe('how an item is shown', () => {
+  test('is as before where nothing more is asked for', () => {
+    expect(Object.keys(itemOf())).toEqual(['title', 'description', 'location', 'time', 'busy']);
+  });
+
+  test('as not yet certain by its status, and as public as its calendar', () => {
+    const policy = { tentative: ['booked'], visibility: 'default' } as const;
+    expect(itemOf({ status: 'booked' }, policy)).toMatchObject({ busy: true, tentative: true, visibility: 'default' });
+    expect(itemOf({ status: 'confirmed' }, policy)).not.toHaveProperty('tentative');
+  });
+
+  test.each<[string, Partial<Appointment>, object | undefined]>([
+    ['the first label that fits', { status: 'no_show', treatmentId: 't1' }, { colour: 'gray' }],
+    ['a label of all that it asks for', { agendaId: 'a2', treatmentId: 't1' }, { colour: 'red', category: 'Surgery' }],
+    ['none by half of what it asks for', { agendaId: 'a1', treatmentId: 't1' }, undefined],
+    ['none by a treatment that it has not', { agendaId: 'a2', treatmentId: null }, undefined],
+  ])('gets %s', (_, changes, expected) => {
+    const labels = [
+      { statuses: ['no_show'], colour: 'gray' },
+      { agendas: ['a2'], treatments: ['t1'], colour: 'red', category: 'Surgery' },
+    ] as const;
+    expect(itemOf(changes, { labels }).presets).toEqual(expected);
+  });
+
+  test('with a reminder, or with none at all', () => {
+    expect(itemOf({}, { reminderMinutes: 15 }).presets).toEqual({ reminderMinutes: 15 });
+    expect(itemOf({}, { reminderMinutes: 'none' }).presets).toEqual({ reminderMinutes: 'none' });
+    expect(itemOf({}, { reminderMinutes: 15, free: ['booked'] })).not.toHaveProperty('presets');
+  });
+});
+
+describe('the addresses of an item', () => {
+  const PAGES: Directory = { ...DIRECTORY, pageUrl: 'https://clinic.example/agenda?open={id}' };
+  const VISIT = { id: 'a/1 &x', teleVisitUrl: 'https://visit.example/r/7' };
+  const both = { links: ['page', 'teleVisit'] } as const;
+  const shown = (policy: Partial<ProjectionPolicy>, directory = PAGES) =>
+    project(appointmentOf('1', VISIT), { ...POLICY, ...policy }, directory, () => KEY);
+
+  test('are shown by nobody who does not ask for them', () => {
+    expect(shown({})).toEqual(shown({}, DIRECTORY));
+    expect(JSON.stringify(shown({}))).not.toContain('https');
+  });
+
+  test('stand where the vendor has a place for them, with nothing of the appointment but its id', () => {
+    const item = shown({ ...both, presets: ['pageUrl', 'teleVisitUrl'] });
+    expect(item).toMatchObject({
+      description: null,
+      location: null,
+      presets: {
+        pageUrl: 'https://clinic.example/agenda?open=a%2F1%20%26x',
+        teleVisitUrl: 'https://visit.example/r/7',
+      },
+    });
+  });
+
+  test('stand in the texts where it has none', () => {
+    const item = shown({ ...both, fields: ['status', 'location'] });
+    expect(item).toMatchObject({
+      description:
+        'Status: booked\nVideo visit: https://visit.example/r/7\nIn the clinic system: https://clinic.example/agenda?open=a%2F1%20%26x',
+    });
+    expect(item).not.toHaveProperty('presets');
+  });
+
+  test('are left out where they are longer than calendars take', () => {
+    const appointment = appointmentOf('x'.repeat(500));
+    expect(project(appointment, { ...POLICY, ...both }, PAGES, () => KEY)?.description).toBeNull();
+  });
+
+  test('are left out where the clinic tells none', () => {
+    const item = project(appointmentOf('1'), { ...POLICY, ...both }, DIRECTORY, () => KEY);
+    expect(item).toMatchObject({ description: null, location: null });
+    expect(item).not.toHaveProperty('presets');
   });
 });

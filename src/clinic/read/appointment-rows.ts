@@ -15,6 +15,7 @@ import {
   tolerant,
 } from './records.ts';
 import { compileStatuses } from './statuses.ts';
+import { compileTeleVisit } from './tele-visits.ts';
 import { dateText, type Timestamp } from './timestamps.ts';
 import { createZone, type Zone } from './zone.ts';
 
@@ -53,21 +54,25 @@ export function compileAppointmentRows(profile: ClinicProfile): RowMapper<Appoin
   const timeOf = compileTime(profile, read);
   const updatedAt = tolerant(compileTimestamp(fields.updatedAt, 'updatedAt', profile));
   const agendaIdOf = tolerant(read.agendaId);
+  const teleVisitOf = compileTeleVisit(profile.appointments.teleVisitUrl);
 
   const map = compileRows(read.id, (row): Appointment => {
     const id = read.id(row);
     const rawStatus = read.status(row);
+    const patient = patientOf(row, read);
+    const teleVisitUrl = teleVisitOf(row, patient);
     return {
       id,
       agendaId: read.agendaId(row),
       locationId: read.locationId(row),
       patientId: read.patientId(row),
-      patient: patientOf(row, read),
+      patient,
       treatmentId: read.treatmentId(row),
       time: timeOf(row),
       status: statusOf(rawStatus, row),
       rawStatus,
       updatedAt: instantOf(updatedAt(row)),
+      ...(teleVisitUrl === null ? {} : { teleVisitUrl }),
     };
   });
   return (row) => {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { APPOINTMENT_STATUSES as STATUSES } from '../../model/records.ts';
-import { fieldPaths } from './fields.ts';
+import { fieldPaths, paths } from './fields.ts';
 import { path } from './paging.ts';
 import { payment, statusChange } from './registry.ts';
 import { listProfile, RESOURCES } from './resources.ts';
@@ -26,6 +26,13 @@ const STATUS_WORDS: Record<string, (typeof STATUSES)[number]> = {
   NoShow: 'no_show',
 };
 
+/** Whether a text is an https address once an id stands in it, without a login and with the same host for every id. */
+function isPageTemplate(template: string): boolean {
+  const [one, other] = ['a', 'b'].map((id) => URL.parse(template.replaceAll('{id}', id)));
+  if (one == null || other == null || one.href === other.href || one.host !== other.host) return false;
+  return one.protocol === 'https:' && one.username === '' && !/[{}]/.test(template.replaceAll('{id}', ''));
+}
+
 /** What a profile says of appointments. */
 export const appointments = z
   .strictObject({
@@ -44,6 +51,20 @@ export const appointments = z
     payment: fieldPaths(payment).describe('Where the body of a payment operation holds what.'),
     statusMissing: z.enum(STATUSES).default('unknown').describe('For a row that tells no status.'),
     flags: z.array(flag).default([]).describe('Fields beside the status that override it, in this order.'),
+    pageUrl: z
+      .string()
+      .refine(
+        isPageTemplate,
+        'write an https address with {id} in its path, query or fragment, and nothing else in braces',
+      )
+      .nullable()
+      .default(null)
+      .describe('Address of an appointment in the clinic system, for people: {id} stands for its id; null = none.'),
+    teleVisitUrl: paths
+      .default([])
+      .describe(
+        'Where a row holds the https address of a video visit; what is no such address, or names the patient, is left out.',
+      ),
     durationUnit: z.enum(['minutes', 'seconds']).default('minutes').describe('Unit of the field duration.'),
     allDayEnd: z.enum(['exclusive', 'inclusive']).default('exclusive').describe('Whether the end date is a day of it.'),
     longestDays: z.int().min(1).default(366).describe('A longer appointment is set aside as absurd.'),

@@ -57,10 +57,14 @@ export function toRemoteItem(url: URL, etag: string | null, content: ObjectConte
 
 /**
  * The version tag of an object. Where people added something it is a weak one, which no write goes by, so that the next one looks first and
- * leaves that there. Of an object that holds nothing but ours it is the ETag, by which a write needs no look.
+ * leaves that there, or leaves off what they took away. Of an object that holds nothing but ours it is the ETag, by which a write needs no look.
  */
-export function versionTagOf(etag: string | null, { kept }: Pick<ObjectContent, 'kept'>): string | null {
-  return etag === null || kept === '' ? etag : `W/${etag}`;
+export function versionTagOf(
+  etag: string | null,
+  { kept, theirNotes, presets }: Pick<ObjectContent, 'kept' | 'theirNotes' | 'presets'>,
+): string | null {
+  const isOursAlone = kept === '' && theirNotes === null && presets.theirs.size === 0;
+  return etag === null || isOursAlone ? etag : `W/${etag}`;
 }
 
 /** Addresses of the events whose property has this value, as far as the server's filter finds them. */

@@ -1,12 +1,15 @@
+import { isDeepStrictEqual } from 'node:util';
 import ICAL from 'ical.js';
 import { foldLines } from '../../model/content-lines.ts';
 import type { CalendarItem, ItemTime } from '../../model/items.ts';
 import type { ItemKey } from '../../model/operations.ts';
 import type { Instant } from '../../model/time.ts';
+import { type PresetsThere, withPresets } from '../presets.ts';
 import { fromRevisionText, toRevisionText, withRevision } from '../revision.ts';
 import { addInstant, addText, addTimes, carriable, readTimes, textOf } from './icalendar.ts';
 import { keptOf, OF_A_SERIES } from './kept.ts';
 import { SEQUENCE_EPOCH_AT } from './limits.ts';
+import { addPresets, readPresets } from './presets.ts';
 
 /** Everything that goes into one calendar object. */
 export interface ObjectToWrite {
@@ -18,7 +21,7 @@ export interface ObjectToWrite {
   item: CalendarItem;
   writtenAt: Instant;
   /** What is there, when it was looked at: its SEQUENCE is surpassed, and what people added stays. */
-  stored: Pick<ObjectContent, 'sequence' | 'kept'> | null;
+  stored: Pick<ObjectContent, 'sequence' | 'kept' | 'theirNotes' | 'presets'> | null;
 }
 
 /** A calendar object as it is stored. */
@@ -31,6 +34,9 @@ export interface ObjectContent {
   sequence: number;
   /** What is none of ours, as lines of iCalendar (`keptOf`). */
   kept: string;
+  /** Its description where that is a person's: the last write of ours had none. It is no part of the item then. */
+  theirNotes: string | null;
+  presets: PresetsThere;
   /** Null when it can't be read as an item. */
   item: CalendarItem | null;
 }
@@ -38,6 +44,10 @@ export interface ObjectContent {
 const MARK_PROPERTY = 'x-clinic-mirror';
 const LOCATOR_PROPERTY = 'x-clinic-mirror-locator';
 const REVISION_PROPERTY = 'x-clinic-mirror-revision';
+/** Whose the description is: ours when our last write had one, else a person's, which stays. */
+const NOTES_PROPERTY = 'x-clinic-mirror-notes';
+const NOTES_OURS = 'ours';
+const NOTES_THEIRS = 'theirs';
 
 /** Names of a property of ours as filters in requests write it. */
 export const MARK_PROPERTY_NAME = MARK_PROPERTY.toUpperCase();
@@ -46,7 +56,7 @@ const HEAD = ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//clinic-mirror//clinic
 
 const END_OF_EVENT = 'END:VEVENT';
 
-/** The calendar object of an item, private, with no guests or alarms but those that people added, as text with CRLF (RFC 5545). */
+/** The calendar object of an item, with no guests, and no alarms but its own and those that people added, as text with CRLF (RFC 5545). */
 export function toCalendarObject(object: ObjectToWrite): string {
   const { item, stored } = object;
   const event = new ICAL.Component('vevent');
@@ -55,13 +65,17 @@ export function toCalendarObject(object: ObjectToWrite): string {
   event.addPropertyWithValue('sequence', nextSequence(object));
   const timeZone = addTimes(event, item.time);
   addText(event, 'summary', carriable(item.title));
-  if (item.description !== null) addText(event, 'description', carriable(item.description));
+  const notes = item.description ?? stored?.theirNotes ?? null;
+  if (notes !== null) addText(event, 'description', carriable(notes));
   if (item.location !== null) addText(event, 'location', carriable(item.location));
-  addText(event, 'class', 'PRIVATE');
+  addText(event, 'class', item.visibility === 'default' ? 'PUBLIC' : 'PRIVATE');
+  if (item.tentative === true) addText(event, 'status', 'TENTATIVE');
   addText(event, 'transp', item.busy ? 'OPAQUE' : 'TRANSPARENT');
   addText(event, MARK_PROPERTY, object.ownerTag);
   addText(event, LOCATOR_PROPERTY, object.sealedRecordId);
   addText(event, REVISION_PROPERTY, toRevisionText(object.revision));
+  addText(event, NOTES_PROPERTY, item.description === null ? NOTES_THEIRS : NOTES_OURS);
+  addPresets(event, item.presets, stored?.presets ?? null);
   const lines = event.toString().slice(0, -END_OF_EVENT.length);
   const whole = `${lines}${stored === null || stored.kept === '' ? '' : `${stored.kept}\r\n`}${END_OF_EVENT}`;
   const parts = timeZone === null ? [whole] : [timeZone, whole];
@@ -83,14 +97,20 @@ export function fromCalendarObject(text: string): ObjectContent | null {
   const events = calendar?.getAllSubcomponents('vevent') ?? [];
   const [event] = events;
   if (calendar === null || event === undefined) return null;
+  const presets = readPresets(event);
+  const notes = carriable(textOf(event, 'description') ?? '').trim() === '' ? null : textOf(event, 'description');
+  // Before it was stamped whose the notes are, every write of ours replaced them.
+  const theirNotes = textOf(event, NOTES_PROPERTY) === NOTES_THEIRS ? notes : null;
   return {
     uid: textOf(event, 'uid'),
     ownerTag: textOf(event, MARK_PROPERTY),
     sealedRecordId: textOf(event, LOCATOR_PROPERTY),
     ...withRevision(fromRevisionText(textOf(event, REVISION_PROPERTY))),
     sequence: Number(textOf(event, 'sequence')) || 0,
-    kept: keptOf(event),
-    item: events.length === 1 ? readItem(calendar, event) : null,
+    kept: keptOf(event, presets),
+    theirNotes,
+    presets,
+    item: events.length === 1 ? readItem(calendar, event, { theirNotes, presets }) : null,
   };
 }
 
@@ -104,19 +124,27 @@ function parseCalendar(text: string): ICAL.Component | null {
   }
 }
 
-function readItem(calendar: ICAL.Component, event: ICAL.Component): CalendarItem | null {
+function readItem(
+  calendar: ICAL.Component,
+  event: ICAL.Component,
+  { theirNotes, presets }: Pick<ObjectContent, 'theirNotes' | 'presets'>,
+): CalendarItem | null {
   if (OF_A_SERIES.some((name) => event.hasProperty(name))) return null;
-  // Shown to everybody or called off: not what we wrote, so it has to be written again.
-  if (textOf(event, 'class')?.toUpperCase() === 'PUBLIC') return null;
-  if (textOf(event, 'status')?.toUpperCase() === 'CANCELLED') return null;
+  const status = textOf(event, 'status')?.toUpperCase();
+  // Called off: not what we wrote, so it has to be written again.
+  if (status === 'CANCELLED') return null;
   const time = tryReadTimes(calendar, event);
   if (time === null) return null;
   return {
     title: carriable(textOf(event, 'summary') ?? ''),
-    description: carriable(textOf(event, 'description') ?? '') || null,
+    description: theirNotes === null ? carriable(textOf(event, 'description') ?? '') || null : null,
     location: carriable(textOf(event, 'location') ?? '') || null,
     time,
     busy: textOf(event, 'transp')?.toUpperCase() !== 'TRANSPARENT',
+    ...(status === 'TENTATIVE' ? { tentative: true } : {}),
+    // A server that keeps no class shows nobody's events to everybody.
+    ...(textOf(event, 'class')?.toUpperCase() === 'PUBLIC' ? { visibility: 'default' } : {}),
+    ...withPresets(presets.last),
   };
 }
 
@@ -136,6 +164,9 @@ export function isSameItem(stored: CalendarItem | null, wanted: CalendarItem): b
     isSameText(stored.description, wanted.description) &&
     isSameText(stored.location, wanted.location) &&
     stored.busy === wanted.busy &&
+    stored.tentative === wanted.tentative &&
+    stored.visibility === wanted.visibility &&
+    isDeepStrictEqual(stored.presets, wanted.presets) &&
     isSameTime(stored.time, wanted.time)
   );
 }

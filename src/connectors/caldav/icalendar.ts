@@ -1,9 +1,9 @@
 import ICAL from 'ical.js';
 import type { ItemTime } from '../../model/items.ts';
 import type { Instant } from '../../model/time.ts';
-import { isZone, toZonedIso } from '../../model/zones.ts';
+import { isZone, meansOnly, toZonedIso } from '../../model/zones.ts';
 import { POINT_LENGTH_MS } from './limits.ts';
-import { instantOfLocal, meansOnly, timeZoneText } from './time-zones.ts';
+import { instantOfLocal, timeZoneText } from './time-zones.ts';
 
 /** Keeps the zone of an event whose times had to go out, or were stored by the server, as UTC. */
 const ZONE_PROPERTY = 'x-clinic-mirror-zone';

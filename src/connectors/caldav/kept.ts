@@ -1,4 +1,6 @@
 import type ICAL from 'ical.js';
+import type { PresetsThere } from '../presets.ts';
+import { isOurAlarm, keptOfProperty } from './presets.ts';
 
 /** Properties of an event that are ours, or that stand for one of ours in other words, and would contradict it. */
 const OURS = new Set([
@@ -14,6 +16,7 @@ const OURS = new Set([
     'location',
     'class',
     'transp',
+    'status',
   ],
   ...['x-alt-desc', 'geo', 'x-apple-structured-location', 'x-microsoft-cdo-busystatus', 'x-microsoft-cdo-alldayevent'],
 ]);
@@ -30,17 +33,14 @@ export const OF_A_SERIES = ['rrule', 'rdate', 'exdate', 'exrule', 'recurrence-id
  * What people and their clients added to an event of ours, as lines of iCalendar: a colour, reminders, guests, notes. Nothing of it is
  * ours, and an update leaves it there. '' when there is nothing.
  */
-export function keptOf(event: ICAL.Component): string {
+export function keptOf(event: ICAL.Component, presets: PresetsThere): string {
   const names = (event.jCal[1] as [name: string][]).map(([name]) => name).filter(isKept);
-  const properties = [...new Set(names)].flatMap((name) => event.getAllProperties(name)).filter(isNoCancellation);
-  return [...properties.map((one) => one.toICALString()), ...event.getAllSubcomponents().map(String)].join('\r\n');
+  const properties = [...new Set(names)].flatMap((name) => event.getAllProperties(name));
+  const lines = properties.flatMap((one) => keptOfProperty(one, presets) ?? []);
+  const components = event.getAllSubcomponents().filter((one) => !isOurAlarm(one, presets.last));
+  return [...lines, ...components.map(String)].join('\r\n');
 }
 
 function isKept(name: string): boolean {
   return !name.startsWith(OWN_PREFIX) && !OURS.has(name) && !OF_CLIENTS.has(name) && !OF_A_SERIES.includes(name);
-}
-
-/** Called off by hand: an appointment that stands is put right. */
-function isNoCancellation(property: ICAL.Property): boolean {
-  return property.name !== 'status' || String(property.getFirstValue()).toUpperCase() !== 'CANCELLED';
 }

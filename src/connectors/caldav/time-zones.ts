@@ -1,7 +1,6 @@
 import ICAL from 'ical.js';
 import { Temporal } from 'temporal-polyfill';
-import { DAY_MS, type Instant } from '../../model/time.ts';
-import { offsetMs } from '../../model/zones.ts';
+import type { Instant } from '../../model/time.ts';
 
 /** A span in which one offset holds; `from` is when it began. */
 interface Observance {
@@ -141,15 +140,4 @@ function observanceComponent(observance: Observance): ICAL.Component {
  */
 export function instantOfLocal(local: string, zone: string): Instant {
   return Temporal.PlainDateTime.from(local).toZonedDateTime(zone, { disambiguation: 'compatible' }).epochMilliseconds;
-}
-
-/** Whether clients agree that a local time means an instant: the clock of the zone shows it then, and never again or before. */
-export function meansOnly(local: string, zone: string, at: Instant): boolean {
-  const shownAt = Date.parse(`${local}Z`);
-  if (offsetMs(zone, at) !== shownAt - at) return false;
-  // A clock is put on or back by less than a day, unless it skips one: then nothing comes twice.
-  return [at - DAY_MS, at + DAY_MS].every((near) => {
-    const other = shownAt - offsetMs(zone, near);
-    return other === at || offsetMs(zone, other) !== shownAt - other;
-  });
 }

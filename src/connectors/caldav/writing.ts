@@ -1,6 +1,7 @@
 import type { MirrorError } from '../../model/errors.ts';
 import type { Operation, Outcome } from '../../model/operations.ts';
 import { BLANK_ITEM } from '../erasing.ts';
+import { NO_PRESETS } from '../presets.ts';
 import { supersededBy } from '../revision.ts';
 import { isMember, resolveHref } from './addresses.ts';
 import { checked, mayWrite, proveThere } from './calendar-resource.ts';
@@ -30,7 +31,7 @@ export interface Settled {
   url: URL | null;
 }
 
-const NOTHING_KEPT = { kept: '' };
+const NOTHING_KEPT = { kept: '', theirNotes: null, presets: NO_PRESETS };
 
 /** What an object holds that a write is to go on from. */
 type Before = ObjectToWrite['stored'];
@@ -179,7 +180,7 @@ async function emptied(
     versionTag: null,
     remoteId: null,
   } as const;
-  const before = { sequence: content?.sequence ?? -1, kept: '' };
+  const before = { ...NOTHING_KEPT, sequence: content?.sequence ?? -1 };
   const answer = await put(collection, blank, url, ifMatch(etag), before);
   if (isDone(answer)) return strongTag(answer.headers.get('etag'));
   if (isMissingOrChanged(answer)) throw errors.make('changed-meanwhile', { status: 412 });

@@ -1,6 +1,7 @@
 import type { MirrorError } from '../../model/errors.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import type { Flow } from '../flow.ts';
+import { NO_PRESETS } from '../presets.ts';
 import { supersededBy } from '../revision.ts';
 import { failed } from '../settle.ts';
 import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
@@ -11,6 +12,7 @@ import {
   type OwnEvent,
   readOwnEvent,
   type Stamp,
+  type Touched,
   toBlankEvent,
   toEvent,
   toPatch,
@@ -61,8 +63,10 @@ function* insert(scope: FlowScope, operation: Write, effect: Effect): Flow<Outco
 
 function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update' }>): Flow<Outcome> {
   const id = operation.remoteId ?? operation.key;
-  if (operation.versionTag !== null) {
-    const answer = yield* write(patchCall(scope, operation, id, { etag: operation.versionTag, hasTheirNotes: false }));
+  const { versionTag: etag, item } = operation;
+  if (etag !== null && item.presets === undefined) {
+    const untouched = { etag, hasTheirNotes: false, presets: NO_PRESETS };
+    const answer = yield* write(patchCall(scope, operation, id, untouched));
     if (isSuccess(answer)) return written(scope, operation, 'updated', answer, operation.remoteId);
     if (answer.status === 404) return yield* insert(scope, operation, 'recreated');
     if (answer.status !== 410 && answer.status !== 412 && !mayLackSequence(answer)) throw errors.of(answer);
@@ -207,10 +211,10 @@ function insertCall(scope: FlowScope, operation: Write): WireCall {
 }
 
 /** The event as far as a write of it must know it; without a sequence number none is sent. */
-type Known = Pick<OwnEvent, 'etag' | 'hasTheirNotes' | 'sequence'>;
+type Known = Pick<OwnEvent, 'etag' | 'sequence'>;
 
 /** Changes what is ours and leaves the rest. */
-function patchCall(scope: FlowScope, operation: Write, id: string, event: Known): WireCall {
+function patchCall(scope: FlowScope, operation: Write, id: string, event: Known & Touched): WireCall {
   const body = { ...toPatch(operation.item, stampOf(scope, operation), event), ...sequenceOf(event) };
   return { method: 'PATCH', path: eventPath(scope, id, WRITE_QUERY), ifMatch: event.etag, body };
 }

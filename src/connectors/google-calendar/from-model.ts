@@ -4,6 +4,7 @@ import type { RemoteItem } from '../../model/operations.ts';
 import { shortened } from '../../model/shown-text.ts';
 import { isZone, toZonedIso } from '../../model/zones.ts';
 import { BLANK_ITEM } from '../erasing.ts';
+import { hasPresets, NO_PRESETS, type PresetsThere, toPresetsText, withPresets } from '../presets.ts';
 import { fromRevisionText, toRevisionText, withRevision } from '../revision.ts';
 import {
   LOCATOR_PROPERTY,
@@ -12,8 +13,10 @@ import {
   NOTES_OURS,
   NOTES_PROPERTY,
   NOTES_THEIRS,
+  PRESETS_PROPERTY,
   REVISION_PROPERTY,
 } from './limits.ts';
+import { readPresets, toPresetFields } from './presets.ts';
 import { eventContentSchema, eventHeadSchema } from './schemas.ts';
 
 /** An event of ours, read far enough to decide what to do with it. */
@@ -28,6 +31,7 @@ export interface OwnEvent {
   sequence?: number;
   /** Its description is a person's: the last write of ours had none. It is no part of the item then. */
   hasTheirNotes: boolean;
+  presets: PresetsThere;
   /** Null when it can't be read as an item. */
   item: CalendarItem | null;
 }
@@ -39,33 +43,38 @@ export interface Stamp {
   revision: number;
 }
 
+/** What a change of an event must know of it. */
+export type Touched = Pick<OwnEvent, 'hasTheirNotes' | 'presets'>;
+
 /**
- * The whole event for an item: what is not named here is cleared by a PUT. Private, without guests and reminders, so
- * that nobody gets a mail and nobody's phone rings; status `confirmed` brings a deleted event back.
+ * The whole event for an item: what is not named here is cleared by a PUT. Without guests, and without reminders unless the item has one,
+ * so that nobody gets a mail and nobody's phone rings; the status brings a deleted event back.
  * @see https://developers.google.com/workspace/calendar/api/v3/reference/events
  */
 export function toEvent(item: CalendarItem, stamp: Stamp): object {
   const { title, description, location } = normaliseItem(item);
   return {
-    ...ownedWith(title, item, stamp),
+    ...ownedWith(title, item, stamp, NO_PRESETS),
     ...(description === null ? {} : { description: escapeHtml(description) }),
     ...(location === null ? {} : { location }),
     ...toEventTimes(item.time),
     reminders: { useDefault: false, overrides: [] },
+    ...toPresetFields(NO_PRESETS, item.presets),
   };
 }
 
 /**
- * What a PATCH changes of an event that is there: what is ours, null where it is to be cleared. The rest (colour, reminders, guests and
- * whatever Google adds) is a person's and not named. A description that we don't write is theirs, unless the last one was ours.
+ * What a PATCH changes of an event that is there: what is ours, null where it is to be cleared. The rest (guests, a colour and reminders
+ * that are not ours, and whatever Google adds) is a person's and not named. A description that we don't write is theirs, unless the last one was ours.
  * @see https://developers.google.com/workspace/calendar/api/guides/performance#patch
  */
-export function toPatch(item: CalendarItem, stamp: Stamp, { hasTheirNotes }: Pick<OwnEvent, 'hasTheirNotes'>): object {
+export function toPatch(item: CalendarItem, stamp: Stamp, { hasTheirNotes, presets }: Touched): object {
   const { title, description, location } = normaliseItem(item);
   const { start, end } = toEventTimes(item.time);
   const noTime = { date: null, dateTime: null, timeZone: null };
   return {
-    ...ownedWith(title, item, stamp),
+    ...ownedWith(title, item, stamp, presets),
+    ...toPresetFields(presets, item.presets),
     ...(description === null && hasTheirNotes
       ? {}
       : { description: description === null ? null : escapeHtml(description) }),
@@ -75,11 +84,13 @@ export function toPatch(item: CalendarItem, stamp: Stamp, { hasTheirNotes }: Pic
   };
 }
 
-function ownedWith(title: string, { busy, description }: CalendarItem, stamp: Stamp): object {
+function ownedWith(title: string, item: CalendarItem, stamp: Stamp, { last }: PresetsThere): object {
+  const { busy, tentative, visibility, description, presets } = item;
+  const presetsText = presets === undefined ? null : toPresetsText(presets);
   return {
-    status: 'confirmed',
+    status: tentative === true ? 'tentative' : 'confirmed',
     summary: title,
-    visibility: 'private',
+    visibility: visibility ?? 'private',
     transparency: busy ? 'opaque' : 'transparent',
     extendedProperties: {
       private: {
@@ -87,6 +98,7 @@ function ownedWith(title: string, { busy, description }: CalendarItem, stamp: St
         [LOCATOR_PROPERTY]: stamp.sealedRecordId,
         [REVISION_PROPERTY]: toRevisionText(stamp.revision),
         [NOTES_PROPERTY]: description ? NOTES_OURS : NOTES_THEIRS,
+        ...(presetsText === null && !hasPresets(last) ? {} : { [PRESETS_PROPERTY]: presetsText }),
       },
     },
   };
@@ -114,6 +126,7 @@ export function readOwnEvent(event: unknown, ownerTag: string): OwnEvent | null 
   if (properties[MARK_PROPERTY] !== ownerTag) return null;
   // Before it was stamped whose the notes are, every write of ours replaced them.
   const hasTheirNotes = properties[NOTES_PROPERTY] === NOTES_THEIRS && description !== undefined && description !== '';
+  const presets = readPresets(head.data, properties[PRESETS_PROPERTY]);
   return {
     id,
     etag: etag ?? null,
@@ -122,16 +135,18 @@ export function readOwnEvent(event: unknown, ownerTag: string): OwnEvent | null 
     ...withRevision(fromRevisionText(properties[REVISION_PROPERTY])),
     ...(sequence === undefined ? {} : { sequence }),
     hasTheirNotes,
-    item: readItem(event, hasTheirNotes),
+    presets,
+    item: readItem(event, { hasTheirNotes, presets }),
   };
 }
 
 /**
  * An event of ours in the words of the contract. The id is the key: we chose it. Without a version tag where a write must look first:
- * one that knows nothing of a person's notes would clear them.
+ * one that knows nothing of a person's notes would clear them, one that knows nothing of their colour would change it.
  */
-export function toRemoteItem({ id, sealedRecordId, etag, hasTheirNotes, item, revision }: OwnEvent): RemoteItem {
-  const versionTag = hasTheirNotes ? null : etag;
+export function toRemoteItem(event: OwnEvent): RemoteItem {
+  const { id, sealedRecordId, etag, hasTheirNotes, presets, item, revision } = event;
+  const versionTag = hasTheirNotes || hasPresets(presets.last) ? null : etag;
   return { key: id, sealedRecordId, remoteId: id, versionTag, item, ...withRevision(revision) };
 }
 
@@ -147,22 +162,23 @@ export function holds(event: OwnEvent, { item, revision }: { item: CalendarItem;
  */
 export function normaliseItem(item: CalendarItem): CalendarItem {
   return {
+    ...item,
     title: wellFormed(item.title),
     description: item.description ? shortenedNotes(wellFormed(item.description)) : null,
     location: item.location ? wellFormed(item.location) : null,
     time: normaliseTime(item.time),
-    busy: item.busy,
   };
 }
 
-/** Null when a person made of the event what an item can't say: a series, not private, another zone at the end. */
-function readItem(event: unknown, hasTheirNotes: boolean): CalendarItem | null {
+/** Null when a person made of the event what an item can't say: a series, shown to everybody, another zone at the end. */
+function readItem(event: unknown, { hasTheirNotes, presets }: Touched): CalendarItem | null {
   const parsed = eventContentSchema.safeParse(event);
   if (!parsed.success) return null;
   const content = parsed.data;
-  const isPlain = (content.eventType ?? 'default') === 'default' && (content.status ?? 'confirmed') === 'confirmed';
+  const { status = 'confirmed', visibility = 'default' } = content;
+  const isPlain = (content.eventType ?? 'default') === 'default' && (status === 'confirmed' || status === 'tentative');
   const isSingle = content.recurrence === undefined && content.recurringEventId === undefined;
-  if (!isPlain || !isSingle || content.visibility !== 'private') return null;
+  if (!isPlain || !isSingle || (visibility !== 'private' && visibility !== 'default')) return null;
   const time = readTime(content.start, content.end);
   if (time === null) return null;
   return normaliseItem({
@@ -171,6 +187,9 @@ function readItem(event: unknown, hasTheirNotes: boolean): CalendarItem | null {
     location: content.location ?? null,
     time,
     busy: content.transparency !== 'transparent',
+    ...(status === 'tentative' ? { tentative: true } : {}),
+    ...(visibility === 'default' ? { visibility } : {}),
+    ...withPresets(presets.last),
   });
 }
 

@@ -20,6 +20,7 @@ export const googleCalendar: ConnectorModule<GoogleCalendarSettings> = {
     keys: 'enforced',
     twinsAreOurs: true,
     longest: { description: LONGEST_DESCRIPTION },
+    presets: ['colour', 'reminderMinutes', 'pageUrl'],
     // Google keeps deleted events readable for a while (reference of events, `status`): ours are emptied before.
     erases: ['appointments'],
   },

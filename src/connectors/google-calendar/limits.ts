@@ -65,6 +65,9 @@ export const NOTES_PROPERTY = 'clinicMirrorNotes';
 export const NOTES_OURS = 'ours';
 export const NOTES_THEIRS = 'theirs';
 
+/** Name of the private extended property that tells what of colour, reminder and source our last write wanted: the rest is a person's. */
+export const PRESETS_PROPERTY = 'clinicMirrorPresets';
+
 /**
  * Characters of a description, HTML counted: 8,192 is what practitioners name (support.nylas.com, "Event description limits"), the
  * reference names none.
@@ -79,7 +82,7 @@ export const PATCH_UNITS = 3;
  * the rest need not travel.
  */
 export const EVENT_FIELDS =
-  'id,etag,status,sequence,eventType,summary,description,location,start,end,transparency,visibility,recurrence,recurringEventId,extendedProperties/private';
+  'id,etag,status,sequence,eventType,summary,description,location,start,end,transparency,visibility,colorId,reminders,source/url,recurrence,recurringEventId,extendedProperties/private';
 
 /**
  * What is asked of the change feed, which can't be filtered by property: whose each event is, and none of its content, since it may be

@@ -39,6 +39,15 @@ export const eventHeadSchema = z.object({
   status: z.string().optional(),
   sequence: z.number().int().optional().catch(undefined),
   description: z.string().optional().catch(undefined),
+  colorId: z.string().optional().catch(undefined),
+  reminders: z
+    .object({
+      useDefault: z.boolean().optional(),
+      overrides: z.array(z.object({ method: z.string(), minutes: z.number() })).optional(),
+    })
+    .optional()
+    .catch(undefined),
+  source: z.object({ url: z.string().optional() }).optional().catch(undefined),
   extendedProperties: z.object({ private: z.record(z.string(), z.string()).optional() }).optional(),
 });
 
@@ -47,6 +56,9 @@ const eventTimeSchema = z.object({
   dateTime: z.string().optional(),
   timeZone: z.string().optional(),
 });
+
+/** An event's head, checked. */
+export type EventHead = z.infer<typeof eventHeadSchema>;
 
 /** An event's content. */
 export const eventContentSchema = z.object({

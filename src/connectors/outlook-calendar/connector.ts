@@ -11,7 +11,7 @@ import { createGraphClient, type GraphCall } from './client.ts';
 import { locateCalendar, prepareCalendar } from './container.ts';
 import { errors, isGone } from './errors.ts';
 import { eventsPath, type FlowScope, findFlow, operationFlow } from './flows.ts';
-import { readOwnEvent, toRemoteItem } from './from-model.ts';
+import { readOwnEvent, toRemoteItem, UTC } from './from-model.ts';
 import { DELTA_PAGE_SIZE, PROPERTIES } from './limits.ts';
 import { readPage } from './pages.ts';
 import { eventsQuery, mailboxPath, withQuery } from './paths.ts';
@@ -22,7 +22,8 @@ import { createBatchTransport } from './transport.ts';
 /** Opens one Outlook calendar target. */
 export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSettings>): Connector {
   const { settings, ownerTag, owner = null, authorizer, http, shared, clock } = context;
-  const { rootUrl, mailbox, deleteMode, wholeDayZone } = settings;
+  const { rootUrl, mailbox, deleteMode, wholeDayZone = context.zone ?? UTC } = settings;
+  const refusedZones = new Set<string>();
   // Outlook works on four requests of a mailbox at once, as many as one batch fills. Whose mailbox `me` is only the login knows.
   const turns = shared.of(Mutex, mailbox === 'me' ? authorizer : `${rootUrl} ${mailbox.toLowerCase()}`);
   const sendCall = createGraphClient({ http, clock, rootUrl });
@@ -33,6 +34,7 @@ export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSet
     ownerTag,
     deleteMode,
     wholeDayZone,
+    refusedZones,
   });
   const call = (label: string, wire: GraphCall, signal: AbortSignal) =>
     withLogin({ authorizer, loginRefused: errors.of }, signal, (authorization) =>

@@ -176,6 +176,15 @@ export function isNoSuchAction(answer: WireResponse): boolean {
   return answer.status === 400 || answer.status === 404 || answer.status === 405 || answer.status === 501;
 }
 
+/**
+ * Whether a write may have been refused for its zone. Graph takes the zones of Windows and some by their IANA names, which its pages don't
+ * list whole (learn.microsoft.com/graph/api/resources/datetimetimezone), and nothing says by which code it refuses one
+ * (`TimeZoneNotSupportedException` is seen).
+ */
+export function mayMeanZone(answer: WireResponse): boolean {
+  return answer.status === 400 && !isDuplicate(answer) && !isGone(answer) && !isConflict(answer);
+}
+
 /** Whether the event is not in the state that was expected; comes with and without a condition of ours. */
 export function isConflict(answer: WireResponse): boolean {
   return answer.status === 412 || codesOf(answer).includes('ErrorIrresolvableConflict');

@@ -1,19 +1,25 @@
 import type { MirrorError } from '../../model/errors.ts';
+import type { ItemTime } from '../../model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
+import { BLANK_ITEM } from '../erasing.ts';
 import type { Flow } from '../flow.ts';
 import { supersededBy } from '../revision.ts';
 import { guardWalk } from '../walk.ts';
 import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
-import { errors, isConflict, isDuplicate, isGone, isNoSuchAction } from './errors.ts';
+import { errors, isConflict, isDuplicate, isGone, isNoSuchAction, mayMeanZone } from './errors.ts';
 import {
   holds,
   type OwnEvent,
   readOwnEvent,
   type Stamp,
+  type Touched,
   toBlankPatch,
   toEvent,
   toPatch,
   toRemoteItem,
+  UNTOUCHED,
+  UTC,
+  writtenZone,
 } from './from-model.ts';
 import { EARLIER_BY_MS, PROPERTIES } from './limits.ts';
 import { readPage } from './pages.ts';
@@ -25,11 +31,15 @@ type Deletion = Extract<Operation, { kind: 'delete' }>;
 type Effect = Extract<Outcome, { result: 'written' }>['effect'];
 
 /** What the flows of one target have in common. */
-export interface FlowScope extends Pick<OutlookCalendarSettings, 'deleteMode' | 'wholeDayZone'> {
+export interface FlowScope extends Pick<OutlookCalendarSettings, 'deleteMode'> {
   /** Path of the mailbox: `/me` or `/users/…`. */
   mailboxPath: string;
   calendarId: string;
   ownerTag: string;
+  /** The zone in which whole days begin. */
+  wholeDayZone: string;
+  /** Zones that Outlook refused since the connector was opened. */
+  refusedZones: Set<string>;
 }
 
 /** The flow of one operation: its calls, and its one outcome. It throws MirrorError for a failure. */
@@ -47,7 +57,7 @@ export function* findFlow(scope: FlowScope, key: ItemKey): Flow<RemoteItem | nul
 
 /** Inserts under our key as transaction id, so that a second insert of the same key is refused rather than doubled. */
 function* insert(scope: FlowScope, operation: Write, effect: Effect): Flow<Outcome> {
-  const answer = yield insertCall(scope, operation);
+  const answer = yield* write(scope, operation.item.time, (zoned) => insertCall(zoned, operation));
   if (isSuccess(answer)) return yield* inserted(scope, operation, effect, answer);
   if (isGone(answer)) throw errors.make('calendar-gone', { status: answer.status });
   if (!isDuplicate(answer)) throw errors.of(answer);
@@ -79,9 +89,10 @@ function isMadeBefore({ createdDateTime }: EventHead, { sentAt }: WireResponse):
 }
 
 function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update' }>): Flow<Outcome> {
-  const { remoteId, versionTag } = operation;
-  if (remoteId !== null && versionTag !== null) {
-    const answer = yield patchCall(scope, operation, { id: remoteId, etag: versionTag, hasTheirNotes: false });
+  const { remoteId, versionTag, item } = operation;
+  if (remoteId !== null && versionTag !== null && item.presets === undefined) {
+    const untouched = { ...UNTOUCHED, id: remoteId, etag: versionTag };
+    const answer = yield* write(scope, operation.item.time, (zoned) => patchCall(zoned, operation, untouched));
     if (isSuccess(answer)) return written(scope, operation, 'updated', answer, remoteId);
     if (!isGone(answer) && !isConflict(answer)) throw errors.of(answer);
   }
@@ -105,9 +116,20 @@ function* reconcile(scope: FlowScope, operation: Write, effect: Effect): Flow<Ou
     return { recordId, result: 'written', effect, versionTag, remoteId, stored };
   }
   if (event.hasGuests) throw errors.make('event-has-guests');
-  const answer = yield patchCall(scope, operation, event);
+  const answer = yield* write(scope, operation.item.time, (zoned) => patchCall(zoned, operation, event));
   if (isSuccess(answer)) return written(scope, operation, effect, answer, event.id);
   throw meanwhileOr(answer);
+}
+
+/** A write whose zone Outlook may not know goes out once more in UTC; if that is taken, so do all that follow in that zone. */
+function* write(scope: FlowScope, time: ItemTime, toCall: (scope: FlowScope) => WireCall): Flow<WireResponse> {
+  const zone = writtenZone(time, scope);
+  const answer = yield toCall(scope);
+  if (zone === UTC || !mayMeanZone(answer)) return answer;
+  const inUtc = { ...scope, refusedZones: new Set([...scope.refusedZones, zone]) };
+  const again = yield toCall(inUtc);
+  if (isSuccess(again)) scope.refusedZones.add(zone);
+  return again;
 }
 
 function* remove(scope: FlowScope, operation: Deletion): Flow<Outcome> {
@@ -136,7 +158,7 @@ function* remove(scope: FlowScope, operation: Deletion): Flow<Outcome> {
 
 /** Where nothing can be deleted for good: what goes into Deleted Items says nothing. */
 function* removeEmptied(scope: FlowScope, { recordId, key }: Deletion, event: OwnEvent): Flow<Outcome> {
-  const blank = yield blankCall(scope, key, event);
+  const blank = yield* write(scope, BLANK_ITEM.time, (zoned) => blankCall(zoned, key, event));
   if (!isSuccess(blank)) throw meanwhileOr(blank);
   const head = eventHeadSchema.safeParse(blank.body).data;
   const answer = yield deleteCall(scope, false, { id: event.id, etag: head?.['@odata.etag'] ?? null });
@@ -204,14 +226,14 @@ function insertCall(scope: FlowScope, operation: Write): WireCall {
 
 type Known = Pick<OwnEvent, 'id' | 'etag'>;
 
-function patchCall(scope: FlowScope, operation: Write, event: Known & Pick<OwnEvent, 'hasTheirNotes'>): WireCall {
-  const body = toPatch(operation.item, stampOf(scope, operation), scope.wholeDayZone, event);
+function patchCall(scope: FlowScope, operation: Write, event: Known & Touched): WireCall {
+  const body = toPatch(operation.item, stampOf(scope, operation), scope, event);
   return { method: 'PATCH', path: eventPath(scope, event.id), ifMatch: event.etag, body };
 }
 
-function blankCall(scope: FlowScope, key: ItemKey, { id, etag }: Known): WireCall {
-  const body = toBlankPatch({ ownerTag: scope.ownerTag, key }, scope.wholeDayZone);
-  return { method: 'PATCH', path: eventPath(scope, id), ifMatch: etag, body };
+function blankCall(scope: FlowScope, key: ItemKey, event: OwnEvent): WireCall {
+  const body = toBlankPatch({ ownerTag: scope.ownerTag, key }, scope, event);
+  return { method: 'PATCH', path: eventPath(scope, event.id), ifMatch: event.etag, body };
 }
 
 function deleteCall(scope: FlowScope, isForGood: boolean, { id, etag }: Known): WireCall {
@@ -221,7 +243,7 @@ function deleteCall(scope: FlowScope, isForGood: boolean, { id, etag }: Known): 
 }
 
 function contentOf(scope: FlowScope, operation: Write) {
-  return toEvent(operation.item, stampOf(scope, operation), scope.wholeDayZone);
+  return toEvent(operation.item, stampOf(scope, operation), scope);
 }
 
 function stampOf({ ownerTag }: FlowScope, { key, sealedRecordId, revision }: Write): Stamp {

@@ -3,12 +3,17 @@ import type { CalendarItem, ItemTime } from '../../model/items.ts';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import { isVisible, shortened } from '../../model/shown-text.ts';
 import type { Instant } from '../../model/time.ts';
-import { isZone, offsetMs, toZonedIso } from '../../model/zones.ts';
+import { isZone, meansOnly, offsetMs, toZonedIso } from '../../model/zones.ts';
 import { BLANK_ITEM } from '../erasing.ts';
+import { hasPresets, NO_PRESETS, type PresetsThere, toPresetsText, withPresets } from '../presets.ts';
 import { fromRevisionText, toRevisionText, withRevision } from '../revision.ts';
 import { htmlToText } from './html.ts';
 import { LONGEST_LINE, NO_RECORD, NOTES_OURS, NOTES_THEIRS, PROPERTIES } from './limits.ts';
+import { readPresets, toPresetFields } from './presets.ts';
 import { eventContentSchema, eventHeadSchema } from './schemas.ts';
+
+/** The zone that is always taken. */
+export const UTC = 'UTC';
 
 /** What an event is stamped with. */
 export interface Stamp {
@@ -32,55 +37,77 @@ export interface OwnEvent {
   hasGuests: boolean;
   /** Its body is a person's: the last write of ours had no description. It is no part of the item then. */
   hasTheirNotes: boolean;
+  presets: PresetsThere;
+  /** All of them, a person's too. */
+  categories: readonly string[];
   /** Null when it can't be read as an item. */
   item: CalendarItem | null;
 }
 
+/** What a change of an event must know of it. */
+export type Touched = Pick<OwnEvent, 'hasTheirNotes' | 'presets' | 'categories'>;
+
+/** Of an event that is new, or that nobody but us changed. */
+export const UNTOUCHED: Touched = { hasTheirNotes: false, presets: NO_PRESETS, categories: [] };
+
+/** In which zones times are written. */
+export interface Zones {
+  /** The zone in which whole days begin. */
+  wholeDayZone: string;
+  /** Zones that Outlook does not take: what is in them is written in UTC. */
+  refusedZones: ReadonlySet<string>;
+}
+
 /**
- * What a PATCH changes of an event that is there: what is ours, named even when empty, so that it is cleared. The rest (categories,
- * reminder, guests and whatever Outlook adds) is a person's and not named. A body that we don't write is theirs, unless the last one was
- * ours.
- * @param wholeDayZone the zone in which whole days begin
+ * What a PATCH changes of an event that is there: what is ours, named even when empty, so that it is cleared. The rest (guests, categories
+ * and a reminder that are not ours, and whatever Outlook adds) is a person's and not named. A body that we don't write is theirs, unless
+ * the last one was ours.
  * @see https://learn.microsoft.com/graph/api/event-update
  */
-export function toPatch(
-  item: CalendarItem,
-  stamp: Stamp,
-  wholeDayZone: string,
-  { hasTheirNotes }: Pick<OwnEvent, 'hasTheirNotes'>,
-) {
+export function toPatch(item: CalendarItem, stamp: Stamp, zones: Zones, touched: Touched) {
   const { title, description, location } = normaliseItem(item);
+  const { hasTheirNotes, presets } = touched;
+  const isStamped = item.presets !== undefined || hasPresets(presets.last);
   return {
     subject: title,
     ...(description === null && hasTheirNotes ? {} : { body: { contentType: 'text', content: description ?? '' } }),
     location: { displayName: location ?? '' },
-    ...toEventTimes(item.time, wholeDayZone),
-    showAs: item.busy ? 'busy' : 'free',
-    sensitivity: 'private',
+    ...toEventTimes(item.time, zones),
+    showAs: showAsOf(item),
+    sensitivity: item.visibility === 'default' ? 'normal' : 'private',
+    ...toPresetFields(touched, item.presets),
     singleValueExtendedProperties: toProperties({
       ...stamp,
       revision: toRevisionText(stamp.revision),
       notes: description === null ? NOTES_THEIRS : NOTES_OURS,
+      ...(isStamped ? { presets: toPresetsText(item.presets ?? {}) } : {}),
       ...(item.time.kind === 'timed' ? { zone: item.time.zone } : {}),
     }),
   };
 }
 
-/** The content of an event that is made: the same, without a reminder. Guests are never named, so that nobody gets a mail. */
-export function toEvent(item: CalendarItem, stamp: Stamp, wholeDayZone: string) {
-  return { ...toPatch(item, stamp, wholeDayZone, { hasTheirNotes: false }), isReminderOn: false };
+/** Outlook has one word for both: what leaves its time free can't be tentative beside. */
+function showAsOf({ busy, tentative }: CalendarItem): string {
+  if (!busy) return 'free';
+  return tentative === true ? 'tentative' : 'busy';
+}
+
+/** The content of an event that is made: the same, and no reminder unless the item has one. Guests are never named, so that nobody gets a mail. */
+export function toEvent(item: CalendarItem, stamp: Stamp, zones: Zones) {
+  return { isReminderOn: false, ...toPatch(item, stamp, zones, UNTOUCHED) };
 }
 
 /**
  * What a PATCH makes of an event that can't be deleted for good: it says nothing, and carries owner tag and key, so that it is still
  * found when the deletion after it has to be repeated.
  */
-export function toBlankPatch({ ownerTag, key }: Pick<Stamp, 'ownerTag' | 'key'>, wholeDayZone: string): object {
+export function toBlankPatch(
+  { ownerTag, key }: Pick<Stamp, 'ownerTag' | 'key'>,
+  zones: Zones,
+  { presets }: Pick<OwnEvent, 'presets'>,
+): object {
   const stamp: Stamp = { ownerTag, key, sealedRecordId: NO_RECORD, revision: 0 };
-  return {
-    ...toPatch(BLANK_ITEM, stamp, wholeDayZone, { hasTheirNotes: false }),
-    categories: [],
-  };
+  return { ...toPatch(BLANK_ITEM, stamp, zones, { ...UNTOUCHED, presets }), categories: [] };
 }
 
 function toProperties(values: Partial<Record<keyof typeof PROPERTIES, string>>): { id: string; value: string }[] {
@@ -91,11 +118,12 @@ function toProperties(values: Partial<Record<keyof typeof PROPERTIES, string>>):
 export function readOwnEvent(event: unknown, ownerTag: string, wholeDayZone: string): OwnEvent | null {
   const head = eventHeadSchema.safeParse(event);
   if (!head.success) return null;
-  const { id, transactionId, attendees, singleValueExtendedProperties } = head.data;
+  const { id, transactionId, attendees, categories, singleValueExtendedProperties } = head.data;
   const values = readProperties(singleValueExtendedProperties ?? []);
   if (values.ownerTag !== ownerTag) return null;
   // Before it was stamped whose the notes are, every write of ours replaced them.
   const hasTheirNotes = values.notes === NOTES_THEIRS && bodyText(head.data.body) !== '';
+  const presets = readPresets(head.data, values.presets);
   const sealedRecordId = values.sealedRecordId === NO_RECORD ? null : (values.sealedRecordId ?? null);
   return {
     id,
@@ -106,14 +134,16 @@ export function readOwnEvent(event: unknown, ownerTag: string, wholeDayZone: str
     ...withRevision(fromRevisionText(values.revision)),
     hasGuests: (attendees ?? []).length > 0,
     hasTheirNotes,
-    item: readItem(event, { zone: values.zone ?? null, wholeDayZone, hasTheirNotes }),
+    presets,
+    categories: categories ?? [],
+    item: readItem(event, { zone: values.zone ?? null, wholeDayZone, hasTheirNotes, presets }),
   };
 }
 
 /** Our properties by their short names. Graph may write the set's GUID in the other case; names keep theirs. */
 export function readProperties(properties: readonly { id: string; value: string }[]) {
   const values: Partial<Record<keyof typeof PROPERTIES, string>> = {};
-  for (const name of ['ownerTag', 'owner', 'key', 'sealedRecordId', 'revision', 'notes', 'zone'] as const) {
+  for (const name of ['ownerTag', 'owner', 'key', 'sealedRecordId', 'revision', 'notes', 'presets', 'zone'] as const) {
     const found = properties.find(({ id }) => id.toLowerCase() === PROPERTIES[name].toLowerCase());
     if (found !== undefined) values[name] = found.value;
   }
@@ -122,11 +152,13 @@ export function readProperties(properties: readonly { id: string; value: string 
 
 /**
  * An event of ours in the words of the contract. Without a version tag where a write must look first: one that knows nothing of guests
- * would mail them, one that knows nothing of a person's notes would clear them.
+ * would mail them, one that knows nothing of a person's notes would clear them, one that knows nothing of their categories would change
+ * them.
  */
 export function toRemoteItem(event: OwnEvent): RemoteItem {
   const { id, etag, key, transactionId, sealedRecordId, item, revision } = event;
-  const versionTag = event.hasGuests || event.hasTheirNotes ? null : etag;
+  const mustLook = event.hasGuests || event.hasTheirNotes || hasPresets(event.presets.last);
+  const versionTag = mustLook ? null : etag;
   const known = { key: key ?? transactionId ?? '', sealedRecordId, remoteId: id, versionTag, item };
   return { ...known, ...withRevision(revision) };
 }
@@ -145,24 +177,28 @@ export function holds(event: OwnEvent, { item, revision }: { item: CalendarItem;
 export function normaliseItem(item: CalendarItem): CalendarItem {
   const title = oneLine(item.title);
   return {
+    ...item,
     title: isVisible(title) ? shortened(title, LONGEST_LINE) : '',
     description: plainText(item.description ?? '').trim() || null,
     location: shortened(oneLine(item.location ?? ''), LONGEST_LINE) || null,
     time: normaliseTime(item.time),
-    busy: item.busy,
   };
 }
 
-/** Null when a person made of the event what an item can't say: a series, not private, tentative, cancelled. */
-function readItem(
-  event: unknown,
-  { zone, wholeDayZone, hasTheirNotes }: { zone: string | null; wholeDayZone: string; hasTheirNotes: boolean },
-): CalendarItem | null {
+/** What the reading of an event's content must know of it. */
+interface Reading extends Pick<OwnEvent, 'hasTheirNotes' | 'presets'> {
+  zone: string | null;
+  wholeDayZone: string;
+}
+
+/** Null when a person made of the event what an item can't say: a series, personal, out of office, cancelled. */
+function readItem(event: unknown, { zone, wholeDayZone, hasTheirNotes, presets }: Reading): CalendarItem | null {
   const parsed = eventContentSchema.safeParse(event);
   if (!parsed.success) return null;
   const { type, isCancelled, subject, body, location, showAs, sensitivity } = parsed.data;
   const isSingle = (type ?? 'singleInstance') === 'singleInstance' && isCancelled !== true;
-  if (!isSingle || sensitivity !== 'private' || (showAs !== 'busy' && showAs !== 'free')) return null;
+  if (!isSingle || (sensitivity !== 'private' && sensitivity !== 'normal')) return null;
+  if (showAs !== 'busy' && showAs !== 'free' && showAs !== 'tentative') return null;
   const time = readTime(parsed.data, zone, wholeDayZone);
   if (time === null) return null;
   return normaliseItem({
@@ -170,7 +206,10 @@ function readItem(
     description: hasTheirNotes ? null : bodyText(body),
     location: location?.displayName ?? null,
     time,
-    busy: showAs === 'busy',
+    busy: showAs !== 'free',
+    ...(showAs === 'tentative' ? { tentative: true } : {}),
+    ...(sensitivity === 'normal' ? { visibility: 'default' } : {}),
+    ...withPresets(presets.last),
   });
 }
 
@@ -181,13 +220,26 @@ function bodyText(body: { contentType: string; content: string } | null | undefi
   return plainText(isHtml ? htmlToText(body.content) : body.content).trim();
 }
 
-function toEventTimes(time: ItemTime, wholeDayZone: string): object {
+/**
+ * Times on the clock of the clinic, whose zone Outlook then keeps with the event. Where that clock shows a time twice it would be anybody's
+ * guess which is meant, so both go out in UTC.
+ */
+function toEventTimes(time: ItemTime, zones: Zones): { isAllDay: boolean; start: EventTime; end: EventTime } {
+  const timeZone = writtenZone(time, zones);
   if (time.kind === 'all-day') {
-    const midnight = (date: string) => ({ dateTime: `${date}T00:00:00`, timeZone: wholeDayZone });
+    const midnight = (date: string) => ({ dateTime: `${date}T00:00:00`, timeZone });
     return { isAllDay: true, start: midnight(time.startDate), end: midnight(time.endDate) };
   }
-  const inUtc = (at: Instant) => ({ dateTime: new Date(at).toISOString().slice(0, 19), timeZone: 'UTC' });
-  return { isAllDay: false, start: inUtc(Date.parse(time.start)), end: inUtc(Date.parse(time.end)) };
+  const wall = (text: string) => ({ dateTime: toZonedIso(timeZone, Date.parse(text)).slice(0, 19), timeZone });
+  return { isAllDay: false, start: wall(time.start), end: wall(time.end) };
+}
+
+/** The zone that an item's times go out in. */
+export function writtenZone(time: ItemTime, { wholeDayZone, refusedZones }: Zones): string {
+  const zone = time.kind === 'all-day' ? wholeDayZone : time.zone;
+  const isClear = (text: string) => meansOnly(toZonedIso(zone, Date.parse(text)).slice(0, 19), zone, Date.parse(text));
+  const isOnce = time.kind === 'all-day' || (isZone(zone) && isClear(time.start) && isClear(time.end));
+  return refusedZones.has(zone) || !isOnce ? UTC : zone;
 }
 
 interface EventTimes {

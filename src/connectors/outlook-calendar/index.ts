@@ -20,6 +20,7 @@ export const outlookCalendar: ConnectorModule<OutlookCalendarSettings> = {
     keys: 'enforced',
     twinsAreOurs: false,
     longest: { title: LONGEST_LINE, location: LONGEST_LINE },
+    presets: ['category', 'reminderMinutes'],
     // What is deleted permanently lies in the mailbox's Purges, out of reach of its user and of this API, until Exchange's own time is
     // up, or for as long as a hold lasts (learn.microsoft.com/graph/api/event-permanentdelete).
     erases: [],

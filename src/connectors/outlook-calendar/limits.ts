@@ -99,7 +99,9 @@ export const PROPERTIES = {
   revision: propertyId('MirrorRevision'),
   /** Whose the body is: ours when our last write had a description, else a person's, which stays. */
   notes: propertyId('MirrorNotes'),
-  /** The IANA zone of the appointment; its times are in UTC on the wire. */
+  /** What of category and reminder our last write wanted: the rest is a person's. */
+  presets: propertyId('MirrorPresets'),
+  /** The IANA zone of the appointment: Outlook tells a name of its own for it, or none. */
   zone: propertyId('MirrorZone'),
 } as const;
 
@@ -117,4 +119,4 @@ export const PREFER = 'IdType="ImmutableId", outlook.timezone="UTC", outlook.bod
 
 /** The fields of an event that are read: the rest need not travel. */
 export const EVENT_FIELDS =
-  'id,transactionId,type,isCancelled,subject,body,location,start,end,isAllDay,showAs,sensitivity,attendees';
+  'id,transactionId,type,isCancelled,subject,body,location,start,end,isAllDay,showAs,sensitivity,attendees,categories,isReminderOn,reminderMinutesBeforeStart';

@@ -20,9 +20,9 @@ export const settingsSchema = z.strictObject({
   wholeDayZone: z
     .string()
     .refine(isZone, 'give an IANA time zone such as Europe/Rome')
-    .default('UTC')
+    .optional()
     .describe(
-      'Zone in which whole days begin; older Outlook programs show those of another zone than theirs as two days',
+      "Zone in which whole days begin; older Outlook programs show those of another zone than theirs as two days. Default: the tenant's zone",
     ),
   rootUrl: z
     .url({ protocol: /^https?$/ })
@@ -53,6 +53,9 @@ export const eventHeadSchema = z.object({
   createdDateTime: z.string().nullish(),
   attendees: z.array(z.unknown()).nullish(),
   body: bodySchema.nullish().catch(null),
+  categories: z.array(z.string()).nullish().catch(null),
+  isReminderOn: z.boolean().nullish().catch(null),
+  reminderMinutesBeforeStart: z.number().nullish().catch(null),
   singleValueExtendedProperties: extendedPropertiesSchema.nullish(),
 });
 

@@ -10,7 +10,8 @@ import { caldav } from '../../../src/connectors/caldav/index.ts';
 import type { Authorizer } from '../../../src/connectors/connector.ts';
 import type { ItemKey, Operation } from '../../../src/model/operations.ts';
 import type { PrivateDavServer } from '../../../tools/dav-server.ts';
-import type { ContractDialect, ContractServer, ContractTarget, RemoteObject } from '../../contract/contract-target.ts';
+import type { OwnTarget, PersonsHands } from '../../contract/cases/persons-own.ts';
+import type { ContractDialect, ContractServer, RemoteObject } from '../../contract/contract-target.ts';
 import { type DavAccount, DavHands, eventOf } from './dav-hands.ts';
 
 /** In which respects a server costs more requests than one that gives strong ETags, searches for properties and names what is absent. */
@@ -30,7 +31,7 @@ export function firstAccount({ url, users, homePathOf }: PrivateDavServer): DavA
 }
 
 /** A fresh, empty calendar on a server, behind a fault proxy. */
-export async function openDavTarget(account: DavAccount, costs: DavCosts = {}): Promise<ContractTarget> {
+export async function openDavTarget(account: DavAccount, costs: DavCosts = {}): Promise<OwnTarget> {
   const proxy = await startFaultProxy(account.url);
   const hands = new DavHands(account);
   const before = new Set(await hands.calendars());
@@ -49,6 +50,7 @@ export async function openDavTarget(account: DavAccount, costs: DavCosts = {}): 
     proxy,
     server: serverOf(hands, path, proxy.url),
     dialect: dialectOf(proxy, costs),
+    own: personsHands(hands, path),
     async close() {
       await proxy.close();
       for (const calendar of await hands.calendars()) if (!before.has(calendar)) await hands.send('DELETE', calendar);
@@ -72,7 +74,7 @@ function tickingClock(): () => number {
 }
 
 function serverOf(hands: DavHands, path: string, proxyUrl: string): ContractServer {
-  const pathOf = (remoteId: string) => `${path}${/\.ics$/.test(remoteId) ? remoteId : `${remoteId}.ics`}`;
+  const pathOf = (remoteId: string) => pathIn(path, remoteId);
   const change = (remoteId: string, edit: (event: ICAL.Component) => void) => hands.change(pathOf(remoteId), edit);
   return {
     async objects(container = `${proxyUrl}${path}`) {
@@ -101,6 +103,56 @@ function serverOf(hands: DavHands, path: string, proxyUrl: string): ContractServ
     },
     mails: () => null,
   };
+}
+
+function pathIn(calendar: string, remoteId: string): string {
+  return `${calendar}${/\.ics$/.test(remoteId) ? remoteId : `${remoteId}.ics`}`;
+}
+
+/** A person whose client writes a colour, one reminder, a description and attendees. */
+function personsHands(hands: DavHands, calendar: string): PersonsHands {
+  return {
+    guests: 'kept',
+    labels: [
+      [{ colour: 'red', category: 'Surgery' }, 'red'],
+      [{ colour: 'green', category: 'Check-up' }, 'green'],
+    ],
+    set: (id, { colour, reminderMinutes, note, guests }) =>
+      hands.change(pathIn(calendar, id), (event) => {
+        if (colour !== undefined) setText(event, 'color', colour);
+        if (note !== undefined) setText(event, 'description', note);
+        if (reminderMinutes !== undefined) setReminder(event, reminderMinutes);
+        if (guests === undefined) return;
+        event.removeAllProperties('attendee');
+        for (const guest of guests) event.addPropertyWithValue('attendee', `mailto:${guest}`);
+      }),
+    async shown(id) {
+      const event = eventOf(ICAL.Component.fromString(await (await hands.send('GET', pathIn(calendar, id))).text()));
+      const [alarm] = event.getAllSubcomponents('valarm');
+      const trigger = alarm?.getFirstPropertyValue('trigger');
+      return {
+        colour: event.getFirstPropertyValue('color')?.toString() ?? '',
+        reminderMinutes: trigger instanceof ICAL.Duration ? -trigger.toSeconds() / 60 : null,
+        note: event.getFirstPropertyValue('description')?.toString() ?? '',
+        guests: event.getAllProperties('attendee').map((one) => String(one.getFirstValue()).replace('mailto:', '')),
+      };
+    },
+  };
+}
+
+function setText(event: ICAL.Component, name: string, text: string): void {
+  event.removeAllProperties(name);
+  if (text !== '') event.addPropertyWithValue(name, text);
+}
+
+function setReminder(event: ICAL.Component, minutes: number | null): void {
+  event.removeAllSubcomponents('valarm');
+  if (minutes === null) return;
+  const alarm = new ICAL.Component('valarm');
+  alarm.addPropertyWithValue('action', 'DISPLAY');
+  alarm.addPropertyWithValue('description', 'Soon');
+  alarm.addPropertyWithValue('trigger', ICAL.Duration.fromSeconds(-60 * minutes));
+  event.addSubcomponent(alarm);
 }
 
 function remoteIdOf(name: string): ItemKey {
@@ -144,6 +196,7 @@ async function remoteObject(path: string, response: Response): Promise<RemoteObj
     startDate: isAllDay ? start.toString() : null,
     endDate: isAllDay ? end.toString() : null,
     busy: text('transp') !== 'TRANSPARENT',
+    tentative: text('status') === 'TENTATIVE',
     isPrivate: text('class') === 'PRIVATE',
     attendees: event.getAllProperties('attendee').length,
     alarms: event.getAllSubcomponents('valarm').length,

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import ICAL from 'ical.js';
 import { describe, expect, test } from 'vitest';
+import { versionTagOf } from '../../../src/connectors/caldav/collection.ts';
 import {
   fromCalendarObject,
   isSameItem,
@@ -8,6 +9,7 @@ import {
   toCalendarObject,
 } from '../../../src/connectors/caldav/from-model.ts';
 import { carriable } from '../../../src/connectors/caldav/icalendar.ts';
+import { NO_PRESETS } from '../../../src/connectors/presets.ts';
 import type { CalendarItem } from '../../../src/model/items.ts';
 import { toZonedIso } from '../../../src/model/zones.ts';
 
@@ -103,7 +105,9 @@ describe('what is written', () => {
       fromCalendarObject(toCalendarObject(objectWith({}, changes)))?.sequence ?? Number.NaN;
     const first = sequenceOf({ writtenAt: Date.UTC(2026, 0, 1) });
     expect(sequenceOf({ writtenAt: Date.UTC(2026, 0, 1, 0, 0, 1) })).toBe(first + 1);
-    expect(sequenceOf({ stored: { sequence: first + 1_000_000_000, kept: '' } })).toBe(first + 1_000_000_001);
+    expect(
+      sequenceOf({ stored: { sequence: first + 1_000_000_000, kept: '', theirNotes: null, presets: NO_PRESETS } }),
+    ).toBe(first + 1_000_000_001);
     expect(sequenceOf({ writtenAt: Date.UTC(2087, 0, 1) })).toBeLessThan(2 ** 31);
   });
 });
@@ -222,12 +226,21 @@ describe("other programs' objects", () => {
     ['unknown zone without a definition', /^DTSTART/, 'DTSTART;TZID=Nowhere:20260329T090000'],
     ['dates mixed with times', /^DTEND/, 'DTEND;VALUE=DATE:20260330'],
     ['a repetition', /^TRANSP/, 'RRULE:FREQ=DAILY'],
-    ['shown to everybody', /^CLASS/, 'CLASS:PUBLIC'],
     ['called off', /^TRANSP/, 'STATUS:CANCELLED'],
     ['nonsense for a time', /^DTSTART/, 'DTSTART:tomorrow'],
   ])('%s cannot be read as an item', (_name, line, replacement) => {
     const content = fromCalendarObject(withLine(written, line, replacement));
     expect(content).toMatchObject({ uid: KEY, item: null });
+  });
+
+  test.each<[string, RegExp, string, Partial<CalendarItem>]>([
+    ['shown to everybody', /^CLASS/, 'CLASS:PUBLIC', { visibility: 'default' }],
+    ['tentative', /^TRANSP/, 'STATUS:TENTATIVE', { tentative: true }],
+  ])('%s are read as another item', (_name, line, replacement, expected) => {
+    const { item } = objectWith({});
+    const read = fromCalendarObject(withLine(written, line, replacement))?.item ?? null;
+    expect(read).toEqual({ ...item, ...expected });
+    expect(isSameItem(read, item)).toBe(false);
   });
 
   test.each([
@@ -275,5 +288,104 @@ describe("other programs' objects", () => {
     expect(isSameItem({ ...item, time: { ...item.time, zone: 'Europe/Paris' } as CalendarItem['time'] }, item)).toBe(
       false,
     );
+  });
+});
+
+describe('what an event comes with', () => {
+  const presets = {
+    colour: 'red',
+    category: 'Surgery',
+    reminderMinutes: 15,
+    pageUrl: 'https://clinic.example/a/1?x=1,2;3',
+    teleVisitUrl: 'https://visit.example/r/7',
+  } as const;
+  const text = toCalendarObject(objectWith({ presets }));
+  /** The object with one line in place of another, as a client leaves it. */
+  const touched = (line: RegExp, replacement: string) => fromCalendarObject(withLine(text, line, replacement))!;
+  const rewritten = (stored: ReturnType<typeof touched>, wanted?: CalendarItem['presets']) =>
+    linesOf(toCalendarObject(objectWith(wanted === undefined ? {} : { presets: wanted }, { stored })));
+
+  test('is written in the words of the standards, and read back', () => {
+    const lines = linesOf(text);
+    for (const line of [
+      'COLOR:red',
+      'CATEGORIES:Surgery',
+      'URL:https://clinic.example/a/1?x=1,2;3',
+      'CONFERENCE;FEATURE=VIDEO;VALUE=URI:https://visit.example/r/7',
+    ])
+      expect(lines).toContain(line);
+    expect(text).toContain('BEGIN:VALARM\r\nACTION:DISPLAY\r\nTRIGGER:-PT15M\r\n');
+    const read = fromCalendarObject(text)!;
+    expect(read.item?.presets).toEqual(presets);
+    expect(read).toMatchObject({ kept: '', presets: { theirs: new Set() } });
+    expect(versionTagOf('"1"', read)).toBe('"1"');
+  });
+
+  test('is no alert at all, as Apple’s programs write it', () => {
+    const object = toCalendarObject(objectWith({ presets: { reminderMinutes: 'none' } }));
+    expect(object).toContain(
+      'BEGIN:VALARM\r\nACTION:NONE\r\nTRIGGER;VALUE=DATE-TIME:19760401T005545Z\r\nX-APPLE-DEFAULT-ALARM:TRUE\r\nEND:VALARM',
+    );
+    expect(fromCalendarObject(object)).toMatchObject({ kept: '', item: { presets: { reminderMinutes: 'none' } } });
+  });
+
+  test('goes whole when it is wanted no more', () => {
+    const lines = rewritten(fromCalendarObject(text)!).join('\n');
+    expect(lines).not.toMatch(/COLOR|CATEGORIES|URL:|CONFERENCE|VALARM|PRESETS/);
+  });
+
+  test.each<[string, RegExp, string]>([
+    ['another colour', /^COLOR:/, 'COLOR:turquoise'],
+    ['another address', /^URL:/, 'URL:https://elsewhere.example/'],
+    ['another meeting', /^CONFERENCE/, 'CONFERENCE;VALUE=URI:https://elsewhere.example/'],
+    ['another time to remind', /^TRIGGER/, 'TRIGGER:-PT1H'],
+    ['a reminder that was seen', /^DESCRIPTION:Reminder/, 'ACKNOWLEDGED:20260329T064500Z'],
+  ])('is a person’s where it is %s: kept as it stands, and no drift', (_, line, replacement) => {
+    const stored = touched(line, replacement);
+    expect(stored.item?.presets).toEqual(presets);
+    expect(versionTagOf('"1"', stored)).toBe('W/"1"');
+    const lines = rewritten(stored, { ...presets, colour: 'green', reminderMinutes: 30 });
+    expect(lines).toContain(replacement);
+    expect(lines.filter((one) => one.startsWith(replacement.split(/[:;]/)[0]!))).toHaveLength(1);
+    expect(lines.filter((one) => one === 'BEGIN:VALARM')).toHaveLength(1);
+  });
+
+  test('is not put back where a person took it off, and the next write looks', () => {
+    const stored = touched(/^COLOR:/, '');
+    expect(versionTagOf('"1"', stored)).toBe('W/"1"');
+    expect(rewritten(stored, { ...presets, colour: 'green' }).join('\n')).not.toContain('COLOR');
+  });
+
+  test('stands beside a person’s own categories', () => {
+    const stored = touched(/^CATEGORIES:/, 'CATEGORIES:Private,Surgery,Red');
+    const lines = rewritten(stored, { ...presets, category: 'Check-up' });
+    expect(lines.filter((one) => one.startsWith('CATEGORIES'))).toEqual([
+      'CATEGORIES:Check-up',
+      'CATEGORIES:Private,Red',
+    ]);
+  });
+
+  test('says whether it is certain, and who may read it', () => {
+    const lines = linesOf(toCalendarObject(objectWith({ tentative: true, visibility: 'default' })));
+    expect(lines).toEqual(expect.arrayContaining(['STATUS:TENTATIVE', 'CLASS:PUBLIC', 'TRANSP:OPAQUE']));
+  });
+});
+
+describe('a description where we write none', () => {
+  const text = toCalendarObject(objectWith({}));
+  const noted = fromCalendarObject(withLine(text, /^SUMMARY/, 'SUMMARY:Appointment\r\nDESCRIPTION:Ring\\, twice'))!;
+
+  test('is a person’s: no part of the item, and kept until we have one', () => {
+    expect(noted).toMatchObject({ theirNotes: 'Ring, twice', item: { description: null } });
+    expect(versionTagOf('"1"', noted)).toBe('W/"1"');
+    const kept = linesOf(toCalendarObject(objectWith({}, { stored: noted })));
+    expect(kept).toContain('DESCRIPTION:Ring\\, twice');
+    const ours = linesOf(toCalendarObject(objectWith({ description: 'Ours' }, { stored: noted })));
+    expect(ours.filter((line) => line.startsWith('DESCRIPTION'))).toEqual(['DESCRIPTION:Ours']);
+  });
+
+  test('is ours in an event of before, which does not say whose it is', () => {
+    const before = withLine(text, /^X-CLINIC-MIRROR-NOTES/, 'DESCRIPTION:Old');
+    expect(fromCalendarObject(before)).toMatchObject({ theirNotes: null, item: { description: 'Old' } });
   });
 });

@@ -19,7 +19,6 @@ const ME = [{ name: 'me', password: 'secret' }];
 const ADDED = [
   'COLOR:turquoise',
   'CATEGORIES:Important,Private',
-  'STATUS:TENTATIVE',
   'COMMENT:Bring the X-rays\\; call before',
   'ORGANIZER;CN=Doctor:mailto:doctor@example.org',
   'ATTENDEE;CN="Nurse; One";PARTSTAT=ACCEPTED:mailto:nurse@example.org',

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type FlowScope, findFlow, operationFlow } from '../../../src/connectors/google-calendar/flows.ts';
 import { normaliseItem, toBlankEvent, toEvent, toPatch } from '../../../src/connectors/google-calendar/from-model.ts';
 import { EVENT_FIELDS, NOTES_PROPERTY, NOTES_THEIRS } from '../../../src/connectors/google-calendar/limits.ts';
+import { NO_PRESETS } from '../../../src/connectors/presets.ts';
 import type { WireResponse } from '../../../src/connectors/wire.ts';
 import type { Operation } from '../../../src/model/operations.ts';
 import { DAY_MS } from '../../../src/model/time.ts';
@@ -132,7 +133,7 @@ describe('a create', () => {
   ])('that meets its own event %s rewrites it', (_, changes) => {
     const { calls, log, result } = play(create, duplicate, shown(changes), shown({ etag: '"8"' }));
     expect(log).toEqual([insert, get(), patch('"7"')]);
-    expect(calls[2]?.body).toEqual(toPatch(WANTED, STAMP, { hasTheirNotes: false }));
+    expect(calls[2]?.body).toEqual(toPatch(WANTED, STAMP, { hasTheirNotes: false, presets: NO_PRESETS }));
     expect(result).toEqual(wrote('adopted', { versionTag: '"8"' }));
   });
 
@@ -205,7 +206,7 @@ describe('an update', () => {
 
   test('changes what is ours and names nothing else', () => {
     const { calls } = play(update('"1"'), shown());
-    expect(calls[0]?.body).toEqual(toPatch(WANTED, STAMP, { hasTheirNotes: false }));
+    expect(calls[0]?.body).toEqual(toPatch(WANTED, STAMP, { hasTheirNotes: false, presets: NO_PRESETS }));
     const names = Object.keys(calls[0]?.body ?? {});
     for (const theirs of ['reminders', 'attendees', 'colorId', 'sequence']) expect(names).not.toContain(theirs);
   });

@@ -8,7 +8,8 @@ import {
   toPatch,
   toRemoteItem,
 } from '../../../src/connectors/google-calendar/from-model.ts';
-import type { CalendarItem } from '../../../src/model/items.ts';
+import { NO_PRESETS } from '../../../src/connectors/presets.ts';
+import { type CalendarItem, LONGEST_URL } from '../../../src/model/items.ts';
 import { toZonedIso } from '../../../src/model/zones.ts';
 import { allDay, itemWith, timed } from '../../contract/contract-kit.ts';
 
@@ -80,7 +81,8 @@ describe('an item as an event', () => {
 });
 
 describe('a change of an event that is there', () => {
-  const patched = (item: CalendarItem, hasTheirNotes = false) => toPatch(item, STAMP, { hasTheirNotes });
+  const patched = (item: CalendarItem, hasTheirNotes = false) =>
+    toPatch(item, STAMP, { hasTheirNotes, presets: NO_PRESETS });
 
   test('clears what an item no longer says, and the kind of time that it no longer has', () => {
     expect(patched(itemWith())).toMatchObject({
@@ -126,9 +128,7 @@ describe('an event as an item', () => {
   test.each([
     ['a series', { recurrence: ['RRULE:FREQ=DAILY'] }],
     ['shown to everybody', { visibility: 'public' }],
-    ['the default visibility', { visibility: undefined }],
     ['another kind of event', { eventType: 'focusTime' }],
-    ['tentative', { status: 'tentative' }],
     ['two zones', { end: { dateTime: '2027-03-10T09:30:00+01:00', timeZone: 'Europe/Paris' } }],
     ['no zone', { start: { dateTime: '2027-03-10T09:00:00+01:00' }, end: { dateTime: '2027-03-10T09:30:00+01:00' } }],
     ['no end', { end: undefined }],
@@ -137,6 +137,15 @@ describe('an event as an item', () => {
     const event = readOwnEvent(stored(itemWith(), changes), MARK);
     expect(event).toMatchObject({ id: 'abcde', etag: '"1"', sealedRecordId: 'sealedRecordId', item: null });
     expect(holds(event!, { item: itemWith(), revision: 46_655 })).toBe(false);
+  });
+
+  test.each<[string, object, Partial<CalendarItem>]>([
+    ['the calendar’s visibility', { visibility: undefined }, { visibility: 'default' }],
+    ['tentative', { status: 'tentative' }, { tentative: true }],
+  ])('is another one with %s, and is written again', (_, changes, expected) => {
+    const event = readOwnEvent(stored(itemWith(), changes), MARK)!;
+    expect(event.item).toEqual(itemWith(expected));
+    expect(holds(event, { item: itemWith(), revision: 46_655 })).toBe(false);
   });
 
   test.each<[string, object]>([
@@ -171,5 +180,61 @@ describe('an event as an item', () => {
       false,
     );
     expect(holds(readOwnEvent(stored(itemWith()), MARK)!, { item: itemWith(), revision: 46_655 })).toBe(true);
+  });
+});
+
+describe('what an event comes with', () => {
+  const presets = { colour: 'gold', reminderMinutes: 15, pageUrl: 'https://clinic.example/a/1' } as const;
+  const touched = (changes: object = {}) => readOwnEvent(stored(itemWith({ presets }), changes), MARK)!;
+  const patch = (event: ReturnType<typeof touched>, wanted: CalendarItem['presets']) =>
+    toPatch(itemWith(wanted === undefined ? {} : { presets: wanted }), STAMP, event);
+
+  test('is written with it, and read back', () => {
+    expect(stored(itemWith({ presets }))).toMatchObject({
+      colorId: '5',
+      reminders: { useDefault: false, overrides: [{ method: 'popup', minutes: 15 }] },
+      source: { url: 'https://clinic.example/a/1', title: 'clinic.example' },
+    });
+    expect(touched()).toMatchObject({ item: itemWith({ presets }), presets: { last: presets, theirs: new Set() } });
+  });
+
+  test.each<[string, object, string]>([
+    ['another colour', { colorId: '11' }, 'colorId'],
+    ['a colour of later', { colorId: 'ultraviolet' }, 'colorId'],
+    ['no colour', { colorId: undefined }, 'colorId'],
+    ['the calendar’s own reminders', { reminders: { useDefault: true } }, 'reminders'],
+    ['a mail', { reminders: { useDefault: false, overrides: [{ method: 'email', minutes: 15 }] } }, 'reminders'],
+    // Google shows the source to whoever made the event alone.
+    ['a source that is not shown', { source: undefined }, 'source'],
+  ])('is a person’s where it is %s: no drift, and not named by the next change', (_, changes, field) => {
+    const event = touched(changes);
+    expect(event.item).toEqual(itemWith({ presets }));
+    const others = ['colorId', 'reminders', 'source'].filter((one) => one !== field);
+    const changed = patch(event, undefined);
+    expect(changed).not.toHaveProperty(field);
+    for (const other of others) expect(changed).toHaveProperty(other);
+  });
+
+  test('leaves with what is cleared', () => {
+    expect(patch(touched(), undefined)).toMatchObject({
+      colorId: null,
+      reminders: { useDefault: false, overrides: [] },
+      source: null,
+      extendedProperties: { private: { clinicMirrorPresets: null } },
+    });
+  });
+
+  test('makes the next write look first, and costs events without it nothing', () => {
+    expect(toRemoteItem(touched()).versionTag).toBeNull();
+    const plain = readOwnEvent(stored(itemWith(), { colorId: '3' }), MARK)!;
+    expect(toRemoteItem(plain).versionTag).toBe('"1"');
+  });
+
+  test('goes into a stamp that Google takes, at its longest', () => {
+    const pageUrl = `https://clinic.example/${'x'.repeat(LONGEST_URL)}`;
+    const { extendedProperties } = toEvent(itemWith({ presets: { ...presets, pageUrl } }), STAMP) as {
+      extendedProperties: { private: Record<string, string> };
+    };
+    expect(extendedProperties.private.clinicMirrorPresets?.length).toBeLessThan(1_024);
   });
 });

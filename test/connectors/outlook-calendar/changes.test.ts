@@ -337,7 +337,7 @@ describe('what a write stored', () => {
       { end: { dateTime: '2027-03-10T08:45:00.0000000', timeZone: 'UTC' } },
       { time: { end: '2027-03-10T09:45:00+01:00' } },
     ],
-    ['is not private', { sensitivity: 'normal' }, undefined],
+    ['is not private', { sensitivity: 'normal' }, { visibility: 'default' }],
     ['has times in another zone', { start: { dateTime: '2027-03-10T03:00:00', timeZone: 'Central' } }, undefined],
   ])('shows what %s, or nothing when it is no item', async (_name, fields, stored) => {
     const { kit, proxy } = await openWorld();

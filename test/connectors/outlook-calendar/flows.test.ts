@@ -1,9 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { type FlowScope, findFlow, operationFlow } from '../../../src/connectors/outlook-calendar/flows.ts';
-import { normaliseItem, toBlankPatch, toEvent, toPatch } from '../../../src/connectors/outlook-calendar/from-model.ts';
+import {
+  normaliseItem,
+  toBlankPatch,
+  toEvent,
+  toPatch,
+  UNTOUCHED,
+} from '../../../src/connectors/outlook-calendar/from-model.ts';
 import { PROPERTIES } from '../../../src/connectors/outlook-calendar/limits.ts';
 import { eventsQuery, withQuery } from '../../../src/connectors/outlook-calendar/paths.ts';
 import type { WireResponse } from '../../../src/connectors/wire.ts';
+import { MirrorError } from '../../../src/model/errors.ts';
 import type { Operation } from '../../../src/model/operations.ts';
 import {
   createOperation,
@@ -22,6 +29,8 @@ const SCOPE: FlowScope = {
   ownerTag: MARK,
   deleteMode: 'soft',
   wholeDayZone: 'UTC',
+  // As Graph answers: in UTC.
+  refusedZones: new Set(['Europe/Rome']),
 };
 const KEY = keyOf('a');
 const EVENTS = '/users/dr%40x.org/calendars/cal%2F1/events';
@@ -34,8 +43,8 @@ const delForGood = (etag: string | null) => `POST /users/dr%40x.org/events/e1/pe
 const WANTED = itemWith({ title: 'New' });
 const OLD = itemWith({ title: 'Old' });
 const STAMP = { ownerTag: MARK, key: KEY, sealedRecordId: sealedRecordIdOf('a'), revision: 1 };
-const CONTENT = toEvent(WANTED, STAMP, 'UTC');
-const CHANGE = toPatch(WANTED, STAMP, 'UTC', { hasTheirNotes: false });
+const CONTENT = toEvent(WANTED, STAMP, SCOPE);
+const CHANGE = toPatch(WANTED, STAMP, SCOPE, UNTOUCHED);
 const create = createOperation('a', WANTED);
 const update = (versionTag: string | null, remoteId: string | null = 'e1') =>
   updateOperation('a', WANTED, versionTag, remoteId);
@@ -61,7 +70,7 @@ function event({
   revision = 1,
   ...rest
 }: EventChanges = {}) {
-  const content = toEvent(item, { ...STAMP, ownerTag, revision }, 'UTC');
+  const content = toEvent(item, { ...STAMP, ownerTag, revision }, SCOPE);
   return { ...content, id, '@odata.etag': etag, transactionId: KEY, attendees: [], ...rest };
 }
 
@@ -339,7 +348,7 @@ describe('a deletion', () => {
   describe('for good, where the cloud knows no such action', () => {
     const erase = { ...remove('W/"1"'), erase: true };
     const unknown = refused(400, 'BadRequest');
-    const blank = toBlankPatch({ ownerTag: MARK, key: KEY }, 'UTC');
+    const blank = toBlankPatch({ ownerTag: MARK, key: KEY }, SCOPE, UNTOUCHED);
 
     test.each([
       ['400', unknown],
@@ -411,5 +420,52 @@ describe('a deletion', () => {
   test('gives way to a later write of ours, and to guests', () => {
     expect(play(remove(null), found({ revision: 2 })).result).toMatchObject({ result: 'superseded', revision: 2 });
     expect(play(remove(null), found({ attendees: [{}] })).result).toMatchObject(GUESTS);
+  });
+});
+
+describe('a zone that Outlook does not know', () => {
+  const open = (): FlowScope => ({ ...SCOPE, refusedZones: new Set() });
+  const unknown = refused(400, 'TimeZoneNotSupportedException');
+  const zonesOf = (calls: { body?: object }[]) => calls.map(({ body }) => (body as typeof CONTENT).start.timeZone);
+
+  test('has the write sent once more in UTC, and all that follow', () => {
+    const scope = open();
+    const first = playFlow(operationFlow(scope, create), unknown, written());
+    expect(zonesOf(first.calls)).toEqual(['Europe/Rome', 'UTC']);
+    expect(first.result).toMatchObject({ result: 'written', effect: 'created' });
+    const next = playFlow(operationFlow(scope, update('W/"7"')), written());
+    expect(zonesOf(next.calls)).toEqual(['UTC']);
+  });
+
+  test.each([
+    ['a code for zones', unknown],
+    ['any other', refused(400, 'ErrorPropertyValidationFailure')],
+  ])('is taken for known where UTC is refused as well, by %s: it was something else', (_, answer) => {
+    const scope = open();
+    const { calls, result } = playFlow(operationFlow(scope, create), answer, answer);
+    expect(calls).toHaveLength(2);
+    expect(result).toBeInstanceOf(MirrorError);
+    expect(scope.refusedZones.size).toBe(0);
+  });
+
+  test('is not thought of where the answer says something else', () => {
+    for (const answer of [refused(400, 'ErrorDuplicateTransactionId'), refused(403, 'ErrorAccessDenied')]) {
+      const flow = operationFlow(open(), create);
+      flow.next();
+      const step = flow.next.bind(flow, answer);
+      if (answer.status === 403) expect(step).toThrow(MirrorError);
+      else expect(step().value).toMatchObject({ method: 'GET' });
+    }
+  });
+});
+
+describe('an update of an event that comes with something', () => {
+  const presets = { category: 'Surgery' };
+
+  test('looks first, whatever version is known, and names what it changes', () => {
+    const wanted = itemWith({ title: 'New', presets });
+    const { calls, log } = play(updateOperation('a', wanted, 'W/"1"', 'e1'), found(), written());
+    expect(log).toEqual([look, patch('W/"7"')]);
+    expect(calls[1]?.body).toMatchObject({ categories: ['Surgery'] });
   });
 });

@@ -7,13 +7,19 @@ import {
   type Stamp,
   toBlankPatch,
   toEvent,
+  toPatch,
   toRemoteItem,
+  UNTOUCHED,
 } from '../../../src/connectors/outlook-calendar/from-model.ts';
 import { htmlToText } from '../../../src/connectors/outlook-calendar/html.ts';
+import { toPresetsText } from '../../../src/connectors/presets.ts';
 import type { CalendarItem } from '../../../src/model/items.ts';
 import { toZonedIso } from '../../../src/model/zones.ts';
 import { allDay, itemWith, timed } from '../../contract/contract-kit.ts';
 import { property } from '../../contract/outlook-calendar-target.ts';
+
+const ZONES = ['Europe/Rome', 'America/New_York', 'Asia/Kathmandu', 'Australia/Lord_Howe', 'UTC'];
+const ROME = { wholeDayZone: 'Europe/Rome', refusedZones: new Set<string>() };
 
 const STAMP: Stamp = {
   ownerTag: 'contractmark0000',
@@ -22,16 +28,19 @@ const STAMP: Stamp = {
   revision: 9,
 };
 
+/** As Graph tells times: in UTC, whichever zone they were written in. */
+const inUtc = (wholeDayZone = 'UTC') => ({ wholeDayZone, refusedZones: new Set(ZONES) });
+
 /** The event as Graph would answer with it: with id and etag, and what the server makes of the content. */
 function stored(item: CalendarItem, changes: object = {}, wholeDayZone = 'UTC'): object {
-  return { id: 'AAkALg', '@odata.etag': 'W/"1"', ...toEvent(item, STAMP, wholeDayZone), ...changes };
+  return { id: 'AAkALg', '@odata.etag': 'W/"1"', ...toEvent(item, STAMP, inUtc(wholeDayZone)), ...changes };
 }
 
 function read(event: object, wholeDayZone = 'UTC') {
   return readOwnEvent(event, STAMP.ownerTag, wholeDayZone);
 }
 
-const zones = fc.constantFrom('Europe/Rome', 'America/New_York', 'Asia/Kathmandu', 'Australia/Lord_Howe', 'UTC');
+const zones = fc.constantFrom(...ZONES);
 const times = fc
   .tuple(zones, fc.integer({ min: 0, max: 4_000_000_000 }), fc.integer({ min: 1, max: 100_000 }))
   .map(([zone, start, length]) =>
@@ -70,24 +79,24 @@ describe('an item as an event', () => {
     ['256 in whole characters', `${'a'.repeat(253)}👩🏽‍⚕️`, `${'a'.repeat(253)}…`],
   ])('has a title and a location of at most 255 characters: %s', (_, text, expected) => {
     const item = itemWith({ title: text, location: text });
-    expect(toEvent(item, STAMP, 'UTC')).toMatchObject({ subject: expected, location: { displayName: expected } });
+    expect(toEvent(item, STAMP, ROME)).toMatchObject({ subject: expected, location: { displayName: expected } });
   });
 
   test('of which nothing shows has no title', () => {
     for (const title of [' ', '\u200b\u2060', '\u3164', '\ufeff\u00ad']) {
-      expect(toEvent(itemWith({ title }), STAMP, 'UTC').subject).toBe('');
+      expect(toEvent(itemWith({ title }), STAMP, ROME).subject).toBe('');
     }
-    expect(toEvent(itemWith({ title: 'علي\u200cرضا' }), STAMP, 'UTC').subject).toBe('علي\u200cرضا');
+    expect(toEvent(itemWith({ title: 'علي\u200cرضا' }), STAMP, ROME).subject).toBe('علي\u200cرضا');
   });
 
-  test('is private, without guests and reminder, in UTC, and carries owner tag, key, sealed record id and zone', () => {
-    expect(toEvent(itemWith({ description: 'one\r\ntwo' }), STAMP, 'UTC')).toEqual({
+  test('is private, without guests and reminder, on the clinic’s clock, and carries owner tag, key, sealed record id and zone', () => {
+    expect(toEvent(itemWith({ description: 'one\r\ntwo' }), STAMP, ROME)).toEqual({
       subject: 'Appointment',
       body: { contentType: 'text', content: 'one\ntwo' },
       location: { displayName: '' },
       isAllDay: false,
-      start: { dateTime: '2027-03-10T08:00:00', timeZone: 'UTC' },
-      end: { dateTime: '2027-03-10T08:30:00', timeZone: 'UTC' },
+      start: { dateTime: '2027-03-10T09:00:00', timeZone: 'Europe/Rome' },
+      end: { dateTime: '2027-03-10T09:30:00', timeZone: 'Europe/Rome' },
       showAs: 'busy',
       sensitivity: 'private',
       isReminderOn: false,
@@ -105,7 +114,7 @@ describe('an item as an event', () => {
   test('a whole day is at midnight in its zone, and reads as the same dates however Graph tells them', () => {
     const item = itemWith({ time: allDay('2027-05-01', '2027-05-02') });
     const rome = 'Europe/Rome';
-    expect(toEvent(item, STAMP, rome)).toMatchObject({
+    expect(toEvent(item, STAMP, ROME)).toMatchObject({
       isAllDay: true,
       start: { dateTime: '2027-05-01T00:00:00', timeZone: rome },
       end: { dateTime: '2027-05-02T00:00:00', timeZone: rome },
@@ -144,8 +153,8 @@ describe('an event as an item', () => {
   test.each<[string, object]>([
     ['belongs to a series', { type: 'occurrence' }],
     ['was cancelled', { isCancelled: true }],
-    ['is not private any more', { sensitivity: 'normal' }],
-    ['is tentative', { showAs: 'tentative' }],
+    ['is personal or confidential', { sensitivity: 'personal' }],
+    ['is out of office', { showAs: 'oof' }],
     ['lost its zone', { singleValueExtendedProperties: [{ id: property('MirrorMark'), value: STAMP.ownerTag }] }],
     ['has no times', { start: null }],
   ])('is ours and no item when it %s', (_what, changes) => {
@@ -192,7 +201,7 @@ describe('an event as an item', () => {
   });
 
   test('is of no record when it was emptied', () => {
-    const emptied = { ...stored(itemWith()), ...toBlankPatch(STAMP, 'UTC') };
+    const emptied = { ...stored(itemWith()), ...toBlankPatch(STAMP, inUtc(), UNTOUCHED) };
     expect(read(emptied)).toMatchObject({ key: STAMP.key, sealedRecordId: null });
     expect(read(emptied)).not.toHaveProperty('revision');
   });
@@ -226,5 +235,89 @@ describe('bodies as Exchange stores them', () => {
     const item = itemWith({ description: 'one\ntwo' });
     const event = read(stored(item, { body: { contentType: 'text', content: 'one\r\ntwo\r\n' } }))!;
     expect(holds(event, { item, revision: 9 })).toBe(true);
+  });
+});
+
+describe('the times of an event on the wire', () => {
+  const written = (time: CalendarItem['time'], refused: string[] = []) => {
+    const { start, end } = toEvent(itemWith({ time }), STAMP, { ...ROME, refusedZones: new Set(refused) });
+    return { start, end };
+  };
+
+  test('are those of the clinic’s clock, and mean the same instants', () => {
+    fc.assert(
+      fc.property(times, (time) => {
+        const { start, end } = written(time);
+        if (time.kind !== 'timed') return;
+        for (const [told, meant] of [
+          [start, time.start],
+          [end, time.end],
+        ] as const) {
+          const at = Date.parse(meant);
+          expect(told.dateTime).toBe(toZonedIso(told.timeZone, at).slice(0, 19));
+          expect([time.zone, 'UTC']).toContain(told.timeZone);
+        }
+      }),
+    );
+  });
+
+  test('are in UTC where the clock shows them twice, both of them', () => {
+    const time = timed('2027-10-31T01:30:00+02:00', '2027-10-31T02:30:00+01:00', 'Europe/Rome');
+    expect(written(time)).toEqual({
+      start: { dateTime: '2027-10-30T23:30:00', timeZone: 'UTC' },
+      end: { dateTime: '2027-10-31T01:30:00', timeZone: 'UTC' },
+    });
+  });
+
+  test('are in UTC where Outlook does not know the zone', () => {
+    const time = timed('2027-03-10T09:00:00+01:00', '2027-03-10T09:30:00+01:00', 'Europe/Rome');
+    expect(written(time, ['Europe/Rome']).start).toEqual({ dateTime: '2027-03-10T08:00:00', timeZone: 'UTC' });
+    const day = written(allDay('2027-05-01', '2027-05-02'), ['Europe/Rome']);
+    expect(day.start).toEqual({ dateTime: '2027-05-01T00:00:00', timeZone: 'UTC' });
+  });
+});
+
+describe('what an event comes with', () => {
+  const presets = { category: 'Surgery', reminderMinutes: 15 };
+  const touched = (changes: object) => read(stored(itemWith({ presets }), changes))!;
+  const patch = (event: ReturnType<typeof touched>, wanted?: CalendarItem['presets']) =>
+    toPatch(itemWith(wanted === undefined ? {} : { presets: wanted }), STAMP, ROME, event);
+
+  test('is written with it, and read back', () => {
+    const event = toEvent(itemWith({ presets }), STAMP, ROME);
+    expect(event).toMatchObject({ categories: ['Surgery'], isReminderOn: true, reminderMinutesBeforeStart: 15 });
+    expect(touched({}).item).toEqual(itemWith({ presets }));
+  });
+
+  test('changes beside a person’s other categories, in whatever order they stand', () => {
+    const event = touched({ categories: ['Private', 'Surgery', 'Red'] });
+    expect(patch(event, { category: 'Check-up' })).toMatchObject({
+      categories: ['Private', 'Red', 'Check-up'],
+      isReminderOn: false,
+    });
+    expect(patch(event)).toMatchObject({ categories: ['Private', 'Red'] });
+    expect(patch(event, presets)).not.toHaveProperty('categories');
+  });
+
+  test('is not named where a person took it off or changed it', () => {
+    const changed = patch(touched({ categories: ['Private'], reminderMinutesBeforeStart: 30 }), {
+      category: 'Check-up',
+    });
+    for (const name of ['categories', 'isReminderOn', 'reminderMinutesBeforeStart']) {
+      expect(changed).not.toHaveProperty(name);
+    }
+  });
+
+  test('makes the next write look first', () => {
+    expect(toRemoteItem(touched({})).versionTag).toBeNull();
+  });
+
+  test('is taken off with an erasure, and nothing of it stays in the stamp', () => {
+    expect(toBlankPatch(STAMP, ROME, touched({}))).toMatchObject({
+      categories: [],
+      singleValueExtendedProperties: expect.arrayContaining([
+        { id: property('MirrorPresets'), value: toPresetsText({}) },
+      ]),
+    });
   });
 });

@@ -388,6 +388,33 @@ describe('batches', () => {
 });
 
 describe('times', () => {
+  const zonesOf = async ({ kit, sandbox }: Awaited<ReturnType<typeof openWorld>>, recordId: string) => {
+    const event = sandbox.event(ACCOUNT, (await kit.object(recordId)).remoteId);
+    return event?.originalStartTimeZone;
+  };
+
+  test('stand in the clinic’s zone, whole days too, and not in UTC', async () => {
+    const world = await openWorld();
+    await world.kit.attempt([
+      createOperation('a'),
+      createOperation('b', itemWith({ time: allDay('2027-05-01', '2027-05-02') })),
+    ]);
+    for (const id of ['a', 'b']) expect(await zonesOf(world, id)).toBe('W. Europe Standard Time');
+  });
+
+  test('are in UTC where Outlook does not know the zone, and nothing else changes', async () => {
+    const world = await openWorld();
+    world.sandbox.configure({ refusedZones: ['Europe/Rome'] });
+    const items = [itemWith(), itemWith({ time: allDay('2027-05-01', '2027-05-02') })];
+    const outcomes = await world.kit.attempt(items.map((item, index) => createOperation(`${index}`, item)));
+    expect(outcomes.map(describeOutcome)).toEqual(['written created', 'written created']);
+    expect((await world.kit.readAll()).map(({ item }) => item)).toEqual(items);
+    world.proxy.forget();
+    await world.kit.attempt([{ ...createOperation('2'), revision: 2 }]);
+    expect(world.proxy.requests.filter(({ url }) => url.endsWith('$batch'))).toHaveLength(1);
+    expect(await zonesOf(world, '2')).toBe('UTC');
+  });
+
   test("a person's change in a Windows zone is read as the instant that it is, in our zone", async () => {
     const { kit, sandbox } = await openWorld();
     sandbox.configure({ customTimeZones: true });

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import type { Presets } from '../../../src/model/items.ts';
 import { group } from '../contract-case.ts';
 import {
   allDay,
@@ -15,8 +16,8 @@ import {
 import type { ContractTarget } from '../contract-target.ts';
 
 /** What a person sets on an event beside what we write. */
-interface PersonsOwn {
-  /** In the vendor's words; '' for none. */
+export interface PersonsOwn {
+  /** Or category, in the vendor's words; '' for none. */
   colour: string;
   reminderMinutes: number | null;
   /** What stands where our description would; '' for nothing. */
@@ -29,6 +30,8 @@ interface PersonsOwn {
 export interface PersonsHands {
   /** `kept`: we update the event and nobody is mailed; `left-alone`: the vendor would mail them, so the event stays as it is. */
   guests: 'kept' | 'left-alone';
+  /** Two labels of ours, and how each is shown as a colour. */
+  labels: readonly [one: readonly [Presets, string], other: readonly [Presets, string]];
   /** Sets what is given, past the connector. */
   set(remoteId: string, own: Partial<PersonsOwn>): Promise<void>;
   shown(remoteId: string): Promise<PersonsOwn>;
@@ -39,7 +42,7 @@ export interface OwnTarget extends ContractTarget {
   own: PersonsHands;
 }
 
-interface OwnKit extends CalendarKit {
+export interface OwnKit extends CalendarKit {
   target: OwnTarget;
 }
 
@@ -49,8 +52,8 @@ export function createOwnKit(target: OwnTarget): OwnKit {
 }
 
 const UPDATES = 10;
-const OURS = { colour: '', reminderMinutes: null, note: '', guests: [] };
-const THEIRS = { colour: '5', reminderMinutes: 25 };
+export const OURS = { colour: '', reminderMinutes: null, note: '', guests: [] };
+export const THEIRS = { colour: '5', reminderMinutes: 25 };
 const NOTE = 'Ring the bell twice';
 const GUESTS = ['guest@example.org'];
 

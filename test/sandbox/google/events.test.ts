@@ -276,3 +276,19 @@ describe('by hand', () => {
     expect(() => sandbox.editByHand(calendarId, 'nothing', {})).toThrow('no event');
   });
 });
+
+describe('the source of an event', () => {
+  it('is shown to whoever made the event, and to nobody else who may write', async () => {
+    const { call, events, sandbox, as, calendarId } = await startBench();
+    const source = { url: 'https://clinic.example/a/1', title: 'clinic.example' };
+    expect((await call('POST', events, anEvent({ id: ID, source }))).body.source).toEqual(source);
+    sandbox.addAccount('nurse@clinic.example');
+    sandbox.setRole(calendarId, 'nurse@clinic.example', 'writer');
+    const nurse = as(sandbox.issueAccessToken('nurse@clinic.example'));
+    const path = `/calendars/${encodeURIComponent(calendarId)}/events`;
+    expect((await nurse('GET', `${path}/${ID}`)).body).not.toHaveProperty('source');
+    expect((await nurse('GET', path)).body.items[0]).not.toHaveProperty('source');
+    expect((await nurse('PATCH', `${path}/${ID}`, { summary: 'New' })).body).not.toHaveProperty('source');
+    expect((await call('GET', `${events}/${ID}`)).body.source).toEqual(source);
+  });
+});

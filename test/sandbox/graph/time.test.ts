@@ -79,6 +79,14 @@ describe('an all-day event', () => {
     expect(made.body.start).toEqual(at('2027-02-28T23:00:00.0000000', 'UTC'));
   });
 
+  it('is refused in a zone that the sandbox is told to know nothing of', async () => {
+    const { call } = await startBench({ refusedZones: ['Europe/Zurich'] });
+    const refused = await call('POST', '/me/events', anEvent({ isAllDay: true, start, end }));
+    expect(refused).toMatchObject({ status: 400, body: { error: { code: 'TimeZoneNotSupportedException' } } });
+    const utc = { start: at('2027-03-01T00:00:00', 'UTC'), end: at('2027-03-02T00:00:00', 'UTC') };
+    expect((await call('POST', '/me/events', anEvent({ isAllDay: true, ...utc }))).status).toBe(201);
+  });
+
   it('may last 23 hours, when the clock changes', async () => {
     const { call } = await startBench();
     const day = { start: at('2027-03-28T00:00:00', 'Europe/Zurich'), end: at('2027-03-29T00:00:00', 'Europe/Zurich') };
