@@ -166,12 +166,17 @@ async function expectWrites(form: Form, meant: Meant, { clinic, context, tenantI
   expect(clinic.refusals).toEqual([]);
 }
 
-/** What happens at the clinic between two readings. */
+/** What happens at the clinic between two readings: the last one is cancelled, another one comes, or the first one goes. */
 function changed(meant: Meant, form: Form): Meant {
-  const [first, second, ...others] = meant.appointments;
-  const status = 'cancelled' as const;
-  const kept = first === undefined ? others : [{ ...first, status }, ...others];
-  return tellable(form, { ...meant, appointments: second === undefined ? kept : [...kept, { ...second, id: '1999' }] });
+  const { appointments } = meant;
+  const last = appointments.at(-1);
+  if (last === undefined) return meant;
+  const happened = [
+    [...appointments.slice(0, -1), { ...last, status: 'cancelled' as const }],
+    [...appointments, { ...last, id: '1999' }],
+    appointments.slice(1),
+  ][appointments.length % 3];
+  return tellable(form, { ...meant, appointments: happened ?? [] });
 }
 
 async function expectReadAgain(form: Form, meant: Meant, opened: Opened, asked: Question) {
