@@ -109,7 +109,7 @@ class Row {
 }
 
 /** Yes or no as a form tells it. */
-export function truthIn({ truth }: Form, is: boolean): boolean | number | string {
+function truthIn({ truth }: Form, is: boolean): boolean | number | string {
   if (truth === 'number') return is ? 1 : 0;
   return truth === 'text' ? String(is) : is;
 }
