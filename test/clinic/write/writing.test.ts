@@ -8,8 +8,7 @@ import { committedProfile, profileOf, type WrittenProfile } from '../open-client
 
 function writerOf<Name extends ResourceName>(name: Name, written: WrittenProfile = {}) {
   const profile = profileOf(written);
-  const { fields, words } = profile[name];
-  return compileWriter(RESOURCES[name] as never, fields as never, profile, words) as (
+  return compileWriter(RESOURCES[name] as never, profile[name].fields as never, profile, profile[name]) as (
     values: object,
     base?: Record<string, unknown>,
   ) => Record<string, unknown>;
@@ -55,7 +54,7 @@ describe('what is written', () => {
 
   test('goes by the words of the profile; a choice that it has no word for is refused', () => {
     const pages = committedProfile('pages');
-    const write = compileWriter(RESOURCES.episodes, pages.episodes.fields, pages, pages.episodes.words);
+    const write = compileWriter(RESOURCES.episodes, pages.episodes.fields, pages, pages.episodes);
     expect(write({ status: 'InProgress' })).toEqual({ status: 'in_progress' });
     expect(codeOf(() => write({ status: 'in_progress' }))).toBe('word-unmapped');
     const without = writerOf('episodes', { episodes: { words: { status: { Cancelled: null } } } });
@@ -76,6 +75,62 @@ describe('what is written', () => {
     expect(codeOf(() => writerOf(name)(values))).toBe('bad-value');
   });
 
+  test('is a number where the profile says so, and then must be one', () => {
+    const write = writerOf('appointments', {
+      appointments: { numbers: ['agendaId', 'isPaid', 'source'], words: { source: { Online: '-2' } } },
+    });
+    expect(write({ agendaId: '12', isPaid: true, patientId: '7', source: 'Online' })).toEqual({
+      agendaId: 12,
+      isPaid: 1,
+      patientId: '7',
+      source: -2,
+    });
+    for (const values of [
+      { agendaId: 'a12' },
+      { agendaId: '1.5' },
+      { agendaId: '1234567890123456' },
+      { source: 'Api' },
+    ])
+      expect(codeOf(() => write(values))).toBe('bad-value');
+    expect(
+      writerOf('invoices', { invoices: { numbers: ['items.vatExemptionCode'] } })({
+        items: [{ vatExemptionCode: '4' }],
+      }),
+    ).toEqual({ Items: [{ vatExemptionCode: 4 }] });
+  });
+
+  const at = (text: string) => Date.parse(text);
+
+  test.each([
+    ['epoch-seconds', at('2026-03-30T07:00:00Z') / 1000],
+    ['epoch-ms', at('2026-03-30T07:00:00Z')],
+  ] as const)('holds times as numbers in the form %s', (times, expected) => {
+    expect(writerOf('appointments', { writes: { times } })({ start: at('2026-03-30T07:00:00Z') })).toEqual({
+      start: expected,
+    });
+  });
+
+  test('holds a date and a time of day where the profile has them apart', () => {
+    const write = writerOf('appointments', {
+      appointments: { fields: { start: ['day + from'], end: ['day + to'], checkedInAt: ['seen.day + seen.at'] } },
+    });
+    const values = { start: at('2026-03-30T07:00:00Z'), end: at('2026-03-30T07:30:00Z') };
+    const row = { day: '2026-03-30', from: '09:00:00', to: '09:30:00' };
+    expect(write(values)).toEqual(row);
+    expect(write({ end: at('2026-03-30T08:00:00Z') }, row)).toEqual({ ...row, to: '10:00:00' });
+    expect(write({ end: null }, row)).toEqual({ ...row, to: null });
+    expect(write({ start: at('2026-03-31T07:00:00Z') }, { day: '2026-03-30', from: '09:00' })).toEqual({
+      day: '2026-03-31',
+      from: '09:00:00',
+    });
+    expect(write({ checkedInAt: null }, { seen: { day: '2026-03-30', at: '09:00' } })).toEqual({
+      seen: { day: null, at: null },
+    });
+    // The start would move with the end.
+    expect(codeOf(() => write({ end: at('2026-03-31T08:00:00Z') }, row))).toBe('bad-value');
+    expect(codeOf(() => write({ ...values, end: at('2026-03-31T08:00:00Z') }))).toBe('bad-value');
+  });
+
   test('is refused for a field that nobody knows', () => {
     expect(codeOf(() => writerOf('patients')({ shoeSize: '43' }))).toBe('field-unmapped');
   });
@@ -83,7 +138,7 @@ describe('what is written', () => {
   test.each(['number', 'text'] as const)('is what is read again, decimals as %s', (decimals) => {
     const profile = profileOf({ writes: { decimals } });
     const { fields, words } = profile.priceLists;
-    const write = compileWriter(RESOURCES.priceLists, fields, profile, words);
+    const write = compileWriter(RESOURCES.priceLists, fields, profile, { words });
     const read = compileRecords(RESOURCES.priceLists, fields, profile, words);
     const decimal = fc.tuple(fc.integer({ min: -9_999_999, max: 9_999_999 }), fc.integer({ min: 1, max: 99 }));
     fc.assert(
