@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { DIALECT_NAMES } from '../../sandbox/clinic/dialects/index.ts';
 import { type ClinicSandbox, startClinicSandbox } from '../../sandbox/clinic/index.ts';
 import type { ClinicProfile } from '../../src/clinic/schema/profile.ts';
 import { clinicProfileSchema } from '../../src/clinic/schema/profile.ts';
@@ -36,7 +37,7 @@ function watched(http: HttpClient, seen: HttpRequest[]): HttpClient {
   };
 }
 
-describe.each(['documented', 'bare', 'pages', 'hostile'] as const)('a probe of a %s clinic', (dialect) => {
+describe.each(DIALECT_NAMES)('a probe of a %s clinic', (dialect) => {
   let sandbox: ClinicSandbox;
   let token: string;
   let probe: Probe;

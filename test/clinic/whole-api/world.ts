@@ -1,14 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll } from 'vitest';
+import type { DialectName } from '../../../sandbox/clinic/dialects/index.ts';
 import { type ClinicSandbox, startClinicSandbox } from '../../../sandbox/clinic/index.ts';
 import type { ClinicApi } from '../../../src/clinic/api.ts';
 import type { PdfSource } from '../../../src/clinic/http/files.ts';
 import { firstTenant, type Json, logIn, NOW, readAll } from '../../sandbox/clinic/support.ts';
 import { openApi } from '../open-api.ts';
 import { committedProfile, unhurried } from '../open-client.ts';
-
-/** The four ways in which the sandbox clinic speaks; the profile of the same name understands each. */
-export type DialectName = 'documented' | 'bare' | 'pages' | 'hostile';
 
 /** A clinic that speaks a dialect, the API on it under the profile of that name, and a twin that tells the truth. */
 export interface World {
