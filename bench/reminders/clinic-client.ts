@@ -32,7 +32,8 @@ export function createClinicClient(url: string, tenant: string, onAnswer: (now: 
       const answer = await ask({ tenant, ask: 'list', fromAt: window.fromAt, toAt: window.toAt }, signal);
       const rows = 'list' in answer ? answer.list : [];
       const records = new Map(rows.map((row) => [row.id, appointmentOf(row)]));
-      const content = { window, agendaIds: null, records, setAside: [], unidentified: 0, pages: 1, requests: 1 };
+      const costs = { pages: 1, requests: 1, repeated: 0 };
+      const content = { window, agendaIds: null, records, setAside: [], unidentified: 0, ...costs };
       return 'isWhole' in answer && answer.isWhole
         ? { ...content, completeness: 'complete' }
         : { ...content, completeness: 'partial', reason: 'total-mismatch' };

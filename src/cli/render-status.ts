@@ -192,11 +192,12 @@ function renderRun({ lastRun }: TenantStatus, now: Instant): string[] {
       wrap(`last cycle ${age} ago: the next 48 hours, ${records} appointments, ${requests} requests`, WIDTH, '  '),
     );
   } else if (lastRun.snapshot !== null) {
-    const { completeness, reason, records, requests } = lastRun.snapshot;
+    const { completeness, reason, records, requests, repeated = 0 } = lastRun.snapshot;
     const why = reason === null ? '' : ` (${reason})`;
+    const twice = repeated === 0 ? '' : `, ${repeated} rows came twice`;
     const read = completeness === 'changes' ? 'by what changed since all was read' : completeness;
     lines.push(
-      wrap(`last cycle ${age} ago: ${records} appointments, ${read}${why}, ${requests} requests`, WIDTH, '  '),
+      wrap(`last cycle ${age} ago: ${records} appointments, ${read}${why}, ${requests} requests${twice}`, WIDTH, '  '),
     );
   }
   if (lastRun.pace.nearPerWhole > 0) {

@@ -45,6 +45,7 @@ export async function reportRun(
             reason: snapshot.completeness === 'partial' ? snapshot.reason : null,
             records: snapshot.records.size,
             requests: snapshot.requests,
+            ...(snapshot.repeated > 0 && { repeated: snapshot.repeated }),
           },
     near: null,
     pace: { ...pace, nearSince: 0, isPlain: cycle?.isPlain ?? false },

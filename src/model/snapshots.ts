@@ -57,6 +57,8 @@ export type AppointmentSnapshot = Snapshot<Appointment> & {
   pages: number;
   /** HTTP requests that were sent, retries included. */
   requests: number;
+  /** Rows that came twice in one list call, which a profile may allow. */
+  repeated: number;
 };
 
 /** One record, read alone: it is there, the clinic says that it is not, or it is there and can't be used. */

@@ -1,4 +1,4 @@
-import type { PageAnswer } from '../../src/clinic/http/more-told.ts';
+import type { PageAnswer } from '../../src/clinic/http/answer-places.ts';
 import type { ReceivedPage } from '../../src/clinic/http/paging.ts';
 import { isJsonObject } from '../../src/clinic/http/rows.ts';
 

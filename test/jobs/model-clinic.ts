@@ -142,6 +142,7 @@ function snapshotOf(
     unidentified: 0,
     pages: 1,
     requests: 1,
+    repeated: 0,
   };
   return clinic.truncatedAfter === null
     ? { ...content, completeness: 'complete' }

@@ -1,10 +1,5 @@
+import { addressIn, type PageAnswer } from './answer-places.ts';
 import { folded, isJsonObject } from './rows.ts';
-
-/** One answer of a list: its JSON, parsed, and its headers. */
-export interface PageAnswer {
-  body: unknown;
-  headers: Pick<Headers, 'get'>;
-}
 
 /** What leads to a next page under its usual names; any value but none says that there is one. */
 const NEXT = new Set([
@@ -21,7 +16,7 @@ const NEXT = new Set([
 ]);
 const HAS_MORE = new Set(['hasmore', 'hasnext', 'hasnextpage', 'morepages']);
 /** What such words stand in beside the rows, `_links` among them. */
-const BESIDE = new Set(['links', 'meta', 'metadata', 'paging', 'pagination', 'page', 'pageinfo', 'cursors']);
+const BESIDE = new Set(['link', 'links', 'meta', 'metadata', 'paging', 'pagination', 'page', 'pageinfo', 'cursors']);
 /** Headers that tell how many rows a list has. */
 export const COUNT_HEADERS = ['x-total-count', 'x-total'];
 
@@ -36,7 +31,7 @@ function namesNext(value: unknown): boolean {
     const word = folded(name.replace(/^@odata\./i, ''));
     if (HAS_MORE.has(word)) return inner === true;
     if (NEXT.has(word)) return leadsOn(inner);
-    return BESIDE.has(word) && namesNext(inner);
+    return BESIDE.has(word) && (Array.isArray(inner) ? addressIn(inner) !== null : namesNext(inner));
   });
 }
 

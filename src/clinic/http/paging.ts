@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
-import { nextLink, parseLinks } from '../../http/link-header.ts';
+import { nextLink } from '../../http/link-header.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { PartialReason } from '../../model/snapshots.ts';
 import type { EndRule, Paging } from '../schema/paging.ts';
-import { type PageAnswer, tellsMore } from './more-told.ts';
-import { valueAt } from './rows.ts';
+import { nextTold, type PageAnswer, showsNext, toldAt } from './answer-places.ts';
+import { tellsMore } from './more-told.ts';
 
 /** Which page to ask for: by parameters beside the list's own, or by a link that the clinic gave. */
 export type PageTarget = { parameters: [name: string, value: string][] } | { link: string };
@@ -16,6 +16,8 @@ export type ListEnd = { proved: true } | { proved: false; reason: PartialReason 
 export interface Page<Row> {
   rows: readonly Row[];
   end: ListEnd | null;
+  /** How many of the rows came before in the same list. */
+  repeated: number;
 }
 
 /** One page as it was received. */
@@ -36,6 +38,8 @@ export interface PagingMemory {
 /** What the walk through a list's pages needs. */
 export interface PageSource<Row> {
   paging: Paging;
+  /** What it means that a row comes twice, and how a total counts it. */
+  repeats: 'doubted' | 'in-total' | 'beside-total';
   maxPages: number;
   memory: PagingMemory;
   /** Rows of each page of the same reading; this walk's are added. */
@@ -69,13 +73,15 @@ export async function* readPages<Row>(source: PageSource<Row>): AsyncGenerator<P
   while (target !== null) {
     const page = await source.load(target);
     const { rows } = page;
+    const before = distinctRows(progress);
     note(progress, page, source);
+    const repeated = before + rows.length - distinctRows(progress);
     const next: PageTarget | null = nextTarget(paging, progress, page);
     const isCircle = rows.length === 0 ? goesBack(progress, next) : cameBefore(progress, JSON.stringify(page.ids));
     const end = isCircle ? partial('repeated-page') : await endOf(source, progress, { page, next });
     source.pageSizes.push(rows.length);
     progress.fullest = Math.max(progress.fullest, rows.length);
-    yield { rows, end };
+    yield { rows, end, repeated };
     target = end === null ? next : null;
   }
 }
@@ -100,7 +106,7 @@ function startProgress(): Progress {
 
 function note(progress: Progress, page: ReceivedPage<unknown>, source: Walk): void {
   if (showsNext(source.paging, page)) source.memory.next = 'seen';
-  const total = source.paging.totalPath === null ? null : asCount(valueAt(page.body, source.paging.totalPath));
+  const total = source.paging.totalPath === null ? null : asCount(toldAt(page, source.paging.totalPath));
   progress.pages += 1;
   progress.rows += page.rows.length;
   for (const id of page.ids) {
@@ -135,10 +141,10 @@ interface Received {
 
 async function endOf(source: Walk, progress: Progress, received: Received): Promise<ListEnd | null> {
   const { page, next } = received;
-  const isLast = judge(source.paging, progress, received);
+  const isLast = judge(source, progress, received);
   if (isLast === true) {
-    if (!agreesWithTotal(progress)) return partial('total-mismatch');
-    if (hasMoved(progress)) return partial('repeated-page');
+    if (!agreesWithTotal(source, progress)) return partial('total-mismatch');
+    if (hasMoved(source, progress)) return partial('repeated-page');
     const doubt = await doubtOf(source, progress, page);
     return doubt === null ? { proved: true } : partial(doubt);
   }
@@ -184,23 +190,6 @@ function refusedSize(error: unknown): null {
   throw error;
 }
 
-/** Whether an answer holds what the style follows, be it the end of it. */
-function showsNext(paging: Paging, { body, headers }: PageAnswer): boolean {
-  switch (paging.style) {
-    case 'cursor':
-      return valueAt(body, paging.cursorPath) !== undefined;
-    case 'next-link':
-      return valueAt(body, paging.linkPath) !== undefined;
-    case 'link-header':
-      return parseLinks(headers.get('link')).some(({ relations }) => relations.some((one) => PAGES.has(one)));
-    default:
-      return false;
-  }
-}
-
-/** Relations between pages (RFC 5005, RFC 8288). */
-const PAGES: ReadonlySet<string> = new Set(['next', 'prev', 'previous', 'first', 'last']);
-
 /** Page sizes that servers have. */
 const USUAL_SIZES: ReadonlySet<number> = new Set([
   10, 20, 25, 30, 50, 100, 150, 200, 250, 300, 400, 500, 1_000, 2_000, 2_500, 5_000, 10_000,
@@ -224,10 +213,10 @@ function isShort(paging: { size: number; cap: number | null }, { pages, fullest 
 }
 
 /** Whether the page is the last: true, false, or null when no rule can tell. */
-function judge(paging: Paging, progress: Progress, received: Received): boolean | null {
+function judge({ paging, repeats }: Walk, progress: Progress, received: Received): boolean | null {
   if (paging.style === 'none') return hasMore(paging, received.page) === true ? null : true;
   for (const rule of paging.ends) {
-    const verdict = applyRule(rule, paging, progress, received);
+    const verdict = applyRule(rule, paging, { ...progress, counted: countedRows(repeats, progress) }, received);
     if (verdict !== null) return verdict;
   }
   return null;
@@ -236,7 +225,7 @@ function judge(paging: Paging, progress: Progress, received: Received): boolean 
 function applyRule(
   rule: EndRule,
   paging: Exclude<Paging, { style: 'none' }>,
-  progress: Progress,
+  progress: Progress & { counted: number },
   { page, next }: Received,
 ): boolean | null {
   switch (rule) {
@@ -245,7 +234,7 @@ function applyRule(
       return more === null ? null : !more;
     }
     case 'total':
-      return progress.lastTotal === null ? null : progress.rows >= progress.lastTotal || page.rows.length === 0;
+      return progress.lastTotal === null ? null : progress.counted >= progress.lastTotal || page.rows.length === 0;
     case 'short-page':
       return paging.cap === null ? null : isShort(paging, progress, page.rows.length);
     case 'empty-page':
@@ -255,18 +244,28 @@ function applyRule(
   }
 }
 
+function distinctRows({ ids, rowsWithoutId }: Progress): number {
+  return ids.size + rowsWithoutId;
+}
+
+/** The rows that came, as a total counts them while more follow. */
+function countedRows(repeats: Walk['repeats'], progress: Progress): number {
+  return repeats === 'beside-total' ? distinctRows(progress) : progress.rows;
+}
+
 /**
- * The total of the last page must be what the distinct rows make up. One that fell meanwhile means that rows moved up past
+ * The total of the last page must be what the distinct rows make up, or all, where it counts those that come twice. One that fell meanwhile means that rows moved up past
  * the place of reading, so some were never seen although the sum may fit.
  */
-function agreesWithTotal(progress: Progress): boolean {
+function agreesWithTotal({ repeats }: Walk, progress: Progress): boolean {
   if (progress.lastTotal === null) return true;
-  return !progress.totalFell && progress.lastTotal === progress.ids.size + progress.rowsWithoutId;
+  const rows = repeats === 'in-total' ? progress.rows : distinctRows(progress);
+  return !progress.totalFell && progress.lastTotal === rows;
 }
 
 /** Rows that came twice moved down past the place of reading; only a total could tell that none of the others was skipped. */
-function hasMoved(progress: Progress): boolean {
-  return progress.lastTotal === null && progress.rows > progress.ids.size + progress.rowsWithoutId;
+function hasMoved({ repeats }: Walk, progress: Progress): boolean {
+  return repeats === 'doubted' && progress.lastTotal === null && progress.rows > distinctRows(progress);
 }
 
 function firstTarget(paging: Paging): PageTarget {
@@ -285,7 +284,7 @@ function firstTarget(paging: Paging): PageTarget {
 }
 
 /** Where the next page would be; null when the style knows of none. `progress` includes the page just read. */
-function nextTarget(paging: Paging, progress: Progress, { body, headers }: PageAnswer): PageTarget | null {
+function nextTarget(paging: Paging, progress: Progress, answer: PageAnswer): PageTarget | null {
   switch (paging.style) {
     case 'none':
       return null;
@@ -294,15 +293,12 @@ function nextTarget(paging: Paging, progress: Progress, { body, headers }: PageA
     case 'page-size':
       return atPage(paging, paging.startIndex + progress.pages);
     case 'cursor': {
-      const cursor = asCursor(valueAt(body, paging.cursorPath));
+      const cursor = nextTold(paging, answer);
       return cursor === null ? null : { parameters: [...sizeParameter(paging), [paging.cursorParameter, cursor]] };
     }
-    case 'next-link': {
-      const link = asCursor(valueAt(body, paging.linkPath));
-      return link === null ? null : { link };
-    }
+    case 'next-link':
     case 'link-header': {
-      const link = nextLink(headers.get('link'));
+      const link = nextTold(paging, answer);
       return link === null ? null : { link };
     }
   }
@@ -337,8 +333,8 @@ function askedSize(paging: { size: number; cap: number | null }): number {
   return paging.cap === null ? paging.size : Math.min(paging.size, paging.cap);
 }
 
-function hasMore(paging: Paging, { body }: PageAnswer): boolean | null {
-  const value = paging.hasMorePath === null ? null : valueAt(body, paging.hasMorePath);
+function hasMore({ hasMorePath }: Pick<Paging, 'hasMorePath'>, answer: PageAnswer): boolean | null {
+  const value = hasMorePath === null ? null : toldAt(answer, hasMorePath);
   if (typeof value === 'boolean') return value;
   if (value === 'true') return true;
   return value === 'false' ? false : null;
@@ -347,11 +343,6 @@ function hasMore(paging: Paging, { body }: PageAnswer): boolean | null {
 function asCount(value: unknown): number | null {
   const count = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
   return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : null;
-}
-
-function asCursor(value: unknown): string | null {
-  if (typeof value === 'number') return String(value);
-  return typeof value === 'string' && value !== '' ? value : null;
 }
 
 function partial(reason: PartialReason): ListEnd {

@@ -9,6 +9,10 @@ export type Mapped<Model> = { record: Model } | { setAside: SetAside };
 /** Makes a record of a row. */
 export type RowMapper<Model> = (row: unknown) => Mapped<Model>;
 
+/** The path of what is the answer itself. */
+export const ITSELF = '.';
+/** Between the places of a date and its time of day, and between the two as they were read. */
+export const APART = ' + ';
 /** Longest id that is taken for one. */
 const LONGEST_ID = 200;
 
@@ -22,13 +26,17 @@ export function valueAt(value: unknown, path: string): unknown {
   return follow(value, path.split('.'));
 }
 
-/** A reader that tries the paths in order: the first that holds a value wins, an empty text where none holds more; else it gives null. */
+/**
+ * A reader that tries the paths in order: the first that holds a value wins, an empty text where none holds more; else it gives null.
+ * Of a date and a time of day that come apart it gives both in one text, as their path has them: `2026-03-29 + 09:00`; the date alone where
+ * there is no time.
+ */
 export function compilePaths(paths: readonly string[]): ValueReader {
-  const routes = paths.map((path) => path.split('.'));
+  const readers = paths.map(compilePath);
   return (row) => {
     let told: unknown = null;
-    for (const route of routes) {
-      const value = follow(row, route) ?? null;
+    for (const read of readers) {
+      const value = read(row) ?? null;
       if (value !== null && value !== '') return value;
       told ??= value;
     }
@@ -36,9 +44,34 @@ export function compilePaths(paths: readonly string[]): ValueReader {
   };
 }
 
-/** A word without what clinics spell differently: case, spaces, hyphens and underscores. */
+function compilePath(path: string): ValueReader {
+  const [route = [], clock] = path.split(APART).map((place) => place.split('.'));
+  if (clock === undefined) return (row) => follow(row, route);
+  return (row) => {
+    const [date, time] = [follow(row, route), follow(row, clock) ?? ''];
+    if (time === '' || !isPlain(date) || date === '') return date;
+    return `${date}${APART}${isPlain(time) ? time : '?'}`;
+  };
+}
+
+function isPlain(value: unknown): value is string | number {
+  return typeof value === 'string' || typeof value === 'number';
+}
+
+/** A word without what clinics spell differently: case, spaces, hyphens and underscores. Numbers, and what holds nothing else, stay. */
 export function folded(word: string): string {
-  return word.toLowerCase().replaceAll(/[\s_-]/g, '');
+  const bare = word.toLowerCase().replaceAll(/[\s_-]/g, '');
+  return bare === '' || NUMBER.test(word) ? word : bare;
+}
+
+const NUMBER = /^-\d+$/;
+
+/** Yes or no, also as a number or a word of JSON; null for anything else. */
+export function asFlag(value: unknown): boolean | null {
+  if (typeof value === 'boolean') return value;
+  const word = isPlain(value) ? String(value).toLowerCase() : '';
+  if (word === '1' || word === 'true') return true;
+  return word === '0' || word === 'false' ? false : null;
 }
 
 /** An id as an opaque string: a text as it is, a whole number in digits; null when it is neither or could not stand in a path. */

@@ -28,8 +28,13 @@ export function isSameEtag(one: string, other: string): boolean {
   return one.replace(/^W\//, '') === other.replace(/^W\//, '');
 }
 
-/** The headers by which a list pages. @param before of the answer that is not modified: what it told and is not told again stands */
-export function pagingHeadersOf(headers: Headers, before?: Headers): Headers {
-  const told = PAGING_HEADERS.map((name) => [name, headers.get(name) ?? before?.get(name) ?? null] as const);
+/**
+ * The headers by which a list pages.
+ * @param more names of those that the profile reads beside the usual ones
+ * @param before of the answer that is not modified: what it told and is not told again stands
+ */
+export function pagingHeadersOf(headers: Headers, more: readonly string[], before?: Headers): Headers {
+  const names = new Set([...PAGING_HEADERS, ...more]);
+  const told = [...names].map((name) => [name, headers.get(name) ?? before?.get(name) ?? null] as const);
   return new Headers(told.flatMap(([name, value]) => (value === null ? [] : [[name, value]])));
 }

@@ -34,7 +34,7 @@ export function createAccountCalls(context: ClinicContext): AccountCalls {
     async tenantInfo(tenantId, signal) {
       const label = 'clinic.tenantInfo.read';
       const url = addressOf(context, ['tenants', tenantId, 'info']);
-      const mapped = map(recordIn(await send(context, { label, url, signal }), label, context));
+      const mapped = map(recordIn(await send(context, { label, url, signal }), label, profile, 'tenantInfo'));
       if ('record' in mapped) return mapped.record;
       throw new MirrorError(`${label}: the field ${mapped.setAside.field} can not be read`, {
         actor: 'contract',

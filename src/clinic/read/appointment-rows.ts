@@ -108,7 +108,7 @@ function compileTime(profile: ClinicProfile, read: FieldReaders<typeof appointme
     const start = startOf(row) ?? fail('missing-field', 'start');
     const end = endOf(row);
     if (start.kind === 'date' || read.allDay(row) === true) return allDay(start, end, rules);
-    return timed(start.at, end ?? lastingFrom(start.at, row, rules), rules);
+    return timed(start.at, end?.kind === 'instant' ? end.at : lastingFrom(start.at, end, rules.durationMs(row)), rules);
   };
 }
 
@@ -124,12 +124,13 @@ function compileDuration(paths: readonly string[], unitMs: number): FieldReader<
   };
 }
 
-function lastingFrom(startAt: Instant, row: JsonObject, { durationMs }: TimeRules): Timestamp {
-  return { kind: 'instant', at: startAt + (durationMs(row) ?? fail('missing-field', 'end')) };
+/** The end of what tells how long it lasts. A date does not say when it ends. */
+function lastingFrom(startAt: Instant, end: Timestamp | null, durationMs: number | null): Instant {
+  if (durationMs === null) return end === null ? fail('missing-field', 'end') : fail('bad-time', 'end');
+  return startAt + durationMs;
 }
 
-function timed(startAt: Instant, end: Timestamp, rules: TimeRules): AppointmentTime {
-  const endAt = instantOf(end) ?? fail('bad-time', 'end');
+function timed(startAt: Instant, endAt: Instant, rules: TimeRules): AppointmentTime {
   checkSpan(startAt, endAt, rules);
   return { kind: 'timed', startAt, endAt };
 }

@@ -1,6 +1,6 @@
 import type { Agenda, Location, Patient, PostalAddress, Treatment } from '../../model/records.ts';
 import type { Report } from '../../model/triggers.ts';
-import { compilePaths, isJsonObject, type JsonObject, type RowMapper } from '../http/rows.ts';
+import { asFlag, compilePaths, isJsonObject, type JsonObject, type RowMapper } from '../http/rows.ts';
 import { medicalReport } from '../schema/care.ts';
 import { agenda, location, treatment } from '../schema/places.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
@@ -91,15 +91,15 @@ function postalAddressOf(row: JsonObject, read: FieldReaders<typeof patient>): P
   return Object.values(address).every((part) => part === null) ? null : address;
 }
 
-/** Reads what a patient agrees to, under the profile's names. Only true and false count as told: a date or a word may mean either. */
+/** Reads what a patient agrees to, under the profile's names. Only true and false, or 1 and 0, count as told: a date or a word may mean either. */
 export function compileConsents(profile: ClinicProfile): (row: unknown) => Record<string, boolean> {
   const readers = Object.entries(profile.patients.consents).map(
     ([name, paths]) => [name, compilePaths(paths)] as const,
   );
   return (row) => {
     const told = readers.flatMap(([name, read]) => {
-      const value = isJsonObject(row) ? read(row) : null;
-      return typeof value === 'boolean' ? [[name, value] as const] : [];
+      const value = isJsonObject(row) ? asFlag(read(row)) : null;
+      return value === null ? [] : [[name, value] as const];
     });
     return Object.fromEntries(told);
   };

@@ -26,12 +26,14 @@ export interface Gathered {
   withoutId: SetAside[];
   pages: number;
   requests: number;
+  /** Rows that came twice in one list call. */
+  repeated: number;
   reason: PartialReason | null;
 }
 
 /** Nothing yet. */
 export function nothingGathered(): Gathered {
-  return { records: new Map(), setAside: new Map(), withoutId: [], pages: 0, requests: 0, reason: null };
+  return { records: new Map(), setAside: new Map(), withoutId: [], pages: 0, requests: 0, repeated: 0, reason: null };
 }
 
 /** The rows of one list call, and why it is not whole; null when it is. */
@@ -75,6 +77,7 @@ async function readOnce(
   let reason: PartialReason | null = null;
   for await (const page of readList(context, call, map, pages)) {
     gathered.pages += 1;
+    gathered.repeated += page.repeated;
     for (const row of page.rows) rows.push(row);
     if (page.end !== null && !page.end.proved) reason = page.end.reason;
     if (page.rows.some(stopsAt)) break;

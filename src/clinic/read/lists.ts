@@ -1,10 +1,10 @@
 import type { HttpResponse } from '../../http/client.ts';
 import { readJson } from '../../http/json.ts';
-import { nextLink } from '../../http/link-header.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { SetAside } from '../../model/records.ts';
 import type { PartialReason } from '../../model/snapshots.ts';
 import { addressOf, addressOfLink } from '../http/addresses.ts';
+import { endsByHeader, nextTold } from '../http/answer-places.ts';
 import { type ClinicCall, send } from '../http/call.ts';
 import type { ClinicContext } from '../http/context.ts';
 import {
@@ -15,7 +15,7 @@ import {
   type ReceivedPage,
   readPages,
 } from '../http/paging.ts';
-import { asId, compilePaths, isJsonObject, type Mapped, type RowMapper, valueAt } from '../http/rows.ts';
+import { asId, compilePaths, ITSELF, isJsonObject, type Mapped, type RowMapper, valueAt } from '../http/rows.ts';
 import { isNested, type Shape } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCE_PATHS, RESOURCES, type ResourceName } from '../schema/resources.ts';
@@ -88,6 +88,7 @@ export function readList<Row>(
   const parameters = [...Object.entries(profile[call.list].query), ...call.parameters];
   const segments = ['tenants', call.tenantId, ...(call.place?.segments ?? RESOURCE_PATHS[call.list])];
   const idOf = rowIdentity(profile, call.list);
+  const { repeats, listPath } = profile[call.list];
   const paging = profile[call.list].paging ?? profile.paging;
   let url = addressOf(context, segments, parameters);
 
@@ -109,11 +110,11 @@ export function readList<Row>(
   function received(answer: HttpResponse): ReceivedPage<Row> {
     const { headers } = answer;
     const make = () => {
-      const { body, rows } = unwrap(readJson(answer, label), profile.listPath, call.list, label);
+      const { body, rows } = unwrap(readJson(answer, label), listPath ?? profile.listPath, call.list, label);
       return { body, rows: rows.map(map), ids: rows.map(idOf) };
     };
-    // "Not modified" may leave out `Link`, and be said of the rows alone: that none follows would then be believed without being told.
-    const maySkip = paging.style !== 'link-header' || nextLink(headers.get('link')) !== null;
+    // "Not modified" may leave out headers, and be said of the rows alone: that none follows would then be believed without being told.
+    const maySkip = !endsByHeader(paging) || nextTold(paging, { body: null, headers }) !== null;
     return { ...memory.page(url, answer, make, maySkip), headers };
   }
   function urlOf(target: PageTarget): string {
@@ -122,6 +123,7 @@ export function readList<Row>(
   }
   return readPages({
     paging,
+    repeats,
     maxPages: profile.limits.maxPages,
     memory: pagingMemoryOf(context, call.list),
     pageSizes: call.pageSizes ?? [],
@@ -164,12 +166,15 @@ export async function* readCatalogue<Model extends object>(
   const names = identifying(call.list);
   const identify = (record: object) => JSON.stringify(names.map((name) => (record as Record<string, unknown>)[name]));
   let reason: PartialReason | null = null;
+  let repeated = 0;
   for (let reading = 0; reading <= context.profile.limits.rereads; reading += 1) {
-    reason = null;
+    [reason, repeated] = [null, 0];
     for await (const page of readList(context, call, mapOwn)) {
+      repeated += page.repeated;
       yield notGiven(page.rows, given, identify);
       if (page.end !== null && !page.end.proved) reason = page.end.reason;
     }
+    if (reason === null && repeated > 0) context.log.info({ label, repeated }, 'rows came twice, as the profile says');
     if (reason === null || (reason === 'full-page' && NAMES.has(call.list))) return;
     context.log.info({ label, reason, reading }, 'a list was not whole');
     if (!isPassing(reason)) break;
@@ -217,7 +222,7 @@ function unwrap(
   list: ResourceName,
   label: string,
 ): { body: unknown; rows: unknown[] } {
-  if (Array.isArray(answer) && path === null) return { body: [], rows: answer };
+  if (Array.isArray(answer) && (path === null || path === ITSELF)) return { body: [], rows: answer };
   const names = path === null ? [listNameIn(answer, list, label)] : path.split('.');
   const holder = names.slice(0, -1).reduce((value, name) => valueAt(value, name), answer);
   const name = names.at(-1) ?? '';
@@ -243,6 +248,6 @@ function noList(label: string, what: string): MirrorError {
     actor: 'contract',
     code: 'not-a-list',
     retry: 'later',
-    remedy: 'set listPath in the clinic profile',
+    remedy: 'set listPath in the clinic profile, or that of the list',
   });
 }

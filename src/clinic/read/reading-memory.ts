@@ -34,6 +34,8 @@ export interface RememberedQuestion {
   place: string;
   window: TimeWindow;
   agendaIds: readonly string[] | null;
+  /** Names of the headers that tell of paging, beside the usual ones. */
+  pagingHeaders?: readonly string[];
 }
 
 /** For how long what is kept may stand for what would be read. */
@@ -109,7 +111,7 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
     this.#onForget = onForget;
   }
 
-  begin({ place, window, agendaIds }: RememberedQuestion, trust: Trust): RememberedReading<Model> {
+  begin({ place, window, agendaIds, pagingHeaders = [] }: RememberedQuestion, trust: Trust): RememberedReading<Model> {
     const question = JSON.stringify([place, agendaIds]);
     const goesOn = this.#standing(question, window, trust);
     if (goesOn === null) this.#isDeceived = false;
@@ -136,7 +138,7 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
           this.#isDeceived = true;
           return null;
         }
-        const told = pagingHeadersOf(headers, kept.headers);
+        const told = pagingHeadersOf(headers, pagingHeaders, kept.headers);
         pages.set(kept.name, page);
         answers.set(url, { ...kept, headers: told });
         return { ...page, headers: told };
@@ -147,7 +149,7 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
         pages.set(name, page);
         const etag = maySkip && trust.conditions ? usableEtag(answer.headers) : null;
         if (etag === null) answers.delete(url);
-        else answers.set(url, { etag, name, headers: pagingHeadersOf(answer.headers) });
+        else answers.set(url, { etag, name, headers: pagingHeadersOf(answer.headers, pagingHeaders) });
         return page;
       },
       asBefore: (mapped) => {

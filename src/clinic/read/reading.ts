@@ -6,7 +6,8 @@ import { addressOf } from '../http/addresses.ts';
 import { send } from '../http/call.ts';
 import type { ClinicContext } from '../http/context.ts';
 import { saysAbsent } from '../http/errors.ts';
-import { isJsonObject, type JsonObject, type RowMapper, valueAt } from '../http/rows.ts';
+import { ITSELF, isJsonObject, type JsonObject, type RowMapper, valueAt } from '../http/rows.ts';
+import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCE_PATHS, type ResourceName } from '../schema/resources.ts';
 import { ofTenant } from './own-rows.ts';
 
@@ -30,7 +31,7 @@ export async function readRow(context: ClinicContext, question: RecordQuestion):
   const url = addressOf(context, segmentsOf(list, tenantId, id));
   const accepts = (answer: HttpResponse) => saysAbsent(answer, context.profile);
   const answer = await send(context, { label, url, signal, accepts });
-  return accepts(answer) ? null : recordIn(answer, label, context);
+  return accepts(answer) ? null : recordIn(answer, label, context.profile, list);
 }
 
 /**
@@ -58,17 +59,24 @@ export async function readOne<Model extends object>(
 
 /**
  * The JSON object of an answer for one record.
+ * @param of the resource that it is of
  * @throws MirrorError `contract`, code `not-a-record`, and those of `readJson`
  */
-export function recordIn(answer: HttpResponse, label: string, { profile }: ClinicContext): JsonObject {
+export function recordIn(
+  answer: HttpResponse,
+  label: string,
+  profile: ClinicProfile,
+  of: ResourceName | 'tenantInfo',
+): JsonObject {
   const whole = readJson(answer, label);
-  const record = profile.recordPath === null ? whole : valueAt(whole, profile.recordPath);
+  const path = profile[of].recordPath ?? profile.recordPath;
+  const record = path === null || path === ITSELF ? whole : valueAt(whole, path);
   if (isJsonObject(record)) return record;
   throw new MirrorError(`${label}: the answer is no record`, {
     actor: 'contract',
     code: 'not-a-record',
     retry: 'later',
-    remedy: 'set recordPath in the clinic profile',
+    remedy: 'set recordPath in the clinic profile, or that of the list',
   });
 }
 

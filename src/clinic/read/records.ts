@@ -1,4 +1,4 @@
-import { asId, compilePaths, folded, isJsonObject, type JsonObject, type RowMapper } from '../http/rows.ts';
+import { asFlag, asId, compilePaths, folded, isJsonObject, type JsonObject, type RowMapper } from '../http/rows.ts';
 import {
   type ChoiceWords,
   type FieldPaths,
@@ -10,8 +10,8 @@ import {
   type Shape,
 } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
-import { dateText, FIRST_YEAR_OF_BIRTH, parseTimestamp, type Timestamp } from './timestamps.ts';
-import { createZone, type Zone } from './zone.ts';
+import { dateMsOf, dateText, FIRST_YEAR_OF_BIRTH, type TimeRules, type Timestamp, timestampOf } from './timestamps.ts';
+import { createZone } from './zone.ts';
 
 /** Reads one field of a row, null where the row doesn't tell it; what can't be read has the row set aside, by {@link compileRows}. */
 export type FieldReader<Value> = (row: JsonObject) => Value;
@@ -31,12 +31,7 @@ class Fault {
   }
 }
 
-type TimeProfile = Pick<ClinicProfile, 'zone' | 'localTimes'>;
-
-interface TimeRules {
-  zone: Zone;
-  localTimes: ClinicProfile['localTimes'];
-}
+type TimeProfile = Pick<ClinicProfile, 'zone' | 'localTimes' | 'epochUnit'>;
 
 /** What the reading of one field needs. */
 interface FieldRules extends TimeRules {
@@ -70,7 +65,7 @@ export function compileTimestamp(
   const rules = timeRulesOf(profile);
   return (row) => {
     const value = find(row);
-    return isNothing(value) ? null : asTimestamp(value, field, rules);
+    return isNoTime(value, rules) ? null : asTimestamp(value, field, rules);
   };
 }
 
@@ -130,8 +125,8 @@ export function tolerant<Value>(read: FieldReader<Value>): FieldReader<Value | n
   };
 }
 
-function timeRulesOf({ zone, localTimes }: TimeProfile): TimeRules {
-  return { zone: createZone(zone), localTimes };
+function timeRulesOf({ zone, ...rules }: TimeProfile): TimeRules {
+  return { ...rules, zone: createZone(zone) };
 }
 
 function compileShape(
@@ -195,9 +190,10 @@ function wordsOf({ words = [] }: ScalarField, theirs: ChoiceWords[string] = {}):
 function scalar({ kind, needed }: ScalarField, where: unknown, rules: FieldRules, place: string): FieldReader<unknown> {
   const find = compilePaths(where as readonly string[]);
   const read = READERS[kind];
+  const isUntold = kind === 'instant' ? isNoTime : isNothing;
   return (row) => {
     const value = find(row);
-    if (!isNothing(value)) return read(value, place, rules);
+    if (!isUntold(value, rules)) return read(value, place, rules);
     if (!needed) return null;
     return value === '' && kind === 'text' ? value : fail('missing-field', place);
   };
@@ -208,6 +204,11 @@ function isNothing(value: unknown): boolean {
   return value === null || value === '';
 }
 
+/** Where times are numbers, 0 stands for none: nothing was booked or changed when 1970 began. */
+function isNoTime(value: unknown, { epochUnit }: TimeRules): boolean {
+  return isNothing(value) || (epochUnit !== null && (value === 0 || value === '0'));
+}
+
 const READERS: Readonly<Record<ScalarKind, (value: unknown, place: string, rules: FieldRules) => unknown>> = {
   id: (value, place) => asId(value) ?? fail('wrong-type', place),
   text: (value, place) => (typeof value === 'string' ? value : fail('wrong-type', place)),
@@ -216,15 +217,14 @@ const READERS: Readonly<Record<ScalarKind, (value: unknown, place: string, rules
     const word = asWord(value, place);
     return words.get(folded(word)) ?? word;
   },
-  flag: (value, place) => (typeof value === 'boolean' ? value : fail('wrong-type', place)),
+  flag: (value, place) => asFlag(value) ?? fail('wrong-type', place),
   whole(value, place) {
     const number = typeof value === 'string' ? Number(value) : value;
     return Number.isSafeInteger(number) ? number : fail('wrong-type', place);
   },
   decimal: (value, place) => asDecimal(value) ?? fail('wrong-type', place),
   date(value, place, rules) {
-    const told = asTimestamp(value, place, rules, FIRST_YEAR_OF_BIRTH);
-    return dateText(told.kind === 'date' ? told.dateMs : told.at + rules.zone.offsetAt(told.at));
+    return dateText(dateMsOf(asTimestamp(value, place, rules, FIRST_YEAR_OF_BIRTH), rules.zone));
   },
   instant(value, place, rules) {
     const told = asTimestamp(value, place, rules);
@@ -244,7 +244,7 @@ function asDecimal(value: unknown): string | null {
 }
 
 /** @param firstYear years before count as no time; those of appointments when absent */
-function asTimestamp(value: unknown, place: string, { zone, localTimes }: TimeRules, firstYear?: number): Timestamp {
-  if (typeof value !== 'string') return fail('wrong-type', place);
-  return parseTimestamp(value, zone, localTimes, firstYear) ?? fail('bad-time', place);
+function asTimestamp(value: unknown, place: string, rules: TimeRules, firstYear?: number): Timestamp {
+  const isTime = typeof value === 'string' || (typeof value === 'number' && rules.epochUnit !== null);
+  return isTime ? (timestampOf(value, rules, firstYear) ?? fail('bad-time', place)) : fail('wrong-type', place);
 }

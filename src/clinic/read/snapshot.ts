@@ -1,6 +1,7 @@
 import type { Appointment } from '../../model/records.ts';
 import type { AppointmentSnapshot } from '../../model/snapshots.ts';
 import { type Instant, MINUTE_MS, overlaps, type TimeWindow } from '../../model/time.ts';
+import { headersOf } from '../http/answer-places.ts';
 import type { ClinicContext } from '../http/context.ts';
 import type { RowMapper } from '../http/rows.ts';
 import { compileAppointmentRows } from './appointment-rows.ts';
@@ -61,9 +62,10 @@ export async function readSnapshot(context: ClinicContext, question: SnapshotQue
 function begin({ context, question }: Work, memory: ReadingMemory<Appointment>): RememberedReading<Appointment> {
   const { tenantId, window, agendaIds, login = null } = question;
   const { notModified, changedSince, wholeEveryMinutes } = context.profile.appointments.rereading;
+  const paging = context.profile.appointments.paging ?? context.profile.paging;
   const trust = { conditions: notModified, changes: changedSince.parameter !== null };
   return memory.begin(
-    { place: JSON.stringify([tenantId, login]), window, agendaIds },
+    { place: JSON.stringify([tenantId, login]), window, agendaIds, pagingHeaders: headersOf(paging) },
     { now: context.clock(), wholeEveryMs: wholeEveryMinutes * MINUTE_MS, ...trust },
   );
 }
@@ -138,7 +140,7 @@ function callOf({ question, gathered }: Work, parameters: ListCall['parameters']
 }
 
 function contentOf(
-  { question: { window, agendaIds }, gathered: { pages, requests } }: Work,
+  { question: { window, agendaIds }, gathered: { pages, requests, repeated } }: Work,
   { records, setAside, withoutId }: Omit<KnownRows<Appointment>, 'changedTo'>,
 ) {
   return {
@@ -149,5 +151,6 @@ function contentOf(
     unidentified: withoutId.length,
     pages,
     requests,
+    repeated,
   };
 }

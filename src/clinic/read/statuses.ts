@@ -8,11 +8,12 @@ type Flag = ClinicProfile['appointments']['flags'][number];
 /** Tells the status of a row from its own word and the flags beside it. */
 export type StatusReader = (raw: string | null, row: JsonObject) => AppointmentStatus;
 
-/** Builds the status table of a profile. Words are compared without case, spaces, hyphens and underscores. */
+/** Builds the status table of a profile. A word that it has exactly so counts first, then one without case, spaces, hyphens and underscores. */
 export function compileStatuses(appointments: ClinicProfile['appointments']): StatusReader {
-  const table = new Map(Object.entries(appointments.statuses).map(([word, status]) => [folded(word), status]));
+  const named = new Map(Object.entries(appointments.statuses));
+  const spelled = new Map([...named].map(([word, status]) => [folded(word), status]));
   return (raw, row) => {
-    let status = raw === null ? appointments.statusMissing : (table.get(folded(raw)) ?? 'unknown');
+    let status = raw === null ? appointments.statusMissing : (named.get(raw) ?? spelled.get(folded(raw)) ?? 'unknown');
     for (const flag of appointments.flags) {
       const applies = flag.over === null || flag.over.includes(status);
       if (applies && isRaised(flag, row)) status = flag.status;
@@ -21,11 +22,14 @@ export function compileStatuses(appointments: ClinicProfile['appointments']): St
   };
 }
 
+/** What tells nothing where anything else tells that something is so. */
+const ABSENT: ReadonlySet<unknown> = new Set([undefined, null, false, 0, '']);
+
 /** Whether a row has what raises a flag. */
 export function isRaised(flag: Flag, row: JsonObject): boolean {
   const value = valueAt(row, flag.path);
-  if (flag.when === 'present') return value !== undefined && value !== null && value !== false && value !== '';
-  return value === flag.when;
+  if (flag.when === 'present') return !ABSENT.has(value);
+  return Array.isArray(flag.when) ? flag.when.some((one) => one === value) : value === flag.when;
 }
 
 /**
@@ -44,7 +48,7 @@ export function statusMeant(
     const word = statusWords[ours] ?? theirs.find(([, status]) => status === ours)?.[0];
     if (word !== undefined) return { status: ours, word, isTheirs: false };
   }
-  const own = theirs.find(([word]) => folded(word) === spelled);
+  const own = theirs.find(([word]) => word === named) ?? theirs.find(([word]) => folded(word) === spelled);
   if (own !== undefined) return { status: own[1], word: own[0], isTheirs: true };
   const known = [...new Set(theirs.map(([, status]) => status))].filter((status) => status !== 'unknown');
   throw new MirrorError('the clinic profile has no word for that status of an appointment', {

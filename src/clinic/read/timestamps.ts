@@ -1,4 +1,5 @@
-import { HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
+import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
+import { APART } from '../http/rows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import type { LocalTimeRules, Zone } from './zone.ts';
 
@@ -44,6 +45,47 @@ export function parseTimestamp(
   return at === null ? null : { kind: 'instant', at };
 }
 
+/** How a profile has times read. */
+export interface TimeRules extends Pick<ClinicProfile, 'localTimes' | 'epochUnit'> {
+  zone: Zone;
+}
+
+/** Digits that stand for a time, when they come as text. */
+const DIGITS = /^-?\d{1,16}(?:\.\d+)?$/;
+/** A time of day; the date before it, as some systems write it there too, is not meant. */
+const TIME_OF_DAY = /^(?:\d{4}-\d\d-\d\d[T ])?(\d?\d:\d\d.*)$/;
+
+/**
+ * Reads what stands for a time in a row: text as {@link parseTimestamp} does, a number or its digits in the profile's unit, a date and a time
+ * of day that came apart.
+ * @returns null for what is no time; of numbers those of 1970 too, unless it is about dates of birth: they are seconds taken for milliseconds
+ */
+export function timestampOf(value: unknown, rules: TimeRules, firstYear = FIRST_YEAR): Timestamp | null {
+  if (typeof value === 'number') return fromEpoch(value, rules, firstYear);
+  if (typeof value !== 'string') return null;
+  if (rules.epochUnit !== null && DIGITS.test(value)) return fromEpoch(Number(value), rules, firstYear);
+  const apart = value.indexOf(APART);
+  if (apart === -1) return parseTimestamp(value, rules.zone, rules.localTimes, firstYear);
+  const day = timestampOf(value.slice(0, apart), rules, firstYear);
+  const clock = TIME_OF_DAY.exec(value.slice(apart + APART.length))?.[1]?.replace(/^\d:/, '0$&');
+  if (day === null || clock === undefined) return null;
+  return parseTimestamp(`${dateText(dateMsOf(day, rules.zone))}T${clock}`, rules.zone, rules.localTimes, firstYear);
+}
+
+function fromEpoch(value: number, { epochUnit }: TimeRules, firstYear: number): Timestamp | null {
+  if (epochUnit === null) return null;
+  const at = Math.floor(epochUnit === 'seconds' ? value * SECOND_MS : value);
+  const firstAt = Date.UTC(firstYear === FIRST_YEAR ? FIRST_YEAR + 1 : firstYear, 0);
+  return at >= firstAt && at < Date.UTC(LAST_YEAR + 1, 0) ? { kind: 'instant', at } : null;
+}
+
+/** The date that is meant, as its midnight in UTC: the local one, but an instant that is midnight in UTC is how dates are written. */
+export function dateMsOf(told: Timestamp, zone: Zone): number {
+  if (told.kind === 'date') return told.dateMs;
+  if (told.at % DAY_MS === 0) return told.at;
+  return Math.floor((told.at + zone.offsetAt(told.at)) / DAY_MS) * DAY_MS;
+}
+
 /** A form in which a clinic takes a time. */
 export type TimeFormat = ClinicProfile['appointments']['window']['format'];
 
@@ -62,7 +104,7 @@ export function formatInstant(at: Instant, format: TimeFormat, zone: Zone): stri
     case 'local-space':
       return local.replace('T', ' ');
     case 'epoch-seconds':
-      return String(at / SECOND_MS);
+      return String(Math.floor(at / SECOND_MS));
     case 'epoch-ms':
       return String(at);
   }

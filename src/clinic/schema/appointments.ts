@@ -6,11 +6,16 @@ import { payment, statusChange } from './registry.ts';
 import { listProfile, RESOURCES } from './resources.ts';
 import { rereading, windowFilters } from './windows.ts';
 
+/** A value as JSON has it. */
+const told = z.union([z.boolean(), z.string(), z.number()]);
+
 const flag = z.strictObject({
   path,
   when: z
-    .union([z.boolean(), z.string(), z.number()])
-    .describe('The value that raises the flag; "present" = any value but null, false and an empty text.'),
+    .union([told, z.array(told).min(1)])
+    .describe(
+      'The value that raises the flag, or a list of such values; present, not in a list = any value but null, false, 0 and an empty text.',
+    ),
   status: z.enum(STATUSES).describe('The status that the raised flag means.'),
   over: z.array(z.enum(STATUSES)).nullable().default(null).describe('Overrides only these statuses; null = any.'),
 });
@@ -29,13 +34,15 @@ const STATUS_WORDS: Record<string, (typeof STATUSES)[number]> = {
 /** What a profile says of appointments. */
 export const appointments = z
   .strictObject({
-    ...listProfile(RESOURCES.appointments),
+    ...listProfile(RESOURCES.appointments, statusChange, payment),
     ...windowFilters,
     rereading,
     statuses: z
       .record(z.string(), z.enum(STATUSES))
       .default(STATUS_WORDS)
-      .describe('The clinic’s word → ours. Case, spaces, hyphens and underscores do not matter; others are unknown.'),
+      .describe(
+        'The clinic’s word or number → ours. Case, spaces, hyphens and underscores do not matter where no word is exactly so; others are unknown.',
+      ),
     statusWords: z
       .partialRecord(z.enum(STATUSES), z.string().min(1))
       .default({})

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { path } from './paging.ts';
+import { path, timePath } from './paging.ts';
 
 /**
  * What a field holds:
@@ -111,6 +111,13 @@ export const paths = z
   .max(10)
   .describe('Tried in this order, the first that holds a value wins; [] = not told.');
 
+const timePaths = z
+  .array(timePath)
+  .max(10)
+  .describe(
+    'Tried in this order, the first that holds a value wins; [] = not told. Where the date and the time of day come apart: day + begin.',
+  );
+
 /** Schema of an object whose every key has a default. */
 export type Defaulted<Output> = z.ZodPrefault<z.ZodType<Output, object>>;
 
@@ -121,7 +128,7 @@ export function fieldPaths<Described extends Shape>(described: Described): Defau
 }
 
 function schemaOf(one: ScalarField | NestedField): z.ZodType {
-  if (!isNested(one)) return paths.default([...one.paths]);
+  if (!isNested(one)) return (one.kind === 'instant' ? timePaths : paths).default([...one.paths]);
   return z.strictObject({ at: paths.default([...one.paths]), fields: fieldPaths<Shape>(one.shape) }).prefault({});
 }
 

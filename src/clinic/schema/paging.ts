@@ -5,6 +5,22 @@ export const path = z
   .string()
   .regex(/^[^\s.]+(\.[^\s.]+)*$/, 'must be field names joined by dots, such as patient.firstName')
   .describe('Where a value is in a JSON object: field names joined by dots.');
+/** Where a time is in a row: at one place, or its date at one and its time of day at another. */
+export const timePath = z
+  .string()
+  .regex(
+    /^[^\s.]+(\.[^\s.]+)*(?: \+ [^\s.]+(\.[^\s.]+)*)?$/,
+    'must be field names joined by dots, such as slot.start, or two such places joined by " + ": date + time of day',
+  )
+  .describe('Where a time is in a JSON object: field names joined by dots; date + time of day where they come apart.');
+/** Where an answer tells something of paging: in its body, or in a header (RFC 9110 section 5.1 says what a header's name is made of). */
+const answerPlace = z
+  .string()
+  .regex(
+    /^(?:header:[\w!#$%&'*+.^`|~-]+|(?!header:)[^\s.]+(?:\.[^\s.]+)*)$/,
+    'must be field names joined by dots, such as meta.next, or header: and the name of a header',
+  )
+  .describe('Where an answer tells it: field names joined by dots, or header:NAME.');
 /** A query parameter's name. */
 export const parameter = z.string().min(1).describe('Name of a query parameter.');
 
@@ -16,11 +32,16 @@ const endings = {
     .array(z.enum(END_RULES))
     .min(1)
     .describe('What proves that a page is the last; the first rule that can speak of a page decides.'),
-  hasMorePath: path.nullable().default('hasMore').describe('Where a page tells whether more follow.'),
-  totalPath: path
+  hasMorePath: answerPlace
+    .nullable()
+    .default('hasMore')
+    .describe('Where a page tells whether more follow; header:NAME = in that header.'),
+  totalPath: answerPlace
     .nullable()
     .default('total')
-    .describe('Where a list tells its total. It is compared with the rows whenever told.'),
+    .describe(
+      'Where a list tells its total; header:NAME = in that header. It is compared with the rows whenever told.',
+    ),
 };
 const pageSize = {
   size: z.int().min(1).max(10_000).default(200).describe('Rows asked for per page.'),
@@ -70,7 +91,9 @@ export const pagingSchema = z
       ...pageSize,
       ends: followingEnds,
       cursorParameter: parameter.default('cursor'),
-      cursorPath: path.default('nextCursor').describe('Where a page holds the cursor of the next.'),
+      cursorPath: answerPlace
+        .default('nextCursor')
+        .describe('Where a page holds the cursor of the next; header:NAME = in that header.'),
       sizeParameter: parameter.nullable().default('limit'),
     }),
     z.strictObject({
@@ -78,7 +101,11 @@ export const pagingSchema = z
       ...endings,
       ...pageSize,
       ends: followingEnds,
-      linkPath: path.default('links.next').describe('Where a page holds the address of the next.'),
+      linkPath: answerPlace
+        .default('links.next')
+        .describe(
+          'Where a page holds the address of the next: a text, an object with href or url, or a list of links, of which that with rel or relation "next" counts; header:NAME = in that header.',
+        ),
       sizeParameter: parameter.nullable().default('limit'),
     }),
     z.strictObject({

@@ -5,7 +5,7 @@ import { reimbursement } from './billing.ts';
 import { field, fieldPaths, paths } from './fields.ts';
 import { pagingSchema, parameter, path } from './paging.ts';
 import { tenantInfo } from './places.ts';
-import { listProfile, RESOURCES, type ResourceName } from './resources.ts';
+import { listProfile, ownRecordPath, RESOURCES, type ResourceName } from './resources.ts';
 import { windowFilters } from './windows.ts';
 
 const tenantReference = { id: field.id('id', 'tenantId'), name: field.text('name') };
@@ -116,7 +116,7 @@ const limits = z.strictObject({
 
 const writes = z.strictObject({
   times: z
-    .enum(['utc', 'offset', 'local', 'local-space'])
+    .enum(['utc', 'offset', 'local', 'local-space', 'epoch-seconds', 'epoch-ms'])
     .default('offset')
     .describe('Form of times in what is written; dates are always 2026-03-29.'),
   decimals: z.enum(['number', 'text']).default('number').describe('Form of money and quantities in what is written.'),
@@ -144,6 +144,13 @@ export const clinicProfileSchema = z.strictObject({
     .refine(isZone, 'must be an IANA zone, such as Europe/Rome')
     .default('Europe/Rome')
     .describe('Of times without an offset, of whole days and of dates in filters.'),
+  epochUnit: z
+    .enum(['seconds', 'ms'])
+    .nullable()
+    .default(null)
+    .describe(
+      'Unit of times that are numbers, or digits in a text: since 1970-01-01T00:00Z; 0 = not told, but for dates. null = there are none.',
+    ),
   localTimes: z
     .strictObject({
       gap: z
@@ -166,7 +173,7 @@ export const clinicProfileSchema = z.strictObject({
       fields: fieldPaths(tenantReference),
     })
     .prefault({}),
-  tenantInfo: z.strictObject({ fields: fieldPaths(tenantInfo) }).prefault({}),
+  tenantInfo: z.strictObject({ fields: fieldPaths(tenantInfo), recordPath: ownRecordPath }).prefault({}),
   locations: list('locations'),
   agendas: list('agendas'),
   treatments: list('treatments'),

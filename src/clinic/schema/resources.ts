@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { invoice, issuer, priceList, section } from './billing.ts';
 import { episode, medicalReport } from './care.ts';
-import { choiceWords, fieldPaths, type Shape } from './fields.ts';
+import { choiceWords, fieldPaths, isNested, type ScalarKind, type Shape } from './fields.ts';
 import { pagingSchema, parameter, path } from './paging.ts';
 import { agenda, availability, location, treatment } from './places.ts';
 import { appointment, patient } from './registry.ts';
@@ -41,6 +41,13 @@ export const RESOURCE_PATHS: Readonly<Record<ResourceName, readonly string[]>> =
   issuers: ['accounting', 'issuers'],
 };
 
+const ownPlace = path.or(z.literal('.')).nullable().default(null);
+
+/** Where a single record is in the answers of one resource. */
+export const ownRecordPath = ownPlace.describe(
+  'Only where a single record is at another place than the profile says; . = it is the answer itself.',
+);
+
 /** What a profile says of one list beside its fields. */
 const listRules = {
   query: z
@@ -55,9 +62,38 @@ const listRules = {
       'Where a row names its tenant, if it does: one that names another is set aside. [] = not told, or not to be compared.',
     ),
   paging: pagingSchema.nullable().default(null).describe('Only where this list pages otherwise than the profile says.'),
+  listPath: ownPlace.describe(
+    'Only where this list holds its rows at another place than the profile says; . = it is the answer itself.',
+  ),
+  recordPath: ownRecordPath,
+  repeats: z
+    .enum(['doubted', 'in-total', 'beside-total'])
+    .default('doubted')
+    .describe(
+      'Rows that come twice in one list. doubted: it moved while it was read; in-total: they are as they should be, and a total counts each; beside-total: the same, and a total counts each record once.',
+    ),
 };
 
-/** What every list has in a profile: its fields, words, fixed parameters, and paging of its own. */
-export function listProfile<Described extends Shape>(described: Described) {
-  return { fields: fieldPaths(described), words: choiceWords(described), ...listRules };
+/** Kinds of values that may be made of digits alone, and of which a system may want them as numbers. */
+const MAYBE_NUMBERS: ReadonlySet<ScalarKind> = new Set(['id', 'word', 'choice', 'flag']);
+
+/** Names of the fields that may be written as numbers, those of nested rows with their path. */
+function maybeNumbers(described: Shape, prefix = ''): string[] {
+  return Object.entries(described).flatMap(([name, one]) => {
+    if (isNested(one)) return maybeNumbers(one.shape, `${prefix}${name}.`);
+    return MAYBE_NUMBERS.has(one.kind) ? [`${prefix}${name}`] : [];
+  });
+}
+
+/**
+ * What every list has in a profile: its fields, words, fixed parameters, and paging of its own.
+ * @param bodies of operations beside it, whose fields `numbers` may name too
+ */
+export function listProfile<Described extends Shape>(described: Described, ...bodies: Shape[]) {
+  const names = new Set([described, ...bodies].flatMap((shape) => maybeNumbers(shape)));
+  const numbers = z
+    .array(z.string().refine((name) => names.has(name), 'must be an id, a word, a choice or a flag of this list'))
+    .default([])
+    .describe('Fields of which the clinic takes numbers: ids and words made of digits, and 1 or 0 for yes or no.');
+  return { fields: fieldPaths(described), words: choiceWords(described), numbers, ...listRules };
 }

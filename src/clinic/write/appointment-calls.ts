@@ -158,9 +158,9 @@ function unreadable(label: string): MirrorError {
 }
 
 function compileStatusChange(profile: ClinicProfile) {
-  return compileWriter(statusChange, profile.appointments.statusChange, profile);
+  return compileWriter(statusChange, profile.appointments.statusChange, profile, profile.appointments);
 }
 
 function compilePayment(profile: ClinicProfile) {
-  return compileWriter(payment, profile.appointments.payment, profile);
+  return compileWriter(payment, profile.appointments.payment, profile, profile.appointments);
 }

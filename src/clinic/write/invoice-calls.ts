@@ -64,7 +64,8 @@ export function createInvoiceCalls(context: ClinicContext, serialise: SerialiseS
   const invoices = createResourceCalls(context, 'invoices');
   const { list, read, write, written } = invoices;
   const createAlone = createInSequence(context, invoices);
-  const writeReimbursement = compileWriter(reimbursement, profile.reimbursement.fields, profile);
+  const numbers = profile.invoices.numbers.flatMap((name) => /^reimbursements\.(.*)$/.exec(name)?.[1] ?? []);
+  const writeReimbursement = compileWriter(reimbursement, profile.reimbursement.fields, profile, { numbers });
 
   return {
     list,

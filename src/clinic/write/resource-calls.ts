@@ -128,7 +128,7 @@ function createWritten<Model extends object>(
 ): ResourceTools<Model, never>['written'] {
   const shown: ResourceTools<Model, never>['written'] = async (verb, answer, tenantId, id, signal) => {
     const label = labelOf(name, verb);
-    const mapped = answer.body.length === 0 ? null : map(recordIn(answer, label, context));
+    const mapped = answer.body.length === 0 ? null : map(recordIn(answer, label, context.profile, name));
     if (mapped !== null && 'record' in mapped && (id === null || idOf(mapped.record) === id)) return mapped.record;
     const shownId = mapped !== null && 'setAside' in mapped ? mapped.setAside.recordId : null;
     const known = id ?? idInLocation(answer) ?? shownId;
@@ -148,8 +148,7 @@ function labelOf(name: ResourceName, verb: string): string {
 }
 
 function compileWriterOf(profile: ClinicProfile, name: ResourceName) {
-  const { fields, words } = profile[name];
-  return compileWriter<Shape>(RESOURCES[name], fields as FieldPaths<Shape>, profile, words);
+  return compileWriter<Shape>(RESOURCES[name], profile[name].fields as FieldPaths<Shape>, profile, profile[name]);
 }
 
 /** The members that a change touched, each whole. */

@@ -1,5 +1,5 @@
 import { MirrorError } from '../../model/errors.ts';
-import { asId, compilePaths, isJsonObject, type JsonObject } from '../http/rows.ts';
+import { APART, asId, compilePaths, isJsonObject, type JsonObject, valueAt } from '../http/rows.ts';
 import { formatInstant } from '../read/timestamps.ts';
 import { createZone, type Zone } from '../read/zone.ts';
 import {
@@ -27,16 +27,23 @@ export type RecordWriter<Described extends Shape> = (
 
 type Rules = Pick<ClinicProfile, 'writes'> & { zone: Zone };
 
+/** How a resource's values are spelled, as its part of the profile says. */
+interface Spelling {
+  words?: ChoiceWords;
+  /** Fields that are written as numbers, nested ones with their path. */
+  numbers?: readonly string[];
+}
+
 /** Prepares the writing of a described resource under a profile. */
 export function compileWriter<Described extends Shape>(
   described: Described,
   fields: FieldPaths<Described>,
   profile: Pick<ClinicProfile, 'writes' | 'zone'>,
-  words: ChoiceWords = {},
+  { words = {}, numbers = [] }: Spelling = {},
 ): RecordWriter<Described> {
   const rules = { writes: profile.writes, zone: createZone(profile.zone) };
   return (values, base = {}) =>
-    writeInto(structuredClone(base), { described, fields, words, prefix: '' }, values, rules);
+    writeInto(structuredClone(base), { described, fields, words, numbers, prefix: '' }, values, rules);
 }
 
 /** Where the values of one object go. */
@@ -44,23 +51,39 @@ interface Place {
   described: Shape;
   fields: object;
   words: ChoiceWords;
+  numbers: readonly string[];
   prefix: string;
 }
 
-function writeInto(target: JsonObject, { described, fields, words, prefix }: Place, values: object, rules: Rules) {
+function writeInto(target: JsonObject, where: Place, values: object, rules: Rules) {
+  const { described, fields, words, numbers, prefix } = where;
   for (const [name, value] of Object.entries(values)) {
     const one = described[name];
     const label = `${prefix}${name}`;
     if (value === undefined) continue;
     if (one === undefined) throw unmapped(label);
-    const where = (fields as Record<string, unknown>)[name];
+    const found = (fields as Record<string, unknown>)[name];
     if (isNested(one)) {
-      const { at, fields: inner } = where as { at: readonly string[]; fields: object };
+      const { at, fields: inner } = found as { at: readonly string[]; fields: object };
       const current = compilePaths(at.slice(0, 1))(target);
-      place(target, at, writeNested(one, inner, { value, label, current }, rules), label);
-    } else place(target, where as readonly string[], writeScalar(one, words[name], { value, label }, rules), label);
+      place(target, at, writeNested(one, { ...where, fields: inner }, { value, label, current }, rules), label);
+    } else {
+      const paths = found as readonly string[];
+      const written = writeScalar(one, words[name], { value, label }, rules);
+      if (paths[0]?.includes(APART) === true) placeApart(target, fields, { value, label, name, values }, rules);
+      else place(target, paths, numbers.includes(label) ? asNumber(written, label) : written, label);
+    }
   }
   return target;
+}
+
+/** An id or word as the number that its digits make, yes and no as 1 and 0. */
+function asNumber(written: unknown, label: string): unknown {
+  if (written === null) return null;
+  if (typeof written === 'boolean') return written ? 1 : 0;
+  return /^-?\d{1,15}$/.test(String(written))
+    ? Number(written)
+    : badValue(label, 'give digits: the clinic profile has it in numbers');
 }
 
 /** A value and the name of its field, for messages. */
@@ -72,11 +95,11 @@ interface Given {
 /** Rows that the record has already are changed, not replaced, so that what we don't know of stays in them too. */
 function writeNested(
   one: NestedField,
-  fields: object,
+  { fields, numbers }: Pick<Place, 'fields' | 'numbers'>,
   { value, label, current }: Given & { current: unknown },
   rules: Rules,
 ): unknown {
-  const inner = { described: one.shape, fields, words: {}, prefix: `${label}.` };
+  const inner = { described: one.shape, fields, words: {}, numbers, prefix: `${label}.` };
   const write = (each: unknown, base: JsonObject) =>
     isJsonObject(each) ? writeInto(base, inner, each, rules) : badValue(label);
   if (one.kind === 'record') return value === null ? null : write(value, isJsonObject(current) ? current : {});
@@ -117,8 +140,10 @@ function writeScalar(
   if (value === null) return null;
   if (!FITS[kind](value)) return badValue(label);
   switch (kind) {
-    case 'instant':
-      return formatInstant(value as number, writes.times, zone);
+    case 'instant': {
+      const written = formatInstant(value as number, writes.times, zone);
+      return writes.times.startsWith('epoch') ? Number(written) : written;
+    }
     case 'decimal':
       return writes.decimals === 'number' ? exactNumber(value as string, label) : value;
     case 'choice':
@@ -126,6 +151,46 @@ function writeScalar(
     default:
       return value;
   }
+}
+
+/** A date and a time of day that have places of their own, in local time. */
+interface Apart {
+  date: string;
+  time: string;
+}
+
+/**
+ * Sets a time whose date and time of day come apart. A date that other fields share is changed with all of them, or not at all: who moves
+ * the end of an appointment to the next day must not move its start.
+ */
+function placeApart(
+  target: JsonObject,
+  fields: object,
+  { value, label, name, values }: Given & { name: string; values: object },
+  { zone }: Rules,
+): void {
+  const apart = new Map(Object.entries(fields).flatMap(([field, paths]) => apartIn(field, paths)));
+  const { date, time } = apart.get(name) as Apart;
+  const others = [...apart].filter(([field, one]) => field !== name && one.date === date);
+  place(target, [time], value === null ? null : formatInstant(value as number, 'local', zone).slice(11), label);
+  if (value === null) {
+    if (others.length === 0) place(target, [date], null, label);
+    return;
+  }
+  const day = formatInstant(value as number, 'date', zone);
+  const isMoved = ([field, one]: [string, Apart]) => {
+    const given = Reflect.get(values, field) as number | null | undefined;
+    if (given === undefined) return valueAt(target, date) !== day && (valueAt(target, one.time) ?? '') !== '';
+    return given !== null && formatInstant(given, 'date', zone) !== day;
+  };
+  if (others.some(isMoved))
+    badValue(label, 'give all times that share a date with it in the clinic profile, on one day');
+  place(target, [date], day, label);
+}
+
+function apartIn(field: string, paths: unknown): [string, Apart][] {
+  const [date, time] = Array.isArray(paths) ? (String(paths[0]).split(APART) as [string, string?]) : [];
+  return date === undefined || time === undefined ? [] : [[field, { date, time }]];
 }
 
 /** A JSON number that tells the same digits; more than a double holds (15, IEEE 754) can't be sent as one. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { PageAnswer } from '../../../src/clinic/http/more-told.ts';
+import type { PageAnswer } from '../../../src/clinic/http/answer-places.ts';
 import { type PageSource, type PageTarget, type PagingMemory, readPages } from '../../../src/clinic/http/paging.ts';
 import { isJsonObject } from '../../../src/clinic/http/rows.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
@@ -70,6 +70,7 @@ async function read(server: Server, written: NonNullable<WrittenProfile['paging'
   const memory: PagingMemory = { next: 'unseen' };
   const source: PageSource<unknown> = {
     paging: profileOf({ paging: written }).paging,
+    repeats: 'doubted',
     maxPages: 1_000,
     memory,
     pageSizes: [],

@@ -8,8 +8,7 @@ import { committedProfile, profileOf, type WrittenProfile } from '../open-client
 
 function writerOf<Name extends ResourceName>(name: Name, written: WrittenProfile = {}) {
   const profile = profileOf(written);
-  const { fields, words } = profile[name];
-  return compileWriter(RESOURCES[name] as never, fields as never, profile, words) as (
+  return compileWriter(RESOURCES[name] as never, profile[name].fields as never, profile, profile[name]) as (
     values: object,
     base?: Record<string, unknown>,
   ) => Record<string, unknown>;
@@ -55,7 +54,7 @@ describe('what is written', () => {
 
   test('goes by the words of the profile; a choice that it has no word for is refused', () => {
     const pages = committedProfile('pages');
-    const write = compileWriter(RESOURCES.episodes, pages.episodes.fields, pages, pages.episodes.words);
+    const write = compileWriter(RESOURCES.episodes, pages.episodes.fields, pages, pages.episodes);
     expect(write({ status: 'InProgress' })).toEqual({ status: 'in_progress' });
     expect(codeOf(() => write({ status: 'in_progress' }))).toBe('word-unmapped');
     const without = writerOf('episodes', { episodes: { words: { status: { Cancelled: null } } } });
@@ -83,7 +82,7 @@ describe('what is written', () => {
   test.each(['number', 'text'] as const)('is what is read again, decimals as %s', (decimals) => {
     const profile = profileOf({ writes: { decimals } });
     const { fields, words } = profile.priceLists;
-    const write = compileWriter(RESOURCES.priceLists, fields, profile, words);
+    const write = compileWriter(RESOURCES.priceLists, fields, profile, { words });
     const read = compileRecords(RESOURCES.priceLists, fields, profile, words);
     const decimal = fc.tuple(fc.integer({ min: -9_999_999, max: 9_999_999 }), fc.integer({ min: 1, max: 99 }));
     fc.assert(

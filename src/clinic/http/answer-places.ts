@@ -1,0 +1,85 @@
+import { nextLink, parseLinks } from '../../http/link-header.ts';
+import type { Paging } from '../schema/paging.ts';
+import { isJsonObject, valueAt } from './rows.ts';
+
+/** One answer of a list: its JSON, parsed, and its headers. */
+export interface PageAnswer {
+  body: unknown;
+  headers: Pick<Headers, 'get'>;
+}
+
+const HEADER = 'header:';
+/** Relations between pages (RFC 5005, RFC 8288). */
+const PAGES: ReadonlySet<string> = new Set(['next', 'prev', 'previous', 'first', 'last']);
+
+/** What an answer tells at a place of the profile, in its body or in a header; undefined where there is nothing of the kind. */
+export function toldAt({ body, headers }: PageAnswer, place: string): unknown {
+  const header = headerOf(place);
+  return header === null ? valueAt(body, place) : (headers.get(header) ?? undefined);
+}
+
+/** What a page tells of the next one under a style that goes where it leads: a cursor, or an address; null at the end. */
+export function nextTold(paging: Paging, answer: PageAnswer): string | null {
+  switch (paging.style) {
+    case 'cursor':
+      return asCursor(toldAt(answer, paging.cursorPath));
+    case 'next-link':
+      return addressIn(toldAt(answer, paging.linkPath));
+    case 'link-header':
+      return nextLink(answer.headers.get('link'));
+    default:
+      return null;
+  }
+}
+
+/** Whether an answer holds what the style follows, be it the end of it. */
+export function showsNext(paging: Paging, answer: PageAnswer): boolean {
+  switch (paging.style) {
+    case 'cursor':
+      return toldAt(answer, paging.cursorPath) !== undefined;
+    case 'next-link':
+      return toldAt(answer, paging.linkPath) !== undefined;
+    case 'link-header':
+      return parseLinks(answer.headers.get('link')).some(({ relations }) => relations.some((one) => PAGES.has(one)));
+    default:
+      return false;
+  }
+}
+
+/** Whether a header alone tells that no page follows, of which "not modified" need not speak. */
+export function endsByHeader(paging: Paging): boolean {
+  return paging.style === 'link-header' || headersOf(paging).length > 0;
+}
+
+/** Names of the headers that tell of paging, beside those that all styles read. */
+export function headersOf(paging: Paging): string[] {
+  const places = [
+    paging.hasMorePath,
+    paging.totalPath,
+    ...(paging.style === 'cursor' ? [paging.cursorPath] : []),
+    ...(paging.style === 'next-link' ? [paging.linkPath] : []),
+  ];
+  return places.flatMap((place) => (place === null ? [] : (headerOf(place) ?? [])));
+}
+
+/**
+ * The link to the next page in what a body holds for links: a text, an object with `href` or `url`, or a list of links that say what they
+ * lead to, as in FHIR's Bundle (`relation`, https://hl7.org/fhir/R4/bundle.html) and Oracle's REST Data Services (`rel`). Null: there is none.
+ */
+export function addressIn(links: unknown): string | null {
+  const link = Array.isArray(links) ? links.find((one) => isJsonObject(one) && saysNext(one)) : links;
+  return asCursor(isJsonObject(link) ? (link.href ?? link.url) : link);
+}
+
+function saysNext({ rel, relation }: Record<string, unknown>): boolean {
+  return [rel, relation].some((word) => typeof word === 'string' && word.toLowerCase() === 'next');
+}
+
+function headerOf(place: string): string | null {
+  return place.startsWith(HEADER) ? place.slice(HEADER.length).toLowerCase() : null;
+}
+
+function asCursor(value: unknown): string | null {
+  if (typeof value === 'number') return String(value);
+  return typeof value === 'string' && value !== '' ? value : null;
+}
