@@ -3,7 +3,7 @@ import { isNested, type Shape } from '../../clinic/schema/fields.ts';
 import type { ClinicProfile } from '../../clinic/schema/profile.ts';
 import type { AppointmentStatus } from '../../model/records.ts';
 import { type Compared, Comparison } from './findings.ts';
-import { spotsOf } from './match-fields.ts';
+import { type Spot, spotsOf } from './match-fields.ts';
 import type { ValueSchema } from './schemas.ts';
 
 const words = (text: string) => text.split(' ');
@@ -67,38 +67,90 @@ export function compareStatuses(row: ValueSchema, profile: ClinicProfile, status
   const schema = spots.find(({ path }) => path === statusPath)?.schema;
   const told = schema?.words ?? null;
   if (statusPath !== null && told === null) {
-    const place = { area: 'words', place: 'appointments.statuses', here: '–', there: '–' } as const;
-    comparison.undecided({ ...place, ask: `which words can stand in ${statusPath}, and what do they mean?` });
+    const place = { area: 'words', place: 'appointments.statuses', here: '–', there: statusPath } as const;
+    comparison.undecided({ ...place, ask: `what can stand in ${statusPath}, and what does each mean?` });
   }
-  const table = new Map(Object.entries(rules.statuses).map(([word, status]) => [folded(word), status]));
-  const meanings = (told ?? []).map((word) => [word, table.get(folded(word)) ?? knownStatus(word)] as const);
-  for (const [word, status] of meanings) {
-    const place = { area: 'words', place: `appointments.statuses.${word}`, there: word } as const;
-    if (status === null) comparison.undecided({ ...place, here: '–', ask: `what does the status "${word}" mean?` });
-    else if (table.has(folded(word))) comparison.fits({ ...place, here: status });
+  const meanings = (told ?? []).map((word) => meaningOf(word, rules.statuses, schema?.labels.get(word)));
+  for (const { word, status, isNamed, label } of meanings) {
+    const place = { area: 'words', place: `appointments.statuses.${word}`, there: label ?? word } as const;
+    if (status === 'unknown') continue;
+    if (isNamed) comparison.fits({ ...place, here: status });
     else comparison.differs({ ...place, here: '–', certainty: 'likely' }, null);
   }
-  if (meanings.some(([word, status]) => status !== null && !table.has(folded(word)))) {
-    const known = meanings.flatMap(([word, status]) => (status === null ? [] : [[word, status] as const]));
-    const comment = 'the words of the clinic; others are unknown';
-    comparison.changes.push({ path: ['appointments', 'statuses'], value: Object.fromEntries(known), comment });
+  const open = meanings.flatMap(({ word, status }) => (status === 'unknown' ? [word] : []));
+  if (open.length > 0) {
+    const place = { area: 'words', place: 'appointments.statuses', here: 'unknown', there: open.join(', ') } as const;
+    const ask = `what does the state mean: ${place.there}? Until it is said, such rows stay as if booked, cancelled ones too`;
+    comparison.undecided({ ...place, ask });
   }
-  if (statusPath === null || told !== null)
-    compareFlags(
-      comparison,
-      spots,
-      profile,
-      meanings.map(([, status]) => status),
-    );
+  if (meanings.some(({ isNamed }) => !isNamed)) proposeStatuses(comparison, meanings);
+  const hasFlags = compareFlags(
+    comparison,
+    spots,
+    profile,
+    meanings.map(({ status }) => status),
+  );
+  if (statusPath === null && !hasFlags) askStatus(comparison, spots, profile);
   return comparison;
+}
+
+interface Meaning {
+  word: string;
+  status: AppointmentStatus;
+  /** The profile says it. */
+  isNamed: boolean;
+  /** What the document says that it stands for. */
+  label: string | undefined;
+}
+
+/** What a state means: as the profile says, by what is known of its word, or by what the document says beside it. */
+function meaningOf(
+  word: string,
+  statuses: ClinicProfile['appointments']['statuses'],
+  label: string | undefined,
+): Meaning {
+  const same = Object.hasOwn(statuses, word)
+    ? word
+    : Object.keys(statuses).find((each) => folded(each) === folded(word));
+  const named = same === undefined ? undefined : statuses[same];
+  const known = knownStatus(word) ?? (label === undefined ? null : knownStatus(label));
+  return { word, status: named ?? known ?? 'unknown', isNamed: named !== undefined, label };
+}
+
+/** All states that were told; a line for each that a person has to decide. */
+function proposeStatuses(comparison: Comparison, meanings: readonly Meaning[]) {
+  const value = Object.fromEntries(meanings.map(({ word, status }) => [word, status]));
+  const comment = 'what the clinic tells; anything else is unknown';
+  comparison.changes.push({ path: ['appointments', 'statuses'], value, comment });
+  for (const { word, status, label } of meanings) {
+    if (status !== 'unknown') continue;
+    const said = label === undefined ? '' : ` It says: ${label}.`;
+    const comment = `to decide: booked, confirmed, arrived, in_progress, completed, cancelled or no_show.${said}`;
+    comparison.changes.push({ path: ['appointments', 'statuses', word], value: status, comment });
+  }
+}
+
+/** Nothing was found that tells a cancelled appointment from another: the fields that could are named. */
+function askStatus(comparison: Comparison, spots: readonly Spot[], { appointments }: ClinicProfile) {
+  const few = spots.filter(
+    ({ schema }) => schema.words !== null || (schema.type === 'integer' && schema.epochUnit === null),
+  );
+  const names = few.map(({ path }) => path).join(', ');
+  const here = appointments.fields.status.join(', ') || '(none)';
+  const told = { area: 'words', place: 'appointments.fields.status', here, there: '–' } as const;
+  const hint = names === '' ? '' : ` Few different values have: ${names}.`;
+  comparison.undecided({
+    ...told,
+    ask: `which field tells the state, or that an appointment is cancelled? Without one, cancelled ones stay.${hint}`,
+  });
 }
 
 function compareFlags(
   comparison: Comparison,
   spots: ReturnType<typeof spotsOf>,
   profile: ClinicProfile,
-  told: (AppointmentStatus | null)[],
-) {
+  told: readonly AppointmentStatus[],
+): boolean {
   const { flags } = profile.appointments;
   const found = FLAGS.flatMap(({ names, status, over }): Flag[] => {
     const spot = spots.find(({ path }) => !path.includes('.') && names.includes(folded(path)));
@@ -111,7 +163,7 @@ function compareFlags(
   const place = { area: 'words', place: 'appointments.flags', here: `${flags.length} flags` } as const;
   if (missing.length === 0) {
     if (flags.length > 0) comparison.fits({ ...place, there: `${found.length} flags` });
-    return;
+    return flags.length > 0;
   }
   const there = missing.map(({ path }) => path).join(', ');
   const ask = 'do these fields override the status, in this order?';
@@ -120,6 +172,7 @@ function compareFlags(
     { ...place, there, certainty: 'likely', ask },
     { path: ['appointments', 'flags'], value: found, comment },
   );
+  return true;
 }
 
 /** Words of other choices that are known by another name, folded. */
