@@ -57,7 +57,7 @@ export type AppointmentSnapshot = Snapshot<Appointment> & {
   pages: number;
   /** HTTP requests that were sent, retries included. */
   requests: number;
-  /** Rows that came twice in one list call, which a profile may allow. */
+  /** Rows that came twice in one list call that was whole, which a profile may allow. */
   repeated: number;
 };
 

@@ -70,7 +70,7 @@ export interface RunReport {
     reason: string | null;
     records: number;
     requests: number;
-    /** Rows that came twice in one list call, where some did. */
+    /** Rows that came twice in one list call that was whole, where some did. */
     repeated?: number;
   } | null;
   /** A cycle that read the next two days alone. What it does not tell stays in the report as the last reading of all told it. */

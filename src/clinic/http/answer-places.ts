@@ -63,8 +63,9 @@ export function headersOf(paging: Paging): string[] {
 }
 
 /**
- * The link to the next page in what a body holds for links: a text, an object with `href` or `url`, or a list of links that say what they
- * lead to, as in FHIR's Bundle (`relation`, https://hl7.org/fhir/R4/bundle.html) and Oracle's REST Data Services (`rel`). Null: there is none.
+ * The link to the next page in what a body holds for links: a text, an object with `href` or `url`, or a list of links that say what
+ * they lead to, as in FHIR's Bundle (`relation`, https://hl7.org/fhir/R4/bundle.html) and Oracle's REST Data Services (`rel`). Null:
+ * there is none.
  */
 export function addressIn(links: unknown): string | null {
   const link = Array.isArray(links) ? links.find((one) => isJsonObject(one) && saysNext(one)) : links;

@@ -254,8 +254,8 @@ function countedRows(repeats: Walk['repeats'], progress: Progress): number {
 }
 
 /**
- * The total of the last page must be what the distinct rows make up, or all, where it counts those that come twice. One that fell meanwhile means that rows moved up past
- * the place of reading, so some were never seen although the sum may fit.
+ * The total of the last page must be what the distinct rows make up; all of them, where it counts those that come twice. One that fell
+ * meanwhile means that rows moved up past the place of reading, so some were never seen although the sum may fit.
  */
 function agreesWithTotal({ repeats }: Walk, progress: Progress): boolean {
   if (progress.lastTotal === null) return true;

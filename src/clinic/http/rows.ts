@@ -28,8 +28,8 @@ export function valueAt(value: unknown, path: string): unknown {
 
 /**
  * A reader that tries the paths in order: the first that holds a value wins, an empty text where none holds more; else it gives null.
- * Of a date and a time of day that come apart it gives both in one text, as their path has them: `2026-03-29 + 09:00`; the date alone where
- * there is no time.
+ * Of a date and a time of day that come apart it gives both in one text, as their path has them: `2026-03-29 + 09:00`, and
+ * `2026-03-29 + ` where there is no time.
  */
 export function compilePaths(paths: readonly string[]): ValueReader {
   const readers = paths.map(compilePath);
@@ -49,7 +49,7 @@ function compilePath(path: string): ValueReader {
   if (clock === undefined) return (row) => follow(row, route);
   return (row) => {
     const [date, time] = [follow(row, route), follow(row, clock) ?? ''];
-    if (time === '' || !isPlain(date) || date === '') return date;
+    if (!isPlain(date) || date === '') return date;
     return `${date}${APART}${isPlain(time) ? time : '?'}`;
   };
 }

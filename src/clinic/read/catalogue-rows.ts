@@ -91,7 +91,7 @@ function postalAddressOf(row: JsonObject, read: FieldReaders<typeof patient>): P
   return Object.values(address).every((part) => part === null) ? null : address;
 }
 
-/** Reads what a patient agrees to, under the profile's names. Only true and false, or 1 and 0, count as told: a date or a word may mean either. */
+/** Reads what a patient agrees to, under the profile's names. Only yes and no count as told (`asFlag`): a date or a word may mean either. */
 export function compileConsents(profile: ClinicProfile): (row: unknown) => Record<string, boolean> {
   const readers = Object.entries(profile.patients.consents).map(
     ([name, paths]) => [name, compilePaths(paths)] as const,

@@ -26,7 +26,7 @@ export interface Gathered {
   withoutId: SetAside[];
   pages: number;
   requests: number;
-  /** Rows that came twice in one list call. */
+  /** Rows that came twice in one list call whose end was proved. */
   repeated: number;
   reason: PartialReason | null;
 }
@@ -75,13 +75,15 @@ async function readOnce(
 ): Promise<ReadRows> {
   const rows: Mapped<Appointment>[] = [];
   let reason: PartialReason | null = null;
+  let repeated = 0;
   for await (const page of readList(context, call, map, pages)) {
     gathered.pages += 1;
-    gathered.repeated += page.repeated;
+    repeated += page.repeated;
     for (const row of page.rows) rows.push(row);
     if (page.end !== null && !page.end.proved) reason = page.end.reason;
     if (page.rows.some(stopsAt)) break;
   }
+  if (reason === null) gathered.repeated += repeated;
   return { rows, reason };
 }
 

@@ -8,7 +8,7 @@ type Flag = ClinicProfile['appointments']['flags'][number];
 /** Tells the status of a row from its own word and the flags beside it. */
 export type StatusReader = (raw: string | null, row: JsonObject) => AppointmentStatus;
 
-/** Builds the status table of a profile. A word that it has exactly so counts first, then one without case, spaces, hyphens and underscores. */
+/** Builds the status table of a profile. A word that it has exactly so counts first; then case, spaces, hyphens and underscores don't matter. */
 export function compileStatuses(appointments: ClinicProfile['appointments']): StatusReader {
   const named = new Map(Object.entries(appointments.statuses));
   const spelled = new Map([...named].map(([word, status]) => [folded(word), status]));

@@ -56,9 +56,9 @@ const DIGITS = /^-?\d{1,16}(?:\.\d+)?$/;
 const TIME_OF_DAY = /^(?:\d{4}-\d\d-\d\d[T ])?(\d?\d:\d\d.*)$/;
 
 /**
- * Reads what stands for a time in a row: text as {@link parseTimestamp} does, a number or its digits in the profile's unit, a date and a time
- * of day that came apart.
- * @returns null for what is no time; of numbers those of 1970 too, unless it is about dates of birth: they are seconds taken for milliseconds
+ * Reads what stands for a time in a row: text as {@link parseTimestamp} does, a number or its digits in the profile's unit, a date and a
+ * time of day that came apart.
+ * @returns null for what is no time, and for numbers that mean 1970: they are seconds taken for milliseconds. But births may be of then
  */
 export function timestampOf(value: unknown, rules: TimeRules, firstYear = FIRST_YEAR): Timestamp | null {
   if (typeof value === 'number') return fromEpoch(value, rules, firstYear);
@@ -67,9 +67,13 @@ export function timestampOf(value: unknown, rules: TimeRules, firstYear = FIRST_
   const apart = value.indexOf(APART);
   if (apart === -1) return parseTimestamp(value, rules.zone, rules.localTimes, firstYear);
   const day = timestampOf(value.slice(0, apart), rules, firstYear);
-  const clock = TIME_OF_DAY.exec(value.slice(apart + APART.length))?.[1]?.replace(/^\d:/, '0$&');
-  if (day === null || clock === undefined) return null;
-  return parseTimestamp(`${dateText(dateMsOf(day, rules.zone))}T${clock}`, rules.zone, rules.localTimes, firstYear);
+  if (day === null) return null;
+  const dateMs = dateMsOf(day, rules.zone);
+  const time = value.slice(apart + APART.length);
+  if (time === '') return { kind: 'date', dateMs };
+  const clock = TIME_OF_DAY.exec(time)?.[1]?.replace(/^\d:/, '0$&');
+  if (clock === undefined) return null;
+  return parseTimestamp(`${dateText(dateMs)}T${clock}`, rules.zone, rules.localTimes, firstYear);
 }
 
 function fromEpoch(value: number, { epochUnit }: TimeRules, firstYear: number): Timestamp | null {

@@ -253,6 +253,14 @@ describe('an appointment read alone', () => {
     );
   });
 
+  it('may be wrapped in another way than those of other lists', async () => {
+    const profile = profileOf({ recordPath: 'data', appointments: { recordPath: 'appointment' } });
+    expect((await readAlone({ json: { appointment: ROW } }, profile)).outcome).toHaveProperty('found');
+    const bare = profileOf({ recordPath: 'data', appointments: { recordPath: '.' } });
+    expect((await readAlone({ json: ROW }, bare)).outcome).toHaveProperty('found');
+    expect((await readAlone({ json: { data: ROW } }, bare)).outcome).not.toHaveProperty('found');
+  });
+
   it.each([404, 410])('is absent at %i', async (status) => {
     expect((await readAlone({ status, json: { error: 'not_found' } })).outcome).toEqual({ absent: true });
     expect((await readAlone({ status })).outcome).toEqual({ absent: true });

@@ -47,6 +47,17 @@ describe('an answer tells of more rows than came', () => {
     for (const count of ['5', '4', 'many', '']) expect(tells({}, { [name]: count })).toBe(false);
   });
 
+  test.each(['link', 'links'])('by one of its %s that leads to the next page', (name) => {
+    const self = { rel: 'self', href: '/list' };
+    for (const next of [
+      { rel: 'next', href: '/list?page=2' },
+      { relation: 'NEXT', url: '/list?page=2' },
+    ])
+      expect(tells({ data: [], [name]: [self, next] })).toBe(true);
+    for (const next of [{ rel: 'prev', href: '/list' }, { rel: 'next', href: '' }, { href: '/list?page=2' }, 'next'])
+      expect(tells({ data: [], [name]: [self, next] })).toBe(false);
+  });
+
   test('by one word among others', () => {
     expect(tells({ data: [], total: 5, next: null, meta: {}, hasMore: true })).toBe(true);
     expect(tells({}, { 'x-total': '7', 'x-total-count': '5' })).toBe(true);

@@ -83,6 +83,32 @@ describe('an appointment row', () => {
     );
   });
 
+  it('may have its times as numbers, of which 0 tells none', () => {
+    const seconds = (text: string) => Date.parse(text) / 1000;
+    const row = { ...ROW, start: seconds('2026-03-30T07:00:00Z'), end: 0, durationMinutes: 45, updatedAt: 0 };
+    const record = recordOf(row, { epochUnit: 'seconds' });
+    expect(record).toMatchObject({ time: { endAt: Date.parse('2026-03-30T07:45:00Z') }, updatedAt: null });
+    expect(documented(row)).toMatchObject({ setAside: { code: 'wrong-type', field: 'start' } });
+    expect(compileAppointmentRows(profileOf({ epochUnit: 'ms' }))(row)).toMatchObject({
+      setAside: { code: 'bad-time', field: 'start' },
+    });
+  });
+
+  it('may have a date and times of day; without a time it is a whole day', () => {
+    const { start: _, end: __, ...rest } = ROW;
+    const apart = { appointments: { fields: { start: ['day + slot.from'], end: ['day + slot.to'] } } };
+    const read = (more: object, written: WrittenProfile = apart) =>
+      compileAppointmentRows(profileOf(written))({ ...rest, ...more });
+    expect(read({ day: '2026-03-30', slot: { from: '09:00', to: '09:30' } })).toEqual(documented(ROW));
+    expect(read({ day: '2026-03-30', slot: { from: null } })).toMatchObject({
+      record: { time: { kind: 'all-day', startDate: '2026-03-30', endDate: '2026-03-31' } },
+    });
+    expect(read({ day: '2026-03-30', slot: { from: '09:00' }, durationMinutes: 30 })).toEqual(documented(ROW));
+    for (const slot of [{ from: '22:00', to: '02:00' }, { from: '09:00' }, { from: { hour: 9 }, to: '10:00' }])
+      expect(read({ day: '2026-03-30', slot })).toHaveProperty('setAside');
+    expect(read({ slot: { from: '09:00', to: '09:30' } })).toMatchObject({ setAside: { code: 'missing-field' } });
+  });
+
   it('in the night of a clock change is read by the rules of the profile, and set aside where they turn it round', () => {
     const night = (start: string, end: string) => documented({ ...ROW, start, end });
     expect(night('2026-10-25T01:30', '2026-10-25T02:15')).toMatchObject({

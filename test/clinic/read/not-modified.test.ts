@@ -261,6 +261,27 @@ describe('paging that goes by headers', () => {
     },
   );
 
+  test('sees the page after the last where a header holds the cursor', async () => {
+    await using clinic = await openRememberingClinic({
+      paging: { style: 'cursor', cursorPath: 'header:X-Next', sizeParameter: null },
+      listPath: '.',
+    });
+    clinic.world.answer = (_, { query, headers }) => {
+      const from = Number(query.get('cursor') ?? 0);
+      const json = clinic.world.rows.map(told).slice(from, from + 2);
+      const etag = `"${from}-${json.length}"`;
+      if (headers['if-none-match'] === etag) return { status: 304 };
+      return { json, headers: { etag, ...(from + 2 < clinic.world.rows.length && { 'x-next': String(from + 2) }) } };
+    };
+    clinic.world.rows = ['a', 'b', 'c', 'd'].map((id) => rowOf(id));
+    expect((await clinic.read()).records.size).toBe(4);
+    clinic.asked();
+    expect((await clinic.read()).records.size).toBe(4);
+    expect(clinic.asked()).toEqual(['"0-2"', null]);
+    clinic.world.rows = [...clinic.world.rows, rowOf('e')];
+    expect((await clinic.read()).records.size).toBe(5);
+  });
+
   test('takes a total that is told anew for the one that counts', async () => {
     await using clinic = await openRememberingClinic({ paging: { style: 'none' } });
     clinic.world.rows = ['a', 'b', 'c'].map((id) => rowOf(id));

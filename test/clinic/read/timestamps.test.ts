@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseTimestamp } from '../../../src/clinic/read/timestamps.ts';
+import { formatInstant, parseTimestamp, timestampOf } from '../../../src/clinic/read/timestamps.ts';
 import { createZone } from '../../../src/clinic/read/zone.ts';
 
 const rome = createZone('Europe/Rome');
@@ -70,5 +70,63 @@ describe('parseTimestamp', () => {
 
   it('never throws', () => {
     fc.assert(fc.property(fc.string(), (text) => void parseTimestamp(text, rome, RULES)));
+  });
+});
+
+describe('timestampOf', () => {
+  const newYork = createZone('America/New_York');
+  const told = (value: unknown, epochUnit: 'seconds' | 'ms' | null = null, zone = rome, firstYear?: number) => {
+    const timestamp = timestampOf(value, { zone, localTimes: RULES, epochUnit }, firstYear);
+    if (timestamp === null) return null;
+    return timestamp.kind === 'date' ? new Date(timestamp.dateMs).toISOString().slice(0, 10) : timestamp.at;
+  };
+  const at = Date.parse('2026-03-29T07:00:00Z');
+
+  it.each([
+    ['a number of seconds', at / 1000, 'seconds', at],
+    ['a fraction of one', at / 1000 + 0.5, 'seconds', at + 500],
+    ['a number of milliseconds', at, 'ms', at],
+    ['its digits', String(at), 'ms', at],
+    ['text beside numbers', '2026-03-29T09:00:00+02:00', 'ms', at],
+    ['a day and a time of day', '2026-03-29 + 09:00', null, at],
+    ['one with one digit', '2026-03-29 + 9:00', null, at],
+    ['one with its own offset', '2026-03-29 + 03:00:00-04:00', null, at],
+    ['one with a date that is not meant', '2026-03-29 + 0001-01-01T09:00:00', null, at],
+    ['a day with a midnight', '2026-03-29T00:00:00 + 09:00', null, at],
+    ['a day with the midnight of UTC', '2026-03-29T00:00:00Z + 09:00', null, at],
+    ['a day whose local midnight is told in UTC', '2026-03-28T23:00:00Z + 09:00', null, at],
+    ['a day as a number', `${Date.parse('2026-03-29') / 1000} + 09:00`, 'seconds', at],
+    ['a day without a time', '2026-03-29 + ', null, '2026-03-29'],
+  ] as const)('reads %s', (_what, value, unit, expected) => {
+    expect(told(value, unit)).toBe(expected);
+  });
+
+  it('takes the midnight of UTC for the date that it is written with, also where it is still the evening before', () => {
+    expect(told('2026-03-29T00:00:00Z + 09:00', null, newYork)).toBe(Date.parse('2026-03-29T13:00:00Z'));
+  });
+
+  it.each([
+    ['a number where there are none', at, null],
+    ['digits where there are none', String(at), null],
+    ['seconds taken for milliseconds', at / 1000, 'ms'],
+    ['milliseconds taken for seconds', at, 'seconds'],
+    ['no number', Number.NaN, 'ms'],
+    ['a time of day that is none', '2026-03-29 + noon', null],
+    ['a day that is none', 'oggi + 09:00', null],
+    ['the end of a day', '2026-03-29 + 24:00', null],
+    ['a time of day that is an object', '2026-03-29 + ?', null],
+    ['true', true, 'ms'],
+  ] as const)('refuses %s', (_what, value, unit) => {
+    expect(told(value, unit)).toBeNull();
+  });
+
+  it('takes a number of 1970, and before, for a date of birth alone', () => {
+    expect(told(86_400, 'seconds')).toBeNull();
+    expect(told(86_400, 'seconds', rome, 1850)).toBe(86_400_000);
+    expect(told(-86_400, 'seconds', rome, 1850)).toBe(-86_400_000);
+  });
+
+  it('is what is asked for in whole seconds', () => {
+    expect(formatInstant(at + 999, 'epoch-seconds', rome)).toBe(String(at / 1000));
   });
 });

@@ -42,6 +42,19 @@ describe('clinic profiles', () => {
       'no-next is for',
     ],
     [
+      'a header without a name',
+      { paging: { style: 'cursor', cursorPath: 'header:' } },
+      'or header: and the name of a header',
+    ],
+    ['a date and time of day for an id', { agendas: { fields: { id: ['day + time'] } } }, 'must be field names'],
+    ['three places for a time', { appointments: { fields: { start: ['a + b + c'] } } }, 'date + time of day'],
+    ['a number in the place of a text', { patients: { numbers: ['lastName'] } }, 'must be an id, a word, a choice'],
+    [
+      'a list of no values that raise a flag',
+      { appointments: { flags: [{ path: 'a', when: [], status: 'arrived' }] } },
+      'when',
+    ],
+    [
       'a rule without its field',
       { paging: { style: 'page-size', ends: ['total'], totalPath: null } },
       'needs totalPath',

@@ -75,6 +75,62 @@ describe('what is written', () => {
     expect(codeOf(() => writerOf(name)(values))).toBe('bad-value');
   });
 
+  test('is a number where the profile says so, and then must be one', () => {
+    const write = writerOf('appointments', {
+      appointments: { numbers: ['agendaId', 'isPaid', 'source'], words: { source: { Online: '-2' } } },
+    });
+    expect(write({ agendaId: '12', isPaid: true, patientId: '7', source: 'Online' })).toEqual({
+      agendaId: 12,
+      isPaid: 1,
+      patientId: '7',
+      source: -2,
+    });
+    for (const values of [
+      { agendaId: 'a12' },
+      { agendaId: '1.5' },
+      { agendaId: '1234567890123456' },
+      { source: 'Api' },
+    ])
+      expect(codeOf(() => write(values))).toBe('bad-value');
+    expect(
+      writerOf('invoices', { invoices: { numbers: ['items.vatExemptionCode'] } })({
+        items: [{ vatExemptionCode: '4' }],
+      }),
+    ).toEqual({ Items: [{ vatExemptionCode: 4 }] });
+  });
+
+  const at = (text: string) => Date.parse(text);
+
+  test.each([
+    ['epoch-seconds', at('2026-03-30T07:00:00Z') / 1000],
+    ['epoch-ms', at('2026-03-30T07:00:00Z')],
+  ] as const)('holds times as numbers in the form %s', (times, expected) => {
+    expect(writerOf('appointments', { writes: { times } })({ start: at('2026-03-30T07:00:00Z') })).toEqual({
+      start: expected,
+    });
+  });
+
+  test('holds a date and a time of day where the profile has them apart', () => {
+    const write = writerOf('appointments', {
+      appointments: { fields: { start: ['day + from'], end: ['day + to'], checkedInAt: ['seen.day + seen.at'] } },
+    });
+    const values = { start: at('2026-03-30T07:00:00Z'), end: at('2026-03-30T07:30:00Z') };
+    const row = { day: '2026-03-30', from: '09:00:00', to: '09:30:00' };
+    expect(write(values)).toEqual(row);
+    expect(write({ end: at('2026-03-30T08:00:00Z') }, row)).toEqual({ ...row, to: '10:00:00' });
+    expect(write({ end: null }, row)).toEqual({ ...row, to: null });
+    expect(write({ start: at('2026-03-31T07:00:00Z') }, { day: '2026-03-30', from: '09:00' })).toEqual({
+      day: '2026-03-31',
+      from: '09:00:00',
+    });
+    expect(write({ checkedInAt: null }, { seen: { day: '2026-03-30', at: '09:00' } })).toEqual({
+      seen: { day: null, at: null },
+    });
+    // The start would move with the end.
+    expect(codeOf(() => write({ end: at('2026-03-31T08:00:00Z') }, row))).toBe('bad-value');
+    expect(codeOf(() => write({ ...values, end: at('2026-03-31T08:00:00Z') }))).toBe('bad-value');
+  });
+
   test('is refused for a field that nobody knows', () => {
     expect(codeOf(() => writerOf('patients')({ shoeSize: '43' }))).toBe('field-unmapped');
   });
