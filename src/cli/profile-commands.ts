@@ -36,11 +36,12 @@ export function addProfiles(program: Command, given: ProfileCommands): void {
 
 /** Writes the proposed profile where it is wanted. */
 export async function keepProposal(
-  check: Pick<ProfileCheck, 'proposedProfile'>,
+  check: Pick<ProfileCheck, 'proposedProfile' | 'toDecide'>,
   file: string | undefined,
   { write, err }: Pick<ProfileCommands, 'write' | 'err'>,
 ): Promise<void> {
   if (file === undefined) return;
   await write(file, check.proposedProfile);
-  err(`The proposed profile is in ${file}. Put it into profiles/ and name it in clinicClients.`);
+  const first = check.toDecide.length === 0 ? '' : ' Decide first what stands at its head.';
+  err(`The proposed profile is in ${file}.${first} Put it into profiles/ and name it in clinicClients.`);
 }

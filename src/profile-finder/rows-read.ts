@@ -1,4 +1,4 @@
-import { APART, compilePaths, isJsonObject, type JsonObject } from '../clinic/http/rows.ts';
+import { APART, compilePaths, folded, isJsonObject, type JsonObject } from '../clinic/http/rows.ts';
 import { compileAppointmentRows } from '../clinic/read/appointment-rows.ts';
 import { compileFields, tolerant } from '../clinic/read/records.ts';
 import { compileStatuses } from '../clinic/read/statuses.ts';
@@ -39,15 +39,16 @@ export interface RowsRead {
 const ROWS = 20;
 /** Fields whose values say nothing of a patient; all others are masked. */
 const OPEN = new Set<string>(
-  'id agendaId locationId doctorId treatmentId priceListId start end duration allDay status confirmedAt checkedInAt cancelledAt isPaid source createdAt updatedAt'.split(
+  'id agendaId locationId doctorId treatmentId priceListId start end duration allDay status confirmedAt checkedInAt cancelledAt isPaid createdAt updatedAt'.split(
     ' ',
   ),
 );
 /** Where a patient's values stand, also when a field was mistaken for another. */
 const OF_PATIENTS = /patient|pazient|assistit|customer|client|person|name|nome|mail|phone|telef|note/i;
-/** What an id, a time or a state looks like: a name has no digit, and a sentence has blanks. */
+/** What an id or a time looks like, and a state: a name has no digit, and a sentence has blanks. */
 const ID = /^(?=.*\d)[\w.:/+ -]{1,40}$/;
-const WORD = /^[\p{L}\d][\p{L}\d_-]{0,30}$/u;
+const NUMBER = /^-?\d{1,4}$/;
+const WORD = /^[\p{L}\d_-]{1,30}$/u;
 
 /** Shows what a profile reads of up to 20 rows, and of one of them each field beside what the clinic has. Null without rows. */
 export function readRows(
@@ -62,7 +63,8 @@ export function readRows(
   const mapped = looked.map(map);
   const records = mapped.flatMap((one) => ('record' in one ? [one.record] : []));
   const asides = mapped.flatMap((one) => ('setAside' in one ? [one.setAside] : []));
-  const fields = objects.map((row) => fieldsOf(row, profile));
+  const isState = statesIn(objects, profile, of);
+  const fields = objects.map((row) => fieldsOf(row, profile, isState));
   const toldBy = (one: readonly FieldRead[]) => one.filter(({ path }) => path !== null).length;
   const [fullest] = fields.toSorted((one, other) => toldBy(other) - toldBy(one));
   if (fullest === undefined) return null;
@@ -76,11 +78,36 @@ export function readRows(
     ),
     statuses: [...Map.groupBy(records, ({ status }) => status)].map(([status, found]) => ({
       status,
-      told: [...new Set(found.map(({ rawStatus }) => (rawStatus === null ? '(none)' : open(rawStatus, WORD))))],
+      told: [
+        ...new Set(
+          found.map(({ rawStatus }) =>
+            rawStatus === null ? '(none)' : isState(rawStatus) ? rawStatus : masked(rawStatus),
+          ),
+        ),
+      ],
       rows: found.length,
     })),
     fields: fullest,
     notRead: row === undefined ? [] : notReadOf(row, profile),
+  };
+}
+
+/**
+ * Tells which words are shown as states: those that the profile names, numbers, and what several rows have in common. What differs from
+ * row to row holds no state, and may be names.
+ */
+function statesIn(
+  rows: readonly JsonObject[],
+  { appointments }: ClinicProfile,
+  of: RowsRead['of'],
+): (word: unknown) => boolean {
+  const wordOf = compilePaths(appointments.fields.status);
+  const named = new Set(Object.keys(appointments.statuses).map(folded));
+  const isOfPatients = appointments.fields.status.some((path) => OF_PATIENTS.test(path));
+  const isCommon = !isOfPatients && new Set(rows.map(wordOf)).size <= rows.length / 2;
+  return (word) => {
+    const text = String(word);
+    return of === 'document' || (isCommon && WORD.test(text)) || named.has(folded(text)) || NUMBER.test(text);
   };
 }
 
@@ -106,7 +133,7 @@ function exampleValue({ example, words, epochUnit, type, format }: ValueSchema):
   return type === 'boolean' ? false : undefined;
 }
 
-function fieldsOf(row: JsonObject, profile: ClinicProfile): FieldRead[] {
+function fieldsOf(row: JsonObject, profile: ClinicProfile, isState: (word: unknown) => boolean): FieldRead[] {
   const { fields, words } = profile.appointments;
   const read = compileFields(appointment, fields, profile, words);
   const statusOf = compileStatuses(profile.appointments);
@@ -121,8 +148,10 @@ function fieldsOf(row: JsonObject, profile: ClinicProfile): FieldRead[] {
     const known = tolerant<unknown>(read[name])(row);
     if (found === undefined && !one.needed && field !== 'status') return [];
     const isOpen = OPEN.has(field) && !OF_PATIENTS.test(found?.path ?? '');
-    const shown = (value: unknown) =>
-      isOpen ? open(value, field === 'status' || field === 'source' ? WORD : ID) : masked(value);
+    const shown = (value: unknown) => {
+      if (field === 'status') return isState(value) ? String(value) : masked(value);
+      return isOpen ? open(value) : masked(value);
+    };
     const made = () => {
       if (field === 'status') return statusOf(known === null ? null : String(known), row);
       if (known === null) return found === undefined ? '–' : 'can not be read';
@@ -139,9 +168,9 @@ function notReadOf(row: JsonObject, { appointments: { fields, flags, tenantId } 
   return Object.keys(row).filter((name) => !used.has(name));
 }
 
-function open(value: unknown, form: RegExp): string {
+function open(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  return typeof value === 'string' && form.test(value) ? value : masked(value);
+  return typeof value === 'string' && ID.test(value) ? value : masked(value);
 }
 
 /** What kind of value it is, and nothing of it. */

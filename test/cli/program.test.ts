@@ -290,7 +290,7 @@ describe('the check of a specification', () => {
     const ran = await run(['check-spec', 'clinic.json', '--write', 'mine.yaml'], { files: { 'clinic.json': fixture } });
     expect([ran.code, ran.thrown]).toEqual([1, null]);
     expect(ran.out).toMatch(/appointments\.fields\.start +start +dataOraInizio +likely/);
-    expect(ran.out).toContain('what does the status "SOSPESO" mean?');
+    expect(ran.out).toContain('what does the state mean: SOSPESO?');
     const table = ran.out.slice(0, ran.out.indexOf('The profile that says it'));
     expect(Math.max(...table.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
     expect(clinicProfileSchema.parse(parse(ran.written['mine.yaml'] ?? ''))).toMatchObject({ listPath: 'elenco' });
