@@ -54,6 +54,8 @@ interface Progress {
   rows: number;
   ids: Set<string>;
   rowsWithoutId: number;
+  /** The rows as a total counts them while more follow. */
+  counted: number;
   /** Digests of each page's ids and of each cursor or link: the same again means that the server goes in a circle. */
   seen: Set<string>;
   lastTotal: number | null;
@@ -97,6 +99,7 @@ function startProgress(): Progress {
     rows: 0,
     ids: new Set(),
     rowsWithoutId: 0,
+    counted: 0,
     seen: new Set(),
     lastTotal: null,
     totalFell: false,
@@ -113,6 +116,7 @@ function note(progress: Progress, page: ReceivedPage<unknown>, source: Walk): vo
     if (id === null) progress.rowsWithoutId += 1;
     else progress.ids.add(id);
   }
+  progress.counted = source.repeats === 'beside-total' ? distinctRows(progress) : progress.rows;
   if (total === null) return;
   progress.totalFell ||= progress.lastTotal !== null && total < progress.lastTotal;
   progress.lastTotal = total;
@@ -213,10 +217,10 @@ function isShort(paging: { size: number; cap: number | null }, { pages, fullest 
 }
 
 /** Whether the page is the last: true, false, or null when no rule can tell. */
-function judge({ paging, repeats }: Walk, progress: Progress, received: Received): boolean | null {
+function judge({ paging }: Walk, progress: Progress, received: Received): boolean | null {
   if (paging.style === 'none') return hasMore(paging, received.page) === true ? null : true;
   for (const rule of paging.ends) {
-    const verdict = applyRule(rule, paging, { ...progress, counted: countedRows(repeats, progress) }, received);
+    const verdict = applyRule(rule, paging, progress, received);
     if (verdict !== null) return verdict;
   }
   return null;
@@ -225,7 +229,7 @@ function judge({ paging, repeats }: Walk, progress: Progress, received: Received
 function applyRule(
   rule: EndRule,
   paging: Exclude<Paging, { style: 'none' }>,
-  progress: Progress & { counted: number },
+  progress: Progress,
   { page, next }: Received,
 ): boolean | null {
   switch (rule) {
@@ -246,11 +250,6 @@ function applyRule(
 
 function distinctRows({ ids, rowsWithoutId }: Progress): number {
   return ids.size + rowsWithoutId;
-}
-
-/** The rows that came, as a total counts them while more follow. */
-function countedRows(repeats: Walk['repeats'], progress: Progress): number {
-  return repeats === 'beside-total' ? distinctRows(progress) : progress.rows;
 }
 
 /**

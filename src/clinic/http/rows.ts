@@ -13,6 +13,7 @@ export type RowMapper<Model> = (row: unknown) => Mapped<Model>;
 export const ITSELF = '.';
 /** Between the places of a date and its time of day, and between the two as they were read. */
 export const APART = ' + ';
+const NEGATIVE = /^-\d+$/;
 /** Longest id that is taken for one. */
 const LONGEST_ID = 200;
 
@@ -61,10 +62,8 @@ function isPlain(value: unknown): value is string | number {
 /** A word without what clinics spell differently: case, spaces, hyphens and underscores. Numbers, and what holds nothing else, stay. */
 export function folded(word: string): string {
   const bare = word.toLowerCase().replaceAll(/[\s_-]/g, '');
-  return bare === '' || NUMBER.test(word) ? word : bare;
+  return bare === '' || NEGATIVE.test(word) ? word : bare;
 }
-
-const NUMBER = /^-\d+$/;
 
 /** Yes or no, also as a number or a word of JSON; null for anything else. */
 export function asFlag(value: unknown): boolean | null {

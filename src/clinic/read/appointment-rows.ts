@@ -15,7 +15,7 @@ import {
   tolerant,
 } from './records.ts';
 import { compileStatuses } from './statuses.ts';
-import { dateText, type Timestamp } from './timestamps.ts';
+import { dateMsOf, dateText, type Timestamp } from './timestamps.ts';
 import { createZone, type Zone } from './zone.ts';
 
 type Row = RecordOf<typeof appointment>;
@@ -138,7 +138,7 @@ function timed(startAt: Instant, endAt: Instant, rules: TimeRules): AppointmentT
 /** Whole days; one without an end, or that ends on the day it starts, is that one day. */
 function allDay(start: Timestamp, end: Timestamp | null, rules: TimeRules): AppointmentTime {
   const { zone } = rules;
-  const startMs = start.kind === 'date' ? start.dateMs : floorToDay(start.at + zone.offsetAt(start.at));
+  const startMs = dateMsOf(start, zone);
   const toldEndMs = end === null ? startMs : endDateOf(end, rules);
   if (toldEndMs < startMs) fail('end-before-start', 'end');
   const endMs = Math.max(toldEndMs, startMs + DAY_MS);
@@ -148,18 +148,14 @@ function allDay(start: Timestamp, end: Timestamp | null, rules: TimeRules): Appo
   return { kind: 'all-day', startDate: dateText(startMs), endDate: dateText(endMs), startAt, endAt };
 }
 
-/** Midnight in UTC of the first date that no longer belongs to it. A time past midnight makes its day belong. */
+/** Midnight in UTC of the first date that no longer belongs to it. A time past midnight makes its day belong, but for UTC's own midnight. */
 function endDateOf(end: Timestamp, { allDayEnd, zone }: TimeRules): number {
   if (end.kind === 'date') return allDayEnd === 'inclusive' ? end.dateMs + DAY_MS : end.dateMs;
-  const wallMs = end.at + zone.offsetAt(end.at);
-  return floorToDay(wallMs + DAY_MS - 1);
+  const dateMs = dateMsOf(end, zone);
+  return end.at === dateMs || end.at === zone.startOfDay(dateMs) ? dateMs : dateMs + DAY_MS;
 }
 
 function checkSpan(startAt: Instant, endAt: Instant, { longestDays }: TimeRules): void {
   if (endAt < startAt) fail('end-before-start', 'end');
   if (endAt - startAt > longestDays * DAY_MS) fail('absurd-duration', 'end');
-}
-
-function floorToDay(wallMs: number): number {
-  return Math.floor(wallMs / DAY_MS) * DAY_MS;
 }

@@ -125,8 +125,8 @@ export function tolerant<Value>(read: FieldReader<Value>): FieldReader<Value | n
   };
 }
 
-function timeRulesOf({ zone, ...rules }: TimeProfile): TimeRules {
-  return { ...rules, zone: createZone(zone) };
+function timeRulesOf({ zone, localTimes, epochUnit }: TimeProfile): TimeRules {
+  return { zone: createZone(zone), localTimes, epochUnit };
 }
 
 function compileShape(

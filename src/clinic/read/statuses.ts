@@ -1,6 +1,6 @@
 import { MirrorError } from '../../model/errors.ts';
 import type { AppointmentStatus } from '../../model/records.ts';
-import { folded, type JsonObject, valueAt } from '../http/rows.ts';
+import { asFlag, folded, type JsonObject, valueAt } from '../http/rows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 
 type Flag = ClinicProfile['appointments']['flags'][number];
@@ -22,13 +22,10 @@ export function compileStatuses(appointments: ClinicProfile['appointments']): St
   };
 }
 
-/** What tells nothing where anything else tells that something is so. */
-const ABSENT: ReadonlySet<unknown> = new Set([undefined, null, false, 0, '']);
-
 /** Whether a row has what raises a flag. */
 export function isRaised(flag: Flag, row: JsonObject): boolean {
   const value = valueAt(row, flag.path);
-  if (flag.when === 'present') return !ABSENT.has(value);
+  if (flag.when === 'present') return (value ?? '') !== '' && asFlag(value) !== false;
   return Array.isArray(flag.when) ? flag.when.some((one) => one === value) : value === flag.when;
 }
 

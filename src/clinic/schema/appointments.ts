@@ -14,7 +14,7 @@ const flag = z.strictObject({
   when: z
     .union([told, z.array(told).min(1)])
     .describe(
-      'The value that raises the flag, or a list of such values; present, not in a list = any value but null, false, 0 and an empty text.',
+      'The value that raises the flag, or a list of such values; present, not in a list = any value but null, an empty text, and no (false or 0).',
     ),
   status: z.enum(STATUSES).describe('The status that the raised flag means.'),
   over: z.array(z.enum(STATUSES)).nullable().default(null).describe('Overrides only these statuses; null = any.'),

@@ -91,7 +91,7 @@ export interface Form {
   noTime: null | '' | 0 | 'missing';
   apart: ApartForm | null;
   end: 'end' | 'minutes' | 'seconds' | 'minutes-as-text';
-  wholeDays: 'dates' | 'instants';
+  wholeDays: 'dates' | 'instants' | 'utc-midnights';
   allDayEnd: 'exclusive' | 'inclusive';
   births: 'date' | 'time' | 'utc-time' | 'local-midnight' | 'epoch';
   status: StatusForm;
@@ -158,7 +158,7 @@ export const anyForm: fc.Arbitrary<Form> = fc
       }),
     ),
     end: fc.constantFrom('end', 'minutes', 'seconds', 'minutes-as-text'),
-    wholeDays: fc.constantFrom('dates', 'instants'),
+    wholeDays: fc.constantFrom('dates', 'instants', 'utc-midnights'),
     allDayEnd: fc.constantFrom('exclusive', 'inclusive'),
     births: fc.constantFrom('date', 'time', 'utc-time', 'local-midnight', 'epoch'),
     status: fc.constantFrom(...STATUS_FORMS),

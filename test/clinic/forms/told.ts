@@ -184,18 +184,23 @@ function putSpan(row: Row, form: Form, meant: MeantAppointment): void {
     else row.time('end', endAt);
     return;
   }
-  const isDates = form.apart !== null || form.wholeDays === 'dates';
-  const last = addDays(date, form.allDayEnd === 'inclusive' ? length - 1 : length);
+  putWholeDays(row, form, { date, end: addDays(date, length) });
+}
+
+/** Whole days from a date to another that is no more one of them. */
+function putWholeDays(row: Row, form: Form, { date, end }: { date: string; end: string }): void {
+  const zone = createZone(form.zone);
+  const last = form.allDayEnd === 'inclusive' ? addDays(end, -1) : end;
+  const hasEnd = form.end === 'end';
   row.truth('isWholeDay', true);
-  if (!isDates) {
-    row.time('start', startAt);
-    if (form.end === 'end') row.time('end', endAt);
-  } else if (form.apart === null) {
-    row.put('start', date);
-    if (form.end === 'end') row.put('end', last);
-  } else {
+  if (form.apart !== null) {
     row.apart('start', { date, at: null });
-    if (form.end === 'end' && !form.apart.isShared) row.apart('end', { date: last, at: null });
+    if (hasEnd && !form.apart.isShared) row.apart('end', { date: last, at: null });
+  } else if (form.wholeDays === 'instants') {
+    row.time('start', zone.startOfDay(date)).time('end', hasEnd ? zone.startOfDay(end) : null);
+  } else {
+    const told = (day: string) => (form.wholeDays === 'dates' ? day : `${day}T00:00:00Z`);
+    row.put('start', told(date)).put('end', hasEnd ? told(form.wholeDays === 'dates' ? last : end) : null);
   }
 }
 

@@ -137,6 +137,7 @@ describe('a whole-day row', () => {
       '2026-03-28',
       '2026-03-30',
     ],
+    ['midnights of UTC', { start: '2026-03-28T00:00:00Z', end: '2026-03-30T00:00:00Z' }, '2026-03-28', '2026-03-30'],
     ['an end within its day', { start: '2026-03-28T00:00', end: '2026-03-29T23:59' }, '2026-03-28', '2026-03-30'],
   ])('of %s', (_what, times, startDate, endDate) => {
     const midnights = [startDate, endDate].map((date) =>

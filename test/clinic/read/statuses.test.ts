@@ -32,7 +32,7 @@ describe('the status of a row', () => {
   });
 
   test.each([
-    ['any value', 'present', ['x', 1, true, '0000-00-00'], [null, false, 0, '', undefined]],
+    ['any value', 'present', ['x', 1, true, '0000-00-00'], [null, false, 'false', 0, '0', '', undefined]],
     ['one value', 1, [1], [true, '1', 2, null]],
     ['some values', ['present', 'late', 1], ['present', 'late', 1], ['absent', true, '1', null]],
   ] as const)('is told by a flag that %s raises', (_what, when, raising, others) => {
