@@ -47,7 +47,7 @@ export function compareFilters(
   if (agenda !== undefined) compareAgendas(comparison, list, agenda, profile);
   compareHidden(comparison, list, query, profile);
   if (list === 'appointments') compareChanges(comparison, query, profile);
-  const filled = [from, to, agenda].map((one) => one?.name);
+  const filled = [...(pair ? [from, to] : []), agenda].map((one) => one?.name);
   for (const { name, required } of query) {
     if (!required || filled.includes(name) || isPaging(name) || name in rules.query) continue;
     const told = { area: 'filters', place: `${list}.query`, here: '(none)', there: name } as const;
