@@ -2,7 +2,7 @@ import { parse } from 'yaml';
 import type { WrittenProfile } from '../clinic/open-client.ts';
 
 /** What the maker of the clinic of numbers answers when it is asked what its states mean. */
-export const STATES_OF_NUMBERS = {
+const STATES_OF_NUMBERS = {
   0: 'booked',
   10: 'confirmed',
   20: 'arrived',
