@@ -1,6 +1,6 @@
 import type { ProfileCheck } from '../profile-finder/check-spec.ts';
 import type { RowsRead } from '../profile-finder/rows-read.ts';
-import type { Finding } from '../profile-finder/specification/findings.ts';
+import { byWeight, type Finding } from '../profile-finder/specification/findings.ts';
 import { renderTable, wrap } from './table.ts';
 
 /** Operations that are named one by one when they are not there. */
@@ -33,7 +33,7 @@ function renderDiffering(findings: readonly Finding[]): string {
   const columns = ['differs', 'profile', 'clinic', 'how sure'].map((heading) => ({ heading }));
   return renderTable(
     columns,
-    findings.map(({ place, here, there, certainty }) => [place, here, there, certainty]),
+    byWeight(findings).map(({ place, here, there, certainty }) => [place, here, there, certainty]),
   );
 }
 

@@ -11,7 +11,8 @@ import { compareFields, spotsOf } from './match-fields.ts';
 import { compareFilters } from './match-filters.ts';
 import { compareListPaths, compareRecordPaths, type PlaceSeen, recordPathOf } from './match-places.ts';
 import { compareRoutes, compareScopes } from './match-routes.ts';
-import { compareChoices, compareStatuses } from './match-words.ts';
+import { compareStatuses } from './match-statuses.ts';
+import { compareChoices } from './match-words.ts';
 import type { EpochUnit, ValueSchema } from './schemas.ts';
 import type { Specification, SpecifiedOperation } from './specification.ts';
 

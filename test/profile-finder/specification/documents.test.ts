@@ -189,6 +189,14 @@ describe('states', () => {
     });
   });
 
+  test('of which none means cancelled are asked about, unless a flag says it', () => {
+    const state = { type: 'string', enum: ['booked', 'done'] };
+    const place = 'appointments.statuses (cancelled)';
+    expect(questionOf(withState(state), place)).toMatchObject({ there: 'booked, done' });
+    expect(questionOf(withState(state, { cancelled_at: { type: 'string' } }), place)).toBe(undefined);
+    expect(questionOf(withState({ ...state, enum: ['booked', 'void'] }), place)).toBe(undefined);
+  });
+
   test('that nothing tells are asked for, with the fields that have few values', () => {
     const document = withAppointments({
       type: 'object',
