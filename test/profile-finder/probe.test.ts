@@ -68,6 +68,15 @@ describe.each(DIALECT_NAMES)('a probe of a %s clinic', (dialect) => {
     expect(Object.fromEntries(mine.records)).toEqual(Object.fromEntries(shipped.records));
   });
 
+  test('ends with what its profile reads of 20 rows, and begins with the states of them that nobody knows', () => {
+    const open = probe.rows?.statuses.flatMap(({ status, told }) => (status === 'unknown' ? told : [])) ?? [];
+    const question = probe.toDecide.find(({ place }) => place === 'appointments.statuses');
+    expect(probe.rows).toMatchObject({ of: 'clinic', rows: 20, read: 20, setAside: [] });
+    expect(question?.there.split(', ') ?? []).toEqual(expect.arrayContaining(open));
+    expect(probe.toDecide.indexOf(question as (typeof probe.toDecide)[number])).toBeLessThanOrEqual(0);
+    if (dialect === 'numbers') expect(question?.ask).toMatch(/Of \d+ rows: .*\b90 in \d+/);
+  });
+
   test('asks a few times, reads only, and tells what it is at', () => {
     expect(requests.every(({ method }) => method === 'GET')).toBe(true);
     expect(requests.length).toBeLessThanOrEqual(MOST_REQUESTS);

@@ -21,10 +21,17 @@ describe('the document of a clinic of numbers', () => {
   });
   afterAll(() => sandbox.close());
 
-  async function readWith(written: WrittenProfile) {
+  function clientWith(written: WrittenProfile) {
     const header = async () => `Bearer ${token}`;
-    const { client } = openClient(sandbox.baseUrl, profileOf(written), { authorization: { header, renew: header } });
-    return client.readAppointments(firstTenant(sandbox).id, { agendaIds: null, window: WINDOW }, unhurried());
+    return openClient(sandbox.baseUrl, profileOf(written), { authorization: { header, renew: header } }).client;
+  }
+
+  async function readWith(written: WrittenProfile) {
+    return clientWith(written).readAppointments(
+      firstTenant(sandbox).id,
+      { agendaIds: null, window: WINDOW },
+      unhurried(),
+    );
   }
 
   test('asks first what its states mean, and fits nothing before that is said', () => {
@@ -45,6 +52,20 @@ describe('the document of a clinic of numbers', () => {
     expect(shipped.records.size).toBeGreaterThan(100);
     expect(Object.fromEntries(mine.records)).toEqual(Object.fromEntries(shipped.records));
     expect([...mine.records.values()].some(({ status }) => status === 'cancelled')).toBe(true);
+  });
+
+  test('gives a profile that finds agendas and patients in their own envelopes', async () => {
+    const client = clientWith(parse(check.proposedProfile) as WrittenProfile);
+    const tenant = firstTenant(sandbox);
+    const idsOf = async (list: 'agendas' | 'patients') => {
+      const pages = await Array.fromAsync<{ records: { id: string }[] }>(client[list].list(tenant.id, [], unhurried()));
+      return pages.flatMap(({ records }) => records.map(({ id }) => id));
+    };
+    expect((await idsOf('agendas')).sort()).toEqual(tenant.agendas.map(({ id }) => id).sort());
+    const patients = await idsOf('patients');
+    expect(patients.length).toBeGreaterThan(20);
+    const [first = ''] = patients;
+    expect(await client.patients.read(tenant.id, first, unhurried())).toMatchObject({ found: { id: first } });
   });
 
   test('unanswered gives the same rows, each with a state that is not known', async () => {
