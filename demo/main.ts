@@ -8,7 +8,7 @@ import { DIALECTS, startWorld } from './world.ts';
 const USAGE = `npm run demo                      run until Ctrl-C, with a live table
 npm run demo -- --once            first sync, a batch of changes, a quiet cycle, then end
 npm run demo -- --once --json     the same, with one JSON object on standard output
-npm run demo -- --dialect bare    a clinic that speaks otherwise: documented, bare, pages, hostile`;
+npm run demo -- --dialect bare    a clinic that speaks otherwise: ${DIALECTS.join(', ')}`;
 
 const { values } = parseArgs({
   options: {

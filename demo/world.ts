@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
+import { DIALECT_NAMES, type DialectName } from '../sandbox/clinic/dialects/index.ts';
 import { type ClinicSandbox, startClinicSandbox } from '../sandbox/clinic/index.ts';
 import { type GoogleSandbox, startGoogleSandbox } from '../sandbox/google/index.ts';
 import { type GraphSandbox, startGraphSandbox } from '../sandbox/graph/index.ts';
@@ -18,9 +19,9 @@ import { readCaldavEvents, readGoogleEvents, readOutlookEvents } from './read-ta
 import { startCrms } from './start-crms.ts';
 
 /** How the clinic speaks; the daemon gets the profile of the same name, and nothing else is different. */
-export const DIALECTS = ['documented', 'bare', 'pages', 'hostile'] as const;
+export const DIALECTS = DIALECT_NAMES;
 
-export type Dialect = (typeof DIALECTS)[number];
+export type Dialect = DialectName;
 
 /** One target of the demonstration and how to look at it from outside the product. */
 export interface DemoTarget {

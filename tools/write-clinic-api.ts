@@ -79,7 +79,7 @@ export function clinicApiDocument(): string {
     'Every operation of the specification (section 4) with what follows `clinic-mirror clinic <tenant>` to reach it, the function that',
     'calls it, the route of the sandbox clinic that serves it and tests that use it. All of it follows from one table,',
     '`src/clinic/schema/operations.ts`. The functions are those of `createClinicApi` (`src/clinic/api.ts`). One suite, `test/clinic/whole-api`,',
-    'runs on all four dialects; `npm run dialects` counts what passed in each. `test/cli/clinic-operations.test.ts` gives each command and',
+    'runs on all five dialects; `npm run dialects` counts what passed in each. `test/cli/clinic-operations.test.ts` gives each command and',
     'looks at the request, the refusal and the scope. Written by `npm run generate`;',
     '`test/clinic/clinic-api-document.test.ts` fails when a row has no function, no route or no test.',
     '',

@@ -53,6 +53,9 @@ const DEFAULT_CLIENT = {
 
 const DAY_SECONDS = 86_400;
 
+/** Dialects that refuse longer windows, and lists of appointments without one. */
+const LONGEST_WINDOW_DAYS: Partial<Record<DialectName, number>> = { hostile: 30, numbers: 92 };
+
 /** The options with every default filled in. */
 export type ResolvedOptions = ReturnType<typeof resolveOptions>;
 
@@ -73,7 +76,7 @@ export function resolveOptions(options: ClinicSandboxOptions) {
     embedPatient: options.embedPatient ?? true,
     timestamps: options.timestamps ?? dialect !== 'bare',
     updatedSinceFilter: options.updatedSinceFilter ?? false,
-    maxWindowDays: options.maxWindowDays ?? (dialect === 'hostile' ? 30 : undefined),
+    maxWindowDays: options.maxWindowDays ?? LONGEST_WINDOW_DAYS[dialect],
     linkPages: options.linkPages,
     etags: options.etags ?? 'none',
     accept: options.accept ?? 'json',

@@ -19,13 +19,15 @@ export function addProfiles(program: Command, given: ProfileCommands): void {
     .command('check-spec <file>')
     .description("compare a clinic system's OpenAPI document with a profile, and propose one that fits")
     .option('--profile <name>', 'a profile of the configuration; else documented')
+    .option('--rows <file>', 'an answer of the list of appointments, as JSON: shows what of it can be read')
     .option('--write <file>', 'write the proposed profile there')
     .option('--json', 'as JSON')
-    .action(async (file: string, choice: { profile?: string; write?: string; json?: boolean }) => {
+    .action(async (file: string, choice: { profile?: string; rows?: string; write?: string; json?: boolean }) => {
       const { checkSpecification } = await import('../profile-finder/check-spec.ts');
       const { renderProfileCheck } = await import('./render-check-spec.ts');
       const profile = await given.profile(choice.profile ?? 'documented');
-      const check = checkSpecification(await given.read(file), profile);
+      const answer = choice.rows === undefined ? undefined : await given.read(choice.rows);
+      const check = checkSpecification(await given.read(file), profile, answer);
       given.print(choice.json, check, renderProfileCheck(check));
       await keepProposal(check, choice.write, given);
       if (!check.fits) given.exit(1);
@@ -34,11 +36,12 @@ export function addProfiles(program: Command, given: ProfileCommands): void {
 
 /** Writes the proposed profile where it is wanted. */
 export async function keepProposal(
-  check: Pick<ProfileCheck, 'proposedProfile'>,
+  check: Pick<ProfileCheck, 'proposedProfile' | 'toDecide'>,
   file: string | undefined,
   { write, err }: Pick<ProfileCommands, 'write' | 'err'>,
 ): Promise<void> {
   if (file === undefined) return;
   await write(file, check.proposedProfile);
-  err(`The proposed profile is in ${file}. Put it into profiles/ and name it in clinicClients.`);
+  const first = check.toDecide.length === 0 ? '' : ' Decide first what stands at its head.';
+  err(`The proposed profile is in ${file}.${first} Put it into profiles/ and name it in clinicClients.`);
 }

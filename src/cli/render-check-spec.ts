@@ -1,22 +1,55 @@
 import type { ProfileCheck } from '../profile-finder/check-spec.ts';
-import type { Finding } from '../profile-finder/specification/findings.ts';
+import type { RowsRead } from '../profile-finder/rows-read.ts';
+import { byWeight, type Finding } from '../profile-finder/specification/findings.ts';
 import { renderTable, wrap } from './table.ts';
 
-/** A check as text: how much fits, what differs, what to ask, and the profile that says it. */
+/** Operations that are named one by one when they are not there. */
+const NAMED = 3;
+
+/** A check as text: what to decide, what differs, how much fits, the profile that says it, and what it reads of some rows. */
 export function renderProfileCheck(check: ProfileCheck): string {
-  const { findings, remarks, leftOut } = check;
-  const of = (verdict: Finding['verdict']) => findings.filter((finding) => finding.verdict === verdict);
-  const [differs, undecided] = [of('differs'), of('undecided')];
+  const { findings, toDecide, remarks, leftOut, rows } = check;
+  const differs = findings.filter(({ verdict }) => verdict === 'differs');
   return [
-    renderCounts(findings),
+    ...(toDecide.length === 0 ? [] : [renderAsked(toDecide)]),
     ...(differs.length === 0 ? ['Nothing differs from the profile.'] : [renderDiffering(differs)]),
-    ...(undecided.length === 0 ? [] : [renderAsked(undecided)]),
+    ...renderAbsentRoutes(findings),
+    renderCounts(findings),
     ...(leftOut.length === 0
       ? []
       : [wrap(`No profile can hold all of this together; left out: ${leftOut.join(', ')}`)]),
     ...remarks.map((remark) => wrap(`Not read: ${remark}.`)),
     ...(differs.length === 0 ? [] : [`The profile that says it:\n\n${check.proposedProfile.trimEnd()}`]),
+    ...(rows === null ? [] : [renderRows(rows)]),
   ].join('\n\n');
+}
+
+function renderAsked(findings: readonly Finding[]): string {
+  const asks = findings.map(({ place, ask }) => wrap(`- ${place}: ${ask}`));
+  return ['To decide or to ask the clinic, what costs most when it is wrong first:', ...new Set(asks)].join('\n');
+}
+
+function renderDiffering(findings: readonly Finding[]): string {
+  const columns = ['differs', 'profile', 'clinic', 'how sure'].map((heading) => ({ heading }));
+  return renderTable(
+    columns,
+    byWeight(findings).map(({ place, here, there, certainty }) => [place, here, there, certainty]),
+  );
+}
+
+/** One line: what the clinic has no operation for is seldom what somebody looks for. */
+function renderAbsentRoutes(findings: readonly Finding[]): string[] {
+  const places = findings.flatMap(({ area, verdict, place }) =>
+    area === 'routes' && verdict === 'absent' ? [place] : [],
+  );
+  if (places.length === 0) return [];
+  const more = places.length > NAMED ? ' …' : '';
+  const named = `${places.slice(0, NAMED).join(', ')}${more}`;
+  return [
+    wrap(
+      `Operations that the daemon can do without and that were not found: ${places.length} (${named}; all by --json).`,
+    ),
+  ];
 }
 
 function renderCounts(findings: readonly Finding[]): string {
@@ -29,14 +62,23 @@ function renderCounts(findings: readonly Finding[]): string {
   return renderTable([{ heading: 'area' }, ...['fits', 'differs', 'to ask', 'not told'].map(number)], rows);
 }
 
-function renderDiffering(findings: readonly Finding[]): string {
-  const columns = ['differs', 'profile', 'clinic', 'how sure'].map((heading) => ({ heading }));
-  const rows = findings.map(({ place, here, there, certainty }) => [place, here, there, certainty]);
-  const unsayable = findings.filter(({ verdict, ask }) => verdict === 'differs' && ask !== null);
-  const asks = [...new Set(unsayable.map(({ place, ask }) => `${place}: ${ask}`))];
-  return [renderTable(columns, rows), ...asks.map((ask) => wrap(`- ${ask}`))].join('\n');
+function renderRows(read: RowsRead): string {
+  const columns = ['field', 'in the clinic', 'its value', 'read as'].map((heading) => ({ heading }));
+  const fields = read.fields.map(({ field, path, value, read: made }) => [field, path ?? '–', value, made]);
+  const notRead = read.notRead.length === 0 ? [] : [wrap(`Not read of this row: ${read.notRead.join(', ')}.`)];
+  return [...headOf(read), renderTable(columns, fields), ...notRead].join('\n');
 }
 
-function renderAsked(findings: readonly Finding[]): string {
-  return ['To ask the clinic:', ...findings.map(({ place, ask }) => wrap(`- ${place}: ${ask}`))].join('\n');
+function headOf({ of, rows, read, setAside, statuses }: RowsRead): string[] {
+  if (of === 'document') {
+    return [
+      wrap('What this profile can read of a row that is made of the document’s examples (--rows reads real ones):'),
+    ];
+  }
+  const asides = setAside.map(({ code, field, rows: count }) => `${count} set aside (${code}: ${field})`);
+  const states = statuses.map(({ status, told, rows: count }) => `${count} ${status} (${told.join(', ')})`);
+  return [
+    wrap(`What this profile can read of ${rows} rows: ${[`${read} read`, ...asides].join(', ')}.`),
+    wrap(`States: ${states.join(', ') || 'none'}. One row, patients' values masked:`),
+  ];
 }

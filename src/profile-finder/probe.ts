@@ -1,19 +1,20 @@
 import type { ClinicContext } from '../clinic/http/context.ts';
-import { asId, compilePaths, isJsonObject } from '../clinic/http/rows.ts';
+import { compilePaths, folded, isJsonObject } from '../clinic/http/rows.ts';
 import { type BookedAppointment, compileBookings } from '../clinic/read/appointment-rows.ts';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { RESOURCE_PATHS, type ResourceName } from '../clinic/schema/resources.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/progress.ts';
-import { DAY_MS } from '../model/time.ts';
-import type { ProfileCheck } from './check-spec.ts';
-import { type Asker, createAsker } from './probing/asking.ts';
+import { DAY_MS, MINUTE_MS } from '../model/time.ts';
+import { concluded, type ProfileCheck } from './check-spec.ts';
+import { type Asker, createAsker, type Refusals } from './probing/asking.ts';
 import { probePaging } from './probing/paging.ts';
 import { sampled } from './probing/sampled.ts';
 import { queryOf, settle } from './probing/settle.ts';
 import { probeAgendas, probeWindow, probeWindowManners, USUAL_DAYS, windowParameters } from './probing/windows.ts';
+import { readRows } from './rows-read.ts';
 import { compareSpecification } from './specification/compare.ts';
-import type { Compared } from './specification/findings.ts';
+import { knownNames } from './specification/known-names.ts';
 import { propose } from './specification/propose.ts';
 import type { ValueSchema } from './specification/schemas.ts';
 import type { QueryParameter, SpecifiedOperation } from './specification/specification.ts';
@@ -38,8 +39,8 @@ const NOBODY = 'clinic-mirror-probe';
 /**
  * Finds out by reading how a clinic answers, and proposes a profile. Nothing is changed there, and nothing of what is read is kept but
  * names of fields, words of statuses and forms of times.
- * @throws MirrorError `contract`, codes `probe-exhausted` and `probe-empty` (there are too few appointments around now), and those
- *   of the API
+ * @throws MirrorError `probe-exhausted`, `probe-empty` (there are too few appointments around now), `probe-refused` (every question about
+ *   appointments was), and those of the API
  */
 export async function probeClinic(access: ProbedClinic, progress: Progress, signal: AbortSignal): Promise<Probe> {
   const { context } = access;
@@ -48,15 +49,16 @@ export async function probeClinic(access: ProbedClinic, progress: Progress, sign
   const asker = createAsker(context, await access.tenantId(signal), signal);
   const catalogues = await readCatalogues(asker, profile, progress);
   progress('the window of appointments');
-  const now = context.clock();
+  // A whole minute, so that no form of a time has to leave anything out.
+  const now = Math.floor(context.clock() / MINUTE_MS) * MINUTE_MS;
   const window = await probeWindow(asker, now, profile);
   const fromAt = now - (USUAL_DAYS / 4) * DAY_MS;
   const base = window === null ? [] : windowParameters(window, fromAt, fromAt + USUAL_DAYS * DAY_MS, profile);
   progress('paging');
   const paging = await probePaging(asker, base, profile);
-  if (paging === null) throw tooFew();
+  if (paging === null) throw nothingToTellBy(asker.refusals());
   const { rows: samples, largest } = paging;
-  const answer = sampled(paging.bodies);
+  const answer = sampled(paging.bodies, statesOf(profile));
 
   // How rows are read comes first: what follows looks at agendas, times and statuses.
   const { reading, readAll } = readerFrom(
@@ -64,38 +66,29 @@ export async function probeClinic(access: ProbedClinic, progress: Progress, sign
     profile,
   );
   const rows = readAll(samples);
-  const singles = await readSingles(asker, rows);
+  const singles = await readSingles(asker, reading, rows);
 
   progress('agendas and windows');
-  const agenda = await probeAgendas(asker, [...base, ...largest], rows, readAll, profile);
+  const agenda = await probeAgendas(asker, [...base, ...largest], rows, readAll, reading);
   const manners = window === null ? null : await probeWindowManners(asker, window, rows, largest, profile);
   const query = [...paging.query, ...queryOf(window, agenda)];
   const operations = [
     ...catalogues.operations.map((each) => ({ ...each, query: paging.query })),
     operation(profile, 'appointments', query, answer, singles.failures),
   ].map((each) => ({ ...each, hasLinkHeader: paging.hasLinkHeader }));
-  const compared = compareSpecification({ operations, remarks: [] }, profile);
+  const compared = compareSpecification({ operations: [...operations, ...singles.operations], remarks: [] }, profile);
   const seen = {
     agenda,
     manners,
     window,
     rows,
     samples: samples.filter(isJsonObject),
-    reading: reading.appointments,
+    reading,
     times: timesOf(samples, reading),
-    recordPath: singles.recordPath,
   };
-  return {
-    ...concluded(settle(compared, profile, seen), profile),
-    remarks: catalogues.remarks,
-    requests: asker.requests(),
-  };
-}
-
-function concluded({ findings, changes }: Compared, profile: ClinicProfile): Omit<ProfileCheck, 'remarks'> {
-  const { yaml, leftOut } = propose(profile, changes);
-  const fits = findings.every(({ verdict }) => verdict !== 'differs');
-  return { fits, findings, proposedProfile: yaml, leftOut };
+  const settled = settle(compared, profile, seen);
+  const check = concluded(settled, profile, catalogues.remarks, (proposed) => readRows(samples, proposed));
+  return { ...check, requests: asker.requests() };
 }
 
 /** How appointments are read by what their rows look like. */
@@ -131,21 +124,34 @@ function operation(
   query: readonly QueryParameter[],
   answer: ValueSchema,
   failures: ReadonlyMap<string, ValueSchema> = new Map(),
+  one = '',
 ): SpecifiedOperation {
-  const path = `${pathPrefix}/tenants/{tenantId}/${RESOURCE_PATHS[list].join('/')}`;
+  const path = `${pathPrefix}/tenants/{tenantId}/${RESOURCE_PATHS[list].join('/')}${one}`;
   return { method: 'GET', path, query, answer, hasLinkHeader: false, failures, bodies: new Map(), scopes: [] };
 }
 
-/** Reads one appointment alone, and one that is not there. */
-async function readSingles(asker: Asker, [first]: readonly BookedAppointment[]) {
+/** Reads one appointment alone, its patient, and an appointment that is not there. */
+async function readSingles(asker: Asker, reading: ClinicProfile, rows: readonly BookedAppointment[]) {
   const { status, body } = await asker.ask('appointments', [], NOBODY);
   const failures = new Map(isJsonObject(body) && status >= 400 ? [[String(status), sampled([body])] as const] : []);
-  if (first === undefined) return { failures, recordPath: undefined };
-  const one = (await asker.ask('appointments', [], first.id)).body;
-  const isIt = (value: unknown) => isJsonObject(value) && Object.values(value).some((each) => asId(each) === first.id);
-  const inner = isJsonObject(one) ? Object.entries(one).filter(([, value]) => isIt(value)) : [];
-  const recordPath = isIt(one) ? null : inner.length === 1 ? (inner[0]?.[0] ?? null) : undefined;
-  return { failures, recordPath };
+  const first = rows.find(({ patientId }) => patientId !== null) ?? rows[0];
+  const wanted = [
+    ['appointments', first?.id],
+    ['patients', first?.patientId],
+  ] as const;
+  const operations: SpecifiedOperation[] = [];
+  for (const [list, id] of wanted) {
+    if (id === undefined || id === null) continue;
+    const one = await asker.ask(list, [], id);
+    if (one.status < 300) operations.push(operation(reading, list, [], sampled([one.body]), new Map(), '/{id}'));
+  }
+  return { failures, operations };
+}
+
+/** Fields that hold a state, folded: those that are known, and the one that the profile names. */
+function statesOf({ appointments }: ClinicProfile): ReadonlySet<string> {
+  const named = appointments.fields.status.map((path) => folded(path.split('.').at(-1) ?? path));
+  return new Set([...knownNames('status'), ...named]);
 }
 
 /** Forms of the times that were seen where appointments start. */
@@ -155,11 +161,23 @@ function timesOf(samples: readonly unknown[], { appointments }: ClinicProfile): 
   return values.filter((value) => typeof value === 'string' && value.length > 10) as string[];
 }
 
-function tooFew(): MirrorError {
-  return new MirrorError('there are too few appointments in these weeks to tell anything by', {
+/** No rows: all questions were refused, or there are too few appointments. */
+function nothingToTellBy(refusals: Refusals | null): MirrorError {
+  if (refusals === null) {
+    return new MirrorError('there are too few appointments in these weeks to tell anything by', {
+      actor: 'settings',
+      code: 'probe-empty',
+      retry: 'never',
+      remedy: 'probe a clinic that is at work, or compare its OpenAPI document: clinic-mirror check-spec',
+    });
+  }
+  const counted = [...refusals.statuses].map(([status, count]) => `${count} with ${status}`).join(', ');
+  return new MirrorError(`the clinic refused every question about its list of appointments: ${counted}`, {
     actor: 'settings',
-    code: 'probe-empty',
+    code: 'probe-refused',
     retry: 'never',
-    remedy: 'probe a clinic that is at work, or compare its OpenAPI document: clinic-mirror check-spec',
+    remedy:
+      'name what the list needs in the profile and probe again: appointments.filters and window.format for a window, appointments.query for the rest; or clinic-mirror check-spec',
+    said: refusals.said,
   });
 }

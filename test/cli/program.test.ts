@@ -291,10 +291,34 @@ describe('the check of a specification', () => {
     const ran = await run(['check-spec', 'clinic.json', '--write', 'mine.yaml'], { files: { 'clinic.json': fixture } });
     expect([ran.code, ran.thrown]).toEqual([1, null]);
     expect(ran.out).toMatch(/appointments\.fields\.start +start +dataOraInizio +likely/);
-    expect(ran.out).toContain('what does the status "SOSPESO" mean?');
+    expect(ran.out).toContain('what does the state mean: SOSPESO?');
     const table = ran.out.slice(0, ran.out.indexOf('The profile that says it'));
     expect(Math.max(...table.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
     expect(clinicProfileSchema.parse(parse(ran.written['mine.yaml'] ?? ''))).toMatchObject({ listPath: 'elenco' });
+  });
+
+  test('shows what can be read of the rows of an answer, after all else', async () => {
+    const row = {
+      identificativo: 7,
+      agenda: { id: 1 },
+      paziente: { id: 3, cognome: 'Bellini' },
+      dataOraInizio: '2026-03-29T09:00:00',
+      durataSecondi: 1800,
+      stato: 'PRENOTATO',
+    };
+    const rows = JSON.stringify({ elenco: [row, { ...row, dataOraInizio: 'x' }] });
+    const files = { 'clinic.json': fixture, 'rows.json': rows };
+    const ran = await run(['check-spec', 'clinic.json', '--rows', 'rows.json'], { files });
+    const shown = ran.out.slice(ran.out.indexOf('What this profile can read'));
+    expect(shown).toMatch(
+      /^What this profile can read of 2 rows: 1 read, 1 set aside \(bad-time: start\)\.\nStates: 1 booked/,
+    );
+    expect(shown).toMatch(/^start +dataOraInizio +2026-03-29T09:00:00 +2026-03-29T09:00:00\+02:00$/m);
+    expect(shown).not.toContain('Bellini');
+    const json = JSON.parse((await run(['check-spec', 'clinic.json', '--rows', 'rows.json', '--json'], { files })).out);
+    expect([json.rows.read, json.toDecide[0].place]).toEqual([1, 'appointments.statuses']);
+    const wrong = await run(['check-spec', 'clinic.json', '--rows', 'clinic.json'], { files });
+    expect(wrong.thrown).toMatchObject({ actor: 'settings', code: 'rows-unreadable' });
   });
 
   test('ends with 0 when nothing differs', async () => {

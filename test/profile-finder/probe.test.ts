@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { DIALECT_NAMES } from '../../sandbox/clinic/dialects/index.ts';
 import { type ClinicSandbox, startClinicSandbox } from '../../sandbox/clinic/index.ts';
 import type { ClinicProfile } from '../../src/clinic/schema/profile.ts';
 import { clinicProfileSchema } from '../../src/clinic/schema/profile.ts';
 import type { HttpClient, HttpRequest } from '../../src/http/client.ts';
 import { type Probe, probeClinic } from '../../src/profile-finder/probe.ts';
 import { MOST_REQUESTS } from '../../src/profile-finder/probing/asking.ts';
-import { PATIENTS, WINDOW as TRUE_WINDOW } from '../clinic/dialect-truth.ts';
-import { pages, speak } from '../clinic/dialects.ts';
+import { APPOINTMENTS, PATIENTS, WINDOW as TRUE_WINDOW } from '../clinic/dialect-truth.ts';
+import { documented, pages, speak } from '../clinic/dialects.ts';
 import {
   committedProfile,
   failureOf,
@@ -19,6 +20,7 @@ import {
 import { type Script, startScriptedServer } from '../clinic/scripted-server.ts';
 import { openClinicAccess } from '../control/open-clinic-access.ts';
 import { firstTenant, frontDeskToken, NOW } from '../sandbox/clinic/support.ts';
+import { answered } from './answers.ts';
 import { italianClinic } from './specification/italian-clinic.ts';
 
 const DAY_MS = 86_400_000;
@@ -36,7 +38,7 @@ function watched(http: HttpClient, seen: HttpRequest[]): HttpClient {
   };
 }
 
-describe.each(['documented', 'bare', 'pages', 'hostile'] as const)('a probe of a %s clinic', (dialect) => {
+describe.each(DIALECT_NAMES)('a probe of a %s clinic', (dialect) => {
   let sandbox: ClinicSandbox;
   let token: string;
   let probe: Probe;
@@ -57,12 +59,22 @@ describe.each(['documented', 'bare', 'pages', 'hostile'] as const)('a probe of a
     return readingsOf(context).readAppointments(firstTenant(sandbox).id, query, unhurried());
   }
 
-  test('gives a profile, unedited, with which the same appointments are read as with the one that ships', async () => {
-    const mine = await readWith(profileOf(parse(probe.proposedProfile) as WrittenProfile));
+  test('gives a profile, unedited but for numbers that nobody can know, with which the same appointments are read as with the one that ships', async () => {
+    const proposed = dialect === 'numbers' ? answered(probe.proposedProfile) : parse(probe.proposedProfile);
+    const mine = await readWith(profileOf(proposed as WrittenProfile));
     const shipped = await readWith(committedProfile(dialect));
     expect(shipped.records.size).toBeGreaterThan(100);
     expect(mine).toMatchObject({ completeness: 'complete', setAside: [], unidentified: 0 });
     expect(Object.fromEntries(mine.records)).toEqual(Object.fromEntries(shipped.records));
+  });
+
+  test('ends with what its profile reads of 20 rows, and begins with the states of them that nobody knows', () => {
+    const open = probe.rows?.statuses.flatMap(({ status, told }) => (status === 'unknown' ? told : [])) ?? [];
+    const question = probe.toDecide.find(({ place }) => place === 'appointments.statuses');
+    expect(probe.rows).toMatchObject({ of: 'clinic', rows: 20, read: 20, setAside: [] });
+    expect(question?.there.split(', ') ?? []).toEqual(expect.arrayContaining(open));
+    expect(probe.toDecide.indexOf(question as (typeof probe.toDecide)[number])).toBeLessThanOrEqual(0);
+    if (dialect === 'numbers') expect(question?.ask).toMatch(/Of \d+ rows: .*\b90 in \d+/);
   });
 
   test('asks a few times, reads only, and tells what it is at', () => {
@@ -105,6 +117,21 @@ const numberedPages: Script = (request) => {
   return speak(pages, {})(request);
 };
 
+/** The documented clinic, but a window of other names that it wants, and names when it is missing. */
+function windowOf(from: string, to: string): Script {
+  const script = speak(documented, {});
+  return (request) => {
+    const { path, query } = request;
+    const [begin, end] = [query.get(from), query.get(to)];
+    if (path.endsWith('/appointments') && (begin === null || end === null)) {
+      return { status: 400, json: { error: 'invalid', details: [{ field: from }, { field: to }] } };
+    }
+    query.set('from', begin ?? '');
+    query.set('to', end ?? '');
+    return script(request);
+  };
+}
+
 describe('names of windows, agendas and pages that are not the documented ones', () => {
   const cases: [string, Script, string, object][] = [
     [
@@ -141,6 +168,49 @@ describe('names of windows, agendas and pages that are not the documented ones',
     const snapshot = await readingsOf(context).readAppointments(tenantId, query, unhurried());
     expect(snapshot).toMatchObject({ completeness: 'complete', setAside: [] });
     expect(snapshot.records.size).toBeGreaterThan(50);
+  });
+
+  test('a clinic that refuses every question is told so, with how often and in its own words', async () => {
+    await using server = await startScriptedServer(({ path }) =>
+      path.endsWith('/appointments')
+        ? { status: 400, json: { error: 'missing', message: 'send facilityCode' } }
+        : { json: [] },
+    );
+    const access = openClinicAccess({ baseUrl: server.url }, 'token', DOCUMENTED, { clock: () => NOW + 0.5 });
+    const probe = probeClinic({ ...access, tenantId: async () => 't1' }, () => {}, unhurried());
+    const failure = await failureOf(probe);
+    expect(failure).toMatchObject({ actor: 'settings', code: 'probe-refused' });
+    expect(failure.message).toMatch(/refused every question about its list of appointments: \d+ with 400$/);
+    expect(failure.told()).toContain('send facilityCode');
+    expect(server.requests.length).toBeLessThanOrEqual(MOST_REQUESTS);
+    const asked = server.requests.flatMap(({ query }) => [...query.values()]);
+    expect(asked.filter((value) => /^\d+$/.test(value)).length).toBeGreaterThan(10);
+    expect(asked.filter((value) => /^\d+\.\d/.test(value))).toEqual([]);
+  });
+
+  test('a clinic that names the parameters of its window in its refusal is asked by them', async () => {
+    await using server = await startScriptedServer(windowOf('visit_from', 'visit_until'));
+    const access = openClinicAccess({ baseUrl: server.url }, 'token', DOCUMENTED, { clock: () => TRUE_WINDOW.fromAt });
+    const { proposedProfile } = await probeClinic(access, () => {}, unhurried());
+    const profile = profileOf(parse(proposedProfile) as WrittenProfile);
+    expect(profile.appointments.filters).toMatchObject({ from: 'visit_from', to: 'visit_until' });
+  });
+
+  test('a flag for cancelled ones is proposed though no appointment is cancelled yet, and another one is not', async () => {
+    const rows = APPOINTMENTS.filter(({ status }) => status === 'booked' || status === 'completed').map((one) => ({
+      ...documented.row(one),
+      confirmedAt: null,
+      cancelledAt: null,
+    }));
+    await using server = await startScriptedServer((request) => {
+      const { path } = request;
+      if (path === '/v2/userinfo') return { json: { tenants: [{ id: 't1' }] } };
+      return path.endsWith('/appointments') ? documented.list(rows, request, false) : { json: { data: [] } };
+    });
+    const access = openClinicAccess({ baseUrl: server.url }, 'token', DOCUMENTED, { clock: () => TRUE_WINDOW.fromAt });
+    const { proposedProfile } = await probeClinic(access, () => {}, unhurried());
+    const { flags } = profileOf(parse(proposedProfile) as WrittenProfile).appointments;
+    expect(flags).toEqual([{ path: 'cancelledAt', when: 'present', status: 'cancelled', over: null }]);
   });
 
   test('nothing to tell by is said, not guessed', async () => {

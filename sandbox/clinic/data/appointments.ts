@@ -13,6 +13,8 @@ const REMEMBERED = 500;
 export interface AppointmentFilter {
   /** Only what ends after this instant … */
   from?: number | undefined;
+  /** Only what starts at this instant or later. */
+  startsFrom?: number | undefined;
   /** … and starts before this one. */
   to?: number | undefined;
   agendaIds?: readonly string[] | undefined;
@@ -169,6 +171,7 @@ function whereOf(tenantId: string, filter: AppointmentFilter, longestMs: number)
   }
 
   if (filter.from !== undefined) add('end_at > ?', filter.from);
+  if (filter.startsFrom !== undefined) add('start_at >= ?', filter.startsFrom);
   if (filter.to !== undefined) add('start_at < ?', filter.to);
   if (filter.agendaIds !== undefined)
     add('agenda_id IN (SELECT value FROM json_each(?))', JSON.stringify(filter.agendaIds));

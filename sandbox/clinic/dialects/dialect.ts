@@ -3,7 +3,7 @@ import type { ListPage } from '../routes/list-page.ts';
 import type { ClinicError } from '../rules/errors.ts';
 
 /** The ways in which the sandbox can speak. */
-export const DIALECT_NAMES = ['documented', 'bare', 'pages', 'hostile'] as const;
+export const DIALECT_NAMES = ['documented', 'bare', 'pages', 'hostile', 'numbers'] as const;
 
 export type DialectName = (typeof DIALECT_NAMES)[number];
 
@@ -15,6 +15,12 @@ export interface UploadStyle {
   filePart: string;
   /** `part`: one part `metadata` with JSON; `fields`: one part per field. */
   metadata: 'part' | 'fields';
+}
+
+/** Parameters of a page: where it begins, and how many rows it has. */
+export interface LinkNames {
+  position: string;
+  size: string;
 }
 
 /** An error as it goes over the wire; `html` is a page, no body at all is undefined. */
@@ -33,6 +39,10 @@ export interface Dialect {
   upload: UploadStyle;
   /** Appointment lists leave out cancelled ones. */
   hidesCancelled: boolean;
+  /** Windows show the appointments that start in them; otherwise those that overlap them. */
+  listsByStart: boolean;
+  /** Lists lead on by a `Link` header (RFC 8288) with these parameters; undefined: the list itself tells. */
+  links: LinkNames | undefined;
   /** Writes answer without a body: 201 with Location for what is new, else 204. */
   emptyWrites: boolean;
   /** Overrides how userinfo says that there are no tenants. */
@@ -44,9 +54,11 @@ export interface Dialect {
   /** Whether this page of a list is answered with the one before it; `list` names the list and its filters. */
   repeats(list: string): boolean;
   /** A page around rows that are already in this dialect's words. */
-  list(page: ListPage): unknown;
+  list(page: ListPage, resource: string): unknown;
   /** A record, or anything else that a route answers, in this dialect's words. */
   record(value: unknown, resource: string): unknown;
+  /** What stands around an answer that is no list; `value` is in this dialect's words. */
+  single(value: unknown, resource: string): unknown;
   /** A body in documented words; what is wrong in it is left for the routes to refuse. */
   body(value: unknown, resource: string): unknown;
   error(error: ClinicError): ErrorAnswer;

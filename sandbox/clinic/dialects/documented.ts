@@ -10,6 +10,8 @@ export function documented(): Dialect {
     name: 'documented',
     upload: { multipart: true, base64: true, filePart: 'file', metadata: 'part' },
     hidesCancelled: false,
+    listsByStart: false,
+    links: undefined,
     emptyWrites: false,
     withoutTenants: undefined,
     query: (query) => query,
@@ -17,6 +19,7 @@ export function documented(): Dialect {
     repeats: () => false,
     list: ({ data, offset, limit, hasMore, total }) => ({ data, offset, limit, hasMore, total }),
     record: (value) => value,
+    single: (value) => value,
     body: (value) => value,
     error: (error) => ({ body: error.toBody(), contentType: 'application/json', headers: error.headers }),
   };

@@ -3,6 +3,7 @@ import { bare } from './bare.ts';
 import type { Dialect, DialectName } from './dialect.ts';
 import { documented } from './documented.ts';
 import { hostile } from './hostile.ts';
+import { numbers } from './numbers.ts';
 import { pages } from './pages.ts';
 
 export { DIALECT_NAMES, type Dialect, type DialectName } from './dialect.ts';
@@ -18,5 +19,7 @@ export function createDialect(name: DialectName, zone: Zone): Dialect {
       return pages(zone);
     case 'hostile':
       return hostile();
+    case 'numbers':
+      return numbers(zone);
   }
 }

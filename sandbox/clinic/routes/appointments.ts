@@ -102,7 +102,7 @@ function readFilter(context: ApiContext, request: FastifyRequest): AppointmentFi
   const hidesCancelled =
     context.dialect.hidesCancelled || kit.faults.active('hide-cancelled', faultable(context, request)) !== undefined;
   return {
-    from,
+    ...(context.dialect.listsByStart ? { startsFrom: from } : { from }),
     to,
     agendaIds: values(query, 'agendaId'),
     statuses,
@@ -116,6 +116,7 @@ function readFilter(context: ApiContext, request: FastifyRequest): AppointmentFi
 function checkWindow(from: number | undefined, to: number | undefined, maxDays: number | undefined): void {
   if (maxDays === undefined) return;
   if (from === undefined || to === undefined || to - from >= (maxDays + 1) * DAY_MS) {
-    throw badRequest([{ field: 'to', message: `from and to are required and at most ${maxDays} days apart` }]);
+    const message = `is required, at most ${maxDays} days from the other end of the window`;
+    throw badRequest(['from', 'to'].map((field) => ({ field, message })));
   }
 }

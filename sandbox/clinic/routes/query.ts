@@ -1,13 +1,17 @@
 import type { FastifyRequest } from 'fastify';
 import { isDate, parseInstant, type Zone } from '../data/zone.ts';
+import type { LinkNames } from '../dialects/dialect.ts';
 import { badRequest } from '../rules/errors.ts';
 import { type ApiContext, resourceOf } from './context.ts';
 
 /** Rows of a page when nobody says how many, and at most: more is served as this many. */
-interface PageSizes {
+export interface PageSizes {
   usual: number;
   largest: number;
 }
+
+/** The parameters of the documented pages. */
+export const OFFSETS: LinkNames = { position: 'offset', size: 'limit' };
 
 const NUMBERED_PAGE: PageSizes = { usual: 50, largest: 100 };
 
@@ -18,9 +22,18 @@ export function values(query: URLSearchParams, name: string): string[] | undefin
 }
 
 /** `offset` and `limit` of a list. Throws ClinicError 400. */
-export function paging(query: URLSearchParams, { usual, largest }: PageSizes): { offset: number; limit: number } {
-  const offset = wholeNumber(query, 'offset', 0, 0);
-  return { offset, limit: Math.min(wholeNumber(query, 'limit', usual, 1), largest) };
+export function paging(query: URLSearchParams, sizes: PageSizes): { offset: number; limit: number } {
+  return listPaging(query, OFFSETS, sizes);
+}
+
+/** The same under names of a dialect's own. Throws ClinicError 400. */
+export function listPaging(
+  query: URLSearchParams,
+  { position, size }: LinkNames,
+  { usual, largest }: PageSizes,
+): { offset: number; limit: number } {
+  const offset = wholeNumber(query, position, 0, 0);
+  return { offset, limit: Math.min(wholeNumber(query, size, usual, 1), largest) };
 }
 
 /** The same from `page` (the first is 1) and `pageSize`. Throws ClinicError 400. */

@@ -1,8 +1,10 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { LinkNames } from '../dialects/dialect.ts';
 import { ClinicError } from '../rules/errors.ts';
 import { type ApiContext, isApiPath, resourceOf } from './context.ts';
 import { ListPage } from './list-page.ts';
+import { OFFSETS } from './query.ts';
 
 /** Puts the dialect between the API's routes and the wire: bodies on their way in, answers and errors on their way out. */
 export function speakDialect(app: FastifyInstance, { dialect, wire }: ApiContext): void {
@@ -14,11 +16,11 @@ export function speakDialect(app: FastifyInstance, { dialect, wire }: ApiContext
   app.addHook('preSerialization', async (request, reply, payload) => {
     if (!isApiPath(request.url) || reply.statusCode >= 400) return payload;
     const resource = resourceOf(request);
-    if (!(payload instanceof ListPage)) return dialect.record(payload, resource);
+    if (!(payload instanceof ListPage)) return dialect.single(dialect.record(payload, resource), resource);
     const page = payload.with(payload.data.map((row) => dialect.record(row, resource)));
-    if (wire.linkPages === undefined) return dialect.list(page);
-    reply.header('link', linksOf(request.url, page));
-    return page.data;
+    const links = dialect.links ?? (wire.linkPages === undefined ? undefined : OFFSETS);
+    if (links !== undefined) reply.header('link', linksOf(request.url, page, links));
+    return wire.linkPages === undefined ? dialect.list(page, resource) : page.data;
   });
   app.addHook('onSend', async (request, reply, payload) => {
     const isWrite = request.method === 'POST' || request.method === 'PUT';
@@ -42,12 +44,12 @@ export function speakDialect(app: FastifyInstance, { dialect, wire }: ApiContext
 }
 
 /** Relative addresses, several relations in one link, and a text with a comma, as RFC 8288 allows. */
-function linksOf(url: string, { offset, limit, hasMore, isRepeated }: ListPage): string {
+function linksOf(url: string, { offset, limit, hasMore, isRepeated }: ListPage, { position, size }: LinkNames): string {
   const at = (start: number) => {
     const [path, query] = url.split('?');
     const parameters = new URLSearchParams(query);
-    parameters.set('offset', String(start));
-    parameters.set('limit', String(limit));
+    parameters.set(position, String(start));
+    parameters.set(size, String(limit));
     return `<${path}?${parameters}>`;
   };
   const first = `${at(0)}; title="first, of all"; rel="first${offset === 0 ? ' self' : ''}"`;

@@ -82,7 +82,8 @@ export function createAppointmentCalls(context: ClinicContext): AppointmentCalls
       return orThere(step(tenantId, id, 'checkIn', { method: 'POST', body }, signal), {
         look: () => read(tenantId, id, signal),
         wanted: 'arrived',
-        isThere: (now) => now.checkedInAt !== null,
+        // Not every clinic tells when.
+        isThere: (now) => now.checkedInAt !== null || now.status === 'arrived',
       });
     },
   };

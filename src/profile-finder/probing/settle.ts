@@ -1,9 +1,12 @@
-import { compilePaths, type JsonObject } from '../../clinic/http/rows.ts';
+import { compilePaths, folded, type JsonObject } from '../../clinic/http/rows.ts';
 import type { BookedAppointment } from '../../clinic/read/appointment-rows.ts';
 import { compileStatuses, isRaised } from '../../clinic/read/statuses.ts';
 import type { ClinicProfile } from '../../clinic/schema/profile.ts';
-import { type Compared, Comparison, type ProfileChange, type Told } from '../specification/findings.ts';
-import { formOf } from '../specification/match-conventions.ts';
+import type { AppointmentStatus } from '../../model/records.ts';
+import { DAY_MS } from '../../model/time.ts';
+import { type Compared, Comparison, type Finding, type ProfileChange, type Told } from '../specification/findings.ts';
+import { epochForm, formOf } from '../specification/match-conventions.ts';
+import { LEAD_HOURS } from '../specification/match-filters.ts';
 import { UNTOLD, type ValueSchema } from '../specification/schemas.ts';
 import type { QueryParameter } from '../specification/specification.ts';
 import type { AgendaSeen, WindowManners, WindowSeen } from './windows.ts';
@@ -16,15 +19,13 @@ export interface Seen {
   rows: readonly BookedAppointment[];
   /** The same rows as they came, and how they are read so far. */
   samples: readonly JsonObject[];
-  reading: ClinicProfile['appointments'];
+  reading: Pick<ClinicProfile, 'appointments' | 'epochUnit'>;
   /** Times as they were told. */
   times: readonly string[];
-  /** Where a single record is; undefined: it could not be told. */
-  recordPath: string | null | undefined;
 }
 
-/** A server that lists what starts in a window: this much earlier is asked for. */
-const LEAD_HOURS = 24;
+/** Most that a profile takes. */
+const LONGEST_LEAD_HOURS = 24 * 31;
 
 /** The parameters that a probe found, in the terms of a document. */
 export function queryOf(window: WindowSeen | null, agenda: AgendaSeen | null): QueryParameter[] {
@@ -77,7 +78,9 @@ export function settle(compared: Compared, profile: ClinicProfile, seen: Seen): 
   const isKept = (area: string, place: string) =>
     area !== 'routes' && area !== 'scopes' && !LOOKED_AT.has(place) && (place !== FLAGS || flags.size > 0);
   comparison.add({
-    findings: compared.findings.filter(({ area, place }) => isKept(area, place)),
+    findings: compared.findings
+      .filter(({ area, place }) => isKept(area, place))
+      .map((finding) => withRows(finding, seen.rows)),
     changes: compared.changes
       .filter(({ path }) => isKept('', path.join('.')))
       .map((change) => withKnownWords(change, profile))
@@ -89,23 +92,46 @@ export function settle(compared: Compared, profile: ClinicProfile, seen: Seen): 
 }
 
 const FLAGS = 'appointments.flags';
+const STATUSES = 'appointments.statuses';
+/** What gives the time back: a flag for it is proposed although no row had it up, since none may have been cancelled yet. */
+const FREEING: readonly AppointmentStatus[] = ['cancelled', 'no_show'];
 
-/** Flags that were seen to tell another status than the word beside them: without such a row a field is just a field. */
-function raisedFlags({ reading, samples }: Seen): ClinicProfile['appointments']['flags'] {
-  const byWord = compileStatuses({ ...reading, flags: [] });
-  const wordOf = compilePaths(reading.fields.status);
-  return reading.flags.filter((flag) =>
-    samples.some((row) => {
-      const word = wordOf(row);
-      const status = byWord(typeof word === 'string' ? word : null, row);
-      return isRaised(flag, row) && status !== flag.status && (flag.over === null || flag.over.includes(status));
-    }),
+/**
+ * Flags that were seen to tell another status than the word beside them: without such a row a field is just a field. Those of a status
+ * that frees the time stay as long as no word tells it.
+ */
+function raisedFlags({ reading: { appointments }, samples }: Seen): ClinicProfile['appointments']['flags'] {
+  const byWord = compileStatuses({ ...appointments, flags: [] });
+  const wordOf = compilePaths(appointments.fields.status);
+  const told = samples.map((row) => {
+    const word = wordOf(row) ?? null;
+    return { row, status: byWord(word === null ? null : String(word), row) };
+  });
+  const isTold = (wanted: AppointmentStatus) => told.some(({ status }) => status === wanted);
+  return appointments.flags.filter(
+    (flag) =>
+      (FREEING.includes(flag.status) && !isTold(flag.status)) ||
+      told.some(({ row, status }) => {
+        const overrides = flag.over === null || flag.over.includes(status);
+        return isRaised(flag, row) && status !== flag.status && overrides;
+      }),
   );
 }
 
-/** Only some words were seen: those that the profile knows stay. */
+/** The question what states mean says how many rows have each. */
+function withRows(finding: Finding, rows: readonly BookedAppointment[]): Finding {
+  if (finding.place !== STATUSES || finding.ask === null) return finding;
+  const open = rows.filter(({ status }) => status === 'unknown');
+  const counts = [...Map.groupBy(open, ({ statusWord }) => statusWord ?? 'none')];
+  const told = counts.map(([word, found]) => `${word} in ${found.length}`).join(', ');
+  return { ...finding, ask: `${finding.ask}. Of ${rows.length} rows: ${told}` };
+}
+
+/** Only some words were seen: those that the profile knows stay, if it is of this clinic at all. */
 function withKnownWords(change: ProfileChange, { appointments }: ClinicProfile): ProfileChange {
-  if (change.path.join('.') !== 'appointments.statuses') return change;
+  if (change.path.join('.') !== STATUSES) return change;
+  const seen = new Set(Object.keys(change.value as object).map(folded));
+  if (!Object.keys(appointments.statuses).some((word) => seen.has(folded(word)))) return change;
   return {
     ...change,
     value: { ...appointments.statuses, ...(change.value as object) },
@@ -135,11 +161,21 @@ function settleOne(
   comparison.differs(known, { path, value: there, comment: `not ${here}, as it was seen` });
 }
 
-function settleWindow(comparison: Comparison, { appointments }: ClinicProfile, { window, manners, agenda }: Seen) {
+/** Of a list by start: so much earlier is asked for, in hours, and no less than the longest appointment that was seen. */
+function leadOf(rows: readonly BookedAppointment[]): number {
+  const longestMs = Math.max(0, ...rows.map(({ start, end }) => (end ?? start) - start));
+  return Math.min(LONGEST_LEAD_HOURS, Math.max(LEAD_HOURS, Math.ceil(longestMs / DAY_MS) * 24));
+}
+
+function settleWindow(
+  comparison: Comparison,
+  { appointments }: ClinicProfile,
+  { window, manners, agenda, rows }: Seen,
+) {
   const { leadHours, toIncluded, maxDays } = appointments.window;
   if (window !== null && manners !== null) {
     const lead =
-      manners.lists === null ? null : manners.lists === 'overlap' ? leadHours : Math.max(leadHours, LEAD_HOURS);
+      manners.lists === null ? null : manners.lists === 'overlap' ? leadHours : Math.max(leadHours, leadOf(rows));
     const ask = 'does it list what overlaps the window, or only what starts in it (then set leadHours)?';
     settleOne(comparison, ['appointments', 'window', 'leadHours'], leadHours, lead, { ask });
     if (window.format === 'date') {
@@ -170,13 +206,13 @@ function settleWindow(comparison: Comparison, { appointments }: ClinicProfile, {
   }
 }
 
-function settleRows(comparison: Comparison, profile: ClinicProfile, { rows, times, recordPath }: Seen) {
+function settleRows(comparison: Comparison, profile: ClinicProfile, { rows, times, reading }: Seen) {
   const wholeDays = rows.filter(({ allDay, end }) => allDay === true && end !== null);
   const isInclusive = wholeDays.some(({ start, end }) => end === start);
   const end = wholeDays.length === 0 ? null : isInclusive ? 'inclusive' : 'exclusive';
   const day = { area: 'times', ask: 'does the end of a whole day name its last day, or the day after it?' } as const;
   settleOne(comparison, ['appointments', 'allDayEnd'], profile.appointments.allDayEnd, end, day);
-  settleOne(comparison, ['writes', 'times'], profile.writes.times, formOf(times), {
+  settleOne(comparison, ['writes', 'times'], profile.writes.times, epochForm(reading.epochUnit) ?? formOf(times), {
     area: 'times',
     certainty: 'likely',
     ask: 'in which form does it take times?',
@@ -192,24 +228,5 @@ function settleRows(comparison: Comparison, profile: ClinicProfile, { rows, time
     const there = `none among ${rows.length}`;
     const ask = 'do lists leave cancelled appointments out? If a parameter includes them, put it in appointments.query';
     comparison.undecided({ ...told, there, ask });
-  }
-  if (recordPath === undefined) {
-    const place = { area: 'lists', place: 'recordPath', here: profile.recordPath ?? '(none)', there: '–' } as const;
-    comparison.undecided({ ...place, ask: 'where does the answer for one appointment hold it?' });
-  } else if (recordPath === profile.recordPath) {
-    comparison.fits({
-      area: 'lists',
-      place: 'recordPath',
-      here: recordPath ?? '(none)',
-      there: recordPath ?? '(none)',
-    });
-  } else {
-    const place = {
-      area: 'lists',
-      place: 'recordPath',
-      here: profile.recordPath ?? '(none)',
-      there: recordPath ?? '(none)',
-    } as const;
-    comparison.differs(place, { path: ['recordPath'], value: recordPath, comment: 'as one appointment was answered' });
   }
 }

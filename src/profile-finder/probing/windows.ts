@@ -1,10 +1,12 @@
-import { asId } from '../../clinic/http/rows.ts';
+import { asId, isJsonObject } from '../../clinic/http/rows.ts';
 import type { BookedAppointment } from '../../clinic/read/appointment-rows.ts';
 import { formatInstant, type TimeFormat } from '../../clinic/read/timestamps.ts';
 import { createZone } from '../../clinic/read/zone.ts';
 import type { ClinicProfile } from '../../clinic/schema/profile.ts';
 import { DAY_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
-import type { Asked, Asker } from './asking.ts';
+import { spotsOf } from '../specification/match-fields.ts';
+import { type WindowName, windowNameOf } from '../specification/window-names.ts';
+import type { Asked, Asker, Told } from './asking.ts';
 import { rowsIn } from './paging.ts';
 
 /** Parameters of windows that are tried, the likeliest first. */
@@ -13,13 +15,33 @@ const PAIRS: readonly (readonly [from: string, to: string])[] = [
   ['date_start', 'date_end'],
   ['dateFrom', 'dateTo'],
   ['date_from', 'date_to'],
+  ['starts_from', 'starts_to'],
+  ['start_from', 'start_to'],
+  ['startFrom', 'startTo'],
+  ['starts_after', 'starts_before'],
+  ['from_date', 'to_date'],
   ['startDate', 'endDate'],
   ['start_date', 'end_date'],
   ['dateStart', 'dateEnd'],
   ['start', 'end'],
+  ['timeMin', 'timeMax'],
+  ['since', 'until'],
   ['dal', 'al'],
 ];
-const AGENDAS = ['agendaId', 'agenda_ids', 'agendaIds', 'agenda_id', 'calendarId', 'resourceId', 'idAgenda'];
+const AGENDAS = [
+  'agendaId',
+  'agenda_ids',
+  'agendaIds',
+  'agenda_id',
+  'calendarId',
+  'calendar',
+  'resourceId',
+  'idAgenda',
+];
+/** Forms of times that are tried after those that the profile and the rows have. */
+const FORMATS: readonly TimeFormat[] = ['offset', 'date', 'epoch-seconds', 'local'];
+/** Pairs of parameters that are taken from the words of a refusal. */
+const MOST_HINTS = 4;
 /** Days of the window that every clinic should allow. */
 export const USUAL_DAYS = 28;
 /** Long ago: there are no appointments. */
@@ -51,8 +73,11 @@ export function windowParameters(
 export async function probeWindow(asker: Asker, now: Instant, profile: ClinicProfile): Promise<WindowSeen | null> {
   const { filters, window } = profile.appointments;
   const own = filters.from !== null && filters.to !== null ? [[filters.from, filters.to] as const] : [];
-  const pairs = [...own, ...PAIRS].filter((pair, index, all) => all.findIndex(([from]) => from === pair[0]) === index);
-  const formats = [...new Set<TimeFormat>([window.format, 'offset', 'date', 'local'])];
+  const unasked = await asker.ask('appointments');
+  const pairs = [...own, ...hintsOf(unasked), ...PAIRS].filter(
+    ([from, to], index, all) => all.findIndex((pair) => pair[0] === from && pair[1] === to) === index,
+  );
+  const formats = [...new Set<TimeFormat>([window.format, ...epochsOf(unasked), ...FORMATS])];
   for (const [from, to] of pairs) {
     for (const format of formats) {
       const seen = { from, to, format };
@@ -69,6 +94,25 @@ export async function probeWindow(asker: Asker, now: Instant, profile: ClinicPro
     }
   }
   return null;
+}
+
+/** A clinic that wants a window says so: the names in its refusal that speak of one, in pairs, the longest first. */
+function hintsOf({ status, body }: Told): (readonly [from: string, to: string])[] {
+  if (status < 400 || !isJsonObject(body)) return [];
+  const names = [...new Set(JSON.stringify(body).match(/[\p{L}_][\p{L}\d_.[\]-]*/gu))].sort(
+    (a, b) => b.length - a.length,
+  );
+  const of = (end: WindowName['end']) => names.filter((name) => windowNameOf(name)?.end === end);
+  return of('from')
+    .flatMap((from) => of('to').map((to) => [from, to] as const))
+    .slice(0, MOST_HINTS);
+}
+
+/** The form of times that are numbers in the rows that came unasked. */
+function epochsOf(told: Told): TimeFormat[] {
+  const row = rowsIn(told, 'appointments')?.envelope.row;
+  const units = row === undefined ? [] : spotsOf(row).flatMap(({ schema }) => schema.epochUnit ?? []);
+  return units.slice(0, 1).map((unit): TimeFormat => `epoch-${unit}`);
 }
 
 /** What is found out of a window beside its parameters. */
@@ -129,6 +173,7 @@ export interface AgendaSeen {
 /**
  * Finds the parameter for agendas: the one with which rows of one agenda come and no other.
  * @param read reads an answer's rows
+ * @param profile as rows are read so far
  */
 export async function probeAgendas(
   asker: Asker,
@@ -143,8 +188,9 @@ export async function probeAgendas(
     const found = rowsIn(await asker.ask('appointments', [...base, ...more]), 'appointments');
     return found === null ? [] : [...new Set(read(found.rows).map(({ agendaId }) => agendaId))].sort();
   };
-  const own = profile.appointments.filters.agenda;
-  for (const name of new Set([...(own === null ? [] : [own]), ...AGENDAS])) {
+  const { filters, fields } = profile.appointments;
+  const own = [filters.agenda ?? [], fields.agendaId.map((path) => path.split('.')[0] ?? path)].flat();
+  for (const name of new Set([...own, ...AGENDAS])) {
     const alone = await agendasOf([name, one]);
     if (alone.length !== 1 || alone[0] !== one) continue;
     const both = [one, other].sort();

@@ -1,3 +1,4 @@
+import { ITSELF } from '../../clinic/http/rows.ts';
 import { type FieldPaths, isNested, type Shape } from '../../clinic/schema/fields.ts';
 import { tenantInfo } from '../../clinic/schema/places.ts';
 import type { ClinicProfile } from '../../clinic/schema/profile.ts';
@@ -6,17 +7,25 @@ import { RESOURCES, type ResourceName } from '../../clinic/schema/resources.ts';
 import { type Compared, Comparison } from './findings.ts';
 import { compareErrors, compareUpload, compareWrites } from './match-conventions.ts';
 import { type Envelope, envelopeOf, type PagingFound, pagingOf } from './match-envelope.ts';
-import { compareFields } from './match-fields.ts';
+import { compareFields, spotsOf } from './match-fields.ts';
 import { compareFilters } from './match-filters.ts';
+import { compareListPaths, compareRecordPaths, type PlaceSeen, recordPathOf } from './match-places.ts';
 import { compareRoutes, compareScopes } from './match-routes.ts';
-import { compareChoices, compareStatuses } from './match-words.ts';
-import type { ValueSchema } from './schemas.ts';
+import { compareStatuses } from './match-statuses.ts';
+import { compareChoices } from './match-words.ts';
+import type { EpochUnit, ValueSchema } from './schemas.ts';
 import type { Specification, SpecifiedOperation } from './specification.ts';
 
 const LISTS = Object.keys(RESOURCES) as ResourceName[];
 
-/** Compares a clinic's API with a profile: what fits, what differs and how the profile should say it, what could not be told. */
-export function compareSpecification(specification: Specification, profile: ClinicProfile): Compared {
+/**
+ * Compares a clinic's API with a profile: what fits, what differs and how the profile should say it, what could not be told; and what a
+ * row of appointments looks like.
+ */
+export function compareSpecification(
+  specification: Specification,
+  profile: ClinicProfile,
+): Compared & { appointment: ValueSchema | null } {
   const comparison = new Comparison();
   const { routes, ...found } = compareRoutes(specification, profile.pathPrefix);
   comparison.add(found);
@@ -26,15 +35,20 @@ export function compareSpecification(specification: Specification, profile: Clin
     return operation === undefined ? [] : [{ list, operation }];
   });
   comparison.add(compareLists(lists, profile));
-  for (const list of LISTS) {
+  const rows = LISTS.flatMap((list) => {
     const row = rowOf(list, routes, profile);
-    if (row !== null) comparison.add(compareRows(list, row, profile));
-  }
+    return row === null ? [] : [{ list, row }];
+  });
+  const units = new Map<string, EpochUnit>();
+  for (const { list, row } of rows) comparison.add(compareRows(list, row, profile, units));
+  comparison.add(compareEpochs(units, profile));
+  comparison.add(compareRecordPaths(recordPlaces(rows, routes), profile));
   comparison.add(compareSingles(routes, profile));
   comparison.add(compareErrors([...routes.values()], profile));
   comparison.add(compareWrites(routes, profile));
   comparison.add(compareUpload(routes.get('medicalReports.create'), profile));
-  return comparison;
+  const { findings, changes } = comparison;
+  return { findings, changes, appointment: rows.find(({ list }) => list === 'appointments')?.row ?? null };
 }
 
 /** A row of a list, else of the operation that reads one. */
@@ -47,8 +61,40 @@ function rowOf(
   const row = answer === null ? null : (envelopeOf(answer, list)?.row ?? null);
   if (row !== null && row.members.size > 0) return row;
   const one = routes.get(`${list}.read`)?.answer ?? null;
-  const inner = profile.recordPath === null ? one : (one?.members.get(profile.recordPath) ?? null);
+  const recordPath = profile[list].recordPath ?? profile.recordPath;
+  const inner = recordPath === null || recordPath === ITSELF ? one : (one?.members.get(recordPath) ?? null);
   return inner !== null && inner.members.size > 0 ? inner : null;
+}
+
+/** Where the records are that are read alone, as far as it shows. */
+function recordPlaces(
+  rows: readonly { list: ResourceName; row: ValueSchema }[],
+  routes: ReadonlyMap<string, SpecifiedOperation>,
+): PlaceSeen[] {
+  return rows.flatMap(({ list, row }) => {
+    const answer = routes.get(`${list}.read`)?.answer ?? null;
+    const path = answer === null ? undefined : recordPathOf(answer, row);
+    return path === undefined ? [] : [{ list, path }];
+  });
+}
+
+/** One unit for all times that are numbers: that of appointments, where they tell one. */
+function compareEpochs(units: ReadonlyMap<string, EpochUnit>, { epochUnit }: ClinicProfile): Compared {
+  const comparison = new Comparison();
+  const [first] = [...units].sort(
+    ([a], [b]) => Number(b.startsWith('appointments.')) - Number(a.startsWith('appointments.')),
+  );
+  if (first === undefined) return comparison;
+  const [, there] = first;
+  const told = { area: 'times', place: 'epochUnit', here: epochUnit ?? '(none)', there } as const;
+  if (epochUnit === there) comparison.fits(told);
+  else comparison.differs(told, { path: ['epochUnit'], value: there, comment: 'times are numbers' });
+  const others = [...units].filter(([, unit]) => unit !== there).map(([place]) => place);
+  if (others.length > 0) {
+    const ask = `${others.join(', ')} count otherwise, and a profile has one unit: they can not be read`;
+    comparison.undecided({ ...told, place: 'epochUnit (others)', there: others.join(', '), ask });
+  }
+  return comparison;
 }
 
 interface ListOperation {
@@ -67,7 +113,8 @@ function compareLists(lists: readonly ListOperation[], profile: ClinicProfile): 
     comparison.undecided({ ...place, ask: 'where does the answer hold its rows? The document does not say' });
     return [];
   });
-  compareListPath(comparison, seen, profile);
+  const places = seen.map(({ list, envelope: { listPath } }) => ({ list, path: listPath }));
+  comparison.add(compareListPaths(places, profile));
   comparePaging(comparison, seen, profile);
   for (const { list, operation, found } of seen) {
     if (list !== 'appointments' && list !== 'availabilities') continue;
@@ -80,26 +127,6 @@ function compareLists(lists: readonly ListOperation[], profile: ClinicProfile): 
 interface SeenList extends ListOperation {
   envelope: Envelope;
   found: PagingFound;
-}
-
-/** Names that are looked for unless the profile gives a path. */
-const USUAL_NAMES = ['data', 'items', 'results', 'value', '_items'];
-
-function compareListPath(comparison: Comparison, seen: readonly SeenList[], profile: ClinicProfile) {
-  if (seen.length === 0) return;
-  const paths = [...new Set(seen.map(({ envelope }) => envelope.listPath))];
-  const isUsual = seen.every(
-    ({ list, envelope: { listPath } }) => listPath === null || [...USUAL_NAMES, list].includes(listPath),
-  );
-  const there = paths.map((path) => path ?? 'a bare array').join(', ');
-  const told = { area: 'lists', place: 'listPath', here: profile.listPath ?? 'by usual names', there } as const;
-  const isNamed = paths.length === 1 && paths[0] === profile.listPath;
-  if (isNamed || (profile.listPath === null && isUsual)) return comparison.fits(told);
-  const value = isUsual ? null : paths.length === 1 ? (paths[0] ?? null) : undefined;
-  if (value !== undefined) {
-    return comparison.differs(told, { path: ['listPath'], value, comment: `not ${told.here}` });
-  }
-  comparison.differs({ ...told, ask: 'lists hold their rows in different places, and no profile can say that' }, null);
 }
 
 /** The paging that most lists have is the profile's; each other list gets its own. */
@@ -168,7 +195,13 @@ function pagingText(paging: Paging | null): string {
   return [style, ...names.map(([, value]) => String(value))].join(' ');
 }
 
-function compareRows(list: ResourceName, row: ValueSchema, profile: ClinicProfile): Compared {
+/** @param units gets the places of times that are numbers */
+function compareRows(
+  list: ResourceName,
+  row: ValueSchema,
+  profile: ClinicProfile,
+  units: Map<string, EpochUnit>,
+): Compared {
   const comparison = new Comparison();
   const shape: Shape = RESOURCES[list];
   const fields = profile[list].fields as FieldPaths<Shape>;
@@ -183,6 +216,7 @@ function compareRows(list: ResourceName, row: ValueSchema, profile: ClinicProfil
     return Array.isArray(value) ? String(value[0]) : finding?.verdict === 'fits' ? finding.there : null;
   };
   comparison.add(compareChoices(list, shape, row, profile[list].words, pathOf));
+  comparison.add(compareNumbers(list, row, profile, pathOf, units));
   if (list !== 'appointments') return comparison;
   comparison.add(compareStatuses(row, profile, pathOf('status')));
   const allDay = pathOf('allDay');
@@ -217,6 +251,38 @@ function compareRows(list: ResourceName, row: ValueSchema, profile: ClinicProfil
     } as const;
     comparison.differs(told, { path: place, value: 'seconds', comment: `by the name ${duration}` });
   }
+  return comparison;
+}
+
+/** Times that are numbers, and words that are: those are written as numbers too. */
+function compareNumbers(
+  list: ResourceName,
+  row: ValueSchema,
+  profile: ClinicProfile,
+  pathOf: (field: string) => string | null,
+  units: Map<string, EpochUnit>,
+): Compared {
+  const comparison = new Comparison();
+  const schemas = new Map(spotsOf(row).map(({ path, schema }) => [path, schema]));
+  const shape: Shape = RESOURCES[list];
+  const numbers = Object.entries(shape).flatMap(([field, one]) => {
+    const schema = schemas.get(pathOf(field) ?? '');
+    if (schema === undefined || isNested(one)) return [];
+    if (one.kind === 'instant' && schema.epochUnit !== null) units.set(`${list}.fields.${field}`, schema.epochUnit);
+    const isWord = one.kind === 'word' || one.kind === 'choice';
+    return isWord && schema.type === 'integer' ? [field] : [];
+  });
+  const now = profile[list].numbers;
+  const missing = numbers.filter((field) => !now.includes(field));
+  if (missing.length === 0) return comparison;
+  const path = [list, 'numbers'];
+  const told = {
+    area: 'words',
+    place: path.join('.'),
+    here: now.join(', ') || '(none)',
+    there: numbers.join(', '),
+  } as const;
+  comparison.differs(told, { path, value: [...now, ...missing], comment: 'told as numbers, and written so' });
   return comparison;
 }
 

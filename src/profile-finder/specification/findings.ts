@@ -25,6 +25,35 @@ export interface Finding {
   ask: string | null;
 }
 
+/** What goes wrong for patients and doctors when it is wrong, the worst first; what is not here comes last. */
+const WEIGHTS: readonly RegExp[] = [
+  /^appointments\.(fields\.(id|agendaId|start|end|status)|statuses|flags)$/,
+  /^(epochUnit|pathPrefix|agendas\.list|locations\.list|userInfo\.read|appointments\.(list|read)|appointments\S* \((list|cancelled|words)\))/,
+  /^(paging|listPath|recordPath|zone|appointments\.(paging|filters|window|query|listPath|recordPath|agendaFilter|allDayEnd))\b/,
+  /^(appointments|agendas|locations|patients|tenants)\b/,
+];
+
+function weightOf({ place }: Finding): number {
+  const index = WEIGHTS.findIndex((pattern) => pattern.test(place));
+  return index < 0 ? WEIGHTS.length : index;
+}
+
+/** What a person must decide or ask, what costs most when it is wrong first. */
+export function toDecide(findings: readonly Finding[]): Finding[] {
+  return byWeight(findings.filter(({ ask }) => ask !== null));
+}
+
+/** What costs most when it is wrong first; of those alike what is open before what is proposed. */
+export function byWeight(findings: readonly Finding[]): Finding[] {
+  const isOpen = ({ verdict }: Finding) => Number(verdict === 'undecided');
+  return findings.toSorted((one, other) => weightOf(one) - weightOf(other) || isOpen(other) - isOpen(one));
+}
+
+/** Whether a profile may be used: nothing differs from it, and nothing is open without which rows are read wrong. */
+export function fitsAll(findings: readonly Finding[]): boolean {
+  return findings.every((one) => one.verdict !== 'differs' && (one.verdict !== 'undecided' || weightOf(one) > 0));
+}
+
 /** One value that a profile should have in another's place. */
 export interface ProfileChange {
   path: readonly string[];

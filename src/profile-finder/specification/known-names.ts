@@ -22,13 +22,13 @@ const NAMES: Readonly<Record<string, string>> = {
   sectionId: 'sectionid section seriesid idsezionale sezionaleid sezionale numberingid',
   issuerId: 'issuerid issuer companyid idemittente emittenteid emittente',
   start:
-    'startsat startat starttime startdatetime startdate begin beginsat begintime from inizio datainizio orainizio dataorainizio scheduledat scheduledstart datetimestart starton',
-  end: 'endsat endat endtime enddatetime enddate finish finishesat to fine datafine orafine dataorafine scheduledend datetimeend endon',
+    'starts startsat startat starttime startdatetime startdate begin beginsat begintime from inizio datainizio orainizio dataorainizio scheduledat scheduledstart datetimestart starton',
+  end: 'ends endsat endat endtime enddatetime enddate finish finishesat to fine datafine orafine dataorafine scheduledend datetimeend endon',
   duration:
     'durationminutes duration lengthminutes length durata durataminuti minutes durationseconds durationinseconds duratasecondi',
   durationMinutes: 'durationminutes duration lengthminutes length durata durataminuti minutes',
-  startAt: 'start startsat starttime startdatetime begin from inizio datainizio orainizio dataorainizio',
-  endAt: 'end endsat endtime enddatetime finish to fine datafine orafine dataorafine',
+  startAt: 'start starts startsat starttime startdatetime begin from inizio datainizio orainizio dataorainizio',
+  endAt: 'end ends endsat endtime enddatetime finish to fine datafine orafine dataorafine',
   allDay: 'allday isallday wholeday fullday tuttoilgiorno giornointero',
   status: 'state stato statuscode statocodice appointmentstatus bookingstatus situation',
   statusReason: 'statusreason reason cancellationreason cancelreason motivo motivoannullamento',

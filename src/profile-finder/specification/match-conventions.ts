@@ -2,7 +2,7 @@ import { folded } from '../../clinic/http/rows.ts';
 import type { ClinicProfile } from '../../clinic/schema/profile.ts';
 import { type Compared, Comparison } from './findings.ts';
 import { spotsOf } from './match-fields.ts';
-import type { ValueSchema } from './schemas.ts';
+import type { EpochUnit, ValueSchema } from './schemas.ts';
 import type { SpecifiedOperation } from './specification.ts';
 
 const CODES = ['error', 'code', 'errorcode', 'errorkey', 'type', 'title', 'codice'];
@@ -11,6 +11,7 @@ const TEXTS = [
   'errormessage',
   'errordescription',
   'detail',
+  'text',
   'description',
   'msg',
   'messaggio',
@@ -66,14 +67,20 @@ function pathsOf(body: ValueSchema, known: readonly string[]): string[] {
 export function compareWrites(routes: ReadonlyMap<string, SpecifiedOperation>, { writes }: ClinicProfile): Compared {
   const comparison = new Comparison();
   const body = [...(routes.get('appointments.create')?.bodies.values() ?? [])][0];
-  const times = body === undefined ? [] : spotsOf(body).filter(({ schema }) => schema.format === 'date-time');
-  const examples = times.flatMap(({ schema }) => (schema.example === null ? [] : [schema.example]));
-  const there = formOf(examples);
+  const spots = body === undefined ? [] : spotsOf(body);
+  const times = spots.filter(({ schema }) => schema.format === 'date-time');
+  const epoch = spots.find(({ schema }) => schema.epochUnit !== null)?.schema.epochUnit ?? null;
+  const examples = times.flatMap(({ schema }) => (typeof schema.example === 'string' ? [schema.example] : []));
+  const there = epochForm(epoch) ?? formOf(examples);
   const told = { area: 'times', place: 'writes.times', here: writes.times, there: there ?? '–' } as const;
   if (there !== null && there !== writes.times) {
     comparison.differs(
       { ...told, certainty: 'likely' },
-      { path: ['writes', 'times'], value: there, comment: 'by its examples' },
+      {
+        path: ['writes', 'times'],
+        value: there,
+        comment: epoch === null ? 'by its examples' : 'numbers in bodies too',
+      },
     );
   } else if (there !== null) comparison.fits(told);
   const amounts = [...(routes.get('appointments.setPayment')?.bodies.values() ?? [])].flatMap((schema) =>
@@ -86,6 +93,11 @@ export function compareWrites(routes: ReadonlyMap<string, SpecifiedOperation>, {
   if (form === writes.decimals) comparison.fits(money);
   else comparison.differs(money, { path: ['writes', 'decimals'], value: form, comment: `not ${writes.decimals}` });
   return comparison;
+}
+
+/** The form of times that are numbers; null for none. */
+export function epochForm(unit: EpochUnit | null): ClinicProfile['writes']['times'] | null {
+  return unit === null ? null : `epoch-${unit}`;
 }
 
 /** The form of times by examples of them; null when they don't agree or there are none. */

@@ -10,7 +10,7 @@ import { knownNames, namesOfPath } from './known-names.ts';
 import type { ValueSchema } from './schemas.ts';
 
 /** A place in a row, by the names that lead there. */
-interface Spot {
+export interface Spot {
   path: string;
   schema: ValueSchema;
 }
@@ -23,7 +23,7 @@ const FITTING: Readonly<Record<ScalarKind, readonly ValueSchema['type'][]>> = {
   text: ['string'],
   word: ['string', 'integer'],
   choice: ['string', 'integer'],
-  flag: ['boolean'],
+  flag: ['boolean', 'integer'],
   whole: ['integer', 'number', 'string'],
   decimal: ['number', 'integer', 'string'],
   date: ['string'],
@@ -62,7 +62,7 @@ export function compareFields(place: ShapePlace, row: ValueSchema): Compared {
     const where = (place.fields as Record<string, unknown>)[name];
     const match = found.get(name) ?? null;
     if (isNested(one)) compareNested(comparison, one, { at, where: where as NestedPaths, match });
-    else compareScalar(comparison, one, { at, paths: where as readonly string[], match });
+    else compareScalar(comparison, one, { at, paths: where as readonly string[], match, spots });
   }
   return comparison;
 }
@@ -127,21 +127,22 @@ function named(spots: Spot[], name: string): Spot | undefined {
   return spots.find((spot) => namesOfPath(spot.path).includes(name));
 }
 
-function fits(one: ScalarField | NestedField, { type, members, rows }: ValueSchema): boolean {
+function fits(one: ScalarField | NestedField, { type, members, rows, epochUnit }: ValueSchema): boolean {
   if (isNested(one)) return one.kind === 'list' ? type === 'array' && rows?.type !== 'string' : members.size > 0;
+  if (one.kind === 'instant' && epochUnit !== null) return true;
   return type === null || FITTING[one.kind].includes(type);
 }
 
 function onlyOfItsKind(one: ScalarField | NestedField, free: Spot[]): Spot | undefined {
   if (isNested(one) || !one.needed || one.kind !== 'instant') return undefined;
-  const alike = free.filter(({ schema }) => schema.format === 'date-time');
+  const alike = free.filter(({ schema }) => schema.format === 'date-time' || schema.epochUnit !== null);
   return alike.length === 1 ? alike[0] : undefined;
 }
 
 function compareScalar(
   comparison: Comparison,
   one: ScalarField,
-  { at, paths, match }: { at: readonly string[]; paths: readonly string[]; match: Match | null },
+  { at, paths, match, spots }: { at: readonly string[]; paths: readonly string[]; match: Match | null; spots: Spot[] },
 ) {
   const told = { area: 'fields', place: at.join('.'), here: listed(paths), there: match?.path ?? '–' } as const;
   if (match?.isNamed === true) return comparison.fits(told);
@@ -152,7 +153,13 @@ function compareScalar(
     return comparison.differs({ ...told, certainty, ask }, { path: at, value: [match.path], comment });
   }
   if (one.needed) {
-    return comparison.undecided({ ...told, ask: `which field holds the ${at.at(-1)}? No row can be used without it.` });
+    const name = at.at(-1) ?? '';
+    const unfit = spots.filter(({ path }) => namesOfPath(path).some((each) => knownNames(name).includes(each)));
+    const kinds = unfit.map(({ path, schema }) => ` ${path} is there, as ${schema.type ?? 'something else'}.`).join('');
+    return comparison.undecided({
+      ...told,
+      ask: `which field holds the ${name}? No row can be used without it.${kinds}`,
+    });
   }
   comparison.absent(told);
 }

@@ -2,15 +2,16 @@ import { folded } from '../../clinic/http/rows.ts';
 import type { ClinicProfile } from '../../clinic/schema/profile.ts';
 import { type Compared, Comparison } from './findings.ts';
 import type { QueryParameter } from './specification.ts';
+import { type WindowName, windowNameOf } from './window-names.ts';
 
 type WindowList = 'appointments' | 'availabilities';
 
 const words = (text: string) => text.split(' ');
 const FROM = words(
-  'from datefrom fromdate startdate datestart mindate after since dal dadata datainizio startsafter startfrom starttime start begin inizio timemin',
+  'from datefrom fromdate startdate datestart mindate dal dadata datainizio startsafter startfrom starttime start begin inizio timemin',
 );
 const TO = words(
-  'to dateto todate enddate dateend maxdate before until al adata datafine startsbefore startto endtime end fine timemax',
+  'to dateto todate enddate dateend maxdate al adata datafine startsbefore startto endtime end fine timemax',
 );
 const AGENDA = words(
   'agendaid agendaids agenda agendas calendarid calendarids calendar calendars resourceid resourceids idagenda idagende scheduleid',
@@ -31,26 +32,58 @@ export function compareFilters(
 ): Compared {
   const comparison = new Comparison();
   const rules = profile[list];
-  const find = (now: string | null, names: readonly string[]) =>
-    query.find(({ name }) => name === now) ?? firstKnown(query, names);
-  const from = find(rules.filters.from, FROM);
-  const to = find(rules.filters.to, TO);
-  const agenda = find(rules.filters.agenda, AGENDA);
+  const times = query.filter((one) => isTime(one) && !isPaging(one.name));
+  const ends = { from: endOf('from', rules.filters.from, times, FROM), to: endOf('to', rules.filters.to, times, TO) };
+  const { from, to } = ends;
+  const agenda = query.find(({ name }) => name === rules.filters.agenda) ?? firstKnown(query, AGENDA);
   const pair = from !== undefined && to !== undefined;
   compareName(comparison, list, 'from', rules.filters.from, pair ? from : undefined);
   compareName(comparison, list, 'to', rules.filters.to, pair ? to : undefined);
   compareName(comparison, list, 'agenda', rules.filters.agenda, agenda);
-  if (pair) compareFormat(comparison, list, from, to, profile);
+  if (pair) {
+    compareFormat(comparison, list, from, to, profile);
+    compareLead(comparison, list, from, to, profile);
+  }
   if (agenda !== undefined) compareAgendas(comparison, list, agenda, profile);
   compareHidden(comparison, list, query, profile);
   if (list === 'appointments') compareChanges(comparison, query, profile);
-  const filled = [from, to, agenda].map((one) => one?.name);
+  const filled = [...(pair ? [from, to] : []), agenda].map((one) => one?.name);
   for (const { name, required } of query) {
     if (!required || filled.includes(name) || isPaging(name) || name in rules.query) continue;
     const told = { area: 'filters', place: `${list}.query`, here: '(none)', there: name } as const;
-    comparison.undecided({ ...told, ask: `the list needs the parameter ${name}: put its value in ${list}.query` });
+    comparison.undecided({ ...told, ask: askRequired(list, name, times) });
   }
   return comparison;
+}
+
+/** A time that is needed is an end of a window that was not understood: a fixed one in `query` would stand still. */
+function askRequired(list: WindowList, name: string, times: readonly QueryParameter[]): string {
+  if (times.some((one) => one.name === name)) {
+    return `the list needs the time ${name}: which end of a window is it (${list}.filters.from or .to), and what is the other?`;
+  }
+  return `the list needs the parameter ${name}: put its value in ${list}.query`;
+}
+
+/** Whether a parameter may hold a time: by its kind, and, where texts and numbers may be anything, by its name. */
+function isTime({ name, schema }: QueryParameter): boolean {
+  if (!['string', 'integer', 'number', null].includes(schema.type) || schema.words !== null) return false;
+  return schema.epochUnit !== null || /^date/.test(schema.format ?? '') || windowNameOf(name) !== null || isKnown(name);
+}
+
+function isKnown(name: string): boolean {
+  return [...FROM, ...TO].includes(folded(name));
+}
+
+/** An end of a window: as the profile has it, by a known name, else by what its name says. */
+function endOf(
+  end: WindowName['end'],
+  now: string | null,
+  times: readonly QueryParameter[],
+  known: readonly string[],
+): QueryParameter | undefined {
+  const named = times.find(({ name }) => name === now) ?? firstKnown(times, known);
+  const spoken = times.filter(({ name }) => windowNameOf(name)?.end === end);
+  return named ?? spoken.find(({ name }) => windowNameOf(name)?.isOfStart) ?? spoken[0];
 }
 
 function firstKnown(query: readonly QueryParameter[], names: readonly string[]): QueryParameter | undefined {
@@ -99,19 +132,42 @@ function compareFormat(
       comparison.undecided({ ...day, there: '–', ask: `does the day in ${to.name} belong to the answer?` });
     }
   }
-  const ask = 'does it list what overlaps the window, or only what starts in it (then set leadHours)?';
-  comparison.undecided({
-    area: 'filters',
-    place: `${list}.window.leadHours`,
-    here: `${profile[list].window.leadHours}`,
-    there: '–',
-    ask,
-  });
 }
 
+/** Whether a window lists what overlaps it or what starts in it: no document says so, but names as `starts_from` do. */
+function compareLead(
+  comparison: Comparison,
+  list: WindowList,
+  from: QueryParameter,
+  to: QueryParameter,
+  profile: ClinicProfile,
+) {
+  const { leadHours } = profile[list].window;
+  const path = [list, 'window', 'leadHours'];
+  const told = { area: 'filters', place: path.join('.'), here: `${leadHours}` } as const;
+  const isByStart = [from, to].every(({ name }) => windowNameOf(name)?.isOfStart === true);
+  if (list === 'appointments' && isByStart && leadHours < LEAD_HOURS) {
+    const ask = `is any appointment or absence longer than ${LEAD_HOURS / 24} days? Then set it to the longest, in hours`;
+    const change = {
+      path,
+      value: LEAD_HOURS,
+      comment: `${from.name} goes by the start: this much earlier is asked for`,
+    };
+    return comparison.differs({ ...told, there: 'by start', certainty: 'likely', ask }, change);
+  }
+  if (isByStart) return comparison.fits({ ...told, there: 'by start' });
+  const ask = 'does it list what overlaps the window, or only what starts in it (then set leadHours)?';
+  comparison.undecided({ ...told, there: '–', ask });
+}
+
+/** Of a list by start: so much earlier is asked for, in hours. Longer appointments are rare. */
+export const LEAD_HOURS = 7 * 24;
+
 function formatOf({ schema, description }: QueryParameter): ClinicProfile['appointments']['window']['format'] | null {
-  const example = schema.example ?? '';
-  if (schema.type === 'integer') return /milli|\bms\b/i.test(description) ? 'epoch-ms' : 'epoch-seconds';
+  const example = String(schema.example ?? '');
+  if (schema.type === 'integer' || schema.epochUnit !== null) {
+    return schema.epochUnit === 'ms' || /milli|\bms\b/i.test(description) ? 'epoch-ms' : 'epoch-seconds';
+  }
   if (schema.format === 'date' || /^\d{4}-\d\d-\d\d$/.test(example)) return 'date';
   if (/^\d{4}-\d\d-\d\dT[\d:.]+$/.test(example)) return 'local';
   if (/^\d{4}-\d\d-\d\d [\d:.]+$/.test(example)) return 'local-space';

@@ -1,6 +1,6 @@
 import { folded } from '../../clinic/http/rows.ts';
 import { type ClinicOperation, OPERATIONS } from '../../clinic/schema/operations.ts';
-import { type Compared, Comparison } from './findings.ts';
+import { type Compared, Comparison, type Told } from './findings.ts';
 import type { Specification, SpecifiedOperation } from './specification.ts';
 
 /** The clinic's own operation for each of ours that it has. */
@@ -35,8 +35,8 @@ export function compareRoutes(
   for (const { operation, matches } of matched) {
     const match = matches.find(({ head }) => head === prefix);
     const here = `${operation.method} ${operation.path.replace(/^\/v2(\/tenants\/\{tenantId\})?/, '')}`;
-    const told = { area: 'routes', place: operation.name, here } as const;
-    if (match === undefined) comparison.differs({ ...told, ...missing(operation, operations) }, null);
+    const told = { area: 'routes', place: operation.name, here, there: '–' } as const;
+    if (match === undefined) tellMissing(comparison, operation, told, operations);
     else {
       routes.set(operation.name, match.theirs);
       comparison.fits({ ...told, there: match.theirs.path });
@@ -80,7 +80,29 @@ function segmentsOf(path: string): string[] {
   return segments.map((segment) => (/^\{.*\}$/.test(segment) ? '{}' : folded(segment)));
 }
 
-function missing(operation: ClinicOperation, operations: readonly SpecifiedOperation[]) {
+/** Operations without which nothing can be kept in step. */
+const NEEDED = new Set(['userInfo.read', 'agendas.list', 'locations.list', 'appointments.list', 'appointments.read']);
+
+/** One that the daemon needs, or that has another path, is told; of others it is enough to know that they are not there. */
+function tellMissing(
+  comparison: Comparison,
+  operation: ClinicOperation,
+  told: Told,
+  operations: readonly SpecifiedOperation[],
+) {
+  const alike = pathAlike(operation, operations);
+  if (alike !== null) {
+    const ask = 'the path is another one, and no profile can say it: the program has to learn it';
+    comparison.differs({ ...told, there: alike, certainty: 'likely', ask }, null);
+  } else if (NEEDED.has(operation.name)) {
+    comparison.differs(
+      { ...told, ask: 'it is not there, and the daemon needs it: is it left out of the document?' },
+      null,
+    );
+  } else comparison.absent(told);
+}
+
+function pathAlike(operation: ClinicOperation, operations: readonly SpecifiedOperation[]): string | null {
   const ours = segmentsOf(operation.path).slice(3);
   const alike = operations.find((theirs) => {
     if (theirs.method !== operation.method) return false;
@@ -89,9 +111,7 @@ function missing(operation: ClinicOperation, operations: readonly SpecifiedOpera
       ours.length > 0 && tail.length === ours.length && ours.every((one, index) => soundsLike(one, tail[index] ?? ''))
     );
   });
-  if (alike === undefined) return { there: '–' };
-  const ask = 'the path is another one, and no profile can say it: the program has to learn it';
-  return { there: alike.path, certainty: 'likely', ask } as const;
+  return alike?.path ?? null;
 }
 
 function soundsLike(ours: string, theirs: string): boolean {

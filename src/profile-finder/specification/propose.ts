@@ -3,7 +3,7 @@ import { Document, isMap, isScalar, visit } from 'yaml';
 import { isJsonObject, type JsonObject } from '../../clinic/http/rows.ts';
 import { pagingSchema } from '../../clinic/schema/paging.ts';
 import { type ClinicProfile, clinicProfileSchema } from '../../clinic/schema/profile.ts';
-import type { ProfileChange } from './findings.ts';
+import type { Finding, ProfileChange } from './findings.ts';
 
 /** A profile that was made, and the file that says it. */
 export interface Proposal {
@@ -20,8 +20,15 @@ const HEADER = [
   ' Proposed by comparison; look through what is called likely or a guess. What is not here is as in the documented profile.',
 ].join('\n');
 
-/** The profile with the changes in it. Each is tried alone first: one that the schema refuses is left out and named. */
-export function propose(base: ClinicProfile, changes: readonly ProfileChange[]): Proposal {
+/**
+ * The profile with the changes in it. Each is tried alone first: one that the schema refuses is left out and named.
+ * @param asked what a person must decide: it stands first in the file
+ */
+export function propose(
+  base: ClinicProfile,
+  changes: readonly ProfileChange[],
+  asked: readonly Finding[] = [],
+): Proposal {
   let written = structuredClone(base) as unknown as JsonObject;
   const leftOut: string[] = [];
   const applied: ProfileChange[] = [];
@@ -38,7 +45,7 @@ export function propose(base: ClinicProfile, changes: readonly ProfileChange[]):
   if (!isDeepStrictEqual(clinicProfileSchema.parse(overlay), profile)) {
     throw new Error('the proposed file does not say the proposed profile');
   }
-  return { profile, yaml: render(overlay as JsonObject, applied), leftOut };
+  return { profile, yaml: render(overlay as JsonObject, applied, asked), leftOut };
 }
 
 /** The names of a window go together: one without the other is refused. */
@@ -77,9 +84,12 @@ function reduced(value: JsonObject, usual: object, path: readonly string[]): Jso
   return Object.fromEntries(entries.filter(([, inner]) => inner !== undefined));
 }
 
-function render(overlay: JsonObject, changes: readonly ProfileChange[]): string {
+function render(overlay: JsonObject, changes: readonly ProfileChange[], asked: readonly Finding[]): string {
   const document = new Document(overlay);
-  document.commentBefore = HEADER;
+  const questions = asked.map(({ place, ask }) => ` - ${oneLine(`${place}: ${ask}`)}`);
+  const header =
+    questions.length === 0 ? HEADER : `${HEADER}\n\n To decide, what costs most first:\n${questions.join('\n')}`;
+  document.commentBefore = header;
   visit(document, {
     Seq(_key, list) {
       if (list.items.every(isScalar)) list.flow = true;
@@ -90,8 +100,13 @@ function render(overlay: JsonObject, changes: readonly ProfileChange[]): string 
     const map = path.length === 1 ? document.contents : parent;
     if (!isMap(map)) continue;
     const pair = map.items.find(({ key }) => isScalar(key) && key.value === path.at(-1));
-    if (pair !== undefined && isScalar(pair.key)) pair.key.commentBefore = ` ${comment.replaceAll(/\s+/g, ' ')}`;
+    if (pair !== undefined && isScalar(pair.key)) pair.key.commentBefore = ` ${oneLine(comment)}`;
   }
   const text = document.toString({ lineWidth: 118, flowCollectionPadding: false });
-  return Object.keys(overlay).length === 0 ? `#${HEADER.replaceAll('\n', '\n#')}\n{}\n` : text;
+  return Object.keys(overlay).length === 0 ? `#${header.replaceAll('\n', '\n#')}\n{}\n` : text;
+}
+
+/** A comment, whatever stands in what the clinic says. */
+function oneLine(text: string): string {
+  return text.replaceAll(/[\s\p{C}]+/gu, ' ');
 }

@@ -1,19 +1,26 @@
 import { isJsonObject, type JsonObject } from '../../clinic/http/rows.ts';
 
+/** What numbers count that are times. */
+export type EpochUnit = 'seconds' | 'ms';
+
 /** What a JSON value looks like, by a document or by samples. */
 export interface ValueSchema {
   /** Null: not told. A number without a fraction is `integer`. */
   type: 'object' | 'array' | 'string' | 'number' | 'integer' | 'boolean' | null;
   /** Such as `date-time` or `date`. */
   format: string | null;
-  /** The words of an enumeration; null for none. */
+  /** The words of an enumeration, numbers in digits; null for none. */
   words: readonly string[] | null;
+  /** What the words are said to stand for, beside them. */
+  labels: ReadonlyMap<string, string>;
+  /** Of a number that is a time: what it counts since 1970; null for any other. */
+  epochUnit: EpochUnit | null;
   /** Of an object. */
   members: ReadonlyMap<string, ValueSchema>;
   /** Of an array. */
   rows: ValueSchema | null;
-  /** An example that the document gives, when it is a text. */
-  example: string | null;
+  /** An example that the document gives; null for none. */
+  example: string | number | boolean | null;
   description: string;
 }
 
@@ -29,6 +36,8 @@ export const UNTOLD: ValueSchema = {
   type: null,
   format: null,
   words: null,
+  labels: new Map(),
+  epochUnit: null,
   members: new Map(),
   rows: null,
   example: null,
@@ -118,17 +127,56 @@ function alternatives(schema: JsonObject): unknown[] {
 
 function readOwn(schema: JsonObject, inner: (value: unknown) => ValueSchema): ValueSchema {
   const members = isJsonObject(schema.properties) ? Object.entries(schema.properties) : [];
-  const words = Array.isArray(schema.enum) ? schema.enum.filter((word) => typeof word === 'string') : [];
-  const example = schema.example ?? partsOf(schema.examples)[0];
+  const words = partsOf(schema.enum).filter((word) => typeof word === 'string' || Number.isSafeInteger(word));
+  const type = typeOf(schema);
+  const format = typeof schema.format === 'string' ? schema.format : null;
+  const description = typeof schema.description === 'string' ? schema.description.slice(0, 1_000) : '';
+  const example = exampleOf(schema);
   return {
-    type: typeOf(schema),
-    format: typeof schema.format === 'string' ? schema.format : null,
-    words: words.length > 0 ? words : null,
+    type,
+    format,
+    words: words.length > 0 ? words.map(String) : null,
+    labels: labelsOf(schema, words.map(String), description),
+    epochUnit: type === 'integer' || type === 'number' ? epochUnitOf(`${format} ${description}`, example) : null,
     members: new Map(members.map(([name, value]) => [name, inner(value)])),
     rows: schema.items === undefined ? null : inner(schema.items),
-    example: typeof example === 'string' ? example : null,
-    description: typeof schema.description === 'string' ? schema.description.slice(0, 1_000) : '',
+    example,
+    description,
   };
+}
+
+function exampleOf(schema: JsonObject): ValueSchema['example'] {
+  const example = schema.example ?? partsOf(schema.examples)[0];
+  return typeof example === 'string' || typeof example === 'number' || typeof example === 'boolean' ? example : null;
+}
+
+/** Instants from 2000 to 2100, which no count and hardly an id reaches, in seconds. */
+const EPOCH_SECONDS = [946_684_800, 4_102_444_800] as const;
+
+/** What a number counts since 1970 if it is a time of our days; null for other numbers. */
+export function epochUnitOfNumber(value: number): EpochUnit | null {
+  const isWithin = (number: number) => number >= EPOCH_SECONDS[0] && number <= EPOCH_SECONDS[1];
+  return isWithin(value) ? 'seconds' : isWithin(value / 1_000) ? 'ms' : null;
+}
+
+function epochUnitOf(said: string, example: ValueSchema['example']): EpochUnit | null {
+  if (/\b(unix|epoch|1970|timestamp)/i.test(said)) return /milli|\bms\b/i.test(said) ? 'ms' : 'seconds';
+  return typeof example === 'number' ? epochUnitOfNumber(example) : null;
+}
+
+/** Names of an enumeration's values, as generators of documents write them, else of numbers as the description has them: `90 = cancelled`. */
+function labelsOf(schema: JsonObject, words: readonly string[], description: string): Map<string, string> {
+  const names = [schema['x-enum-varnames'], schema['x-enumNames'], schema['x-enum-descriptions']].find(Array.isArray);
+  return new Map(
+    words.flatMap((word, index) => {
+      const named = names?.[index];
+      if (typeof named === 'string') return [[word, named] as const];
+      if (!/^-?\d+$/.test(word)) return [];
+      const said = new RegExp(`(?<![\\w.-])${word}\\s*[=:–→]\\s*["'\u201c]?(\\p{L}[\\p{L} _-]*)`, 'u');
+      const listed = said.exec(description)?.[1];
+      return listed === undefined ? [] : [[word, listed.trim()] as const];
+    }),
+  );
 }
 
 const TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean'] as const;
@@ -148,6 +196,8 @@ function merged(one: ValueSchema, other: ValueSchema): ValueSchema {
     type: one.type ?? other.type,
     format: one.format ?? other.format,
     words: words.length > 0 ? words : null,
+    labels: new Map([...other.labels, ...one.labels]),
+    epochUnit: one.epochUnit ?? other.epochUnit,
     members: new Map([...other.members, ...one.members]),
     rows: one.rows ?? other.rows,
     example: one.example ?? other.example,

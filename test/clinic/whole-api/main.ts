@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { DIALECT_NAMES } from '../../../sandbox/clinic/dialects/index.ts';
 import { renderTable } from '../../../src/cli/table.ts';
 
 /** How the suite went in one dialect. */
@@ -16,8 +17,6 @@ interface DialectResult {
 interface TestReport {
   testResults: { name: string; status: string; assertionResults: { status: string }[] }[];
 }
-
-const DIALECTS = ['documented', 'bare', 'pages', 'hostile'];
 
 /** Runs the suite of the whole API in every dialect and prints how many tests passed, as a table or (`--json`) as an object. */
 const { values } = parseArgs({ options: { json: { type: 'boolean' } } });
@@ -49,7 +48,7 @@ function resultsOf({ testResults }: TestReport): Record<string, DialectResult> {
     const failed = count('failed');
     return { passed: count('passed'), failed: file?.status === 'passed' ? failed : Math.max(1, failed) };
   };
-  return Object.fromEntries(DIALECTS.map((dialect) => [dialect, resultOf(dialect)]));
+  return Object.fromEntries(DIALECT_NAMES.map((dialect) => [dialect, resultOf(dialect)]));
 }
 
 function rendered(results: Record<string, DialectResult>): string {

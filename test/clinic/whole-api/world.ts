@@ -1,14 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll } from 'vitest';
+import type { DialectName } from '../../../sandbox/clinic/dialects/index.ts';
 import { type ClinicSandbox, startClinicSandbox } from '../../../sandbox/clinic/index.ts';
 import type { ClinicApi } from '../../../src/clinic/api.ts';
 import type { PdfSource } from '../../../src/clinic/http/files.ts';
 import { firstTenant, type Json, logIn, NOW, readAll } from '../../sandbox/clinic/support.ts';
 import { openApi } from '../open-api.ts';
 import { committedProfile, unhurried } from '../open-client.ts';
-
-/** The four ways in which the sandbox clinic speaks; the profile of the same name understands each. */
-export type DialectName = 'documented' | 'bare' | 'pages' | 'hostile';
 
 /** A clinic that speaks a dialect, the API on it under the profile of that name, and a twin that tells the truth. */
 export interface World {
@@ -21,8 +19,8 @@ export interface World {
   apiOf(person: ClinicSandbox['users']['readOnly'], scope?: string): Promise<ClinicApi>;
   /** Raw rows of a list of the same clinic in documented words, read past the client. */
   truth(path: string): Promise<Json[]>;
-  /** A raw answer of the dialect's own clinic. */
-  raw(path: string): Promise<Json>;
+  /** A patient as the dialect's own clinic has it, with what our profile does not name. */
+  rawPatient(id: string): Promise<Json>;
 }
 
 const OPTIONS = { tenants: 2, appointments: 150, now: NOW, seed: 7 };
@@ -47,10 +45,12 @@ export function useWorld(dialect: DialectName): World {
         return openApi(sandbox.baseUrl, profile, (await logIn(sandbox, person, { scope })).access_token);
       },
       truth: (path) => readAll(twin, twinToken, `/v2/tenants/${firstTenant(twin).id}${path}`),
-      async raw(path) {
+      async rawPatient(id) {
         const headers = { accept: 'application/json', authorization: `Bearer ${token}` };
-        const answer = await fetch(`${sandbox.baseUrl}/v2/tenants/${tenant.id}${path}`, { headers });
-        return (await answer.json()) as Json;
+        const answer = await fetch(`${sandbox.baseUrl}/v2/tenants/${tenant.id}/patients/${id}`, { headers });
+        const { recordPath } = profile.patients;
+        const body = (await answer.json()) as Json;
+        return recordPath === null ? body : (body[recordPath] as Json);
       },
     } satisfies Partial<World>);
   });

@@ -48,11 +48,11 @@ export function describeWriting(world: World): void {
       const made = await api.patients.create(tenantId, { ...values, ...address }, signal);
       expect(made).toMatchObject({ ...values, ...address });
       const other = await somePatient(world);
-      const before = await world.raw(`/patients/${other.id}`);
+      const before = await world.rawPatient(other.id);
       const changed = await api.patients.update(tenantId, other.id, { notes: 'prefers mornings', phone: null }, signal);
       expect(changed).toMatchObject({ ...other, notes: 'prefers mornings', phone: null, updatedAt: changed.updatedAt });
       expect(before.consents).toBeDefined();
-      expect((await world.raw(`/patients/${other.id}`)).consents).toEqual(before.consents);
+      expect((await world.rawPatient(other.id)).consents).toEqual(before.consents);
     });
 
     test('an appointment through its life: booked, confirmed, moved, paid, checked in, cancelled', async () => {

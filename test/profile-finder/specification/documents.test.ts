@@ -164,6 +164,85 @@ describe('statuses', () => {
   });
 });
 
+describe('states', () => {
+  const withState = (state: object, more: object = {}) =>
+    withAppointments({ type: 'object', properties: { id: { type: 'string' }, state, ...more } });
+  const questionOf = (document: string, place: string) =>
+    compared(document).findings.find((one) => one.place === place && one.verdict === 'undecided');
+
+  test('that are numbers are asked about, with each number, and stand in the profile as not known', () => {
+    const document = withState({ type: 'integer', enum: [0, 1, -1] });
+    expect(questionOf(document, 'appointments.statuses')).toMatchObject({ there: '0, 1, -1' });
+    const { yaml } = propose(DOCUMENTED, compared(document).changes);
+    expect(parse(yaml).appointments.statuses).toEqual({ 0: 'unknown', 1: 'unknown', [-1]: 'unknown' });
+    expect(yaml).toContain('to decide: booked, confirmed');
+  });
+
+  test.each([
+    ['names beside them', { enum: [1, 2, 9], 'x-enum-varnames': ['BOOKED', 'IN_CARE', 'CANCELLED'] }],
+    ['a description', { enum: [1, 2, 9], description: 'One of 1 = booked, 2 = in care, 9: cancelled.' }],
+  ])('that are numbers are understood by %s', (_what, state) => {
+    expect(changed(withState({ type: 'integer', ...state }), 'appointments.statuses')).toEqual({
+      1: 'booked',
+      2: 'in_progress',
+      9: 'cancelled',
+    });
+  });
+
+  test('of which none means cancelled are asked about, unless a flag says it', () => {
+    const state = { type: 'string', enum: ['booked', 'done'] };
+    const place = 'appointments.statuses (cancelled)';
+    expect(questionOf(withState(state), place)).toMatchObject({ there: 'booked, done' });
+    expect(questionOf(withState(state, { cancelled_at: { type: 'string' } }), place)).toBe(undefined);
+    expect(questionOf(withState({ ...state, enum: ['booked', 'void'] }), place)).toBe(undefined);
+  });
+
+  test('that nothing tells are asked for, with the fields that have few values', () => {
+    const document = withAppointments({
+      type: 'object',
+      properties: { id: { type: 'string' }, esito: { type: 'integer' }, motivo: { type: 'string', enum: ['a', 'b'] } },
+    });
+    const question = questionOf(document, 'appointments.fields.status');
+    expect(question?.ask).toMatch(/cancelled ones stay\. Few different values have: esito, motivo\.$/);
+  });
+});
+
+describe('windows', () => {
+  const row = { type: 'object', properties: { id: { type: 'string' } } };
+  const parameter = (name: string, schema: object, required = true) => ({ name, in: 'query', required, schema });
+  const time = { type: 'string', format: 'date-time' };
+
+  test('by start are told by their names, and asked for earlier', () => {
+    const seconds = { type: 'integer', description: 'Unix seconds' };
+    const document = withAppointments(row, {}, [parameter('starts_from', seconds), parameter('starts_to', seconds)]);
+    const { appointments } = propose(DOCUMENTED, compared(document).changes).profile;
+    expect(appointments.filters).toMatchObject({ from: 'starts_from', to: 'starts_to' });
+    expect(appointments.window).toMatchObject({ format: 'epoch-seconds', leadHours: 168 });
+  });
+
+  test('of which one end is not understood are asked about: no time is ever put into the query', () => {
+    const { findings, changes } = compared(
+      withAppointments(row, {}, [parameter('starts_from', time), parameter('horizon', time)]),
+    );
+    const asked = findings.filter(({ place }) => place === 'appointments.query').map(({ ask }) => ask);
+    expect(asked).toEqual([
+      expect.stringContaining('which end of a window'),
+      expect.stringContaining('which end of a window'),
+    ]);
+    expect(changes.filter(({ path }) => path.includes('query'))).toEqual([]);
+  });
+});
+
+describe('operations that are not there', () => {
+  test('are no difference, but those without which nothing is kept in step', () => {
+    const { findings } = compared(withAppointments({ type: 'object', properties: { id: { type: 'string' } } }));
+    const routes = (verdict: string) =>
+      findings.filter((one) => one.area === 'routes' && one.verdict === verdict).map(({ place }) => place);
+    expect(routes('differs')).toEqual(['userInfo.read', 'agendas.list', 'appointments.read', 'locations.list']);
+    expect(routes('absent')).toContain('invoices.create');
+  });
+});
+
 describe('paging', () => {
   const number = (name: string, more: object = {}) => ({ name, in: 'query', schema: { type: 'integer', ...more } });
   test.each([

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { DIALECT_NAMES } from '../../../sandbox/clinic/dialects/index.ts';
 import { startClinicSandbox } from '../../../sandbox/clinic/index.ts';
 import { createTenantSource } from '../../../src/clinic/tenant-source.ts';
 import { committedProfile, openClient, unhurried } from '../../clinic/open-client.ts';
@@ -18,7 +19,7 @@ const STATUSES = {
   NoShow: 'no_show',
 } as const;
 
-describe.each(['documented', 'bare', 'pages', 'hostile'] as const)('the %s dialect', (dialect) => {
+describe.each(DIALECT_NAMES)('the %s dialect', (dialect) => {
   test('is understood by the client with the committed profile of that name: a window holds the truth', async () => {
     const sandbox = await startClinicSandbox({ tenants: 1, appointments: 500, now: NOW, dialect });
     try {

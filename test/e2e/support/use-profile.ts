@@ -1,0 +1,13 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parse, stringify } from 'yaml';
+import type { SmallWorld } from './small-world.ts';
+
+/** Has every clinic client read by a profile of its own, `mine`, given as YAML. */
+export async function useProfile({ configDir }: SmallWorld, profile: string): Promise<void> {
+  const file = join(configDir, 'clinic-mirror.yaml');
+  const settings = parse(await readFile(file, 'utf8'));
+  for (const client of Object.values<{ profile: string }>(settings.clinicClients)) client.profile = 'mine';
+  await writeFile(file, stringify(settings));
+  await writeFile(join(configDir, 'profiles', 'mine.yaml'), profile);
+}

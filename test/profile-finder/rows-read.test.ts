@@ -1,0 +1,108 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { renderProfileCheck } from '../../src/cli/render-check-spec.ts';
+import { readRows } from '../../src/profile-finder/rows-read.ts';
+import { profileOf, type WrittenProfile } from '../clinic/open-client.ts';
+
+const ROW = {
+  id: 'a-17',
+  agendaId: 'g-3',
+  patientId: 'p-8',
+  patient: { firstName: 'Annamaria', lastName: 'Bellini' },
+  start: '2026-03-29T09:00:00+02:00',
+  end: '2026-03-29T09:30:00+02:00',
+  status: 'Booked',
+  notes: 'afraid of needles',
+  telefono: '3331234567',
+};
+
+function shown(rows: readonly unknown[], written: WrittenProfile = {}) {
+  const read = readRows(rows, profileOf(written));
+  if (read === null) throw new Error('there were no rows');
+  return read;
+}
+
+describe('what a profile reads of some rows', () => {
+  test('is told with one row, the clinic’s value beside ours, and what of it nobody reads', () => {
+    const { fields, notRead, ...counts } = shown([ROW, { ...ROW, id: 'a-18', status: 'Cancelled' }, ROW, ROW]);
+    expect(counts).toEqual({
+      of: 'clinic',
+      rows: 4,
+      read: 4,
+      setAside: [],
+      statuses: [
+        { status: 'booked', told: ['Booked'], rows: 3 },
+        { status: 'cancelled', told: ['Cancelled'], rows: 1 },
+      ],
+    });
+    const start = '2026-03-29T09:00:00+02:00';
+    expect(fields).toContainEqual({ field: 'start', path: 'start', value: start, read: start });
+    expect(fields).toContainEqual({ field: 'status', path: 'status', value: 'Booked', read: 'booked' });
+    expect(fields).toContainEqual({
+      field: 'patientLastName',
+      path: 'patient.lastName',
+      value: '(text)',
+      read: '(text)',
+    });
+    expect(notRead).toEqual(['telefono']);
+  });
+
+  test('a wrong place is seen: what can not be read is said beside the value', () => {
+    const { fields, read, setAside } = shown([ROW], { appointments: { fields: { start: ['status'] } } });
+    expect([read, setAside]).toEqual([0, [{ code: 'bad-time', field: 'start', rows: 1 }]]);
+    expect(fields).toContainEqual(expect.objectContaining({ field: 'start', path: 'status', read: 'can not be read' }));
+  });
+
+  test('tells twenty rows of many, from all of them', () => {
+    const many = Array.from({ length: 95 }, (_, index) => ({
+      ...ROW,
+      id: `a-${index}`,
+      status: index < 48 ? 'Booked' : 'Lost',
+    }));
+    expect(shown(many)).toMatchObject({
+      rows: 20,
+      statuses: [{ rows: 12 }, { status: 'unknown', told: ['Lost'], rows: 8 }],
+    });
+  });
+
+  test('shows nothing of a patient, whatever place a profile takes it for', () => {
+    const word = fc.stringMatching(/^[A-Z][a-z]{5,9}$/);
+    const sentence = fc.tuple(word, word).map((words) => words.join(' '));
+    const field = fc.constantFrom(
+      'id',
+      'agendaId',
+      'doctorId',
+      'start',
+      'status',
+      'source',
+      'notes',
+      'locationId',
+      'duration',
+    );
+    fc.assert(
+      fc.property(fc.uniqueArray(word, { minLength: 6, maxLength: 6 }), sentence, field, (names, note, mistaken) => {
+        const rows = names.map((name, index) => ({
+          ...ROW,
+          id: `a-${index}`,
+          cognome: name,
+          notes: note,
+          patient: { firstName: name, lastName: name },
+        }));
+        for (const path of ['cognome', 'notes', 'patient.lastName']) {
+          const read = shown(rows, { appointments: { fields: { [mistaken]: [path] } } });
+          const said = JSON.stringify(read);
+          expect([...names, note].filter((secret) => said.includes(secret))).toEqual([]);
+        }
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test('fits into 100 columns, at the end of what is said', () => {
+    const rows = shown([{ ...ROW, agendaId: `agenda-${'1'.repeat(200)}` }]);
+    const check = { fits: true, toDecide: [], findings: [], proposedProfile: '', leftOut: [], remarks: [], rows };
+    const lines = renderProfileCheck(check).split('\n');
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(100);
+    expect(lines.at(-1)).toBe('Not read of this row: telefono.');
+  });
+});
