@@ -63,15 +63,23 @@ const outside: CliOutside = {
   },
   async withInstallation(options, work) {
     const { configuration } = await open(options, 'set-aside');
-    const [{ compose }, { checkRedis }, { loginDesk }, { openClinicAccess }, { openBackups }, { createLogger }] =
-      await Promise.all([
-        import('./composition/compose.ts'),
-        import('./state/redis-check.ts'),
-        import('./composition/login-desk.ts'),
-        import('./composition/clinic.ts'),
-        import('./composition/backup.ts'),
-        import('./log/create-logger.ts'),
-      ]);
+    const [
+      { compose },
+      { principalOfProcess },
+      { checkRedis },
+      { loginDesk },
+      { openClinicAccess },
+      { openBackups },
+      { createLogger },
+    ] = await Promise.all([
+      import('./composition/compose.ts'),
+      import('./composition/acts.ts'),
+      import('./state/redis-check.ts'),
+      import('./composition/login-desk.ts'),
+      import('./composition/clinic.ts'),
+      import('./composition/backup.ts'),
+      import('./log/create-logger.ts'),
+    ]);
     // Standard output is for the answer; what goes wrong is told once, at the end.
     const log = createLogger({ level: 'error', destination: process.stderr });
     const composition = compose({ configuration, log, priority: 'interactive' });
@@ -87,6 +95,7 @@ const outside: CliOutside = {
         desk: loginDesk(composition),
         clinic: (tenant) => openClinicAccess(composition, tenant),
         backups: openBackups(composition),
+        acting: { who: await principalOfProcess(options.as), why: options.reason, desk: composition.acts },
       });
     } finally {
       await composition.close();

@@ -1,4 +1,5 @@
 import { WRONG_USER } from './clinic/read/users.ts';
+import { BROWSER, noteSealingKeys } from './composition/acts.ts';
 import { type Composition, compose } from './composition/compose.ts';
 import { requireEntry } from './composition/connections.ts';
 import { jobHandlers } from './composition/job-handlers.ts';
@@ -7,9 +8,9 @@ import { keepReloading, type Reloading } from './composition/reload.ts';
 import type { Connectors } from './composition/targets.ts';
 import { keepReleasing, watchEpoch } from './composition/upkeep.ts';
 import { connectors as registry } from './connectors/registry.ts';
+import { completeRemoteLogin, openRemoteLogin } from './control/acts.ts';
 import { createAnswerDesk } from './control/answers.ts';
 import { type Installation, requireTenant } from './control/installation.ts';
-import { completeRemoteLogin, openRemoteLogin } from './control/logins.ts';
 import { createMetrics, type Metrics } from './control/metrics.ts';
 import { createNotificationReceiver } from './control/notifications.ts';
 import { takeReminderCallback } from './control/reminder-callbacks.ts';
@@ -100,6 +101,7 @@ export async function startDaemon(
   await checkRedis(composition.redis, signal);
   opened.defer(keepChecking(composition.redis, log));
   opened.defer(await watchEpoch(composition));
+  await noteSealingKeys(composition.acts, settings, log);
   const watch = watchRedis(composition.redis, log);
   opened.defer(() => watch.stop());
   const probesOnly = !does(role, 'http');
@@ -221,11 +223,16 @@ function adminVerbs(composition: Composition, metrics: Metrics, watch: RedisWatc
 }
 
 function loginVerbs(composition: Composition): Pick<AdminVerbs, 'beginLogin' | 'completeLogin'> {
+  const acting = { who: BROWSER, why: null, desk: composition.acts };
   const languageOf = (tenant: string) => requireTenant(composition.installation, tenant).configuration.language;
   return {
     async beginLogin(ticket) {
       try {
-        const { tenant, ...begun } = await openRemoteLogin(loginDesk(composition), ticket);
+        const {
+          tenant,
+          connection: _connection,
+          ...begun
+        } = await openRemoteLogin(acting, loginDesk(composition), ticket);
         return { ...begun, language: languageOf(tenant) };
       } catch (error) {
         return loginFailure(composition, error);
@@ -234,7 +241,8 @@ function loginVerbs(composition: Composition): Pick<AdminVerbs, 'beginLogin' | '
     async completeLogin({ url, browserKey }) {
       try {
         const signal = AbortSignal.timeout(60 * SECOND_MS);
-        const result = await completeRemoteLogin(loginDesk(composition), new URL(url), browserKey, signal);
+        const desk = loginDesk(composition);
+        const result = await completeRemoteLogin(acting, desk, new URL(url), browserKey, signal);
         const connected = result.isUnconfirmed ? 'unconfirmed' : 'connected';
         const outcome = result.missingScopes.length > 0 ? 'missing-permissions' : connected;
         return { outcome, language: languageOf(result.tenant) };

@@ -2,6 +2,7 @@ import type { OpenTenant } from '../jobs/tenant.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Clock, Instant } from '../model/time.ts';
 import type { TenantOutline, TenantSetAside } from '../settings/configuration.ts';
+import type { ApprovalRequest } from '../state/approvals.ts';
 import type { StateEpoch } from '../state/epoch.ts';
 import type { ReloadReport } from '../state/reload-reports.ts';
 import type { RemovedStore } from '../state/removed.ts';
@@ -44,6 +45,8 @@ export interface Installation {
   epoch: Pick<StateEpoch, 'view'>;
   /** What running daemons did not take up of the files as they are. */
   reloads(): Promise<ReloadReport[]>;
+  /** What waits in a tenant for a second person. */
+  approvals(tenant: string): Promise<ApprovalRequest[]>;
   /** What was taken out of the configuration and still has keys. */
   removed: Pick<RemovedStore, 'parts' | 'tenants'> & { keepMs: number };
   /** Tells the running daemon, if there is one, to pull a tenant now. */

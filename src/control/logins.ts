@@ -87,6 +87,7 @@ export async function beginRemoteLogin(desk: LoginDesk, tenant: string, connecti
 /** A login that a browser has begun at the daemon. */
 export interface OpenedLogin {
   tenant: string;
+  connection: string;
   /** Where the browser goes on. */
   url: URL;
   /** What that browser keeps: it alone can end the login. */
@@ -103,7 +104,7 @@ export async function openRemoteLogin(desk: LoginDesk, ticket: string): Promise<
   const { tenant, connection } = link;
   const browserKey = newSecret();
   const target = usedTarget(desk, tenant, connection);
-  return { tenant, browserKey, url: await beginLogin(target, desk.pending, desk.callbackUrl, browserKey) };
+  return { tenant, connection, browserKey, url: await beginLogin(target, desk.pending, desk.callbackUrl, browserKey) };
 }
 
 /**

@@ -5,6 +5,7 @@ import type { Hold } from '../model/plan.ts';
 import { slices } from '../model/slices.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import type { TargetConfiguration } from '../settings/configuration.ts';
+import type { ApprovalRequest } from '../state/approvals.ts';
 import type { EpochView } from '../state/epoch.ts';
 import type { Doubt } from '../state/protection.ts';
 import type { RefusedFiles } from '../state/reload-reports.ts';
@@ -111,6 +112,8 @@ export interface TenantStatus {
   removed: RemovedStatus[];
   /** Why it is not known who was forgotten and who opted out, so that nothing is written or sent of people; null when it is. */
   doubt: Doubt | null;
+  /** What one person wants and a second one has to want too. */
+  approvals: ApprovalRequest[];
   /** Null where none are configured. */
   reminders: ReminderStatus | null;
   /** Null where none are configured. */
@@ -171,6 +174,7 @@ async function tenantStatus(installation: Installation, tenant: OpenTenant): Pro
     ),
     removed: removedStatus(await installation.removed.parts(tenant.id), installation),
     doubt: await tenant.protection.doubt({ lookOnly: true }),
+    approvals: await installation.approvals(tenant.id),
     reminders: await reminderStatus(tenant.reminders),
     triggers: await triggerStatus(tenant.triggers),
   };

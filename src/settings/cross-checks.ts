@@ -47,9 +47,18 @@ export interface KnownNames {
 
 /** Every clinic client's profile must be there. */
 export function checkSettingsReferences(file: YamlFile, profiles: readonly string[]): ConfigurationFault[] {
-  return keysAt(file, ['clinicClients']).flatMap((client) =>
+  const clients = keysAt(file, ['clinicClients']).flatMap((client) =>
     checkName(file, ['clinicClients', client, 'profile'], profiles, 'profile', 'add the file to profiles/'),
   );
+  return [...clients, ...checkAuditLog(file)];
+}
+
+/** What asks for evidence has to have a place for it. */
+function checkAuditLog(file: YamlFile): ConfigurationFault[] {
+  if (file.valueAt(['dataDirectory']) !== undefined) return [];
+  const asking = ['approvals', 'auditLog'].filter((section) => file.valueAt([section]) !== undefined);
+  const remedy = 'set dataDirectory: the audit log is kept there';
+  return asking.map((section) => faultAt(file, [section], `${section} need a dataDirectory`, remedy));
 }
 
 /** Every name in a tenant file must be defined, and what it names must fit. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { approvals, auditLog } from './approval-schema.ts';
 import { baseAddress, mapOf, name, text, wholeNumber } from './common-schemas.ts';
 import { budget, certificate, hubSpotClient, oauthClient, salesforceClient } from './crm-clients.ts';
 import { redisSection } from './redis-schema.ts';
@@ -160,7 +161,7 @@ export function settingsSchema(secrets: SecretSchemas) {
     dataDirectory: text
       .optional()
       .describe(
-        'Directory that outlives Redis, for all daemons and commands of this installation; by it a Redis that lost something is told, tombstones and opt-outs come back, and files that did not change are not checked again',
+        'Directory that outlives Redis, for all daemons and commands of this installation; by it a Redis that lost something is told, tombstones and opt-outs come back, the audit log is kept, and files that did not change are not checked again',
       ),
     http: z
       .strictObject({
@@ -194,6 +195,8 @@ export function settingsSchema(secrets: SecretSchemas) {
     notifications,
     guard,
     journal,
+    auditLog,
+    approvals,
     removed,
     push,
     tokens,

@@ -54,6 +54,8 @@
  * | `cm:{S}:writes`                      | hash   | for ever          | push              | push, pull            |
  * | `cm:{clinic-mirror}:removed-tenants` | hash   | until released    | release           | release, status       |
  * | `cm:{clinic-mirror}:reloads`         | hash   | while files are refused | reload      | status                |
+ * | `cm:{clinic-mirror}:audit-log`       | hash   | for ever          | audit log         | audit log             |
+ * | `cm:{T}:approvals`                   | hash   | until expiry      | operator          | operator, status      |
  * | `cm:{T}:lease:<name>`                | string | lease time        | its holder        | every fenced write    |
  * | `cm:{T}:lease-waiting:<name>`        | hash   | ten seconds       | leases            | leases                |
  * | `cm:{T}:fence:<name>`                | string | for ever          | leases            | leases                |
@@ -126,6 +128,8 @@ export const keys = {
   writes: (shard: number) => `cm:${shardTag(shard)}:writes`,
   removedTenants: () => `cm:${QUEUE_PREFIX}:removed-tenants`,
   reloads: () => `cm:${QUEUE_PREFIX}:reloads`,
+  auditLog: () => `cm:${QUEUE_PREFIX}:audit-log`,
+  approvals: (tenant: string) => tenantKey(tenant, 'approvals'),
   lease: (tenant: string, name: string) => tenantKey(tenant, 'lease', name),
   leaseWaiting: (tenant: string, name: string) => tenantKey(tenant, 'lease-waiting', name),
   fence: (tenant: string, name: string) => tenantKey(tenant, 'fence', name),
@@ -166,6 +170,7 @@ export const TENANT_KINDS = [
   'misses',
   'removed',
   'holds',
+  'approvals',
   'clinic-tenant',
   'runs',
   'journal',

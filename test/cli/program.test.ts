@@ -8,6 +8,7 @@ import { type CliOutside, createProgram, type OpenInstallation } from '../../src
 import { OPERATIONS } from '../../src/clinic/schema/operations.ts';
 import { clinicProfileSchema } from '../../src/clinic/schema/profile.ts';
 import { MirrorError } from '../../src/model/errors.ts';
+import { openActing } from '../control/acting.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { cycle, NEVER } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
@@ -58,6 +59,7 @@ async function run(
           throw new Error('not in this test');
         },
         backups: { backup: refuse, restore: refuse },
+        acting: openActing({ log: null }),
         ...given,
       });
     },

@@ -32,6 +32,7 @@ export function openInstallation(choice: InstallationChoice): Installation & { p
       }),
     },
     reloads: async () => [],
+    approvals: async () => [],
     removed: { parts: async () => new Map(), tenants: async () => new Map(), keepMs: 0 },
     pullNow: async (tenant) => void pulled.push(tenant),
     clock: () => choice.tenants[0]?.clock() ?? 0,
