@@ -25,7 +25,7 @@ export function renderAuditLog(entries: readonly AuditEntry[], changed: number):
     return [`Chain ${chain}`, heading, rule, ...lines].join('\n');
   });
   if (blocks.length === 0) blocks.push('Nothing of that was done.');
-  if (changed > 0) blocks.push(wrap(`${changed} entries are not as they were written: clinic-mirror audit-log verify`));
+  if (changed > 0) blocks.push(wrap(`Not as they were written: ${changed} (clinic-mirror audit-log verify).`));
   return blocks.join('\n\n');
 }
 

@@ -13,8 +13,6 @@ export interface StoredEntry {
   mac: string;
 }
 
-/** Entries of one folder. */
-export const FOLDER_ENTRIES = 1_000;
 const CHAIN = /^\d{4}-[a-z2-9]+$/;
 const FOLDER = /^\d{5}$/;
 const FILE = /^(\d{8})\.json$/;
@@ -27,9 +25,12 @@ const LINE = /^\{"mac":"([\w-]{43})",(.*\})$/s;
  */
 export class AuditLogFiles {
   readonly #path: string;
+  readonly #folderEntries: number;
 
-  constructor(path: string) {
+  /** @param folderEntries entries of one folder: the same for all who ever write there */
+  constructor(path: string, folderEntries: number) {
     this.#path = path;
+    this.#folderEntries = folderEntries;
   }
 
   /** Names of the chains, in the order in which they were begun. */
@@ -62,7 +63,7 @@ export class AuditLogFiles {
 
   /** Makes the file of an entry, on the disk when this returns. @returns false when another process was first */
   async write(chain: string, sequence: number, line: string): Promise<boolean> {
-    const folder = join(this.#path, chain, folderOf(sequence));
+    const folder = join(this.#path, chain, this.#folderOf(sequence));
     const isNew = (await mkdir(folder, { recursive: true, mode: 0o700 })) !== undefined;
     const draft = join(folder, `.${randomUUID()}`);
     try {
@@ -89,7 +90,7 @@ export class AuditLogFiles {
 
   /** Removes the folders of all entries up to this one, the last of its folder. */
   async removeThrough(chain: string, sequence: number): Promise<void> {
-    const last = folderOf(sequence);
+    const last = this.#folderOf(sequence);
     for (const folder of await this.#folders(chain)) {
       if (folder <= last) await rm(join(this.#path, chain, folder), { recursive: true });
     }
@@ -107,8 +108,12 @@ export class AuditLogFiles {
       .sort((one, other) => one - other);
   }
 
+  #folderOf(sequence: number): string {
+    return String(Math.floor((sequence - 1) / this.#folderEntries)).padStart(5, '0');
+  }
+
   #fileOf(chain: string, sequence: number): string {
-    return join(this.#path, chain, folderOf(sequence), `${String(sequence).padStart(8, '0')}.json`);
+    return join(this.#path, chain, this.#folderOf(sequence), `${String(sequence).padStart(8, '0')}.json`);
   }
 }
 
@@ -135,10 +140,6 @@ function parse(text: string): StoredEntry {
   } catch {
     return { line, mac: '', entry: null };
   }
-}
-
-function folderOf(sequence: number): string {
-  return String(Math.floor((sequence - 1) / FOLDER_ENTRIES)).padStart(5, '0');
 }
 
 async function namesIn(path: string): Promise<string[]> {

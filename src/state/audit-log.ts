@@ -5,7 +5,7 @@ import type { AuditDraft, AuditEntry } from '../model/acts.ts';
 import { derivedKey } from '../model/derived-key.ts';
 import { MirrorError } from '../model/errors.ts';
 import { type Clock, DAY_MS } from '../model/time.ts';
-import { AuditLogFiles, FOLDER_ENTRIES, isGenuine, lineOf } from './audit-log-files.ts';
+import { AuditLogFiles, isGenuine, lineOf } from './audit-log-files.ts';
 import { openAuditLogHeads } from './audit-log-heads.ts';
 import { type AuditLogFault, lookAtChain, type SeenChain } from './audit-log-verdict.ts';
 import type { RedisClient } from './redis.ts';
@@ -39,6 +39,8 @@ export interface AuditLogParts {
   keepMonths: () => number;
   clock: Clock;
   log: Logger;
+  /** Entries that go together when they are too old. Default 1,000; the same for all who ever write there. */
+  folderEntries?: number;
 }
 
 const FOLDER = 'audit-log';
@@ -50,8 +52,8 @@ const CHAIN_ID_LENGTH = 6;
 
 /** Opens the log of an installation. Nothing is read or written yet. */
 export function createAuditLog(parts: AuditLogParts): AuditLog {
-  const { redis, clock, log } = parts;
-  const files = new AuditLogFiles(join(parts.directory, FOLDER));
+  const { redis, clock, log, folderEntries = 1_000 } = parts;
+  const files = new AuditLogFiles(join(parts.directory, FOLDER), folderEntries);
   const key = derivedKey(parts.identityKey, 'installation', 'audit log');
   const heads = openAuditLogHeads(redis);
 
@@ -112,7 +114,7 @@ export function createAuditLog(parts: AuditLogParts): AuditLog {
           const { chain, last } = await chainToday();
           const entry = await write(chain, last, draft);
           if (entry === null) continue;
-          if (entry.sequence % FOLDER_ENTRIES === 1) await trim(chain);
+          if (entry.sequence % folderEntries === 1) await trim(chain);
           return entry;
         }
         throw new Error('others write without end');
