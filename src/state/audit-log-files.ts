@@ -2,6 +2,7 @@ import { createHmac, type KeyObject, randomUUID, timingSafeEqual } from 'node:cr
 import { link, mkdir, open, readdir, readFile, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AuditEntry } from '../model/acts.ts';
+import { MirrorError } from '../model/errors.ts';
 
 /** An entry as its file holds it. */
 export interface StoredEntry {
@@ -21,7 +22,8 @@ const LINE = /^\{"mac":"([\w-]{43})",(.*\})$/s;
 /**
  * The files of the log, below one directory: `<chain>/<thousands>/<sequence>.json`, one entry each. A file comes into being whole, by a link
  * that only one process can make (link(2) fails where the name is taken), so that any number of processes, on several machines too, write one
- * chain without a lock, and a crash leaves no half of an entry. All methods throw what the file system throws.
+ * chain without a lock, and a crash leaves no half of an entry. All methods throw MirrorError `settings`, code
+ * `audit-log-unwritable`, for what the file system refuses.
  */
 export class AuditLogFiles {
   readonly #path: string;
@@ -54,29 +56,26 @@ export class AuditLogFiles {
 
   /** Null where there is no such file. */
   async read(chain: string, sequence: number): Promise<StoredEntry | null> {
-    const text = await readFile(this.#fileOf(chain, sequence), 'utf8').catch((error: unknown) => {
-      if (isCode(error, 'ENOENT')) return null;
-      throw error;
-    });
+    const text = await readFile(this.#fileOf(chain, sequence), 'utf8').catch(orMissing(null));
     return text === null ? null : parse(text);
   }
 
   /** Makes the file of an entry, on the disk when this returns. @returns false when another process was first */
   async write(chain: string, sequence: number, line: string): Promise<boolean> {
     const folder = join(this.#path, chain, this.#folderOf(sequence));
-    const isNew = (await mkdir(folder, { recursive: true, mode: 0o700 })) !== undefined;
     const draft = join(folder, `.${randomUUID()}`);
     try {
+      const isNew = (await mkdir(folder, { recursive: true, mode: 0o700 })) !== undefined;
       await writeToDisk(draft, `${line}\n`);
       await link(draft, this.#fileOf(chain, sequence));
+      for (const each of isNew ? [folder, join(this.#path, chain), this.#path] : [folder]) await syncFolder(each);
+      return true;
     } catch (error) {
       if (isCode(error, 'EEXIST')) return false;
-      throw error;
+      throw unwritable(error);
     } finally {
       await unlink(draft).catch(() => {});
     }
-    for (const each of isNew ? [folder, join(this.#path, chain), this.#path] : [folder]) await syncFolder(each);
-    return true;
   }
 
   /** The last entries of whole folders, but for the newest folder. */
@@ -92,7 +91,10 @@ export class AuditLogFiles {
   async removeThrough(chain: string, sequence: number): Promise<void> {
     const last = this.#folderOf(sequence);
     for (const folder of await this.#folders(chain)) {
-      if (folder <= last) await rm(join(this.#path, chain, folder), { recursive: true });
+      if (folder > last) continue;
+      await rm(join(this.#path, chain, folder), { recursive: true, force: true }).catch((error: unknown) => {
+        throw unwritable(error);
+      });
     }
   }
 
@@ -142,10 +144,26 @@ function parse(text: string): StoredEntry {
   }
 }
 
-async function namesIn(path: string): Promise<string[]> {
-  return readdir(path).catch((error: unknown) => {
-    if (isCode(error, 'ENOENT')) return [];
-    throw error;
+function namesIn(path: string): Promise<string[]> {
+  return readdir(path).catch(orMissing([]));
+}
+
+/** What is not there is told by a value. */
+function orMissing<Value>(value: Value): (error: unknown) => Value {
+  return (error) => {
+    if (isCode(error, 'ENOENT')) return value;
+    throw unwritable(error);
+  };
+}
+
+function unwritable(cause: unknown): MirrorError {
+  return new MirrorError('the audit log can not be written or read', {
+    actor: 'settings',
+    code: 'audit-log-unwritable',
+    retry: 'later',
+    remedy:
+      'see that dataDirectory can be written to by this user, has room, and lies on a file system with hard links',
+    cause,
   });
 }
 

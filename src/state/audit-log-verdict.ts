@@ -44,7 +44,7 @@ interface Start {
   mac: string | null;
 }
 
-/** Looks at every entry of a chain, one by one, and at its end as Redis knows it. @throws what the file system throws */
+/** Looks at every entry of a chain, one by one, and at its end as Redis knows it. @throws as {@link AuditLogFiles} */
 export async function lookAtChain(
   files: AuditLogFiles,
   chain: string,

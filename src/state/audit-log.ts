@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import type { Logger } from '../log/logger.ts';
 import type { AuditDraft, AuditEntry } from '../model/acts.ts';
 import { derivedKey } from '../model/derived-key.ts';
-import { MirrorError } from '../model/errors.ts';
 import { type Clock, DAY_MS } from '../model/time.ts';
 import { AuditLogFiles, isGenuine, lineOf } from './audit-log-files.ts';
 import { openAuditLogHeads } from './audit-log-heads.ts';
@@ -108,37 +107,34 @@ export function createAuditLog(parts: AuditLogParts): AuditLog {
   }
 
   return {
-    append: (draft) =>
-      usable(async () => {
-        for (let tried = 0; tried < MOST_TRIES; tried += 1) {
-          const { chain, last } = await chainToday();
-          const entry = await write(chain, last, draft);
-          if (entry === null) continue;
-          if (entry.sequence % folderEntries === 1) await trim(chain);
-          return entry;
-        }
-        throw new Error('others write without end');
-      }),
+    async append(draft) {
+      for (let tried = 0; tried < MOST_TRIES; tried += 1) {
+        const { chain, last } = await chainToday();
+        const entry = await write(chain, last, draft);
+        if (entry === null) continue;
+        if (entry.sequence % folderEntries === 1) await trim(chain);
+        return entry;
+      }
+      throw new Error('others write without end');
+    },
     async *read() {
-      for (const chain of await usable(() => files.chains())) {
+      for (const chain of await files.chains()) {
         for await (const sequence of files.numbers(chain)) {
-          const stored = await usable(() => files.read(chain, sequence));
+          const stored = await files.read(chain, sequence);
           if (stored !== null) yield { line: stored.line, entry: isGenuine(stored, key()) ? stored.entry : null };
         }
       }
     },
-    verify: (elsewhere) =>
-      usable(async () => {
-        const [chains, known] = [await files.chains(), await heads.all()];
-        const looks = [];
-        for (const chain of chains) looks.push(await lookAtChain(files, chain, key(), known.get(chain) ?? null));
-        const absent = [...known.keys()].filter((chain) => !chains.includes(chain) && !elsewhere.has(chain));
-        const faults = absent.map((chain): AuditLogFault => ({ chain, from: null, to: null, fault: 'absent' }));
-        return {
-          chains: looks.map(({ found }) => found),
-          faults: [...looks.flatMap((look) => look.faults), ...faults],
-        };
-      }),
+    async verify(elsewhere) {
+      // The ends first: what is written meanwhile is longer than they say, never shorter.
+      const known = await heads.all();
+      const chains = await files.chains();
+      const looks = [];
+      for (const chain of chains) looks.push(await lookAtChain(files, chain, key(), known.get(chain) ?? null));
+      const absent = [...known.keys()].filter((chain) => !chains.includes(chain) && !elsewhere.has(chain));
+      const faults = absent.map((chain): AuditLogFault => ({ chain, from: null, to: null, fault: 'absent' }));
+      return { chains: looks.map(({ found }) => found), faults: [...looks.flatMap((look) => look.faults), ...faults] };
+    },
   };
 }
 
@@ -149,21 +145,4 @@ function ownEntry(verb: 'begin-log' | 'trim-log', what: AuditDraft['what']): Aud
 
 function newId(): string {
   return Array.from({ length: CHAIN_ID_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
-}
-
-/** What the file system refuses is the operator's to mend; what else is thrown stays as it is. */
-async function usable<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (cause) {
-    if (!(cause instanceof Error && 'syscall' in cause && 'path' in cause)) throw cause;
-    throw new MirrorError('the audit log can not be written or read', {
-      actor: 'settings',
-      code: 'audit-log-unwritable',
-      retry: 'later',
-      remedy:
-        'see that dataDirectory can be written to by this user, has room, and lies on a file system with hard links',
-      cause,
-    });
-  }
 }
