@@ -8,7 +8,6 @@ import { keepReloading, type Reloading } from './composition/reload.ts';
 import type { Connectors } from './composition/targets.ts';
 import { keepReleasing, watchEpoch } from './composition/upkeep.ts';
 import { connectors as registry } from './connectors/registry.ts';
-import { completeRemoteLogin, openRemoteLogin } from './control/acts.ts';
 import { createAnswerDesk } from './control/answers.ts';
 import { type Installation, requireTenant } from './control/installation.ts';
 import { createMetrics, type Metrics } from './control/metrics.ts';
@@ -228,18 +227,17 @@ function loginVerbs(composition: Composition): Pick<AdminVerbs, 'beginLogin' | '
   return {
     async beginLogin(ticket) {
       try {
-        const {
-          tenant,
-          connection: _connection,
-          ...begun
-        } = await openRemoteLogin(acting, loginDesk(composition), ticket);
-        return { ...begun, language: languageOf(tenant) };
+        // Loaded when somebody logs in: it knows every verb.
+        const { openRemoteLogin } = await import('./control/acts.ts');
+        const { tenant, url, browserKey } = await openRemoteLogin(acting, loginDesk(composition), ticket);
+        return { url, browserKey, language: languageOf(tenant) };
       } catch (error) {
         return loginFailure(composition, error);
       }
     },
     async completeLogin({ url, browserKey }) {
       try {
+        const { completeRemoteLogin } = await import('./control/acts.ts');
         const signal = AbortSignal.timeout(60 * SECOND_MS);
         const desk = loginDesk(composition);
         const result = await completeRemoteLogin(acting, desk, new URL(url), browserKey, signal);
