@@ -128,9 +128,10 @@ const outside: CliOutside = {
   },
 };
 
+const program = createProgram(outside);
 try {
   requireCertificateChecks(process.env);
-  await createProgram(outside).parseAsync(process.argv);
+  await program.parseAsync(process.argv);
 } catch (error) {
   if (error instanceof ConfigurationError) {
     process.stderr.write(`${error.message}\n`);
@@ -139,7 +140,7 @@ try {
     process.exitCode = 130;
   } else {
     const failure = asMirrorError(error);
-    process.stderr.write(`${renderError(failure)}\n`);
+    process.stderr.write(`${renderError(failure, program.args[0] === 'clinic')}\n`);
     process.exitCode = failure.code === 'tenant-set-aside' ? 2 : 1;
   }
 }

@@ -85,7 +85,7 @@ test('two persons forget a patient: the first is noted and shown, and only anoth
   expect((await world.cli('status')).out).toContain('forget WAITS FOR A SECOND PERSON: Anna wants it');
   expect(await forget('Anna')).toMatchObject({ code: 1, err: expect.stringContaining('second-person-same') });
   expect((await world.cli('receipts', 'clinic-1', '--json')).out).toContain('"receipts": []');
-  expect((await forget('Bruno')).out).toContain('tombstone');
+  expect((await forget('Bruno')).out).toContain('Tombstone');
   expect((await world.cli('status')).out).not.toContain('SECOND PERSON');
   expect((await entriesOf(world, 'forget')).map(({ outcome, who }) => [outcome, who.claimed])).toEqual([
     ['requested', 'Anna'],
