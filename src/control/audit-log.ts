@@ -51,14 +51,14 @@ export async function verifyAuditLog(desk: ActDesk, elsewhere: readonly string[]
 
 function requireLog({ log }: ActDesk): AuditLog {
   if (log !== null) return log;
-  throw refusal('no-audit-log', 'no audit log is kept', 'set dataDirectory in clinic-mirror.yaml');
+  throw logRefusal('no-audit-log', 'no audit log is kept', 'set dataDirectory in clinic-mirror.yaml');
 }
 
 function keyOfRecord({ keyed }: ActDesk, tenant: string | null, record: string): string {
   if (tenant !== null) return keyed(tenant, record);
-  throw refusal('record-needs-tenant', 'a record is one of a tenant', 'give --tenant too');
+  throw logRefusal('record-needs-tenant', 'a record is one of a tenant', 'give --tenant too');
 }
 
-function refusal(code: string, message: string, remedy: string): MirrorError {
+function logRefusal(code: string, message: string, remedy: string): MirrorError {
   return new MirrorError(message, { actor: 'settings', code, retry: 'never', remedy });
 }

@@ -98,7 +98,7 @@ function checkWords({ who, why }: Acting): void {
     if (words === null) continue;
     const isPlain = words.trim() !== '' && words.length <= MOST_CHARACTERS && !/\p{Cc}/u.test(words);
     if (isPlain && redact({ words }).words === words) continue;
-    throw refusal(
+    throw actRefusal(
       'reason-unusable',
       'the reason, or the name, is empty, too long, or holds what looks like an address or a secret',
       `give at most ${MOST_CHARACTERS} characters in one line, best the number of a ticket, and nothing of patients`,
@@ -108,7 +108,7 @@ function checkWords({ who, why }: Acting): void {
 
 function checkReason({ why, desk }: Acting, { verb }: ActAbout): void {
   if (why !== null || !desk.reasonFor.some((each) => each === verb)) return;
-  throw refusal('reason-missing', `"${verb}" is done here only with a reason`, 'give it with --reason');
+  throw actRefusal('reason-missing', `"${verb}" is done here only with a reason`, 'give it with --reason');
 }
 
 async function secondOf(acting: Acting, about: ActAbout): Promise<ActFacts> {
@@ -162,6 +162,6 @@ function samePerson({ expiresAt }: ApprovalRequest): MirrorError {
   });
 }
 
-function refusal(code: string, message: string, remedy: string): MirrorError {
+function actRefusal(code: string, message: string, remedy: string): MirrorError {
   return new MirrorError(message, { actor: 'settings', code, retry: 'never', remedy });
 }

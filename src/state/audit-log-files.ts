@@ -71,7 +71,7 @@ export class AuditLogFiles {
       for (const each of isNew ? [folder, join(this.#path, chain), this.#path] : [folder]) await syncFolder(each);
       return true;
     } catch (error) {
-      if (isCode(error, 'EEXIST')) return false;
+      if (isSystemError(error, 'EEXIST')) return false;
       throw unwritable(error);
     } finally {
       await unlink(draft).catch(() => {});
@@ -151,7 +151,7 @@ function namesIn(path: string): Promise<string[]> {
 /** What is not there is told by a value. */
 function orMissing<Value>(value: Value): (error: unknown) => Value {
   return (error) => {
-    if (isCode(error, 'ENOENT')) return value;
+    if (isSystemError(error, 'ENOENT')) return value;
     throw unwritable(error);
   };
 }
@@ -186,6 +186,6 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-function isCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
+function isSystemError(error: unknown, name: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === name;
 }
