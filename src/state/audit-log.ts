@@ -1,11 +1,11 @@
-import { randomInt } from 'node:crypto';
+import { type KeyObject, randomInt } from 'node:crypto';
 import { join } from 'node:path';
 import type { Logger } from '../log/logger.ts';
 import type { AuditDraft, AuditEntry } from '../model/acts.ts';
 import { derivedKey } from '../model/derived-key.ts';
 import { type Clock, DAY_MS } from '../model/time.ts';
 import { AuditLogFiles, isGenuine, lineOf } from './audit-log-files.ts';
-import { openAuditLogHeads } from './audit-log-heads.ts';
+import { type AuditLogHeads, openAuditLogHeads } from './audit-log-heads.ts';
 import { type AuditLogFault, lookAtChain, type SeenChain } from './audit-log-verdict.ts';
 import type { RedisClient } from './redis.ts';
 
@@ -51,13 +51,54 @@ const CHAIN_ID_LENGTH = 6;
 
 /** Opens the log of an installation. Nothing is read or written yet. */
 export function createAuditLog(parts: AuditLogParts): AuditLog {
-  const { redis, clock, log, folderEntries = 1_000 } = parts;
+  const { folderEntries = 1_000 } = parts;
   const files = new AuditLogFiles(join(parts.directory, FOLDER), folderEntries);
   const key = derivedKey(parts.identityKey, 'installation', 'audit log');
-  const heads = openAuditLogHeads(redis);
+  const heads = openAuditLogHeads(parts.redis);
+  const chains = openChains(parts, { files, heads, key });
+  return {
+    async append(draft) {
+      for (let tried = 0; tried < MOST_TRIES; tried += 1) {
+        const { chain, last } = await chains.today();
+        const entry = await chains.write(chain, last, draft);
+        if (entry === null) continue;
+        if (entry.sequence % folderEntries === 1) await chains.trim(chain);
+        return entry;
+      }
+      throw new Error('others write without end');
+    },
+    async *read() {
+      for (const chain of await files.chains()) {
+        for await (const sequence of files.numbers(chain)) {
+          const stored = await files.read(chain, sequence);
+          if (stored !== null) yield { line: stored.line, entry: isGenuine(stored, key()) ? stored.entry : null };
+        }
+      }
+    },
+    async verify(elsewhere) {
+      // The ends first: what is written meanwhile is longer than they say, never shorter.
+      const known = await heads.all();
+      const found = await files.chains();
+      const looks = [];
+      for (const chain of found) looks.push(await lookAtChain(files, chain, key(), known.get(chain) ?? null));
+      const absent = [...known.keys()].filter((chain) => !found.includes(chain) && !elsewhere.has(chain));
+      const faults = absent.map((chain): AuditLogFault => ({ chain, from: null, to: null, fault: 'absent' }));
+      return { chains: looks.map((look) => look.found), faults: [...looks.flatMap((look) => look.faults), ...faults] };
+    },
+  };
+}
 
+/** What chains are written with. */
+interface ChainParts {
+  files: AuditLogFiles;
+  heads: AuditLogHeads;
+  key: () => KeyObject;
+}
+
+/** The writing of chains. */
+function openChains({ clock, log, keepMonths }: AuditLogParts, { files, heads, key }: ChainParts) {
   /** The chain that goes on; a new one where there is none, or its end is not the one that was known: then the old one stays as it is. */
-  async function chainToday(): Promise<{ chain: string; last: number }> {
+  async function today(): Promise<{ chain: string; last: number }> {
     const chain = (await files.chains()).at(-1);
     if (chain === undefined) return beginChain(`0001-${newId()}`, { follows: null, known: 0, found: 0 });
     // The head first: it is raised after the file is there.
@@ -97,7 +138,7 @@ export function createAuditLog(parts: AuditLogParts): AuditLog {
 
   /** Folders whose newest entry is too old go, and an entry says so: it is what a look at the log goes by then. */
   async function trim(chain: string): Promise<void> {
-    const oldestAt = clock() - parts.keepMonths() * MONTH_MS;
+    const oldestAt = clock() - keepMonths() * MONTH_MS;
     for await (const { sequence, line, entry, mac } of files.folderEnds(chain)) {
       if (entry === null || !isGenuine({ line, entry, mac }, key()) || Date.parse(entry.at) > oldestAt) return;
       const last = await files.lastNumber(chain);
@@ -106,36 +147,7 @@ export function createAuditLog(parts: AuditLogParts): AuditLog {
     }
   }
 
-  return {
-    async append(draft) {
-      for (let tried = 0; tried < MOST_TRIES; tried += 1) {
-        const { chain, last } = await chainToday();
-        const entry = await write(chain, last, draft);
-        if (entry === null) continue;
-        if (entry.sequence % folderEntries === 1) await trim(chain);
-        return entry;
-      }
-      throw new Error('others write without end');
-    },
-    async *read() {
-      for (const chain of await files.chains()) {
-        for await (const sequence of files.numbers(chain)) {
-          const stored = await files.read(chain, sequence);
-          if (stored !== null) yield { line: stored.line, entry: isGenuine(stored, key()) ? stored.entry : null };
-        }
-      }
-    },
-    async verify(elsewhere) {
-      // The ends first: what is written meanwhile is longer than they say, never shorter.
-      const known = await heads.all();
-      const chains = await files.chains();
-      const looks = [];
-      for (const chain of chains) looks.push(await lookAtChain(files, chain, key(), known.get(chain) ?? null));
-      const absent = [...known.keys()].filter((chain) => !chains.includes(chain) && !elsewhere.has(chain));
-      const faults = absent.map((chain): AuditLogFault => ({ chain, from: null, to: null, fault: 'absent' }));
-      return { chains: looks.map(({ found }) => found), faults: [...looks.flatMap((look) => look.faults), ...faults] };
-    },
-  };
+  return { today, write, trim };
 }
 
 function ownEntry(verb: 'begin-log' | 'trim-log', what: AuditDraft['what']): AuditDraft {
