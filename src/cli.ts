@@ -65,6 +65,7 @@ const outside: CliOutside = {
     const { configuration } = await open(options, 'set-aside');
     const [
       { compose },
+      { principalOfProcess },
       { checkRedis },
       { loginDesk },
       { openClinicAccess },
@@ -73,6 +74,7 @@ const outside: CliOutside = {
       { createLogger },
     ] = await Promise.all([
       import('./composition/compose.ts'),
+      import('./composition/acts.ts'),
       import('./state/redis-check.ts'),
       import('./composition/login-desk.ts'),
       import('./composition/clinic.ts'),
@@ -97,6 +99,7 @@ const outside: CliOutside = {
         clinic: (tenant) => openClinicAccess(composition, tenant),
         backups: openBackups(composition),
         state: stateProbe(composition, check),
+        acting: { who: await principalOfProcess(options.as), why: options.reason, desk: composition.acts },
       });
     } finally {
       await composition.close();
@@ -129,9 +132,10 @@ const outside: CliOutside = {
   },
 };
 
+const program = createProgram(outside);
 try {
   requireCertificateChecks(process.env);
-  await createProgram(outside).parseAsync(process.argv);
+  await program.parseAsync(process.argv);
 } catch (error) {
   if (error instanceof ConfigurationError) {
     process.stderr.write(`${error.message}\n`);
@@ -140,7 +144,7 @@ try {
     process.exitCode = 130;
   } else {
     const failure = asMirrorError(error);
-    process.stderr.write(`${renderError(failure)}\n`);
+    process.stderr.write(`${renderError(failure, program.args[0] === 'clinic')}\n`);
     process.exitCode = failure.code === 'tenant-set-aside' ? 2 : 1;
   }
 }

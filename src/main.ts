@@ -1,4 +1,5 @@
 import { WRONG_USER } from './clinic/read/users.ts';
+import { BROWSER, noteSealingKeys } from './composition/acts.ts';
 import { type Composition, compose } from './composition/compose.ts';
 import { requireEntry } from './composition/connections.ts';
 import { jobHandlers } from './composition/job-handlers.ts';
@@ -9,7 +10,7 @@ import { keepAlerting, keepReleasing, watchEpoch } from './composition/upkeep.ts
 import { connectors as registry } from './connectors/registry.ts';
 import { createAnswerDesk } from './control/answers.ts';
 import { type Installation, requireTenant } from './control/installation.ts';
-import { completeRemoteLogin, noPublicPort, openRemoteLogin } from './control/logins.ts';
+import { noPublicPort } from './control/logins.ts';
 import { createMetrics, type Metrics } from './control/metrics.ts';
 import { createNotificationReceiver } from './control/notifications.ts';
 import { takeReminderCallback } from './control/reminder-callbacks.ts';
@@ -103,6 +104,7 @@ export async function startDaemon(
   await checkRedis(composition.redis, signal);
   opened.defer(keepChecking(composition.redis, log));
   opened.defer(await watchEpoch(composition));
+  await noteSealingKeys(composition.acts, settings, log);
   const watch = watchRedis(composition.redis, log);
   opened.defer(() => watch.stop());
   const operator = await openOperatorPort(composition, metrics, watch);
@@ -241,20 +243,25 @@ function publicVerbs(composition: Composition, metrics: Metrics): PublicVerbs {
 }
 
 function loginVerbs(composition: Composition): Pick<PublicVerbs, 'beginLogin' | 'completeLogin'> {
+  const acting = { who: BROWSER, why: null, desk: composition.acts };
   const languageOf = (tenant: string) => requireTenant(composition.installation, tenant).configuration.language;
   return {
     async beginLogin(ticket) {
       try {
-        const { tenant, ...begun } = await openRemoteLogin(loginDesk(composition), ticket);
-        return { ...begun, language: languageOf(tenant) };
+        // Loaded when somebody logs in: it knows every verb.
+        const { openRemoteLogin } = await import('./control/acts.ts');
+        const { tenant, url, browserKey } = await openRemoteLogin(acting, loginDesk(composition), ticket);
+        return { url, browserKey, language: languageOf(tenant) };
       } catch (error) {
         return loginFailure(composition, error);
       }
     },
     async completeLogin({ url, browserKey }) {
       try {
+        const { completeRemoteLogin } = await import('./control/acts.ts');
         const signal = AbortSignal.timeout(60 * SECOND_MS);
-        const result = await completeRemoteLogin(loginDesk(composition), new URL(url), browserKey, signal);
+        const desk = loginDesk(composition);
+        const result = await completeRemoteLogin(acting, desk, new URL(url), browserKey, signal);
         const connected = result.isUnconfirmed ? 'unconfirmed' : 'connected';
         const outcome = result.missingScopes.length > 0 ? 'missing-permissions' : connected;
         return { outcome, language: languageOf(result.tenant) };

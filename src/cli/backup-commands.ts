@@ -1,13 +1,14 @@
 import type { Command } from 'commander';
 import type { Backups, Restored } from '../control/backups.ts';
 import type { Installation } from '../control/installation.ts';
+import type { Acting } from '../control/recording.ts';
 import { renderTime } from './table.ts';
 
 /** What the commands need of the command line. */
 export interface BackupCommands {
   /** Opens the installation, does the work, closes it again. */
-  withInstallation(work: (installation: Installation) => Promise<void>): Promise<void>;
-  withBackups(work: (backups: Backups) => Promise<void>): Promise<void>;
+  withInstallation(work: (installation: Installation, acting: Acting) => Promise<void>): Promise<void>;
+  withBackups(work: (installation: Installation, backups: Backups, acting: Acting) => Promise<void>): Promise<void>;
   /** A file's text, or that of standard input. */
   read(file: string | undefined): Promise<string>;
   out(text: string): void;
@@ -19,12 +20,20 @@ export function addBackups(program: Command, { withInstallation, withBackups, re
   credentials
     .command('backup <tenant>')
     .description('print, sealed: logins, tombstones, receipts, opt-outs, and what was put back by hand')
-    .action((tenant: string) => withBackups(async ({ backup }) => out(await backup(tenant))));
+    .action((tenant: string) =>
+      withBackups(async (installation, backups, acting) => {
+        const { backUp } = await import('../control/acts.ts');
+        out(await backUp(acting, installation, backups, tenant));
+      }),
+    );
   credentials
     .command('restore <tenant> [file]')
     .description('put back what a backup (a file, else standard input) holds and what is missing; nothing is replaced')
     .action((tenant: string, file: string | undefined) =>
-      withBackups(async ({ restore }) => out(renderRestored(await restore(tenant, (await read(file)).trim())))),
+      withBackups(async (installation, backups, acting) => {
+        const { restore } = await import('../control/acts.ts');
+        out(renderRestored(await restore(acting, installation, backups, tenant, (await read(file)).trim())));
+      }),
     );
   program
     .command('accept-loss <tenant>')
@@ -32,9 +41,9 @@ export function addBackups(program: Command, { withInstallation, withBackups, re
       'write and send of people again after the state was lost: nobody is known any more who must be kept out',
     )
     .action((tenant: string) =>
-      withInstallation(async (installation) => {
-        const { acceptLoss } = await import('../control/backups.ts');
-        const { changed } = await acceptLoss(installation, tenant);
+      withInstallation(async (installation, acting) => {
+        const { acceptLoss } = await import('../control/acts.ts');
+        const { changed } = await acceptLoss(acting, installation, tenant);
         out(changed ? 'What waited of people goes with the next cycle.' : 'Nothing was lost that had to be accepted.');
       }),
     );

@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isJsonObject, type JsonObject } from '../clinic/http/rows.ts';
 import type { ClinicAccess, ClinicRows } from '../control/clinic.ts';
 import { CLINIC_RESOURCES, CLINIC_WRITES, type ClinicQuestion, operationOf } from '../control/clinic-question.ts';
+import type { Acting } from '../control/recording.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/progress.ts';
 import { keepProposal, type ProfileCommands } from './profile-commands.ts';
@@ -12,7 +13,7 @@ import { wrap } from './table.ts';
 /** What the commands on the clinic need of the command line. */
 export interface ClinicCommands {
   /** Opens the clinic of a tenant, does the work, closes it again. */
-  withClinic(tenant: string, work: (access: ClinicAccess) => Promise<void>): Promise<void>;
+  withClinic(tenant: string, work: (access: ClinicAccess, acting: Acting) => Promise<void>): Promise<void>;
   /** A file's text, or standard input. */
   read(file: string | undefined): Promise<string>;
   write(file: string, content: string | Readable): Promise<void>;
@@ -65,7 +66,7 @@ export function addClinic(clinic: Command, given: ClinicCommands): void {
     .option('--pdf <file>', 'where the PDF of a record goes; with --write create the one that is sent')
     .option('--doctors', 'of an invoice: who took part in what each of its lines bills')
     .action((tenant: string, resource: string, ids: string[], choice: Choice) =>
-      given.withClinic(tenant, (access) => act(access, resource, ids, choice, given)),
+      given.withClinic(tenant, (access, acting) => act(access, acting, resource, ids, choice, given)),
     );
 }
 
@@ -91,13 +92,15 @@ export function addProbe(clinic: Command, given: ClinicCommands & ProbeCommands)
 
 async function act(
   access: ClinicAccess,
+  acting: Acting,
   resource: string,
   ids: string[],
   choice: Choice,
   given: ClinicCommands,
 ): Promise<void> {
   const { err, out, signal } = given;
-  const { previewWrite, readClinicPdf, readInvoiceDoctors, writeClinic } = await import('../control/clinic.ts');
+  const { previewWrite, readClinicPdf, readInvoiceDoctors } = await import('../control/clinic.ts');
+  const { writeClinic } = await import('../control/acts.ts');
   const verb = choice.write ?? 'read';
   const values = await dataOf(choice, given);
   const parameters = await parametersOf(choice, given);
@@ -106,7 +109,7 @@ async function act(
     const shown = choice.yes === true ? null : await previewWrite(access, question, signal);
     if (shown !== null)
       return out(choice.json === true ? JSON.stringify({ sent: false, ...shown }, null, 2) : renderPreview(shown));
-    const record = await writeClinic(access, question, signal);
+    const record = await writeClinic(acting, access, question, signal);
     return out(choice.json === true ? JSON.stringify(record, null, 2) : renderRecords([record], true));
   }
   err('These are data of the clinic, of patients too: keep them where such data may be.');

@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import type { Installation } from '../control/installation.ts';
+import type { Acting } from '../control/recording.ts';
 import type { Progress } from '../model/progress.ts';
 import { renderForgetPreview, renderReceipt, renderReceipts } from './render-forget.ts';
 
 /** What the command needs of the command line. */
 export interface ForgetCommand {
   /** Opens the installation, does the work, closes it again. */
-  withInstallation(work: (installation: Installation) => Promise<void>): Promise<void>;
+  withInstallation(work: (installation: Installation, acting: Acting) => Promise<void>): Promise<void>;
   print(json: boolean | undefined, value: object, text: string): void;
   progress(): Progress & { end(): void };
   signal: AbortSignal;
@@ -31,7 +32,7 @@ export function addForget(program: Command, given: ForgetCommand): void {
     .option('--undo', 'follow the patient again')
     .option('--json', 'as JSON')
     .action((tenant: string, patient: string, choice: Choice) =>
-      given.withInstallation((installation) => forget(installation, tenant, patient, choice, given)),
+      given.withInstallation((installation, acting) => forget(installation, acting, tenant, patient, choice, given)),
     );
   program
     .command('receipts <tenant>')
@@ -48,14 +49,16 @@ export function addForget(program: Command, given: ForgetCommand): void {
 
 async function forget(
   installation: Installation,
+  acting: Acting,
   tenant: string,
   patient: string,
   { dryRun, yes, undo, json }: Choice,
   { print, signal, ...given }: ForgetCommand,
 ): Promise<void> {
-  const { followAgain, forgetPatient, previewForgetting } = await import('../control/forget.ts');
+  const { previewForgetting } = await import('../control/forget.ts');
+  const { followAgain, forgetPatient } = await import('../control/acts.ts');
   if (undo === true) {
-    const result = await followAgain(installation, tenant, patient);
+    const result = await followAgain(acting, installation, tenant, patient);
     const says = result.changed ? 'The patient is followed again.' : 'There was no tombstone.';
     return print(json, result, says);
   }
@@ -67,7 +70,9 @@ async function forget(
     return print(json, preview, renderForgetPreview(preview));
   }
   const signals = { stop: signal, abort: signal };
-  const receipt = await forgetPatient(installation, tenant, patient, progress, signals).finally(() => progress.end());
+  const receipt = await forgetPatient(acting, installation, tenant, patient, progress, signals).finally(() =>
+    progress.end(),
+  );
   print(json, receipt, renderReceipt(receipt));
   if (receipt.notes.includes('erasures-wait')) given.exit(1);
 }

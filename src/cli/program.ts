@@ -6,14 +6,17 @@ import type { Backups } from '../control/backups.ts';
 import type { ClinicAccess } from '../control/clinic.ts';
 import type { StateProbe } from '../control/doctor.ts';
 import type { Installation } from '../control/installation.ts';
-import type { LoginDesk, Revocation } from '../control/logins.ts';
+import type { LoginDesk } from '../control/logins.ts';
+import type { Acting } from '../control/recording.ts';
 import { ROLES, type Role } from '../control/roles.ts';
 import type { Progress } from '../model/progress.ts';
+import { addAuditLog } from './audit-log-commands.ts';
 import { addBackups } from './backup-commands.ts';
 import { addClinic, addProbe } from './clinic-commands.ts';
 import { addDoctor } from './doctor-command.ts';
 import { addForget } from './forget-command.ts';
 import { addHealth } from './health-command.ts';
+import { addLogins } from './login-commands.ts';
 import { addProfiles } from './profile-commands.ts';
 import { addReminders } from './reminder-commands.ts';
 import { renderAudit } from './render-audit.ts';
@@ -22,7 +25,7 @@ import { renderPlan } from './render-plan.ts';
 import { renderSync } from './render-sync.ts';
 import { renderRuns, renderUndo } from './render-undo.ts';
 import { addStatus } from './status-commands.ts';
-import { renderTime, WIDTH, wrap } from './table.ts';
+import { WIDTH } from './table.ts';
 import { addTriggers } from './trigger-commands.ts';
 
 /** What the commands need from outside; `cli.ts` gives it. */
@@ -51,6 +54,10 @@ export interface CliOutside {
 /** Options before the command. */
 export interface GlobalOptions {
   config: string;
+  /** The name that the person gives. */
+  as: string | null;
+  /** Why they do what they do. */
+  reason: string | null;
 }
 
 /** What a command needs of the configuration. */
@@ -69,14 +76,9 @@ export interface OpenInstallation {
   clinic(tenant: string): ClinicAccess;
   backups: Backups;
   state: StateProbe;
+  /** Who gives the command, and why. */
+  acting: Acting;
 }
-
-const REVOCATIONS: Readonly<Record<Revocation, string>> = {
-  revoked: 'The provider has revoked it.',
-  'not-supported': 'The provider offers no way to revoke it: do so in its own pages.',
-  failed: 'The provider could not be asked to revoke it: do so in its own pages.',
-  'nothing-to-revoke': 'There was no login.',
-};
 
 const ROLE_HELP =
   'a part of it, where several processes share the work: scheduler puts work into the queues in its time, worker does it, http takes logins, notifications and answers of patients; all have the probes';
@@ -87,22 +89,32 @@ export function createProgram(outside: CliOutside): Command {
     .description('Keeps calendars and a CRM in step with a clinic management system.')
     .version(manifest.version, '--version', 'show the version')
     .option('-c, --config <directory>', 'directory of the configuration; else CLINIC_MIRROR_CONFIG, else ./config')
+    .option('--as <name>', 'who you are, where several persons are one user of the machine; else CLINIC_MIRROR_AS')
+    .option('--reason <text>', 'why, for the audit log: best the number of a ticket, and nothing of patients')
     .configureHelp({ helpWidth: WIDTH })
     .helpOption('-h, --help', 'show this help')
     .showHelpAfterError();
-  const options = (): GlobalOptions => ({
-    config: program.opts<Partial<GlobalOptions>>().config ?? process.env.CLINIC_MIRROR_CONFIG ?? 'config',
-  });
+  const options = (): GlobalOptions => {
+    const { config, as, reason } = program.opts<Partial<GlobalOptions>>();
+    return {
+      config: config ?? process.env.CLINIC_MIRROR_CONFIG ?? 'config',
+      as: as ?? process.env.CLINIC_MIRROR_AS ?? null,
+      reason: reason ?? null,
+    };
+  };
   const print = (json: boolean | undefined, value: object, text: string) =>
     outside.out(json === true ? JSON.stringify(value, null, 2) : text);
 
   addRun(program, outside, options, print);
-  addLogins(program, outside, options);
+  addLogins(program, {
+    ...outside,
+    withDesk: (work) => outside.withInstallation(options(), ({ desk, acting }) => work(desk, acting)),
+  });
   addCycle(program, outside, options, print);
 
   const common = {
-    withInstallation: (work: (installation: Installation) => Promise<void>) =>
-      outside.withInstallation(options(), ({ installation }) => work(installation)),
+    withInstallation: (work: (installation: Installation, acting: Acting) => Promise<void>) =>
+      outside.withInstallation(options(), ({ installation, acting }) => work(installation, acting)),
     print,
   };
   addStatus(program, {
@@ -127,14 +139,16 @@ export function createProgram(outside: CliOutside): Command {
   addBackups(program, {
     ...outside,
     ...common,
-    withBackups: (work) => outside.withInstallation(options(), ({ backups }) => work(backups)),
+    withBackups: (work) =>
+      outside.withInstallation(options(), ({ installation, backups, acting }) => work(installation, backups, acting)),
   });
+  addAuditLog(program, { ...outside, ...common });
   const clinic = program.command('clinic').description("look into a tenant's clinic system");
   const commands = {
     ...outside,
     print,
-    withClinic: (tenant: string, work: (access: ClinicAccess) => Promise<void>) =>
-      outside.withInstallation(options(), (open) => work(open.clinic(tenant))),
+    withClinic: (tenant: string, work: (access: ClinicAccess, acting: Acting) => Promise<void>) =>
+      outside.withInstallation(options(), (open) => work(open.clinic(tenant), open.acting)),
   };
   addClinic(clinic, commands);
   addProbe(clinic, commands);
@@ -164,45 +178,6 @@ function addRun(program: Command, outside: CliOutside, options: () => GlobalOpti
     });
 }
 
-function addLogins(program: Command, outside: CliOutside, options: () => GlobalOptions): void {
-  program
-    .command('login <tenant> [connection]')
-    .description('log in: to the clinic (default) or to a connection of the tenant file')
-    .option('--device', 'by a code that is typed in on another device')
-    .option('--link', 'by an address for a browser anywhere; the running daemon, at http.publicUrl, ends the login')
-    .action((tenant: string, connection: string | undefined, { device, link }: { device?: boolean; link?: boolean }) =>
-      outside.withInstallation(options(), ({ desk }) =>
-        link === true
-          ? showLink(outside, desk, tenant, connection ?? 'clinic')
-          : login(outside, desk, tenant, connection ?? 'clinic', device === true),
-      ),
-    );
-
-  program
-    .command('accept-account <tenant> <connection> <account>')
-    .description('say that this account, by its id or address in status, is the right one: what waits for that goes on')
-    .action((tenant: string, connection: string, account: string) =>
-      outside.withInstallation(options(), async ({ desk }) => {
-        const { acceptAccount } = await import('../control/logins.ts');
-        const whose = await acceptAccount(desk, tenant, connection, account, outside.signal);
-        outside.out(`The account of ${connection} of ${tenant} is accepted: ${whose}.`);
-      }),
-    );
-
-  program
-    .command('logout <tenant> [connection]')
-    .description('end a login: revoke it at the provider and forget it here')
-    .action((tenant: string, connection: string | undefined) =>
-      outside.withInstallation(options(), async ({ desk }) => {
-        const { logOut } = await import('../control/logins.ts');
-        const name = connection ?? 'clinic';
-        outside.out(
-          `${REVOCATIONS[await logOut(desk, tenant, name, outside.signal)]} The login of ${name} is forgotten here.`,
-        );
-      }),
-    );
-}
-
 function addCycle(program: Command, outside: CliOutside, options: () => GlobalOptions, print: Print): void {
   program
     .command('plan <tenant>')
@@ -222,11 +197,12 @@ function addCycle(program: Command, outside: CliOutside, options: () => GlobalOp
     .description('run one cycle now, to its end')
     .option('--json', 'as JSON')
     .action((tenant: string, { json }: { json?: boolean }) =>
-      outside.withInstallation(options(), async ({ installation }) => {
-        const { isWhole, syncTenant } = await import('../control/sync.ts');
+      outside.withInstallation(options(), async ({ installation, acting }) => {
+        const { isWhole } = await import('../control/sync.ts');
+        const { syncTenant } = await import('../control/acts.ts');
         const progress = outside.progress();
         const signals = { stop: outside.signal, abort: outside.signal };
-        const result = await syncTenant(installation, tenant, progress, signals).finally(() => progress.end());
+        const result = await syncTenant(acting, installation, tenant, progress, signals).finally(() => progress.end());
         print(json, result, renderSync(result));
         if (!isWhole(result)) outside.exit(1);
       }),
@@ -237,10 +213,12 @@ function addCycle(program: Command, outside: CliOutside, options: () => GlobalOp
     .description('read back what the targets hold and show what was changed there by hand')
     .option('--json', 'as JSON')
     .action((tenant: string, { json }: { json?: boolean }) =>
-      outside.withInstallation(options(), async ({ installation }) => {
-        const { auditNow } = await import('../control/audit.ts');
+      outside.withInstallation(options(), async ({ installation, acting }) => {
+        const { auditNow } = await import('../control/acts.ts');
         const progress = outside.progress();
-        const view = await auditNow(installation, tenant, progress, outside.signal).finally(() => progress.end());
+        const view = await auditNow(acting, installation, tenant, progress, outside.signal).finally(() =>
+          progress.end(),
+        );
         print(json, view, renderAudit(view));
       }),
     );
@@ -268,9 +246,9 @@ function addHolds(program: Command, outside: CliOutside, options: () => GlobalOp
       .description(what)
       .option('--items <number>', 'only if it still has this many', Number)
       .action((tenant: string, id: string, { items }: { items?: number }) =>
-        outside.withInstallation(options(), async ({ installation }) => {
-          const { decideHold } = await import('../control/holds.ts');
-          const { hold } = await decideHold(installation, tenant, id, decision, items ?? null);
+        outside.withInstallation(options(), async ({ installation, acting }) => {
+          const { decideHold } = await import('../control/acts.ts');
+          const { hold } = await decideHold(acting, installation, tenant, id, decision, items ?? null);
           const next =
             decision === 'approved' ? ` They go with the next cycle (now: clinic-mirror sync ${tenant}).` : '';
           outside.out(`Hold ${hold.id} of ${hold.target} is ${decision}: ${hold.recordIds.length} items.${next}`);
@@ -299,14 +277,15 @@ function addUndo(program: Command, outside: CliOutside, options: () => GlobalOpt
     .option('--release', "let the target's rules decide again about what an undo put back")
     .option('--json', 'as JSON, with every line')
     .action((run: string, choice: { tenant?: string; dryRun?: boolean; release?: boolean; json?: boolean }) =>
-      outside.withInstallation(options(), async ({ installation }) => {
-        const { releaseRun, undoRun } = await import('../control/undo.ts');
+      outside.withInstallation(options(), async ({ installation, acting }) => {
+        const { releaseRun, undoRun } = await import('../control/acts.ts');
         if (choice.release === true) {
-          const result = await releaseRun(installation, run, { tenant: choice.tenant });
+          const result = await releaseRun(acting, installation, run, { tenant: choice.tenant });
           return print(choice.json, result, `${result.released} items of ${result.tenant} go by the rules again.`);
         }
         const progress = outside.progress();
         const view = await undoRun(
+          acting,
           installation,
           run,
           { tenant: choice.tenant, dryRun: choice.dryRun === true },
@@ -321,62 +300,4 @@ function addUndo(program: Command, outside: CliOutside, options: () => GlobalOpt
           outside.exit(1);
       }),
     );
-}
-
-async function showLink(outside: CliOutside, desk: LoginDesk, tenant: string, connection: string): Promise<void> {
-  const { beginRemoteLogin } = await import('../control/logins.ts');
-  const url = await beginRemoteLogin(desk, tenant, connection);
-  outside.err(
-    'Open this address in a browser within ten minutes, and stay in that browser. It can be opened once; the page at the end says how the login went.\n',
-  );
-  outside.out(url);
-}
-
-async function login(
-  outside: CliOutside,
-  desk: LoginDesk,
-  tenant: string,
-  connection: string,
-  device: boolean,
-): Promise<void> {
-  const { loginWithBrowser, loginWithDevice } = await import('../control/logins.ts');
-  const result = device
-    ? await loginWithDevice(
-        desk,
-        tenant,
-        connection,
-        ({ userCode, verificationUri, verificationUriComplete, expiresAt }) => {
-          outside.err(`Open ${verificationUri} on any device and type in the code  ${userCode}`);
-          if (verificationUriComplete !== null) outside.err(`or open ${verificationUriComplete}`);
-          outside.err(`Waiting until ${renderTime(expiresAt)} …`);
-        },
-        outside.signal,
-      )
-    : await loginWithBrowser(
-        desk,
-        tenant,
-        connection,
-        (url) => outside.err(`Open this address in a browser on this machine:\n\n${url}\n\nWaiting …`),
-        outside.signal,
-      );
-  const { doubt, missingScopes, isUnconfirmed } = result;
-  const { accountText } = await import('../oauth/accounts.ts');
-  outside.out(`Logged in: ${result.connection} of ${result.tenant}, account ${accountText(result.account)}.`);
-  if (isUnconfirmed) {
-    // The account is left for a person to write: a line to copy would be no word of theirs.
-    const command = `clinic-mirror accept-account ${tenant} ${connection} <account>`;
-    outside.out(wrap(`Nothing is read or written through it before a person says that this is right: ${command}`));
-  }
-  if (doubt !== undefined) {
-    const act = doubt.remedy ?? 'the next cycle asks again';
-    outside.out(
-      wrap(`Whether this user can be used is not known: ${doubt.message} (${doubt.code}). What to do: ${act}`),
-    );
-  }
-  if (missingScopes.length > 0) {
-    outside.out(
-      wrap(`Not granted: ${missingScopes.join(' ')}. What needs them stays off; log in again to grant them.`),
-    );
-  }
-  if (isUnconfirmed || doubt !== undefined || missingScopes.length > 0) outside.exit(1);
 }

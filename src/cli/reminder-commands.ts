@@ -1,12 +1,13 @@
 import { Argument, type Command } from 'commander';
 import type { Installation } from '../control/installation.ts';
+import type { Acting } from '../control/recording.ts';
 import type { AddressKind } from '../model/reminders.ts';
 import { renderReminderExplanation, renderReminders } from './render-reminders.ts';
 
 /** What the commands on reminders need of the command line. */
 export interface ReminderCommands {
   /** Opens the installation, does the work, closes it again. */
-  withInstallation(work: (installation: Installation) => Promise<void>): Promise<void>;
+  withInstallation(work: (installation: Installation, acting: Acting) => Promise<void>): Promise<void>;
   print(json: boolean | undefined, value: object, text: string): void;
   out(text: string): void;
   /** What stands on standard input. */
@@ -70,10 +71,10 @@ function addUpkeep(reminders: Command, { withInstallation, out, read }: Reminder
     .description('never remind at an address again; it is read from standard input')
     .option('--lift', 'forget that the address was opted out')
     .action((tenant: string, kind: AddressKind, { lift }: { lift?: boolean }) =>
-      withInstallation(async (installation) => {
-        const { optOut } = await import('../control/reminders.ts');
+      withInstallation(async (installation, acting) => {
+        const { optOut } = await import('../control/acts.ts');
         const address = (await read()).trim();
-        const { changed } = await optOut(installation, tenant, { kind, address, lift: lift === true });
+        const { changed } = await optOut(acting, installation, tenant, { kind, address, lift: lift === true });
         out(changed ? (lift === true ? 'The opt-out is lifted.' : 'The address is opted out.') : 'It was so already.');
       }),
     );
@@ -81,9 +82,9 @@ function addUpkeep(reminders: Command, { withInstallation, out, read }: Reminder
     .command('reopen <tenant> <channel>')
     .description('use a channel again that was closed because the other side was gone')
     .action((tenant: string, channel: string) =>
-      withInstallation(async (installation) => {
-        const { reopenChannel } = await import('../control/reminders.ts');
-        const { changed } = await reopenChannel(installation, tenant, channel);
+      withInstallation(async (installation, acting) => {
+        const { reopenChannel } = await import('../control/acts.ts');
+        const { changed } = await reopenChannel(acting, installation, tenant, channel);
         out(changed ? `The channel ${channel} is used again.` : `The channel ${channel} was not closed.`);
       }),
     );

@@ -85,6 +85,12 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
     const next = `restore a backup, or "clinic-mirror accept-loss ${tenant.tenant}"`;
     lines.push(wrap(`${what}. Nothing is written or sent of people until somebody decides: ${next}`, WIDTH, '  '));
   }
+  for (const { verb, what, by, expiresAt } of tenant.approvals) {
+    const which = typeof what.hold === 'string' ? ` hold ${what.hold}` : '';
+    const who = by.claimed ?? by.name;
+    const says = `${verb}${which} WAITS FOR A SECOND PERSON: ${who} wants it; until ${renderTime(expiresAt)}`;
+    lines.push(wrap(says, WIDTH, '  '));
+  }
   lines.push(...renderRun(tenant, now));
   lines.push('', renderTargets(tenant.targets, now));
   for (const target of tenant.targets) {

@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import type { Installation } from '../control/installation.ts';
+import type { Acting } from '../control/recording.ts';
 import type { Progress } from '../model/progress.ts';
 import { renderTriggers } from './render-triggers.ts';
 
 /** What the commands on triggers need of the command line. */
 export interface TriggerCommands {
   /** Opens the installation, does the work, closes it again. */
-  withInstallation(work: (installation: Installation) => Promise<void>): Promise<void>;
+  withInstallation(work: (installation: Installation, acting: Acting) => Promise<void>): Promise<void>;
   print(json: boolean | undefined, value: object, text: string): void;
   out(text: string): void;
   progress(): Progress & { end(): void };
@@ -35,12 +36,12 @@ export function addTriggers(
     .description('use an endpoint again that was closed, and try at once what waits for it')
     .option('--skip', 'never send what is there by now')
     .action((tenant: string, endpoint: string, { skip }: { skip?: boolean }) =>
-      withInstallation(async (installation) => {
-        const { reopenEndpoint } = await import('../control/triggers.ts');
+      withInstallation(async (installation, acting) => {
+        const { reopenEndpoint } = await import('../control/acts.ts');
         const told = progress();
         const options = { skip: skip === true };
-        const { closed } = await reopenEndpoint(installation, tenant, endpoint, options, told, signal).finally(() =>
-          told.end(),
+        const { closed } = await reopenEndpoint(acting, installation, tenant, endpoint, options, told, signal).finally(
+          () => told.end(),
         );
         const was = closed === null ? 'was not closed' : 'is used again';
         const next = skip === true ? 'What is there by now is not sent.' : 'What waits for it is tried now.';

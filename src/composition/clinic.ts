@@ -19,6 +19,7 @@ export function openClinicAccess(composition: Composition, id: string): ClinicAc
   const client = requireEntry(configuration.settings.clinicClients, tenant.configuration.clinic.client);
   const profile = requireEntry(configuration.profiles, client.profile);
   return {
+    tenant: id,
     tenantId: tenant.clinic.tenantId,
     context: {
       profile,

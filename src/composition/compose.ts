@@ -1,6 +1,7 @@
 import { connectors as registry } from '../connectors/registry.ts';
 import { SharedState } from '../connectors/shared-state.ts';
 import type { Installation } from '../control/installation.ts';
+import type { ActDesk } from '../control/recording.ts';
 import { createNeedless, type IsNeedless } from '../jobs/needless.ts';
 import { openQueues, type WorkQueues } from '../jobs/queues.ts';
 import type { Logger } from '../log/logger.ts';
@@ -10,6 +11,7 @@ import { DAY_MS } from '../model/time.ts';
 import { watchClock } from '../model/watched-clock.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { createEvaluator } from '../sync/mapping/index.ts';
+import { openActDesk } from './acts.ts';
 import { OPEN_TENANTS } from './closing.ts';
 import { connectionStatuses } from './connection-statuses.ts';
 import { startExpressionThread } from './expression-thread.ts';
@@ -24,10 +26,11 @@ const KEPT_ENTRIES = 250_000;
 const SMALL_KEPT: SmallThings = { under: 1_000, entries: 20_000 };
 
 /** Everything, opened: what the verbs work on and what only the composer may close. */
-export interface Composition extends OpenTenants, Omit<Stores, 'writer' | 'awaitDurable' | 'ring'> {
+export interface Composition extends OpenTenants, Omit<Stores, 'writer' | 'awaitDurable' | 'ring' | 'auditLog'> {
   /** The one that counts now. */
   readonly configuration: Configuration;
   installation: Installation;
+  acts: ActDesk;
   queues: WorkQueues;
   isNeedless: IsNeedless;
   log: Logger;
@@ -49,9 +52,10 @@ export function compose(options: CompositionOptions): Composition {
   const { settings } = options.configuration;
   // One that is given is as steady as it is right.
   const { clock, elapsedBetween } = watchClock(options.clock ?? Date.now, options.clock ?? (() => performance.now()));
-  const stores = openStores(settings, clock, log);
-  const { redis, writer, epoch, removed, reloads, alerts, logins, loginLinks } = stores;
   let { configuration } = options;
+  const stores = openStores(() => configuration.settings, clock, log);
+  const { redis, writer, epoch, removed, reloads, alerts, logins, loginLinks } = stores;
+  const acts = openActDesk(() => configuration, stores, clock);
   const isNeedless = createNeedless(redis, () => configuration.outlines);
   const queues = openQueues(settings.redis.place.reveal(), isNeedless);
   const shared = {
@@ -71,7 +75,11 @@ export function compose(options: CompositionOptions): Composition {
     get configuration() {
       return configuration;
     },
-    installation: installationOf(() => configuration, { ...stores, composed: tenants.composed, queues, clock }),
+    installation: installationOf(() => configuration, {
+      ...{ ...stores, composed: tenants.composed },
+      ...{ queues, clock, acts },
+    }),
+    acts,
     async takeUp(next, signal) {
       const changes = await tenants.takeUp(next, signal);
       configuration = next;
@@ -100,9 +108,9 @@ export function compose(options: CompositionOptions): Composition {
 function installationOf(
   current: () => Configuration,
   parts: Pick<Composition, 'composed' | 'queues'> &
-    Pick<Stores, 'alerts' | 'epoch' | 'reloads' | 'removed'> & { clock: Clock },
+    Pick<Stores, 'alerts' | 'epoch' | 'reloads' | 'removed'> & { acts: ActDesk; clock: Clock },
 ): Installation {
-  const { composed, queues, epoch, alerts, reloads, removed, clock } = parts;
+  const { composed, queues, epoch, alerts, reloads, removed, acts, clock } = parts;
   return {
     tenants: tenantsOf(composed),
     get outlines() {
@@ -115,6 +123,7 @@ function installationOf(
     epoch,
     alerts,
     reloads: () => reloads.list(),
+    approvals: (tenant) => acts.approvalsOf(tenant).store.list(),
     removed: {
       ...removed,
       get keepMs() {

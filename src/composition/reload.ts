@@ -1,11 +1,19 @@
+import { recordAct } from '../control/recording.ts';
 import { inPieces } from '../jobs/in-pieces.ts';
 import type { Logger } from '../log/logger.ts';
 import { type Clock, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { Configuration } from '../settings/configuration.ts';
-import { type ConfigurationChanges, isNothing, joinChanges, NO_CHANGES } from '../settings/configuration-changes.ts';
+import {
+  type ConfigurationChanges,
+  changesBetween,
+  isNothing,
+  joinChanges,
+  NO_CHANGES,
+} from '../settings/configuration-changes.ts';
 import type { ConfigurationFiles } from '../settings/configuration-files.ts';
 import type { Look } from '../settings/seen-files.ts';
 import type { RefusedFiles } from '../state/reload-reports.ts';
+import { principalOfDaemon } from './acts.ts';
 import type { Composition } from './compose.ts';
 import { SettledLooks } from './settled-looks.ts';
 
@@ -38,6 +46,8 @@ const RETRY_MS = 10 * MINUTE_MS;
 const TELL_MS = 20 * SECOND_MS;
 /** Faults of one refusal that are told: settings may be at odds with every tenant. */
 const MOST_TOLD = 20;
+/** Tenants of one reading that the audit log names. */
+const MOST_NAMED = 20;
 
 /**
  * Looks at the files regularly, and takes up what changed. A look is sure everywhere: in bind mounts and on network shares nobody tells of
@@ -141,15 +151,39 @@ class ReloadSteps {
     this.#readAt = this.#clock();
     const before = composition.configuration;
     const next = await inPieces(files.readAgain(look, { sure: isSure }), this.#signal);
-    const changes = await composition.takeUp(next, this.#signal);
+    const changes = await this.#takeUp(before, next, isSure);
     const earlier = this.#unfinished ?? { changes: NO_CHANGES, anew: false };
     this.#unfinished = { changes: joinChanges(earlier.changes, changes), anew: earlier.anew || isSure };
     this.#refused = refusedOf(next, this.#refused, this.#readAt);
-    const isOther = !isNothing(changes) || textOf(before) !== textOf(next) || before.settings !== next.settings;
-    if (!isOther && !isSure) return;
+    if (!isOther(before, next, changes) && !isSure) return;
     observe(next.refused.length === 0 ? 'taken-up' : 'refused', next.refused.length);
     tellLog(log, next, changes);
     this.#toldAt = null;
+  }
+
+  /** What can't be recorded is not taken up: the next look tries again. */
+  #takeUp(before: Configuration, next: Configuration, isSure: boolean): Promise<ConfigurationChanges> {
+    const { composition } = this.#parts;
+    const take = () => composition.takeUp(next, this.#signal);
+    const changes = changesBetween(before, next);
+    if (!isSure && !isOther(before, next, changes)) return take();
+    const { added, changed, reopened, removed } = changes;
+    const tenants = {
+      added: added.length,
+      changed: changed.length,
+      reopened: reopened.length,
+      removed: removed.length,
+    };
+    const what = {
+      by: isSure ? 'SIGHUP' : 'files',
+      ...tenants,
+      refused: next.refused.length,
+      awaitsRestart: next.awaitsRestart.join(' ') || null,
+      // Of a few changes it is told whose they are.
+      names: [...added, ...changed, ...removed].slice(0, MOST_NAMED).join(' ') || null,
+    };
+    const acting = { who: principalOfDaemon(), why: null, desk: composition.acts };
+    return recordAct(acting, { verb: 'reload-configuration', tenant: null, what }, take);
   }
 
   async #finish(): Promise<void> {
@@ -169,6 +203,11 @@ class ReloadSteps {
     this.#toldAt = this.#clock();
     this.#hasTold = !isQuiet;
   }
+}
+
+/** Whether a reading found something else than the one before. */
+function isOther(before: Configuration, next: Configuration, changes: ConfigurationChanges): boolean {
+  return !isNothing(changes) || textOf(before) !== textOf(next) || before.settings !== next.settings;
 }
 
 function tellLog(log: Logger, next: Configuration, changes: ConfigurationChanges): void {

@@ -3,6 +3,7 @@ import type { Clock } from '../model/time.ts';
 import type { LoginLink, PendingLogin } from '../oauth/store.ts';
 import type { Settings } from '../settings/settings-schema.ts';
 import { type AlertStore, createAlertStore } from '../state/alerts.ts';
+import { type AuditLog, createAuditLog } from '../state/audit-log.ts';
 import { type AwaitDurable, createAwaitDurable } from '../state/durability.ts';
 import { createStateEpoch, type StateEpoch } from '../state/epoch.ts';
 import { keys } from '../state/keys.ts';
@@ -25,11 +26,16 @@ export interface Stores {
   logins: LoginStore<PendingLogin>;
   loginLinks: LoginStore<LoginLink>;
   ring: SealingKey[];
+  /** Null where no `dataDirectory` is configured. */
+  auditLog: AuditLog | null;
 }
 
-/** Connects to Redis and opens what is no single tenant's. Nothing is read or written yet. */
-export function openStores(settings: Settings, clock: Clock, log: Logger): Stores {
+/** Connects to Redis and opens what is no single tenant's. Nothing is read or written yet. @param current gives the settings that count now */
+export function openStores(current: () => Settings, clock: Clock, log: Logger): Stores {
+  const settings = current();
   const { replicas } = settings.redis;
+  const { dataDirectory: directory } = settings;
+  const identityKey = settings.secrets.identityKey.reveal();
   const place = settings.redis.place.reveal();
   const redis = connectRedis(place);
   const writer = connectRedis(place);
@@ -42,8 +48,8 @@ export function openStores(settings: Settings, clock: Clock, log: Logger): Store
       redis,
       writer,
       replicas,
-      directory: settings.dataDirectory ?? null,
-      identityKey: settings.secrets.identityKey.reveal(),
+      directory: directory ?? null,
+      identityKey,
       clock,
       log,
     }),
@@ -53,5 +59,16 @@ export function openStores(settings: Settings, clock: Clock, log: Logger): Store
     logins: createLoginStore<PendingLogin>(redis, ring),
     loginLinks: createLoginStore<LoginLink>(redis, ring, keys.loginLink),
     ring,
+    auditLog:
+      directory === undefined
+        ? null
+        : createAuditLog({
+            redis,
+            directory,
+            identityKey,
+            keepMonths: () => current().auditLog.keepMonths,
+            clock,
+            log,
+          }),
   };
 }

@@ -19,6 +19,8 @@ import { type ClinicQuestion, operationOf } from './clinic-question.ts';
 
 /** The API of one tenant's clinic, for verbs that a person gives. */
 export interface ClinicAccess {
+  /** The tenant's id in the configuration. */
+  tenant: string;
   context: ClinicContext;
   /** One invoice at a time in each section, over all processes. */
   serialise: SerialiseSection;

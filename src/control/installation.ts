@@ -3,6 +3,7 @@ import { MirrorError } from '../model/errors.ts';
 import type { Clock, Instant } from '../model/time.ts';
 import type { TenantOutline, TenantSetAside } from '../settings/configuration.ts';
 import type { AlertStore } from '../state/alerts.ts';
+import type { ApprovalRequest } from '../state/approvals.ts';
 import type { StateEpoch } from '../state/epoch.ts';
 import type { ReloadReport } from '../state/reload-reports.ts';
 import type { RemovedStore } from '../state/removed.ts';
@@ -47,6 +48,8 @@ export interface Installation {
   reloads(): Promise<ReloadReport[]>;
   /** What ways of telling remember, and why they failed last. */
   alerts: Pick<AlertStore, 'read'>;
+  /** What waits in a tenant for a second person. */
+  approvals(tenant: string): Promise<ApprovalRequest[]>;
   /** What was taken out of the configuration and still has keys. */
   removed: Pick<RemovedStore, 'parts' | 'tenants'> & { keepMs: number };
   /** Tells the running daemon, if there is one, to pull a tenant now. */

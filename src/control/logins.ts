@@ -109,6 +109,7 @@ export function noPublicPort(message: string): MirrorError {
 /** A login that a browser has begun at the daemon. */
 export interface OpenedLogin {
   tenant: string;
+  connection: string;
   /** Where the browser goes on. */
   url: URL;
   /** What that browser keeps: it alone can end the login. */
@@ -126,7 +127,7 @@ export async function openRemoteLogin(desk: LoginDesk, ticket: string): Promise<
   const { callbackUrl } = requireRemote(desk);
   const browserKey = newSecret();
   const target = usedTarget(desk, tenant, connection);
-  return { tenant, browserKey, url: await beginLogin(target, desk.pending, callbackUrl, browserKey) };
+  return { tenant, connection, browserKey, url: await beginLogin(target, desk.pending, callbackUrl, browserKey) };
 }
 
 /**

@@ -62,6 +62,12 @@ function ofTenant(tenant: TenantStatus, now: Instant): Problem[] {
     const next = `restore a backup, or: clinic-mirror accept-loss ${id}`;
     problems.push({ ...needsPerson(id, 'state', doubt.code, sentence, next), sinceAt: doubt.sinceAt });
   }
+  for (const { verb, what, by, at } of tenant.approvals) {
+    const which = typeof what.hold === 'string' ? ` of hold ${what.hold}` : '';
+    const sentence = `${verb}${which} waits for a second person: ${by.claimed ?? by.name} wants it`;
+    const next = 'somebody else gives the same command, or lets it expire';
+    problems.push({ ...needsPerson(id, 'approvals', 'approval-awaited', sentence, next), sinceAt: at });
+  }
   if (configuration.supersededAt !== null) {
     const sentence = 'a process with an older configuration waits until it has the files of today';
     const problem = needsPerson(id, 'configuration', 'configuration-superseded', sentence, null);

@@ -2,6 +2,7 @@ import type { Problem } from '../model/problems.ts';
 import type { Instant } from '../model/time.ts';
 import type { TargetConfiguration } from '../settings/configuration.ts';
 import type { AlertFailure } from '../state/alerts.ts';
+import type { ApprovalRequest } from '../state/approvals.ts';
 import type { EpochView } from '../state/epoch.ts';
 import type { Doubt } from '../state/protection.ts';
 import type { RefusedFiles } from '../state/reload-reports.ts';
@@ -118,6 +119,8 @@ export interface TenantStatus {
   removed: RemovedStatus[];
   /** Why it is not known who was forgotten and who opted out, so that nothing is written or sent of people; null when it is. */
   doubt: Doubt | null;
+  /** What one person wants and a second one has to want too. */
+  approvals: ApprovalRequest[];
   /** Null where none are configured. */
   reminders: ReminderStatus | null;
   /** Null where none are configured. */

@@ -79,6 +79,7 @@ async function tenantStatus(installation: Installation, tenant: OpenTenant): Pro
     ),
     removed: removedStatus(await installation.removed.parts(tenant.id), installation),
     doubt: await tenant.protection.doubt({ lookOnly: true }),
+    approvals: await installation.approvals(tenant.id),
     reminders: await reminderStatus(tenant.reminders),
     triggers: await triggerStatus(tenant.triggers),
   };

@@ -88,7 +88,12 @@ export async function releaseRun(
   return { tenant: tenant.id, released };
 }
 
-async function tenantOfRun(installation: Installation, run: string, only: string | undefined): Promise<OpenTenant> {
+/** The tenant that a run is of. @throws as {@link undoRun} */
+export async function tenantOfRun(
+  installation: Installation,
+  run: string,
+  only: string | undefined,
+): Promise<OpenTenant> {
   const candidates = only === undefined ? [...installation.tenants.values()] : [requireTenant(installation, only)];
   const having: OpenTenant[] = [];
   for (const tenant of candidates) if ((await entriesOfRun(tenant, run)).length > 0) having.push(tenant);

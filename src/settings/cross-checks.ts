@@ -53,7 +53,7 @@ export function checkSettingsReferences(file: YamlFile, profiles: readonly strin
   const clients = keysAt(file, ['clinicClients']).flatMap((client) =>
     checkName(file, ['clinicClients', client, 'profile'], profiles, 'profile', 'add the file to profiles/'),
   );
-  return [...clients, ...checkPublicPort(file), ...checkOperatorPort(file)];
+  return [...clients, ...checkPublicPort(file), ...checkOperatorPort(file), ...checkAuditLog(file)];
 }
 
 /** An address for the outside leads to the port for the outside. */
@@ -77,6 +77,14 @@ function checkOperatorPort(file: YamlFile): ConfigurationFault[] {
   if (typeof host !== 'string' || LOOPBACK.test(host) || file.valueAt(['operator', 'token']) !== undefined) return [];
   const remedy = 'add operator.token as { env: NAME } or { file: path }, or listen on 127.0.0.1';
   return [faultAt(file, path, 'others than this machine could read the metrics', remedy)];
+}
+
+/** What asks for evidence has to have a place for it. */
+function checkAuditLog(file: YamlFile): ConfigurationFault[] {
+  if (file.valueAt(['dataDirectory']) !== undefined) return [];
+  const asking = ['approvals', 'auditLog'].filter((section) => file.valueAt([section]) !== undefined);
+  const remedy = 'set dataDirectory: the audit log is kept there';
+  return asking.map((section) => faultAt(file, [section], `${section} need a dataDirectory`, remedy));
 }
 
 /** Every name in a tenant file must be defined, and what it names must fit. */

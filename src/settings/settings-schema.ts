@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { alertsSection } from './alert-schema.ts';
+import { approvals, auditLog } from './approval-schema.ts';
 import { baseAddress, mapOf, name, text, wholeNumber } from './common-schemas.ts';
 import { budget, certificate, hubSpotClient, oauthClient, salesforceClient } from './crm-clients.ts';
 import { redisSection } from './redis-schema.ts';
@@ -205,7 +206,7 @@ export function settingsSchema(secrets: SecretSchemas) {
     dataDirectory: text
       .optional()
       .describe(
-        'Directory that outlives Redis, for all daemons and commands of this installation; by it a Redis that lost something is told, tombstones and opt-outs come back, and files that did not change are not checked again',
+        'Directory that outlives Redis, for all daemons and commands of this installation; by it a Redis that lost something is told, tombstones and opt-outs come back, the audit log is kept, and files that did not change are not checked again',
       ),
     http,
     operator: operatorSection(secrets),
@@ -226,6 +227,8 @@ export function settingsSchema(secrets: SecretSchemas) {
     notifications,
     guard,
     journal,
+    auditLog,
+    approvals,
     removed,
     alerts: alertsSection(secrets),
     push,

@@ -4,6 +4,7 @@ import { NAME, NAME_REMEDY } from '../model/names.ts';
 import { APPOINTMENT_STATUSES } from '../model/records.ts';
 import { parseTitleFormat, TITLE_VALUES } from '../model/title-format.ts';
 import { expectedAccount } from './account-schema.ts';
+import { tenantApprovals } from './approval-schema.ts';
 import { mapOf, name, text, wholeNumber, zone } from './common-schemas.ts';
 import { connection } from './connection-schema.ts';
 import { crmSchema } from './crm-schema.ts';
@@ -168,6 +169,7 @@ export function tenantSchema(secrets: SecretSchemas) {
         .describe('Asked for at the login beside what targets, reminders and triggers need, for the command clinic'),
       account: expectedAccount.byAddress,
     }),
+    approvals: tenantApprovals.optional().describe('What two persons have to want here, beside what the settings say'),
     connections: mapOf(connection(secrets), connectionName).prefault({}),
     targets: mapOf(target).prefault({}),
     reminders: reminderSchema.optional(),

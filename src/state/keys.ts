@@ -55,6 +55,8 @@
  * | `cm:{clinic-mirror}:removed-tenants` | hash   | until released    | release           | release, status       |
  * | `cm:{clinic-mirror}:alerts`          | hash   | while configured  | alerts            | alerts, status        |
  * | `cm:{clinic-mirror}:reloads`         | hash   | while files are refused | reload      | status                |
+ * | `cm:{clinic-mirror}:audit-log`       | hash   | for ever          | audit log         | audit log             |
+ * | `cm:{T}:approvals`                   | hash   | until expiry      | operator          | operator, status      |
  * | `cm:{T}:lease:<name>`                | string | lease time        | its holder        | every fenced write    |
  * | `cm:{T}:lease-waiting:<name>`        | hash   | ten seconds       | leases            | leases                |
  * | `cm:{T}:fence:<name>`                | string | for ever          | leases            | leases                |
@@ -128,6 +130,8 @@ export const keys = {
   removedTenants: () => `cm:${QUEUE_PREFIX}:removed-tenants`,
   alerts: () => `cm:${QUEUE_PREFIX}:alerts`,
   reloads: () => `cm:${QUEUE_PREFIX}:reloads`,
+  auditLog: () => `cm:${QUEUE_PREFIX}:audit-log`,
+  approvals: (tenant: string) => tenantKey(tenant, 'approvals'),
   lease: (tenant: string, name: string) => tenantKey(tenant, 'lease', name),
   leaseWaiting: (tenant: string, name: string) => tenantKey(tenant, 'lease-waiting', name),
   fence: (tenant: string, name: string) => tenantKey(tenant, 'fence', name),
@@ -168,6 +172,7 @@ export const TENANT_KINDS = [
   'misses',
   'removed',
   'holds',
+  'approvals',
   'clinic-tenant',
   'runs',
   'journal',

@@ -8,6 +8,7 @@ import { addClinic } from '../../src/cli/clinic-commands.ts';
 import { isSameSite, resolveHref } from '../../src/connectors/caldav/addresses.ts';
 import { createMetadata } from '../../src/oauth/metadata.ts';
 import { clinicProvider, mayBeNamedBy } from '../../src/oauth/providers.ts';
+import { openActing } from '../control/acting.ts';
 
 const CLI = fileURLToPath(new URL('../../src/cli.ts', import.meta.url));
 
@@ -81,7 +82,7 @@ describe('what is to be written of a patient, or a list is filtered by', () => {
     const clinic = new Command('clinic').exitOverride();
     let opened = false;
     addClinic(clinic, {
-      withClinic: (_tenant, work) => work(new Proxy({}, { get: () => (opened = true) }) as never),
+      withClinic: (_tenant, work) => work(new Proxy({}, { get: () => (opened = true) }) as never, openActing()),
       read: async () => input,
       write: async () => {},
       out: () => {},

@@ -8,6 +8,7 @@ import { type CliOutside, createProgram, type OpenInstallation } from '../../src
 import { OPERATIONS } from '../../src/clinic/schema/operations.ts';
 import { clinicProfileSchema } from '../../src/clinic/schema/profile.ts';
 import { MirrorError } from '../../src/model/errors.ts';
+import { openActing } from '../control/acting.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { cycle, NEVER } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
@@ -59,6 +60,7 @@ async function run(
         },
         backups: { backup: refuse, restore: refuse },
         state: { check: refuse, requireIdentity: refuse, time: refuse, view: refuse },
+        acting: openActing({ log: null }),
         ...given,
       });
     },

@@ -16,6 +16,7 @@ import type { PlanLine, PlanView } from '../../src/control/plan.ts';
 import { problemsOf } from '../../src/control/problems.ts';
 import type { Status, TargetStatus } from '../../src/control/status-view.ts';
 import { TRIGGER_EVENTS } from '../../src/settings/trigger-schema.ts';
+import type { ApprovalRequest } from '../../src/state/approvals.ts';
 import type { RunReport } from '../../src/state/runs.ts';
 import { NOW } from '../sync/arbitraries.ts';
 
@@ -149,6 +150,14 @@ const runs: fc.Arbitrary<RunReport> = fc.record({
   error: fc.option(fc.record({ code: names, actor: names, message: texts, remedy: fc.option(texts) })),
 });
 const triggerEvents = fc.constantFrom(...TRIGGER_EVENTS);
+const approvals: fc.Arbitrary<ApprovalRequest> = fc.record({
+  id: names,
+  verb: fc.constantFrom('approve', 'forget', 'restore'),
+  what: fc.dictionary(names, fc.oneof(names, counts)),
+  by: fc.record({ kind: fc.constant('os-user'), name: foreign, id: names, claimed: fc.option(foreign) }),
+  at: fc.nat(NOW),
+  expiresAt: fc.nat(NOW),
+});
 const removals = fc.record({ name: names, missedAt: fc.nat(NOW), releaseAt: fc.nat(NOW) });
 const statuses: fc.Arbitrary<Omit<Status, 'problems'>> = fc.record({
   at: fc.constant(NOW),
@@ -169,6 +178,7 @@ const statuses: fc.Arbitrary<Omit<Status, 'problems'>> = fc.record({
       lastRun: fc.option(runs),
       targets: fc.array(targets, { maxLength: 4 }),
       removed: fc.array(removals, { maxLength: 2 }),
+      approvals: fc.array(approvals, { maxLength: 2 }),
       doubt: fc.option(fc.record({ code: fc.constantFrom('state-went-back', 'state-lost'), sinceAt: fc.nat(NOW) })),
       reminders: fc.option(
         fc.record({

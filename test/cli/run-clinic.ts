@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import type { ClinicSandbox } from '../../sandbox/clinic/index.ts';
 import { addClinic } from '../../src/cli/clinic-commands.ts';
 import { committedProfile } from '../clinic/open-client.ts';
+import { openActing } from '../control/acting.ts';
 import { openClinicAccess } from '../control/open-clinic-access.ts';
 import { NEVER } from '../jobs/cycle.ts';
 
@@ -36,7 +37,8 @@ export async function runClinic(
   const ran: Ran = { out: '', err: '', written: {}, thrown: null };
   const clinic = new Command('clinic').exitOverride().configureOutput({ writeErr: () => {} });
   addClinic(clinic, {
-    withClinic: (_tenant, work) => work(openClinicAccess(sandbox, token, committedProfile('documented'))),
+    withClinic: (_tenant, work) =>
+      work(openClinicAccess(sandbox, token, committedProfile('documented')), openActing({ log: null })),
     read: async (file) => (file === undefined ? (typed ?? '') : (files[file] ?? '')),
     async write(file, content) {
       ran.written[file] = typeof content === 'string' ? content : await text(content);

@@ -28,6 +28,7 @@ export function openClinicAccess(
     ...more,
   };
   return {
+    tenant: 'studio-rossi',
     tenantId: createTenantSource(context, null).tenantId,
     serialise: (_place, work, signal) => work(signal),
     context,

@@ -33,6 +33,7 @@ export function openInstallation(choice: InstallationChoice): Installation & { p
     },
     reloads: async () => [],
     alerts: { read: async () => new Map() },
+    approvals: async () => [],
     removed: { parts: async () => new Map(), tenants: async () => new Map(), keepMs: 0 },
     pullNow: async (tenant) => void pulled.push(tenant),
     clock: () => choice.tenants[0]?.clock() ?? 0,

@@ -35,7 +35,15 @@ function loginOf(state: ConnectionStatus['state'], changes: Partial<ConnectionSt
 
 function tenantOf(changes: Partial<TenantStatus> = {}): TenantStatus {
   return {
-    ...{ tenant: 'aurora', name: 'Poliambulatorio Aurora', paused: false, lastRun: null, removed: [], doubt: null },
+    ...{
+      tenant: 'aurora',
+      name: 'Poliambulatorio Aurora',
+      paused: false,
+      lastRun: null,
+      removed: [],
+      doubt: null,
+      approvals: [],
+    },
     configuration: { number: 1, isOurs: true, supersededAt: null },
     connections: [loginOf('connected')],
     targets: [targetOf('in-sync')],

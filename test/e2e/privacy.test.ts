@@ -1,43 +1,61 @@
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startDaemon } from '../../demo/daemon.ts';
 import type { ProxiedAnswer } from '../../sandbox/kit/fault-proxy.ts';
+import { expectNone } from '../canaries/expect-none.ts';
+import { filesBelow } from '../canaries/scan.ts';
 import { useRadicale } from '../support/radicale.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { dumpRedis } from './support/dump-redis.ts';
 import type { SmallTenant } from './support/small-configuration.ts';
 import { FAMILIES, RADICALE_USERS } from './support/small-targets.ts';
-import type { SmallWorld } from './support/small-world.ts';
+import { type SmallWorld, startSmallWorld } from './support/small-world.ts';
 import { expectExact, useSmallWorld } from './support/use-small-world.ts';
 
 const redis = useRedis();
 const radicale = useRadicale({ users: RADICALE_USERS });
 
-/** What the clinic tells of every patient; none of it may be met anywhere else. */
-const PATIENT = {
-  firstName: 'Canarinella',
-  lastName: 'Zwxyquist',
-  phone: '+39 345 9876501',
-  email: 'canarinella@zwxyquist.example',
-};
+/** What the clinic tells of a patient, each of them with a number; none of it may be met anywhere else. */
+const patientOf = (number: number) => ({
+  firstName: `Canarinella${number}`,
+  lastName: `Zwxyquist${number}`,
+  phone: `+39 345 98765${String(number).padStart(2, '0')}`,
+  email: `canarinella${number}@zwxyquist.example`,
+});
+const PATIENT = patientOf(7);
 const NOTES = 'allergica-alla-penicillina-zq';
-const TRACES = [...Object.values(PATIENT), NOTES, '9876501', 'zwxyquist'];
+/** What is the same of all of them. */
+const TRACES = ['Canarinella', 'Zwxyquist', '345 98765', '34598765', NOTES];
+/** They are planned; few are due while the test runs, and what is due goes nowhere. */
+const REMINDERS = {
+  channels: {
+    hook: { kind: 'webhook', settings: { url: 'https://hook.example', secrets: [{ env: 'TENANT_CLINIC_1__HOOK' }] } },
+  },
+  rules: { soon: { before: 'PT1H', channels: ['hook'] } },
+};
 
-test('patients and secrets are in no log line, metric, key or value, address or payload', async () => {
-  const world = await useSmallWorld({
+test('patients and secrets are met in no place that the product writes to, but in their targets', async () => {
+  const data = await mkdtemp(join(tmpdir(), 'clinic-mirror-canaries-'));
+  onTestFinished(() => rm(data, { recursive: true }));
+  const world = await startSmallWorld({
     redisUrl: redis.url,
     davServer: radicale(),
     targets: FAMILIES,
+    appointments: 400,
     target: { fields: ['location', 'agenda', 'status'] },
-    settings: { log: { level: 'debug' } },
+    reminders: REMINDERS,
+    settings: { log: { level: 'debug' }, dataDirectory: data, approvals: { restore: true } },
   });
+  onTestFinished(() => world.close());
+  world.env.TENANT_CLINIC_1__HOOK = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
+  await world.logIn();
   const told = plantPatients(world);
   world.clinic.recording.record(true);
   world.google.recording.record(true);
   world.graph.recording.record(true);
-  const places = new Map<string, string>();
   const daemon = startDaemon(world);
   onTestFinished(() => daemon.kill());
   const log = () => readFile(join(world.dir, 'daemon.log'), 'utf8');
@@ -45,7 +63,42 @@ test('patients and secrets are in no log line, metric, key or value, address or 
     what: 'the first sync',
     intervalMs: 100,
   });
-  // Waiting content and errors with names in their bodies, from the clinic and from a target.
+  await spoil(world, log);
+  expect(told.patients.size).toBeGreaterThan(50);
+
+  const places = new Map<string, string>();
+  const stored = await dumpRedis(redis.connect());
+  places.set('Redis: names of keys', [...stored.keys()].join('\n'));
+  places.set('Redis: values', [...stored.values()].join('\n'));
+  const runs = (await log()).split('\n').find((line) => line.includes('"operatorPort"')) ?? '{}';
+  const { operatorPort, publicPort } = JSON.parse(runs) as { operatorPort: number; publicPort: number };
+  const page = async (port: number, path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).text();
+  places.set('metrics', await page(operatorPort, '/metrics'));
+  const probes = ['/healthz', '/readyz'].map((path) => page(operatorPort, path));
+  const paths = ['/oauth/login/none', '/oauth/callback?state=none', `/r/${'x'.repeat(22)}`];
+  const pages = paths.map((path) => page(publicPort, path));
+  places.set('pages', (await Promise.all([...probes, ...pages])).join('\n'));
+  await askEverything(world, [...told.patients][0] ?? '', places);
+  await daemon.stop();
+  places.set('log, at debug', await log());
+  places.set('Redis: append-only file', await filesBelow(redis.dir));
+  places.set('audit log', await filesBelow(join(data, 'audit-log')));
+  places.set('data directory', await filesBelow(data));
+  const clinicRequests = world.clinic.recording.recorded();
+  const atVendors = [...world.google.recording.recorded(), ...world.graph.recording.recorded()];
+  const toTargets = world.targets.flatMap(({ proxy }) => proxy.requests);
+  places.set('addresses of requests', [...clinicRequests, ...atVendors, ...toTargets].map(({ url }) => url).join('\n'));
+  places.set('bodies to calendars', toTargets.map(({ body }) => body).join('\n'));
+
+  const secrets = secretsOf(world, [...clinicRequests, ...atVendors, ...toTargets]);
+  expect(secrets.length).toBeGreaterThanOrEqual(12);
+  expectNone('calendars', places, { patients: TRACES, secrets });
+  // Nor the clinic's own id of a patient, where people look for years.
+  for (const id of told.patients) expect(places.get('audit log')).not.toContain(id);
+});
+
+/** Has content wait, and errors come with names in their bodies, from the clinic and from targets. */
+async function spoil(world: SmallWorld, log: () => Promise<string>): Promise<void> {
   for (const { proxy } of world.targets) {
     proxy.add({ method: /POST|PUT/, times: 1_000, fault: { kind: 'answer', answer: refusal(503) } });
   }
@@ -65,33 +118,48 @@ test('patients and secrets are in no log line, metric, key or value, address or 
   world.clinicProxy.clear();
   world.clinicProxy.add({ times: 1_000, fault: { kind: 'answer', answer: refusal(500) } });
   await daemonSays('a cycle ended early');
-  expect(told.patients).toBeGreaterThan(20);
+}
 
-  places.set('state', [...(await dumpRedis(redis.connect()))].flat().join('\n'));
-  const runs = (await log()).split('\n').find((line) => line.includes('"operatorPort"')) ?? '{}';
-  const { operatorPort } = JSON.parse(runs) as { operatorPort: number };
-  places.set('metrics', await (await fetch(`http://127.0.0.1:${operatorPort}/metrics`)).text());
-  const { out, err } = await world.cli('status', '--json');
-  places.set('status', out + err);
-  places.set('explain', (await world.cli('explain', 'clinic-1', 'apt0000001')).out);
-  await daemon.stop();
-  places.set('log', await log());
-  const clinicRequests = world.clinic.recording.recorded();
-  const atVendors = [...world.google.recording.recorded(), ...world.graph.recording.recorded()];
-  const toTargets = world.targets.flatMap(({ proxy }) => proxy.requests);
-  places.set('addresses', [...clinicRequests, ...atVendors, ...toTargets].map(({ url }) => url).join('\n'));
-  places.set('payloads', toTargets.map(({ body }) => body).join('\n'));
-
-  const secrets = secretsOf(world, [...clinicRequests, ...atVendors, ...toTargets]);
-  expect(secrets.length).toBeGreaterThanOrEqual(12);
-  for (const [place, text] of places) {
-    expect(text.length, place).toBeGreaterThan(20);
-    expect(
-      [...TRACES, ...secrets].filter((trace) => text.toLowerCase().includes(trace.toLowerCase())),
-      place,
-    ).toEqual([]);
+/** What commands answer, and what they say when they fail, while the clinic fails with patients in its words. */
+async function askEverything(world: SmallWorld, patientId: string, places: Map<string, string>): Promise<void> {
+  const asked = [
+    ...[['status', '--json'], ['status'], ['explain', 'clinic-1', 'apt0000001'], ['holds', 'list'], ['runs']],
+    ...[
+      ['reminders', 'upcoming', 'clinic-1'],
+      ['audit-log', 'show'],
+      ['audit-log', 'export'],
+      ['audit-log', 'verify'],
+    ],
+    ['credentials', 'backup', 'clinic-1'],
+  ];
+  const failing = [
+    ['forget', 'clinic-1', patientId, '--yes', '--reason', 'INC-7', '--as', 'Anna'],
+    ...[
+      ['sync', 'clinic-1'],
+      ['plan', 'clinic-1'],
+      ['health', 'clinic-1'],
+      ['holds', 'approve', 'clinic-1', 'none'],
+    ],
+    ...[
+      ['undo', 'none'],
+      ['login', 'clinic-1', 'none'],
+    ],
+  ];
+  const errors: string[] = [];
+  for (const command of failing) {
+    const { code, out, err } = await world.cli(...command);
+    expect(code, command.join(' ')).not.toBe(0);
+    errors.push(out, err);
   }
-});
+  const answers: string[] = [];
+  for (const command of asked) {
+    const { code, out, err } = await world.cli(...command);
+    expect([code, err], command.join(' ')).toEqual([0, '']);
+    answers.push(out);
+  }
+  places.set('answers of commands', answers.join('\n'));
+  places.set('errors of commands', errors.join('\n'));
+}
 
 test('a title that names the patient does so in the target and nowhere else', async () => {
   const world = await useSmallWorld({
@@ -104,7 +172,7 @@ test('a title that names the patient does so in the target and nowhere else', as
   await world.cycle();
   await expectExact(world);
   for (const { proxy, family } of world.targets) {
-    expect(proxy.requests.map(({ body }) => body).join('\n'), family).toContain(PATIENT.lastName);
+    expect(proxy.requests.map(({ body }) => body).join('\n'), family).toContain('Zwxyquist');
     proxy.add({ method: /POST|PUT/, times: 100, fault: { kind: 'answer', answer: refusal(503) } });
   }
   const { clinicId, agendaIds } = world.tenants[0] as SmallTenant;
@@ -116,15 +184,17 @@ test('a title that names the patient does so in the target and nowhere else', as
   expect(TRACES.filter((trace) => state.includes(trace))).toEqual([]);
 });
 
-/** Makes every appointment's patient the one of this test, in the clinic's answers. */
-function plantPatients({ clinicProxy }: SmallWorld): { patients: number } {
-  const told = { patients: 0 };
+/** Gives every appointment's patient names of this test, in the clinic's answers. */
+function plantPatients({ clinicProxy }: SmallWorld): { patients: Set<string> } {
+  const told = { patients: new Set<string>() };
   const plant = (answer: ProxiedAnswer): ProxiedAnswer => {
     const body = JSON.parse(answer.body.toString()) as { data?: { patientId?: string | null; patient?: object }[] };
     for (const row of body.data ?? []) {
       if (typeof row.patientId !== 'string') continue;
-      told.patients += 1;
-      Object.assign(row, { patient: { ...row.patient, id: row.patientId, ...PATIENT }, notes: NOTES });
+      const { patientId: id } = row;
+      told.patients.add(id);
+      const number = [...told.patients].indexOf(id);
+      Object.assign(row, { patient: { ...row.patient, id, ...patientOf(number) }, notes: NOTES });
     }
     return { ...answer, body: JSON.stringify(body) };
   };

@@ -8,6 +8,8 @@ export interface TestRedis {
   /** @throws before the tests have begun */
   readonly url: string;
   readonly port: number;
+  /** Where its data lies: the append-only file is below. */
+  readonly dir: string;
   /** A new connection, fit for BullMQ, that refuses what a cluster would. Closed after the last test. */
   connect(): Redis;
   /** Puts a key in the place of another one, of another tenant too, as no command of ours could. */
@@ -61,6 +63,9 @@ export function useRedis(options: Pick<StartRedisOptions, 'appendOnly'> = {}): T
     },
     get port() {
       return server().port;
+    },
+    get dir() {
+      return server().dir;
     },
     connect() {
       const connection = new OneSlotRedis(server().url, { maxRetriesPerRequest: null });

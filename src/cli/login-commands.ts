@@ -1,0 +1,128 @@
+import type { Command } from 'commander';
+import type { LoginDesk, Revocation } from '../control/logins.ts';
+import type { Acting } from '../control/recording.ts';
+import { renderTime, wrap } from './table.ts';
+
+/** What the commands need of the command line. */
+export interface LoginCommands {
+  /** Opens the installation, does the work, closes it again. */
+  withDesk(work: (desk: LoginDesk, acting: Acting) => Promise<void>): Promise<void>;
+  out(text: string): void;
+  err(text: string): void;
+  signal: AbortSignal;
+  exit(code: number): void;
+}
+
+const REVOCATIONS: Readonly<Record<Revocation, string>> = {
+  revoked: 'The provider has revoked it.',
+  'not-supported': 'The provider offers no way to revoke it: do so in its own pages.',
+  failed: 'The provider could not be asked to revoke it: do so in its own pages.',
+  'nothing-to-revoke': 'There was no login.',
+};
+
+/** Adds `login`, `accept-account` and `logout`. */
+export function addLogins(program: Command, outside: LoginCommands): void {
+  program
+    .command('login <tenant> [connection]')
+    .description('log in: to the clinic (default) or to a connection of the tenant file')
+    .option('--device', 'by a code that is typed in on another device')
+    .option('--link', 'by an address for a browser anywhere; the running daemon, at http.publicUrl, ends the login')
+    .action((tenant: string, connection: string | undefined, { device, link }: { device?: boolean; link?: boolean }) =>
+      outside.withDesk((desk, acting) =>
+        link === true
+          ? showLink(outside, acting, desk, tenant, connection ?? 'clinic')
+          : login(outside, acting, desk, tenant, connection ?? 'clinic', device === true),
+      ),
+    );
+
+  program
+    .command('accept-account <tenant> <connection> <account>')
+    .description('say that this account, by its id or address in status, is the right one: what waits for that goes on')
+    .action((tenant: string, connection: string, account: string) =>
+      outside.withDesk(async (desk, acting) => {
+        const { acceptAccount } = await import('../control/acts.ts');
+        const whose = await acceptAccount(acting, desk, tenant, connection, account, outside.signal);
+        outside.out(`The account of ${connection} of ${tenant} is accepted: ${whose}.`);
+      }),
+    );
+
+  program
+    .command('logout <tenant> [connection]')
+    .description('end a login: revoke it at the provider and forget it here')
+    .action((tenant: string, connection: string | undefined) =>
+      outside.withDesk(async (desk, acting) => {
+        const { logOut } = await import('../control/acts.ts');
+        const name = connection ?? 'clinic';
+        outside.out(
+          `${REVOCATIONS[await logOut(acting, desk, tenant, name, outside.signal)]} The login of ${name} is forgotten here.`,
+        );
+      }),
+    );
+}
+
+async function showLink(
+  outside: LoginCommands,
+  acting: Acting,
+  desk: LoginDesk,
+  tenant: string,
+  connection: string,
+): Promise<void> {
+  const { beginRemoteLogin } = await import('../control/acts.ts');
+  const url = await beginRemoteLogin(acting, desk, tenant, connection);
+  outside.err(
+    'Open this address in a browser within ten minutes, and stay in that browser. It can be opened once; the page at the end says how the login went.\n',
+  );
+  outside.out(url);
+}
+
+async function login(
+  outside: LoginCommands,
+  acting: Acting,
+  desk: LoginDesk,
+  tenant: string,
+  connection: string,
+  device: boolean,
+): Promise<void> {
+  const { loginWithBrowser, loginWithDevice } = await import('../control/acts.ts');
+  const result = device
+    ? await loginWithDevice(
+        acting,
+        desk,
+        tenant,
+        connection,
+        ({ userCode, verificationUri, verificationUriComplete, expiresAt }) => {
+          outside.err(`Open ${verificationUri} on any device and type in the code  ${userCode}`);
+          if (verificationUriComplete !== null) outside.err(`or open ${verificationUriComplete}`);
+          outside.err(`Waiting until ${renderTime(expiresAt)} …`);
+        },
+        outside.signal,
+      )
+    : await loginWithBrowser(
+        acting,
+        desk,
+        tenant,
+        connection,
+        (url) => outside.err(`Open this address in a browser on this machine:\n\n${url}\n\nWaiting …`),
+        outside.signal,
+      );
+  const { doubt, missingScopes, isUnconfirmed } = result;
+  const { accountText } = await import('../oauth/accounts.ts');
+  outside.out(`Logged in: ${result.connection} of ${result.tenant}, account ${accountText(result.account)}.`);
+  if (isUnconfirmed) {
+    // The account is left for a person to write: a line to copy would be no word of theirs.
+    const command = `clinic-mirror accept-account ${tenant} ${connection} <account>`;
+    outside.out(wrap(`Nothing is read or written through it before a person says that this is right: ${command}`));
+  }
+  if (doubt !== undefined) {
+    const act = doubt.remedy ?? 'the next cycle asks again';
+    outside.out(
+      wrap(`Whether this user can be used is not known: ${doubt.message} (${doubt.code}). What to do: ${act}`),
+    );
+  }
+  if (missingScopes.length > 0) {
+    outside.out(
+      wrap(`Not granted: ${missingScopes.join(' ')}. What needs them stays off; log in again to grant them.`),
+    );
+  }
+  if (isUnconfirmed || doubt !== undefined || missingScopes.length > 0) outside.exit(1);
+}

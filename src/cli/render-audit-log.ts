@@ -1,0 +1,95 @@
+import type { ActFacts, AuditEntry } from '../model/acts.ts';
+import type { AuditLogVerdict } from '../state/audit-log.ts';
+import { renderTable, renderTime, WIDTH, wrap } from './table.ts';
+
+/** One act: how it was begun, and how it ended. */
+interface ShownAct {
+  began: AuditEntry;
+  ended: AuditEntry | null;
+}
+
+/** What was done, as a person reads it: a row for each act, below it what it was about and why. @param changed entries that can't be believed */
+export function renderAuditLog(entries: readonly AuditEntry[], changed: number): string {
+  const columns = [
+    { heading: 'entry', right: true },
+    { heading: 'when' },
+    { heading: 'who' },
+    { heading: 'what' },
+    { heading: 'tenant' },
+    { heading: 'came to' },
+  ];
+  const blocks = [...Map.groupBy(entries, ({ chain }) => chain)].map(([chain, own]) => {
+    const acts = actsOf(own);
+    const [heading = '', rule = '', ...rows] = renderTable(columns, acts.map(rowOf)).split('\n');
+    const lines = rows.flatMap((row, index) => [row, ...detailsOf(acts[index] as ShownAct)]);
+    return [`Chain ${chain}`, heading, rule, ...lines].join('\n');
+  });
+  if (blocks.length === 0) blocks.push('Nothing of that was done.');
+  if (changed > 0) blocks.push(wrap(`Not as they were written: ${changed} (clinic-mirror audit-log verify).`));
+  return blocks.join('\n\n');
+}
+
+/** In the order in which they were begun. */
+function actsOf(entries: readonly AuditEntry[]): ShownAct[] {
+  const acts = new Map<number, ShownAct>();
+  for (const entry of entries) {
+    const began = entry.act === null ? undefined : acts.get(entry.act);
+    if (began === undefined) acts.set(entry.sequence, { began: entry, ended: null });
+    else began.ended = entry;
+  }
+  return [...acts.values()];
+}
+
+function rowOf({ began, ended }: ShownAct): string[] {
+  const { sequence, at, who, verb, tenant } = began;
+  const { outcome, code } = ended ?? began;
+  const came = code === null ? outcome : `${outcome} (${code})`;
+  return [String(sequence), renderTime(Date.parse(at)), nameOf(who), verb, tenant ?? '–', came];
+}
+
+function nameOf({ kind, name, claimed }: AuditEntry['who']): string {
+  const known = kind === 'os-user' ? name : kind === 'account' ? `account ${name}` : kind;
+  return claimed === null ? known : `${claimed} (${known})`;
+}
+
+function detailsOf({ began, ended }: ShownAct): string[] {
+  const facts = factsText({ ...began.what, ...ended?.what });
+  return [facts, began.why === null ? '' : `why: ${began.why}`]
+    .filter((line) => line !== '')
+    .map((line) => wrap(line, WIDTH, '       '));
+}
+
+function factsText(what: ActFacts): string {
+  return Object.entries(what)
+    .filter(([, value]) => value !== null)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(', ');
+}
+
+const FAULTS: Readonly<Record<AuditLogVerdict['faults'][number]['fault'], string>> = {
+  changed: 'is not as it was written',
+  misplaced: 'stands in the place of another one',
+  unlinked: 'does not follow the one before it',
+  missing: 'is gone',
+  'cut-off': 'is gone from the end: Redis knows of it',
+  replaced: 'is not the one that Redis knows',
+  absent: 'the chain is not in this directory (--elsewhere, where another machine keeps it)',
+};
+
+/** What a look at the whole log found. */
+export function renderVerdict({ chains, faults }: AuditLogVerdict): string {
+  const lines = chains.map(({ chain, first, last, entries, mac, head }) => {
+    const known = head === null ? 'Redis knows nothing of its end' : `Redis knows entry ${head.sequence} as its end`;
+    return wrap(`Chain ${chain}: ${entries} entries, ${first} to ${last}. ${known}. Its last MAC: ${mac}`);
+  });
+  if (chains.length === 0) lines.push('Nothing was recorded yet.');
+  const found = faults.map(({ chain, from, to, fault }) => {
+    const which = from === null ? '' : from === to ? `, entry ${from}` : `, entries ${from} to ${to}`;
+    return wrap(`FAULT  ${chain}${which}: ${FAULTS[fault]}`);
+  });
+  const sum =
+    faults.length === 0
+      ? 'Each entry is as it was written, and follows the one before it.'
+      : `${faults.length} faults.`;
+  return [...lines, ...found, sum].join('\n');
+}

@@ -1,0 +1,97 @@
+import { createHmac } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { type ActDesk, note } from '../control/recording.ts';
+import type { Logger } from '../log/logger.ts';
+import type { Principal } from '../model/acts.ts';
+import { derivedKey } from '../model/derived-key.ts';
+import type { Clock } from '../model/time.ts';
+import { strictestApprovals } from '../settings/approval-schema.ts';
+import type { Configuration } from '../settings/configuration.ts';
+import type { Settings } from '../settings/settings-schema.ts';
+import { createApprovalStore } from '../state/approvals.ts';
+import type { Stores } from './stores.ts';
+
+/** What acts are recorded with, and allowed by. @param current gives the configuration that counts now */
+export function openActDesk(current: () => Configuration, { redis, auditLog }: Stores, clock: Clock): ActDesk {
+  const identityKey = current().settings.secrets.identityKey.reveal();
+  return {
+    log: auditLog,
+    get reasonFor() {
+      return current().settings.auditLog.reasonFor;
+    },
+    approvalsOf(tenant) {
+      const { settings, tenants } = current();
+      const policy = strictestApprovals(settings.approvals, tenants.get(tenant)?.approvals);
+      return { policy, store: createApprovalStore(redis, tenant, identityKey, clock) };
+    },
+    keyed(tenant, id) {
+      const name = current().outlines.get(tenant)?.formerly ?? tenant;
+      const key = derivedKey(identityKey, name, 'audit log ids');
+      return createHmac('sha256', key()).update(id).digest('base64url').slice(0, 22);
+    },
+    clock,
+  };
+}
+
+/** What the kernel says of a session that nobody logged in to (audit_loginuid, Linux: (uid_t) -1). */
+const NO_LOGIN = 4_294_967_295;
+
+/**
+ * Who runs this process: who logged in to the machine, where the kernel knows it (`/proc/self/loginuid`; it stays through `su` and `sudo`, and who is not
+ * root can't change it), else the user of the process.
+ * @param claimed the name that they give themselves
+ */
+export async function principalOfProcess(claimed: string | null): Promise<Principal> {
+  const { uid, username } = userOfProcess();
+  const login = Number(await readFile('/proc/self/loginuid', 'utf8').catch(() => NO_LOGIN));
+  const isLogin = Number.isInteger(login) && login !== NO_LOGIN;
+  const id = isLogin ? `login:${login}` : `uid:${uid}`;
+  const name = isLogin && login !== uid ? ((await nameOfUser(login)) ?? id) : username;
+  return { kind: 'os-user', name, id, claimed };
+}
+
+/** The daemon, by the user that it runs as. */
+export function principalOfDaemon(): Principal {
+  const { uid, username } = userOfProcess();
+  return { kind: 'daemon', name: username, id: `daemon:${uid}`, claimed: null };
+}
+
+/** Whoever holds the link of a login. */
+export const BROWSER: Principal = { kind: 'browser', name: 'browser', id: 'browser', claimed: null };
+
+/**
+ * Records that the sealing keys are others than when it was last said: whoever rotated them did so in a file. A daemon that can't record it runs all
+ * the same: it is said in its log.
+ */
+export async function noteSealingKeys(desk: ActDesk, { secrets }: Settings, log: Logger): Promise<void> {
+  try {
+    const sealingKeys = secrets.sealingKeys.map(({ id }) => id).join(' ');
+    let before: unknown = null;
+    for await (const { entry } of desk.log?.read() ?? []) {
+      if (entry?.verb === 'change-keys') before = entry.what.sealingKeys;
+    }
+    if (desk.log === null || before === sealingKeys) return;
+    const acting = { who: principalOfDaemon(), why: null, desk };
+    await note(acting, { verb: 'change-keys', tenant: null, what: { sealingKeys } }, { outcome: 'done' });
+  } catch (error) {
+    log.error({ error }, 'the audit log could not be told which sealing keys are used');
+  }
+}
+
+/** A container's user may have no name. */
+function userOfProcess(): { uid: number; username: string } {
+  try {
+    return userInfo();
+  } catch {
+    const uid = process.getuid?.() ?? -1;
+    return { uid, username: `uid:${uid}` };
+  }
+}
+
+/** Null for a user that this machine doesn't list itself. */
+async function nameOfUser(uid: number): Promise<string | null> {
+  const users = await readFile('/etc/passwd', 'utf8').catch(() => '');
+  const fields = users.split('\n').map((line) => line.split(':'));
+  return fields.find(([, , each]) => each === String(uid))?.[0] ?? null;
+}

@@ -1,0 +1,305 @@
+/**
+ * Every verb that a person gives and that changes something: as in its own file, with who acts and why before its own arguments, and
+ * recorded. Whoever stands above (command line, HTTP, daemon) takes these; a test finds a verb that is not here.
+ */
+import { createHash } from 'node:crypto';
+import type { ActFacts } from '../model/acts.ts';
+import { asMirrorError } from '../model/errors.ts';
+import { accountText } from '../oauth/accounts.ts';
+import type { LoginResult } from '../oauth/login.ts';
+import * as audit from './audit.ts';
+import * as backups from './backups.ts';
+import * as clinic from './clinic.ts';
+import { operationOf } from './clinic-question.ts';
+import * as forget from './forget.ts';
+import * as holds from './holds.ts';
+import { type Installation, requireTenant } from './installation.ts';
+import * as logins from './logins.ts';
+import { type ActAbout, type ActDesk, type Acting, note, recordAct } from './recording.ts';
+import * as reminders from './reminders.ts';
+import * as sync from './sync.ts';
+import * as triggers from './triggers.ts';
+import * as undo from './undo.ts';
+
+/** What an act is about, from the arguments of its verb; null for one that changes nothing. What it throws was no act. */
+type AboutOf<Given extends readonly unknown[]> = (
+  desk: ActDesk,
+  ...given: Given
+) => ActAbout | null | Promise<ActAbout | null>;
+
+/** A verb that is recorded. */
+function act<Given extends readonly unknown[], Result>(
+  work: (...given: Given) => Promise<Result>,
+  aboutOf: AboutOf<Given>,
+  factsOf?: (result: Result) => ActFacts,
+): (acting: Acting, ...given: Given) => Promise<Result> {
+  return async (acting, ...given) => {
+    const about = await aboutOf(acting.desk, ...given);
+    return about === null ? work(...given) : recordAct(acting, about, () => work(...given), factsOf);
+  };
+}
+
+/** The id of a tenant that there is: nobody's name gets into the log by a slip of the fingers. */
+function tenantOf(installation: Installation, id: string): string {
+  return requireTenant(installation, id).id;
+}
+
+/** @see sync.syncTenant */
+export const syncTenant = act(
+  sync.syncTenant,
+  (_, installation, id) => ({ verb: 'sync', tenant: tenantOf(installation, id) }),
+  ({ run, targets }) => ({ targets: targets.length, error: run.error?.code ?? null }),
+);
+
+/** @see audit.auditNow */
+export const auditNow = act(
+  audit.auditNow,
+  (_, installation, id) => ({ verb: 'audit', tenant: tenantOf(installation, id) }),
+  ({ targets }) => ({ targets: targets.length }),
+);
+
+/**
+ * Decides a hold as it is now, or as it was seen: one that changes meanwhile is not decided.
+ * @see holds.decideHold
+ */
+export async function decideHold(
+  acting: Acting,
+  installation: Installation,
+  tenantId: string,
+  holdId: string,
+  decision: 'approved' | 'rejected',
+  items: number | null = null,
+): ReturnType<typeof holds.decideHold> {
+  const tenant = requireTenant(installation, tenantId);
+  const hold = (await tenant.holds.list()).find(({ id }) => id === holdId);
+  const count = hold?.recordIds.length ?? 0;
+  const about: ActAbout = {
+    verb: decision === 'approved' ? 'approve' : 'reject',
+    tenant: tenant.id,
+    what: { hold: hold?.id ?? null, target: hold?.target ?? null, kind: hold?.kind ?? null, items: count },
+  };
+  if (hold !== undefined && hold.state === 'open' && decision === 'approved') {
+    const subject = digestOf([hold.id, ...hold.recordIds.toSorted()].join('\n'));
+    about.second = { subject, isNeeded: ({ holdsAbove }) => holdsAbove !== undefined && count > holdsAbove };
+  }
+  const seen = items ?? (hold === undefined ? null : count);
+  return recordAct(acting, about, () => holds.decideHold(installation, tenantId, holdId, decision, seen));
+}
+
+/** @see undo.undoRun */
+export const undoRun = act(
+  undo.undoRun,
+  async (_, installation, run, { tenant, dryRun }) =>
+    dryRun ? null : { verb: 'undo', tenant: (await undo.tenantOfRun(installation, run, tenant)).id, what: { run } },
+  ({ records }) => ({
+    records: records.length,
+    restored: records.filter(({ result }) => result === 'restored').length,
+  }),
+);
+
+/** @see undo.releaseRun */
+export const releaseRun = act(
+  undo.releaseRun,
+  async (_, installation, run, { tenant }) => ({
+    verb: 'release',
+    tenant: (await undo.tenantOfRun(installation, run, tenant)).id,
+    what: { run },
+  }),
+  ({ released }) => ({ released }),
+);
+
+/** @see forget.forgetPatient */
+export const forgetPatient = act(
+  forget.forgetPatient,
+  (desk, installation, id, patientId) => {
+    const tenant = tenantOf(installation, id);
+    const patient = desk.keyed(tenant, patientId);
+    const second = { subject: patient, isNeeded: (policy: { forget: boolean }) => policy.forget };
+    return { verb: 'forget', tenant, what: { patient }, second };
+  },
+  ({ receipt, targets }) => ({
+    receipt,
+    erased: targets.reduce((sum, { erased }) => sum + erased, 0),
+    waiting: targets.reduce((sum, { waiting, failed }) => sum + waiting + failed, 0),
+  }),
+);
+
+/** @see forget.followAgain */
+export const followAgain = act(
+  forget.followAgain,
+  (desk, installation, id, patientId) => {
+    const tenant = tenantOf(installation, id);
+    return { verb: 'follow-again', tenant, what: { patient: desk.keyed(tenant, patientId) } };
+  },
+  ({ changed }) => ({ changed }),
+);
+
+/** @see backups.Backups.backup */
+export const backUp = act(
+  (_: Installation, open: backups.Backups, id: string) => open.backup(id),
+  (_, installation, __, id) => ({ verb: 'backup', tenant: tenantOf(installation, id) }),
+);
+
+/** @see backups.Backups.restore */
+export const restore = act(
+  (_: Installation, open: backups.Backups, id: string, text: string) => open.restore(id, text),
+  (_, installation, __, id, text) => {
+    const backup = digestOf(text);
+    const second = { subject: backup, isNeeded: (policy: { restore: boolean }) => policy.restore };
+    return { verb: 'restore', tenant: tenantOf(installation, id), what: { backup }, second };
+  },
+  ({ restored, kept, protections, pins }) => ({ logins: restored.length, kept: kept.length, protections, pins }),
+);
+
+/** @see backups.acceptLoss */
+export const acceptLoss = act(
+  backups.acceptLoss,
+  (_, installation, id) => ({ verb: 'accept-loss', tenant: tenantOf(installation, id) }),
+  ({ changed }) => ({ changed }),
+);
+
+/** @see reminders.optOut */
+export const optOut = act(
+  reminders.optOut,
+  (_, installation, id, { kind, lift }) => ({
+    verb: lift ? 'lift-opt-out' : 'opt-out',
+    tenant: tenantOf(installation, id),
+    what: { kind },
+  }),
+  ({ changed }) => ({ changed }),
+);
+
+/** @see reminders.reopenChannel */
+export const reopenChannel = act(
+  reminders.reopenChannel,
+  (_, installation, id, channel) => {
+    const { id: tenant, configuration } = requireTenant(installation, id);
+    const isKnown = configuration.reminders?.channels.has(channel) === true;
+    return { verb: 'reopen-channel', tenant, what: { channel: isKnown ? channel : null } };
+  },
+  ({ changed }) => ({ changed }),
+);
+
+/** @see triggers.reopenEndpoint */
+export const reopenEndpoint = act(
+  triggers.reopenEndpoint,
+  (_, installation, id, endpoint, { skip }) => {
+    const { id: tenant, triggers: open } = requireTenant(installation, id);
+    const isKnown = open?.file.endpoints.has(endpoint) === true;
+    return { verb: 'reopen-endpoint', tenant, what: { endpoint: isKnown ? endpoint : null, skip } };
+  },
+  ({ closed }) => ({ closed: closed?.code ?? null }),
+);
+
+/** @see clinic.writeClinic */
+export const writeClinic = act(clinic.writeClinic, ({ keyed }, { tenant }, question) => {
+  const { name } = operationOf(question);
+  const { ids, values } = question;
+  const records = Array.isArray(values) ? values.length : 1;
+  return {
+    verb: 'clinic-write',
+    tenant,
+    what: { operation: name, ids: ids.map((id) => keyed(tenant, id)).join(' '), records },
+  };
+});
+
+/** @see logins.loginWithBrowser */
+export const loginWithBrowser = act(
+  logins.loginWithBrowser,
+  (_, desk, tenant, connection) => loginAbout('login', desk, tenant, connection, { way: 'browser' }),
+  loginFacts,
+);
+
+/** @see logins.loginWithDevice */
+export const loginWithDevice = act(
+  logins.loginWithDevice,
+  (_, desk, tenant, connection) => loginAbout('login', desk, tenant, connection, { way: 'device' }),
+  loginFacts,
+);
+
+/** @see logins.beginRemoteLogin */
+export const beginRemoteLogin = act(logins.beginRemoteLogin, (_, desk, tenant, connection) =>
+  loginAbout('login-link', desk, tenant, connection, {}),
+);
+
+/**
+ * Records only what a good link began: whoever posts others fills nothing.
+ * @see logins.openRemoteLogin
+ */
+export async function openRemoteLogin(
+  acting: Acting,
+  desk: logins.LoginDesk,
+  ticket: string,
+): Promise<logins.OpenedLogin> {
+  const opened = await logins.openRemoteLogin(desk, ticket);
+  const { tenant, connection } = opened;
+  // Without an entry the browser is not told where to go on.
+  await note(acting, { verb: 'open-link', tenant, what: { connection } }, { outcome: 'begun' });
+  return opened;
+}
+
+/**
+ * Records how a login ended that a good link began, and nothing of others.
+ * @see logins.completeRemoteLogin
+ */
+export async function completeRemoteLogin(
+  acting: Acting,
+  desk: logins.LoginDesk,
+  callback: URL,
+  browserKey: string,
+  signal: AbortSignal,
+): Promise<LoginResult> {
+  let about = null as ActAbout | null;
+  const target: logins.LoginDesk['target'] = (tenant, connection) => {
+    const found = desk.target(tenant, connection);
+    about = { verb: 'end-link', tenant, what: { connection } };
+    return found;
+  };
+  const ended = (more: ActFacts): ActAbout => {
+    const { verb = 'end-link', tenant = null, what } = about ?? {};
+    return { verb, tenant, what: { ...what, ...more } };
+  };
+  let result: LoginResult;
+  try {
+    result = await logins.completeRemoteLogin({ ...desk, target }, callback, browserKey, signal);
+  } catch (error) {
+    if (about !== null) await note(acting, ended({}), { outcome: 'failed', code: asMirrorError(error).code });
+    throw error;
+  }
+  await note(acting, ended(loginFacts(result)), { outcome: 'done' });
+  return result;
+}
+
+/** @see logins.acceptAccount */
+export const acceptAccount = act(
+  logins.acceptAccount,
+  (_, desk, tenant, connection) => loginAbout('accept-account', desk, tenant, connection, {}),
+  (account) => ({ account }),
+);
+
+/** @see logins.logOut */
+export const logOut = act(
+  logins.logOut,
+  (_, desk, tenant, connection) => loginAbout('logout', desk, tenant, connection, {}),
+  (revocation) => ({ revocation }),
+);
+
+function loginAbout(
+  verb: 'login' | 'login-link' | 'accept-account' | 'logout',
+  desk: logins.LoginDesk,
+  tenant: string,
+  connection: string,
+  what: ActFacts,
+): ActAbout {
+  desk.target(tenant, connection);
+  return { verb, tenant, what: { connection, ...what } };
+}
+
+/** Whose account it is: no patient, and what an administrator looks for after a login that nobody wanted. */
+function loginFacts({ account, isUnconfirmed, missingScopes }: LoginResult): ActFacts {
+  return { account: accountText(account), unconfirmed: isUnconfirmed, missingScopes: missingScopes.length };
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url');
+}

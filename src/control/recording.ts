@@ -1,0 +1,167 @@
+import { redact } from '../log/redact.ts';
+import type { ActFacts, ActVerb, AuditDraft, AuditVerb, Principal } from '../model/acts.ts';
+import { asMirrorError, MirrorError } from '../model/errors.ts';
+import { type Clock, HOUR_MS } from '../model/time.ts';
+import type { ApprovalSettings } from '../settings/approval-schema.ts';
+import type { ApprovalRequest, ApprovalStore } from '../state/approvals.ts';
+import type { AuditLog } from '../state/audit-log.ts';
+
+/** What acts are recorded with, and allowed by; put together by `composition/`. */
+export interface ActDesk {
+  /** Null where no `dataDirectory` is configured: nothing is recorded then. */
+  log: AuditLog | null;
+  /** What is done only with a reason. */
+  readonly reasonFor: readonly ActVerb[];
+  approvalsOf(tenant: string): { policy: ApprovalSettings; store: ApprovalStore };
+  /** A keyed hash of what a clinic calls a record, or of anything else that is not to be told: the same each time for one tenant. */
+  keyed(tenant: string, id: string): string;
+  clock: Clock;
+}
+
+/** Who acts, and why: every verb that changes something takes it first (`acts.ts`). */
+export interface Acting {
+  who: Principal;
+  /** In the person's own words; null where none were given. */
+  why: string | null;
+  desk: ActDesk;
+}
+
+/** What an act is about. */
+export interface ActAbout {
+  verb: AuditVerb;
+  /** One of the configuration; null for none, or all. */
+  tenant: string | null;
+  what?: ActFacts;
+  /** What a second person may have to want too: exactly this. */
+  second?: { subject: string; isNeeded(policy: ApprovalSettings): boolean };
+}
+
+/** Longest reason, and longest name that a person gives. */
+const MOST_CHARACTERS = 200;
+
+/**
+ * Does what a person wants, between two entries of the audit log: what can't be recorded is not begun.
+ * @param factsOf what the log says of the result
+ * @throws MirrorError `settings`, code `reason-missing`, `reason-unusable` or `audit-log-unwritable`; `guard`, code `second-person-needed`,
+ *   `second-person-same` or `name-missing`; and what `work` throws
+ */
+export async function recordAct<Result>(
+  acting: Acting,
+  about: ActAbout,
+  work: () => Promise<Result>,
+  factsOf: (result: Result) => ActFacts = () => ({}),
+): Promise<Result> {
+  const approved = await admit(acting, about);
+  const whole = { ...about, what: { ...about.what, ...approved } };
+  const act = await note(acting, whole, { outcome: 'begun' });
+  let result: Result;
+  try {
+    result = await work();
+  } catch (error) {
+    // Where this can't be written either, the act stays one that was begun; its own error tells more.
+    await note(acting, whole, { outcome: 'failed', code: asMirrorError(error).code, act }).catch(() => {});
+    throw error;
+  }
+  await note(acting, { ...whole, what: { ...whole.what, ...factsOf(result) } }, { outcome: 'done', act });
+  return result;
+}
+
+/**
+ * Writes an entry of an act. @returns its number; null where nothing is recorded
+ * @throws MirrorError `settings`, code `audit-log-unwritable`
+ */
+export async function note(
+  { who, why, desk }: Acting,
+  { verb, tenant, what = {} }: ActAbout,
+  came: Pick<AuditDraft, 'outcome'> & Partial<Pick<AuditDraft, 'code' | 'act'>>,
+): Promise<number | null> {
+  const entry = await desk.log?.append({ verb, tenant, who, what, why, code: null, act: null, ...came });
+  return entry?.sequence ?? null;
+}
+
+/** Whether an act may begin; a refusal is recorded. @returns what the log says of the first person, where there were two */
+async function admit(acting: Acting, about: ActAbout): Promise<ActFacts> {
+  checkWords(acting);
+  try {
+    checkReason(acting, about);
+    return await secondOf(acting, about);
+  } catch (error) {
+    const { code } = asMirrorError(error);
+    await note(acting, about, { outcome: code === 'second-person-needed' ? 'requested' : 'refused', code });
+    throw error;
+  }
+}
+
+/** What stands in the log for years is not to tell of patients, as far as a program can tell. */
+function checkWords({ who, why }: Acting): void {
+  for (const words of [who.claimed, why]) {
+    if (words === null) continue;
+    const isPlain = words.trim() !== '' && words.length <= MOST_CHARACTERS && !/\p{Cc}/u.test(words);
+    if (isPlain && redact({ words }).words === words) continue;
+    throw actRefusal(
+      'reason-unusable',
+      'the reason, or the name, is empty, too long, or holds what looks like an address or a secret',
+      `give at most ${MOST_CHARACTERS} characters in one line, best the number of a ticket, and nothing of patients`,
+    );
+  }
+}
+
+function checkReason({ why, desk }: Acting, { verb }: ActAbout): void {
+  if (why !== null || !desk.reasonFor.some((each) => each === verb)) return;
+  throw actRefusal('reason-missing', `"${verb}" is done here only with a reason`, 'give it with --reason');
+}
+
+async function secondOf(acting: Acting, about: ActAbout): Promise<ActFacts> {
+  const { verb, tenant, what = {}, second } = about;
+  if (second === undefined || tenant === null) return {};
+  const { desk, who } = acting;
+  const { policy, store } = desk.approvalsOf(tenant);
+  if (!second.isNeeded(policy)) return {};
+  const person = personOf(who, policy);
+  const id = desk.keyed(tenant, `${verb} ${second.subject}`);
+  const request = (await store.list()).find((each) => each.id === id);
+  if (request === undefined) {
+    const at = desk.clock();
+    const expiresAt = at + policy.expireAfterHours * HOUR_MS;
+    await store.put({ id, verb: verb as ActVerb, what, by: who, at, expiresAt });
+    throw secondNeeded(expiresAt);
+  }
+  if (personOf(request.by, policy) === person) throw samePerson(request);
+  // Somebody else was the second person just now: this is a new request.
+  if (!(await store.take(id))) return secondOf(acting, about);
+  return { requestedBy: request.by.claimed ?? request.by.name, requestedById: request.by.id };
+}
+
+/** What tells one person from another. */
+function personOf({ kind, id, claimed }: Principal, { persons }: ApprovalSettings): string {
+  if (persons === 'system' || kind === 'account') return id;
+  if (claimed !== null) return `name:${claimed.trim().toLowerCase()}`;
+  throw new MirrorError('two persons have to want this, and it is not known who you are', {
+    actor: 'guard',
+    code: 'name-missing',
+    retry: 'never',
+    remedy: 'give your name with --as',
+  });
+}
+
+function secondNeeded(expiresAt: number): MirrorError {
+  return new MirrorError('a second person has to want the same: that you do is noted', {
+    actor: 'guard',
+    code: 'second-person-needed',
+    retry: 'never',
+    remedy: `until ${new Date(expiresAt).toISOString().slice(0, 16)}Z somebody else gives the same command`,
+  });
+}
+
+function samePerson({ expiresAt }: ApprovalRequest): MirrorError {
+  return new MirrorError('who asked for it can not be the second person too', {
+    actor: 'guard',
+    code: 'second-person-same',
+    retry: 'never',
+    remedy: `until ${new Date(expiresAt).toISOString().slice(0, 16)}Z somebody else gives the same command`,
+  });
+}
+
+function actRefusal(code: string, message: string, remedy: string): MirrorError {
+  return new MirrorError(message, { actor: 'settings', code, retry: 'never', remedy });
+}

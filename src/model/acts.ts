@@ -1,0 +1,71 @@
+/** What a person does to an installation with a command or an API, by the words of the audit log. */
+export const ACT_VERBS = [
+  ...['login', 'login-link', 'logout', 'accept-account'],
+  ...['approve', 'reject', 'undo', 'release', 'sync', 'audit'],
+  ...['forget', 'follow-again', 'backup', 'restore', 'accept-loss'],
+  ...['opt-out', 'lift-opt-out', 'reopen-channel', 'reopen-endpoint', 'clinic-write'],
+] as const;
+/** Such a word. */
+export type ActVerb = (typeof ACT_VERBS)[number];
+
+/**
+ * What the log tells beside them: a browser opened the link of a login, or came back from the provider; a daemon took files up, or was
+ * started with other sealing keys; the log itself was begun, or its oldest entries went.
+ */
+export type AuditVerb =
+  | ActVerb
+  | 'open-link'
+  | 'end-link'
+  | 'reload-configuration'
+  | 'change-keys'
+  | 'begin-log'
+  | 'trim-log';
+
+/** Who acts. */
+export interface Principal {
+  /** `os-user`: by the command line; `account`: of an administrator, by an API; `browser`: whoever holds a login's link; `daemon`: by itself. */
+  kind: 'os-user' | 'account' | 'browser' | 'daemon';
+  /** What the system calls them. */
+  name: string;
+  /** What tells two persons apart, as far as the system can: `login:1001`, `uid:1001`, `account:7`. */
+  id: string;
+  /** The name that they gave themselves; null when none. Nobody checks it. */
+  claimed: string | null;
+}
+
+/** Numbers and names of our own; nothing of patients, and no text that somebody typed. */
+export type ActFacts = Readonly<Record<string, string | number | boolean | null>>;
+
+/**
+ * How far an act came. `requested`: it waits for a second person; `refused`: it was not begun; `begun`: it may have been done; `done`, and
+ * `failed`: how that ended.
+ */
+export type ActOutcome = 'requested' | 'refused' | 'begun' | 'done' | 'failed';
+
+/** What is written of an act. */
+export interface AuditDraft {
+  verb: AuditVerb;
+  /** Null: none, or all. */
+  tenant: string | null;
+  who: Principal;
+  what: ActFacts;
+  /** In the person's own words; null where none were given. */
+  why: string | null;
+  outcome: ActOutcome;
+  /** Code of the error that ended or refused it. */
+  code: string | null;
+  /** Number of the entry in which the act was begun; null in that entry. */
+  act: number | null;
+}
+
+/** An entry of the audit log. */
+export interface AuditEntry extends AuditDraft {
+  /** Name of its chain. */
+  chain: string;
+  /** From 1 on, without gaps. */
+  sequence: number;
+  /** RFC 3339, UTC. */
+  at: string;
+  /** MAC of the entry before; null in the first of a chain. */
+  previous: string | null;
+}

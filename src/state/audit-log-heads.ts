@@ -1,0 +1,48 @@
+import type { Instant } from '../model/time.ts';
+import { keys } from './keys.ts';
+import type { RedisClient } from './redis.ts';
+
+/** The end of a chain of the audit log, as Redis knows it. */
+export interface AuditLogHead {
+  sequence: number;
+  mac: string;
+  at: Instant;
+}
+
+/** The ends of all chains, where the log's files are not: who cuts the end off these has to change Redis too. */
+export interface AuditLogHeads {
+  read(chain: string): Promise<AuditLogHead | null>;
+  all(): Promise<Map<string, AuditLogHead>>;
+  /** Moves the head of a chain on; never back. */
+  raise(chain: string, head: AuditLogHead): Promise<void>;
+}
+
+/** KEYS: heads. ARGV: chain, sequence, head as stored. */
+const RAISE = `
+local known = redis.call('HGET', KEYS[1], ARGV[1])
+if known and tonumber(string.match(known, '^%d+')) >= tonumber(ARGV[2]) then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+return 1`;
+
+/** Opens the heads of an installation. */
+export function openAuditLogHeads(redis: RedisClient): AuditLogHeads {
+  const key = keys.auditLog();
+  return {
+    async read(chain) {
+      const stored = await redis.hget(key, chain);
+      return stored === null ? null : headOf(stored);
+    },
+    async all() {
+      const stored = Object.entries(await redis.hgetall(key));
+      return new Map(stored.map(([chain, head]) => [chain, headOf(head)]));
+    },
+    async raise(chain, { sequence, mac, at }) {
+      await redis.eval(RAISE, 1, key, chain, sequence, `${sequence} ${mac} ${at}`);
+    },
+  };
+}
+
+function headOf(stored: string): AuditLogHead {
+  const [sequence, mac = '', at] = stored.split(' ');
+  return { sequence: Number(sequence), mac, at: Number(at) };
+}

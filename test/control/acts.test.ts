@@ -1,0 +1,152 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { decideHold, restore, undoRun } from '../../src/control/acts.ts';
+import { createApprovalStore } from '../../src/state/approvals.ts';
+import { cycle, NEVER } from '../jobs/cycle.ts';
+import { createModelClinic } from '../jobs/model-clinic.ts';
+import { createModelTarget } from '../jobs/model-target.ts';
+import { openTenant } from '../jobs/open-tenant.ts';
+import { useRedis } from '../support/redis.ts';
+import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+import { openActing, person } from './acting.ts';
+import { openInstallation } from './open-installation.ts';
+
+const redis = useRedis();
+const source = join(import.meta.dirname, '../../src');
+const read = (path: string) => readFileSync(join(source, path), 'utf8');
+const filesIn = (folder: string) =>
+  readdirSync(join(source, folder), { recursive: true }).map((name) => `${folder}/${name}`);
+
+/** What `control/` exports and is no act of a person, by why that is so. */
+const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
+  'only looks': [
+    ...['readAuditLog', 'verifyAuditLog', 'readClinic', 'readClinicRaw', 'readInvoiceDoctors', 'readClinicPdf'],
+    ...['previewWrite', 'tenantDuplicates', 'explain', 'readSource', 'createStateFigures', 'previewForgetting'],
+    ...['listReceipts', 'tenantHealth', 'listHolds', 'planTenant', 'notificationStatus', 'reminderStatus', 'status'],
+    ...['upcomingReminders', 'previewDay', 'settledReminders', 'explainReminders', 'targetStatus', 'isWhole'],
+    ...['endpointStatuses', 'triggerStatus', 'listTriggers', 'listRuns', 'tenantOfRun', 'requireTenant', 'does'],
+    ...['createMetrics', 'createReminderMetrics', 'createTriggerMetrics'],
+  ],
+  'makes a question, or an error': ['inputOf', 'notTaken', 'commandOf', 'operationOf', 'pausedError'],
+  'is a part of acts': ['resumeTargets', 'drainTarget'],
+  'is what a patient or a vendor does': ['createAnswerDesk', 'createNotificationReceiver', 'takeReminderCallback'],
+  'records acts': ['recordAct', 'note'],
+};
+
+const EXPORTED = /^export (?:async )?(?:function\*? |const )(\w+)/gm;
+const exportedBy = (text: string) => [...text.matchAll(EXPORTED)].map(([, name = '']) => name);
+const recorded = exportedBy(read('control/acts.ts'));
+
+/** Names that an import takes, and from which module of control/: at the top of a file, or when it is needed. */
+function importsOfControl(text: string): { module: string; names: string[] }[] {
+  const patterns = [
+    /import \{([^}]*)\} from '\.{1,2}\/control\/([\w-]+)\.ts'/g,
+    /const \{([^}]*)\} = await import\('\.{1,2}\/control\/([\w-]+)\.ts'\)/g,
+  ];
+  return patterns.flatMap((pattern) =>
+    [...text.matchAll(pattern)].map(([, names = '', module = '']) => ({
+      module,
+      names: names.split(',').map((name) => name.trim().split(/[ :]/)[0] ?? ''),
+    })),
+  );
+}
+
+describe('verbs', () => {
+  test('are recorded, or it is said why they need not be', () => {
+    const modules = filesIn('control').filter((path) => !path.endsWith('/acts.ts'));
+    const verbs = modules.flatMap((path) => exportedBy(read(path))).filter((name) => /^[a-z]/.test(name));
+    const explained = Object.values(NO_ACTS).flat();
+    expect(verbs.filter((name) => !recorded.includes(name) && !explained.includes(name))).toEqual([]);
+    expect(explained.filter((name) => !verbs.includes(name) || recorded.includes(name))).toEqual([]);
+    expect(recorded.length).toBeGreaterThan(15);
+  });
+
+  test('that are recorded are reached in no other way from above', () => {
+    const above = ['main.ts', 'cli.ts', ...['cli', 'http-server', 'composition'].flatMap(filesIn)];
+    const imports = above.flatMap((path) => importsOfControl(read(path)).map((each) => ({ path, ...each })));
+    expect(imports.filter(({ module }) => module === 'acts').length).toBeGreaterThan(10);
+    const around = imports.filter(
+      ({ module, names }) => module !== 'acts' && names.some((name) => recorded.includes(name)),
+    );
+    expect(around.map(({ path, names }) => `${path}: ${names}`)).toEqual([]);
+  });
+});
+
+async function openHold() {
+  const clinic = createModelClinic();
+  for (let index = 0; index < 30; index += 1) {
+    clinic.appointments.set(`${index}`, appointmentOf(`${index}`, { inHours: 24 + index }));
+  }
+  const connection = redis.connect();
+  const tenant = openTenant({ redis: connection, clinic, targets: [{ model: createModelTarget() }], clock: () => NOW });
+  const installation = openInstallation({ tenants: [tenant] });
+  await cycle(tenant);
+  clinic.appointments.clear();
+  await cycle(tenant);
+  const [hold] = await tenant.holds.list();
+  const store = createApprovalStore(connection, tenant.id, Buffer.alloc(32, 7), () => NOW);
+  const as = (who: string, holdsAbove?: number) => openActing({ who: person(who), store, policy: { holdsAbove } });
+  const approve = (acting: ReturnType<typeof as>, decision: 'approved' | 'rejected' = 'approved') =>
+    decideHold(acting, installation, tenant.id, hold?.id ?? '', decision);
+  return { tenant, installation, hold, as, approve };
+}
+
+describe('a hold', () => {
+  test('of more items than the limit is approved by two persons', async () => {
+    const { tenant, as, approve } = await openHold();
+    await expect(approve(as('anna', 29))).rejects.toMatchObject({ code: 'second-person-needed', actor: 'guard' });
+    await expect(approve(as('anna', 29))).rejects.toMatchObject({ code: 'second-person-same' });
+    expect(await tenant.holds.list()).toMatchObject([{ state: 'open' }]);
+    const bruno = as('bruno', 29);
+    await expect(approve(bruno)).resolves.toMatchObject({ hold: { state: 'approved' } });
+    expect(bruno.recorded).toMatchObject([
+      { verb: 'approve', outcome: 'begun', what: { target: 'doctor', items: 30, requestedBy: 'anna' } },
+      { verb: 'approve', outcome: 'done' },
+    ]);
+  });
+
+  test('that changed since the first person wants a first person again', async () => {
+    const { tenant, hold, as, approve } = await openHold();
+    await expect(approve(as('anna', 5))).rejects.toMatchObject({ code: 'second-person-needed' });
+    await tenant.holds.forget(hold?.target ?? '', new Set(['3']));
+    await expect(approve(as('bruno', 5))).rejects.toMatchObject({ code: 'second-person-needed' });
+  });
+
+  test.each([
+    ['of as many items as the limit is approved', 30, 'approved'],
+    ['of more items is rejected', 5, 'rejected'],
+  ] as const)('%s by one person', async (_, limit, decision) => {
+    const { as, approve } = await openHold();
+    await expect(approve(as('anna', limit), decision)).resolves.toMatchObject({ hold: { state: decision } });
+  });
+});
+
+test('a backup is restored by two persons who have the same one', async () => {
+  const store = createApprovalStore(redis.connect(), 'studio-rossi', Buffer.alloc(32, 7), () => NOW);
+  const { installation } = await openHold();
+  const restored: string[] = [];
+  const backups = {
+    backup: async () => '',
+    async restore(_: string, text: string) {
+      restored.push(text);
+      return { restored: [], kept: [], protections: 0, pins: 0, at: NOW };
+    },
+  };
+  const as = (who: string) => openActing({ who: person(who), store, policy: { restore: true } });
+  const give = (who: string, text: string) => restore(as(who), installation, backups, 'studio-rossi', text);
+  await expect(give('anna', 'one')).rejects.toMatchObject({ code: 'second-person-needed' });
+  await expect(give('bruno', 'another')).rejects.toMatchObject({ code: 'second-person-needed' });
+  expect(restored).toEqual([]);
+  await give('bruno', 'one');
+  expect(restored).toEqual(['one']);
+});
+
+test('what only looks, or names what is not there, leaves no entry', async () => {
+  const { installation } = await openHold();
+  const acting = openActing();
+  const signals = { stop: NEVER, abort: NEVER };
+  const undo = (run: string, dryRun: boolean) => undoRun(acting, installation, run, { dryRun }, () => {}, signals);
+  await expect(undo('Mario Rossi', false)).rejects.toMatchObject({ code: 'no-such-run' });
+  expect(acting.recorded).toEqual([]);
+});

@@ -1,0 +1,210 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type ActAbout, type Acting, recordAct } from '../../src/control/recording.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import { MirrorError } from '../../src/model/errors.ts';
+import { HOUR_MS } from '../../src/model/time.ts';
+import { strictestApprovals } from '../../src/settings/approval-schema.ts';
+import { createApprovalStore } from '../../src/state/approvals.ts';
+import { createAuditLog } from '../../src/state/audit-log.ts';
+import { keys } from '../../src/state/keys.ts';
+import { useRedis } from '../support/redis.ts';
+import { NOW } from '../sync/arbitraries.ts';
+import { type ActingChoice, ONE_PERSON, openActing, person } from './acting.ts';
+
+const redis = useRedis();
+const KEY = Buffer.alloc(32, 7);
+const SYNC: ActAbout = { verb: 'sync', tenant: 'studio-rossi', what: { asked: 1 } };
+
+function forgetting(subject: string): ActAbout {
+  const second = { subject, isNeeded: ({ forget }: { forget: boolean }) => forget };
+  return { verb: 'forget', tenant: 'studio-rossi', what: { patient: subject }, second };
+}
+
+/** Persons before one store of requests, where forgetting takes two. */
+function openDesk(choice: ActingChoice = {}) {
+  const clock = { now: NOW };
+  const store = createApprovalStore(redis.connect(), 'studio-rossi', KEY, () => clock.now);
+  const as = (who: string, claimed: string | null = null) =>
+    openActing({
+      ...{ who: person(who, claimed), store, clock: () => clock.now },
+      ...choice,
+      policy: { forget: true, ...choice.policy },
+    });
+  return { clock, store, as };
+}
+
+/** What came of an act: `done`, or the code of what refused it. */
+async function outcomeOf(acting: Acting, about: ActAbout): Promise<string> {
+  return recordAct(acting, about, async () => 'done').catch(({ code }: MirrorError) => code);
+}
+
+describe('an act', () => {
+  test('leaves an entry before it is begun and one when it is done, with what came of it', async () => {
+    const acting = openActing({ why: 'INC-7' });
+    const seen = await recordAct(
+      acting,
+      SYNC,
+      async () => acting.recorded.length,
+      (count) => ({ count }),
+    );
+    expect(seen).toBe(1);
+    const whose = { verb: 'sync', tenant: 'studio-rossi', who: person('anna'), why: 'INC-7' };
+    expect(acting.recorded).toEqual([
+      { ...whose, outcome: 'begun', code: null, act: null, what: { asked: 1 } },
+      { ...whose, outcome: 'done', code: null, act: 1, what: { asked: 1, count: 1 } },
+    ]);
+  });
+
+  test('that fails leaves the code of its error, and nothing of its words', async () => {
+    const acting = openActing();
+    const work = () =>
+      Promise.reject(new MirrorError('Mario Rossi is not there', { actor: 'settings', code: 'gone', retry: 'never' }));
+    await expect(recordAct(acting, SYNC, work)).rejects.toMatchObject({ code: 'gone' });
+    expect(acting.recorded.map(({ outcome, code }) => [outcome, code])).toEqual([
+      ['begun', null],
+      ['failed', 'gone'],
+    ]);
+    expect(JSON.stringify(acting.recorded)).not.toContain('Mario');
+  });
+
+  test('that can not be recorded is not begun', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'clinic-mirror-acts-'));
+    onTestFinished(() => rm(directory, { recursive: true }));
+    await writeFile(join(directory, 'audit-log'), '');
+    const parts = { redis: redis.connect(), directory, identityKey: KEY, keepMonths: () => 12 };
+    const log = createAuditLog({ ...parts, clock: () => NOW, log: silentLogger });
+    let begun = false;
+    const work = async () => {
+      begun = true;
+    };
+    await expect(recordAct(openActing({ log }), SYNC, work)).rejects.toMatchObject({ code: 'audit-log-unwritable' });
+    expect(begun).toBe(false);
+  });
+
+  test('is done without an entry where no log is kept', async () => {
+    expect(await outcomeOf(openActing({ log: null }), SYNC)).toBe('done');
+  });
+});
+
+describe('a reason', () => {
+  test('is asked for where the settings say so, and its absence is recorded', async () => {
+    const acting = openActing({ reasonFor: ['sync'] });
+    expect(await outcomeOf(acting, SYNC)).toBe('reason-missing');
+    expect(acting.recorded).toMatchObject([{ outcome: 'refused', code: 'reason-missing' }]);
+    expect(await outcomeOf(openActing({ reasonFor: ['sync'], why: 'INC-7' }), SYNC)).toBe('done');
+    expect(await outcomeOf(openActing({ reasonFor: ['forget'] }), SYNC)).toBe('done');
+  });
+
+  test.each([
+    ['an e-mail address', 'asked by mario@rossi.example'],
+    ['two lines', 'one\ntwo'],
+    ['nothing but spaces', '  '],
+    ['too many words', 'x'.repeat(201)],
+    ['a token', 'Bearer abc.def'],
+  ])('of %s is refused and not written anywhere', async (_, why) => {
+    const acting = openActing({ why });
+    expect(await outcomeOf(acting, SYNC)).toBe('reason-unusable');
+    expect(acting.recorded).toEqual([]);
+  });
+});
+
+describe('two persons', () => {
+  test('have to want the same: the first is noted, the same one is refused, another one does it', async () => {
+    const { as, store } = openDesk();
+    const [anna, bruno] = [as('anna'), as('bruno')];
+    expect(await outcomeOf(anna, forgetting('p1'))).toBe('second-person-needed');
+    expect(await store.list()).toMatchObject([{ verb: 'forget', by: { name: 'anna' }, what: { patient: 'p1' } }]);
+    expect(await outcomeOf(anna, forgetting('p1'))).toBe('second-person-same');
+    expect(await outcomeOf(bruno, forgetting('p1'))).toBe('done');
+    expect(anna.recorded.map(({ outcome }) => outcome)).toEqual(['requested', 'refused']);
+    expect(bruno.recorded).toMatchObject([
+      { outcome: 'begun', who: { name: 'bruno' }, what: { requestedBy: 'anna', requestedById: 'login:anna' } },
+      { outcome: 'done' },
+    ]);
+    expect(await store.list()).toEqual([]);
+    expect(await outcomeOf(bruno, forgetting('p1'))).toBe('second-person-needed');
+  });
+
+  test('never are one, and nothing is done that no other person asked for within the time', async () => {
+    const step = fc.record({
+      who: fc.constantFrom('anna', 'bruno', 'carla'),
+      subject: fc.constantFrom('p1', 'p2'),
+      waitsHours: fc.constantFrom(0, 0, 0, 13),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+        await redis.connect().flushall();
+        const { as, clock } = openDesk();
+        const asked = new Map<string, { who: string; at: number }>();
+        for (const { who, subject, waitsHours } of steps) {
+          clock.now += waitsHours * HOUR_MS;
+          const first = asked.get(subject);
+          const isOpen = first !== undefined && clock.now < first.at + 24 * HOUR_MS;
+          const expected = !isOpen ? 'second-person-needed' : first.who === who ? 'second-person-same' : 'done';
+          expect(await outcomeOf(as(who), forgetting(subject))).toBe(expected);
+          if (expected === 'done') asked.delete(subject);
+          if (expected === 'second-person-needed') asked.set(subject, { who, at: clock.now });
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  test('of several who come second at once, one does it', async () => {
+    const { as } = openDesk();
+    await outcomeOf(as('anna'), forgetting('p1'));
+    const outcomes = await Promise.all(['bruno', 'carla', 'dora'].map((who) => outcomeOf(as(who), forgetting('p1'))));
+    expect(outcomes.filter((outcome) => outcome === 'done')).toHaveLength(1);
+  });
+
+  test('are told apart by the name that they give where the settings say so, and then have to give one', async () => {
+    const { as } = openDesk({ policy: { persons: 'named' } });
+    expect(await outcomeOf(as('node'), forgetting('p1'))).toBe('name-missing');
+    expect(await outcomeOf(as('node', 'Anna'), forgetting('p1'))).toBe('second-person-needed');
+    expect(await outcomeOf(as('node', ' anna'), forgetting('p1'))).toBe('second-person-same');
+    expect(await outcomeOf(as('node', 'Bruno'), forgetting('p1'))).toBe('done');
+  });
+
+  test('are not told apart by a name where the system does it', async () => {
+    const { as } = openDesk();
+    await outcomeOf(as('anna', 'Anna'), forgetting('p1'));
+    expect(await outcomeOf(as('anna', 'Bruno'), forgetting('p1'))).toBe('second-person-same');
+  });
+
+  test('are not replaced by who can write into Redis alone', async () => {
+    const { as, store } = openDesk();
+    await outcomeOf(as('anna'), forgetting('p1'));
+    const connection = redis.connect();
+    const table = keys.approvals('studio-rossi');
+    const [[id, stored] = ['', '']] = Object.entries(await connection.hgetall(table));
+    await connection.hset(table, id, stored.replace('login:anna', 'login:nobody'));
+    expect(await store.list()).toEqual([]);
+    expect(await outcomeOf(as('anna'), forgetting('p1'))).toBe('second-person-needed');
+  });
+
+  test('are not needed where the settings do not say so', async () => {
+    const { as } = openDesk({ policy: { forget: false } });
+    expect(await outcomeOf(as('anna'), forgetting('p1'))).toBe('done');
+  });
+});
+
+describe('a tenant', () => {
+  const all = { ...ONE_PERSON, holdsAbove: 50 };
+
+  test('may ask for two persons where the settings do not, and for fewer items', () => {
+    expect(strictestApprovals(all, { holdsAbove: 10, forget: true })).toMatchObject({ holdsAbove: 10, forget: true });
+    expect(strictestApprovals(ONE_PERSON, { holdsAbove: 0 })).toMatchObject({ holdsAbove: 0 });
+  });
+
+  test('can not take back what the settings ask for', () => {
+    expect(strictestApprovals({ ...all, restore: true }, { holdsAbove: 900 })).toMatchObject({
+      holdsAbove: 50,
+      restore: true,
+    });
+    expect(strictestApprovals(all, undefined)).toEqual(all);
+  });
+});
