@@ -143,6 +143,12 @@ export function createProgram(outside: CliOutside): Command {
       outside.withInstallation(options(), ({ installation, backups, acting }) => work(installation, backups, acting)),
   });
   addAuditLog(program, { ...outside, ...common });
+  addClinicCommands(program, outside, options, print);
+  addProfiles(program, { ...outside, profile: (name) => outside.profile(options(), name), print });
+  return program;
+}
+
+function addClinicCommands(program: Command, outside: CliOutside, options: () => GlobalOptions, print: Print): void {
   const clinic = program.command('clinic').description("look into a tenant's clinic system");
   const commands = {
     ...outside,
@@ -152,8 +158,6 @@ export function createProgram(outside: CliOutside): Command {
   };
   addClinic(clinic, commands);
   addProbe(clinic, commands);
-  addProfiles(program, { ...outside, profile: (name) => outside.profile(options(), name), print });
-  return program;
 }
 
 type Print = (json: boolean | undefined, value: object, text: string) => void;
