@@ -12,6 +12,7 @@ import { addBackups } from './backup-commands.ts';
 import { addClinic, addProbe } from './clinic-commands.ts';
 import { addForget } from './forget-command.ts';
 import { addHealth } from './health-command.ts';
+import { addMatch } from './match-command.ts';
 import { addProfiles } from './profile-commands.ts';
 import { addReminders } from './reminder-commands.ts';
 import { renderAudit } from './render-audit.ts';
@@ -102,6 +103,7 @@ export function createProgram(outside: CliOutside): Command {
     print,
   };
   addHealth(program, { ...outside, ...common });
+  addMatch(program, { ...outside, ...common });
   addHolds(program, outside, options, print);
   addUndo(program, outside, options, print);
   addForget(program, { ...outside, ...common });

@@ -9,6 +9,7 @@ import { findHolders } from './addresses.ts';
 import { createClient, type HubSpotClient } from './client.ts';
 import { deleteAll } from './deleting.ts';
 import { errors } from './errors.ts';
+import { openExisting } from './existing.ts';
 import { type StoredRecord, toRemoteItem } from './from-model.ts';
 import { OBJECT_OF_STREAM } from './limits.ts';
 import { findByKeys, type Write } from './looking.ts';
@@ -56,6 +57,7 @@ export function openHubSpot(context: ConnectorContext<HubSpotSettings>): Connect
       const properties = new Map([...wanted].map(([key, item]) => [key, item.properties]));
       return await findHolders(clientFor(signal), scope, properties);
     },
+    existing: openExisting(scope, clientFor),
     async changes(_container, { window }, signal) {
       return { scope: 'whole', items: (await Array.fromAsync(read(window, signal))).flat(), removed: [], cursor: null };
     },

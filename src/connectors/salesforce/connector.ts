@@ -8,6 +8,7 @@ import { createOrgClient, type OrgClient } from './client.ts';
 import { type Deletion, remove } from './deleting.ts';
 import { type Description, describe, type RecordForm, requireFit } from './description.ts';
 import { errors } from './errors.ts';
+import { openExisting } from './existing.ts';
 import type { Write } from './from-model.ts';
 import { COLLECTION_SIZE } from './limits.ts';
 import { findByKey, readPages, type Scope } from './reading.ts';
@@ -49,6 +50,7 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
     },
     read: (_, window, signal) => read(window, signal),
     find: async (_, keys, signal) => findByKey(await scopeFor(signal), keys, signal),
+    existing: openExisting(scopeFor),
     async changes(_, { window }, signal) {
       return { scope: 'whole', items: (await Array.fromAsync(read(window, signal))).flat(), removed: [], cursor: null };
     },

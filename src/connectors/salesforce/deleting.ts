@@ -89,8 +89,8 @@ function deletionPart(ids: readonly string[]): Part {
   return { method: 'DELETE', path: `/composite/sobjects?ids=${ids.join(',')}&allOrNone=false` };
 }
 
-/** Results have no names, only places: with one too few nothing can be said of any. */
-function resultsOf(ids: readonly string[], answer: WireResponse | null): [string, RowResult | MirrorError][] {
+/** What became of ids that went in a collection. Results have no names, only places: with one too few nothing can be said of any. */
+export function resultsOf(ids: readonly string[], answer: WireResponse | null): [string, RowResult | MirrorError][] {
   const same = (error: MirrorError) => ids.map((id): [string, MirrorError] => [id, error]);
   if (answer === null) return same(errors.make('answer-missing'));
   if (answer.status !== 200) return same(errors.of(answer));

@@ -76,8 +76,8 @@ export function toRemoteItem(
   };
 }
 
-/** Null when a field holds something else than its kind. */
-function propertiesOf({ properties }: RecordForm, record: SeenRecord): CrmItem['properties'] | null {
+/** The mapped fields of a record; null when one holds something else than its kind. */
+export function propertiesOf({ properties }: RecordForm, record: SeenRecord): CrmItem['properties'] | null {
   const values: Record<string, PropertyValue> = {};
   for (const { name, kind } of properties) {
     const value = fromWire(kind, record[name] ?? null);

@@ -34,5 +34,6 @@ export const salesforce: ConnectorModule<SalesforceSettings, CrmItem> = {
     load: async () => (await import('./connector.ts')).openSalesforce,
     locates: () => false,
     notifies: false,
+    knowsExisting: () => true,
   }),
 };
