@@ -1,5 +1,5 @@
 import { type ObjectTypeName, objectType } from './object-types.ts';
-import type { SubscriptionStatus } from './preferences.ts';
+import { OPT_OUT, type SubscriptionStatus } from './preferences.ts';
 import type { NewProperty, Property, PropertyOption } from './property.ts';
 import { removeProperty } from './property-routes.ts';
 import type { StoredRecord } from './record-store.ts';
@@ -54,6 +54,8 @@ export interface ByHand {
   subscription(address: string, id: number): SubscriptionStatus | undefined;
   /** Somebody follows the link at the end of a mail. */
   unsubscribe(address: string, id: number): void;
+  /** Somebody unsubscribes from all mails. */
+  unsubscribeFromAll(address: string): void;
 }
 
 /** The verbs of a world. */
@@ -107,9 +109,15 @@ function administratorVerbs(world: World) {
     requireWhen: (object: ObjectTypeName, property: string, when: { property: string; is: string }): void => {
       world.rules.push({ object, property, when: when.property, is: when.is });
     },
-    addSubscriptionType: (name: string): number => world.preferences.addType(name),
+    addSubscriptionType: (name: string): number => {
+      const id = world.preferences.addType(name);
+      const like = propertyOf(world, 'contacts', OPT_OUT);
+      world.properties.replace('contacts', { ...like, name: `${OPT_OUT}_${id}`, label: `Opted out of email: ${name}` });
+      return id;
+    },
     subscription: (address: string, id: number): SubscriptionStatus | undefined =>
       world.preferences.status(address, id),
+    unsubscribeFromAll: (address: string): void => world.preferences.unsubscribeFromAll(address),
     unsubscribe: (address: string, id: number): void => {
       const nothing = { legalBasis: undefined, legalBasisExplanation: undefined };
       world.preferences.set(address, id, {

@@ -4,7 +4,7 @@ import { DAY_MS } from '../../model/time.ts';
 import { withRevision } from '../revision.ts';
 import { belongingOf, fromStamp, isStampOfAnother, type Stamp, toStamp } from '../stamp.ts';
 import { recordSchema } from './schemas.ts';
-import type { Scope } from './scope.ts';
+import { optOutsOf, type Scope } from './scope.ts';
 
 /** Values as they go over the wire: strings, an empty one to clear. */
 export type Values = Record<string, string>;
@@ -122,7 +122,14 @@ export function toRemoteItem(scope: Scope, record: StoredRecord): RemoteItem<Crm
   const item =
     stamp === null ? null : toItem(scope.properties, record, isAlone ? { ...stamp, contactGeneration: 0 } : stamp);
   const known = { key: key ?? '', sealedRecordId: stamp?.sealedRecordId ?? null, remoteId, versionTag: null, item };
-  return { ...known, ...withRevision(stamp?.revision) };
+  return { ...known, ...withRevision(stamp?.revision), ...refusalsIn(scope, record, item) };
+}
+
+/** What somebody refused in HubSpot itself: who refuses in the clinic was unsubscribed by us. */
+function refusalsIn(scope: Scope, { values }: StoredRecord, item: CrmItem | null): Pick<RemoteItem, 'refuses'> {
+  const isToldSo = (consent: string | null) => consent !== null && item?.properties[consent] === false;
+  const refuses = optOutsOf(scope).filter(({ name, consent }) => values[name] === 'true' && !isToldSo(consent));
+  return refuses.length === 0 ? {} : { refuses: refuses.map(({ name }) => name) };
 }
 
 const EPOCH_MS = /^-?\d{1,16}$/;

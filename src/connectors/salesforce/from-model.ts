@@ -41,8 +41,8 @@ function toWire(kind: PropertyKind, value: PropertyValue): PropertyValue {
 }
 
 /** Names of the fields that are read. */
-export function fieldsOf({ keyField, stampField, properties, contact }: RecordForm): string[] {
-  const names = ['Id', keyField, stampField, ...properties.map(({ name }) => name)];
+export function fieldsOf({ keyField, stampField, properties, contact, refusalFields }: RecordForm): string[] {
+  const names = ['Id', keyField, stampField, ...properties.map(({ name }) => name), ...refusalFields];
   return contact === null ? names : [...names, contact.field];
 }
 
@@ -66,6 +66,7 @@ export function toRemoteItem(
   if (stamp === null) return null;
   const key = record[form.keyField];
   const properties = propertiesOf(form, record);
+  const refuses = form.refusalFields.filter((name) => record[name] === true);
   return {
     key: typeof key === 'string' ? key : '',
     sealedRecordId: stamp.sealedRecordId,
@@ -73,6 +74,7 @@ export function toRemoteItem(
     versionTag: null,
     item: properties === null ? null : { properties, ...belongingOf(stamp), contactKey },
     ...withRevision(stamp.revision),
+    ...(refuses.length === 0 ? {} : { refuses }),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Logger } from '../../log/logger.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import { slices } from '../../model/slices.ts';
@@ -20,6 +21,7 @@ export interface Scope {
   pace: { rows: number };
   /** What duplicate rules only alert to is saved. */
   allowDuplicates: boolean;
+  log: Logger;
 }
 
 /** Every record that carries our owner tag, page by page; contacts whenever, others by the time in their stamp. */

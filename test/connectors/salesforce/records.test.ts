@@ -231,6 +231,30 @@ describe('a deletion', () => {
     expect(sandbox.records('Contact')).toEqual([]);
   });
 
+  test('of somebody who is to be forgotten leaves an empty record in the recycle bin; of others it stays as it was', async () => {
+    const { sandbox, open } = await openWorld();
+    const worker = open();
+    const [a, b] = await apply(worker, create('a', patient({ Description: 'Text' })), create('b'));
+    const erasure = { ...remove('a', idOf(a)), erase: true } as Operation<CrmItem>;
+    expect(inWords(await apply(worker, erasure, remove('b', idOf(b))))).toEqual(['a deleted', 'b deleted']);
+    const inBin = new Map(sandbox.records('Contact', { includeDeleted: true }).map((record) => [record.Id, record]));
+    const { LastName, Email, Phone, Birthdate, Description, Score__c, Next_Visit__c, IsDeleted } = inBin.get(idOf(a)!)!;
+    expect({ LastName, IsDeleted }).toEqual({ LastName: '–', IsDeleted: true });
+    expect([Email, Phone, Birthdate, Description, Score__c, Next_Visit__c]).toEqual(Array(6).fill(null));
+    expect(inBin.get(idOf(b)!)).toMatchObject({ LastName: 'Rossi', IsDeleted: true });
+  });
+
+  test('goes on where a rule of the org lets nobody empty a record', async () => {
+    const { sandbox, open } = await openWorld();
+    const worker = open();
+    const [a] = await apply(worker, create('a'));
+    sandbox.addValidationRule({ object: 'Contact', field: 'LastName', refuses: '–', message: 'no' });
+    expect(inWords(await apply(worker, { ...remove('a', idOf(a)), erase: true } as Operation<CrmItem>))).toEqual([
+      'a deleted',
+    ]);
+    expect(sandbox.records('Contact')).toEqual([]);
+  });
+
   test('of more than one collection takes them all', async () => {
     const { sandbox, open } = await openWorld();
     const worker = open();
