@@ -121,6 +121,16 @@ describe('a proposal', () => {
     expect((await propose()).view).toMatchObject({ contacts: 1, patients: 0, pairs: 0 });
   });
 
+  test('names nobody who has a contact of ours, also when the state was lost', async () => {
+    const { propose, tenant, sandbox, clinic } = await useWorld({ anna: { phone: '06 1234567' } }, {});
+    await cycle(tenant);
+    sandbox.add('contacts', { lastname: 'Verdi', phone: '+39 06 1234567' });
+    clinic.patientList.splice(0, 1, patientOf('anna', { lastName: 'Changed', email: null, phone: '06 1234567' }));
+    await tenant.links.release('contacts', ['anna'], (await tenant.leases.tryTake('lane'))!);
+    await tenant.targetStore.write('contacts', { adoptedAt: null });
+    expect((await propose()).view).toMatchObject({ contacts: 1, patients: 0, pairs: 0 });
+  });
+
   test('keeps what looks like a formula from a spreadsheet', async () => {
     const { propose } = await useWorld(
       { a: { email: 'a@x.org', firstName: '=cmd()' } },

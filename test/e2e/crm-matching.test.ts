@@ -122,10 +122,15 @@ test('a refusal that a person made in the CRM before stays when the contact is a
   const [refusing = '', agreeing = ''] = contacts;
   vendor.editByHand('patients', refusing, 'Email_Opt_Out', 'true');
   const clinicId = world.tenants[0]?.clinicId ?? '';
-  for (const { id } of [...world.clinic.patients(clinicId)].slice(0, 2)) {
-    const consents = { privacy: { granted: true, date: null }, marketing: { granted: true, date: null } };
-    world.clinic.plant(clinicId, 'patients', id, { consents });
-  }
+  const ids = [...world.clinic.patients(clinicId)].slice(0, 2).map(({ id }) => id);
+  const agree = (granted: boolean) => {
+    const consents = { privacy: { granted, date: null }, marketing: { granted: true, date: null } };
+    for (const id of ids) world.clinic.plant(clinicId, 'patients', id, { consents });
+  };
+  // The target is in use when the two are to be written for the first time.
+  agree(false);
+  expect((await world.cli('sync', 'clinic-1')).code).toBe(0);
+  agree(true);
   const file = join(world.configDir, 'matches.csv');
   expect((await run(world, 'rest-crm-contacts', '--out', file)).code).toBe(0);
   await decide(file);
