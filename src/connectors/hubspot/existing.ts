@@ -14,18 +14,21 @@ import { namesToRead, type Scope } from './scope.ts';
 const OTHER_ADDRESSES = 'hs_additional_emails';
 
 /** The contacts of an account that were there before us. */
-export function openExisting(scope: Scope, clientFor: (signal: AbortSignal) => HubSpotClient): ExistingContacts {
+export function openExisting(
+  scope: Scope,
+  readyFor: (signal: AbortSignal) => Promise<HubSpotClient>,
+): ExistingContacts {
   const properties = [...namesToRead(scope), OTHER_ADDRESSES];
   return {
     async *list(signal) {
-      for await (const page of listRecords(clientFor(signal), scope, properties)) {
+      for await (const page of listRecords(await readyFor(signal), scope, properties)) {
         const free = page.map((record) => toExisting(scope, record)).filter(({ isFree }) => isFree);
         if (free.length > 0) yield free;
       }
     },
     async read(remoteIds, signal) {
       const wanted = { object: scope.object, ids: remoteIds, byKey: false, properties };
-      const { records } = await readRecords(clientFor(signal), scope, wanted);
+      const { records } = await readRecords(await readyFor(signal), scope, wanted);
       const asked = new Set(remoteIds);
       // The id of a contact that was merged leads to the one that is left.
       return records.filter(({ id }) => asked.has(id)).map((record) => toExisting(scope, record));
@@ -38,7 +41,7 @@ export function openExisting(scope: Scope, clientFor: (signal: AbortSignal) => H
           id: mark.remoteId,
           values: valuesOf(scope, mark),
         }));
-        const ends = await sendUpdates(clientFor(signal), scope, rows);
+        const ends = await sendUpdates(await readyFor(signal), scope, rows);
         for (const { key, id } of rows) {
           const end = ends.get(key);
           if (end === undefined || !('record' in end))
@@ -50,11 +53,11 @@ export function openExisting(scope: Scope, clientFor: (signal: AbortSignal) => H
   };
 }
 
-function toExisting({ properties }: Scope, record: StoredRecord): ExistingContact {
+function toExisting(scope: Scope, record: StoredRecord): ExistingContact {
   const { id: remoteId, key, stamp, isForeign, values } = record;
   return {
     remoteId,
-    properties: toItem(properties, record, { contactKey: null, startAt: 0 }).properties,
+    properties: toItem(scope, record, { contactKey: null, startAt: 0 }).properties,
     otherAddresses: (values[OTHER_ADDRESSES] ?? '').split(';').filter((address) => address.trim() !== ''),
     key,
     isFree: key === null && stamp === null && !isForeign,

@@ -1,6 +1,7 @@
 import type { Logger } from '../../log/logger.ts';
 import type { MappedProperty } from '../../model/items.ts';
 import type { StreamName } from '../../model/streams.ts';
+import type { Choices } from '../options.ts';
 import type { Paths } from './paths.ts';
 import type { SubscriptionRule } from './schemas.ts';
 
@@ -25,6 +26,8 @@ export interface Scope {
    * those it is known once the target is prepared, and keys are looked up until then.
    */
   hasUniqueKey: boolean;
+  /** What words of the mapping stand for in lists of HubSpot, by property. Null until it is known. */
+  choices: ReadonlyMap<string, Choices> | null;
   /** Names of all properties of the kind of record, which errors may repeat. Known once the target is prepared. */
   catalogueNames: ReadonlySet<string>;
   /** Which mails follow which consents. */

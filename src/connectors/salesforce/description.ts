@@ -1,6 +1,7 @@
-import type { PropertyKind, PropertyValue } from '../../model/items.ts';
+import type { MappedProperty, PropertyKind, PropertyValue } from '../../model/items.ts';
 import type { StreamName } from '../../model/streams.ts';
 import type { CrmContext } from '../connector.ts';
+import { type Choices, chooseOptions, type ListOption, strangeWords } from '../options.ts';
 import type { WireResponse } from '../wire.ts';
 import type { OrgClient, Part } from './client.ts';
 import { errors } from './errors.ts';
@@ -35,11 +36,13 @@ export interface RecordForm {
   object: string;
   keyField: string;
   stampField: string;
-  properties: readonly { name: string; kind: PropertyKind }[];
+  properties: readonly MappedProperty[];
   /** Null for contacts themselves. */
   contact: ContactReference | null;
   /** Fields of contacts by which people refuse, that the login sees and no mapping fills: they are read alone. */
   refusalFields: readonly string[];
+  /** What words of the mapping stand for in picklists, by field. */
+  choices: ReadonlyMap<string, Choices>;
   /** What the mapped fields get before a record goes for good: nothing, or what stands for nothing; a field that takes neither is left out. */
   blanks: Readonly<Record<string, PropertyValue>>;
   /** Where refusals are noted too; null where they are not. */
@@ -171,8 +174,17 @@ function formOf(settings: SalesforceSettings, { stream, properties }: CrmContext
   const blanks = Object.fromEntries(properties.flatMap((property) => blankOf(property, fields.get(property.name))));
   const { individuals: rules, individualKeyField } = settings;
   const individuals = stream === 'patients' && rules.length > 0 ? { keyField: individualKeyField, rules } : null;
-  const written = { stream, object, keyField, stampField, properties, contact, blanks };
+  const choices = new Map(
+    properties.map(({ name, words = [] }) => [name, chooseOptions(words, picklistOf(fields.get(name)))]),
+  );
+  const written = { stream, object, keyField, stampField, properties, contact, blanks, choices };
   return { ...written, refusalFields, individuals, fieldNames };
+}
+
+/** A picklist that takes other values too is told all the same: what is not in it is written as it is. */
+function picklistOf(field: DescribedField | undefined): ListOption[] {
+  if (field?.type !== 'picklist') return [];
+  return field.picklistValues.map(({ value, label }) => ({ value, label: label ?? value }));
 }
 
 function blankOf(
@@ -207,12 +219,15 @@ function stampFaults(object: string, name: string, fields: Fields): string[] {
 
 function propertyFaults({ object, properties, keyField, stampField, contact }: RecordForm, fields: Fields): string[] {
   const own = new Set(['Id', keyField, stampField, contact?.field]);
-  return properties.flatMap(({ name, kind }) => {
+  return properties.flatMap(({ name, kind, words = [] }) => {
     const field = fields.get(name);
     if (own.has(name)) return [`${object}.${name} is ours to fill, and can't be mapped`];
     if (field === undefined) return [missing(object, name)];
     if (!isWritable(field)) return [`${object}.${name} must be editable for the login`];
-    return TYPES[kind].includes(field.type) ? [] : [`${object}.${name} is ${field.type} and can't hold ${kind}`];
+    if (!TYPES[kind].includes(field.type)) return [`${object}.${name} is ${field.type} and can't hold ${kind}`];
+    const options = picklistOf(field);
+    const { strange } = chooseOptions(field.restrictedPicklist ? words : [], options);
+    return strange.length === 0 ? [] : [strangeWords(`${object}.${name}`, strange, options)];
   });
 }
 

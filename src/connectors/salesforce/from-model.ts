@@ -17,7 +17,9 @@ export function toRow(
   const { contactKey, properties } = item;
   const values = form.properties.flatMap(({ name, kind }) => {
     const value = properties[name];
-    return value === undefined ? [] : [[name, toWire(kind, value)]];
+    return value === undefined
+      ? []
+      : [[name, toWire(kind, form.choices.get(name)?.toValue.get(String(value)) ?? value)]];
   });
   return {
     attributes: { type: form.object },
@@ -79,10 +81,11 @@ export function toRemoteItem(
 }
 
 /** The mapped fields of a record; null when one holds something else than its kind. */
-export function propertiesOf({ properties }: RecordForm, record: SeenRecord): CrmItem['properties'] | null {
+export function propertiesOf({ properties, choices }: RecordForm, record: SeenRecord): CrmItem['properties'] | null {
   const values: Record<string, PropertyValue> = {};
   for (const { name, kind } of properties) {
-    const value = fromWire(kind, record[name] ?? null);
+    const told = fromWire(kind, record[name] ?? null);
+    const value = typeof told === 'string' ? (choices.get(name)?.toWord.get(told) ?? told) : told;
     if (value === undefined) return null;
     values[name] = value;
   }

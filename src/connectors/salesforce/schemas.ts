@@ -132,6 +132,8 @@ const fieldSchema = z.object({
   unique: z.boolean().default(false),
   relationshipName: z.string().nullish(),
   referenceTo: z.array(z.string()).nullish(),
+  restrictedPicklist: z.boolean().default(false),
+  picklistValues: z.array(z.object({ value: z.string(), label: z.string().nullish() })).default([]),
 });
 
 /** A field as describe tells it; those that the login may not see are missing. */

@@ -22,6 +22,7 @@ const CONTACTS: RecordForm = {
   refusalFields: [],
   individuals: null,
   blanks: {},
+  choices: new Map(),
   fieldNames: new Set(['LastName']),
 };
 const EVENTS: RecordForm = {
