@@ -3,7 +3,7 @@ import * as associations from './association-routes.ts';
 import * as batches from './batch-routes.ts';
 import { type Context, typeIn } from './call.ts';
 import * as objects from './object-routes.ts';
-import { listPipelines } from './pipelines.ts';
+import { listPipelines } from './pipeline-routes.ts';
 import * as preferences from './preference-routes.ts';
 import * as properties from './property-routes.ts';
 import { objectScope, schemaScopes } from './scopes.ts';
