@@ -1,5 +1,6 @@
 import { type ObjectTypeName, objectType } from './object-types.ts';
-import type { SubscriptionStatus } from './preferences.ts';
+import type { Pipeline } from './pipelines.ts';
+import { OPT_OUT, type SubscriptionStatus } from './preferences.ts';
 import type { NewProperty, Property, PropertyOption } from './property.ts';
 import { removeProperty } from './property-routes.ts';
 import type { StoredRecord } from './record-store.ts';
@@ -48,12 +49,16 @@ export interface ByHand {
   requireOnCreate(object: ObjectTypeName, property: string): void;
   /** An administrator makes a property necessary wherever another one has a certain value. */
   requireWhen(object: ObjectTypeName, property: string, when: { property: string; is: string }): void;
+  /** A further pipeline of deals, with stages by their names. Returns the ids that HubSpot gives them. */
+  addPipeline(label: string, stages: readonly string[]): Pipeline;
   /** A type of mails. Returns its id. */
   addSubscriptionType(name: string): number;
   /** What an address is subscribed to; undefined while nothing is said of it. */
   subscription(address: string, id: number): SubscriptionStatus | undefined;
   /** Somebody follows the link at the end of a mail. */
   unsubscribe(address: string, id: number): void;
+  /** Somebody unsubscribes from all mails. */
+  unsubscribeFromAll(address: string): void;
 }
 
 /** The verbs of a world. */
@@ -107,9 +112,21 @@ function administratorVerbs(world: World) {
     requireWhen: (object: ObjectTypeName, property: string, when: { property: string; is: string }): void => {
       world.rules.push({ object, property, when: when.property, is: when.is });
     },
-    addSubscriptionType: (name: string): number => world.preferences.addType(name),
+    addPipeline: (label: string, stages: readonly string[]): Pipeline => {
+      const pipeline = world.pipelines.add(label, stages);
+      addOptions(world, 'pipeline', [pipeline]);
+      addOptions(world, 'dealstage', pipeline.stages);
+      return pipeline;
+    },
+    addSubscriptionType: (name: string): number => {
+      const id = world.preferences.addType(name);
+      const like = propertyOf(world, 'contacts', OPT_OUT);
+      world.properties.replace('contacts', { ...like, name: `${OPT_OUT}_${id}`, label: `Opted out of email: ${name}` });
+      return id;
+    },
     subscription: (address: string, id: number): SubscriptionStatus | undefined =>
       world.preferences.status(address, id),
+    unsubscribeFromAll: (address: string): void => world.preferences.unsubscribeFromAll(address),
     unsubscribe: (address: string, id: number): void => {
       const nothing = { legalBasis: undefined, legalBasisExplanation: undefined };
       world.preferences.set(address, id, {
@@ -120,6 +137,15 @@ function administratorVerbs(world: World) {
       });
     },
   };
+}
+
+/** What a list of deals offers from now on, beside what it does. */
+function addOptions(world: World, name: string, added: readonly { id: string; label: string }[]): void {
+  const { options, ...property } = propertyOf(world, 'deals', name);
+  const more = added.map(({ id: value, label }, index): PropertyOption => {
+    return { label, value, displayOrder: options.length + index, hidden: false };
+  });
+  world.properties.replace('deals', { ...property, options: [...options, ...more] });
 }
 
 function propertyVerbs(world: World) {

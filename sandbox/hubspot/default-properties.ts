@@ -27,6 +27,7 @@ const BY_OBJECT: Record<ObjectTypeName, Line[]> = {
     ['lastmodifieddate', 'datetime', 'date', READ_ONLY],
     ['email', 'string', 'text'],
     ['hs_additional_emails', 'enumeration', 'checkbox', READ_ONLY],
+    ['hs_email_optout', 'bool', 'booleancheckbox', { ...READ_ONLY, ...options('true', 'false') }],
     ['firstname', 'string', 'text'],
     ['lastname', 'string', 'text'],
     ['phone', 'string', 'phonenumber'],

@@ -11,11 +11,14 @@ export interface SubscriptionStatus {
 }
 
 const FIRST_ID = 270_411_001;
+/** Contact properties that HubSpot sets: from all mails, and with the id of a type behind. */
+export const OPT_OUT = 'hs_email_optout';
 
 /** Types of mails, and who is subscribed to them, by address. */
 export class Preferences {
   readonly types = new Map<number, string>();
   readonly #statuses = new Map<string, SubscriptionStatus>();
+  readonly #fromAll = new Set<string>();
 
   /** Returns the new type's id. */
   addType(name: string): number {
@@ -26,6 +29,22 @@ export class Preferences {
 
   status(address: string, id: number): SubscriptionStatus | undefined {
     return this.#statuses.get(nameOf(address, id));
+  }
+
+  /** Somebody unsubscribes from all mails. */
+  unsubscribeFromAll(address: string): void {
+    this.#fromAll.add(address.trim().toLowerCase());
+  }
+
+  /** What the properties of a contact with these addresses say. */
+  optOuts(addresses: readonly string[]): Record<string, string> {
+    const isOut = (id: number) => addresses.some((one) => this.status(one, id)?.status === 'UNSUBSCRIBED');
+    const fromAll = addresses.some((one) => this.#fromAll.has(one.trim().toLowerCase()));
+    const ids = [...this.types.keys()].filter((id) => fromAll || isOut(id));
+    return Object.fromEntries([
+      ...ids.map((id) => [`${OPT_OUT}_${id}`, 'true']),
+      ...(fromAll ? [[OPT_OUT, 'true']] : []),
+    ]);
   }
 
   set(address: string, id: number, status: SubscriptionStatus): void {

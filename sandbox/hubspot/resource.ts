@@ -1,5 +1,5 @@
 import type { ObjectType } from './object-types.ts';
-import type { StoredRecord } from './record-store.ts';
+import { emailsOf, type StoredRecord } from './record-store.ts';
 import { maySee, type Writer } from './records.ts';
 import type { World } from './world.ts';
 
@@ -26,6 +26,7 @@ export interface View {
 export function toResource(record: StoredRecord, { world, type, reader, properties }: View): RecordResource {
   const values: Record<string, string> = {
     ...record.properties,
+    ...(type.name === 'contacts' ? world.preferences.optOuts(emailsOf(record)) : {}),
     hs_object_id: record.id,
     [type.createdProperty]: new Date(record.createdAt).toISOString(),
     [type.modifiedProperty]: new Date(record.updatedAt).toISOString(),

@@ -3,6 +3,7 @@ import * as associations from './association-routes.ts';
 import * as batches from './batch-routes.ts';
 import { type Context, typeIn } from './call.ts';
 import * as objects from './object-routes.ts';
+import { listPipelines } from './pipeline-routes.ts';
 import * as preferences from './preference-routes.ts';
 import * as properties from './property-routes.ts';
 import { objectScope, schemaScopes } from './scopes.ts';
@@ -17,6 +18,7 @@ const BASES = {
   links: ['/crm/v4/objects', '/crm/objects'],
   associations: ['/crm/v4/associations', '/crm/associations'],
   properties: ['/crm/v3/properties', '/crm/properties'],
+  pipelines: ['/crm/v3/pipelines', '/crm/pipelines'],
   account: ['/account-info/v3', '/account-info'],
   preferences: ['/communication-preferences/v4', '/communication-preferences'],
 } as const;
@@ -39,6 +41,7 @@ export const ROUTES: readonly Route[] = [
   ...objectRoutes(),
   ...associationRoutes(),
   ...propertyRoutes(),
+  route('GET', 'pipelines', '/:objectType', (context) => [[objectScope(typeIn(context), 'read')]], listPipelines),
   route('GET', 'account', '/details', () => [], accountDetails),
   route('GET', 'preferences', '/definitions', () => [['communication_preferences.read_write']], preferences.listTypes),
   route(

@@ -2,6 +2,7 @@ import type { Counts } from '../kit/counts.ts';
 import { Associations } from './associations.ts';
 import { OBJECT_TYPES, type ObjectTypeName } from './object-types.ts';
 import type { Settings } from './options.ts';
+import { Pipelines } from './pipelines.ts';
 import { Preferences } from './preferences.ts';
 import { PropertyCatalogue } from './properties.ts';
 import { RecordStore } from './record-store.ts';
@@ -20,6 +21,7 @@ export class World {
   readonly properties = new PropertyCatalogue();
   readonly associations = new Associations();
   readonly preferences = new Preferences();
+  readonly pipelines = new Pipelines();
   readonly rules: Rule[] = [];
   /** Addresses that a GDPR delete shut out, in lower case. */
   readonly blockedEmails = new Set<string>();

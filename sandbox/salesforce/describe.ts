@@ -59,6 +59,8 @@ function describeField(schema: Schema, object: SObject, field: Field): object {
     referenceTo: field.referenceTo,
     relationshipName: field.relationshipName ?? null,
     restrictedPicklist: field.restricted,
-    picklistValues: isText ? field.values.map((value) => ({ active: true, label: value, value })) : [],
+    picklistValues: isText
+      ? field.values.map((value) => ({ active: true, label: field.labels[value] ?? value, value }))
+      : [],
   };
 }

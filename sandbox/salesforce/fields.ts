@@ -34,6 +34,8 @@ export interface FieldOptions {
   /** Keys that differ in case only are the same unless this is set. */
   caseSensitive?: boolean;
   values?: string[];
+  /** What people see of values, where that differs. */
+  labels?: Record<string, string>;
   /** Other values than `values` are refused. */
   restricted?: boolean;
   referenceTo?: string[];
@@ -75,6 +77,7 @@ export function toField(options: FieldOptions): Field {
     unique: false,
     caseSensitive: false,
     values: [],
+    labels: {},
     restricted: false,
     referenceTo: [],
     cascades: false,

@@ -50,6 +50,20 @@ const CONTACT: StandardObject = {
     text('LeadSource', 255),
     { name: 'Description', type: 'textarea' },
     { name: 'AccountId', type: 'reference', referenceTo: ['Account'], relationshipName: 'Account', cascades: true },
+    { name: 'IndividualId', type: 'reference', referenceTo: ['Individual'], relationshipName: 'Individual' },
+  ],
+};
+
+/** What a person wants done with their data (Object Reference, Individual). */
+const INDIVIDUAL: StandardObject = {
+  name: 'Individual',
+  keyPrefix: '0PK',
+  fields: [
+    ...NAMES,
+    ...['Solicit', 'Processing', 'Profiling', 'Tracking', 'GeoTracking'].map((what): FieldOptions => {
+      return { name: `HasOptedOut${what}`, type: 'boolean' };
+    }),
+    { name: 'ShouldForget', type: 'boolean' },
   ],
 };
 
@@ -155,6 +169,7 @@ export function objectsOf(customFields: Record<string, FieldOptions[]>, personAc
   return [
     { ...CONTACT, fields: [...CONTACT.fields, ...contact, ...(customFields.Contact ?? [])] },
     { ...ACCOUNT, fields: personAccounts ? [...account, ...PERSON_ACCOUNT, ...person] : account },
+    { ...INDIVIDUAL, fields: [...INDIVIDUAL.fields, ...(customFields.Individual ?? [])] },
     { ...EVENT, fields: [...EVENT.fields, ...(customFields.Event ?? [])] },
     { ...OPPORTUNITY, fields: [...OPPORTUNITY.fields, ...(customFields.Opportunity ?? [])] },
     USER,

@@ -17,6 +17,7 @@ import { addDoctor } from './doctor-command.ts';
 import { addForget } from './forget-command.ts';
 import { addHealth } from './health-command.ts';
 import { addLogins } from './login-commands.ts';
+import { addMatch } from './match-command.ts';
 import { addProfiles } from './profile-commands.ts';
 import { addReminders } from './reminder-commands.ts';
 import { renderAudit } from './render-audit.ts';
@@ -131,6 +132,7 @@ export function createProgram(outside: CliOutside): Command {
       ),
   });
   addHealth(program, { ...outside, ...common });
+  addMatch(program, { ...outside, ...common });
   addHolds(program, outside, options, print);
   addUndo(program, outside, options, print);
   addForget(program, { ...outside, ...common });

@@ -1,6 +1,6 @@
 import type { PlanView, TargetPlanView } from '../control/plan.ts';
 import { fieldName } from './field-names.ts';
-import { renderTable, renderTime, wrap } from './table.ts';
+import { renderTable, renderTime, WIDTH, wrap } from './table.ts';
 
 /** Lines shown per target before the rest is only counted. */
 const SHOWN_LINES = 25;
@@ -20,16 +20,17 @@ export function renderPlan(plan: PlanView): string {
     );
   }
   for (const { target, code } of plan.left) head.push(`${target} could not be looked at (${code}).`);
-  return [...head, ...plan.targets.map(renderTarget)].join('\n');
+  return [...head, ...plan.targets.map((target) => renderTarget(plan.tenant, target))].join('\n');
 }
 
-function renderTarget(target: TargetPlanView): string {
+function renderTarget(tenant: string, target: TargetPlanView): string {
   const counts = countLines(target);
   const summary =
     target.lines.length === 0
       ? `nothing ${target.failing + target.waiting === 0 ? '' : 'new '}to do, ${target.unchanged} as they should be`
       : `${counts.create} to create, ${counts.update} to update, ${counts.delete} to delete, ${target.unchanged} unchanged`;
   const lines = ['', wrap(`${target.target}: ${summary}`)];
+  lines.push(...existingLines(tenant, target));
   if (target.failing > 0) lines.push(`  ${target.failing} failing, see "clinic-mirror health"`);
   if (target.waiting > 0) lines.push(`  ${target.waiting} waiting for their turn`);
   if (counts.held > 0) lines.push(`  ${counts.held} held for approval, see "clinic-mirror holds list"`);
@@ -40,6 +41,17 @@ function renderTarget(target: TargetPlanView): string {
   const hidden = target.lines.length - SHOWN_LINES;
   if (hidden > 0) lines.push(`  … and ${hidden} more (--json shows all)`);
   return lines.join('\n');
+}
+
+function existingLines(tenant: string, { target, existing }: TargetPlanView): string[] {
+  if (existing === null) return [];
+  if ('unread' in existing)
+    return [wrap(`contacts that are there already can't be read (${existing.unread})`, WIDTH, '  ')];
+  const { contacts, alike } = existing;
+  if (contacts === 0) return [];
+  const found = `${contacts} contacts there are not ours, and ${alike} patients look like one of them`;
+  const next = alike === 0 ? '' : `: they would be there twice, see "clinic-mirror match ${tenant} ${target}"`;
+  return [wrap(found + next, WIDTH, '  ')];
 }
 
 function renderLines(target: TargetPlanView): string {

@@ -1,7 +1,8 @@
 import type { z } from 'zod';
 import type { HttpClient } from '../http/client.ts';
 import type { Logger } from '../log/logger.ts';
-import type { CalendarItem, Item, MappedProperty, Presets } from '../model/items.ts';
+import type { MirrorError } from '../model/errors.ts';
+import type { CalendarItem, CrmItem, Item, MappedProperty, Presets } from '../model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../model/operations.ts';
 import type { Refusal } from '../model/refusals.ts';
 import type { StreamName } from '../model/streams.ts';
@@ -108,6 +109,38 @@ export interface Holder {
   property: string;
 }
 
+/** A contact of a CRM, whoever made it. */
+export interface ExistingContact {
+  remoteId: string;
+  /** Values of the mapped properties. */
+  properties: CrmItem['properties'];
+  /** E-mail addresses that the CRM keeps beside. */
+  otherAddresses: readonly string[];
+  /** Our key; null when it carries none. */
+  key: ItemKey | null;
+  /** It carries neither a key nor a stamp: a person or another program made it. */
+  isFree: boolean;
+}
+
+/** What a contact is to carry from now on: the key and the sealed record id of a patient, or with null nothing of ours. */
+export interface ContactMark {
+  remoteId: string;
+  as: { key: ItemKey; sealedRecordId: string } | null;
+}
+
+/** The contacts that were in a CRM before us. All methods throw MirrorError for what concerns the whole target. */
+export interface ExistingContacts {
+  /** Every one that is free, in pages. */
+  list(signal: AbortSignal): AsyncIterable<ExistingContact[]>;
+  /** Those of the ids that are there, as they are now, marked ones too. */
+  read(remoteIds: readonly string[], signal: AbortSignal): Promise<ExistingContact[]>;
+  /**
+   * Writes key and stamp, and nothing else; the caller has read the contacts. Doing it again is safe.
+   * @returns why a contact was not written, by remote id
+   */
+  mark(marks: readonly ContactMark[], signal: AbortSignal): Promise<ReadonlyMap<string, MirrorError>>;
+}
+
 /** A vendor's promise to tell us when something changes in a container. What it tells is a hint: a reading decides. */
 export interface Subscription {
   /** Our own id, 32 hexadecimal characters of chance; a part of the address. */
@@ -189,6 +222,8 @@ export interface Connector<Wanted extends Item = CalendarItem> {
    * @param wanted what the objects should hold
    */
   holders?(wanted: ReadonlyMap<ItemKey, Wanted>, signal: AbortSignal): Promise<Holder[]>;
+  /** Present for contacts that can be read and marked by their ids. */
+  existing?: ExistingContacts;
   /** Absent where the vendor has no notifications. */
   subscriptions?: Subscriptions;
 }

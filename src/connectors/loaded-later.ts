@@ -1,5 +1,5 @@
 import type { Item } from '../model/items.ts';
-import type { Connector, ConnectorContext, Subscriptions } from './connector.ts';
+import type { Connector, ConnectorContext, ExistingContacts, Subscriptions } from './connector.ts';
 
 /** What is known of a vendor's connectors before their code is loaded. */
 export interface LoadedLater<Settings, Wanted extends Item> {
@@ -11,6 +11,8 @@ export interface LoadedLater<Settings, Wanted extends Item> {
   notifies: boolean;
   /** Whether it has `holders`. */
   namesHolders?: boolean;
+  /** Whether a connector of contacts under these settings has `existing`. */
+  knowsExisting?(settings: Settings): boolean;
 }
 
 /**
@@ -22,6 +24,7 @@ export function loadedLater<Settings, Wanted extends Item>({
   locates,
   notifies,
   namesHolders = false,
+  knowsExisting = () => false,
 }: LoadedLater<Settings, Wanted>): (context: ConnectorContext<Settings>) => Connector<Wanted> {
   return (context) => {
     let connector: Promise<Connector<Wanted>> | null = null;
@@ -35,6 +38,7 @@ export function loadedLater<Settings, Wanted extends Item>({
         });
       return connector;
     };
+    const existing = async () => promised((await opened()).existing);
     const subscriptions = async () => promised((await opened()).subscriptions);
     return {
       prepare: async (...asked) => (await opened()).prepare(...asked),
@@ -51,6 +55,17 @@ export function loadedLater<Settings, Wanted extends Item>({
         ? {
             holders: async (...asked: Parameters<NonNullable<Connector<Wanted>['holders']>>) =>
               promised((await opened()).holders)(...asked),
+          }
+        : {}),
+      ...(context.crm?.stream === 'patients' && knowsExisting(context.settings)
+        ? {
+            existing: {
+              async *list(signal) {
+                yield* (await existing()).list(signal);
+              },
+              read: async (...asked) => (await existing()).read(...asked),
+              mark: async (...asked) => (await existing()).mark(...asked),
+            } satisfies ExistingContacts,
           }
         : {}),
       ...(notifies

@@ -1,8 +1,13 @@
+import type { Cycle } from '../jobs/cycle.ts';
 import { planCycle } from '../jobs/plan-cycle.ts';
+import type { OpenTenant } from '../jobs/tenant.ts';
+import { asMirrorError } from '../model/errors.ts';
 import type { Hold, PlannedChange } from '../model/plan.ts';
 import type { Progress } from '../model/progress.ts';
 import type { Instant } from '../model/time.ts';
+import type { TargetPlan } from '../sync/target-plan.ts';
 import { type Installation, requireTenant } from './installation.ts';
+import { asMatchable, findMatches } from './match.ts';
 
 /** One line of a plan: ids, codes and field names, never contents. */
 export interface PlanLine {
@@ -28,7 +33,11 @@ export interface TargetPlanView {
   /** Changes from before that wait for their turn. */
   waiting: number;
   released: number;
-  /** Absent records that could not be read alone: nothing would be done about them. */
+  /**
+   * Before the first write to a CRM: contacts there that are not ours, and patients who look like one; or the code of why they can't be read.
+   * Null where that is no question.
+   */
+  existing: { contacts: number; alike: number } | { unread: string } | null;
   lines: PlanLine[];
 }
 
@@ -37,6 +46,7 @@ export interface PlanView {
   tenant: string;
   asOf: Instant;
   snapshot: { completeness: string; reason: string | null; records: number; setAside: number };
+  /** Absent records that could not be read alone: nothing would be done about them. */
   unconfirmed: number;
   targets: TargetPlanView[];
   /** Targets that could not be looked at, with the code of the reason. */
@@ -51,7 +61,10 @@ export async function planTenant(
   signal: AbortSignal,
 ): Promise<PlanView> {
   const tenant = requireTenant(installation, id);
-  const { clinicReading, confirmations, plans, left } = await planCycle(tenant, { lease: null, progress }, signal);
+  const cycle = await planCycle(tenant, { lease: null, progress }, signal);
+  const { clinicReading, confirmations, plans, left } = cycle;
+  const existing = new Map<string, TargetPlanView['existing']>();
+  for (const plan of plans) existing.set(plan.target.id, await existingOf(tenant, plan, cycle, signal));
   const { snapshot } = clinicReading;
   return {
     tenant: id,
@@ -70,6 +83,7 @@ export async function planTenant(
       unchanged: plan.unchanged - plan.unsettled,
       ...plan.standing,
       released: plan.released.length,
+      existing: existing.get(plan.target.id) ?? null,
       lines: [
         ...plan.passed.map((change) => lineOf(change, 'go')),
         ...heldChanges(plan.held).map((change) => lineOf(change, 'held')),
@@ -77,6 +91,24 @@ export async function planTenant(
       ].sort((a, b) => (a.startAt ?? 0) - (b.startAt ?? 0)),
     })),
   };
+}
+
+async function existingOf(
+  tenant: OpenTenant,
+  { target: { id }, linkCount }: TargetPlan,
+  cycle: Cycle,
+  signal: AbortSignal,
+): Promise<TargetPlanView['existing']> {
+  const target = tenant.targets.get(id);
+  const matchable = target === undefined || linkCount > 0 ? null : asMatchable(target);
+  if (matchable === null) return null;
+  try {
+    const { contacts, alike } = await findMatches(tenant, matchable, cycle, signal);
+    return { contacts, alike };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { unread: asMirrorError(error).code };
+  }
 }
 
 function heldChanges(held: Readonly<Record<Hold['kind'], PlannedChange[]>>): PlannedChange[] {

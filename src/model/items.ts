@@ -89,4 +89,6 @@ export interface MappedProperty {
   /** As the CRM names it. */
   name: string;
   kind: PropertyKind;
+  /** Every text that the mapping can give, where it names them itself; absent where they come from the clinic. */
+  words?: readonly string[];
 }

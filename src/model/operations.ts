@@ -128,4 +128,6 @@ export interface RemoteItem<Wanted extends Item = CalendarItem> {
   item: Wanted | null;
   /** The stamped revision of the write that made it so; absent when it carries none. */
   revision?: number;
+  /** Of a contact: properties of the CRM's own by which the person refuses there and that no mapping fills; absent for none. */
+  refuses?: readonly string[];
 }

@@ -97,6 +97,10 @@ export interface TargetIdentity {
   sealedRecordId(recordId: string): string;
   /** The record id of a sealed record id; null when it is not one of ours for this target. */
   recordIdOf(sealedRecordId: string): string | null;
+  /** A text that this target's people are given and bring back: encrypted, the same each time, and known by nobody else's. */
+  sealed(text: string): string;
+  /** The text of {@link TargetIdentity.sealed}; null when it is not one of this target's. */
+  unsealed(sealed: string): string | null;
   /** Keyed hash of an item's content, to be compared with {@link isSameContent}; hints at its end tell which fields differ. */
   fingerprint(item: Item): string;
   /**
@@ -122,6 +126,8 @@ export function createTargetIdentity(
   const nameKey = derive('names');
   const locatorKey = derive('locators');
   const locatorNonceKey = derive('locator nonces');
+  const handoutKey = derive('handouts');
+  const handoutNonceKey = derive('handout nonces');
   const fingerprintKey = derive('fingerprints');
   const ownerTag = lazily(() => base32hex(hmac(nameKey(), 'mark').subarray(0, OWNER_TAG_BYTES)));
   const key = (recordId: string, epoch: number) =>
@@ -135,8 +141,10 @@ export function createTargetIdentity(
       for (let epoch = 0; epoch <= HIGHEST_EPOCH; epoch += 1) if (key(recordId, epoch) === candidate) return epoch;
       return null;
     },
-    sealedRecordId: (recordId) => encryptRecordId(recordId, locatorKey(), locatorNonceKey()),
-    recordIdOf: (sealedRecordId) => decryptRecordId(sealedRecordId, locatorKey()),
+    sealedRecordId: (recordId) => encrypt(recordId, locatorKey(), locatorNonceKey()),
+    recordIdOf: (sealedRecordId) => decrypt(sealedRecordId, locatorKey()),
+    sealed: (text) => encrypt(text, handoutKey(), handoutNonceKey()),
+    unsealed: (sealed) => decrypt(sealed, handoutKey()),
     fingerprint: createFingerprint(form, fingerprintKey),
     differingFields: (before, after) => differingFields(form, before, after),
     spanOf: form.spanOf,
@@ -221,16 +229,16 @@ function canonical(value: unknown): string {
   return JSON.stringify(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** The nonce is a keyed hash of the content, so equal record ids give equal sealed record ids and no nonce meets two contents. */
-function encryptRecordId(recordId: string, key: KeyObject, nonceKey: KeyObject): string {
-  const nonce = hmac(nonceKey, recordId).subarray(0, NONCE_BYTES);
+/** The nonce is a keyed hash of the content, so equal texts give equal results and no nonce meets two contents. */
+function encrypt(text: string, key: KeyObject, nonceKey: KeyObject): string {
+  const nonce = hmac(nonceKey, text).subarray(0, NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
-  const ciphertext = Buffer.concat([cipher.update(recordId, 'utf8'), cipher.final()]);
+  const ciphertext = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
   return Buffer.concat([nonce, cipher.getAuthTag(), ciphertext]).toString('base64url');
 }
 
-function decryptRecordId(sealedRecordId: string, key: KeyObject): string | null {
-  const bytes = Buffer.from(sealedRecordId, 'base64url');
+function decrypt(sealed: string, key: KeyObject): string | null {
+  const bytes = Buffer.from(sealed, 'base64url');
   if (bytes.length <= NONCE_BYTES + TAG_BYTES) return null;
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
   try {

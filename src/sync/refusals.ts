@@ -68,6 +68,7 @@ export interface Written {
 
 /**
  * Whom somebody made refuse in the CRM: their objects say so, our last write didn't, and neither did one for somebody who has the same address.
+ * What no mapping fills is never ours: there it is told as it is shown.
  * @param before as it was known before; what is not shown stays
  * @returns a list for each of the refusals
  */
@@ -78,11 +79,15 @@ export function* refusedThere(
   before: RefusedThere,
 ): Pieces<RefusedThere> {
   const shown: Shown[] = [];
-  yield* eachInPieces(refusals.length === 0 ? [] : items, ({ item, sealedRecordId }) => {
+  const beside = new Map<string, string[]>();
+  yield* eachInPieces(items, ({ item, sealedRecordId, refuses = [] }) => {
+    if (refusals.length + refuses.length === 0) return;
     const recordId = sealedRecordId === null ? null : written.identity.recordIdOf(sealedRecordId);
-    if (recordId !== null && item !== null && 'properties' in item) shown.push({ recordId, item });
+    if (recordId === null || item === null || !('properties' in item)) return;
+    shown.push({ recordId, item });
+    for (const property of refuses) beside.set(property, [...(beside.get(property) ?? []), recordId]);
   });
-  const result: Record<string, readonly string[]> = {};
+  const result: Record<string, readonly string[]> = Object.fromEntries(beside);
   for (const refusal of refusals) {
     result[refusal.property] = yield* refusedBy(refusal, shown, written, new Set(before[refusal.property]));
   }

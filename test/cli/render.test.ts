@@ -239,6 +239,11 @@ const plans: fc.Arbitrary<PlanView> = fc.record({
       failing: counts,
       waiting: counts,
       released: counts,
+      existing: fc.oneof(
+        fc.constant(null),
+        fc.record({ unread: names }),
+        fc.record({ contacts: counts, alike: counts }),
+      ),
       lines: fc.array(lines, { maxLength: 40 }),
     }),
     { maxLength: 3 },

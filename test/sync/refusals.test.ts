@@ -54,6 +54,16 @@ describe('whom somebody made refuse in the CRM', () => {
     expect(found(items, links)).toEqual({ optedOut: ['1'], doNotCall: ['2'] });
   });
 
+  test('is whoever refuses by what no mapping fills, as it is shown', () => {
+    const unsubscribed = { ...shown('1', {}), refuses: ['unsubscribed'] };
+    const links = [linkOf('1', {}), linkOf('2', {})];
+    expect(found([unsubscribed, shown('2', {})], links)).toEqual({ unsubscribed: ['1'], optedOut: [], doNotCall: [] });
+    expect(found([shown('1', {})], links, { before: { unsubscribed: ['1'] } })).toEqual({
+      optedOut: [],
+      doNotCall: [],
+    });
+  });
+
   test('is nobody whom we wrote so, who shares an address with one, or is about to be written', () => {
     const refused = { optedOut: true };
     const relative = { ...refused, email: 'A@example.org ', name: 'Bruno' };

@@ -6,9 +6,11 @@ import type { Connector, ConnectorContext } from '../connector.ts';
 import { failed, settle } from '../settle.ts';
 import { type Account, readAccount } from './account.ts';
 import { findHolders } from './addresses.ts';
+import { lookUpChoices, resolveChoices } from './choices.ts';
 import { createClient, type HubSpotClient } from './client.ts';
 import { deleteAll } from './deleting.ts';
 import { errors } from './errors.ts';
+import { openExisting } from './existing.ts';
 import { type StoredRecord, toRemoteItem } from './from-model.ts';
 import { OBJECT_OF_STREAM } from './limits.ts';
 import { findByKeys, type Write } from './looking.ts';
@@ -31,13 +33,21 @@ export function openHubSpot(context: ConnectorContext<HubSpotSettings>): Connect
   const { apiUrl } = settings;
   const zone = () => account?.zone ?? null;
   const clientFor = (signal: AbortSignal) => createClient({ http, authorizer, clock, apiUrl, zone }, signal);
-  const read = (window: TimeWindow | null, signal: AbortSignal) => readOurs(clientFor(signal), scope, window);
+  const readyFor = async (signal: AbortSignal) => {
+    const client = clientFor(signal);
+    scope.choices ??= await lookUpChoices(client, scope);
+    return client;
+  };
+  async function* read(window: TimeWindow | null, signal: AbortSignal) {
+    yield* readOurs(await readyFor(signal), scope, window);
+  }
   return {
     async prepare(_known, signal) {
       const client = clientFor(signal);
       account = await readAccount(client, scope.paths);
       const { catalogue, hasUniqueKey } = await prepareProperties(client, scope);
       scope.hasUniqueKey = hasUniqueKey;
+      scope.choices = await resolveChoices(client, scope, catalogue);
       scope.catalogueNames = new Set(catalogue.keys());
       await checkSubscriptions(client, scope);
       const isDayAsInstant = ({ name, kind }: MappedProperty) =>
@@ -48,7 +58,7 @@ export function openHubSpot(context: ConnectorContext<HubSpotSettings>): Connect
     apply: (_container, operations, signal) => apply(clientFor(signal), scope, operations),
     read: (_container, window, signal) => read(window, signal),
     async find(_container, keys, signal) {
-      const records = await findByKeys(clientFor(signal), scope, keys, namesToRead(scope));
+      const records = await findByKeys(await readyFor(signal), scope, keys, namesToRead(scope));
       return records.filter(({ isForeign }) => !isForeign).map((record) => toRemoteItem(scope, record));
     },
     async holders(wanted, signal) {
@@ -56,6 +66,7 @@ export function openHubSpot(context: ConnectorContext<HubSpotSettings>): Connect
       const properties = new Map([...wanted].map(([key, item]) => [key, item.properties]));
       return await findHolders(clientFor(signal), scope, properties);
     },
+    existing: openExisting(scope, readyFor),
     async changes(_container, { window }, signal) {
       return { scope: 'whole', items: (await Array.fromAsync(read(window, signal))).flat(), removed: [], cursor: null };
     },
@@ -80,6 +91,7 @@ function scopeOf({ crm, settings, ownerTag, log }: ConnectorContext<HubSpotSetti
     propertyGroup,
     daysAsInstants: new Set(),
     hasUniqueKey: object !== 'meetings',
+    choices: null,
     catalogueNames: new Set(),
     subscriptions,
     paths: pathsOf(version),

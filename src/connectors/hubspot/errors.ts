@@ -140,6 +140,12 @@ export const errors = defineErrors('HubSpot', wordsOf, {
     message: 'the property in HubSpot does not fit',
     remedy: 'map to properties of the right type, or change what the mapping gives; our own need names of their own',
   },
+  'option-missing': {
+    ...{ actor: 'settings', retry: 'never', scope: 'target' },
+    message: 'the mapping names what a list in HubSpot does not have',
+    remedy:
+      'use one of the names, or ids, that the message lists; for a stage whose name several pipelines have map the pipeline too',
+  },
   'property-not-made': {
     ...{ actor: 'settings', retry: 'never', scope: 'target' },
     message: 'HubSpot refused to make the property',

@@ -4,7 +4,7 @@ import { DAY_MS } from '../../model/time.ts';
 import { withRevision } from '../revision.ts';
 import { belongingOf, fromStamp, isStampOfAnother, type Stamp, toStamp } from '../stamp.ts';
 import { recordSchema } from './schemas.ts';
-import type { Scope } from './scope.ts';
+import { optOutsOf, type Scope } from './scope.ts';
 
 /** Values as they go over the wire: strings, an empty one to clear. */
 export type Values = Record<string, string>;
@@ -46,7 +46,8 @@ export function toValues(scope: Scope, { key, sealedRecordId, item, revision }: 
   for (const { name } of scope.properties) {
     const value = item.properties[name];
     if (value === undefined) continue;
-    const text = toText(value);
+    const word = toText(value);
+    const text = scope.choices?.get(name)?.toValue.get(word) ?? word;
     values[name] = scope.daysAsInstants.has(name) && DAY.test(text) ? `${text}T00:00:00.000Z` : text;
   }
   if (scope.object === 'meetings') {
@@ -100,14 +101,14 @@ export function readRecord(
  * @param sent what was written, for the properties that the answer doesn't tell
  */
 export function toItem(
-  properties: readonly MappedProperty[],
+  { properties, choices }: Pick<Scope, 'properties' | 'choices'>,
   { values }: Pick<StoredRecord, 'values'>,
   belonging: Omit<CrmItem, 'properties'>,
   sent: Readonly<Values> = {},
 ): CrmItem {
   const read = ({ name, kind }: MappedProperty): [string, PropertyValue] => {
-    const told = values[name];
-    return [name, fromText(kind, told === undefined ? (sent[name] ?? '') : (told ?? ''))];
+    const told = values[name] === undefined ? (sent[name] ?? '') : (values[name] ?? '');
+    return [name, fromText(kind, choices?.get(name)?.toWord.get(told) ?? told)];
   };
   return { properties: Object.fromEntries(properties.map(read)), ...belongingOf(belonging) };
 }
@@ -119,10 +120,16 @@ export function toItem(
 export function toRemoteItem(scope: Scope, record: StoredRecord): RemoteItem<CrmItem> {
   const { id: remoteId, key, stamp } = record;
   const isAlone = record.hasContact === false && stamp !== null && stamp.contactKey !== null;
-  const item =
-    stamp === null ? null : toItem(scope.properties, record, isAlone ? { ...stamp, contactGeneration: 0 } : stamp);
+  const item = stamp === null ? null : toItem(scope, record, isAlone ? { ...stamp, contactGeneration: 0 } : stamp);
   const known = { key: key ?? '', sealedRecordId: stamp?.sealedRecordId ?? null, remoteId, versionTag: null, item };
-  return { ...known, ...withRevision(stamp?.revision) };
+  return { ...known, ...withRevision(stamp?.revision), ...refusalsIn(scope, record, item) };
+}
+
+/** What somebody refused in HubSpot itself: who refuses in the clinic was unsubscribed by us. */
+function refusalsIn(scope: Scope, { values }: StoredRecord, item: CrmItem | null): Pick<RemoteItem, 'refuses'> {
+  const isToldSo = (consent: string | null) => consent !== null && item?.properties[consent] === false;
+  const refuses = optOutsOf(scope).filter(({ name, consent }) => values[name] === 'true' && !isToldSo(consent));
+  return refuses.length === 0 ? {} : { refuses: refuses.map(({ name }) => name) };
 }
 
 const EPOCH_MS = /^-?\d{1,16}$/;

@@ -64,6 +64,7 @@ export const hubspot: ConnectorModule<HubSpotSettings, CrmItem> = {
     locates: () => false,
     notifies: false,
     namesHolders: true,
+    knowsExisting: () => true,
   }),
 };
 

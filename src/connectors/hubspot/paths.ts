@@ -4,6 +4,8 @@ export interface Paths {
   /** Of contacts, meetings, deals, or a custom object by its name or its type id. */
   objects(object: string): string;
   properties(object: string): string;
+  /** Of deals or a custom object. */
+  pipelines(object: string): string;
   associations(from: string, to: string): string;
   /** Who gets which mails. */
   communicationPreferences: string;
@@ -18,6 +20,7 @@ export function pathsOf(version: string): Paths {
     account: `/account-info/${version}/details`,
     objects: (object) => `/crm/objects/${version}/${object}`,
     properties: (object) => `/crm/properties/${version}/${object}`,
+    pipelines: (object) => `/crm/pipelines/${version}/${object}`,
     associations: (from, to) => `/crm/associations/${version}/${from}/${to}`,
     communicationPreferences: `/communication-preferences/${version}`,
   };

@@ -100,7 +100,8 @@ function canHold({ type, options }: PropertyDefinition, kind: PropertyKind): boo
   return ['true', 'false'].every((value) => options.some((option) => option.value === value));
 }
 
-async function readCatalogue(
+/** Every property of a kind of record. */
+export async function readCatalogue(
   client: HubSpotClient,
   { paths }: Scope,
   object: string,

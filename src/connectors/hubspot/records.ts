@@ -66,9 +66,14 @@ function missingIds(entry: unknown): string[] {
 /**
  * Every live record of the target's kind, in pages: everybody's, to be told apart by their stamps. Of what belongs to contacts it is told
  * whether it has one (developers.hubspot.com, using object APIs, `associations`; batches by id or key can't be asked so).
+ * @param names of the properties that are read
  */
-export async function* listRecords(client: HubSpotClient, scope: Scope): AsyncGenerator<StoredRecord[]> {
-  const query = new URLSearchParams({ limit: String(PAGE_SIZE), properties: namesToRead(scope).join(',') });
+export async function* listRecords(
+  client: HubSpotClient,
+  scope: Scope,
+  names: readonly string[] = namesToRead(scope),
+): AsyncGenerator<StoredRecord[]> {
+  const query = new URLSearchParams({ limit: String(PAGE_SIZE), properties: names.join(',') });
   const belongs = scope.object !== 'contacts';
   if (belongs) query.set('associations', 'contacts');
   const readListed = (answered: unknown): StoredRecord[] => {

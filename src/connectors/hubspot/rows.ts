@@ -36,8 +36,8 @@ export async function sendRows(
   rows: readonly Row[],
 ): Promise<Map<ItemKey, RowEnd>> {
   if (scope.hasUniqueKey) return await sendBatch(client, scope, 'upsert', rows);
-  const known = rows.filter(({ id }) => id !== undefined);
-  const updated = await sendBatch(client, scope, 'update', known);
+  const known = rows.flatMap((row) => (row.id === undefined ? [] : [{ ...row, id: row.id }]));
+  const updated = await sendUpdates(client, scope, known);
   const made = await sendBatch(
     client,
     scope,
@@ -45,6 +45,15 @@ export async function sendRows(
     rows.filter(({ id }) => id === undefined),
   );
   return new Map([...updated, ...made]);
+}
+
+/** Writes at most 100 rows into records that are known by their ids, as {@link sendRows}. */
+export async function sendUpdates(
+  client: HubSpotClient,
+  scope: Scope,
+  rows: readonly (Row & { id: string })[],
+): Promise<Map<ItemKey, RowEnd>> {
+  return await sendBatch(client, scope, 'update', rows);
 }
 
 /**

@@ -109,7 +109,7 @@ export const propertySchema = z.object({
   type: z.string(),
   fieldType: z.string(),
   hasUniqueValue: z.boolean().default(false),
-  options: z.array(z.object({ value: z.string() })).default([]),
+  options: z.array(z.object({ value: z.string(), label: z.string().default('') })).default([]),
   modificationMetadata: z.object({ readOnlyValue: z.boolean() }).optional(),
 });
 
@@ -118,6 +118,11 @@ export type PropertyDefinition = z.infer<typeof propertySchema>;
 
 /** The properties of a kind of record; each is parsed alone. */
 export const propertiesSchema = z.object({ results: z.array(z.unknown()) });
+
+const stageSchema = z.object({ id: z.string(), label: z.string() });
+
+/** A pipeline with its stages (developers.hubspot.com, pipelines). */
+export const pipelineSchema = z.object({ id: z.string(), label: z.string(), stages: z.array(stageSchema) });
 
 /** A record. `new` and `objectWriteTraceId` come with upserts alone. */
 export const recordSchema = z.object({

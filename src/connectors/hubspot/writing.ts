@@ -190,7 +190,7 @@ async function joinContacts(
   }
 }
 
-function writtenEnd({ properties }: Scope, { kind, item }: Write, record: StoredRecord, { values }: Row): End {
+function writtenEnd(scope: Scope, { kind, item }: Write, record: StoredRecord, { values }: Row): End {
   const effects = kind === 'create' ? (['created', 'adopted'] as const) : (['recreated', 'updated'] as const);
   const isNew = record.isNew ?? kind === 'create';
   return {
@@ -198,6 +198,6 @@ function writtenEnd({ properties }: Scope, { kind, item }: Write, record: Stored
     effect: isNew ? effects[0] : effects[1],
     versionTag: null,
     remoteId: record.id,
-    stored: toItem(properties, record, item, values),
+    stored: toItem(scope, record, item, values),
   };
 }

@@ -4,6 +4,7 @@ import { applyAll } from './applying.ts';
 import { belongingReader } from './belonging.ts';
 import { createCrmClient } from './client.ts';
 import { errors } from './errors.ts';
+import { openExisting } from './existing.ts';
 import { readOurs } from './listing.ts';
 import { findByKeys } from './lookup.ts';
 import { prepareTarget } from './preparing.ts';
@@ -33,6 +34,7 @@ export function openRestCrm(context: ConnectorContext<RestCrmSettings>): Connect
       const ours = await belongingReader(scope)(rows.filter(({ owner }) => owner !== 'foreign'));
       return ours.flatMap(({ key, remote }) => (key === null ? [] : [{ key, ...remote }]));
     },
+    existing: openExisting(scopeFor),
     async changes(_container, { window }, signal) {
       const items = (await Array.fromAsync(readOurs(scopeFor(signal), window))).flat();
       return { scope: 'whole', items, removed: [], cursor: null };

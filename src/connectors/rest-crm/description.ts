@@ -169,6 +169,8 @@ const resource = z.strictObject({
       message: 'the call needs the placeholder that paging goes by: {{page}}, {{offset}} or {{cursor}}',
       path: ['paging'],
     }),
+  /** A list of all, whoever made them, with rows and paging as `list`; absent where `list` asks for no owner. */
+  listAll: z.strictObject({ call: call('page', 'offset', 'size', 'cursor', ...SELECT) }).optional(),
   /** The CRM's own list of properties, to check names against. */
   fields: z
     .strictObject({
@@ -255,3 +257,9 @@ export type WrittenDescription = z.input<typeof descriptionSchema>;
 export type CrmResource = NonNullable<CrmDescription['streams']['patients']>;
 /** One request of a description. */
 export type CrmCall = CrmResource['find']['call'];
+
+/** Whether contacts that were there before us can be listed, read and told from ours. */
+export function knowsExisting({ stampField, get, list, listAll }: CrmResource): boolean {
+  const asksForOwner = placeholdersIn(list.call).includes('ownerTag');
+  return stampField !== undefined && get !== undefined && (listAll !== undefined || !asksForOwner);
+}

@@ -1,9 +1,10 @@
 import type { CrmItem, PropertyValue } from '../../model/items.ts';
 import type { ItemKey, Operation, RemoteItem } from '../../model/operations.ts';
+import type { ContactMark } from '../connector.ts';
 import { withRevision } from '../revision.ts';
 import { belongingOf, fromStamp, isStampOfAnother, toStamp } from '../stamp.ts';
 import type { CrmResource } from './description.ts';
-import { isObject, newObject, setAt, valueAt } from './json-paths.ts';
+import { isObject, type JsonObject, newObject, setAt, valueAt } from './json-paths.ts';
 import type { Scope } from './scope.ts';
 import type { TemplateValues } from './templates.ts';
 import { readValue, renderValue } from './values.ts';
@@ -55,7 +56,7 @@ export function readRow(scope: Scope, resource: CrmResource, row: unknown): CrmR
   if (!isObject(row)) return null;
   const id = idAt(row, resource.row.id);
   if (id === null) return null;
-  const read = (name: string) => (scope.description.names === 'nested' ? valueAt(row, name) : row[name]);
+  const read = memberReader(scope, row);
   const key = read(resource.keyField);
   const stampText = resource.stampField === undefined ? null : (read(resource.stampField) ?? null);
   const stamp = fromStamp(scope.ownerTag, stampText);
@@ -110,6 +111,32 @@ export function isSameItem(
     stored.startAt === item.startAt &&
     Object.entries(item.properties).every(([name, value]) => (stored.properties[name] ?? null) === value)
   );
+}
+
+/** Values of the mapped properties of a row, whoever's it is. */
+export function propertiesOf(scope: Scope, row: unknown): CrmItem['properties'] {
+  return isObject(row) ? propertiesIn(scope, memberReader(scope, row)) : {};
+}
+
+function memberReader({ description }: Scope, row: JsonObject): (name: string) => unknown {
+  return (name) => (description.names === 'nested' ? valueAt(row, name) : row[name]);
+}
+
+/** What a contact is given to carry, or with null to carry no more. */
+export function markValues({ description, resource, ownerTag }: Scope, as: ContactMark['as']): JsonObject {
+  const { values, names } = description;
+  const stamp = as && toStamp(ownerTag, { sealedRecordId: as.sealedRecordId, contactKey: null, startAt: 0 });
+  const body = newObject();
+  for (const [name, value] of [
+    [resource.keyField, as?.key ?? null],
+    [resource.stampField, stamp],
+  ] as const) {
+    if (name === undefined) continue;
+    const written = renderValue(value, 'text', values);
+    if (names === 'nested') setAt(body, name, written);
+    else body[name] = written;
+  }
+  return body;
 }
 
 function propertiesIn({ properties, description }: Scope, read: (name: string) => unknown): CrmItem['properties'] {

@@ -2,6 +2,7 @@ import type { CrmItem } from '../../model/items.ts';
 import { SECOND_MS } from '../../model/time.ts';
 import type { ConnectorModule } from '../connector.ts';
 import { loadedLater } from '../loaded-later.ts';
+import { knowsExisting } from './description.ts';
 import { BATCH_SIZE, CONCURRENCY, SEARCH_LAG_SECONDS } from './limits.ts';
 import { type RestCrmSettings, settingsSchema } from './schemas.ts';
 
@@ -29,5 +30,6 @@ export const restCrm: ConnectorModule<RestCrmSettings, CrmItem> = {
     load: async () => (await import('./connector.ts')).openRestCrm,
     locates: () => false,
     notifies: false,
+    knowsExisting: ({ description: { streams } }) => streams.patients !== undefined && knowsExisting(streams.patients),
   }),
 };

@@ -4,6 +4,7 @@ import type { TimeWindow } from '../../model/time.ts';
 import { guardWalk } from '../walk.ts';
 import { belongingReader } from './belonging.ts';
 import type { CrmAnswer } from './client.ts';
+import type { CrmCall } from './description.ts';
 import { errors } from './errors.ts';
 import { type CrmRow, readRow } from './from-model.ts';
 import { valueAt } from './json-paths.ts';
@@ -18,7 +19,7 @@ import { type Scope, selection } from './scope.ts';
 export async function* readOurs(scope: Scope, window: TimeWindow | null): AsyncGenerator<RemoteItem<CrmItem>[]> {
   if (scope.resource.stampField === undefined) return;
   const withContacts = belongingReader(scope);
-  for await (const rows of listPages(scope)) {
+  for await (const rows of listPages(scope, scope.resource.list.call)) {
     const ours = rows.flatMap((raw): CrmRow[] => {
       const row = readRow(scope, scope.resource, raw);
       return row?.owner === 'ours' && isIn(window, scope, row.remote.item) ? [row] : [];
@@ -44,9 +45,10 @@ interface Place {
 /**
  * The rows of a list. A short page ends nothing, since a CRM may give less than it was asked for: an empty page does, or the CRM's
  * own word.
+ * @param call of the description's `list`, or one that is paged as that is
  */
-async function* listPages(scope: Scope): AsyncGenerator<unknown[]> {
-  const { call, rows: path, size, paging } = scope.resource.list;
+export async function* listPages(scope: Scope, call: CrmCall): AsyncGenerator<unknown[]> {
+  const { rows: path, size, paging } = scope.resource.list;
   let place: Place | null = { page: paging.by === 'page' ? paging.first : 1, offset: 0, cursor: null, url: null };
   const visit = guardWalk(() => errors.make('crm-paging-broken'), MAX_PAGES);
   while (place !== null) {

@@ -41,12 +41,17 @@ export async function search(scope: Scope, resource: CrmResource, keys: readonly
 async function readById(scope: Scope, id: string): Promise<CrmRow | null | undefined> {
   const { get } = scope.resource;
   if (get === undefined) return undefined;
+  return readRow(scope, scope.resource, await getById(scope, get, id));
+}
+
+/** One object by its id as the CRM gives it; undefined when it is gone. */
+export async function getById(scope: Scope, get: NonNullable<CrmResource['get']>, id: string): Promise<unknown> {
   const values = { ...selection(scope, scope.resource), id };
   const answer = await scope.client.send('rest-crm.get', get.call, values, scope.signal);
-  if (answer.isNothing) return null;
+  if (answer.isNothing) return undefined;
   const row = valueAt(answer.body, get.row);
   // Some CRMs give one record as a list of one.
-  return readRow(scope, scope.resource, Array.isArray(row) ? row[0] : row);
+  return Array.isArray(row) ? row[0] : row;
 }
 
 /**

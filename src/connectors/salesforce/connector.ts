@@ -8,7 +8,9 @@ import { createOrgClient, type OrgClient } from './client.ts';
 import { type Deletion, remove } from './deleting.ts';
 import { type Description, describe, type RecordForm, requireFit } from './description.ts';
 import { errors } from './errors.ts';
+import { openExisting } from './existing.ts';
 import type { Write } from './from-model.ts';
+import { noteOptOuts } from './individuals.ts';
 import { COLLECTION_SIZE } from './limits.ts';
 import { findByKey, readPages, type Scope } from './reading.ts';
 import type { SalesforceSettings } from './schemas.ts';
@@ -23,7 +25,7 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
   const pace = { rows: COLLECTION_SIZE };
   const scopeFor = async (signal: AbortSignal): Promise<Scope> => {
     known ??= await describe(client, settings, crm, signal);
-    return { client, form: known.form, ownerTag, pace, allowDuplicates: settings.allowDuplicates };
+    return { client, form: known.form, ownerTag, pace, allowDuplicates: settings.allowDuplicates, log };
   };
   async function* read(window: TimeWindow | null, signal: AbortSignal) {
     yield* readPages(await scopeFor(signal), window, signal);
@@ -40,7 +42,8 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
       if (operations.length === 0) return [];
       const { scope, failures } = watched(await scopeFor(signal));
       const deletions = operations.filter(isDeletion);
-      const outcomes = await upsert(scope, operations.filter(isWrite), signal);
+      const writes = operations.filter(isWrite);
+      const outcomes = await noteOptOuts(scope, writes, await upsert(scope, writes, signal), signal);
       const [failure] = failures;
       if (failure === undefined) outcomes.push(...(await remove(scope, deletions, signal)));
       else outcomes.push(...deletions.map((deletion) => failed(deletion, failure)));
@@ -49,6 +52,7 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
     },
     read: (_, window, signal) => read(window, signal),
     find: async (_, keys, signal) => findByKey(await scopeFor(signal), keys, signal),
+    existing: openExisting(scopeFor),
     async changes(_, { window }, signal) {
       return { scope: 'whole', items: (await Array.fromAsync(read(window, signal))).flat(), removed: [], cursor: null };
     },

@@ -6,7 +6,7 @@ import { failed } from '../settle.ts';
 import { fromStamp, isStampOfAnother } from '../stamp.ts';
 import type { WireResponse } from '../wire.ts';
 import type { Part } from './client.ts';
-import type { RecordForm } from './description.ts';
+import { INDIVIDUAL, type RecordForm } from './description.ts';
 import { errors, isGone, isRace, rowErrorOf } from './errors.ts';
 import { COLLECTION_SIZE, COMPOSITE_PARTS, QUERY_KEYS } from './limits.ts';
 import { quoted, runQueries, type Scope } from './reading.ts';
@@ -17,7 +17,8 @@ export type Deletion = Extract<Operation<CrmItem>, { kind: 'delete' }>;
 
 /**
  * Deletes what carries the keys, unless it carries another target's stamp: it is looked up first, since an id may be that of a record which is ours no more, and
- * absence has to be proved. What is deleted lies in the recycle bin for 15 days (Salesforce help, "Manage the Recycle Bin").
+ * absence has to be proved. What is deleted lies in the recycle bin for 15 days (Salesforce help, "Manage the Recycle Bin"), where REST does not
+ * reach: what is to be erased is emptied before.
  * @returns one outcome per deletion; never throws
  */
 export async function remove(
@@ -35,10 +36,57 @@ export async function remove(
   }
   const idsOf = ownIds(scope, records);
   const ids = [...new Set(deletions.flatMap((deletion) => idsOf(deletion) ?? []))];
+  const erased = deletions.filter(({ erase }) => erase === true);
+  try {
+    await empty(scope, [...new Set(erased.flatMap((deletion) => idsOf(deletion) ?? []))], signal);
+  } catch (error) {
+    const failure = asMirrorError(error);
+    return deletions.map((deletion) => failed(deletion, failure));
+  }
   const results = await deleteIds(scope, ids, signal);
   const raced = ids.filter((id) => isRaced(results.get(id)));
   for (const [id, result] of await deleteIds(scope, raced, signal)) results.set(id, result);
-  return deletions.map((deletion) => toOutcome(scope.form, deletion, idsOf(deletion), results));
+  const outcomes = deletions.map((deletion) => toOutcome(scope.form, deletion, idsOf(deletion), results));
+  return await withIndividuals(scope, deletions, outcomes, signal);
+}
+
+/** Takes the Individuals that we made for contacts out with them; those that people made carry no key of ours, and stay. */
+async function withIndividuals(
+  scope: Scope,
+  deletions: readonly Deletion[],
+  outcomes: Outcome<CrmItem>[],
+  signal: AbortSignal,
+): Promise<Outcome<CrmItem>[]> {
+  const { form, client } = scope;
+  if (form.individuals === null) return outcomes;
+  const { keyField } = form.individuals;
+  const done = new Set(outcomes.flatMap(({ recordId, result }) => (result === 'deleted' ? [recordId] : [])));
+  const keys = deletions.filter(({ recordId }) => done.has(recordId)).map(({ key }) => key);
+  const queries = slices(keys, QUERY_KEYS).map(
+    (slice) => `SELECT Id, ${keyField} FROM ${INDIVIDUAL} WHERE ${keyField} IN (${slice.map(quoted).join(',')})`,
+  );
+  let found: SeenRecord[];
+  try {
+    found = (await runQueries(client, 'salesforce.find', queries, signal)).flat();
+  } catch (error) {
+    const failure = asMirrorError(error);
+    return deletions.map((deletion, index) =>
+      done.has(deletion.recordId) ? failed(deletion, failure) : outcomes[index]!,
+    );
+  }
+  const idOf = new Map(found.map((record) => [record[keyField], record.Id]));
+  const results = await deleteIds(
+    scope,
+    found.map(({ Id }) => Id),
+    signal,
+  );
+  return deletions.map((deletion, index) => {
+    const id = idOf.get(deletion.key);
+    const outcome = outcomes[index]!;
+    if (id === undefined || outcome.result !== 'deleted') return outcome;
+    const end = toOutcome(form, deletion, [id], results);
+    return end.result === 'failed' ? end : outcome;
+  });
 }
 
 /** What a deletion means: ids of records of ours, none when it is gone already, null when several carry its key. */
@@ -65,6 +113,19 @@ function lookUpQuery({ object, keyField, stampField }: RecordForm, deletions: re
   return `SELECT Id, ${keyField}, ${stampField} FROM ${object} WHERE ${keyField} IN (${keys})${orIds}`;
 }
 
+/** Clears what we wrote, but for key and stamp, by which a try that broke off finds the records again. What an org won't have empty stays. */
+async function empty({ client, form, log }: Scope, ids: readonly string[], signal: AbortSignal): Promise<void> {
+  let left = 0;
+  for (const slice of slices(ids, COLLECTION_SIZE)) {
+    const records = slice.map((id) => ({ attributes: { type: form.object }, id, ...form.blanks }));
+    const part: Part = { method: 'PATCH', path: '/composite/sobjects', body: { allOrNone: false, records } };
+    const [answer = null] = await client.composite('salesforce.empty', [part], signal);
+    const ends = resultsOf(slice, answer).map(([, end]) => end);
+    left += ends.filter((end) => end instanceof MirrorError || !(end.success || isGone(end))).length;
+  }
+  if (left > 0) log.warn({ count: left }, 'records are deleted without being emptied before');
+}
+
 type Results = Map<string, RowResult | MirrorError>;
 
 async function deleteIds({ client }: Scope, ids: readonly string[], signal: AbortSignal): Promise<Results> {
@@ -89,8 +150,8 @@ function deletionPart(ids: readonly string[]): Part {
   return { method: 'DELETE', path: `/composite/sobjects?ids=${ids.join(',')}&allOrNone=false` };
 }
 
-/** Results have no names, only places: with one too few nothing can be said of any. */
-function resultsOf(ids: readonly string[], answer: WireResponse | null): [string, RowResult | MirrorError][] {
+/** What became of ids that went in a collection. Results have no names, only places: with one too few nothing can be said of any. */
+export function resultsOf(ids: readonly string[], answer: WireResponse | null): [string, RowResult | MirrorError][] {
   const same = (error: MirrorError) => ids.map((id): [string, MirrorError] => [id, error]);
   if (answer === null) return same(errors.make('answer-missing'));
   if (answer.status !== 200) return same(errors.of(answer));

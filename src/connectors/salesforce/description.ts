@@ -1,11 +1,19 @@
-import type { PropertyKind } from '../../model/items.ts';
+import type { MappedProperty, PropertyKind, PropertyValue } from '../../model/items.ts';
 import type { StreamName } from '../../model/streams.ts';
 import type { CrmContext } from '../connector.ts';
+import { type Choices, chooseOptions, type ListOption, strangeWords } from '../options.ts';
 import type { WireResponse } from '../wire.ts';
 import type { OrgClient, Part } from './client.ts';
 import { errors } from './errors.ts';
-import { KEY_LENGTH, STAMP_LENGTH } from './limits.ts';
-import { type DescribedField, describeSchema, pageSchema, type SalesforceSettings } from './schemas.ts';
+import { KEY_LENGTH, NAMELESS, STAMP_LENGTH } from './limits.ts';
+import { REFUSALS } from './refusals.ts';
+import {
+  type DescribedField,
+  describeSchema,
+  type IndividualRule,
+  pageSchema,
+  type SalesforceSettings,
+} from './schemas.ts';
 
 /** How records refer to the contact that they belong to. */
 export interface ContactReference {
@@ -16,15 +24,29 @@ export interface ContactReference {
   keyField: string;
 }
 
+/** How refusals of contacts stand in the object Individual. */
+export interface Individuals {
+  keyField: string;
+  rules: readonly IndividualRule[];
+}
+
 /** What a target's records are made of. */
 export interface RecordForm {
   stream: StreamName;
   object: string;
   keyField: string;
   stampField: string;
-  properties: readonly { name: string; kind: PropertyKind }[];
+  properties: readonly MappedProperty[];
   /** Null for contacts themselves. */
   contact: ContactReference | null;
+  /** Fields of contacts by which people refuse, that the login sees and no mapping fills: they are read alone. */
+  refusalFields: readonly string[];
+  /** What words of the mapping stand for in picklists, by field. */
+  choices: ReadonlyMap<string, Choices>;
+  /** What the mapped fields get before a record goes for good: nothing, or what stands for nothing; a field that takes neither is left out. */
+  blanks: Readonly<Record<string, PropertyValue>>;
+  /** Where refusals are noted too; null where they are not. */
+  individuals: Individuals | null;
   /** Names of all fields of the object: what an error may name. */
   fieldNames: ReadonlySet<string>;
 }
@@ -36,6 +58,10 @@ export interface Description {
   /** What stands in the target's way, one each; names of objects and fields only. */
   faults: string[];
 }
+
+/** The object in which Salesforce keeps what a person wants done with their data, and a contact's reference to it. */
+export const INDIVIDUAL = 'Individual';
+export const INDIVIDUAL_FIELD = 'IndividualId';
 
 const OBJECTS: Readonly<Record<StreamName, string>> = {
   patients: 'Contact',
@@ -80,22 +106,26 @@ export async function describe(
 ): Promise<Description> {
   const { stream } = crm;
   const object = objectOf(settings, stream);
+  const hasIndividuals = stream === 'patients' && settings.individuals.length > 0;
   const objects = stream === 'patients' ? [object] : [object, settings.contactObject];
+  if (hasIndividuals) objects.push(INDIVIDUAL);
   const parts: Part[] = [
     { method: 'GET', path: `/query?q=${encodeURIComponent('SELECT Id FROM Organization')}` },
     ...objects.map((name): Part => ({ method: 'GET', path: `/sobjects/${name}/describe` })),
   ];
-  const [org, own, contact] = await client.composite('salesforce.describe', parts, signal);
+  const [org, own, other] = await client.composite('salesforce.describe', parts, signal);
   const orgId = pageSchema.safeParse(required(org).body).data?.records[0]?.Id;
   if (orgId === undefined) throw errors.make('unexpected-answer');
   const fields = describedFields(own, object);
-  const contactFields = stream === 'patients' ? null : describedFields(contact, settings.contactObject);
+  const contactFields = stream === 'patients' ? null : describedFields(other, settings.contactObject);
+  const individualFields = hasIndividuals ? describedFields(other, INDIVIDUAL) : null;
   const form = formOf(settings, crm, fields.byName);
   const faults = [
     ...fields.faults,
     ...keyFaults(object, settings.keyField, fields.byName, true),
     ...stampFaults(object, settings.stampField, fields.byName),
     ...propertyFaults(form, fields.byName),
+    ...(individualFields === null ? [] : individualFaults(form, fields.byName, individualFields)),
     ...(contactFields === null ? [] : contactFaults(form, fields.byName, contactFields.byName)),
   ];
   return { orgId, form, faults };
@@ -137,7 +167,33 @@ function formOf(settings: SalesforceSettings, { stream, properties }: CrmContext
   const relationship = fields.get(field)?.relationshipName ?? null;
   const contact =
     stream === 'patients' ? null : { field, relationship, object: contactObject, keyField: contactKeyField };
-  return { stream, object, keyField, stampField, properties, contact, fieldNames: new Set(fields.keys()) };
+  const mapped = new Set(properties.map(({ name }) => name));
+  const isBeside = (name: string) => stream === 'patients' && fields.get(name)?.type === 'boolean' && !mapped.has(name);
+  const refusalFields = REFUSALS.map(({ property }) => property).filter(isBeside);
+  const fieldNames = new Set(fields.keys());
+  const blanks = Object.fromEntries(properties.flatMap((property) => blankOf(property, fields.get(property.name))));
+  const { individuals: rules, individualKeyField } = settings;
+  const individuals = stream === 'patients' && rules.length > 0 ? { keyField: individualKeyField, rules } : null;
+  const choices = new Map(
+    properties.map(({ name, words = [] }) => [name, chooseOptions(words, picklistOf(fields.get(name)))]),
+  );
+  const written = { stream, object, keyField, stampField, properties, contact, blanks, choices };
+  return { ...written, refusalFields, individuals, fieldNames };
+}
+
+/** A picklist that takes other values too is told all the same: what is not in it is written as it is. */
+function picklistOf(field: DescribedField | undefined): ListOption[] {
+  if (field?.type !== 'picklist') return [];
+  return field.picklistValues.map(({ value, label }) => ({ value, label: label ?? value }));
+}
+
+function blankOf(
+  { name, kind }: RecordForm['properties'][number],
+  field: DescribedField | undefined,
+): [string, PropertyValue][] {
+  if (kind === 'boolean') return [[name, false]];
+  if (field?.nillable === true) return [[name, null]];
+  return field?.type === 'string' ? [[name, NAMELESS]] : [];
 }
 
 function keyFaults(object: string, name: string, fields: Fields, isOwn: boolean): string[] {
@@ -163,12 +219,15 @@ function stampFaults(object: string, name: string, fields: Fields): string[] {
 
 function propertyFaults({ object, properties, keyField, stampField, contact }: RecordForm, fields: Fields): string[] {
   const own = new Set(['Id', keyField, stampField, contact?.field]);
-  return properties.flatMap(({ name, kind }) => {
+  return properties.flatMap(({ name, kind, words = [] }) => {
     const field = fields.get(name);
     if (own.has(name)) return [`${object}.${name} is ours to fill, and can't be mapped`];
     if (field === undefined) return [missing(object, name)];
     if (!isWritable(field)) return [`${object}.${name} must be editable for the login`];
-    return TYPES[kind].includes(field.type) ? [] : [`${object}.${name} is ${field.type} and can't hold ${kind}`];
+    if (!TYPES[kind].includes(field.type)) return [`${object}.${name} is ${field.type} and can't hold ${kind}`];
+    const options = picklistOf(field);
+    const { strange } = chooseOptions(field.restrictedPicklist ? words : [], options);
+    return strange.length === 0 ? [] : [strangeWords(`${object}.${name}`, strange, options)];
   });
 }
 
@@ -182,6 +241,30 @@ function contactFaults({ object, contact }: RecordForm, fields: Fields, contactF
     ...(refers ? [] : [`${object}.${contact.field} must refer to ${contact.object}`]),
     ...(isWritable(field) ? [] : [`${object}.${contact.field} must be editable for the login`]),
     ...keyFaults(contact.object, contact.keyField, contactFields, false),
+  ];
+}
+
+function individualFaults(
+  { object, individuals, properties }: RecordForm,
+  fields: Fields,
+  { byName, faults }: ReturnType<typeof describedFields>,
+): string[] {
+  if (individuals === null) return [];
+  const { keyField, rules } = individuals;
+  const kinds = new Map(properties.map(({ name, kind }) => [name, kind]));
+  const link = fields.get(INDIVIDUAL_FIELD);
+  return [
+    ...faults,
+    ...(object === 'Contact' ? [] : [`individuals belong to Contact, and the object is ${object}`]),
+    ...(link !== undefined && isWritable(link) ? [] : [`${object}.${INDIVIDUAL_FIELD} must be editable for the login`]),
+    ...keyFaults(INDIVIDUAL, keyField, byName, true),
+    ...rules.flatMap(({ property, optOut }) => {
+      const field = byName.get(optOut);
+      return [
+        ...(kinds.get(property) === 'boolean' ? [] : [`the mapping fills no ${property} from a consent`]),
+        ...(field === undefined ? [missing(INDIVIDUAL, optOut)] : []),
+      ];
+    }),
   ];
 }
 

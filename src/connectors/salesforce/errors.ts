@@ -191,6 +191,11 @@ export const errors = defineErrors('Salesforce', codesOf, {
     message: 'Salesforce does not delete the record',
     remedy: 'take away what hangs on it, such as cases, or the rule that forbids it',
   },
+  'opt-out-not-taken': {
+    ...{ actor: 'remote', retry: 'later', scope: 'item' },
+    message: "Salesforce did not take the opt-out of a contact's Individual",
+    remedy: 'look whether the login may create and edit Individuals, and whether a rule of the org refuses them',
+  },
   'item-too-large': {
     ...{ actor: 'contract', retry: 'never', scope: 'item' },
     statuses: [413, 414],

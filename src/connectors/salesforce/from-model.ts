@@ -17,7 +17,9 @@ export function toRow(
   const { contactKey, properties } = item;
   const values = form.properties.flatMap(({ name, kind }) => {
     const value = properties[name];
-    return value === undefined ? [] : [[name, toWire(kind, value)]];
+    return value === undefined
+      ? []
+      : [[name, toWire(kind, form.choices.get(name)?.toValue.get(String(value)) ?? value)]];
   });
   return {
     attributes: { type: form.object },
@@ -41,8 +43,8 @@ function toWire(kind: PropertyKind, value: PropertyValue): PropertyValue {
 }
 
 /** Names of the fields that are read. */
-export function fieldsOf({ keyField, stampField, properties, contact }: RecordForm): string[] {
-  const names = ['Id', keyField, stampField, ...properties.map(({ name }) => name)];
+export function fieldsOf({ keyField, stampField, properties, contact, refusalFields }: RecordForm): string[] {
+  const names = ['Id', keyField, stampField, ...properties.map(({ name }) => name), ...refusalFields];
   return contact === null ? names : [...names, contact.field];
 }
 
@@ -66,6 +68,7 @@ export function toRemoteItem(
   if (stamp === null) return null;
   const key = record[form.keyField];
   const properties = propertiesOf(form, record);
+  const refuses = form.refusalFields.filter((name) => record[name] === true);
   return {
     key: typeof key === 'string' ? key : '',
     sealedRecordId: stamp.sealedRecordId,
@@ -73,14 +76,16 @@ export function toRemoteItem(
     versionTag: null,
     item: properties === null ? null : { properties, ...belongingOf(stamp), contactKey },
     ...withRevision(stamp.revision),
+    ...(refuses.length === 0 ? {} : { refuses }),
   };
 }
 
-/** Null when a field holds something else than its kind. */
-function propertiesOf({ properties }: RecordForm, record: SeenRecord): CrmItem['properties'] | null {
+/** The mapped fields of a record; null when one holds something else than its kind. */
+export function propertiesOf({ properties, choices }: RecordForm, record: SeenRecord): CrmItem['properties'] | null {
   const values: Record<string, PropertyValue> = {};
   for (const { name, kind } of properties) {
-    const value = fromWire(kind, record[name] ?? null);
+    const told = fromWire(kind, record[name] ?? null);
+    const value = typeof told === 'string' ? (choices.get(name)?.toWord.get(told) ?? told) : told;
     if (value === undefined) return null;
     values[name] = value;
   }

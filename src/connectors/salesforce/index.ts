@@ -1,15 +1,9 @@
 import type { CrmItem } from '../../model/items.ts';
-import type { Refusal } from '../../model/refusals.ts';
 import type { ConnectorModule } from '../connector.ts';
 import { loadedLater } from '../loaded-later.ts';
 import { BATCH_SIZE, CONCURRENCY } from './limits.ts';
+import { REFUSALS } from './refusals.ts';
 import { type SalesforceSettings, settingsSchema } from './schemas.ts';
-
-/** Of contacts, and of accounts of one person (Object Reference, Contact and Account). */
-const REFUSALS: readonly Refusal[] = ['HasOptedOutOfEmail', 'HasOptedOutOfFax', 'DoNotCall'].flatMap((property) => [
-  { property, by: null },
-  { property: `Person${property}`, by: null },
-]);
 
 /** Salesforce's REST API: contacts or person accounts, events and opportunities of an org, or objects of one's own. */
 export const salesforce: ConnectorModule<SalesforceSettings, CrmItem> = {
@@ -34,5 +28,6 @@ export const salesforce: ConnectorModule<SalesforceSettings, CrmItem> = {
     load: async () => (await import('./connector.ts')).openSalesforce,
     locates: () => false,
     notifies: false,
+    knowsExisting: () => true,
   }),
 };

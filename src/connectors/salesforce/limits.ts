@@ -71,3 +71,6 @@ export const STAMP_LENGTH = 200;
 
 /** Names of fields that an error lists, at most. */
 export const NAMED_FIELDS = 8;
+
+/** Stands for a name where Salesforce wants one and nothing is to be told. Our choice. */
+export const NAMELESS = '–';

@@ -1,3 +1,4 @@
+import type { Logger } from '../../log/logger.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import { slices } from '../../model/slices.ts';
@@ -20,6 +21,7 @@ export interface Scope {
   pace: { rows: number };
   /** What duplicate rules only alert to is saved. */
   allowDuplicates: boolean;
+  log: Logger;
 }
 
 /** Every record that carries our owner tag, page by page; contacts whenever, others by the time in their stamp. */
@@ -28,9 +30,22 @@ export async function* readPages(
   window: TimeWindow | null,
   signal: AbortSignal,
 ): AsyncGenerator<RemoteItem<CrmItem>[]> {
-  const { client, form, ownerTag } = scope;
+  const { form, ownerTag } = scope;
   const contacts = new Map<string, string>();
-  const soql = `SELECT ${fieldsOf(form).join(', ')} FROM ${form.object} WHERE ${form.stampField} LIKE ${quoted(`${ownerTag}.%`)}`;
+  for await (const records of queryPages(scope, `${form.stampField} LIKE ${quoted(`${ownerTag}.%`)}`, signal)) {
+    const items = await toItems(scope, records, contacts, signal);
+    const wanted = items.filter(({ item }) => window === null || form.stream === 'patients' || isWithin(item, window));
+    if (wanted.length > 0) yield wanted;
+  }
+}
+
+/** Every record of the object that meets a condition in SOQL, page by page. */
+export async function* queryPages(
+  { client, form }: Scope,
+  condition: string,
+  signal: AbortSignal,
+): AsyncGenerator<SeenRecord[]> {
+  const soql = `SELECT ${fieldsOf(form).join(', ')} FROM ${form.object} WHERE ${condition}`;
   let path: string | null = client.pathOf(queryPath(soql));
   const visit = guardWalk(() => errors.make('unexpected-answer'), MAX_PAGES);
   while (path !== null) {
@@ -39,9 +54,7 @@ export async function* readPages(
     const body = await client.send({ label: 'salesforce.query', method: 'GET', path, headers }, signal);
     const page = pageSchema.safeParse(body);
     if (!page.success) throw errors.make('unexpected-answer');
-    const items = await toItems(scope, page.data.records, contacts, signal);
-    const wanted = items.filter(({ item }) => window === null || form.stream === 'patients' || isWithin(item, window));
-    if (wanted.length > 0) yield wanted;
+    yield page.data.records;
     path = page.data.done ? null : nextPath(client, page.data.nextRecordsUrl);
   }
 }

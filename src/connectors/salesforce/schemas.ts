@@ -5,6 +5,27 @@ import { API_VERSION, DUPLICATE_HEADER_SINCE, STOP_AT_SHARE } from './limits.ts'
 /** An object or a field as the API names it (Object Reference, Naming Conventions). */
 const apiName = z.string().regex(/^[A-Za-z]\w{0,79}$/, 'give the API name, such as Contact or Clinic_Key__c');
 
+/**
+ * Fields of the object Individual by which somebody refuses, and of which one is told.
+ * @see https://developer.salesforce.com/docs/atlas.en-us.object_reference.meta/object_reference/sforce_api_objects_individual.htm
+ */
+const OPT_OUTS = [
+  'HasOptedOutSolicit',
+  'HasOptedOutProcessing',
+  'HasOptedOutProfiling',
+  'HasOptedOutTracking',
+  'HasOptedOutGeoTracking',
+] as const;
+
+/** A consent of the clinic as Salesforce's own: what somebody opted out of. */
+const individualRule = z.strictObject({
+  property: apiName.describe('Field of the mapping that holds the consent: true, false or empty'),
+  optOut: z.enum(OPT_OUTS).describe('Field of Individual that is ticked for who does not agree'),
+});
+
+/** Which opt-out follows which consent. */
+export type IndividualRule = z.infer<typeof individualRule>;
+
 /** The vendor's part of a target in the tenant file. */
 export const settingsSchema = z
   .strictObject({
@@ -37,6 +58,16 @@ export const settingsSchema = z
       .boolean()
       .default(false)
       .describe('Saves what a duplicate rule of the org only alerts to; what a rule blocks is refused all the same'),
+    individuals: z
+      .array(individualRule)
+      .max(20)
+      .default([])
+      .describe(
+        "For patients as contacts: consents whose refusal is noted in Salesforce's Individual too, where its consent tools look",
+      ),
+    individualKeyField: apiName
+      .default('Clinic_Key__c')
+      .describe('Text field of Individual, External ID and Unique, that holds the key'),
     instanceUrl: baseAddress
       .optional()
       .describe("The org's address; needed only where the login does not bring it along"),
@@ -96,10 +127,13 @@ const fieldSchema = z.object({
   length: z.number().default(0),
   createable: z.boolean().default(false),
   updateable: z.boolean().default(false),
+  nillable: z.boolean().default(true),
   externalId: z.boolean().default(false),
   unique: z.boolean().default(false),
   relationshipName: z.string().nullish(),
   referenceTo: z.array(z.string()).nullish(),
+  restrictedPicklist: z.boolean().default(false),
+  picklistValues: z.array(z.object({ value: z.string(), label: z.string().nullish() })).default([]),
 });
 
 /** A field as describe tells it; those that the login may not see are missing. */

@@ -172,8 +172,11 @@ function storedItems(
   return stored;
 }
 
-/** @see https://developer.salesforce.com/docs/atlas.en-us.api_rest.meta/api_rest/headers_duplicaterules.htm */
-const ALLOW_DUPLICATES = { 'Sforce-Duplicate-Rule-Header': 'allowSave=true' };
+/**
+ * Lets a write pass that a duplicate rule alerts to.
+ * @see https://developer.salesforce.com/docs/atlas.en-us.api_rest.meta/api_rest/headers_duplicaterules.htm
+ */
+export const ALLOW_DUPLICATES = { 'Sforce-Duplicate-Rule-Header': 'allowSave=true' };
 
 function collectionPart({ form, allowDuplicates }: Scope, rows: readonly Row[]): Part {
   return {

@@ -180,3 +180,32 @@ describe('the settings of subscriptions', () => {
     expect(error.message).toMatch(/newsletter|email/);
   });
 });
+
+describe('who unsubscribed in HubSpot itself', () => {
+  const refusing = async ({ target }: Awaited<ReturnType<typeof open>>) =>
+    Object.fromEntries((await target.readAll()).map(({ key, refuses }) => [key, refuses]));
+
+  test('is told with the contact: from the mails of a consent, and from all', async () => {
+    const opened = await open();
+    const { world, target, newsletter } = opened;
+    const operations = ['a', 'b', 'c'].map((id) => target.create(id, patient(true, `${id}@example.org`)));
+    await target.write(...operations);
+    const [a = '', b = '', c = ''] = operations.map(({ key }) => key);
+    expect(await refusing(opened)).toEqual({ [a]: undefined, [b]: undefined, [c]: undefined });
+    world.sandbox.unsubscribe('a@example.org', newsletter);
+    world.sandbox.unsubscribeFromAll('b@example.org');
+    expect(await refusing(opened)).toEqual({
+      [a]: [`hs_email_optout_${newsletter}`],
+      [b]: ['hs_email_optout', `hs_email_optout_${newsletter}`],
+      [c]: undefined,
+    });
+  });
+
+  test('is not whoever the clinic had unsubscribed', async () => {
+    const opened = await open();
+    const operation = opened.target.create('a', patient(false));
+    await opened.target.write(operation);
+    expect(opened.stateOf()).toBe('UNSUBSCRIBED');
+    expect(await refusing(opened)).toEqual({ [operation.key]: undefined });
+  });
+});

@@ -21,6 +21,7 @@ const SCOPE: Scope = {
   stampProperty: 'mirror_stamp',
   propertyGroup: 'mirror',
   daysAsInstants: new Set(),
+  choices: null,
   hasUniqueKey: true,
   catalogueNames: new Set(),
   subscriptions: [],
@@ -58,7 +59,7 @@ describe('a value', () => {
       fc.assert(
         fc.property(VALUES[kind], (value) => {
           const values = toValues(scope, sent(itemWith(value)));
-          expect(toItem(properties, { values }, itemWith(null)).properties.value).toEqual(value);
+          expect(toItem(scope, { values }, itemWith(null)).properties.value).toEqual(value);
         }),
       );
     }
@@ -99,7 +100,7 @@ describe('a value', () => {
       { name: 'empty', kind: 'text' },
       { name: 'silent', kind: 'number' },
     ] as const;
-    const item = toItem(properties, { values: { told: 'A', empty: null } }, itemWith(null), {
+    const item = toItem({ properties, choices: null }, { values: { told: 'A', empty: null } }, itemWith(null), {
       told: 'a',
       empty: 'b',
       silent: '3',

@@ -22,6 +22,7 @@ const SCOPE: Scope = {
   stampProperty: 's',
   propertyGroup: 'g',
   daysAsInstants: new Set(),
+  choices: null,
   hasUniqueKey: true,
   catalogueNames: new Set(),
   subscriptions: [],

@@ -1,12 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { CrmItem } from '../../../src/model/items.ts';
+import type { CrmItem, MappedProperty } from '../../../src/model/items.ts';
 import type { Operation, Outcome } from '../../../src/model/operations.ts';
 import { DAY_MS } from '../../../src/model/time.ts';
 import { createTargetIdentity, crmForm } from '../../../src/sync/identity.ts';
 import {
   apply,
   create,
+  FIELDS,
   failureOf,
   invoice,
   inWords,
@@ -231,6 +232,30 @@ describe('a deletion', () => {
     expect(sandbox.records('Contact')).toEqual([]);
   });
 
+  test('of somebody who is to be forgotten leaves an empty record in the recycle bin; of others it stays as it was', async () => {
+    const { sandbox, open } = await openWorld();
+    const worker = open();
+    const [a, b] = await apply(worker, create('a', patient({ Description: 'Text' })), create('b'));
+    const erasure = { ...remove('a', idOf(a)), erase: true } as Operation<CrmItem>;
+    expect(inWords(await apply(worker, erasure, remove('b', idOf(b))))).toEqual(['a deleted', 'b deleted']);
+    const inBin = new Map(sandbox.records('Contact', { includeDeleted: true }).map((record) => [record.Id, record]));
+    const { LastName, Email, Phone, Birthdate, Description, Score__c, Next_Visit__c, IsDeleted } = inBin.get(idOf(a)!)!;
+    expect({ LastName, IsDeleted }).toEqual({ LastName: '–', IsDeleted: true });
+    expect([Email, Phone, Birthdate, Description, Score__c, Next_Visit__c]).toEqual(Array(6).fill(null));
+    expect(inBin.get(idOf(b)!)).toMatchObject({ LastName: 'Rossi', IsDeleted: true });
+  });
+
+  test('goes on where a rule of the org lets nobody empty a record', async () => {
+    const { sandbox, open } = await openWorld();
+    const worker = open();
+    const [a] = await apply(worker, create('a'));
+    sandbox.addValidationRule({ object: 'Contact', field: 'LastName', refuses: '–', message: 'no' });
+    expect(inWords(await apply(worker, { ...remove('a', idOf(a)), erase: true } as Operation<CrmItem>))).toEqual([
+      'a deleted',
+    ]);
+    expect(sandbox.records('Contact')).toEqual([]);
+  });
+
   test('of more than one collection takes them all', async () => {
     const { sandbox, open } = await openWorld();
     const worker = open();
@@ -310,3 +335,34 @@ function idOf(outcome: Outcome<CrmItem> | undefined): string | null {
 function storedOf(outcome: Outcome<CrmItem> | undefined): CrmItem | undefined {
   return outcome?.result === 'written' ? outcome.stored : undefined;
 }
+
+describe('picklists', () => {
+  const values = ['10', '20'];
+  const labels = { 10: 'New patient', 20: 'Known' };
+  const field = { name: 'Group__c', type: 'picklist', values, labels, restricted: true } as const;
+  const customFields = { ...FIELDS, Contact: [...(FIELDS.Contact ?? []), field] };
+  const mapped = (words: string[]): MappedProperty[] => [
+    { name: 'LastName', kind: 'text' },
+    { name: 'Group__c', kind: 'text', words },
+  ];
+
+  test('take the names that people see, and are read back so', async () => {
+    const { sandbox, open } = await openWorld({ customFields });
+    const worker = open('patients', { properties: mapped(['new patient', '20']) });
+    await worker.prepare(null, signal());
+    const item = (group: string) => ({ ...patient(), properties: { LastName: 'Rossi', Group__c: group } });
+    const [outcome] = await apply(worker, create('a', item('new patient')));
+    expect(sandbox.records('Contact')[0]?.Group__c).toBe('10');
+    expect(storedOf(outcome)).toEqual(item('new patient'));
+    expect((await readAll(worker))[0]?.item).toEqual(item('new patient'));
+  });
+
+  test('whose names the mapping does not know are named, with those that there are', async () => {
+    const { open } = await openWorld({ customFields });
+    const worker = open('patients', { properties: mapped(['Unknown']) });
+    await expect(worker.prepare(null, signal())).rejects.toMatchObject({
+      code: 'crm-setup-incomplete',
+      message: expect.stringContaining('Contact.Group__c has no "Unknown"; there are New patient (10), Known (20)'),
+    });
+  });
+});

@@ -6,6 +6,7 @@ import { byKeyQuery, queryPart, type Scope } from '../../../src/connectors/sales
 import type { RowResult } from '../../../src/connectors/salesforce/schemas.ts';
 import { upsert } from '../../../src/connectors/salesforce/writing.ts';
 import type { WireResponse } from '../../../src/connectors/wire.ts';
+import { silentLogger } from '../../../src/log/logger.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
 import type { CrmItem } from '../../../src/model/items.ts';
 import type { Outcome } from '../../../src/model/operations.ts';
@@ -18,6 +19,10 @@ const CONTACTS: RecordForm = {
   stampField: 'Clinic_Stamp__c',
   properties: [{ name: 'LastName', kind: 'text' }],
   contact: null,
+  refusalFields: [],
+  individuals: null,
+  blanks: {},
+  choices: new Map(),
   fieldNames: new Set(['LastName']),
 };
 const EVENTS: RecordForm = {
@@ -109,7 +114,7 @@ async function run(org: Org, ...operations: Write[]) {
       });
     },
   } as Partial<OrgClient> as OrgClient;
-  const scope: Scope = { client, form, ownerTag: MARK, pace: { rows }, allowDuplicates: false };
+  const scope: Scope = { client, form, ownerTag: MARK, pace: { rows }, allowDuplicates: false, log: silentLogger };
   const outcomes = await upsert(scope, operations, given);
   expect(outcomes.map(({ recordId }) => recordId).sort(), 'one outcome each').toEqual(
     operations.map(({ recordId }) => recordId).sort(),

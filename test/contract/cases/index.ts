@@ -11,6 +11,7 @@ import { crmActivities } from './crm-activities.ts';
 import { crmChanges } from './crm-changes.ts';
 import { crmData } from './crm-data.ts';
 import { crmErasing } from './crm-erasing.ts';
+import { crmExisting } from './crm-existing.ts';
 import { crmFamilies } from './crm-families.ts';
 import { crmMerging, crmPeople } from './crm-people.ts';
 import { crmProperties } from './crm-properties.ts';
@@ -83,6 +84,7 @@ const crmCases: readonly ContractCase<CrmKit>[] = [
 export const contactCases: readonly ContractCase<CrmKit>[] = [
   ...crmCases,
   ...crmMerging,
+  ...crmExisting,
   ...crmFamilies,
   ...crmActivities,
 ];

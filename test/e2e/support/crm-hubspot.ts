@@ -9,6 +9,7 @@ import {
   failuresAt,
   propertyOf,
   sharedValues,
+  underOwnNames,
 } from './crm-vendors.ts';
 
 const OBJECTS: Readonly<Record<StreamName, ObjectTypeName>> = {
@@ -105,6 +106,7 @@ function handsOn(sandbox: HubSpotSandbox): CrmHands {
       sandbox.removeProperty(OBJECTS[stream], propertyOf(NAMES[stream], shared));
       return () => createProperty(sandbox, stream, shared);
     },
+    addByHand: (values) => sandbox.add('contacts', underOwnNames(NAMES.patients, values)),
     editByHand: (stream, id, shared, value) =>
       sandbox.edit(OBJECTS[stream], id, { [propertyOf(NAMES[stream], shared)]: value }),
     deleteByHand: (stream, id) => sandbox.archive(OBJECTS[stream], id),

@@ -10,6 +10,7 @@ import {
   failuresAt,
   propertyOf,
   sharedValues,
+  underOwnNames,
 } from './crm-vendors.ts';
 
 const MODULES = { patients: 'Contacts', appointments: 'Events', invoices: 'Deals' } as const;
@@ -84,6 +85,7 @@ function handsOn(sandbox: RestCrmSandbox): CrmHands {
       return () =>
         sandbox.addField(MODULES[stream], propertyOf(NAMES[stream], shared), { type: kinds[shared] ?? 'text' });
     },
+    addByHand: (values) => sandbox.addByHand('Contacts', underOwnNames(NAMES.patients, values)).id,
     editByHand(stream, id, shared, value) {
       sandbox.editByHand(MODULES[stream], id, { [propertyOf(NAMES[stream], shared)]: value });
     },

@@ -12,6 +12,7 @@ import {
   failuresAt,
   propertyOf,
   sharedValues,
+  underOwnNames,
 } from './crm-vendors.ts';
 
 const OBJECTS = { patients: 'Contact', appointments: 'Event', invoices: 'Opportunity' } as const;
@@ -114,6 +115,7 @@ function handsOn(sandbox: SalesforceSandbox): CrmHands {
       set('hidden');
       return () => set('edit');
     },
+    addByHand: (values) => sandbox.addByHand('Contact', underOwnNames(NAMES.patients, values)).Id,
     editByHand(stream, id, shared, value) {
       sandbox.editByHand(id, { [propertyOf(NAMES[stream], shared)]: value });
     },

@@ -28,6 +28,8 @@ export interface CrmHands {
   records(stream: StreamName): CrmRecord[];
   /** A person deletes the property behind a shared name, or hides it from the login. @returns puts it back */
   removeProperty(stream: StreamName, shared: string): () => void;
+  /** A person makes a contact, with values by shared names. @returns its id */
+  addByHand(values: Readonly<Record<string, string>>): string;
   editByHand(stream: StreamName, id: string, shared: string, value: string): void;
   deleteByHand(stream: StreamName, id: string): void;
 }
@@ -122,6 +124,14 @@ export function sharedValues(
 /** A CRM's name for a shared one. */
 export function propertyOf(names: Readonly<Record<string, string>>, shared: string): string {
   return names[shared] ?? shared;
+}
+
+/** Values by shared names as the CRM names them. */
+export function underOwnNames(
+  names: Readonly<Record<string, string>>,
+  values: Readonly<Record<string, string>>,
+): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).map(([shared, value]) => [propertyOf(names, shared), value]));
 }
 
 /** @param path of the sandbox's requests that write, as the source of a regular expression */

@@ -286,8 +286,8 @@ describe("the CRM's own words", () => {
     );
     expect(mapping.properties).toEqual([
       { name: 'do_not_mail', kind: 'boolean' },
-      { name: 'gender', kind: 'text' },
-      { name: 'language', kind: 'text' },
+      { name: 'gender', kind: 'text', words: ['Herr'] },
+      { name: 'language', kind: 'text', words: ['Italiano', 'English'] },
     ]);
     const source = ofPatient();
     if (source.stream !== 'patients') throw new Error('not a patient');

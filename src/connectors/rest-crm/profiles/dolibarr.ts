@@ -1,5 +1,7 @@
 import type { WrittenDescription } from '../description.ts';
 
+type Resource = NonNullable<WrittenDescription['streams']['patients']>;
+
 /**
  * Dolibarr, contacts alone. Calls, pages from 0 and `te`, the name of the complementary attributes in a filter:
  * github.com/Dolibarr/dolibarr htdocs/societe/class/api_contacts.class.php; DOLAPIKEY and sqlfilters:
@@ -34,21 +36,17 @@ export const dolibarr: WrittenDescription = {
       },
       delete: { call: { method: 'DELETE', path: '/contacts/{{id}}', nothing: [404] } },
       list: {
-        call: {
-          method: 'GET',
-          path: '/contacts',
-          query: {
-            sqlfilters: "(te.clinic_mirror_stamp:like:'{{ownerTag}}%')",
-            sortfield: 't.rowid',
-            sortorder: 'ASC',
-            limit: '{{size}}',
-            page: '{{page}}',
-          },
-          nothing: [404],
-        },
+        call: listing({ sqlfilters: "(te.clinic_mirror_stamp:like:'{{ownerTag}}%')" }),
         rows: '',
         paging: { by: 'page', first: 0 },
       },
+      listAll: { call: listing({}) },
     },
   },
 };
+
+/** A list in the order of making. */
+function listing(filter: Record<string, string>): Resource['list']['call'] {
+  const query = { ...filter, sortfield: 't.rowid', sortorder: 'ASC', limit: '{{size}}', page: '{{page}}' };
+  return { method: 'GET', path: '/contacts', query, nothing: [404] };
+}

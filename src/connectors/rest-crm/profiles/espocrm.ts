@@ -74,24 +74,17 @@ function entity(type: string, beside: Record<string, unknown>, select: Record<st
     update: { call: { method: 'PUT', path: `/${type}/{{id}}`, headers, body, nothing: [404] }, row: '' },
     delete: { call: { method: 'DELETE', path: `/${type}/{{id}}`, nothing: [404] } },
     list: {
-      call: {
-        method: 'GET',
-        path: `/${type}`,
-        query: {
-          'where[0][type]': 'startsWith',
-          'where[0][attribute]': '{{stampField}}',
-          'where[0][value]': '{{ownerTag}}',
-          orderBy: 'id',
-          order: 'asc',
-          maxSize: '{{size}}',
-          offset: '{{offset}}',
-          ...select,
-        },
-      },
+      call: listing(type, {
+        'where[0][type]': 'startsWith',
+        'where[0][attribute]': '{{stampField}}',
+        'where[0][value]': '{{ownerTag}}',
+        ...select,
+      }),
       rows: 'list',
       size: 200,
       paging: { by: 'offset', total: 'total' },
     },
+    listAll: { call: listing(type, select) },
     fields: {
       call: { method: 'GET', path: '/Metadata', query: { key: `entityDefs.${type}.fields` } },
       at: '',
@@ -99,4 +92,10 @@ function entity(type: string, beside: Record<string, unknown>, select: Record<st
       endings: ENDINGS_OF_LINKS,
     },
   };
+}
+
+/** A list in the order of ids. */
+function listing(type: string, filter: Record<string, string>): Resource['list']['call'] {
+  const query = { ...filter, orderBy: 'id', order: 'asc', maxSize: '{{size}}', offset: '{{offset}}' };
+  return { method: 'GET', path: `/${type}`, query };
 }

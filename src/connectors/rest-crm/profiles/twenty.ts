@@ -51,25 +51,22 @@ function records({ one, many }: { one: string; many: string }, beside: Record<st
     },
     delete: { call: { method: 'DELETE', path: `/${many}/{{id}}`, nothing: [404] } },
     list: {
-      call: {
-        method: 'GET',
-        path: `/${many}`,
-        query: {
-          filter: '{{stampField}}[startsWith]:"{{ownerTag}}"',
-          order_by: 'id',
-          limit: '{{size}}',
-          starting_after: '{{cursor}}',
-          depth: 0,
-        },
-      },
+      call: listing(many, { filter: '{{stampField}}[startsWith]:"{{ownerTag}}"' }),
       rows: `data.${many}`,
       size: PAGE_SIZE,
       paging: { by: 'cursor', next: 'pageInfo.endCursor', more: 'pageInfo.hasNextPage' },
     },
+    listAll: { call: listing(many, {}) },
     fields: {
       call: { method: 'GET', path: '/metadata/objects' },
       at: `data.objects[nameSingular=${one}].fields`,
       name: 'name',
     },
   };
+}
+
+/** A list in the order of ids. */
+function listing(many: string, filter: Record<string, string>): Resource['list']['call'] {
+  const query = { ...filter, order_by: 'id', limit: '{{size}}', starting_after: '{{cursor}}', depth: 0 };
+  return { method: 'GET', path: `/${many}`, query };
 }
