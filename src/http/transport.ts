@@ -21,7 +21,7 @@ export interface TransportRequest {
   signal: AbortSignal;
   /** Until the whole answer has been read. */
   timeoutMs: number;
-  /** Bytes of the answer's body, unpacked. */
+  /** Bytes of the answer's body, packed and unpacked. */
   maxResponseBytes: number;
   /** Says where the host is; the request has a connection of its own then, and goes through no proxy. */
   lookup?: LookupFunction;
@@ -109,13 +109,8 @@ class Exchange {
 
   async *#body(incoming: IncomingMessage, coding: string | null): AsyncGenerator<Uint8Array> {
     const { maxResponseBytes } = this.#request;
-    let size = 0;
     try {
-      for await (const chunk of coding === null ? incoming : unpacked(incoming, coding)) {
-        size += chunk.length;
-        if (size > maxResponseBytes) throw tooLarge();
-        yield chunk;
-      }
+      yield* unpacked(incoming, coding, (stream) => atMost(maxResponseBytes, stream));
     } catch (error) {
       throw this.#failure(error);
     } finally {
@@ -205,6 +200,15 @@ class Exchange {
 /** The error of a request that its caller gave up. @param ambiguous whether it may have been carried out */
 export function stopped(ambiguous: boolean): MirrorError {
   return new MirrorError('the request was stopped', { actor: 'remote', code: 'aborted', retry: 'later', ambiguous });
+}
+
+async function* atMost(bytes: number, stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  for await (const chunk of stream) {
+    size += chunk.length;
+    if (size > bytes) throw tooLarge();
+    yield chunk;
+  }
 }
 
 function tooLarge(): MirrorError {

@@ -31,8 +31,8 @@ export const OF_A_SERIES = ['rrule', 'rdate', 'exdate', 'exrule', 'recurrence-id
  * ours, and an update leaves it there. '' when there is nothing.
  */
 export function keptOf(event: ICAL.Component): string {
-  const names = (event.jCal[1] as [name: string][]).map(([name]) => name).filter(isKept);
-  const properties = [...new Set(names)].flatMap((name) => event.getAllProperties(name)).filter(isNoCancellation);
+  const kept = event.getAllProperties().filter((property) => isKept(property.name) && isNoCancellation(property));
+  const properties = [...Map.groupBy(kept, ({ name }) => name).values()].flat();
   return [...properties.map((one) => one.toICALString()), ...event.getAllSubcomponents().map(String)].join('\r\n');
 }
 

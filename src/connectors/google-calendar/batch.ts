@@ -1,4 +1,5 @@
 import { retryAfterMs } from '../../http/retry-after.ts';
+import { parseJson } from '../../model/json.ts';
 import type { WireCall, WireResponse } from '../wire.ts';
 
 /** A multipart body and the content type that names its boundary. */
@@ -73,11 +74,7 @@ const CUT_SHORT = Symbol('cut short');
 function parseBody(text: string): unknown {
   const trimmed = text.trim();
   if (trimmed === '') return undefined;
-  try {
-    return JSON.parse(trimmed);
-  } catch {
-    return trimmed.startsWith('{') ? CUT_SHORT : undefined;
-  }
+  return parseJson(trimmed) ?? (trimmed.startsWith('{') ? CUT_SHORT : undefined);
 }
 
 function headersOf(head: string): Headers {
