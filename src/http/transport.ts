@@ -206,12 +206,13 @@ async function* atMost(bytes: number, stream: AsyncIterable<Uint8Array>): AsyncG
   let size = 0;
   for await (const chunk of stream) {
     size += chunk.length;
-    if (size > bytes) throw tooLarge();
+    if (size > bytes) throw answerTooLarge();
     yield chunk;
   }
 }
 
-function tooLarge(): MirrorError {
+/** The error of an answer that is larger than its caller allows, in bytes or by what it holds. */
+export function answerTooLarge(): MirrorError {
   return new MirrorError('the answer is larger than allowed', {
     actor: 'contract',
     code: 'answer-too-large',

@@ -5,6 +5,8 @@ import ICAL from 'ical.js';
  * a line for each parameter of it, and its time zones are worked out change by change.
  */
 
+/** Characters of one object: people put photographs and letters there. */
+const MOST_CHARACTERS = 8_000_000;
 /** Lines of one object, unfolded: one with a thousand guests has as many. */
 const MOST_LINES = 10_000;
 /** Characters that are searched for the ends of parameters and values, counted together: a tenth of a second. */
@@ -12,6 +14,9 @@ const MOST_SEARCHED = 1_000_000_000;
 /** Offsets that a zone had, as some clients write all of them down, and those of them that are rules. */
 const MOST_OBSERVANCES = 200;
 const MOST_RULES = 32;
+/** The last day that every month has, and days of one that a rule may name. */
+const LAST_DAY_OF_ALL = 28;
+const MOST_DAYS = 31;
 /** Outlook begins its zones in 1601. */
 const FIRST_YEAR = 1_600;
 const LAST_YEAR = 2_199;
@@ -20,6 +25,7 @@ const [TAB, LINE_FEED, SPACE, COMMA, SEMICOLON, EQUALS] = [0x09, 0x0a, 0x20, 0x2
 
 /** Whether a calendar object can be parsed in passing: by one pass over its lines, folded as they are (RFC 5545 section 3.1). */
 export function isModestCalendar(text: string): boolean {
+  if (text.length > MOST_CHARACTERS) return false;
   let lines = 1;
   let searched = 0;
   let lineAt = 0;
@@ -77,7 +83,3 @@ function isPlainRule(observance: ICAL.Component): boolean {
   // The last Sunday; or the one of the seven days from the 8th on.
   return days.length === 0 ? /^[+-]?[1-5][A-Z]{2}$/.test(String(weekday)) : /^[A-Z]{2}$/.test(String(weekday));
 }
-
-/** The last day that every month has. */
-const LAST_DAY_OF_ALL = 28;
-const MOST_DAYS = 31;

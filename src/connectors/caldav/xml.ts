@@ -1,3 +1,4 @@
+import { answerTooLarge } from '../../http/transport.ts';
 import { errors } from './errors.ts';
 import { DEEPEST_ELEMENT, MOST_ELEMENTS } from './limits.ts';
 
@@ -16,12 +17,18 @@ export const CALDAV = '{urn:ietf:params:xml:ns:caldav}';
 /** Namespaces of every request body. */
 export const NAMESPACES = 'xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav"';
 
-const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+const ENTITIES: ReadonlyMap<string, string> = new Map([
+  ['amp', '&'],
+  ['lt', '<'],
+  ['gt', '>'],
+  ['quot', '"'],
+  ['apos', "'"],
+]);
 
 /**
  * Reads a document in one pass, without regard to its validity beyond its form. A document type declaration is refused: DAV has none, and
  * entities declared in one could reach files. What grows beyond any answer of DAV is refused where it does, before it takes memory.
- * @throws MirrorError `contract`, code `bad-xml`
+ * @throws MirrorError `contract`, codes `bad-xml` and `answer-too-large`
  */
 export function parseXml(document: string): XmlElement {
   const reading = new Reading();
@@ -107,17 +114,17 @@ class Reading {
   #root: XmlElement | null = null;
   #count = 0;
 
-  /** @throws MirrorError `bad-xml`, beyond so many elements and attributes */
+  /** @throws MirrorError `answer-too-large`, beyond so many elements and attributes */
   count(): void {
     this.#count += 1;
-    if (this.#count > MOST_ELEMENTS) throw errors.make('bad-xml');
+    if (this.#count > MOST_ELEMENTS) throw answerTooLarge();
   }
 
   open(tag: string, attributes: readonly [name: string, value: string][]): void {
     this.count();
     const parent = this.#open.at(-1);
-    if (this.#open.length >= DEEPEST_ELEMENT || (parent === undefined && this.#root !== null))
-      throw errors.make('bad-xml');
+    if (this.#open.length >= DEEPEST_ELEMENT) throw answerTooLarge();
+    if (parent === undefined && this.#root !== null) throw errors.make('bad-xml');
     const namespaces = withDeclared(attributes, parent?.namespaces ?? null);
     const element: XmlElement = {
       name: qualified(tag, namespaces),
@@ -153,7 +160,7 @@ function withDeclared(
 ): Namespaces | null {
   const declarations = attributes.filter(([name]) => /^xmlns(:|$)/.test(name));
   if (declarations.length === 0) return outer;
-  if (declarations.some(([, uri]) => uri.length > LONGEST_NAMESPACE)) throw errors.make('bad-xml');
+  if (declarations.some(([, uri]) => uri.length > LONGEST_NAMESPACE)) throw answerTooLarge();
   return { declared: new Map(declarations.map(([name, uri]) => [name.slice(6), uri])), outer };
 }
 
@@ -174,7 +181,7 @@ function withLineFeeds(text: string): string {
 function decodeEntities(text: string): string {
   if (!text.includes('&')) return text;
   return text.replaceAll(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w+));/gi, (whole, decimal, hex, name) => {
-    if (name !== undefined) return ENTITIES[name] ?? whole;
+    if (name !== undefined) return ENTITIES.get(name) ?? whole;
     const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
     return code > 0x10ffff ? whole : String.fromCodePoint(code);
   });

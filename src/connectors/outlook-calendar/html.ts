@@ -1,5 +1,12 @@
 /** Characters that HTML must write otherwise, by name. */
-const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' };
+const ENTITIES: ReadonlyMap<string, string> = new Map([
+  ['amp', '&'],
+  ['lt', '<'],
+  ['gt', '>'],
+  ['quot', '"'],
+  ['apos', "'"],
+  ['nbsp', ' '],
+]);
 
 /** Elements whose content is not seen. */
 const HIDDEN = /<(head|style|script|title)\b/iy;
@@ -67,7 +74,7 @@ function matchesAt(pattern: RegExp, text: string, at: number): boolean {
 }
 
 function toCharacter(entity: string, decimal?: string, hexadecimal?: string, name?: string): string {
-  if (name !== undefined) return ENTITIES[name.toLowerCase()] ?? entity;
+  if (name !== undefined) return ENTITIES.get(name.toLowerCase()) ?? entity;
   const code = decimal === undefined ? Number.parseInt(hexadecimal ?? '', 16) : Number(decimal);
   return code <= 0x10_ff_ff ? String.fromCodePoint(code) : entity;
 }
