@@ -157,12 +157,15 @@ function readInstant(calendar: ICAL.Component, property: ICAL.Property): Instant
   return inZone.toUnixTime() * 1_000;
 }
 
+/** As in `America/Argentina/Buenos_Aires`. */
+const MOST_PARTS = 3;
+
 /** The IANA name in a TZID, also where a client put its own path before it: `/example.org/2026/Europe/Rome`. */
 function ianaZone(property: ICAL.Property): string | null {
   const id = property.getFirstParameter('tzid');
   if (id === undefined || id === null) return null;
   const parts = String(id).split('/');
-  for (let skipped = 0; skipped < parts.length; skipped += 1) {
+  for (let skipped = Math.max(0, parts.length - MOST_PARTS); skipped < parts.length; skipped += 1) {
     const name = parts.slice(skipped).join('/');
     if ((skipped === 0 || name.includes('/')) && isZone(name)) return name;
   }

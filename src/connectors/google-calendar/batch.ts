@@ -81,7 +81,7 @@ function headersOf(head: string): Headers {
   const headers = new Headers();
   for (const line of head.split(/\r?\n/).slice(1)) {
     const [name, value] = [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()];
-    if (/^[\w-]+$/.test(name)) headers.append(name, value);
+    if (/^[\w-]+$/.test(name)) headers.append(name, value.replaceAll(/[^\x20-\x7e]/g, ''));
   }
   return headers;
 }

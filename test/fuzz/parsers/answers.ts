@@ -23,9 +23,15 @@ export const JSON_PAIRS = [
   ['[{"a":[', ']}]'],
 ] as const;
 
+/** All of an answer's headers together (Node, `--max-http-header-size`). */
+const LONGEST_HEADER_BYTES = 16 * 1024;
+
 /** Headers as a server may send them: one line of a text that `Headers` takes, else none. */
 function headersWith(names: readonly string[], input: Buffer): Headers {
-  const value = input.toString('latin1').replaceAll(/[\0\r\n]/g, ' ');
+  const value = input
+    .subarray(0, LONGEST_HEADER_BYTES)
+    .toString('latin1')
+    .replaceAll(/[\0\r\n]/g, ' ');
   return new Headers(names.map((name) => [name, value]));
 }
 
@@ -139,7 +145,7 @@ const multipart: Parser = {
   ],
   read(input) {
     parseBatch('multipart/mixed; boundary=b', input.toString(), NOW);
-    parseBatch(headersWith(['content-type'], input.subarray(0, 16_384)).get('content-type'), BATCH, NOW);
+    parseBatch(headersWith(['content-type'], input).get('content-type'), BATCH, NOW);
   },
 };
 
