@@ -69,6 +69,8 @@ function after(document: string, mark: string, from: number): number {
 const NAME = /[^\s<>/=!?"'&]+/y;
 const ATTRIBUTE = /\s+([^\s<>/=!?"'&]+)\s*=\s*(?:"([^"<]*)"|'([^'<]*)')/y;
 const TAG_END = /\s*(\/?)>/y;
+/** A tag without attributes, as nearly all are. */
+const BARE_TAG = /([^\s<>/=!?"'&]+)\s*(\/?)>/y;
 
 function readOpening(document: string, from: number, reading: Reading): number {
   let at = from;
@@ -78,16 +80,17 @@ function readOpening(document: string, from: number, reading: Reading): number {
     if (found !== null) at = pattern.lastIndex;
     return found;
   };
-  const tag = take(NAME)?.[0];
+  const bare = take(BARE_TAG);
+  const tag = bare?.[1] ?? take(NAME)?.[0];
   const attributes: [name: string, value: string][] = [];
-  for (let found = take(ATTRIBUTE); found !== null; found = take(ATTRIBUTE)) {
+  for (let found = bare === null ? take(ATTRIBUTE) : null; found !== null; found = take(ATTRIBUTE)) {
     reading.count();
     attributes.push([found[1] ?? '', decodeEntities(found[2] ?? found[3] ?? '')]);
   }
-  const end = take(TAG_END);
-  if (tag === undefined || end === null) throw errors.make('bad-xml');
+  const end = bare?.[2] ?? take(TAG_END)?.[1];
+  if (tag === undefined || end === undefined) throw errors.make('bad-xml');
   reading.open(tag, attributes);
-  if (end[1] === '/') reading.close(tag);
+  if (end === '/') reading.close(tag);
   return at;
 }
 
@@ -95,6 +98,8 @@ function readOpening(document: string, from: number, reading: Reading): number {
 interface Namespaces {
   declared: ReadonlyMap<string, string>;
   outer: Namespaces | null;
+  /** Names of elements that stood here, by tag: each is one text, however often it stands. */
+  names: Map<string, string>;
 }
 
 interface OpenElement {
@@ -161,10 +166,18 @@ function withDeclared(
   const declarations = attributes.filter(([name]) => /^xmlns(:|$)/.test(name));
   if (declarations.length === 0) return outer;
   if (declarations.some(([, uri]) => uri.length > LONGEST_NAMESPACE)) throw answerTooLarge();
-  return { declared: new Map(declarations.map(([name, uri]) => [name.slice(6), uri])), outer };
+  return { declared: new Map(declarations.map(([name, uri]) => [name.slice(6), uri])), outer, names: new Map() };
 }
 
 function qualified(tag: string, namespaces: Namespaces | null): string {
+  const known = namespaces?.names.get(tag);
+  if (known !== undefined) return known;
+  const name = nameOf(tag, namespaces);
+  namespaces?.names.set(tag, name);
+  return name;
+}
+
+function nameOf(tag: string, namespaces: Namespaces | null): string {
   const colon = tag.indexOf(':');
   const prefix = colon < 0 ? '' : tag.slice(0, colon);
   let around = namespaces;
