@@ -53,7 +53,7 @@ function readMarkup(document: string, at: number, reading: Reading): number {
   }
   if (document.startsWith('</', at)) {
     const end = after(document, '>', at + 2);
-    reading.close(document.slice(at + 2, end - 1).trimEnd());
+    reading.endElement(document.slice(at + 2, end - 1).trimEnd());
     return end;
   }
   return readOpening(document, at + 1, reading);
@@ -89,8 +89,8 @@ function readOpening(document: string, from: number, reading: Reading): number {
   }
   const end = bare?.[2] ?? take(TAG_END)?.[1];
   if (tag === undefined || end === undefined) throw errors.make('bad-xml');
-  reading.open(tag, attributes);
-  if (end === '/') reading.close(tag);
+  reading.beginElement(tag, attributes);
+  if (end === '/') reading.endElement(tag);
   return at;
 }
 
@@ -125,7 +125,7 @@ class Reading {
     if (this.#count > MOST_ELEMENTS) throw answerTooLarge();
   }
 
-  open(tag: string, attributes: readonly [name: string, value: string][]): void {
+  beginElement(tag: string, attributes: readonly [name: string, value: string][]): void {
     this.count();
     const parent = this.#open.at(-1);
     if (this.#open.length >= DEEPEST_ELEMENT) throw answerTooLarge();
@@ -149,7 +149,7 @@ class Reading {
     else if (text.trim() !== '') throw errors.make('bad-xml');
   }
 
-  close(tag: string): void {
+  endElement(tag: string): void {
     if (this.#open.pop()?.tag !== tag) throw errors.make('bad-xml');
   }
 

@@ -62,8 +62,9 @@ async function openLogins() {
   const app = fastify({ logger: false, bodyLimit: 1_024 });
   const ended = { outcome: 'expired', language: 'en' } as const;
   const verbs = { beginLogin: async () => ended, completeLogin: async () => ended };
-  await app.register(async (scope) => {
+  await app.register((scope, _options, done) => {
     addLogins(scope, verbs, { publicUrl: () => 'https://a.example', log: silentLogger });
+    done();
   });
   return app;
 }
