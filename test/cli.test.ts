@@ -193,7 +193,7 @@ const WITH_VENDORS = {
 };
 const VENDORS = [
   ...['google-calendar', 'outlook-calendar', 'caldav', 'hubspot', 'salesforce', 'rest-crm'],
-  ...['googleapis', '@microsoft/microsoft-graph-client', 'fast-xml-parser', 'ical.js', 'tldts'],
+  ...['googleapis', '@microsoft/microsoft-graph-client', 'ical.js', 'tldts'],
   ...['nodemailer', 'libphonenumber-js', 'jsonata', 'pino-pretty'],
 ];
 

@@ -19,7 +19,7 @@ export interface HttpRequest {
   signal: AbortSignal;
   /** Until the whole answer has been read; the HTTP client's default when absent. */
   timeoutMs?: number;
-  /** An answer longer than this is refused. Default 64 MiB. */
+  /** A longer answer is refused, and its connection ended; 1 MiB when absent. Whoever asks for a list says how long it may be. */
   maxResponseBytes?: number;
   /** Taken from before the request is sent; told whether the answer is 429. */
   budget?: Budget;
@@ -62,7 +62,7 @@ export interface HttpClient {
   /** Sends one request and leaves the body of the answer to be read, under the same limits. @throws as {@link HttpClient.send} */
   open(request: HttpRequest): Promise<HttpStream>;
   /** The same HTTP client in the shape of `fetch`, for libraries that bring their own client; `label` names their calls. */
-  asFetch(label: string, budget?: Budget): typeof fetch;
+  asFetch(label: string, budget?: Budget, maxResponseBytes?: number): typeof fetch;
 }
 
 /**
@@ -74,7 +74,7 @@ export function withBudget(httpClient: HttpClient, budget: Budget): HttpClient {
   return {
     send: (request) => httpClient.send({ budget: drawn, ...request }),
     open: (request) => httpClient.open({ budget: drawn, ...request }),
-    asFetch: (label, own) => httpClient.asFetch(label, own ?? drawn),
+    asFetch: (label, own, maxResponseBytes) => httpClient.asFetch(label, own ?? drawn, maxResponseBytes),
   };
 }
 
@@ -89,8 +89,13 @@ export interface HttpClientOptions {
   resolve?: Resolve;
 }
 
+/** 2^20 bytes, in which sizes of answers are told. */
+export const MEBIBYTE = 2 ** 20;
 const DEFAULT_TIMEOUT_MS = 30 * SECOND_MS;
-const DEFAULT_MAX_RESPONSE_BYTES = 64 * 1024 * 1024;
+const DEFAULT_MAX_RESPONSE_BYTES = MEBIBYTE;
+/** A chunk below is a crumb, and so many of them become one part. */
+const CRUMB_BYTES = 2_048;
+const CRUMBS_TOGETHER = 1_024;
 
 /** Opens the HTTP client to the network. */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
@@ -116,7 +121,12 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   return {
     send,
     open: (request) => observed(request, () => openOnce(request, options)),
-    asFetch: (label, budget) => fetchThrough(send, label, budget),
+    asFetch: (label, budget, maxResponseBytes) =>
+      fetchThrough(send, {
+        label,
+        ...(budget === undefined ? {} : { budget }),
+        ...(maxResponseBytes === undefined ? {} : { maxResponseBytes }),
+      }),
   };
 }
 
@@ -146,7 +156,7 @@ async function openOnce(request: HttpRequest, options: HttpClientOptions): Promi
     maxResponseBytes: request.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
   });
   const head = { status, headers, retryAfterMs: retryAfterMs(headers, options.clock()) };
-  return { ...head, body, whole: async () => joinedLater(head, await Array.fromAsync(body)) };
+  return { ...head, body, whole: async () => joinedLater(head, await gathered(body)) };
 }
 
 function joinedLater(head: Omit<HttpResponse, 'body'>, parts: readonly Uint8Array[]): HttpResponse {
@@ -161,18 +171,44 @@ function joinedLater(head: Omit<HttpResponse, 'body'>, parts: readonly Uint8Arra
   };
 }
 
-function fetchThrough(send: HttpClient['send'], label: string, budget: Budget | undefined): typeof fetch {
+/** The parts of a body. What comes in crumbs is put together: each part by itself takes a hundred times the memory of its one byte. */
+async function gathered(body: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
+  const parts: Uint8Array[] = [];
+  let crumbs: Uint8Array[] = [];
+  let crumbBytes = 0;
+  const sweep = () => {
+    if (crumbs.length > 0) parts.push(Buffer.concat(crumbs, crumbBytes));
+    crumbs = [];
+    crumbBytes = 0;
+  };
+  for await (const chunk of body) {
+    if (chunk.length < CRUMB_BYTES) {
+      crumbs.push(chunk);
+      crumbBytes += chunk.length;
+      if (crumbs.length >= CRUMBS_TOGETHER) sweep();
+      continue;
+    }
+    sweep();
+    parts.push(chunk);
+  }
+  sweep();
+  return parts;
+}
+
+function fetchThrough(
+  send: HttpClient['send'],
+  options: Pick<HttpRequest, 'label' | 'budget' | 'maxResponseBytes'>,
+): typeof fetch {
   return async (input, init) => {
     const request = new Request(input, init);
     const body = request.body === null ? undefined : new Uint8Array(await request.arrayBuffer());
     const answer = await send({
-      label,
+      ...options,
       method: request.method,
       url: request.url,
       headers: Object.fromEntries(request.headers),
       signal: request.signal,
       ...(body === undefined ? {} : { body }),
-      ...(budget === undefined ? {} : { budget }),
     });
     const bodyless = answer.status === 204 || answer.status === 304 || request.method === 'HEAD';
     return new Response(bodyless ? null : (answer.body as Uint8Array<ArrayBuffer>), {

@@ -1,23 +1,31 @@
 import { isUtf8 } from 'node:buffer';
 import { MirrorError } from '../model/errors.ts';
-import { parseJson } from '../model/json.ts';
+import { isModestJson, MOST_VALUES, parseJson } from '../model/json.ts';
 import type { HttpResponse } from './client.ts';
 
 /**
  * The body of an answer as JSON (RFC 8259; a byte order mark is let pass).
  * @param label the constant name of the call, for the message
- * @throws MirrorError `contract`, tried later: `empty-answer`, `html-answer` (a portal or proxy spoke), `not-utf8`, `not-json`.
+ * @param mostValues that it may hold
+ * @throws MirrorError `contract`, tried later: `empty-answer`, `html-answer` (a portal or proxy spoke), `not-utf8`, `not-json`,
+ * `answer-too-large` when it holds more values than it may, or nests them deeper than anything that is meant to be read.
  * The message and the error hold nothing of the body, and no cause: a parser's message quotes what it read.
  */
-export function readJson(answer: Pick<HttpResponse, 'headers' | 'body'>, label: string): unknown {
+export function readJson(
+  answer: Pick<HttpResponse, 'headers' | 'body'>,
+  label: string,
+  mostValues = MOST_VALUES,
+): unknown {
   const { body } = answer;
   if (body.length === 0) throw unreadable(label, 'empty-answer', 'the answer is empty');
   if (isHtml(answer)) throw unreadable(label, 'html-answer', 'an HTML page came instead of JSON');
   if (!isUtf8(body)) throw unreadable(label, 'not-utf8', 'the answer is not UTF-8 text');
-  const value = parseJson(body);
-  if (value === undefined)
-    throw unreadable(label, 'not-json', `the answer of ${body.length} bytes is not JSON, or was cut short`);
-  return value;
+  const value = parseJson(body, mostValues);
+  if (value !== undefined) return value;
+  if (!isModestJson(body, mostValues)) {
+    throw unreadable(label, 'answer-too-large', `the answer holds more than ${mostValues} values, or nests too deep`);
+  }
+  throw unreadable(label, 'not-json', `the answer of ${body.length} bytes is not JSON, or was cut short`);
 }
 
 /** Whether an answer is an HTML page, by its content type or its first character. */

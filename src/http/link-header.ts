@@ -8,7 +8,8 @@ export interface WebLink {
 
 /** A parameter: its name, and a quoted or a bare value. */
 const PARAMETER = /\s*;\s*([!#$%&'*+\-.^_`|~\w]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?/y;
-const TARGET = /[\s,]*<([^>]*)>/y;
+const BETWEEN = /[\s,]+/y;
+const TARGET = /<([^>]*)>/y;
 /**
  * Reads a `Link` header (RFC 8288 section 3; several headers joined by commas are one). A link without `rel` or with another context
  * (`anchor`) says nothing of the answer and is left out; of a repeated parameter the first counts.
@@ -24,6 +25,8 @@ export function parseLinks(header: string | null): WebLink[] {
     return found;
   };
   while (at < text.length) {
+    // By itself: where no link follows, it would be gone through again from each of its commas.
+    take(BETWEEN);
     const target = take(TARGET)?.[1];
     const parameters = new Map<string, string>();
     for (let found = take(PARAMETER); found !== null; found = take(PARAMETER)) {

@@ -21,7 +21,7 @@ export interface TransportRequest {
   signal: AbortSignal;
   /** Until the whole answer has been read. */
   timeoutMs: number;
-  /** Bytes of the answer's body, unpacked. */
+  /** Bytes of the answer's body, packed and unpacked. */
   maxResponseBytes: number;
   /** Says where the host is; the request has a connection of its own then, and goes through no proxy. */
   lookup?: LookupFunction;
@@ -109,13 +109,8 @@ class Exchange {
 
   async *#body(incoming: IncomingMessage, coding: string | null): AsyncGenerator<Uint8Array> {
     const { maxResponseBytes } = this.#request;
-    let size = 0;
     try {
-      for await (const chunk of coding === null ? incoming : unpacked(incoming, coding)) {
-        size += chunk.length;
-        if (size > maxResponseBytes) throw tooLarge();
-        yield chunk;
-      }
+      yield* unpacked(incoming, coding, (stream) => atMost(maxResponseBytes, stream));
     } catch (error) {
       throw this.#failure(error);
     } finally {
@@ -207,7 +202,17 @@ export function stopped(ambiguous: boolean): MirrorError {
   return new MirrorError('the request was stopped', { actor: 'remote', code: 'aborted', retry: 'later', ambiguous });
 }
 
-function tooLarge(): MirrorError {
+async function* atMost(bytes: number, stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  for await (const chunk of stream) {
+    size += chunk.length;
+    if (size > bytes) throw answerTooLarge();
+    yield chunk;
+  }
+}
+
+/** The error of an answer that is larger than its caller allows, in bytes or by what it holds. */
+export function answerTooLarge(): MirrorError {
   return new MirrorError('the answer is larger than allowed', {
     actor: 'contract',
     code: 'answer-too-large',

@@ -15,15 +15,26 @@ const UNPACKERS: ReadonlyMap<string, Unpacker> = new Map<string, Unpacker>([
   ['deflate', (firstByte) => ((firstByte & 0x0f) === 8 ? createInflate() : createInflateRaw())],
 ]);
 
+/** Nobody packs more often than once, or once more on the way; each time takes memory before anything is read. */
+const MOST_CODINGS = 3;
+
 /**
  * A body as it was before a server packed it, by its `Content-Encoding`; as it came when that names what we don't know. What is cut short
  * is an error of node:zlib, nothing at all is an empty body.
+ * @param bounded ends a stream that becomes too long: what came, and each that was unpacked of it, since one that grows may shrink again
  */
-export function unpacked(body: AsyncIterable<Uint8Array>, coding: string): AsyncIterable<Uint8Array> {
-  const names = coding.toLowerCase().split(',');
+export function unpacked(
+  body: AsyncIterable<Uint8Array>,
+  coding: string | null,
+  bounded: (stream: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>,
+): AsyncIterable<Uint8Array> {
+  const names = coding?.toLowerCase().split(',', MOST_CODINGS + 1) ?? [];
   const unpackers = names.flatMap((name) => UNPACKERS.get(name.trim()) ?? []);
-  if (unpackers.length < names.length) return body;
-  return unpackers.reduceRight(unpackedOnce, body);
+  const isKnown = unpackers.length === names.length && names.length <= MOST_CODINGS;
+  return (isKnown ? unpackers : []).reduceRight(
+    (packed, unpacker) => bounded(unpackedOnce(packed, unpacker)),
+    bounded(body),
+  );
 }
 
 async function* unpackedOnce(packed: AsyncIterable<Uint8Array>, unpacker: Unpacker): AsyncGenerator<Uint8Array> {

@@ -5,6 +5,9 @@ const QUARTER_MS = 15 * MINUTE_MS;
 /** Bound of what is known of one zone: over a year of quarters, since lists reach so far. */
 const CACHE_LIMIT = 50_000;
 
+/** Names that are known at once. IANA has six hundred; each may be written in thousands of ways, in capitals or not. */
+const MOST_ZONES = 1_000;
+
 interface ZoneCache {
   format: Intl.DateTimeFormat;
   offsets: Map<number, number>;
@@ -71,6 +74,7 @@ function cacheOf(zone: string): ZoneCache {
     second: 'numeric',
   });
   const cache = { format, offsets: new Map<number, number>() };
+  if (caches.size >= MOST_ZONES) caches.clear();
   caches.set(zone, cache);
   return cache;
 }

@@ -1,4 +1,5 @@
 import type { Account } from '../model/credentials.ts';
+import { parseJson } from '../model/json.ts';
 import type { Provider } from './providers.ts';
 import type { Names } from './token-answer.ts';
 
@@ -60,12 +61,8 @@ export function accountOfHub(answer: Claims): Account | null {
 
 /** The claims of an id_token as they came; null when it is none. */
 export function unvalidatedClaims(idToken: string): Claims | null {
-  try {
-    const claims: unknown = JSON.parse(Buffer.from(idToken.split('.')[1] ?? '', 'base64url').toString());
-    return typeof claims === 'object' && claims !== null && !Array.isArray(claims) ? (claims as Claims) : null;
-  } catch {
-    return null;
-  }
+  const claims = parseJson(Buffer.from(idToken.split('.')[1] ?? '', 'base64url'));
+  return typeof claims === 'object' && claims !== null && !Array.isArray(claims) ? (claims as Claims) : null;
 }
 
 function accountOf(subject: string | null, address: string | null = null, domain: string | null = null) {

@@ -17,8 +17,10 @@ export interface YamlFile {
   valueAt(path: ValuePath): unknown;
 }
 
-/** Aliases beyond this are taken for an attack on memory. */
+/** Aliases beyond this are taken for an attack on memory: each may stand for all that is before it. */
 const MAX_ALIASES = 100;
+/** Whoever may write one file must not keep all others waiting: a file of a hundred targets has a tenth of this. */
+const LARGEST_FILE_BYTES = 512 * 1024;
 
 /** Keys of the mapping at a path; none when there is no mapping. */
 export function keysAt(file: YamlFile, path: ValuePath): string[] {
@@ -43,9 +45,13 @@ export function readBytes(fileName: string): { bytes: Buffer } | { faults: Confi
 
 /** The same as {@link readYamlFile} of a file whose bytes were read. */
 export function readYaml(fileName: string, bytes: Buffer): { file: YamlFile } | { faults: ConfigurationFault[] } {
+  if (bytes.length > LARGEST_FILE_BYTES) {
+    const message = `the file is larger than ${LARGEST_FILE_BYTES / 1024} KiB`;
+    return { faults: [fileFault(fileName, { message, remedy: 'make it smaller, or several files of it' })] };
+  }
   const text = bytes.toString('utf8');
   const { document, lines } = parseYaml(text);
-  const problems = [...document.errors, ...document.warnings];
+  const problems = [...document.errors, ...document.warnings, ...repeatedKeys(document)];
   if (problems.length > 0) return { faults: problems.map((problem) => yamlFault(fileName, problem, lines)) };
   return readDocument(fileName, text, { document, lines });
 }
@@ -57,7 +63,14 @@ interface ParsedYaml {
 
 function parseYaml(text: string): ParsedYaml {
   const lines = new LineCounter();
-  const options = { lineCounter: lines, prettyErrors: false, logLevel: 'error', version: '1.2' } as const;
+  // Whether keys are there twice is looked at below: the library compares each with each.
+  const options = {
+    lineCounter: lines,
+    prettyErrors: false,
+    logLevel: 'error',
+    uniqueKeys: false,
+    version: '1.2',
+  } as const;
   return { document: parseDocument(text, options), lines };
 }
 
@@ -66,13 +79,14 @@ function readDocument(
   text: string,
   { document, lines }: ParsedYaml,
 ): { file: YamlFile } | { faults: ConfigurationFault[] } {
+  if (aliasesIn(document) > MAX_ALIASES) return { faults: [tooManyAliases(name)] };
   const dangling = danglingAliases(name, document, lines);
   if (dangling.length > 0) return { faults: dangling };
   let value: unknown;
   try {
     value = document.toJS({ maxAliasCount: MAX_ALIASES });
   } catch {
-    return { faults: [fileFault(name, { message: 'too many aliases', remedy: 'write the values out' })] };
+    return { faults: [tooManyAliases(name)] };
   }
   if (value === null || value === undefined) {
     const remedy = 'fill it in, or remove it';
@@ -119,7 +133,38 @@ const YAML_PROBLEMS: Partial<Record<YAMLError['code'], [message: string, remedy:
   TAG_RESOLVE_FAILED: ['the tag is unknown', 'remove the tag, or quote a value that begins with !'],
 };
 
-function yamlFault(file: string, problem: YAMLError, lines: LineCounter): ConfigurationFault {
+/** Where a mapping has a key for the second time. */
+function repeatedKeys(document: Document): Pick<YAMLError, 'code' | 'pos'>[] {
+  const repeated: Pick<YAMLError, 'code' | 'pos'>[] = [];
+  visit(document, {
+    Map(_key, { items }) {
+      const seen = new Set<unknown>();
+      for (const { key } of items) {
+        if (!isScalar(key)) continue;
+        const [from, to] = key.range ?? [0, 0];
+        if (seen.has(key.value)) repeated.push({ code: 'DUPLICATE_KEY', pos: [from, to] });
+        seen.add(key.value);
+      }
+    },
+  });
+  return repeated;
+}
+
+function aliasesIn(document: Document): number {
+  let count = 0;
+  visit(document, {
+    Alias() {
+      count += 1;
+    },
+  });
+  return count;
+}
+
+function tooManyAliases(file: string): ConfigurationFault {
+  return fileFault(file, { message: 'too many aliases', remedy: 'write the values out' });
+}
+
+function yamlFault(file: string, problem: Pick<YAMLError, 'code' | 'pos'>, lines: LineCounter): ConfigurationFault {
   const [message, remedy] = YAML_PROBLEMS[problem.code] ?? [
     'something is out of place',
     'check this line and the one before',

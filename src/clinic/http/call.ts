@@ -21,6 +21,8 @@ export interface ClinicCall {
   ifNoneMatch?: string;
   /** Longest time until the whole answer is read; the profile's `timeoutMs` when absent. */
   timeoutMs?: number;
+  /** Longest answer; the profile's `maxAnswerBytes` when absent. */
+  maxResponseBytes?: number;
   signal: AbortSignal;
   /** Told of every request that is sent. */
   onRequest?: () => void;
@@ -134,7 +136,7 @@ function requestOf(context: ClinicContext, call: ClinicCall, authorization: stri
     url: call.url,
     signal: call.signal,
     timeoutMs: call.timeoutMs ?? limits.timeoutMs,
-    maxResponseBytes: limits.maxAnswerBytes,
+    maxResponseBytes: call.maxResponseBytes ?? limits.maxAnswerBytes,
     ...(budget === null ? {} : { budget }),
     ...contentOf(call, { accept: 'application/json', authorization, ...freshly(call) }),
   };

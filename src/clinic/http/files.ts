@@ -1,5 +1,6 @@
 import { constants, createReadStream } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
+import { MEBIBYTE } from '../../http/client.ts';
 import { isHtml } from '../../http/json.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { openAnswer } from './call.ts';
@@ -22,6 +23,8 @@ export interface PdfDownload {
   chunks: AsyncIterable<Uint8Array>;
 }
 
+/** Largest PDF that is fetched: the clinic takes 25 MB (specification section 8), and no more than a piece is in memory. */
+const LARGEST_PDF_BYTES = 64 * MEBIBYTE;
 const PDF_BEGIN = Buffer.from('%PDF-');
 
 /** A PDF on the disk. @throws MirrorError `settings`, code `file-unusable`, when it can't be read */
@@ -64,6 +67,7 @@ export async function downloadPdf(
     url,
     signal,
     timeoutMs: context.profile.limits.fileTimeoutMs,
+    maxResponseBytes: Math.max(context.profile.limits.maxAnswerBytes, LARGEST_PDF_BYTES),
     accepts(each) {
       isAbsent = saysAbsent(each, context.profile);
       return isAbsent;

@@ -1,6 +1,7 @@
 import type { HttpResponse } from '../../http/client.ts';
 import { readJson } from '../../http/json.ts';
 import { MirrorError } from '../../model/errors.ts';
+import { MOST_VALUES } from '../../model/json.ts';
 import type { SetAside } from '../../model/records.ts';
 import type { PartialReason } from '../../model/snapshots.ts';
 import { addressOf, addressOfLink } from '../http/addresses.ts';
@@ -64,6 +65,9 @@ const NAMES: ReadonlySet<ResourceName> = new Set([
   'issuers',
 ]);
 
+/** Rows are longer for each of their values; whoever allows longer answers allows more of these. */
+const LEAST_VALUE_BYTES = 32;
+
 /** Nothing is known of any page. */
 const NO_PAGES: PageMemory<never> = {
   etagOf: () => null,
@@ -90,6 +94,7 @@ export function readList<Row>(
   const idOf = rowIdentity(profile, call.list);
   const { repeats, listPath } = profile[call.list];
   const paging = profile[call.list].paging ?? profile.paging;
+  const mostValues = Math.max(MOST_VALUES, profile.limits.maxAnswerBytes / LEAST_VALUE_BYTES);
   let url = addressOf(context, segments, parameters);
 
   async function load(target: PageTarget): Promise<ReceivedPage<Row>> {
@@ -110,7 +115,12 @@ export function readList<Row>(
   function received(answer: HttpResponse): ReceivedPage<Row> {
     const { headers } = answer;
     const make = () => {
-      const { body, rows } = unwrap(readJson(answer, label), listPath ?? profile.listPath, call.list, label);
+      const { body, rows } = unwrap(
+        readJson(answer, label, mostValues),
+        listPath ?? profile.listPath,
+        call.list,
+        label,
+      );
       return { body, rows: rows.map(map), ids: rows.map(idOf) };
     };
     // "Not modified" may leave out headers, and be said of the rows alone: that none follows would then be believed without being told.

@@ -99,8 +99,10 @@ const limits = z.strictObject({
   maxAnswerBytes: z
     .int()
     .min(1024)
-    .default(64 * 1024 * 1024)
-    .describe('Longest answer that is read.'),
+    .default(16 * 1024 * 1024)
+    .describe(
+      'Longest answer that is read; one of as many bytes keeps the daemon’s other work waiting for a tenth of a second.',
+    ),
   maxPages: z.int().min(1).default(10_000).describe('Most pages of one list.'),
   rereads: z
     .int()

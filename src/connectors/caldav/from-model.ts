@@ -9,6 +9,7 @@ import { fromRevisionText, toRevisionText, withRevision } from '../revision.ts';
 import { addInstant, addText, addTimes, carriable, readTimes, textOf } from './icalendar.ts';
 import { keptOf, OF_A_SERIES } from './kept.ts';
 import { SEQUENCE_EPOCH_AT } from './limits.ts';
+import { isModestCalendar } from './modest-calendar.ts';
 import { addPresets, readPresets } from './presets.ts';
 
 /** Everything that goes into one calendar object. */
@@ -91,12 +92,22 @@ function nextSequence({ writtenAt, stored }: ObjectToWrite): number {
   return Math.max(seconds, (stored?.sequence ?? -1) + 1, 0);
 }
 
-/** Reads a stored calendar object; null when it is not one. */
+/** Reads a stored calendar object; null when it is not one, or none that can be read. */
 export function fromCalendarObject(text: string): ObjectContent | null {
-  const calendar = parseCalendar(text);
-  const events = calendar?.getAllSubcomponents('vevent') ?? [];
+  if (!isModestCalendar(text)) return null;
+  try {
+    const parsed: unknown = ICAL.parse(text);
+    return Array.isArray(parsed) && parsed[0] === 'vcalendar' ? contentOf(new ICAL.Component(parsed)) : null;
+  } catch {
+    // What a value means is looked at when it is asked for: any of it may be none.
+    return null;
+  }
+}
+
+function contentOf(calendar: ICAL.Component): ObjectContent | null {
+  const events = calendar.getAllSubcomponents('vevent');
   const [event] = events;
-  if (calendar === null || event === undefined) return null;
+  if (event === undefined) return null;
   const presets = readPresets(event);
   const notes = carriable(textOf(event, 'description') ?? '').trim() === '' ? null : textOf(event, 'description');
   // Before it was stamped whose the notes are, every write of ours replaced them.
@@ -112,16 +123,6 @@ export function fromCalendarObject(text: string): ObjectContent | null {
     presets,
     item: events.length === 1 ? readItem(calendar, event, { theirNotes, presets }) : null,
   };
-}
-
-function parseCalendar(text: string): ICAL.Component | null {
-  try {
-    const parsed: unknown = ICAL.parse(text);
-    if (!Array.isArray(parsed) || parsed[0] !== 'vcalendar') return null;
-    return new ICAL.Component(parsed);
-  } catch {
-    return null;
-  }
 }
 
 function readItem(

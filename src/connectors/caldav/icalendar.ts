@@ -1,8 +1,9 @@
 import ICAL from 'ical.js';
 import type { ItemTime } from '../../model/items.ts';
-import type { Instant } from '../../model/time.ts';
+import { DAY_MS, type Instant, SECOND_MS } from '../../model/time.ts';
 import { isZone, meansOnly, toZonedIso } from '../../model/zones.ts';
 import { POINT_LENGTH_MS } from './limits.ts';
+import { isPlainTime, isPlainZone } from './modest-calendar.ts';
 import { instantOfLocal, timeZoneText } from './time-zones.ts';
 
 /** Keeps the zone of an event whose times had to go out, or were stored by the server, as UTC. */
@@ -103,6 +104,9 @@ function readDates(event: ICAL.Component, start: ICAL.Time, end: ICAL.Property |
   return { kind: 'all-day', startDate: start.toString(), endDate: endTime.toString() };
 }
 
+/** An appointment lasts no longer; days are counted one by one up to its end. */
+const LONGEST_SECONDS = (10 * 366 * DAY_MS) / SECOND_MS;
+
 function dayAfter(date: ICAL.Time): ICAL.Time {
   const next = date.clone();
   next.adjust(1, 0, 0, 0);
@@ -111,7 +115,7 @@ function dayAfter(date: ICAL.Time): ICAL.Time {
 
 function afterDuration(event: ICAL.Component, start: ICAL.Time): ICAL.Time | null {
   const duration: unknown = event.getFirstPropertyValue('duration');
-  if (!(duration instanceof ICAL.Duration)) return null;
+  if (!(duration instanceof ICAL.Duration) || Math.abs(duration.toSeconds()) > LONGEST_SECONDS) return null;
   const end = start.clone();
   end.addDuration(duration);
   return end;
@@ -147,18 +151,21 @@ function readInstant(calendar: ICAL.Component, property: ICAL.Property): Instant
   const definition = calendar
     .getAllSubcomponents('vtimezone')
     .find((candidate) => textOf(candidate, 'tzid') === property.getFirstParameter('tzid'));
-  if (definition === undefined) return null;
+  if (definition === undefined || !isPlainZone(definition) || !isPlainTime(time)) return null;
   const inZone = time.clone();
   inZone.zone = new ICAL.Timezone(definition);
   return inZone.toUnixTime() * 1_000;
 }
+
+/** As in `America/Argentina/Buenos_Aires`. */
+const MOST_PARTS = 3;
 
 /** The IANA name in a TZID, also where a client put its own path before it: `/example.org/2026/Europe/Rome`. */
 function ianaZone(property: ICAL.Property): string | null {
   const id = property.getFirstParameter('tzid');
   if (id === undefined || id === null) return null;
   const parts = String(id).split('/');
-  for (let skipped = 0; skipped < parts.length; skipped += 1) {
+  for (let skipped = Math.max(0, parts.length - MOST_PARTS); skipped < parts.length; skipped += 1) {
     const name = parts.slice(skipped).join('/');
     if ((skipped === 0 || name.includes('/')) && isZone(name)) return name;
   }

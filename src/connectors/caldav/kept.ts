@@ -34,8 +34,8 @@ export const OF_A_SERIES = ['rrule', 'rdate', 'exdate', 'exrule', 'recurrence-id
  * ours, and an update leaves it there. '' when there is nothing.
  */
 export function keptOf(event: ICAL.Component, presets: PresetsThere): string {
-  const names = (event.jCal[1] as [name: string][]).map(([name]) => name).filter(isKept);
-  const properties = [...new Set(names)].flatMap((name) => event.getAllProperties(name));
+  const kept = event.getAllProperties().filter(({ name }) => isKept(name));
+  const properties = [...Map.groupBy(kept, ({ name }) => name).values()].flat();
   const lines = properties.flatMap((one) => keptOfProperty(one, presets) ?? []);
   const components = event.getAllSubcomponents().filter((one) => !isOurAlarm(one, presets.last));
   return [...lines, ...components.map(String)].join('\r\n');

@@ -1,8 +1,19 @@
+import { MEBIBYTE } from '../../http/client.ts';
+
 /** Operations that one `apply` runs one after another; each is a request of its own (CalDAV has no batch of writes). */
 export const BATCH_SIZE = 20;
 
 /** Hrefs in one calendar-multiget. RFC 4791 section 7.9 sets no limit; servers grow slow or refuse above about a hundred. */
 export const MULTIGET_SIZE = 50;
+
+/** Largest answer: a listing has some 400 bytes for each of 60,000 events, and a calendar object may hold what people attach. */
+export const LARGEST_ANSWER_BYTES = 24 * MEBIBYTE;
+
+/** Elements and attributes of one answer: a listing has eight elements for each event. */
+export const MOST_ELEMENTS = 500_000;
+
+/** Elements within each other: DAV has a dozen. */
+export const DEEPEST_ELEMENT = 64;
 
 /** Redirects followed for one request: discovery needs two or three (RFC 6764 section 5, then a host of one's own). */
 export const MAX_REDIRECTS = 5;

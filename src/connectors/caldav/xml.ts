@@ -1,5 +1,6 @@
-import { XMLParser } from 'fast-xml-parser';
+import { answerTooLarge } from '../../http/transport.ts';
 import { errors } from './errors.ts';
+import { DEEPEST_ELEMENT, MOST_ELEMENTS } from './limits.ts';
 
 /** An element with its namespace resolved: `{DAV:}href`. `text` is all text directly in it, CDATA included. */
 export interface XmlElement {
@@ -16,94 +17,184 @@ export const CALDAV = '{urn:ietf:params:xml:ns:caldav}';
 /** Namespaces of every request body. */
 export const NAMESPACES = 'xmlns:D="DAV:" xmlns:C="urn:ietf:params:xml:ns:caldav"';
 
-/** Entities are decoded here and not by the parser: the five of XML and character references, nothing declared. */
-const parser = new XMLParser({
-  preserveOrder: true,
-  ignoreAttributes: false,
-  attributeNamePrefix: '',
-  parseTagValue: false,
-  parseAttributeValue: false,
-  trimValues: false,
-  processEntities: false,
-  ignoreDeclaration: true,
-  ignorePiTags: true,
-  cdataPropName: '#cdata',
-});
-
-const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+const ENTITIES: ReadonlyMap<string, string> = new Map([
+  ['amp', '&'],
+  ['lt', '<'],
+  ['gt', '>'],
+  ['quot', '"'],
+  ['apos', "'"],
+]);
 
 /**
- * Reads a document. A document type declaration is refused: DAV has none, and entities declared in one could reach files.
- * @throws MirrorError `contract`, code `bad-xml`
+ * Reads a document in one pass, without regard to its validity beyond its form. A document type declaration is refused: DAV has none, and
+ * entities declared in one could reach files. What grows beyond any answer of DAV is refused where it does, before it takes memory.
+ * @throws MirrorError `contract`, codes `bad-xml` and `answer-too-large`
  */
 export function parseXml(document: string): XmlElement {
-  if (/<!DOCTYPE/i.test(document)) throw errors.make('bad-xml');
-  let nodes: unknown;
-  try {
-    nodes = parser.parse(document.replace(/^\uFEFF/, ''), true);
-  } catch (error) {
-    throw errors.make('bad-xml', { cause: error });
+  const reading = new Reading();
+  let at = document.startsWith('\uFEFF') ? 1 : 0;
+  while (at < document.length) {
+    const next = document.indexOf('<', at);
+    if (next !== at) reading.text(decodeEntities(withLineFeeds(document.slice(at, next < 0 ? undefined : next))));
+    if (next < 0) break;
+    at = readMarkup(document, next, reading);
   }
-  const [root] = elementsOf(nodes, new Map());
-  if (root === undefined) throw errors.make('bad-xml');
-  return root;
+  return reading.end();
 }
 
-type Namespaces = ReadonlyMap<string, string>;
+/** @returns where what stands at a `<` ends */
+function readMarkup(document: string, at: number, reading: Reading): number {
+  if (document.startsWith('<!--', at)) return after(document, '-->', at + 4);
+  if (document.startsWith('<?', at)) return after(document, '?>', at + 2);
+  if (document.startsWith('<![CDATA[', at)) {
+    const end = after(document, ']]>', at + 9);
+    reading.text(withLineFeeds(document.slice(at + 9, end - 3)));
+    return end;
+  }
+  if (document.startsWith('</', at)) {
+    const end = after(document, '>', at + 2);
+    reading.endElement(document.slice(at + 2, end - 1).trimEnd());
+    return end;
+  }
+  return readOpening(document, at + 1, reading);
+}
 
-/** The parser's ordered form: each node is an object of one tag with its children, and `:@` with the attributes. */
-function elementsOf(nodes: unknown, outer: Namespaces): XmlElement[] {
-  const elements: XmlElement[] = [];
-  for (const [tag, children, attributes] of nodesOf(nodes)) {
-    if (tag.startsWith('#')) continue;
-    const namespaces = declared(attributes, outer);
-    elements.push({
+function after(document: string, mark: string, from: number): number {
+  const at = document.indexOf(mark, from);
+  if (at < 0) throw errors.make('bad-xml');
+  return at + mark.length;
+}
+
+/** A name is what stands before white space or the end of its tag: DAV's own are plain, and what they are is compared with these. */
+const NAME = /[^\s<>/=!?"'&]+/y;
+const ATTRIBUTE = /\s+([^\s<>/=!?"'&]+)\s*=\s*(?:"([^"<]*)"|'([^'<]*)')/y;
+const TAG_END = /\s*(\/?)>/y;
+/** A tag without attributes, as nearly all are. */
+const BARE_TAG = /([^\s<>/=!?"'&]+)\s*(\/?)>/y;
+
+function readOpening(document: string, from: number, reading: Reading): number {
+  let at = from;
+  const take = (pattern: RegExp): RegExpExecArray | null => {
+    pattern.lastIndex = at;
+    const found = pattern.exec(document);
+    if (found !== null) at = pattern.lastIndex;
+    return found;
+  };
+  const bare = take(BARE_TAG);
+  const tag = bare?.[1] ?? take(NAME)?.[0];
+  const attributes: [name: string, value: string][] = [];
+  for (let found = bare === null ? take(ATTRIBUTE) : null; found !== null; found = take(ATTRIBUTE)) {
+    reading.count();
+    attributes.push([found[1] ?? '', decodeEntities(found[2] ?? found[3] ?? '')]);
+  }
+  const end = bare?.[2] ?? take(TAG_END)?.[1];
+  if (tag === undefined || end === undefined) throw errors.make('bad-xml');
+  reading.beginElement(tag, attributes);
+  if (end === '/') reading.endElement(tag);
+  return at;
+}
+
+/** Prefixes that an element declares, and those around it. */
+interface Namespaces {
+  declared: ReadonlyMap<string, string>;
+  outer: Namespaces | null;
+  /** Names of elements that stood here, by tag: each is one text, however often it stands. */
+  names: Map<string, string>;
+}
+
+interface OpenElement {
+  tag: string;
+  namespaces: Namespaces | null;
+  element: XmlElement;
+}
+
+const NO_ATTRIBUTES: XmlElement['attributes'] = {};
+const NO_CHILDREN: XmlElement[] = [];
+/** Longest name of a namespace: it stands in each element's name. */
+const LONGEST_NAMESPACE = 1_000;
+
+/** What was read of a document so far. */
+class Reading {
+  readonly #open: OpenElement[] = [];
+  #root: XmlElement | null = null;
+  #count = 0;
+
+  /** @throws MirrorError `answer-too-large`, beyond so many elements and attributes */
+  count(): void {
+    this.#count += 1;
+    if (this.#count > MOST_ELEMENTS) throw answerTooLarge();
+  }
+
+  beginElement(tag: string, attributes: readonly [name: string, value: string][]): void {
+    this.count();
+    const parent = this.#open.at(-1);
+    if (this.#open.length >= DEEPEST_ELEMENT) throw answerTooLarge();
+    if (parent === undefined && this.#root !== null) throw errors.make('bad-xml');
+    const namespaces = withDeclared(attributes, parent?.namespaces ?? null);
+    const element: XmlElement = {
       name: qualified(tag, namespaces),
-      text: textOf(children),
-      attributes: plainAttributes(attributes),
-      children: elementsOf(children, namespaces),
-    });
+      text: '',
+      attributes: attributes.length === 0 ? NO_ATTRIBUTES : Object.fromEntries(attributes),
+      children: NO_CHILDREN,
+    };
+    if (parent === undefined) this.#root = element;
+    else if (parent.element.children === NO_CHILDREN) parent.element.children = [element];
+    else parent.element.children.push(element);
+    this.#open.push({ tag, namespaces, element });
   }
-  return elements;
-}
 
-function textOf(nodes: unknown): string {
-  let text = '';
-  for (const [tag, content] of nodesOf(nodes)) {
-    if (tag === '#text') text += decodeEntities(String(content));
-    if (tag === '#cdata') for (const [, raw] of nodesOf(content)) text += String(raw);
+  text(text: string): void {
+    const inner = this.#open.at(-1)?.element;
+    if (inner !== undefined) inner.text += text;
+    else if (text.trim() !== '') throw errors.make('bad-xml');
   }
-  return text;
-}
 
-function* nodesOf(nodes: unknown): Generator<[tag: string, content: unknown, attributes: unknown]> {
-  if (!Array.isArray(nodes)) return;
-  for (const node of nodes as Record<string, unknown>[]) {
-    const tag = Object.keys(node).find((key) => key !== ':@');
-    if (tag !== undefined) yield [tag, node[tag], node[':@']];
+  endElement(tag: string): void {
+    if (this.#open.pop()?.tag !== tag) throw errors.make('bad-xml');
+  }
+
+  end(): XmlElement {
+    if (this.#root === null || this.#open.length > 0) throw errors.make('bad-xml');
+    return this.#root;
   }
 }
 
-function plainAttributes(attributes: unknown): Record<string, string> {
-  const entries = Object.entries(attributes ?? {});
-  return Object.fromEntries(entries.map(([name, value]) => [name, decodeEntities(String(value))]));
-}
-
-function declared(attributes: unknown, outer: Namespaces): Namespaces {
-  const declarations = Object.entries(plainAttributes(attributes)).filter(([name]) => /^xmlns(:|$)/.test(name));
+function withDeclared(
+  attributes: readonly [name: string, value: string][],
+  outer: Namespaces | null,
+): Namespaces | null {
+  const declarations = attributes.filter(([name]) => /^xmlns(:|$)/.test(name));
   if (declarations.length === 0) return outer;
-  return new Map([...outer, ...declarations.map(([name, uri]) => [name.slice(6), uri] as const)]);
+  if (declarations.some(([, uri]) => uri.length > LONGEST_NAMESPACE)) throw answerTooLarge();
+  return { declared: new Map(declarations.map(([name, uri]) => [name.slice(6), uri])), outer, names: new Map() };
 }
 
-function qualified(tag: string, namespaces: Namespaces): string {
+function qualified(tag: string, namespaces: Namespaces | null): string {
+  const known = namespaces?.names.get(tag);
+  if (known !== undefined) return known;
+  const name = nameOf(tag, namespaces);
+  namespaces?.names.set(tag, name);
+  return name;
+}
+
+function nameOf(tag: string, namespaces: Namespaces | null): string {
   const colon = tag.indexOf(':');
   const prefix = colon < 0 ? '' : tag.slice(0, colon);
-  return `{${namespaces.get(prefix) ?? ''}}${tag.slice(colon + 1)}`;
+  let around = namespaces;
+  while (around !== null && !around.declared.has(prefix)) around = around.outer;
+  return `{${around?.declared.get(prefix) ?? ''}}${tag.slice(colon + 1)}`;
 }
 
+/** Line ends as XML has them within (section 2.11). */
+function withLineFeeds(text: string): string {
+  return text.includes('\r') ? text.replaceAll(/\r\n?/g, '\n') : text;
+}
+
+/** The five entities of XML and character references, once; nothing is declared. */
 function decodeEntities(text: string): string {
+  if (!text.includes('&')) return text;
   return text.replaceAll(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w+));/gi, (whole, decimal, hex, name) => {
-    if (name !== undefined) return ENTITIES[name] ?? whole;
+    if (name !== undefined) return ENTITIES.get(name) ?? whole;
     const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
     return code > 0x10ffff ? whole : String.fromCodePoint(code);
   });

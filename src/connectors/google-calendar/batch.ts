@@ -1,4 +1,5 @@
 import { retryAfterMs } from '../../http/retry-after.ts';
+import { parseJson } from '../../model/json.ts';
 import type { WireCall, WireResponse } from '../wire.ts';
 
 /** A multipart body and the content type that names its boundary. */
@@ -73,18 +74,14 @@ const CUT_SHORT = Symbol('cut short');
 function parseBody(text: string): unknown {
   const trimmed = text.trim();
   if (trimmed === '') return undefined;
-  try {
-    return JSON.parse(trimmed);
-  } catch {
-    return trimmed.startsWith('{') ? CUT_SHORT : undefined;
-  }
+  return parseJson(trimmed) ?? (trimmed.startsWith('{') ? CUT_SHORT : undefined);
 }
 
 function headersOf(head: string): Headers {
   const headers = new Headers();
   for (const line of head.split(/\r?\n/).slice(1)) {
     const [name, value] = [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()];
-    if (/^[\w-]+$/.test(name)) headers.append(name, value);
+    if (/^[\w-]+$/.test(name)) headers.append(name, value.replaceAll(/[^\x20-\x7e]/g, ''));
   }
   return headers;
 }

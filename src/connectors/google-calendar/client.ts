@@ -6,7 +6,14 @@ import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { Clock, TimeWindow } from '../../model/time.ts';
 import type { SubscriptionRequest } from '../connector.ts';
 import type { WireResponse } from '../wire.ts';
-import { CALENDARS_PAGE_SIZE, EVENT_FIELDS, EVENTS_PAGE_SIZE, HEAD_FIELDS, MARK_PROPERTY } from './limits.ts';
+import {
+  CALENDARS_PAGE_SIZE,
+  EVENT_FIELDS,
+  EVENTS_PAGE_SIZE,
+  HEAD_FIELDS,
+  LARGEST_ANSWER_BYTES,
+  MARK_PROPERTY,
+} from './limits.ts';
 
 /** The calls that go one by one; each gives the answer whatever its status. Throws MirrorError when no answer came. */
 export interface CalendarClient {
@@ -61,7 +68,7 @@ export function createCalendarClient(
         retry: false,
         responseType: 'text',
         validateStatus: () => true,
-        fetchImplementation: http.asFetch(label),
+        fetchImplementation: http.asFetch(label, undefined, LARGEST_ANSWER_BYTES),
       }),
     );
   return {

@@ -1,3 +1,4 @@
+import { MEBIBYTE } from '../../http/client.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../model/time.ts';
 
 /** Where Google serves the Calendar API v3. */
@@ -11,6 +12,9 @@ export const BATCH_SIZE = 50;
 
 /** Largest page of `events.list` (reference of events.list, `maxResults`). */
 export const EVENTS_PAGE_SIZE = 2_500;
+
+/** Largest answer: a page of events of which each has the longest description, and as much again. */
+export const LARGEST_ANSWER_BYTES = 32 * MEBIBYTE;
 
 /**
  * Changed events that are read one by one; more of them, as after a first sync, cost less as one listing of all that is

@@ -9,7 +9,7 @@ import type { SendCalls } from '../flow.ts';
 import type { WireCall, WireResponse } from '../wire.ts';
 import { buildBatch, parseBatch } from './batch.ts';
 import { errors } from './errors.ts';
-import { BATCH_SIZE, PATCH_UNITS } from './limits.ts';
+import { BATCH_SIZE, LARGEST_ANSWER_BYTES, PATCH_UNITS } from './limits.ts';
 
 /** What batches are sent with. */
 export interface BatchTransportOptions {
@@ -42,6 +42,7 @@ async function sendBatch(
     url: `${rootUrl}/batch/calendar/v3`,
     headers: { authorization, 'content-type': contentType },
     body,
+    maxResponseBytes: LARGEST_ANSWER_BYTES,
     units: calls.reduce((units, { method }) => units + (method === 'PATCH' ? PATCH_UNITS : 1), 0),
     signal,
   });

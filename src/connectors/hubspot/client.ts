@@ -6,6 +6,7 @@ import { withLogin } from '../batches.ts';
 import type { Authorizer } from '../connector.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import { requireNothing, toMirrorError } from './errors.ts';
+import { LARGEST_ANSWER_BYTES } from './limits.ts';
 
 /** What calls are sent with. */
 export interface ClientOptions {
@@ -49,6 +50,7 @@ export function createClient(options: ClientOptions, signal: AbortSignal): HubSp
       url: `${apiUrl}${path}`,
       headers: { authorization, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      maxResponseBytes: LARGEST_ANSWER_BYTES,
       signal,
     });
     return { status: answer.status, body: bodyOf(answer, label), retryAfterMs: answer.retryAfterMs };

@@ -1,3 +1,4 @@
+import { MEBIBYTE } from '../../http/client.ts';
 import type { StreamName } from '../../model/streams.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 
@@ -24,6 +25,9 @@ export const OBJECT_OF_STREAM = {
 
 /** Numbers of the kinds of record, as addresses of their pages name them (developers.hubspot.com, object type ids). */
 export const TYPE_IDS: Readonly<Record<string, string>> = { contacts: '0-1', deals: '0-3', meetings: '0-47' };
+
+/** Largest answer: a batch of records with hundreds of properties each, or the list of all properties with their options. */
+export const LARGEST_ANSWER_BYTES = 16 * MEBIBYTE;
 
 /** Most inputs of a batch of records, whether read, upserted or archived (developers.hubspot.com, CRM batch endpoints). */
 export const BATCH_SIZE = 100;

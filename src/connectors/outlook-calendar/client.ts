@@ -12,7 +12,7 @@ import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { Clock } from '../../model/time.ts';
 import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
 import { bodyOrChallenge } from './errors.ts';
-import { API_VERSION, PREFER } from './limits.ts';
+import { API_VERSION, LARGEST_ANSWER_BYTES, PREFER } from './limits.ts';
 
 /** What single calls are sent with. */
 export interface GraphClientOptions {
@@ -38,7 +38,7 @@ export type SendCall = (
 /** Microsoft's own client behind our HTTP client. Its login, its retries and its errors are left out: ours take their place. */
 export function createGraphClient({ http, clock, rootUrl }: GraphClientOptions): SendCall {
   return async (label, call, authorization, signal) => {
-    const httpClient = new HttpClientMiddleware(http.asFetch(label));
+    const httpClient = new HttpClientMiddleware(http.asFetch(label, undefined, LARGEST_ANSWER_BYTES));
     const client = Client.initWithMiddleware({ middleware: httpClient, baseUrl: rootUrl, defaultVersion: API_VERSION });
     const headers = {
       Authorization: authorization,

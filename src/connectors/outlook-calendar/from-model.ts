@@ -291,5 +291,5 @@ function plainText(text: string): string {
 }
 
 function oneLine(text: string): string {
-  return plainText(text).replace(/\s*\n\s*/g, ' ');
+  return plainText(text).replaceAll(/\s+/g, (space) => (space.includes('\n') ? ' ' : space));
 }

@@ -1,21 +1,80 @@
 /** Characters that HTML must write otherwise, by name. */
-const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' };
+const ENTITIES: ReadonlyMap<string, string> = new Map([
+  ['amp', '&'],
+  ['lt', '<'],
+  ['gt', '>'],
+  ['quot', '"'],
+  ['apos', "'"],
+  ['nbsp', ' '],
+]);
+
+/** Elements whose content is not seen. */
+const HIDDEN = /<(head|style|script|title)\b/iy;
+/** What begins a new line. */
+const BREAK = /<(?:br\b|\/(?:p|div|tr|li|h[1-6])\s*>)/iy;
 
 /**
  * The text of a body that Exchange keeps as HTML: what was sent as text comes back wrapped in a page, with breaks for lines.
- * Only what Exchange makes of plain text is understood; a body that a person formatted reads as its bare text.
+ * Only what Exchange makes of plain text is understood; a body that a person formatted reads as its bare text. One pass, whatever it holds.
  */
 export function htmlToText(html: string): string {
-  const visible = html.replace(/<!--[\s\S]*?-->|<(head|style|script|title)\b[\s\S]*?<\/\1\s*>/gi, '');
-  return visible
-    .replace(/\s*[\r\n]\s*/g, ' ')
-    .replace(/ ?(?:<br\b[^>]*>|<\/(?:p|div|tr|li|h[1-6])\s*>) ?/gi, '\n')
-    .replace(/<[^>]*>/g, '')
-    .replace(/&(?:#(\d+)|#x([0-9a-f]+)|([a-z]+));/gi, toCharacter);
+  const visible = withoutHidden(html);
+  const lines: string[] = [];
+  let line = '';
+  let isAfterBreak = false;
+  for (let at = 0; at < visible.length; ) {
+    const tagAt = indexOr(visible, '<', at, visible.length);
+    const piece = visible.slice(at, tagAt).replaceAll(/\s+/g, (space) => (/[\r\n]/.test(space) ? ' ' : space));
+    line += isAfterBreak && piece.startsWith(' ') ? piece.slice(1) : piece;
+    const end = visible.indexOf('>', tagAt);
+    if (end < 0) line += visible.slice(tagAt);
+    isAfterBreak = end >= 0 && matchesAt(BREAK, visible, tagAt);
+    if (isAfterBreak) {
+      lines.push(line.endsWith(' ') ? line.slice(0, -1) : line);
+      line = '';
+    }
+    at = end < 0 ? visible.length : end + 1;
+  }
+  return [...lines, line].join('\n').replaceAll(/&(?:#(\d+)|#x([0-9a-f]+)|([a-z]+));/gi, toCharacter);
+}
+
+/** Without comments, and elements that nobody sees; what does not end is no such element. */
+function withoutHidden(html: string): string {
+  const endless = new Set<string>();
+  let visible = '';
+  let from = 0;
+  for (let at = html.indexOf('<'); at >= 0; at = html.indexOf('<', Math.max(at + 1, from))) {
+    HIDDEN.lastIndex = at;
+    const name = html.startsWith('<!--', at) ? '--' : HIDDEN.exec(html)?.[1]?.toLowerCase();
+    if (name === undefined || endless.has(name)) continue;
+    const end = endOf(html, name, at);
+    if (end === null) endless.add(name);
+    else {
+      visible += html.slice(from, at);
+      from = end;
+    }
+  }
+  return visible + html.slice(from);
+}
+
+function endOf(html: string, name: string, from: number): number | null {
+  const ending = name === '--' ? /-->/g : new RegExp(`</${name}\\s*>`, 'gi');
+  ending.lastIndex = from;
+  return ending.exec(html) === null ? null : ending.lastIndex;
+}
+
+function indexOr(text: string, sign: string, from: number, otherwise: number): number {
+  const at = text.indexOf(sign, from);
+  return at < 0 ? otherwise : at;
+}
+
+function matchesAt(pattern: RegExp, text: string, at: number): boolean {
+  pattern.lastIndex = at;
+  return pattern.test(text);
 }
 
 function toCharacter(entity: string, decimal?: string, hexadecimal?: string, name?: string): string {
-  if (name !== undefined) return ENTITIES[name.toLowerCase()] ?? entity;
+  if (name !== undefined) return ENTITIES.get(name.toLowerCase()) ?? entity;
   const code = decimal === undefined ? Number.parseInt(hexadecimal ?? '', 16) : Number(decimal);
   return code <= 0x10_ff_ff ? String.fromCodePoint(code) : entity;
 }

@@ -1,3 +1,4 @@
+import { MEBIBYTE } from '../../http/client.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 
 /** Where Microsoft serves Graph; national clouds have other hosts (learn.microsoft.com/graph/deployments). */
@@ -14,6 +15,9 @@ export const BATCH_SIZE = 20;
  * batch (learn.microsoft.com/graph/throttling-limits#outlook-service-limits), so one batch at a time fills the allowance.
  */
 export const CONCURRENCY = 1;
+
+/** Largest answer: a page of a delta round has the bodies of everybody's events, which hold pages of HTML. */
+export const LARGEST_ANSWER_BYTES = 32 * MEBIBYTE;
 
 /** Events in a page of a list. Up to 1,000 are allowed (`$top`); with expanded properties such pages run into time limits. */
 export const EVENTS_PAGE_SIZE = 500;

@@ -9,7 +9,7 @@ import type { SendCalls } from '../flow.ts';
 import type { Mutex } from '../mutex.ts';
 import type { WireCall, WireResponse } from '../wire.ts';
 import { bodyOrChallenge, errors } from './errors.ts';
-import { API_VERSION, BATCH_SIZE, CROWDED_FOR_MS, PREFER } from './limits.ts';
+import { API_VERSION, BATCH_SIZE, CROWDED_FOR_MS, LARGEST_ANSWER_BYTES, PREFER } from './limits.ts';
 import { batchAnswerSchema, batchPartSchema } from './schemas.ts';
 
 /** What batches are sent with. */
@@ -51,6 +51,7 @@ async function sendBatch(
     headers: { authorization, prefer: PREFER, 'content-type': 'application/json' },
     body: JSON.stringify({ requests: calls.map(toPart) }),
     units: calls.length,
+    maxResponseBytes: LARGEST_ANSWER_BYTES,
     signal,
   };
   const { answer, sentAt } = await turns.run(() => timed(() => http.send(request), clock), signal);

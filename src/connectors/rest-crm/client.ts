@@ -1,11 +1,13 @@
 import type { HttpClient, HttpResponse } from '../../http/client.ts';
 import { isHtml, readJson } from '../../http/json.ts';
+import { nextLink } from '../../http/link-header.ts';
 import type { MirrorError } from '../../model/errors.ts';
 import type { Authorizer } from '../connector.ts';
 import type { WireResponse } from '../wire.ts';
 import type { CrmCall } from './description.ts';
 import { errors, hasError, toMirrorError } from './errors.ts';
 import { isObject } from './json-paths.ts';
+import { LARGEST_ANSWER_BYTES } from './limits.ts';
 import type { RestCrmSettings } from './schemas.ts';
 import { renderBody, renderText, type TemplateValues } from './templates.ts';
 
@@ -76,6 +78,7 @@ export function createCrmClient({ http, authorizer, settings, known }: CrmClient
           [authorizer.headerName ?? 'authorization']: withScheme(login, authorizer, description.scheme),
         },
         ...(body === undefined ? {} : { body }),
+        maxResponseBytes: LARGEST_ANSWER_BYTES,
         signal,
       });
     const first = await sendWith(await authorizer.header(signal));
@@ -135,7 +138,7 @@ function toAnswer(
     body: bodyOf(label, response, isOk),
     // A page of a proxy says nothing of what the CRM has.
     isNothing: status === 204 || (call.nothing.includes(status) && !isHtml(response)),
-    nextLink: /<([^>]*)>\s*;[^,]*\brel="?next"?/.exec(headers.get('link') ?? '')?.[1] ?? null,
+    nextLink: nextLink(headers.get('link')),
   };
   if (status === 401) throw errors.make('login-refused', { status });
   const isFailed = isOk ? !call.partial && hasError(answer, described) : !answer.isNothing;

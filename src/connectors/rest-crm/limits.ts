@@ -1,7 +1,11 @@
+import { MEBIBYTE } from '../../http/client.ts';
 import { SECOND_MS } from '../../model/time.ts';
 
 /** Operations of one `apply`. Zoho CRM takes as many rows in one upsert (zoho.com/crm/developer/docs/api/v8/upsert-records.html). */
 export const BATCH_SIZE = 100;
+
+/** Largest answer: a page of some thousand records. Our choice. */
+export const LARGEST_ANSWER_BYTES = 16 * MEBIBYTE;
 
 /** Writers at once for one target: between the look by key and the create nobody else may create. */
 export const CONCURRENCY = 1;

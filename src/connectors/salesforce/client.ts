@@ -5,6 +5,7 @@ import { parseJson } from '../../model/json.ts';
 import type { ConnectorContext } from '../connector.ts';
 import type { WireResponse } from '../wire.ts';
 import { errors, wholeRefusalOf } from './errors.ts';
+import { LARGEST_ANSWER_BYTES } from './limits.ts';
 import { Org } from './org.ts';
 import { compositeSchema, partSchema, type SalesforceSettings } from './schemas.ts';
 
@@ -137,6 +138,7 @@ async function sendOnce(
       ...headers,
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    maxResponseBytes: LARGEST_ANSWER_BYTES,
     signal,
   });
   shared.of(Org, address).noteUsage(answer.headers, clock());

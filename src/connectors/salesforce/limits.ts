@@ -1,3 +1,4 @@
+import { MEBIBYTE } from '../../http/client.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 
 /** The version of the REST API that is asked for unless the settings name another; retired ones answer 404 or 410. */
@@ -21,8 +22,11 @@ export const BATCH_SIZE = 2 * COLLECTION_SIZE;
 /** Calls at once for one target: writes that overlap lock each other's parents out (`UNABLE_TO_LOCK_ROW`). */
 export const CONCURRENCY = 1;
 
+/** Largest answer: a page of a query has 2,000 rows, and the description of an object some megabytes. */
+export const LARGEST_ANSWER_BYTES = 16 * MEBIBYTE;
+
 /** Bytes of the rows in one collection. Five of them stay below 50 MB, what one REST call may hold; our choice. */
-export const COLLECTION_BYTES = 1024 * 1024;
+export const COLLECTION_BYTES = MEBIBYTE;
 
 /**
  * Keys in one query. With a percent-encoded key taking 41 characters and an id 27, the address stays below the 16,384 characters

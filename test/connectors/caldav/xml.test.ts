@@ -1,5 +1,7 @@
+import fc from 'fast-check';
+import { XMLParser } from 'fast-xml-parser';
 import { describe, expect, test } from 'vitest';
-import { CALDAV, child, DAV, escapeXml, parseXml } from '../../../src/connectors/caldav/xml.ts';
+import { CALDAV, child, DAV, escapeXml, parseXml, type XmlElement } from '../../../src/connectors/caldav/xml.ts';
 
 describe('reading XML', () => {
   test.each([
@@ -43,5 +45,58 @@ describe('reading XML', () => {
     '<!doctype html><html></html>',
   ])('refuses what is not XML or declares a document type: %j', (document) => {
     expect(() => parseXml(document)).toThrow(expect.objectContaining({ code: 'bad-xml', actor: 'contract' }));
+  });
+});
+
+describe('as another parser reads it', () => {
+  const name = fc.constantFrom('a', 'D:b', 'C:c', 'href');
+  const text = fc.string({ unit: fc.constantFrom('x', ' ', '\n', '\r\n', '&amp;', '&#233;', 'é', '"', "'", ']', '-') });
+  const { document } = fc.letrec<{ document: string }>((tie) => ({
+    document: fc
+      .tuple(
+        name,
+        fc.array(fc.tuple(fc.constantFrom('p', 'q:r'), text), { maxLength: 2 }),
+        fc.array(tie('piece') as never),
+      )
+      .map(([tag, attributes, pieces]) => {
+        const written = attributes.map(([key, value], index) => ` ${key}${index}="${value.replaceAll('"', '')}"`);
+        return `<${tag}${written.join('')}>${(pieces as string[]).join('')}</${tag}>`;
+      }),
+    piece: fc.oneof(
+      { weight: 2, arbitrary: text },
+      fc.constantFrom('<!-- no -->', '<?no?>', '<e/>', '<e f="1" />'),
+      text.map((inner) => `<![CDATA[${inner.replaceAll(']', '')}]]>`),
+      tie('document'),
+    ),
+  }));
+
+  test('has the same elements and attributes, in the same places', () => {
+    const parser = new XMLParser({
+      ...{ preserveOrder: true, ignoreAttributes: false, attributeNamePrefix: '', parseTagValue: false },
+      ...{
+        parseAttributeValue: false,
+        trimValues: false,
+        processEntities: false,
+        ignorePiTags: true,
+        cdataPropName: '#cdata',
+      },
+    });
+    const namesIn = (nodes: Record<string, unknown>[]): unknown[] =>
+      nodes.flatMap((node) => {
+        const tag = Object.keys(node).find((key) => key !== ':@' && !key.startsWith('#'));
+        return tag === undefined
+          ? []
+          : [[tag.replace(/^\w+:/, ''), Object.keys(node[':@'] ?? {}), ...namesIn(node[tag] as never)]];
+      });
+    const ours = ({ name, attributes, children }: XmlElement): unknown[] => [
+      name.slice(2),
+      Object.keys(attributes),
+      ...children.map(ours),
+    ];
+    fc.assert(
+      fc.property(document, (written) => {
+        expect([ours(parseXml(written))]).toEqual(namesIn(parser.parse(written)));
+      }),
+    );
   });
 });

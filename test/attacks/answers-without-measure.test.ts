@@ -1,0 +1,213 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { fromCalendarObject } from '../../src/connectors/caldav/from-model.ts';
+import { MOST_ELEMENTS } from '../../src/connectors/caldav/limits.ts';
+import { DavSession, isMultistatus } from '../../src/connectors/caldav/webdav.ts';
+import { parseXml } from '../../src/connectors/caldav/xml.ts';
+import { htmlToText } from '../../src/connectors/outlook-calendar/html.ts';
+import { createHttpClient, type HttpRequest, MEBIBYTE } from '../../src/http/client.ts';
+import { readJson } from '../../src/http/json.ts';
+import { MOST_VALUES, parseJson } from '../../src/model/json.ts';
+
+/*
+ * A vendor's server, or who answers in its place, sends what takes a hundred times its size in memory, or seconds of the one thread that
+ * serves all tenants. Nothing is measured by a clock here: what is refused has not been parsed, what is allowed is counted, and the turns
+ * of others are.
+ */
+
+const TOO_LARGE = { actor: 'contract', code: 'answer-too-large', retry: 'later' };
+const NEVER = new AbortController().signal;
+
+/** A server that answers everybody the same way; `sentBytes` is what it got rid of. */
+async function openServer(headers: Record<string, string>, pour: (response: ServerResponse) => AsyncIterable<Buffer>) {
+  const told = { sentBytes: 0, isHungUp: Promise.withResolvers<void>() };
+  const server = createServer(async (_request, response) => {
+    response.once('close', () => told.isHungUp.resolve());
+    response.writeHead(200, headers);
+    for await (const piece of pour(response)) {
+      if (response.destroyed) return;
+      told.sentBytes += piece.length;
+      if (!response.write(piece)) await Promise.race([once(response, 'drain'), told.isHungUp.promise]);
+    }
+    response.end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { told, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` };
+}
+
+function ask(url: string, changes: Partial<HttpRequest> = {}) {
+  const httpClient = createHttpClient({ userAgent: 'test', clock: Date.now });
+  return httpClient.send({ label: 'x', method: 'GET', url, signal: NEVER, ...changes });
+}
+
+async function* times(count: number, piece: Buffer): AsyncGenerator<Buffer> {
+  for (let sent = 0; sent < count; sent += 1) yield piece;
+}
+
+describe('an answer that goes on and on', () => {
+  /** What lies in the buffers of two sockets meanwhile. */
+  const ON_THE_WAY = 16 * MEBIBYTE;
+
+  test('of a gigabyte costs as much as may be read of it, and its connection is ended', async () => {
+    const { told, url } = await openServer({}, () => times(1_024, Buffer.alloc(MEBIBYTE, 32)));
+    await expect(ask(url)).rejects.toMatchObject(TOO_LARGE);
+    await told.isHungUp.promise;
+    expect(told.sentBytes).toBeLessThan(MEBIBYTE + ON_THE_WAY);
+  });
+
+  test('when it is unpacked is ended as soon', async () => {
+    const bomb = gzipSync(Buffer.alloc(64 * MEBIBYTE));
+    const { url } = await openServer({ 'content-encoding': 'gzip' }, () => times(1, bomb));
+    await expect(ask(url)).rejects.toMatchObject(TOO_LARGE);
+  });
+
+  test('when it is unpacked once, and is little when unpacked twice, is ended too', async () => {
+    // Members of 20 bytes, of which each unpacks to nothing.
+    const members = gzipSync(Buffer.alloc(8 * MEBIBYTE, gzipSync('')));
+    const { url } = await openServer({ 'content-encoding': 'gzip, gzip' }, () => times(1, members));
+    await expect(ask(url)).rejects.toMatchObject(TOO_LARGE);
+  });
+
+  test('packed, of which nothing is ever unpacked, is ended as well', async () => {
+    const member = gzipSync('');
+    const empty = Buffer.alloc(member.length * 50_000, member);
+    const { told, url } = await openServer({ 'content-encoding': 'gzip' }, () => times(1_024, empty));
+    await expect(ask(url)).rejects.toMatchObject(TOO_LARGE);
+    await told.isHungUp.promise;
+    expect(told.sentBytes).toBeLessThan(MEBIBYTE + ON_THE_WAY);
+  });
+
+  test('packed more often than anybody packs is taken as it came', async () => {
+    const coding = Array(1_000).fill('gzip').join(', ');
+    const { url } = await openServer({ 'content-encoding': coding }, () => times(1, Buffer.from('packed')));
+    expect((await ask(url)).body.toString()).toBe('packed');
+  });
+
+  test('in crumbs is put together as it comes', async () => {
+    const { url } = await openServer({}, () => times(50_000, Buffer.from('a')));
+    const { parts, body } = await ask(url);
+    expect(body.toString()).toBe('a'.repeat(50_000));
+    expect(parts?.length).toBeLessThan(100);
+  });
+});
+
+describe('JSON', () => {
+  const answer = (text: string) => ({ headers: new Headers(), body: Buffer.from(text) });
+
+  test.each([
+    ['20 MiB of empty lists', () => `[${'[],'.repeat(7_000_000)}[]]`],
+    ['as many objects', () => `[${'{},'.repeat(7_000_000)}{}]`],
+    ['numbers', () => `[${'0,'.repeat(10_000_000)}0]`],
+    ['lists within lists', () => `${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}`],
+    ['objects within objects', () => `${'{"a":'.repeat(101)}1${'}'.repeat(101)}`],
+    ['lists that never end', () => '['.repeat(1_000_000)],
+  ])('of %s is refused before it is parsed', (_, text) => {
+    expect(() => readJson(answer(text()), 'x')).toThrow(expect.objectContaining(TOO_LARGE));
+    expect(parseJson(text())).toBeUndefined();
+  });
+
+  test('of as many values as may be is read, signs in texts are none, and those of one more are refused', () => {
+    const texts = `["${'[{,'.repeat(MOST_VALUES)}\\"[[["${',0'.repeat(MOST_VALUES - 2)}`;
+    expect(readJson(answer(`${texts}]`), 'x')).toHaveLength(MOST_VALUES - 1);
+    expect(() => readJson(answer(`${texts},0]`), 'x')).toThrow(expect.objectContaining(TOO_LARGE));
+    expect(readJson(answer(`${'['.repeat(100)}${']'.repeat(100)}`), 'x')).toHaveLength(1);
+  });
+});
+
+describe('XML', () => {
+  test.each([
+    ['4 MiB of empty elements', () => `<a>${'<a/>'.repeat(MEBIBYTE)}</a>`],
+    ['elements within elements', () => `${'<a>'.repeat(100)}${'</a>'.repeat(100)}`],
+    ['elements that never end', () => '<a>'.repeat(1_000_000)],
+    ['attributes', () => `<a${Array.from({ length: MOST_ELEMENTS }, (_, index) => ` a${index}=""`).join('')}/>`],
+    ['a long name in every name', () => `<a xmlns="${'u'.repeat(2_000)}">${'<a/>'.repeat(100)}</a>`],
+  ])('of %s is refused where it goes too far', (_, document) => {
+    expect(() => parseXml(document())).toThrow(expect.objectContaining(TOO_LARGE));
+  });
+
+  test('of as many elements as may be is read, and one more is refused', () => {
+    const children = (count: number) => `<a>${'<b/>'.repeat(count)}</a>`;
+    expect(parseXml(children(MOST_ELEMENTS - 1)).children).toHaveLength(MOST_ELEMENTS - 1);
+    expect(() => parseXml(children(MOST_ELEMENTS))).toThrow(expect.objectContaining(TOO_LARGE));
+  });
+
+  test('of a calendar with ten thousand events lets others have their turn', async () => {
+    const member = (index: number) =>
+      `<response><href>/c/${index}.ics</href><propstat><prop><getetag>"1"</getetag></prop><status>HTTP/1.1 200 OK</status></propstat></response>`;
+    const body = Buffer.from(
+      `<multistatus xmlns="DAV:">${Array.from({ length: 10_000 }, (_, n) => member(n)).join('')}</multistatus>`,
+    );
+    const http = { send: async () => ({ status: 207, headers: new Headers(), retryAfterMs: null, body }) };
+    const authorizer = { header: async () => 'a', renew: async () => 'a', quotaUser: null };
+    const session = new DavSession({ http: http as never, authorizer }, new URL('https://dav.example/'));
+    let [turns, isRead] = [0, false];
+    const count = () => {
+      turns += 1;
+      if (!isRead) setImmediate(count);
+    };
+    setImmediate(count);
+    const answer = await session.ask({ method: 'PROPFIND', url: new URL('https://dav.example/c/') }, NEVER);
+    isRead = true;
+    expect(isMultistatus(answer) && answer.members.length).toBe(10_000);
+    expect(turns).toBeGreaterThan(30);
+  });
+});
+
+describe('a calendar object', () => {
+  const event = (lines: string, zone = '') =>
+    `BEGIN:VCALENDAR\r\n${zone}BEGIN:VEVENT\r\nUID:1\r\nSUMMARY:a\r\n${lines}END:VEVENT\r\nEND:VCALENDAR\r\n`;
+  const zoned = (rule: string, start = '19700329T020000') => {
+    const observance = `BEGIN:STANDARD\r\nDTSTART:${start}\r\nTZOFFSETFROM:+0100\r\nTZOFFSETTO:+0200\r\nRRULE:${rule}\r\nEND:STANDARD\r\n`;
+    const zone = `BEGIN:VTIMEZONE\r\nTZID:Theirs\r\n${observance}END:VTIMEZONE\r\n`;
+    return event('DTSTART;TZID=Theirs:20260701T100000\r\n', zone);
+  };
+
+  test.each([
+    ['every second', zoned('FREQ=SECONDLY')],
+    ['on a day that no year has', zoned('FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30')],
+    ['on a first Monday that is the 15th', zoned('FREQ=YEARLY;BYMONTH=4;BYDAY=1MO;BYMONTHDAY=15')],
+    ['each year since the first', zoned('FREQ=YEARLY;BYMONTH=3;BYDAY=-1SU', '00010101T000000')],
+  ])('whose clocks change %s has no time that is known', (_, text) => {
+    expect(fromCalendarObject(text)).toMatchObject({ uid: '1', item: null });
+  });
+
+  test.each([
+    ['the last Sunday of March', 'FREQ=YEARLY;BYMONTH=3;BYDAY=-1SU'],
+    ['the Sunday from the 8th on', 'FREQ=YEARLY;BYMONTH=3;BYMONTHDAY=8,9,10,11,12,13,14;BYDAY=SU'],
+    ['one day of each year, at an hour', 'FREQ=YEARLY;BYMONTH=3;BYMONTHDAY=21;BYHOUR=2;BYMINUTE=0'],
+  ])('whose clocks change on %s is read', (_, rule) => {
+    expect(fromCalendarObject(zoned(rule))?.item?.time).toMatchObject({ start: '2026-07-01T08:00:00+00:00' });
+  });
+
+  test.each([
+    ['parameters without end', event(`X-A${';a=b'.repeat(200_000)}:c\r\n`)],
+    ['lines without end', event('X-A:b\r\n'.repeat(20_000))],
+    ['components that never end', 'BEGIN:VCALENDAR\r\n'.repeat(9_000)],
+  ])('of %s is none that can be read', (_, text) => {
+    expect(fromCalendarObject(text)).toBeNull();
+  });
+
+  test('that lasts for ever has no end but that of its day', () => {
+    const text = event('DTSTART;VALUE=DATE:20260301\r\nDURATION:P999999999W\r\n');
+    expect(fromCalendarObject(text)?.item?.time).toMatchObject({ startDate: '2026-03-01', endDate: '2026-03-02' });
+  });
+
+  test('with a file of a megabyte that somebody put there is still ours to read', () => {
+    const file = `ATTACH;ENCODING=BASE64;VALUE=BINARY:${'QUJD'.repeat(250_000)}\r\n`;
+    expect(fromCalendarObject(event(`DTSTART:20260301T100000Z\r\n${file}`))?.item?.title).toBe('a');
+  });
+});
+
+test('a body of HTML that opens and never closes reads as its text', () => {
+  for (const opening of ['<!--', '<style>', '<', '<br', ' ', '<head']) {
+    expect(htmlToText(opening.repeat(100_000))).not.toContain('\r');
+  }
+});

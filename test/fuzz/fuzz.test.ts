@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest';
+import { chanceOf, inputOf } from './mutations.ts';
+import { PARSERS } from './parsers/index.ts';
+import { renderOutcomes } from './report.ts';
+import { fuzz, UNLIMITED } from './run.ts';
+
+/*
+ * `npm run fuzz` reads for minutes and judges time and memory too; here each parser reads some hundred new inputs, and none of them may
+ * throw what is not declared, or have no end.
+ */
+
+const INPUTS = 300;
+
+describe('whatever others write', () => {
+  test.each([...PARSERS.keys()])('is read or refused, and nothing else: %s', async (parser) => {
+    const seed = Math.floor(Math.random() * 2 ** 31);
+    const { findings, inputs } = await fuzz({ parser, seed, most: INPUTS, forMs: 120_000, limits: UNLIMITED });
+    expect(findings, `npm run fuzz -- --only ${parser} --seed ${seed}`).toEqual([]);
+    expect(inputs).toBe(INPUTS);
+  });
+});
+
+describe('the fuzzer itself', () => {
+  test.each([
+    ['throws what is not declared', 'faulty-crash', 'crash', UNLIMITED],
+    ['never ends', 'faulty-hang', 'hang', UNLIMITED],
+    ['takes all memory', 'faulty-memory', 'memory', UNLIMITED],
+    ['takes long', 'faulty-slow', 'hang', { ...UNLIMITED, milliseconds: 1 }],
+  ] as const)('finds what %s, and goes on after it', async (_, parser, kind, limits) => {
+    const outcome = await fuzz({ parser, seed: 1, most: 12, forMs: 120_000, limits, givenUpMs: 500 });
+    expect(outcome.inputs).toBe(12);
+    expect(outcome.findings.length).toBeGreaterThan(0);
+    expect(new Set(outcome.findings.map((finding) => finding.kind))).toEqual(new Set([kind]));
+  });
+
+  test('makes the same input of the same seed and number, and others of others', () => {
+    const [parser] = PARSERS.values();
+    const made = (seed: number, index: number) => inputOf(parser!, seed, index).toString('hex');
+    expect(made(7, 3)).toBe(made(7, 3));
+    expect(new Set(Array.from({ length: 100 }, (_, index) => made(7, index))).size).toBeGreaterThan(50);
+    const drawn = Array.from({ length: 1_000 }, chanceOf(1));
+    expect(drawn.every((number) => number >= 0 && number < 1)).toBe(true);
+  });
+
+  test('tells in columns that fit a terminal', () => {
+    const outcome = { inputs: 1e7, refused: 1e6, slowestMs: 99_999, mostBytes: 1e9, findings: [] };
+    const table = renderOutcomes([...PARSERS.keys()].map((parser) => ({ parser, ...outcome })));
+    expect(Math.max(...table.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
+  });
+});

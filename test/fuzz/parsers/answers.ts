@@ -1,0 +1,182 @@
+import { gzipSync } from 'node:zlib';
+import { errorFromAnswer } from '../../../src/clinic/http/errors.ts';
+import { tellsMore } from '../../../src/clinic/http/more-told.ts';
+import { isFromCache, pagingHeadersOf, usableEtag } from '../../../src/clinic/http/validators.ts';
+import { clinicProfileSchema } from '../../../src/clinic/schema/profile.ts';
+import { parseBatch } from '../../../src/connectors/google-calendar/batch.ts';
+import { readJson } from '../../../src/http/json.ts';
+import { nextLink, parseLinks } from '../../../src/http/link-header.ts';
+import { retryAfterMs } from '../../../src/http/retry-after.ts';
+import { unpacked } from '../../../src/http/unpacking.ts';
+import { oauthErrorCode } from '../../../src/oauth/errors.ts';
+import { readNames, refreshLifeMs, tidyAnswer } from '../../../src/oauth/token-answer.ts';
+import { accountOfClaims, accountOfHub, accountOfNames } from '../../../src/oauth/told-account.ts';
+import type { Parser } from '../parser.ts';
+
+const NOW = Date.UTC(2026, 5, 1);
+const PROFILE = clinicProfileSchema.parse({});
+
+export const JSON_WORDS = ['"a"', ':', ',', '[]', '{}', '[', ']', '{', '}', '"', '\\u0000', '\\', '1e400', 'null', ' '];
+export const JSON_PAIRS = [
+  ['[', ']'],
+  ['{"a":', '}'],
+  ['[{"a":[', ']}]'],
+] as const;
+
+/** All of an answer's headers together (Node, `--max-http-header-size`). */
+const LONGEST_HEADER_BYTES = 16 * 1024;
+
+/** Headers as a server may send them: one line of a text that `Headers` takes, else none. */
+function headersWith(names: readonly string[], input: Buffer): Headers {
+  const value = input
+    .subarray(0, LONGEST_HEADER_BYTES)
+    .toString('latin1')
+    .replaceAll(/[\0\r\n]/g, ' ');
+  return new Headers(names.map((name) => [name, value]));
+}
+
+const answer = (body: Buffer, headers: Record<string, string> = {}) => ({ headers: new Headers(headers), body });
+
+const json: Parser = {
+  name: 'json',
+  seeds: [
+    '{"data":[{"id":1,"name":"Bianchi","tags":["a","b"]}],"total":1}',
+    '\uFEFF[1,2.5,-3e2,"\\u00e8",true,null]',
+    '[]',
+  ],
+  words: JSON_WORDS,
+  pairs: JSON_PAIRS,
+  read: (input) => readJson(answer(input), 'fuzz'),
+};
+
+const clinicErrors: Parser = {
+  name: 'clinic-errors',
+  seeds: [
+    '{"error":"missing_claim","message":"scope is missing","details":[{"field":"start","message":"is required"}]}',
+    '{"code":"invalid","errors":{"start":["is required"],"end":"is before start"}}',
+    '<html>gateway</html>',
+  ],
+  words: [...JSON_WORDS, '"error"', '"message"', '"details"', '"errors"', '"field"', 'missing_claim'],
+  pairs: JSON_PAIRS,
+  read(input) {
+    for (const status of [400, 401, 403, 404, 409, 429, 500]) {
+      const headers = { 'www-authenticate': 'Bearer scope="a"' };
+      const error = errorFromAnswer({ status, retryAfterMs: null, ...answer(input, headers) }, 'fuzz', PROFILE, true);
+      if (error.told().join('').length > 100_000) throw new Error('an error carries all of an answer');
+    }
+  },
+};
+
+const headers: Parser = {
+  name: 'headers',
+  seeds: [
+    '<https://clinic.example/a?page=2>; rel="next", </b>; rel=prev; title="x, \\"y\\""',
+    '120',
+    'Fri, 31 Dec 1999 23:59:59 GMT',
+    'W/"a-1"',
+    'max-age=0, public; stale=1',
+  ],
+  words: ['<', '>', '; ', 'rel="next"', ',', '"', '\\', '=', 'GMT', '1', 'anchor=', ' '],
+  pairs: [
+    ['<', '>'],
+    ['"', '"'],
+  ],
+  read(input) {
+    const told = headersWith(['link', 'retry-after', 'x-ratelimit-reset', 'etag', 'vary', 'age', 'x-total'], input);
+    parseLinks(told.get('link'));
+    nextLink(told.get('link'));
+    const wait = retryAfterMs(told, NOW);
+    if (wait !== null && !(wait >= 0 && wait <= 86_400_000)) throw new Error('a wait beyond a day');
+    usableEtag(told);
+    isFromCache(told);
+    tellsMore({ body: [], headers: pagingHeadersOf(told) }, 3);
+  },
+};
+
+const ID_TOKEN = `e30.${Buffer.from('{"sub":"1","aud":"us","email":"a@b.example","email_verified":true}').toString('base64url')}.x`;
+
+const tokens: Parser = {
+  name: 'oauth-answers',
+  seeds: [
+    `{"access_token":"a","token_type":"Bearer","expires_in":"3600","refresh_token":"r","scope":["a","b"],"id_token":"${ID_TOKEN}"}`,
+    '{"status":"BAD_REFRESH_TOKEN","message":"expired","hub_id":12,"user":"a@b.example"}',
+    '{"error":"invalid_grant","error_description":"revoked","interval":null,"id":"https://login.example/id/00D/005"}',
+  ],
+  words: [...JSON_WORDS, '"expires_in"', '"refresh_token"', '"scope"', '"id_token"', '"error"', 'bearer', '.', 'e30'],
+  pairs: JSON_PAIRS,
+  async read(input) {
+    const tidy = await tidyAnswer(
+      new Response(new Uint8Array(input), { headers: { 'content-type': 'application/json' } }),
+    );
+    const members: unknown = await tidy.json().catch(() => null);
+    if (typeof members !== 'object' || members === null || Array.isArray(members)) return;
+    const told = members as Record<string, unknown>;
+    refreshLifeMs(told);
+    oauthErrorCode(told);
+    const names = readNames(told);
+    for (const name of ['google', 'microsoft', 'salesforce', 'hubspot', 'oauth'] as const) {
+      accountOfNames({ name, clientId: 'us' } as never, names);
+      accountOfClaims({ name } as never, told);
+    }
+    accountOfHub(told);
+  },
+};
+
+const BATCH = [
+  '--b',
+  'Content-Type: application/http',
+  'Content-ID: <response-0>',
+  '',
+  'HTTP/1.1 200 OK',
+  'Retry-After: 3',
+  '',
+  '{"id":"a"}',
+  '--b--',
+  '',
+].join('\r\n');
+
+const multipart: Parser = {
+  name: 'multipart',
+  seeds: [BATCH, BATCH.replaceAll('\r\n', '\n'), `${BATCH.slice(0, -6)}${BATCH}`],
+  words: ['--b', '--b--', '\r\n\r\n', 'Content-ID: <response-1>', 'HTTP/1.1 ', ':', '{', '}', ' ', '\n'],
+  pairs: [
+    ['--b\r\n', '--b--'],
+    ['[', ']'],
+  ],
+  read(input) {
+    parseBatch('multipart/mixed; boundary=b', input.toString(), NOW);
+    parseBatch(headersWith(['content-type'], input).get('content-type'), BATCH, NOW);
+  },
+};
+
+const MOST_UNPACKED_BYTES = 2 ** 20;
+
+const packed: Parser = {
+  name: 'packed-bodies',
+  seeds: [gzipSync('{"a":1}').toString('latin1'), gzipSync(Buffer.alloc(100_000)).toString('latin1')],
+  words: ['\u001f\u008b\u0008'],
+  pairs: [],
+  async read(input) {
+    async function* bounded(stream: AsyncIterable<Uint8Array>) {
+      let size = 0;
+      for await (const chunk of stream) {
+        size += chunk.length;
+        if (size > MOST_UNPACKED_BYTES) return;
+        yield chunk;
+      }
+    }
+    async function* body() {
+      yield input;
+    }
+    for (const coding of ['gzip', 'deflate', 'br', 'gzip, gzip']) {
+      try {
+        for await (const chunk of unpacked(body(), coding, bounded)) void chunk;
+      } catch (error) {
+        // What node:zlib says of what is cut short or spoiled; the transport makes it `connection-failed`.
+        if (!/^(Z_|ERR_|unexpected)/.test(String((error as { code?: unknown }).code))) throw error;
+      }
+    }
+  },
+};
+
+export const ANSWERS: readonly Parser[] = [json, clinicErrors, headers, tokens, multipart, packed];

@@ -1,0 +1,106 @@
+import { Worker } from 'node:worker_threads';
+import type { Figures, Finding, Limits, Said, Task } from './thread.ts';
+
+/** As a rule: nobody would wait for its end. */
+const GIVEN_UP_MS = 10_000;
+const LOOK_EVERY_MS = 250;
+/** A thread that needs more ends, with its parser alone. */
+const THREAD_MIB = 512;
+
+/** What one parser came to. */
+export interface Outcome extends Figures {
+  parser: string;
+  findings: Finding[];
+}
+
+export interface Run extends Pick<Task, 'parser' | 'seed' | 'most' | 'forMs' | 'limits' | 'input'> {
+  /** The first input; 0 when absent. */
+  from?: number;
+  /** Processor time after which an input is given up. */
+  givenUpMs?: number;
+}
+
+/** No input is a finding by its time or memory, unless it has no end or no room. */
+export const UNLIMITED: Limits = { milliseconds: Infinity, bytes: Infinity };
+
+/** Has a parser read many inputs in a thread of its own. One that ends the thread is a finding, and the next one begins after it. */
+export async function fuzz(run: Run): Promise<Outcome> {
+  const outcome: Outcome = { parser: run.parser, findings: [], inputs: 0, refused: 0, slowestMs: 0, mostBytes: 0 };
+  const endsAt = performance.now() + run.forMs;
+  const first = run.from ?? 0;
+  for (let from = first; from < first + run.most; ) {
+    const task = { ...run, from, most: first + run.most - from, forMs: endsAt - performance.now() };
+    const part = await oneThread(task, run.givenUpMs ?? GIVEN_UP_MS);
+    outcome.findings.push(...part.findings);
+    if (part.figures !== null) return withFigures(outcome, part.figures);
+    outcome.inputs += part.index + 1 - from;
+    from = part.index + 1;
+    if (performance.now() > endsAt) break;
+  }
+  return outcome;
+}
+
+function withFigures(outcome: Outcome, { inputs, refused, slowestMs, mostBytes }: Figures): Outcome {
+  return { ...outcome, inputs: outcome.inputs + inputs, refused, slowestMs, mostBytes };
+}
+
+interface Part {
+  findings: Finding[];
+  /** Null when the thread came to no end of its own. */
+  figures: Figures | null;
+  /** The input that it ended with. */
+  index: number;
+}
+
+async function oneThread(task: Omit<Task, 'place'>, givenUpMs: number): Promise<Part> {
+  const place = new SharedArrayBuffer(4);
+  const at = new Int32Array(place);
+  at[0] = task.from;
+  const worker = new Worker(new URL('./thread.ts', import.meta.url), {
+    workerData: { ...task, place } satisfies Task,
+    resourceLimits: { maxOldGenerationSizeMb: THREAD_MIB },
+  });
+  const part: Part = { findings: [], figures: null, index: task.from };
+  const find = (kind: Finding['kind'], what: string) =>
+    part.findings.push({ parser: task.parser, seed: task.seed, index: Atomics.load(at, 0), kind, what });
+  worker.on('message', (said: Said) => {
+    if ('finding' in said) part.findings.push(said.finding);
+    else part.figures = said.done;
+  });
+  const ended = new Promise<void>((resolve) => {
+    worker.once('exit', () => resolve());
+    worker.once('error', (error: Error & { code?: string }) =>
+      error.code === 'ERR_WORKER_OUT_OF_MEMORY'
+        ? find('memory', `more than ${THREAD_MIB} MiB`)
+        : find('crash', String(error.stack)),
+    );
+  });
+  const giveUp = () => {
+    find('hang', `no end after ${givenUpMs} ms of processor time`);
+    void worker.terminate();
+  };
+  const looking = watch(worker, at, givenUpMs, giveUp);
+  await ended;
+  clearInterval(looking);
+  part.index = Atomics.load(at, 0);
+  return part;
+}
+
+/** By processor time: on a busy machine a thread may stand still. */
+function watch(worker: Worker, at: Int32Array, givenUpMs: number, giveUp: () => void): NodeJS.Timeout {
+  let [index, begunMs] = [-1, 0];
+  return setInterval(() => {
+    worker.cpuUsage().then(
+      ({ user, system }) => {
+        const usedMs = (user + system) / 1_000;
+        const now = Atomics.load(at, 0);
+        if (now !== index) [index, begunMs] = [now, usedMs];
+        else if (usedMs - begunMs > givenUpMs) {
+          begunMs = Infinity;
+          giveUp();
+        }
+      },
+      () => {},
+    );
+  }, LOOK_EVERY_MS);
+}

@@ -1,0 +1,126 @@
+/** Entry of the thread that parsers run in: it goes from one input to the next and tells what it met. */
+import { getHeapStatistics } from 'node:v8';
+import { parentPort, workerData } from 'node:worker_threads';
+import { MirrorError } from '../../src/model/errors.ts';
+import { inputOf } from './mutations.ts';
+import type { Parser } from './parser.ts';
+import { FAULTY } from './parsers/faulty.ts';
+import { PARSERS } from './parsers/index.ts';
+
+/** What a thread is given. */
+export interface Task {
+  parser: string;
+  seed: number;
+  /** The first input. */
+  from: number;
+  /** So many inputs, at most. */
+  most: number;
+  /** No input begins after so long. */
+  forMs: number;
+  /** Beyond, an input is a finding; Infinity where time and memory are not judged. */
+  limits: Limits;
+  /** In place of made ones. */
+  input?: Uint8Array;
+  /** Where the thread says which input it is at. */
+  place: SharedArrayBuffer;
+}
+
+export interface Limits {
+  /** Processor time of one input. */
+  milliseconds: number;
+  /** What the heap grows by. */
+  bytes: number;
+}
+
+export interface Finding {
+  parser: string;
+  seed: number;
+  index: number;
+  kind: 'crash' | 'hang' | 'memory';
+  what: string;
+}
+
+/** What a thread says, in the end and of what it finds. */
+export type Said = { finding: Finding } | { done: Figures };
+
+export interface Figures {
+  inputs: number;
+  /** Inputs that were refused by an error that is declared. */
+  refused: number;
+  slowestMs: number;
+  mostBytes: number;
+}
+
+/** The machine may be busy and the code not yet compiled: what takes long once must take long again. */
+const TRIES = 3;
+
+const task = workerData as Task;
+const place = new Int32Array(task.place);
+const say = (said: Said) => parentPort?.postMessage(said);
+
+async function main(): Promise<void> {
+  const parser = PARSERS.get(task.parser) ?? FAULTY.get(task.parser);
+  if (parser === undefined) throw new RangeError(`there is no parser ${task.parser}`);
+  const figures: Figures = { inputs: 0, refused: 0, slowestMs: 0, mostBytes: 0 };
+  const endsAt = performance.now() + task.forMs;
+  for (let index = task.from; index < task.from + task.most && performance.now() < endsAt; index += 1) {
+    Atomics.store(place, 0, index);
+    const input = task.input === undefined ? inputOf(parser, task.seed, index) : Buffer.from(task.input);
+    const met = await measured(parser, input, task.limits);
+    figures.inputs += 1;
+    figures.refused += met.isRefused ? 1 : 0;
+    figures.slowestMs = Math.max(figures.slowestMs, met.milliseconds);
+    figures.mostBytes = Math.max(figures.mostBytes, met.bytes);
+    const told = findingIn(met, task.limits);
+    if (told !== null) say({ finding: { parser: parser.name, seed: task.seed, index, ...told } });
+  }
+  say({ done: figures });
+}
+
+interface Met {
+  milliseconds: number;
+  bytes: number;
+  isRefused: boolean;
+  crash: string | null;
+}
+
+async function measured(parser: Parser, input: Buffer, limits: Limits): Promise<Met> {
+  let least = await once(parser, input);
+  for (let again = 1; again < TRIES && findingIn(least, limits) !== null && least.crash === null; again += 1) {
+    const { milliseconds, bytes } = await once(parser, input);
+    least = {
+      ...least,
+      milliseconds: Math.min(least.milliseconds, milliseconds),
+      bytes: Math.min(least.bytes, bytes),
+    };
+  }
+  return least;
+}
+
+async function once(parser: Parser, input: Buffer): Promise<Met> {
+  const heapBefore = heapBytes();
+  const before = process.threadCpuUsage();
+  let isRefused = false;
+  let crash: string | null = null;
+  try {
+    await parser.read(input);
+  } catch (error) {
+    isRefused = error instanceof MirrorError;
+    if (!isRefused) crash = String(error instanceof Error ? error.stack : error);
+  }
+  const { user, system } = process.threadCpuUsage(before);
+  return { milliseconds: (user + system) / 1_000, bytes: heapBytes() - heapBefore, isRefused, crash };
+}
+
+function heapBytes(): number {
+  const { used_heap_size: used, external_memory: external } = getHeapStatistics();
+  return used + external;
+}
+
+function findingIn({ milliseconds, bytes, crash }: Met, limits: Limits): Pick<Finding, 'kind' | 'what'> | null {
+  if (crash !== null) return { kind: 'crash', what: crash };
+  if (milliseconds > limits.milliseconds) return { kind: 'hang', what: `${Math.round(milliseconds)} ms` };
+  return bytes > limits.bytes ? { kind: 'memory', what: `${Math.round(bytes / 1e6)} MB` } : null;
+}
+
+await main();
