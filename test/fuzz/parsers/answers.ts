@@ -89,7 +89,7 @@ const headers: Parser = {
     if (wait !== null && !(wait >= 0 && wait <= 86_400_000)) throw new Error('a wait beyond a day');
     usableEtag(told);
     isFromCache(told);
-    tellsMore({ body: [], headers: pagingHeadersOf(told) }, 3);
+    tellsMore({ body: [], headers: pagingHeadersOf(told, []) }, 3);
   },
 };
 
