@@ -137,7 +137,7 @@ describe('the listing of the image', () => {
   test('fails for a base image without a digest', () => {
     const copy = mkdtempSync(join(tmpdir(), 'image-files-'));
     onTestFinished(() => rmSync(copy, { recursive: true }));
-    writeFileSync(join(copy, 'Dockerfile'), read('Dockerfile').replace(/@sha256:[0-9a-f]+/, ''));
-    expect(() => baseImage(copy)).toThrow('ARG NODE_IMAGE=<name>:<tag>@sha256:<digest>');
+    writeFileSync(join(copy, 'compose.yaml'), read('compose.yaml').replaceAll(/@sha256:[0-9a-f]+/g, ''));
+    expect(() => baseImage(copy)).toThrow('NODE_IMAGE: <name>:<tag>@sha256:<digest>');
   });
 });
