@@ -4,6 +4,7 @@ import { DavHands, eventOf } from '../connectors/caldav/dav-hands.ts';
 import { firstAccount } from '../connectors/caldav/dav-target.ts';
 import { useRadicale } from '../support/radicale.ts';
 import { useRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { type Family, RADICALE_USERS } from './support/small-targets.ts';
 import type { SmallWorld } from './support/small-world.ts';
 import { writesAt } from './support/traffic.ts';
@@ -152,11 +153,13 @@ async function openedTarget(world: SmallWorld) {
   return { container: container ?? '', identity: target.identity };
 }
 
-/** As an operator finds them; the cycle that would follow by itself is left to the test. */
+/** As an operator finds them, who asks again while the target rests; the cycle that would follow by itself is left to the test. */
 async function changesByHand(world: SmallWorld) {
-  const { code, out, err } = await world.cli('audit', 'clinic-1', '--json');
-  expect({ code, err }).toMatchObject({ code: 0 });
-  const { targets } = JSON.parse(out) as { targets: { drift: { edited: number; removed: number } }[] };
-  const { edited, removed } = targets[0]!.drift;
+  const audit = async () => {
+    const { code, out, err } = await world.cli('audit', 'clinic-1', '--json');
+    expect({ code, err }).toMatchObject({ code: 0 });
+    return (JSON.parse(out) as { targets: { drift: { edited: number; removed: number } | null }[] }).targets[0]?.drift;
+  };
+  const { edited, removed } = await waitFor(audit, { what: 'an audit of the target' });
   return { edited, removed };
 }

@@ -208,3 +208,25 @@ describe('how events are shown, changed between two starts', () => {
     expect(model.objects().map(({ item }) => item)).toEqual(before);
   });
 });
+
+describe('the page of an appointment in the clinic system', () => {
+  const links = { links: ['page'] } as const satisfies TargetChoice['configuration'];
+  const PAGE = 'https://clinic.example/agenda?open=0';
+
+  test.each([
+    ['in its place', ['pageUrl'], { description: null, presets: { pageUrl: PAGE } }],
+    ['in the text where the vendor has none', [], { description: `In the clinic system: ${PAGE}` }],
+  ] as const)('is shown %s, and follows the profile', async (_, presets, expected) => {
+    const { clinic, start } = open();
+    const model = createModelTarget({ presets });
+    const shown = () => model.objects()[0]?.item;
+    await cycle(start(model, links));
+    expect(shown()).not.toHaveProperty('presets');
+    Object.assign(clinic, { pageUrl: 'https://clinic.example/agenda?open={id}' });
+    const tenant = start(model, links);
+    await cycle(tenant);
+    await cycle(tenant);
+    expect(shown()).toMatchObject(expected);
+    expect(model.calls.operations, 'each is written once').toBe(10);
+  });
+});

@@ -56,8 +56,8 @@ export function toRemoteItem(url: URL, etag: string | null, content: ObjectConte
 }
 
 /**
- * The version tag of an object. Where people added something it is a weak one, which no write goes by, so that the next one looks first and
- * leaves that there, or leaves off what they took away. Of an object that holds nothing but ours it is the ETag, by which a write needs no look.
+ * The version tag of an object. Where people added something, or took something off, it is a weak one, which no write goes by, so that the
+ * next one looks first and leaves that so. Of an object that holds nothing but ours it is the ETag, by which a write needs no look.
  */
 export function versionTagOf(
   etag: string | null,

@@ -1,7 +1,7 @@
 import ICAL from 'ical.js';
 import type { Presets } from '../../model/items.ts';
 import { MINUTE_MS, SECOND_MS } from '../../model/time.ts';
-import { fromPresetsText, hasPresets, NO_PRESETS, type PresetsThere, presetsThere, toPresetsText } from '../presets.ts';
+import { fromPresetsText, NO_PRESETS, type PresetsThere, presetsThere, toPresetsText } from '../presets.ts';
 import { addText, carriable, textOf } from './icalendar.ts';
 
 /** What of the presets our last write wanted: the rest is a person's. */
@@ -15,7 +15,7 @@ const NEVER = '1976-04-01T00:55:45Z';
  * @param there whose they are on the object that was looked at; null where nobody has looked
  */
 export function addPresets(event: ICAL.Component, wanted: Presets | undefined, there: PresetsThere | null): void {
-  if (!hasPresets(wanted) || wanted === undefined) return;
+  if (wanted === undefined) return;
   addText(event, PRESETS_PROPERTY, toPresetsText(wanted));
   const { theirs } = there ?? NO_PRESETS;
   const { colour, category, reminderMinutes, pageUrl, teleVisitUrl } = wanted;

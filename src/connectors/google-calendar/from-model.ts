@@ -65,7 +65,8 @@ export function toEvent(item: CalendarItem, stamp: Stamp): object {
 
 /**
  * What a PATCH changes of an event that is there: what is ours, null where it is to be cleared. The rest (guests, a colour and reminders
- * that are not ours, and whatever Google adds) is a person's and not named. A description that we don't write is theirs, unless the last one was ours.
+ * that are not ours, and whatever Google adds) is a person's and not named. A description that we don't write is theirs, unless the last
+ * one was ours.
  * @see https://developers.google.com/workspace/calendar/api/guides/performance#patch
  */
 export function toPatch(item: CalendarItem, stamp: Stamp, { hasTheirNotes, presets }: Touched): object {

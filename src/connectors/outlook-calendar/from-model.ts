@@ -92,7 +92,10 @@ function showAsOf({ busy, tentative }: CalendarItem): string {
   return tentative === true ? 'tentative' : 'busy';
 }
 
-/** The content of an event that is made: the same, and no reminder unless the item has one. Guests are never named, so that nobody gets a mail. */
+/**
+ * The content of an event that is made: the same, and no reminder unless the item has one. Guests are never named, so that nobody gets a
+ * mail.
+ */
 export function toEvent(item: CalendarItem, stamp: Stamp, zones: Zones) {
   return { isReminderOn: false, ...toPatch(item, stamp, zones, UNTOUCHED) };
 }

@@ -204,6 +204,15 @@ describe('an update', () => {
     expect(result).toEqual(wrote('updated', { versionTag: '"8"' }));
   });
 
+  test('of an event that comes with something looks first, whatever version is known, and leaves a person’s', () => {
+    const wanted = itemWith({ title: 'New', presets: { colour: 'red', reminderMinutes: 15 } });
+    const there = answered(200, { ...event({ item: OLD }), colorId: '5' });
+    const { calls, log } = play(updateOperation('a', wanted, '"1"'), there, shown({ item: wanted, etag: '"8"' }));
+    expect(log).toEqual([get(), patch('"7"')]);
+    expect(calls[1]?.body).not.toHaveProperty('colorId');
+    expect(calls[1]?.body).toMatchObject({ reminders: { overrides: [{ minutes: 15 }] } });
+  });
+
   test('changes what is ours and names nothing else', () => {
     const { calls } = play(update('"1"'), shown());
     expect(calls[0]?.body).toEqual(toPatch(WANTED, STAMP, { hasTheirNotes: false, presets: NO_PRESETS }));
