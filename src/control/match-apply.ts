@@ -45,8 +45,6 @@ const AT_ONCE = 100;
 interface Work extends MatchableTarget {
   tenant: OpenTenant;
   pairs: readonly ApprovedPair[];
-  /** The contacts that are there, as they are now. */
-  contacts: ReadonlyMap<string, ExistingContact>;
   plan: Lease;
   lane: Lease;
   progress: Progress;
@@ -97,7 +95,7 @@ async function work(
 ): Promise<MatchResult> {
   const tenant = requireTenant(installation, ids.tenant);
   const matchable = matchableTarget(tenant, ids.target);
-  const { target, existing } = matchable;
+  const { target } = matchable;
   if (tenant.configuration.paused) throw pausedError(ids.tenant);
   const pairs = fromMatchFile(text, target.identity);
   const plan = await waitForLease(tenant.leases, PLAN_LEASE, { what: 'a cycle', tell: progress }, signal);
@@ -106,15 +104,8 @@ async function work(
     const lane = await waitForLease(tenant.leases, laneLease(target.id), told, signal);
     try {
       const guarded = AbortSignal.any([signal, plan.signal, lane.signal]);
-      progress('reading the contacts');
-      const contacts = new Map<string, ExistingContact>();
-      for (const slice of slices(pairs, AT_ONCE)) {
-        const remoteIds = slice.map(({ remoteId }) => remoteId);
-        for (const one of await existing.read(remoteIds, guarded)) contacts.set(one.remoteId, one);
-      }
-      const given = { ...matchable, tenant, pairs, contacts, plan, lane, progress, signal: guarded };
-      const result = await carryOut(given);
-      const { done, already, refused } = result;
+      const given = { ...matchable, tenant, pairs, plan, lane, progress, signal: guarded };
+      const { done, already, refused } = await carryOut(given);
       tenant.log.info(
         { target: target.id, done, already, refused: refused.length },
         'contacts were matched by a person',
@@ -128,11 +119,24 @@ async function work(
   }
 }
 
+/** The contacts of the file that are there, as they are now. */
+async function readContacts({ existing, pairs, progress, signal }: Work): Promise<Map<string, ExistingContact>> {
+  progress('reading the contacts');
+  const contacts = new Map<string, ExistingContact>();
+  for (const slice of slices(pairs, AT_ONCE)) {
+    const remoteIds = slice.map(({ remoteId }) => remoteId);
+    for (const one of await existing.read(remoteIds, signal)) contacts.set(one.remoteId, one);
+  }
+  return contacts;
+}
+
 /** Marks what may be marked. Before the first mark the links count as not read: the next cycle finds the contacts by their stamps. */
 async function adopt(given: Work, unmatched: ReadonlyMap<string, Patient>) {
   const { tenant, target, existing, pairs, plan, lane, signal } = given;
   const { identity } = target;
-  const verdicts = pairs.map((pair) => ({ pair, why: verdictOn(given, pair, unmatched) }));
+  // After the clinic was read, which may take minutes: nobody should have the time to change them.
+  const contacts = await readContacts(given);
+  const verdicts = pairs.map((pair) => ({ pair, why: verdictOn(given, pair, { contacts, unmatched }) }));
   const approved = verdicts.filter(({ why }) => why === null).map(({ pair }) => pair);
   const taken = approved.length === 0 ? new Set<string>() : await prepare(given, approved);
   const free = approved.filter(({ recordId }) => !taken.has(recordId));
@@ -180,9 +184,9 @@ async function prepare(given: Work, approved: readonly ApprovedPair[]): Promise<
 
 /** Why a pair is left as it is; null when it may be joined. */
 function verdictOn(
-  { target, crm, contacts }: Work,
+  { target, crm }: Work,
   { recordId, remoteId, patientSeen, contactSeen }: ApprovedPair,
-  unmatched: ReadonlyMap<string, Patient>,
+  { contacts, unmatched }: { contacts: ReadonlyMap<string, ExistingContact>; unmatched: ReadonlyMap<string, Patient> },
 ): MatchRefusal | 'already' | null {
   const contact = contacts.get(remoteId);
   if (contact !== undefined && isOf(target, recordId, contact)) return 'already';
@@ -198,7 +202,9 @@ function isOf({ identity }: MatchableTarget['target'], recordId: string, { key }
   return key !== null && identity.epochOf(recordId, key) !== null;
 }
 
-async function release({ tenant, target, existing, pairs, contacts, plan, lane, signal }: Work) {
+async function release(given: Work) {
+  const { tenant, target, existing, pairs, plan, lane, signal } = given;
+  const contacts = await readContacts(given);
   const stateOf = ({ recordId, remoteId }: ApprovedPair) => {
     const contact = contacts.get(remoteId);
     if (contact === undefined) return 'contact-gone';

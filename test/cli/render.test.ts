@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { renderAudit } from '../../src/cli/render-audit.ts';
 import { renderExplanation, renderHolds } from '../../src/cli/render-explain.ts';
 import { renderHealth } from '../../src/cli/render-health.ts';
+import { renderMatches, renderMatchResult } from '../../src/cli/render-match.ts';
 import { renderPlan } from '../../src/cli/render-plan.ts';
 import { renderStatus } from '../../src/cli/render-status.ts';
 import { renderSync } from '../../src/cli/render-sync.ts';
@@ -12,6 +13,8 @@ import type { Explanation } from '../../src/control/explain.ts';
 import type { HealthView } from '../../src/control/health.ts';
 import type { TenantHold } from '../../src/control/holds.ts';
 import type { ConnectionStatus } from '../../src/control/installation.ts';
+import type { MatchView } from '../../src/control/match.ts';
+import type { MatchResult } from '../../src/control/match-apply.ts';
 import type { PlanLine, PlanView } from '../../src/control/plan.ts';
 import { problemsOf } from '../../src/control/problems.ts';
 import type { Status, TargetStatus } from '../../src/control/status-view.ts';
@@ -290,6 +293,21 @@ const healths: fc.Arbitrary<HealthView> = fc.record({
     { maxLength: 3 },
   ),
 });
+const matches: fc.Arbitrary<MatchView> = fc.record({
+  ...{ tenant: names, target: names, connector: names, asOf: fc.nat(NOW) },
+  ...{ contacts: counts, patients: counts, alike: counts, pairs: counts, ambiguous: counts, tooCommon: counts },
+});
+const matchResults: fc.Arbitrary<MatchResult> = fc.record({
+  ...{ tenant: names, target: names, approved: counts, done: counts, already: counts },
+  refused: fc.array(
+    fc.record({
+      line: counts,
+      record: foreign,
+      why: fc.constantFrom('contact-changed', 'patient-left-out', 'another'),
+    }),
+    { maxLength: 30 },
+  ),
+});
 const holds: fc.Arbitrary<TenantHold> = fc.record({
   id: fc.stringMatching(/^[a-z2-9]{5}$/),
   tenant: names,
@@ -365,6 +383,11 @@ describe('every answer is at most a hundred columns wide and commands the termin
     fc.assert(fc.property(statuses, (view) => expectTidy(renderStatus({ ...view, problems: problemsOf(view) })))));
   test('plan', () => fc.assert(fc.property(plans, (view) => expectTidy(renderPlan(view)))));
   test('health', () => fc.assert(fc.property(healths, (view) => expectTidy(renderHealth(view)))));
+  test('match', () => {
+    fc.assert(fc.property(matches, fc.option(names), (view, file) => expectTidy(renderMatches(view, file))));
+    const verb = fc.constantFrom('apply' as const, 'undo' as const);
+    fc.assert(fc.property(matchResults, verb, (result, given) => expectTidy(renderMatchResult(result, given))));
+  });
   test('explain', () => fc.assert(fc.property(explanations, (view) => expectTidy(renderExplanation(view)))));
   test('holds', () =>
     fc.assert(fc.property(fc.array(holds, { maxLength: 4 }), (list) => expectTidy(renderHolds(list)))));
