@@ -282,6 +282,28 @@ describe('paging that goes by headers', () => {
     expect((await clinic.read()).records.size).toBe(5);
   });
 
+  test.each([
+    ['the total', { ends: ['total'], totalPath: 'header:X-Sum', hasMorePath: null }],
+    ['whether more follow', { ends: ['has-more'], hasMorePath: 'header:X-More', totalPath: null }],
+  ] as const)(
+    'asks for every page anew where a header holds %s, also for those that lead on',
+    async (_what, places) => {
+      const paging = { style: 'next-link' as const, linkPath: 'header:X-Next', ...places, ends: [...places.ends] };
+      await using clinic = await openRememberingClinic({ paging });
+      clinic.world.rows = ['a', 'b'].map((id) => rowOf(id));
+      clinic.world.answer = (_, { query }) => {
+        const from = Number(query.get('row') ?? 0);
+        const next = from === 0 && { 'x-next': '?row=1' };
+        const headers = { etag: `"${from}"`, 'x-sum': '2', 'x-more': String(from === 0), ...next };
+        return { json: { data: clinic.world.rows.map(told).slice(from, from + 1) }, headers };
+      };
+      for (let reading = 0; reading < 2; reading += 1) {
+        expect(await clinic.read()).toMatchObject({ completeness: 'complete' });
+      }
+      expect(clinic.asked()).toEqual([null, null, null, null]);
+    },
+  );
+
   test('takes a total that is told anew for the one that counts', async () => {
     await using clinic = await openRememberingClinic({ paging: { style: 'none' } });
     clinic.world.rows = ['a', 'b', 'c'].map((id) => rowOf(id));
