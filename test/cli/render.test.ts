@@ -113,12 +113,16 @@ const runs: fc.Arbitrary<RunReport> = fc.record({
   startedAt: fc.nat(NOW),
   finishedAt: fc.nat(NOW),
   snapshot: fc.option(
-    fc.record({
-      completeness: fc.constantFrom('complete', 'partial'),
-      reason: fc.option(names),
-      records: counts,
-      requests: counts,
-    }),
+    fc.record(
+      {
+        completeness: fc.constantFrom('complete', 'partial'),
+        reason: fc.option(names),
+        records: counts,
+        requests: counts,
+        repeated: counts,
+      },
+      { requiredKeys: ['completeness', 'reason', 'records', 'requests'] },
+    ),
   ),
   near: fc.option(fc.record({ records: counts, requests: counts })),
   pace: fc.record({ nearPerWhole: counts, nearSince: counts, late: counts, inTime: counts, isPlain: fc.boolean() }),

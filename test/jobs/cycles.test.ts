@@ -91,6 +91,14 @@ function failure(code: string, retry: 'later' | 'never', changes: { retryAfterMs
 }
 
 describe('a cycle', () => {
+  test('counts the rows that came twice in a list', async () => {
+    const { clinic, tenant } = open(3);
+    expect((await cycle(tenant)).snapshot).not.toHaveProperty('repeated');
+    const readAppointments = clinic.readAppointments.bind(clinic);
+    clinic.readAppointments = async (query, signal) => ({ ...(await readAppointments(query, signal)), repeated: 2 });
+    expect((await cycle(tenant)).snapshot).toMatchObject({ records: 3, repeated: 2 });
+  });
+
   test('at first writes everything, once', async () => {
     const { model, tenant } = open(23);
     const run = await cycle(tenant);

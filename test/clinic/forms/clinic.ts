@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { addDays, createZone } from '../../../sandbox/clinic/data/zone.ts';
+import { addDays } from '../../../sandbox/clinic/data/zone.ts';
 import type { HttpClient, HttpRequest, HttpResponse } from '../../../src/http/client.ts';
 import { type EnvelopeForm, type Form, LISTS, type ListName, type PagingForm } from './form.ts';
+import { zoneOf } from './meant.ts';
 import { placeIn } from './profile.ts';
 import { idIn, statusPathOf, TENANT, type ToldLists, type ToldRow } from './told.ts';
 
@@ -78,12 +79,11 @@ function listed(form: Form, clinic: SpokenClinic, name: ListName, request: HttpR
   if (isAsked === null) return answer(400, { error: 'window' });
   const fitting = clinic.lists[name].filter(isAsked);
   const rows = fitting.flatMap((told, index) => {
-    const isTwice = envelope.repeats !== 'doubted' && index % 3 === 1;
-    if (isTwice) clinic.toldTwice += 1;
-    return isTwice ? [told.row, told.row] : [told.row];
+    return envelope.repeats !== 'doubted' && index % 3 === 1 ? [told.row, told.row] : [told.row];
   });
   const total = envelope.repeats === 'in-total' ? rows.length : fitting.length;
-  const { headers, body } = paged(envelope, rows, { total, url: new URL(request.url) });
+  const { headers, body, again } = paged(envelope, rows, { total, url: new URL(request.url) });
+  clinic.toldTwice += again;
   const etag = `"${createHash('sha256').update(JSON.stringify(body)).digest('base64url')}"`;
   if (form.hasEtags && request.headers?.['if-none-match'] === etag) {
     clinic.notModified += 1;
@@ -112,7 +112,7 @@ function filterOf(form: Form, query: URLSearchParams): ((told: ToldRow) => boole
 
 /** A time as it stands in an address. */
 function momentIn({ window, zone: name }: Form, text: string, isEnd: boolean): number {
-  const zone = createZone(name);
+  const zone = zoneOf(name);
   switch (window.format) {
     case 'date':
       return zone.startOfDay(isEnd && window.toIncluded ? addDays(text, 1) : text);
@@ -149,13 +149,15 @@ function paged(envelope: EnvelopeForm, rows: object[], { total, url }: Asked) {
   if (paging.style === 'cursor') tell('cursor', next === null ? none(paging) : `c${next}`);
   if (paging.style === 'link') tell('link', linkTo(envelope, url, next));
   if (paging.style === 'link-header' && next !== null) headers.link = `<${address(url, next)}>; rel="next"`;
-  let body: unknown = wrapped(envelope.list, rows.slice(from, from + size));
+  const page = rows.slice(from, from + size);
+  const again = page.filter((row, index) => row === rows[from + index - 1]).length;
+  let body: unknown = wrapped(envelope.list, page);
   for (const [place, value] of told) {
     if (!place.startsWith('header:'))
       body = { ...(body as object), page: { ...(body as { page?: object }).page, [place.slice(5)]: value } };
     else if (value !== undefined && value !== null) headers[place.slice(7)] = String(value);
   }
-  return { headers, body: JSON.parse(JSON.stringify(body)) as unknown };
+  return { headers, again, body: JSON.parse(JSON.stringify(body)) as unknown };
 }
 
 function sizeOf(paging: PagingForm, query: URLSearchParams, all: number): number {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { addDays, createZone } from '../../../sandbox/clinic/data/zone.ts';
+import { addDays, createZone, type Zone } from '../../../sandbox/clinic/data/zone.ts';
 import type { AppointmentStatus } from '../../../src/model/records.ts';
 import { FLAGS, type Form, STATUS_VALUES } from './form.ts';
 
@@ -104,12 +104,21 @@ export function isFlags(form: Form['status']): boolean {
   return form.startsWith('flags');
 }
 
+const zones = new Map<string, Zone>();
+
+/** Local time as a clinic knows it, by a library of its own. */
+export function zoneOf(name: string): Zone {
+  const zone = zones.get(name) ?? createZone(name);
+  zones.set(name, zone);
+  return zone;
+}
+
 /** Begin and end of an appointment in epoch ms. */
 export function spanOf(
   { date, minute, length }: MeantAppointment,
   zoneName: string,
 ): { startAt: number; endAt: number } {
-  const zone = createZone(zoneName);
+  const zone = zoneOf(zoneName);
   if (minute === null) return { startAt: zone.startOfDay(date), endAt: zone.startOfDay(addDays(date, length)) };
   const startAt = zone.at(date, Math.floor(minute / 60), minute % 60);
   return { startAt, endAt: startAt + length * 60_000 };

@@ -1,6 +1,6 @@
-import { addDays, createZone, type Zone } from '../../../sandbox/clinic/data/zone.ts';
+import { addDays, type Zone } from '../../../sandbox/clinic/data/zone.ts';
 import { FLAGS, type Form, type ListName, STATUS_VALUES, type TimeForm, unitOf } from './form.ts';
-import { AGENDA_IDS, isFlags, type MeantAppointment, type MeantPatient, spanOf } from './meant.ts';
+import { AGENDA_IDS, isFlags, type MeantAppointment, type MeantPatient, spanOf, zoneOf } from './meant.ts';
 
 export const TENANT = '77';
 export const FOREIGN_TENANT = '78';
@@ -51,7 +51,7 @@ class Row {
 
   constructor(form: Form) {
     this.#form = form;
-    this.#zone = createZone(form.zone);
+    this.#zone = zoneOf(form.zone);
   }
 
   put(field: string, value: unknown): this {
@@ -109,7 +109,7 @@ class Row {
 }
 
 /** Yes or no as a form tells it. */
-export function truthIn({ truth }: Form, is: boolean): boolean | number | string {
+function truthIn({ truth }: Form, is: boolean): boolean | number | string {
   if (truth === 'number') return is ? 1 : 0;
   return truth === 'text' ? String(is) : is;
 }
@@ -189,7 +189,7 @@ function putSpan(row: Row, form: Form, meant: MeantAppointment): void {
 
 /** Whole days from a date to another that is no more one of them. */
 function putWholeDays(row: Row, form: Form, { date, end }: { date: string; end: string }): void {
-  const zone = createZone(form.zone);
+  const zone = zoneOf(form.zone);
   const last = form.allDayEnd === 'inclusive' ? addDays(end, -1) : end;
   const hasEnd = form.end === 'end';
   row.truth('isWholeDay', true);
@@ -262,7 +262,7 @@ function birthIn({ births, zone, epochUnit }: Form, date: string): string | numb
     case 'utc-time':
       return `${date}T00:00:00Z`;
     case 'local-midnight':
-      return new Date(createZone(zone).startOfDay(date)).toISOString();
+      return new Date(zoneOf(zone).startOfDay(date)).toISOString();
     case 'epoch':
       return epochIn(epochUnit, Date.parse(date));
   }
