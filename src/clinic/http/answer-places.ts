@@ -46,9 +46,15 @@ export function showsNext(paging: Paging, answer: PageAnswer): boolean {
   }
 }
 
-/** Whether a header alone tells that no page follows, of which "not modified" need not speak. */
-export function endsByHeader(paging: Paging): boolean {
-  return paging.style === 'link-header' || headersOf(paging).length > 0;
+/**
+ * Whether "not modified" would say all that an answer told. It may leave out headers, and be said of the rows alone: that no page follows
+ * would then be believed without being told, or an old total.
+ */
+export function isToldByRows(paging: Paging, headers: PageAnswer['headers']): boolean {
+  const { hasMorePath, totalPath, style } = paging;
+  if ([hasMorePath, totalPath].some((place) => place !== null && headerOf(place) !== null)) return false;
+  const leadsByHeader = style === 'link-header' || headersOf(paging).length > 0;
+  return !leadsByHeader || nextTold(paging, { body: null, headers }) !== null;
 }
 
 /** Names of the headers that tell of paging, beside those that all styles read. */

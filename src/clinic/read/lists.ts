@@ -4,7 +4,7 @@ import { MirrorError } from '../../model/errors.ts';
 import type { SetAside } from '../../model/records.ts';
 import type { PartialReason } from '../../model/snapshots.ts';
 import { addressOf, addressOfLink } from '../http/addresses.ts';
-import { endsByHeader, nextTold } from '../http/answer-places.ts';
+import { isToldByRows } from '../http/answer-places.ts';
 import { type ClinicCall, send } from '../http/call.ts';
 import type { ClinicContext } from '../http/context.ts';
 import {
@@ -113,9 +113,7 @@ export function readList<Row>(
       const { body, rows } = unwrap(readJson(answer, label), listPath ?? profile.listPath, call.list, label);
       return { body, rows: rows.map(map), ids: rows.map(idOf) };
     };
-    // "Not modified" may leave out headers, and be said of the rows alone: that none follows would then be believed without being told.
-    const maySkip = !endsByHeader(paging) || nextTold(paging, { body: null, headers }) !== null;
-    return { ...memory.page(url, answer, make, maySkip), headers };
+    return { ...memory.page(url, answer, make, isToldByRows(paging, headers)), headers };
   }
   function urlOf(target: PageTarget): string {
     if ('link' in target) return addressOfLink(context, target.link, url, label);

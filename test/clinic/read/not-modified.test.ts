@@ -282,6 +282,27 @@ describe('paging that goes by headers', () => {
     expect((await clinic.read()).records.size).toBe(5);
   });
 
+  test.each([
+    ['the total', { ends: ['total'], totalPath: 'header:X-Sum', hasMorePath: null }, { 'x-sum': '2' }],
+    [
+      'whether more follow',
+      { ends: ['has-more'], hasMorePath: 'header:X-More', totalPath: null },
+      { 'x-more': 'false' },
+    ],
+  ] as const)('asks for every page anew where a header holds %s', async (_what, places, headers) => {
+    const paging = { style: 'offset-limit' as const, ...places, ends: [...places.ends] };
+    await using clinic = await openRememberingClinic({ paging });
+    clinic.world.rows = ['a', 'b'].map((id) => rowOf(id));
+    clinic.world.answer = () => ({
+      json: { data: clinic.world.rows.map(told) },
+      headers: { etag: '"rows"', ...headers },
+    });
+    for (let reading = 0; reading < 2; reading += 1) {
+      expect(await clinic.read()).toMatchObject({ completeness: 'complete' });
+    }
+    expect(clinic.asked()).toEqual([null, null]);
+  });
+
   test('takes a total that is told anew for the one that counts', async () => {
     await using clinic = await openRememberingClinic({ paging: { style: 'none' } });
     clinic.world.rows = ['a', 'b', 'c'].map((id) => rowOf(id));
