@@ -155,7 +155,8 @@ function fieldsOf(row: JsonObject, profile: ClinicProfile, isState: (word: unkno
     const made = () => {
       if (field === 'status') return statusOf(known === null ? null : String(known), row);
       if (known === null) return found === undefined ? '–' : 'can not be read';
-      return one.kind === 'instant' ? formatInstant(Number(known), 'offset', zone) : shown(known);
+      if (one.kind === 'instant' && isOpen) return formatInstant(Number(known), 'offset', zone);
+      return shown(one.kind === 'decimal' ? Number(known) : known);
     };
     return [{ field, path: found?.path ?? null, value: found === undefined ? '–' : shown(found.value), read: made() }];
   });

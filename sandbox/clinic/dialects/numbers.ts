@@ -30,6 +30,9 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   calendar: 'agendaId',
   state: 'status',
 };
+const DOCUMENTED_PARAMETERS = new Set(Object.values(PARAMETERS));
+/** Lists that are asked for by these parameters. */
+const WINDOWED = new Set(['appointments', 'availabilities']);
 /** Whose list and whose single record stand in which members; others are the answer itself, or below `entries`. */
 const LISTS: Readonly<Record<string, readonly string[]>> = {
   appointments: ['bookings'],
@@ -37,6 +40,9 @@ const LISTS: Readonly<Record<string, readonly string[]>> = {
   invoices: ['result', 'list'],
 };
 const RECORDS: Readonly<Record<string, string>> = { appointments: 'booking', patients: 'person' };
+
+/** Stands for what is no time here: the routes refuse it. */
+const NO_TIME = 'no Unix seconds';
 
 /** States as numbers, times as whole Unix seconds, pages by `Link` headers, an envelope for each resource, windows by start. */
 export function numbers(zone: Zone): Dialect {
@@ -46,7 +52,7 @@ export function numbers(zone: Zone): Dialect {
     upload: { multipart: true, base64: false, filePart: 'file', metadata: 'part' },
     listsByStart: true,
     links: NAMES,
-    query: (query) => asDocumentedQuery(query, zone),
+    query: (query, resource) => asDocumentedQuery(query, WINDOWED.has(resource), zone),
     paging: (query) => listPaging(query, NAMES, PAGE),
     list: ({ data }, resource) =>
       (LISTS[resource] ?? ['entries']).reduceRight<unknown>((inner, name) => ({ [name]: inner }), data),
@@ -104,26 +110,26 @@ function toSeconds(value: unknown, zone: Zone): unknown {
   return Number.isNaN(at) ? value : Math.floor(at / 1000);
 }
 
-/** A text is no time here: it is left for the routes to refuse. */
+/** A text is no time here. */
 function fromSeconds(value: unknown, zone: Zone): unknown {
   if (typeof value === 'number' && Number.isSafeInteger(value)) return zone.formatInstant(value * 1000);
-  return typeof value === 'string' ? `${value} (no Unix seconds)` : value;
+  return typeof value === 'string' ? NO_TIME : value;
 }
 
-/** Windows are whole seconds; a fraction is left as it is, and refused. */
-function asDocumentedQuery(query: URLSearchParams, zone: Zone): URLSearchParams {
+/** Windows are whole seconds: a fraction or a text is refused. Where names are others the documented ones say nothing. */
+function asDocumentedQuery(query: URLSearchParams, isWindowed: boolean, zone: Zone): URLSearchParams {
   const read = new URLSearchParams();
   for (const [name, value] of query) {
-    const isWindow = name === 'starts_from' || name === 'starts_to';
-    const isSeconds = isWindow && /^\d{1,10}$/.test(value);
-    const documentedValue = isSeconds
-      ? zone.formatInstant(Number(value) * 1000)
-      : name === 'state'
-        ? (STATUSES.get(Number(value)) ?? value)
-        : value;
-    read.append(PARAMETERS[name] ?? name, documentedValue);
+    if (isWindowed && DOCUMENTED_PARAMETERS.has(name)) continue;
+    read.append(PARAMETERS[name] ?? name, documentedValue(name, value));
   }
   return read;
+
+  function documentedValue(name: string, value: string): string {
+    if (name === 'state') return STATUSES.get(Number(value)) ?? value;
+    if (name !== 'starts_from' && name !== 'starts_to') return value;
+    return /^\d{1,10}$/.test(value) ? zone.formatInstant(Number(value) * 1000) : NO_TIME;
+  }
 }
 
 /** Fields are told by the names that they have here. */

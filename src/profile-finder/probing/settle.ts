@@ -224,7 +224,7 @@ function settleRows(comparison: Comparison, profile: ClinicProfile, { rows, time
   const cancelled = rows.filter(({ status }) => status === 'cancelled').length;
   const told = { area: 'lists', place: 'appointments (cancelled)', here: 'listed, or read alone' } as const;
   if (cancelled > 0) comparison.fits({ ...told, there: 'listed' });
-  else {
+  else if (rows.every(({ status }) => status !== 'unknown')) {
     const there = `none among ${rows.length}`;
     const ask = 'do lists leave cancelled appointments out? If a parameter includes them, put it in appointments.query';
     comparison.undecided({ ...told, there, ask });

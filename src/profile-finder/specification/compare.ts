@@ -42,7 +42,7 @@ export function compareSpecification(
   const units = new Map<string, EpochUnit>();
   for (const { list, row } of rows) comparison.add(compareRows(list, row, profile, units));
   comparison.add(compareEpochs(units, profile));
-  comparison.add(compareRecordPaths(recordPlaces(rows, routes), profile));
+  comparison.add(compareRecords(rows, routes, profile));
   comparison.add(compareSingles(routes, profile));
   comparison.add(compareErrors([...routes.values()], profile));
   comparison.add(compareWrites(routes, profile));
@@ -66,16 +66,24 @@ function rowOf(
   return inner !== null && inner.members.size > 0 ? inner : null;
 }
 
-/** Where the records are that are read alone, as far as it shows. */
-function recordPlaces(
+/** Where the records are that are read alone; where it does not show it is asked. */
+function compareRecords(
   rows: readonly { list: ResourceName; row: ValueSchema }[],
   routes: ReadonlyMap<string, SpecifiedOperation>,
-): PlaceSeen[] {
-  return rows.flatMap(({ list, row }) => {
+  profile: ClinicProfile,
+): Compared {
+  const comparison = new Comparison();
+  const places = rows.flatMap(({ list, row }): PlaceSeen[] => {
     const answer = routes.get(`${list}.read`)?.answer ?? null;
-    const path = answer === null ? undefined : recordPathOf(answer, row);
-    return path === undefined ? [] : [{ list, path }];
+    if (answer === null || answer.members.size === 0) return [];
+    const path = recordPathOf(answer, row);
+    if (path !== undefined) return [{ list, path }];
+    const place = { area: 'lists', place: `${list}.recordPath`, here: '–', there: '–' } as const;
+    comparison.undecided({ ...place, ask: 'where does the answer for one record hold it?' });
+    return [];
   });
+  comparison.add(compareRecordPaths(places, profile));
+  return comparison;
 }
 
 /** One unit for all times that are numbers: that of appointments, where they tell one. */

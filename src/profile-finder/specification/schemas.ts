@@ -166,7 +166,10 @@ function epochUnitOf(said: string, example: ValueSchema['example']): EpochUnit |
 
 /** Names of an enumeration's values, as generators of documents write them, else of numbers as the description has them: `90 = cancelled`. */
 function labelsOf(schema: JsonObject, words: readonly string[], description: string): Map<string, string> {
-  const names = [schema['x-enum-varnames'], schema['x-enumNames'], schema['x-enum-descriptions']].find(Array.isArray);
+  const lists = [schema['x-enum-varnames'], schema['x-enumNames'], schema['x-enum-descriptions']];
+  // Beside a list of another length, such as one with null in it, nobody knows which name is whose.
+  const isWhole = partsOf(schema.enum).length === words.length;
+  const names = lists.map(partsOf).find(({ length }) => isWhole && length > 0 && length === words.length);
   return new Map(
     words.flatMap((word, index) => {
       const named = names?.[index];

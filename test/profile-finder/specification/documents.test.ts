@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { clinicProfileSchema } from '../../../src/clinic/schema/profile.ts';
+import { checkSpecification } from '../../../src/profile-finder/check-spec.ts';
 import { compareSpecification } from '../../../src/profile-finder/specification/compare.ts';
 import { propose } from '../../../src/profile-finder/specification/propose.ts';
 import { readSpecification } from '../../../src/profile-finder/specification/specification.ts';
@@ -100,8 +101,8 @@ describe('a document that is strange', () => {
     fc.assert(
       fc.property(fc.json(), fc.jsonValue(), fc.jsonValue(), (row, parameter, components) => {
         const document = withAppointments(JSON.parse(row), { components }, [parameter]);
-        const { yaml } = propose(DOCUMENTED, compared(document).changes);
-        expect(clinicProfileSchema.safeParse(parse(yaml)).success).toBe(true);
+        const { proposedProfile } = checkSpecification(document, DOCUMENTED);
+        expect(clinicProfileSchema.safeParse(parse(proposedProfile)).success).toBe(true);
       }),
       { numRuns: 200 },
     );
@@ -180,6 +181,10 @@ describe('states', () => {
 
   test.each([
     ['names beside them', { enum: [1, 2, 9], 'x-enum-varnames': ['BOOKED', 'IN_CARE', 'CANCELLED'] }],
+    [
+      'names that fit, of two lists',
+      { enum: [1, 2, 9], 'x-enumNames': ['a'], 'x-enum-varnames': ['BOOKED', 'IN_CARE', 'VOID'] },
+    ],
     ['a description', { enum: [1, 2, 9], description: 'One of 1 = booked, 2 = in care, 9: cancelled.' }],
   ])('that are numbers are understood by %s', (_what, state) => {
     expect(changed(withState({ type: 'integer', ...state }), 'appointments.statuses')).toEqual({

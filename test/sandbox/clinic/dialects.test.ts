@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ClinicSandbox, startClinicSandbox } from '../../../sandbox/clinic/index.ts';
 import { firstTenant, frontDeskToken, type Json, logIn, NOW } from './support.ts';
 
-type Name = 'bare' | 'pages' | 'hostile';
+type Name = 'bare' | 'pages' | 'hostile' | 'numbers';
 
 interface Answer {
   status: number;
@@ -202,5 +202,57 @@ describe('hostile', () => {
     const limited = await clinic.send('GET', '/agendas');
     clinic.sandbox.faults.clear();
     expect([limited.status, limited.headers.get('retry-after')]).toEqual([429, null]);
+  });
+});
+
+describe('numbers', () => {
+  const clinic = opened('numbers');
+  const seconds = (date: string) => Date.parse(date) / 1000;
+  const from = seconds('2026-03-16T00:00:00+01:00');
+  const to = seconds('2026-04-13T00:00:00+02:00');
+
+  test('lists what starts in a window of whole seconds, and its Link header leads through all of it', async () => {
+    const found: Json[] = [];
+    let next: string | undefined = `/appointments?starts_from=${from}&starts_to=${to}&per_page=20`;
+    while (next !== undefined) {
+      const answer: Answer = await clinic.send('GET', next);
+      found.push(...rows(answer, 'bookings'));
+      next = /<([^>]+)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
+    }
+    const truth = [...clinic.sandbox.appointments(firstTenant(clinic.sandbox).id)].filter(
+      ({ start }) => start >= from * 1000 && start < to * 1000,
+    );
+    expect(found.map(({ id }) => id).sort()).toEqual(truth.map(({ id }) => id).sort());
+    expect(found.length).toBeGreaterThan(60);
+    expect(found[0]).toMatchObject({
+      state: expect.any(Number),
+      starts: expect.any(Number),
+      calendar: { id: expect.any(String) },
+    });
+    expect(found.flatMap(Object.keys).filter((name) => /^(status|start|agendaId|cancelledAt)$/.test(name))).toEqual([]);
+  });
+
+  test.each([
+    '',
+    `from=${from}&to=${to}`,
+    `starts_from=${from}.5&starts_to=${to}`,
+    'starts_from=2026-03-16&starts_to=2026-04-13',
+  ])('refuses the window "%s", and names its own parameters', async (query) => {
+    const answer = await clinic.send('GET', `/appointments?${query}`);
+    expect([answer.status, answer.body]).toMatchObject([400, { fault: { code: 'invalid_request' } }]);
+    expect(answer.text).toContain('"starts_from"');
+  });
+
+  test('has an envelope for each resource, and takes the state that it told', async () => {
+    expect(Array.isArray((await clinic.send('GET', '/patients')).body)).toBe(true);
+    expect(rows(await clinic.send('GET', '/agendas'), 'entries').length).toBeGreaterThan(0);
+    const path = `/appointments/${clinic.sandbox.book(firstTenant(clinic.sandbox).id).id}`;
+    const { booking } = (await clinic.send('GET', path)).body as { booking: Json };
+    expect(booking.state).toBe(0);
+    expect((await clinic.send('PUT', path, { ...booking, notes: 'Nuova' })).body).toMatchObject({
+      booking: { notes: 'Nuova' },
+    });
+    expect((await clinic.send('PUT', `${path}/status`, { state: 90 })).body).toMatchObject({ booking: { state: 90 } });
+    expect((await clinic.send('PUT', `${path}/status`, { state: 7 })).status).toBe(400);
   });
 });
