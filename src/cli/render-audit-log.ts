@@ -8,7 +8,10 @@ interface ShownAct {
   ended: AuditEntry | null;
 }
 
-/** What was done, as a person reads it: a row for each act, below it what it was about and why. @param changed entries that can't be believed */
+/**
+ * What was done, as a person reads it: a row for each act, below it what it was about and why.
+ * @param changed how many entries can't be believed
+ */
 export function renderAuditLog(entries: readonly AuditEntry[], changed: number): string {
   const columns = [
     { heading: 'entry', right: true },

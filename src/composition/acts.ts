@@ -21,9 +21,14 @@ export function openActDesk(current: () => Configuration, { redis, auditLog }: S
       return current().settings.auditLog.reasonFor;
     },
     approvalsOf(tenant) {
-      const { settings, tenants } = current();
-      const policy = strictestApprovals(settings.approvals, tenants.get(tenant)?.approvals);
-      return { policy, store: createApprovalStore(redis, tenant, identityKey, clock) };
+      return {
+        // A tenant's file is read for it.
+        get policy() {
+          const { settings, tenants } = current();
+          return strictestApprovals(settings.approvals, tenants.get(tenant)?.approvals);
+        },
+        store: createApprovalStore(redis, tenant, identityKey, clock),
+      };
     },
     keyed(tenant, id) {
       const name = current().outlines.get(tenant)?.formerly ?? tenant;
@@ -38,8 +43,8 @@ export function openActDesk(current: () => Configuration, { redis, auditLog }: S
 const NO_LOGIN = 4_294_967_295;
 
 /**
- * Who runs this process: who logged in to the machine, where the kernel knows it (`/proc/self/loginuid`; it stays through `su` and `sudo`, and who is not
- * root can't change it), else the user of the process.
+ * Who runs this process: who logged in to the machine, where the kernel knows it (`/proc/self/loginuid`; it stays through `su` and
+ * `sudo`, and once it is set only root can change it), else the user of the process.
  * @param claimed the name that they give themselves
  */
 export async function principalOfProcess(claimed: string | null): Promise<Principal> {

@@ -1,4 +1,5 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse, stringify } from 'yaml';
@@ -33,13 +34,15 @@ async function open({ account, workspaceDomains = [] }: Settings = {}) {
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
   const callback = `${base}/oauth/callback`;
+  const dataDirectory = await mkdtemp(join(tmpdir(), 'clinic-mirror-account-'));
+  onTestFinished(() => rm(dataDirectory, { recursive: true }));
   const world = await startSmallWorld({
     redisUrl: redis.url,
     appointments: 12,
     target: { title: 'full', titleReason: 'the doctor asked for it' },
     // A client that need not use PKCE, which is the worse case.
     google: { clients: [{ type: 'web', redirectUris: [callback] }], workspaceDomains },
-    settings: { http: { port, publicUrl: base } },
+    settings: { http: { port, publicUrl: base }, dataDirectory },
   });
   onTestFinished(() => world.close());
   const target = world.targets[0] as SmallTarget;
@@ -67,7 +70,13 @@ async function open({ account, workspaceDomains = [] }: Settings = {}) {
   };
   const settled = (code: string) =>
     waitFor(async () => (await look()).target?.failure?.code === code, { what: `the target to stand: ${code}` });
-  return { world, target, callback, accept, newLink, logInBy, connect, look, settled };
+  /** What the audit log tells of links: verb, outcome, code, and whose account came. */
+  const told = async () => {
+    const lines = await Array.fromAsync(world.opened().acts.log?.read() ?? []);
+    const entries = lines.flatMap(({ entry }) => (entry?.verb.endsWith('-link') === true ? [entry] : []));
+    return entries.map(({ verb, outcome, code, what }) => [verb, outcome, code, what.account ?? null]);
+  };
+  return { world, target, told, callback, accept, newLink, logInBy, connect, look, settled };
 }
 
 async function expectAccount(world: SmallWorld, { target }: SmallTarget, account: object): Promise<void> {
@@ -116,6 +125,29 @@ describe('a stranger opens the link that was meant for a doctor, with an account
       state: 'connected',
       account: expect.stringContaining(target.account),
     });
+  });
+
+  test('it stays in the audit log who made the link, that a browser opened it, and whose account came', async () => {
+    const { world, target, told, callback, logInBy } = await open({ account: (address) => ({ address }) });
+    await visit(`${callback}?state=${'x'.repeat(43)}&code=y`);
+    await expect(logInBy(`${callback.replace('callback', 'login')}/${'x'.repeat(43)}`, STRANGER)).rejects.toThrow();
+    expect(await told(), 'who has no link writes nothing').toEqual([]);
+    for (const who of [STRANGER, target.account]) {
+      const { out: link } = await world.cli('login', TENANT, target.target, '--link');
+      const { back, cookie } = await logInBy(link.trim(), who);
+      await visit(back, cookie);
+    }
+    const begun = [
+      ['login-link', 'begun', null, null],
+      ['login-link', 'done', null, null],
+      ['open-link', 'begun', null, null],
+    ];
+    expect(await told()).toEqual([
+      ...begun,
+      ['end-link', 'failed', 'wrong-account', null],
+      ...begun,
+      ['end-link', 'done', null, expect.stringContaining(target.account)],
+    ]);
   });
 
   test('where the settings name the account, nothing of the stranger is kept', async () => {

@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { loadReports, REPORT_DIRECTORY, renderCanaries } from './scan.ts';
 
-/** Runs the journeys in which patients and secrets are planted, and prints every place that was searched, as a table or (`--json`) as an array. */
+/** Runs the journeys in which patients and secrets are planted, and prints every place that was searched, as a table or (`--json`) as JSON. */
 const { values } = parseArgs({ options: { json: { type: 'boolean' } } });
 const JOURNEYS = ['test/e2e/privacy.test.ts', 'test/e2e/crm-privacy.test.ts', 'test/canaries'];
 

@@ -161,6 +161,19 @@ describe('a look at the whole log', () => {
     expect(await faultsOf(log)).toEqual([at(6, 'replaced')]);
   });
 
+  test('finds an entry of another course of the same chain, which somebody put among these', async () => {
+    const log = open();
+    const chain = await write(log, 5);
+    const file = await fileOf(chain, 6);
+    const other = await readFile(file, 'utf8');
+    await unlink(file);
+    await redis.connect().del(keys.auditLog());
+    await log.append(draft(98));
+    await log.append(draft(99));
+    await writeFile(file, other);
+    expect(await faultsOf(log)).toEqual([at(7, 'unlinked')]);
+  });
+
   test('finds that a whole chain is gone, unless it is said to be kept elsewhere', async () => {
     const chain = await write(open(), 3);
     await rm(join(directory, 'audit-log'), { recursive: true });
