@@ -1,5 +1,16 @@
 import { readFileSync } from 'node:fs';
-import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument, visit, type YAMLError } from 'yaml';
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  visit,
+  type YAMLError,
+} from 'yaml';
 import type { ConfigurationFault } from './faults.ts';
 
 /** Where a value stands in a file: keys of mappings and indexes of lists. */
@@ -21,6 +32,8 @@ export interface YamlFile {
 const MAX_ALIASES = 100;
 /** Whoever may write one file must not keep all others waiting: a file of a hundred targets has a tenth of this. */
 const LARGEST_FILE_BYTES = 512 * 1024;
+/** Lists and mappings within each other: the library copies the way to each of them. */
+const DEEPEST = 100;
 
 /** Keys of the mapping at a path; none when there is no mapping. */
 export function keysAt(file: YamlFile, path: ValuePath): string[] {
@@ -51,8 +64,15 @@ export function readYaml(fileName: string, bytes: Buffer): { file: YamlFile } | 
   }
   const text = bytes.toString('utf8');
   const { document, lines } = parseYaml(text);
-  const problems = [...document.errors, ...document.warnings, ...repeatedKeys(document)];
+  const problems = [...document.errors, ...document.warnings];
   if (problems.length > 0) return { faults: problems.map((problem) => yamlFault(fileName, problem, lines)) };
+  const nodes = [...nodesOf(document)];
+  if (nodes.some(({ depth }) => depth > DEEPEST)) {
+    return { faults: [fileFault(fileName, { message: 'it nests too deep', remedy: 'write it flatter' })] };
+  }
+  const repeated = repeatedKeys(nodes);
+  if (repeated.length > 0) return { faults: repeated.map((problem) => yamlFault(fileName, problem, lines)) };
+  if (nodes.filter(({ node }) => isAlias(node)).length > MAX_ALIASES) return { faults: [tooManyAliases(fileName)] };
   return readDocument(fileName, text, { document, lines });
 }
 
@@ -79,7 +99,6 @@ function readDocument(
   text: string,
   { document, lines }: ParsedYaml,
 ): { file: YamlFile } | { faults: ConfigurationFault[] } {
-  if (aliasesIn(document) > MAX_ALIASES) return { faults: [tooManyAliases(name)] };
   const dangling = danglingAliases(name, document, lines);
   if (dangling.length > 0) return { faults: dangling };
   let value: unknown;
@@ -133,31 +152,35 @@ const YAML_PROBLEMS: Partial<Record<YAMLError['code'], [message: string, remedy:
   TAG_RESOLVE_FAILED: ['the tag is unknown', 'remove the tag, or quote a value that begins with !'],
 };
 
-/** Where a mapping has a key for the second time. */
-function repeatedKeys(document: Document): Pick<YAMLError, 'code' | 'pos'>[] {
-  const repeated: Pick<YAMLError, 'code' | 'pos'>[] = [];
-  visit(document, {
-    Map(_key, { items }) {
-      const seen = new Set<unknown>();
-      for (const { key } of items) {
-        if (!isScalar(key)) continue;
-        const [from, to] = key.range ?? [0, 0];
-        if (seen.has(key.value)) repeated.push({ code: 'DUPLICATE_KEY', pos: [from, to] });
-        seen.add(key.value);
-      }
-    },
-  });
-  return repeated;
+interface PlacedNode {
+  node: unknown;
+  depth: number;
 }
 
-function aliasesIn(document: Document): number {
-  let count = 0;
-  visit(document, {
-    Alias() {
-      count += 1;
-    },
+/** All nodes in their order. By a list of what is left to see: how deep a text nests is its writer's choice. */
+function* nodesOf(document: Document): Generator<PlacedNode> {
+  const waiting: PlacedNode[] = [{ node: document.contents, depth: 0 }];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    yield next;
+    const { node, depth } = next;
+    const inner = isMap(node) ? node.items.flatMap(({ key, value }) => [key, value]) : isSeq(node) ? node.items : [];
+    for (const each of inner.toReversed()) waiting.push({ node: each, depth: depth + 1 });
+  }
+}
+
+/** Where a mapping has a key for the second time. */
+function repeatedKeys(nodes: readonly PlacedNode[]): Pick<YAMLError, 'code' | 'pos'>[] {
+  return nodes.flatMap(({ node }) => {
+    const seen = new Set<unknown>();
+    const keys = isMap(node) ? node.items.flatMap(({ key }) => (isScalar(key) ? [key] : [])) : [];
+    return keys.flatMap(({ value, range }) => {
+      if (!seen.has(value)) {
+        seen.add(value);
+        return [];
+      }
+      return [{ code: 'DUPLICATE_KEY' as const, pos: [range?.[0] ?? 0, range?.[1] ?? 0] as [number, number] }];
+    });
   });
-  return count;
 }
 
 function tooManyAliases(file: string): ConfigurationFault {

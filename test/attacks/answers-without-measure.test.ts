@@ -11,6 +11,7 @@ import { htmlToText } from '../../src/connectors/outlook-calendar/html.ts';
 import { createHttpClient, type HttpRequest, MEBIBYTE } from '../../src/http/client.ts';
 import { readJson } from '../../src/http/json.ts';
 import { MOST_VALUES, parseJson } from '../../src/model/json.ts';
+import { readYaml } from '../../src/settings/yaml-file.ts';
 
 /*
  * A vendor's server, or who answers in its place, sends what takes a hundred times its size in memory, or seconds of the one thread that
@@ -210,4 +211,20 @@ test('a body of HTML that opens and never closes reads as its text', () => {
   for (const opening of ['<!--', '<style>', '<', '<br', ' ', '<head']) {
     expect(htmlToText(opening.repeat(100_000))).not.toContain('\r');
   }
+});
+
+describe('a tenant’s file', () => {
+  test.each([
+    ['larger than any', `a: "${'b'.repeat(600_000)}"`, /larger than 512 KiB/],
+    [
+      'of a thousand anchors in each other',
+      Array.from({ length: 1_500 }, (_, n) => `k${n}: &a [*a]`).join('\n'),
+      /too many aliases/,
+    ],
+    ['that nests without end', `${'- '.repeat(2_000)}a`, /nests too deep/],
+    ['whose key comes twice', 'a: 1\nb: 2\na: 3', /given twice/],
+  ])('%s is refused, and says so', (_, text, message) => {
+    const read = readYaml('tenants/a.yaml', Buffer.from(text));
+    expect('faults' in read && read.faults.map((fault) => fault.message)).toEqual([expect.stringMatching(message)]);
+  });
 });

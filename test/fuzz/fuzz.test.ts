@@ -5,11 +5,11 @@ import { renderOutcomes } from './report.ts';
 import { fuzz, UNLIMITED } from './run.ts';
 
 /*
- * `npm run fuzz` reads for minutes and judges time and memory too; here each parser reads some hundred new inputs, and none of them may
+ * `npm run fuzz` reads for minutes and judges time and memory too; here each parser reads a hundred new inputs, and none of them may
  * throw what is not declared, or have no end.
  */
 
-const INPUTS = 300;
+const INPUTS = 100;
 
 describe('whatever others write', () => {
   test.each([...PARSERS.keys()])('is read or refused, and nothing else: %s', async (parser) => {
@@ -24,7 +24,6 @@ describe('the fuzzer itself', () => {
   test.each([
     ['throws what is not declared', 'faulty-crash', 'crash', UNLIMITED],
     ['never ends', 'faulty-hang', 'hang', UNLIMITED],
-    ['takes all memory', 'faulty-memory', 'memory', UNLIMITED],
     ['takes long', 'faulty-slow', 'hang', { ...UNLIMITED, milliseconds: 1 }],
   ] as const)('finds what %s, and goes on after it', async (_, parser, kind, limits) => {
     const outcome = await fuzz({ parser, seed: 1, most: 12, forMs: 120_000, limits, givenUpMs: 500 });

@@ -21,13 +21,6 @@ export const FAULTY: ReadonlyMap<string, Parser> = new Map(
     },
     {
       ...PLAIN,
-      name: 'faulty-memory',
-      read: (input: Buffer) => {
-        if (input.includes('b')) for (const all: unknown[] = []; ; ) all.push(new Array(1_000).fill(0.5));
-      },
-    },
-    {
-      ...PLAIN,
       name: 'faulty-slow',
       read: (input: Buffer) => {
         if (input.includes('b')) for (let turn = 0; turn < 100_000_000; turn += 1) input[0] = turn % 7;
