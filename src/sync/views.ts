@@ -6,6 +6,7 @@ import type { Contacts } from './contacts.ts';
 import { activityRule, contactRule, dealRule, refusalsOfContacts } from './crm-rules.ts';
 import type { CycleInput, TargetInput } from './cycle-input.ts';
 import { type Decision, type Diff, type DiffInput, diff, type SourceRecord } from './diff.ts';
+import { checkedEvent } from './egress.ts';
 import { describeAppointment, exclusionOf } from './feed.ts';
 import { shownOf } from './followed.ts';
 import type { KnownFingerprints } from './known-fingerprints.ts';
@@ -134,7 +135,7 @@ function eventRule(
     const shown = isPinned && status !== 'cancelled' ? [...statuses, status] : statuses;
     const policy = { title, titleFormat, fields, statuses: shown, free, language, zone };
     const item = project(appointment, policy, directory, key);
-    return item === null ? { exclude: 'status' } : { item };
+    return item === null ? { exclude: 'status' } : checkedEvent(item, appointment, policy, directory, key);
   };
 }
 
