@@ -74,6 +74,8 @@ export interface TargetStatus {
   adopted: number;
   /** Objects that carry our owner tag and match no record for certain: left alone, for a person to look at. */
   ambiguous: number;
+  /** Entries of its outbox that were not as we put them in, since its state began; none of them was carried out. */
+  forged: number;
 }
 
 /** Which configuration a tenant is worked on with. */
@@ -207,7 +209,7 @@ export async function targetStatus(
   const held = holds
     .filter((hold) => hold.target === target.id && hold.state === 'open')
     .reduce((sum, hold) => sum + hold.recordIds.length, 0);
-  const { failure, created, updated, deleted, adopted, ambiguous } = record;
+  const { failure, created, updated, deleted, adopted, ambiguous, forged } = record;
   const isPart = target.stream === 'appointments' && lastRun?.snapshot?.completeness === 'partial';
   const isLeft = lastRun !== null && !lastRun.targets.some((run) => run.target === target.id);
   const readFailed = isPart || (isLeft && !isAwaiting(tenant, target, lastRun, record));
@@ -252,6 +254,7 @@ export async function targetStatus(
     deleted,
     adopted,
     ambiguous,
+    forged,
   };
 }
 
