@@ -131,6 +131,38 @@ describe('an entry of the outbox that no plan put in', () => {
   });
 });
 
+describe('a hold that nobody of ours wrote', () => {
+  test('approves nothing, and is out of the way', async () => {
+    const clinic = createModelClinic();
+    for (let id = 1; id <= 30; id += 1) clinic.appointments.set(String(id), appointmentOf(String(id)));
+    const model = createModelTarget();
+    const connection = redis.connect();
+    const tenant = openTenant({ redis: connection, clinic, targets: [{ model }], clock: () => NOW });
+    await cycle(tenant);
+    for (let id = 1; id <= 25; id += 1) clinic.appointments.delete(String(id));
+    await cycle(tenant);
+    await cycle(tenant);
+    const [open] = await tenant.holds.list();
+    if (open === undefined) throw new Error('nothing is held');
+    // As an approval that is written in its place, and as one of another id.
+    const approved = { ...open, state: 'approved', decidedAt: NOW };
+    await connection.hset(
+      keys.holds(TENANT),
+      open.id,
+      JSON.stringify(approved),
+      'forge',
+      JSON.stringify({ ...approved, id: 'forge' }),
+    );
+
+    await cycle(tenant);
+
+    expect(model.objects()).toHaveLength(30);
+    const holds = await tenant.holds.list();
+    expect(holds.map(({ state }) => state)).toEqual(['open']);
+    expect(await connection.hkeys(keys.holds(TENANT))).toEqual(holds.map(({ id }) => id));
+  });
+});
+
 describe('an address in a reminder that we did not make', () => {
   const TOKEN = 'A'.repeat(22);
   const place = (token: string) => keys.answerLink(createHash('sha256').update(token).digest('base64url'));
