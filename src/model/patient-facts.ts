@@ -30,27 +30,41 @@ const FEWEST_PHONE_DIGITS = 7;
  * accents, also where they are escaped as JSON or addresses escape them.
  */
 export function factToldIn(patient: KnownPatient, { texts, mayTell, own }: Leaving): PatientFact | null {
-  const leaving = lazily(() => texts.map(contentOf));
+  const leaving = lazily(() => new Content(texts));
   const legitimate = lazily(() => {
-    const open = FACTS.filter(mayTell).flatMap((fact) => writingsOf(fact, patient).map(String));
-    return [...own(), ...open].map((text) => contentOf(text ?? null));
+    const open = FACTS.filter(mayTell).flatMap((fact) => writingsOf(fact, patient));
+    return new Content([...own(), ...open]);
   });
   for (const fact of FACTS) {
     if (mayTell(fact)) continue;
-    for (const phrase of phrasesOf(fact, patient)) {
-      const isIn = ({ words, digits }: Content) => (fact === 'phone' ? digits : words).includes(phrase);
-      if (leaving().some(isIn) && !legitimate().some(isIn)) return fact;
+    const written = writingsOf(fact, patient);
+    if (written.length === 0) continue;
+    for (const phrase of phrasesOf(fact, written)) {
+      if (leaving().tells(fact, phrase) && !legitimate().tells(fact, phrase)) return fact;
     }
   }
   return null;
 }
 
-/** A text as phrases are looked for in it. */
-interface Content {
-  /** Words of letters and digits in lower case without accents, a space before and after each. */
-  words: string;
+/** Texts as phrases are looked for in them. Most are looked at once and hold nothing, so each form is made when it is asked for. */
+class Content {
+  readonly #read: readonly string[];
+  readonly #folded: string;
+  /** Words of letters and digits, a space before and after each. */
+  readonly #words = lazily(() => this.#read.map(wordsOf));
   /** Digits, those together that only signs and spaces part. */
-  digits: string;
+  readonly #digits = lazily(() => this.#read.map((text) => text.replaceAll(/(?<=\d)[\s().+/-]+(?=\d)/g, '')));
+
+  constructor(texts: readonly (string | null | undefined)[]) {
+    this.#read = texts.flatMap((text) => (text == null || text === '' ? [] : [unescaped(text)]));
+    this.#folded = folded(this.#read.join('\n'));
+  }
+
+  tells(fact: PatientFact, phrase: string): boolean {
+    if (fact === 'phone') return this.#digits().some((digits) => digits.includes(phrase));
+    const [, word = ''] = phrase.split(' ', 2);
+    return this.#folded.includes(word) && this.#words().some((words) => words.includes(phrase));
+  }
 }
 
 const FACTS: readonly PatientFact[] = [
@@ -65,41 +79,41 @@ const FACTS: readonly PatientFact[] = [
 
 /** How the clinic writes a fact. */
 function writingsOf(fact: PatientFact, patient: KnownPatient): string[] {
-  const { firstName, lastName, email, phone, mobilePhone, taxCode, birthDate, address } = patient;
-  const written: Record<PatientFact, (string | null | undefined)[]> = {
-    'first-name': [firstName],
-    'last-name': [lastName],
-    email: [email],
-    phone: [phone, mobilePhone],
-    'tax-code': [taxCode],
-    'birth-date': [birthDate],
-    address: [address?.street],
-  };
-  return written[fact].filter((text) => text != null);
+  switch (fact) {
+    case 'first-name':
+      return known(patient.firstName);
+    case 'last-name':
+      return known(patient.lastName);
+    case 'email':
+      return known(patient.email);
+    case 'phone':
+      return [...known(patient.phone), ...known(patient.mobilePhone)];
+    case 'tax-code':
+      return known(patient.taxCode);
+    case 'birth-date':
+      return known(patient.birthDate);
+    case 'address':
+      return known(patient.address?.street);
+  }
 }
 
-/** What is looked for of a fact, as it stands in {@link Content}. */
-function phrasesOf(fact: PatientFact, patient: KnownPatient): string[] {
-  const written = writingsOf(fact, patient);
+function known(text: string | null | undefined): string[] {
+  return text == null ? [] : [text];
+}
+
+/** What is looked for of a fact, as it stands in {@link Content}: words with a space before and after each, of telephones digits. */
+function phrasesOf(fact: PatientFact, written: readonly string[]): string[] {
   switch (fact) {
     case 'first-name':
     case 'last-name':
-      return written.flatMap((name) => nameParts(wordsOf(name)));
+      return written.flatMap(nameParts);
     case 'phone':
       return written.flatMap((number) => {
         const digits = number.replaceAll(/\D/g, '').slice(-PHONE_DIGITS);
         return digits.length < FEWEST_PHONE_DIGITS ? [] : [digits];
       });
     case 'birth-date':
-      return written.flatMap((date) => {
-        const [year = '', month = '', day = ''] = date.split('-');
-        return [
-          ` ${year} ${month} ${day} `,
-          ` ${day} ${month} ${year} `,
-          ` ${month} ${day} ${year} `,
-          ` ${year}${month}${day} `,
-        ];
-      });
+      return written.flatMap(datesOf);
     case 'address':
       // A street alone, without its number, may be anybody's.
       return written.map(wordsOf).filter((street) => /\d/.test(street) && isLong(street));
@@ -110,34 +124,39 @@ function phrasesOf(fact: PatientFact, patient: KnownPatient): string[] {
 
 /** Each word of a name that tells of somebody: of "De Luca" the second. */
 function nameParts(name: string): string[] {
-  return name
+  return wordsOf(name)
     .split(' ')
-    .map((word) => ` ${word} `)
-    .filter(isLong);
+    .flatMap((word) => (isLong(word) ? [` ${word} `] : []));
+}
+
+function datesOf(date: string): string[] {
+  const [year = '', month = '', day = ''] = date.split('-');
+  return [[year, month, day], [day, month, year], [month, day, year], [`${year}${month}${day}`]].map(
+    (parts) => ` ${parts.join(' ')} `,
+  );
 }
 
 function isLong(phrase: string): boolean {
   return phrase.replaceAll(' ', '').length >= FEWEST;
 }
 
-function contentOf(text: string | null): Content {
-  const read = unescaped(text ?? '');
-  return { words: wordsOf(read), digits: read.replaceAll(/(?<=\d)[\s().+/-]+(?=\d)/g, '') };
-}
-
 function wordsOf(text: string): string {
-  const plain = /^[\x20-\x7e]*$/.test(text) ? text : text.normalize('NFKD').replaceAll(/\p{M}/gu, '');
-  return ` ${plain
-    .toLowerCase()
+  return ` ${folded(text)
     .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()} `;
 }
 
+/** In lower case, without accents. */
+function folded(text: string): string {
+  const plain = /^[\n\x20-\x7e]*$/.test(text) ? text : text.normalize('NFKD').replaceAll(/\p{M}/gu, '');
+  return plain.toLowerCase();
+}
+
 /** As it is read at the other end: `Nicol\u00f2` of JSON, `Nicol%C3%B2` of an address. */
 function unescaped(text: string): string {
-  const plain = text.replaceAll(/\\u([0-9a-f]{4})/gi, (_, code: string) =>
-    String.fromCharCode(Number.parseInt(code, 16)),
-  );
+  const plain = text.includes('\\u')
+    ? text.replaceAll(/\\u([0-9a-f]{4})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+    : text;
   if (!plain.includes('%')) return plain;
   try {
     return `${plain} ${decodeURIComponent(plain)}`;
