@@ -52,32 +52,7 @@ return 1`;
 
 /** Opens the holds of a tenant. They are sealed, so that nobody who can write into Redis alone approves anything. */
 export function createHoldStore(redis: RedisClient, tenant: string, sealer: Sealer): HoldStore {
-  const key = keys.holds(tenant);
-  const sealed = (hold: Hold) => sealer.seal(JSON.stringify(hold), sealContext(hold.id));
-  const all = async () =>
-    Object.entries(await redis.hgetall(key)).map(([id, value]) => ({ id, read: opened(sealer, id, value) }));
-  const list = async () => (await all()).flatMap(({ read }) => readable(read) ?? []);
-  /** @param next null to forget it. @returns false when the hold was changed meanwhile */
-  const change = async (before: Read, next: Hold | null): Promise<boolean> => {
-    const written = next === null ? '' : sealed(next);
-    return (await redis.eval(CHANGE, 1, key, before.hold.id, before.value, written)) === 1;
-  };
-  const read = async (id: string) => {
-    const value = await redis.hget(key, id);
-    return value === null ? null : readable(opened(sealer, id, value));
-  };
-  /** Tries again when a plan or a person changed the hold meanwhile. */
-  const withoutRecords = async (id: string, forgotten: ReadonlySet<string>): Promise<number> => {
-    for (;;) {
-      const before = await read(id);
-      if (before === null) return 0;
-      const { hold } = before;
-      const recordIds = hold.recordIds.filter((recordId) => !forgotten.has(recordId));
-      const removed = hold.recordIds.length - recordIds.length;
-      if (removed === 0 || (await change(before, recordIds.length === 0 ? null : { ...hold, recordIds })))
-        return removed;
-    }
-  };
+  const { list, read, put, change, withoutRecords, dropForged } = sealedHolds(redis, keys.holds(tenant), sealer);
   return {
     list: async () => (await list()).map(({ hold }) => hold),
     async cover(target, kind, recordIds, { linkCount, now, expiresAt }) {
@@ -94,7 +69,7 @@ export function createHoldStore(redis: RedisClient, tenant: string, sealer: Seal
       }
       const stamped = { createdAt: now, decidedAt: null, expiresAt };
       const born: Hold = { id: newId(), target, kind, state: 'open', ...stamped, recordIds, linkCount };
-      await redis.hset(key, born.id, sealed(born));
+      await put(born);
       return born;
     },
     async decide(id, state, now, expiresAt, items = null) {
@@ -125,16 +100,53 @@ export function createHoldStore(redis: RedisClient, tenant: string, sealer: Seal
       }
       return expired;
     },
-    async dropForged() {
-      const forged = (await all()).filter(({ read }) => read === 'forged').map(({ id }) => id);
-      return forged.length === 0 ? 0 : redis.hdel(key, ...forged);
-    },
+    dropForged,
     async forget(target, forgotten) {
       let removed = 0;
       for (const { hold } of (await list()).filter((one) => one.hold.target === target)) {
         removed += await withoutRecords(hold.id, forgotten);
       }
       return removed;
+    },
+  };
+}
+
+/** Holds as Redis has them under one key, sealed at their place. */
+function sealedHolds(redis: RedisClient, key: string, sealer: Sealer) {
+  const sealed = (hold: Hold) => sealer.seal(JSON.stringify(hold), sealContext(hold.id));
+  const all = async () =>
+    Object.entries(await redis.hgetall(key)).map(([id, value]) => ({ id, read: opened(sealer, id, value) }));
+  const list = async () => (await all()).flatMap(({ read }) => readable(read) ?? []);
+  /** @param next null to forget it. @returns false when the hold was changed meanwhile */
+  const change = async (before: Read, next: Hold | null): Promise<boolean> => {
+    const written = next === null ? '' : sealed(next);
+    return (await redis.eval(CHANGE, 1, key, before.hold.id, before.value, written)) === 1;
+  };
+  const read = async (id: string) => {
+    const value = await redis.hget(key, id);
+    return value === null ? null : readable(opened(sealer, id, value));
+  };
+  /** Tries again when a plan or a person changed the hold meanwhile. */
+  const withoutRecords = async (id: string, forgotten: ReadonlySet<string>): Promise<number> => {
+    for (;;) {
+      const before = await read(id);
+      if (before === null) return 0;
+      const { hold } = before;
+      const recordIds = hold.recordIds.filter((recordId) => !forgotten.has(recordId));
+      const removed = hold.recordIds.length - recordIds.length;
+      if (removed === 0 || (await change(before, recordIds.length === 0 ? null : { ...hold, recordIds })))
+        return removed;
+    }
+  };
+  return {
+    list,
+    read,
+    put: (hold: Hold) => redis.hset(key, hold.id, sealed(hold)),
+    change,
+    withoutRecords,
+    async dropForged() {
+      const forged = (await all()).filter(({ read }) => read === 'forged').map(({ id }) => id);
+      return forged.length === 0 ? 0 : redis.hdel(key, ...forged);
     },
   };
 }

@@ -112,7 +112,9 @@ export function clinicTexts(shown: ClinicShown): (appointment: Appointment) => (
   const sourceOf = activitySource(shown);
   return (appointment) => {
     const source = sourceOf(appointment);
-    return source.stream === 'appointments' ? [source.agenda, source.location, source.treatment] : [];
+    return source.stream === 'appointments'
+      ? [source.agenda, source.location, source.treatment, appointment.status]
+      : [];
   };
 }
 
