@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { renderTable } from '../src/cli/table.ts';
 import { measureBudget } from './budget.ts';
+import { measureEgress } from './cycle/egress.ts';
 import { measureMemory } from './cycle/memory.ts';
 import { measureQuiet } from './cycle/quiet.ts';
 import { measureRecords } from './cycle/records.ts';
@@ -24,6 +25,7 @@ could do the same outside work.
 
 quiet: what a cycle costs against reading the same pages.
 records: how many records a second of CPU are compared with the state, none changed, one in a hundred, all new.
+egress: what looking once more at whatever leaves adds to a first sync.
 start: until the daemon runs with so many tenants, and until a command is done.
 first: the first sync of so many records into each kind of target, and a tenth of them by CalDAV, against reading the same pages and
 posting the same batches; each batch takes --batch milliseconds beside the sandbox's own work.
@@ -48,6 +50,7 @@ const MEASUREMENTS = {
   latency: measureLatency,
   workers: measureWorkers,
   records: measureRecords,
+  egress: measureEgress,
   start: measureStart,
   first: measureFirst,
   trips: measureTrips,

@@ -13,6 +13,7 @@ import {
   measuringBreaches,
   moduleBreaches,
   packageBreaches,
+  patientBreaches,
   purityBreaches,
   type SourceFile,
   sourceFile,
@@ -50,6 +51,7 @@ describe('the project', () => {
     ['folders within a module import from lower folders only', innerBreaches],
     ['folders beside src/ keep apart', folderBreaches],
     ['vendors know nothing of each other, are registered and complete', connectorRule],
+    ['what sends has no patient', patientBreaches],
     ['no import closes a circle', cycleBreaches],
     ['BullMQ and Redis are known where they belong', packageBreaches],
     ['sync/ and model/ are pure', purityBreaches],
@@ -144,6 +146,18 @@ describe('a breach is reported', () => {
     const files = project({ 'src/connectors/registry.ts': "import { one } from './one/index.ts';" });
     const paths = VENDOR_FILES.filter((name) => name !== 'limits.ts').map((name) => `src/connectors/one/${name}`);
     expect(connectorBreaches(files, paths)).toEqual(['src/connectors/one/limits.ts is missing']);
+  });
+
+  test('a vendor or a channel that is given patients', () => {
+    const files = project({
+      'src/connectors/one/a.ts': "import type { Patient } from '../../model/records.ts';",
+      'src/reminders/channels/sms/a.ts': "import { factToldIn } from '../../../model/patient-facts.ts';",
+      'src/reminders/content.ts': "import type { Patient } from '../model/records.ts';",
+    });
+    expect(patientBreaches(files)).toEqual([
+      'src/connectors/one/a.ts:1 imports src/model/records.ts: nobody there has a patient',
+      'src/reminders/channels/sms/a.ts:1 imports src/model/patient-facts.ts: nobody there has a patient',
+    ]);
   });
 
   test('a circle of imports, with its way, and a file that imports itself', () => {

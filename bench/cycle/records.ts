@@ -49,20 +49,25 @@ export async function measureRecords(
 const NEVER_YET = Number.POSITIVE_INFINITY;
 const NEVER = new AbortController().signal;
 
-async function cycleOf(tenant: OpenTenant): Promise<void> {
+/** One cycle of a tenant. @throws Error when it fails */
+export async function cycleOf(tenant: OpenTenant): Promise<void> {
   const run = await pullWhenFree(tenant, () => {}, NEVER);
   if (run.error !== null) throw new Error(`the cycle failed: ${run.error.code}`);
 }
 
-/** The tenant with a clinic that is read once; from then on it shows the same records, but for those that were changed. */
-function rememberedClinic(tenant: OpenTenant) {
+/**
+ * The tenant with a clinic that is read once; from then on it shows the same records, but for those that were changed.
+ * @param shown makes of a record that was read what is shown
+ */
+export function rememberedClinic(tenant: OpenTenant, shown = (record: Appointment) => record) {
   const kept: { snapshot?: AppointmentSnapshot } = {};
   let readingSeconds = 0;
   const { clinic } = tenant;
   const readAppointments: typeof clinic.readAppointments = async (query, signal) => {
     if (kept.snapshot !== undefined) return kept.snapshot;
     readingSeconds += await cpuSecondsOf(async () => {
-      kept.snapshot = await clinic.readAppointments(query, signal);
+      const read = await clinic.readAppointments(query, signal);
+      kept.snapshot = { ...read, records: new Map([...read.records].map(([id, record]) => [id, shown(record)])) };
     });
     return kept.snapshot ?? Promise.reject(new Error('nothing was read'));
   };

@@ -4,10 +4,13 @@ import { silentLogger } from '../../src/log/logger.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import { createHoldStore } from '../../src/state/holds.ts';
 import { connectRedis, type RedisClient } from '../../src/state/redis.ts';
+import { createSealer } from '../../src/state/sealing.ts';
 import { createTargetStore } from '../../src/state/targets.ts';
 import { startRedis } from '../../tools/redis.ts';
 import { createLossWorld } from './loss.ts';
 import { CYCLE_MS, PATTERNS } from './patterns.ts';
+
+const SEALING_KEYS = [{ id: 'k1', key: Buffer.alloc(32, 9) }];
 
 const USAGE = `npm run guard:loss -- [--days 7] [--json]
 
@@ -63,7 +66,7 @@ async function measure(redis: RedisClient, size: number, pattern: string, days: 
   await redis.flushall();
   const random = seededRandom();
   const tenant = {
-    holds: createHoldStore(redis, 'clinic'),
+    holds: createHoldStore(redis, 'clinic', createSealer(SEALING_KEYS, 'clinic')),
     log: silentLogger,
     random,
     missedForMs: CYCLE_MS / 2,

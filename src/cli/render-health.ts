@@ -67,6 +67,11 @@ function listsOf(target: TargetHealth, asOf: number): string[] {
   return lines.length === 0 ? [] : ['', `${target.target}:`, ...lines];
 }
 
+function whyOf(code: string): string {
+  if (code.startsWith('egress-')) return `it would tell more of the patient than it may: it stays as it is (${code})`;
+  return WHY[code] ?? code;
+}
+
 function countLine(what: string, counts: Readonly<Record<string, number>>): string[] {
   const properties = Object.entries(counts).map(([name, count]) => `${fieldName(name)} (${count})`);
   return properties.length === 0 ? [] : [line(`${what}: ${properties.join(', ')}`)];
@@ -75,7 +80,7 @@ function countLine(what: string, counts: Readonly<Record<string, number>>): stri
 function excludedLines({ excluded: { counts, records } }: TargetHealth): string[] {
   return Object.entries(counts).flatMap(([code, count]) => {
     const ids = records.filter(({ why }) => why === code).map(({ record }) => record);
-    const head = line(`Excluded, ${count}: ${WHY[code] ?? code}`);
+    const head = line(`Excluded, ${count}: ${whyOf(code)}`);
     return ids.length === 0 ? [head] : [head, idsLine(ids)];
   });
 }

@@ -78,6 +78,8 @@ const REASONS: Readonly<Record<string, string>> = {
   refused: "the other side won't take it",
   'channel-gone': 'the other side takes nothing any more',
   'channel-failed': 'the other side could not take it in time',
+  'egress-stopped': 'its text would have told more of the patient than it may',
+  'record-forged': 'what Redis had of it was not written by us: see who else may write into Redis',
   'hourly-limit': "the tenant's limit was reached",
 };
 

@@ -102,6 +102,10 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
       const what = `${target.ambiguous} objects carry our owner tag and match no record for certain`;
       lines.push(wrap(`${target.target}: ${what}`, WIDTH, '  '));
     }
+    if (target.forged > 0) {
+      const what = `${target.forged} waiting changes were not as we put them in, and none was carried out (record-forged)`;
+      lines.push(wrap(`${target.target}: ${what}; see who else may write into Redis`, WIDTH, '  '));
+    }
   }
   lines.push(...renderRemoved(tenant.removed, '  '));
   const rules = Object.entries(tenant.lastRun?.gaps ?? {}).filter(([owner]) => owner.startsWith('reminders/'));

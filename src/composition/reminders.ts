@@ -93,9 +93,11 @@ function openAnswers(
       const token = secrets.token(reminder);
       // Kept as long as the ledger's entry, so that a late visitor is told more than that there is nothing.
       const lifeMs = Math.max(0, startAt - clock()) + file.keepDays * DAY_MS;
-      await directory.put(token, { tenant: name, reminder, patientId }, lifeMs);
+      const proof = secrets.patient(reminder, patientId);
+      await directory.put(token, { tenant: name, reminder, patientId, proof }, lifeMs);
       return { url: `${publicUrl}${ANSWERS_PATH}/${token}`, cancels: links.cancel };
     },
+    isOurs: secrets.isOurs,
     proof: secrets.proof,
     callerName: secrets.caller,
     store: createAnswerStore(redis, name),

@@ -43,7 +43,7 @@ export function openTenantStores(parts: TenantStoreParts): TenantStores {
       target: (id) => tenant.targets.get(id)?.formerly,
     }),
     targetStore: createTargetStore(redis, tenant.id),
-    holds: createHoldStore(redis, tenant.id),
+    holds: createHoldStore(redis, tenant.id, sealer),
     runs: createRunStore(redis, tenant.id),
     protection,
     tombstones: createTombstoneStore(redis, tenant.formerly ?? tenant.id, identityKey, protection),

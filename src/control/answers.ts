@@ -124,6 +124,13 @@ async function find(
   const { ledger, answers } = reminders;
   const entry = await ledger.read(link.reminder);
   if (entry === null || answers === null) return bare('unknown');
+  if (!answers.isOurs(token, link) || reminders.name(entry) !== link.reminder) {
+    tenant.log.error(
+      { code: 'record-forged' },
+      'an address in Redis, or its reminder, was not made by us: it opens nothing',
+    );
+    return bare('unknown');
+  }
   const now = installation.clock();
   // A link stays in mailboxes for years: when its time is over it tells neither whose patient somebody was nor when.
   if (now >= entry.startAt) return bare('expired');

@@ -130,11 +130,19 @@ const TARGET_GAUGES = {
   held: ['clinic_mirror_target_held', 'Deletions that wait for a person'],
   links: ['clinic_mirror_target_links', 'Objects that the target is known to hold'],
   ambiguous: ['clinic_mirror_target_ambiguous', 'Objects with our owner tag that match no record for certain'],
+  forged: [
+    'clinic_mirror_target_forged',
+    'Waiting changes that were not as we put them in, since the state began; none was carried out',
+  ],
   edited: ['clinic_mirror_target_edited', 'Objects that stand edited by hand'],
   removed: ['clinic_mirror_target_removed', 'Objects that stay deleted by hand'],
   churning: ['clinic_mirror_target_churning', 'Objects that are no longer restored today'],
   drifted: ['clinic_mirror_target_drifted', '1 while changes by hand wait for a person'],
   heard: ['clinic_mirror_target_heard', '1 while the vendor tells us of changes, 0 while only polling finds them'],
+  egressStopped: [
+    'clinic_mirror_target_egress_stopped',
+    'Records kept back, since what would be written tells more of patients than the target may know',
+  ],
   stopped: ['clinic_mirror_target_stopped', '1 while the whole target stands still'],
 } as const;
 
@@ -209,7 +217,7 @@ function fill(gauges: Gauges, { at, tenants, problems }: Status): void {
       if (each.nearAsOf !== null) gauges.targets.nearAge.set(labels, (at - each.nearAsOf) / 1_000);
       const waitedMs = each.oldestPendingAt === null ? 0 : Math.max(0, at - each.oldestPendingAt);
       gauges.targets.lag.set(labels, waitedMs / 1_000);
-      for (const name of ['pending', 'failing', 'held', 'links', 'ambiguous'] as const) {
+      for (const name of ['pending', 'failing', 'held', 'links', 'ambiguous', 'forged'] as const) {
         gauges.targets[name].set(labels, each[name]);
       }
       for (const name of ['edited', 'removed', 'churning'] as const) {
@@ -217,6 +225,8 @@ function fill(gauges: Gauges, { at, tenants, problems }: Status): void {
       }
       gauges.targets.drifted.set(labels, each.state === 'drifted' ? 1 : 0);
       gauges.targets.heard.set(labels, each.notifications.untilAt === null ? 0 : 1);
+      const stopped = each.gaps.find(({ code }) => code === 'egress-stopped');
+      gauges.targets.egressStopped.set(labels, stopped?.count ?? 0);
       gauges.targets.stopped.set(labels, each.failure === null ? 0 : 1);
       for (const [effect, count] of Object.entries({ created, updated, deleted, adopted })) {
         gauges.outcomes.set({ ...labels, effect }, count);

@@ -82,6 +82,8 @@ export interface TargetStatus {
   adopted: number;
   /** Objects that carry our owner tag and match no record for certain: left alone, for a person to look at. */
   ambiguous: number;
+  /** Entries of its outbox that were not as we put them in, since its state began; none of them was carried out. */
+  forged: number;
 }
 
 /** Which configuration a tenant is worked on with. */

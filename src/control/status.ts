@@ -116,7 +116,7 @@ export async function targetStatus(
   const held = holds
     .filter((hold) => hold.target === target.id && hold.state === 'open')
     .reduce((sum, hold) => sum + hold.recordIds.length, 0);
-  const { failure, created, updated, deleted, adopted, ambiguous } = record;
+  const { failure, created, updated, deleted, adopted, ambiguous, forged } = record;
   const isPart = target.stream === 'appointments' && lastRun?.snapshot?.completeness === 'partial';
   const isLeft = lastRun !== null && !lastRun.targets.some((run) => run.target === target.id);
   const readFailed = isPart || (isLeft && !isAwaiting(tenant, target, lastRun, record));
@@ -166,6 +166,7 @@ export async function targetStatus(
     deleted,
     adopted,
     ambiguous,
+    forged,
   };
 }
 

@@ -2,6 +2,7 @@ import { HOLD_KINDS } from '../model/plan.ts';
 import { HOUR_MS } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { Doubt } from '../state/protection.ts';
+import { egressStopped } from '../sync/egress.ts';
 import { snapshotOf, streamsOf } from '../sync/followed.ts';
 import { deletionClass, type GoneReason } from '../sync/guard.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
@@ -9,6 +10,7 @@ import type { ClinicReading } from './clinic-reading.ts';
 import { noteMisses } from './confirm.ts';
 import type { Cycle } from './cycle.ts';
 import { differsByHand } from './drift.ts';
+import { gapsAfter } from './gaps.ts';
 import { type Learned, planReminders } from './plan-reminders.ts';
 import { targetRun } from './report.ts';
 import { settle } from './settled.ts';
@@ -16,7 +18,10 @@ import { asOf } from './streams.ts';
 import { activeTargets, type OpenTarget, type OpenTenant } from './tenant.ts';
 
 /** The stores that a plan goes into. */
-type Committed = Pick<OpenTenant, 'clock' | 'generation' | 'holds' | 'journal' | 'links' | 'outbox' | 'targetStore'>;
+type Committed = Pick<
+  OpenTenant,
+  'clock' | 'generation' | 'holds' | 'journal' | 'links' | 'log' | 'outbox' | 'targetStore'
+>;
 
 /** Carries a cycle into the state: what protects people first, then target by target, then what the next cycle is to know. */
 export async function commitCycle(tenant: OpenTenant, cycle: Cycle, lease: Lease, run: string): Promise<void> {
@@ -93,8 +98,10 @@ function learnedOf({ clinicReading, confirmations, plans }: Cycle): Learned {
  */
 async function noteFreshness(tenant: Committed, cycle: Cycle, plans: readonly TargetPlan[]): Promise<void> {
   const { clinicReading } = cycle;
+  const all = gapsAfter(cycle.basis.gaps, plans);
   for (const plan of plans) {
-    const gaps = cycle.basis.gaps.get(plan.target.id) ?? [];
+    const gaps = all.get(plan.target.id) ?? [];
+    noteStopped(tenant, plan);
     await tenant.targetStore.write(plan.target.id, { gaps: gaps.length === 0 ? null : gaps });
     if (!isWhole(clinicReading, plan.target)) continue;
     if (targetRun(plan, cycle).unconfirmed > 0) continue;
@@ -111,6 +118,16 @@ async function noteFreshness(tenant: Committed, cycle: Cycle, plans: readonly Ta
     const settled = isSettled ? { settledAsOf: plannedAsOf } : {};
     await tenant.targetStore.write(target.id, { plannedAsOf, ...settled });
   }
+}
+
+/** Says what was kept back: only we can mend it. */
+function noteStopped({ log }: Pick<OpenTenant, 'log'>, { target, leftOut }: TargetPlan): void {
+  const stopped = Object.fromEntries(egressStopped(leftOut));
+  if (Object.keys(stopped).length === 0) return;
+  log.error(
+    { target: target.id, stopped },
+    'entries would tell more of patients than their target may know: kept back',
+  );
 }
 
 /** The next two days are known as of now, whatever waits; all else is as old as it was. */

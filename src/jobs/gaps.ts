@@ -2,7 +2,9 @@ import { lazily } from '../model/lazily.ts';
 import type { SetAside } from '../model/records.ts';
 import { didYouMean } from '../settings/did-you-mean.ts';
 import type { TargetGap } from '../state/target-gaps.ts';
+import { egressStopped } from '../sync/egress.ts';
 import { streamsOf } from '../sync/followed.ts';
+import type { TargetPlan } from '../sync/target-plan.ts';
 import type { ClinicReading } from './clinic-reading.ts';
 import type { OpenReminders } from './open-reminders.ts';
 import type { OpenTarget } from './tenant.ts';
@@ -25,6 +27,25 @@ export function gapsOf(
     gaps.set(target.id, [...unreadOf(target, clinicReading), ...check(target.configuration)]);
   for (const [id, rule] of reminders?.rules.rules ?? []) gaps.set(`reminders/${id}`, check(rule));
   return new Map([...gaps].filter(([, found]) => found.length > 0));
+}
+
+/**
+ * What of each target is incomplete after planning: what was known before, and what was kept back since it would have told more of
+ * patients than the target may know.
+ */
+export function gapsAfter(
+  known: ReadonlyMap<string, readonly TargetGap[]>,
+  plans: readonly Pick<TargetPlan, 'target' | 'leftOut'>[],
+): ReadonlyMap<string, readonly TargetGap[]> {
+  const all = new Map(known);
+  for (const { target, leftOut } of plans) {
+    const found = egressStopped(leftOut);
+    if (found.length === 0) continue;
+    const count = found.reduce((sum, [, each]) => sum + each, 0);
+    const gap: TargetGap = { code: 'egress-stopped', count, what: found.map(([code]) => code), near: [] };
+    all.set(target.id, [...(known.get(target.id) ?? []), gap]);
+  }
+  return all;
 }
 
 /** Rows set aside that may belong to a target: those of its streams, but for appointments of agendas that it does not follow. */

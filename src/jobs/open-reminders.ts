@@ -2,7 +2,7 @@ import type { Instant } from '../model/time.ts';
 import type { ReminderChannel, ReminderContent } from '../reminders/channels/channel.ts';
 import type { NameReminder, ReminderRules } from '../reminders/rules.ts';
 import type { ReminderFile } from '../settings/reminder-schema.ts';
-import type { AnswerStore } from '../state/answers.ts';
+import type { AnswerLink, AnswerStore } from '../state/answers.ts';
 import type { OptOuts } from '../state/opt-outs.ts';
 import type { ReminderLedger } from '../state/reminders.ts';
 
@@ -36,6 +36,8 @@ export interface ReminderAlarms {
 export interface OpenAnswers {
   /** Makes the address that a reminder carries, the same one at each try. */
   linkFor(reminder: { reminder: string; patientId: string | null; startAt: Instant }): Promise<ReminderContent['link']>;
+  /** Whether we made an address: its token is that of its reminder, and its patient the one of then. */
+  isOurs(token: string, link: AnswerLink): boolean;
   /** Proves that a page was shown for a reminder at a time. */
   proof(reminder: string, at: Instant): string;
   /** A name for an address that requests come from, which tells it to nobody. */

@@ -56,6 +56,9 @@ async function underLease(
   try {
     const guarded = AbortSignal.any([signal, lease.signal]);
     const now = tenant.clock();
+    const forged = await tenant.holds.dropForged();
+    if (forged > 0)
+      tenant.log.error({ code: 'record-forged', holds: forged }, 'holds in Redis were not ours: they approve nothing');
     for (const hold of await tenant.holds.expire(now, now + REJECTION_MS)) {
       tenant.log.warn(
         { hold: hold.id, target: hold.target, kind: hold.kind },

@@ -4,7 +4,8 @@ import type { DropReason } from '../model/reminders.ts';
 import type { Lookup } from '../model/snapshots.ts';
 import { HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { Delivery, Reminder } from '../reminders/channels/channel.ts';
-import { contentOf } from '../reminders/content.ts';
+import { type ContentInput, contentOf } from '../reminders/content.ts';
+import { factToldBy } from '../reminders/egress.ts';
 import { mobileNumber } from '../reminders/phone.ts';
 import { placeOf } from '../reminders/places.ts';
 import type { ReminderRule } from '../reminders/rules.ts';
@@ -65,6 +66,8 @@ export async function remind(
 /** What one look comes to. Only Redis can make it throw; then the claim ends by itself and the entry tells how far it came. */
 async function take(tenant: OpenTenant, reminders: OpenReminders, claim: Claim, abort: AbortSignal): Promise<Step> {
   const { entry } = claim;
+  // Its name is made of what it is, with the identity key: who can write into Redis alone has nothing sent.
+  if (reminders.name(entry) !== entry.id) return dropped('record-forged');
   const channel = reminders.channels.get(entry.channel);
   // Its worker died over it. Nobody can tell whether it was handed over.
   if (entry.state === 'sending' && channel?.deduplicates !== true) return unclear('worker-died');
@@ -153,7 +156,10 @@ async function finish(tenant: OpenTenant, reminders: OpenReminders, claim: Claim
   const { state } = step.settle;
   const reason = state === 'dropped' ? step.settle.reason : null;
   if (state === 'sent') reminders.observeLag(tenant.id, now - dueAt);
-  const level = state === 'unknown' || reason === 'channel-failed' || reason === 'hourly-limit' ? 'warn' : 'info';
+  const level =
+    state === 'unknown' || reason === 'record-forged' || reason === 'channel-failed' || reason === 'hourly-limit'
+      ? 'warn'
+      : 'info';
   tenant.log[level]({ reminder: id, rule, channel, state, reason }, 'a reminder came to its end');
 }
 
@@ -241,7 +247,7 @@ async function address(
   }
   const { startAt, endAt } = appointment.time;
   const { name, language } = tenant.configuration;
-  const content = contentOf({
+  const input: ContentInput = {
     rule,
     file: reminders.file,
     language,
@@ -251,7 +257,10 @@ async function address(
     location: placeOf(appointment, source),
     patient,
     link: (await reminders.answers?.linkFor({ reminder: id, patientId: appointment.patientId, startAt })) ?? null,
-  });
+  };
+  const content = contentOf(input);
+  const told = factToldBy(content, input);
+  if (told !== null) return dropped('egress-stopped', `egress-${told}`);
   const reminder: Reminder = {
     id,
     tenant: tenant.id,

@@ -3,6 +3,7 @@ import { type Pace, type RunReport, runIdOf, type TargetRun } from '../state/run
 import type { Confirmation } from '../sync/absence.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
 import type { Cycle } from './cycle.ts';
+import { gapsAfter } from './gaps.ts';
 import { AWAITING } from './open-states.ts';
 import { paceOf } from './pace.ts';
 import { streamsRead } from './streams.ts';
@@ -57,7 +58,7 @@ export async function reportRun(
     })),
     unknownStatuses: [...unknown].slice(0, SHOWN_EXAMPLES),
     withheld: cycle?.clinicReading.withheld ?? [],
-    gaps: Object.fromEntries(cycle?.basis.gaps ?? []),
+    gaps: cycle === null ? {} : Object.fromEntries(gapsAfter(cycle.basis.gaps, cycle.plans)),
     clinic: cycle?.clinicReading.clinic ?? previous?.clinic ?? null,
     // What was planned by last stays known when a reading fails: else a process with an older one would plan by that one.
     read: { ...previous?.read, ...(cycle === null ? {} : streamsRead(cycle.clinicReading.streams)) },

@@ -1,5 +1,6 @@
 import type { Lease } from '../state/leases.ts';
 import type { TargetState } from '../sync/diff.ts';
+import { egressStopped } from '../sync/egress.ts';
 import { windowOf } from '../sync/followed.ts';
 import { settledUntil } from '../sync/settled.ts';
 import { NOTHING_PLANNED, type TargetPlan } from '../sync/target-plan.ts';
@@ -87,11 +88,17 @@ function isAtRest(target: OpenTarget, { clinicReading, gaps, looks, holds, wentB
   return isKnown && isNamedByRows && !gaps.has(target.id) && holds.every((hold) => hold.target !== target.id);
 }
 
-/** Whether it does anything, or may keep what the rules leave out. */
+/** Whether it does anything, keeps something back, or may keep what the rules leave out. */
 function hasWork(plan: TargetPlan): boolean {
   const { passed, held, refused, postponed, released, timed, abandoned, outlived } = plan;
   const lists = [passed, ...Object.values(held), refused, postponed, released, timed, abandoned, outlived];
-  return plan.hasPins || plan.replaced || plan.doubtsReading || lists.some((list) => list.length > 0);
+  return (
+    egressStopped(plan.leftOut).length > 0 ||
+    plan.hasPins ||
+    plan.replaced ||
+    plan.doubtsReading ||
+    lists.some((list) => list.length > 0)
+  );
 }
 
 function planOf(target: OpenTarget, { clinicReading, byAgenda }: Basis): TargetPlan {

@@ -29,6 +29,8 @@ export type Withdrawal = (typeof WITHDRAWALS)[number];
  * - `patient-gone`, `no-consent`, `no-address`, `opted-out`: of the patient;
  * - `refused`: the other side won't take it; `channel-gone`: it won't take any;
  * - `channel-failed`: the other side could not take it within the grace;
+ * - `egress-stopped`: its text would have told more of the patient than it may;
+ * - `record-forged`: the ledger's line is not one that we wrote;
  * - `hourly-limit`: the tenant's limit was reached until the grace ended.
  */
 export type DropReason =
@@ -48,6 +50,8 @@ export type DropReason =
   | 'refused'
   | 'channel-gone'
   | 'channel-failed'
+  | 'egress-stopped'
+  | 'record-forged'
   | 'hourly-limit';
 
 /** What makes a reminder that one and no other. */

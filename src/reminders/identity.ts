@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import { base32hex } from '../model/base32.ts';
 import { derivedKey } from '../model/derived-key.ts';
 import type { Instant } from '../model/time.ts';
@@ -21,6 +21,10 @@ export function createReminderNames(identityKey: Uint8Array, tenant: string): Na
 export interface AddressSecrets {
   /** Of the address: 22 characters of base64url, made of the reminder's id, so that each try of it carries the same. */
   token(reminder: string): string;
+  /** Proves whose appointment it was when the address was made: 22 characters of base64url. */
+  patient(reminder: string, patientId: string | null): string;
+  /** Whether we made an address: its token is that of its reminder, and its patient the one of then. */
+  isOurs(token: string, made: { reminder: string; patientId: string | null; proof: string }): boolean;
   /** Of the page that was shown there at a time. */
   proof(reminder: string, at: Instant): string;
   /** A name for an address that requests come from, under which they are counted. */
@@ -34,10 +38,21 @@ export function createAddressSecrets(identityKey: Uint8Array, tenant: string): A
   const key = derivedKey(identityKey, tenant, 'answers');
   const hash = (...parts: (string | number)[]) =>
     createHmac('sha256', key()).update(JSON.stringify(parts)).digest().subarray(0, 16).toString('base64url');
+  const token = (reminder: string) => hash('token', reminder);
+  const patient = (reminder: string, patientId: string | null) => hash('patient', reminder, patientId ?? '');
   return {
-    token: (reminder) => hash('token', reminder),
+    token,
+    patient,
+    isOurs: (given, { reminder, patientId, proof }) =>
+      isSame(given, token(reminder)) && isSame(proof, patient(reminder, patientId)),
     proof: (reminder, at) => hash('proof', reminder, at),
     caller: (address) => hash('caller', address),
     unsubscribe: (reminder) => hash('unsubscribe', reminder),
   };
+}
+
+/** @param given of any kind: it may not be ours */
+function isSame(given: unknown, made: string): boolean {
+  const [one, other] = [Buffer.from(String(given)), Buffer.from(made)];
+  return one.length === other.length && timingSafeEqual(one, other);
 }

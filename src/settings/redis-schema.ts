@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { text, wholeNumber } from './common-schemas.ts';
+import { isSocket, unprotected } from './redis-protection.ts';
 import { Secret } from './secret.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 
@@ -58,10 +59,10 @@ export function redisSection(secrets: SecretSchemas) {
   return z
     .strictObject({
       url: secrets.plainOrReference
-        .refine((url) => /^rediss?:\/\/\S+$/.test(url.reveal()), 'give redis://host:port, or rediss:// for TLS')
+        .refine((url) => isAddress(url.reveal()), 'give rediss://user:password@host:port, or the path of a Unix socket')
         .optional()
         .describe(
-          'Of one server: redis://host:6379; a reference when it holds a password. This, `sentinels` or `cluster` is needed',
+          'Of one server: rediss://user:password@host:6379 (redis:// on this machine), or the path of its Unix socket; a reference when it holds a password. This, `sentinels` or `cluster` is needed',
         ),
       sentinels: addresses(26_379).optional().describe('Sentinels that know which server is the master'),
       name: text.optional().describe('What the sentinels call the master; needed with them'),
@@ -71,6 +72,12 @@ export function redisSection(secrets: SecretSchemas) {
       sentinelUsername: text.optional().describe('User at the sentinels'),
       sentinelPassword: secrets.text.optional().describe('Password at the sentinels'),
       tls: z.boolean().optional().describe('TLS to servers and sentinels; a url says it by rediss://'),
+      plaintext: z
+        .enum(['private-network'])
+        .optional()
+        .describe(
+          'Do without TLS to other machines, since nobody else is in the network between, such as that of Compose. Passwords are needed all the same',
+        ),
       replicas: wholeNumber(0, 10)
         .optional()
         .describe(
@@ -91,8 +98,21 @@ export function redisSection(secrets: SecretSchemas) {
         if (redis[key as keyof typeof KEYS_OF_WAYS] === undefined || ways.some((one) => one === way)) continue;
         refuse([key], `means nothing beside ${way}`, way === 'url' ? 'write it into the url' : 'leave it out');
       }
+      const { url, sentinels = [], cluster = [], password, sentinelPassword, tls = false, plaintext } = redis;
+      const had = { hasPassword: password !== undefined, hasSentinelPassword: sentinelPassword !== undefined };
+      const ways = { url: url?.reveal(), sentinels, cluster, ...had, tls };
+      for (const { key, fault, remedy } of unprotected({ ...ways, isPrivateNetwork: plaintext !== undefined })) {
+        refuse([key], fault, remedy);
+      }
     })
-    .transform(({ replicas, ...found }) => ({ place: new Secret(placeOf(found)), replicas: replicas ?? null }));
+    .transform(({ replicas, plaintext: _, ...found }) => ({
+      place: new Secret(placeOf(found)),
+      replicas: replicas ?? null,
+    }));
+}
+
+function isAddress(url: string): boolean {
+  return /^rediss?:\/\/\S+$/.test(url) || (isSocket(url) && !/\s/.test(url));
 }
 
 interface Found {

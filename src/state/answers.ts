@@ -11,6 +11,8 @@ export interface AnswerLink {
   reminder: string;
   /** Whose appointment it was when the reminder was written. */
   patientId: string | null;
+  /** Proves that with the identity key, so that who can write into Redis alone makes no address. */
+  proof: string;
 }
 
 /** Addresses in reminders, of all tenants, by a hash of their tokens: who reads Redis can't use them. */

@@ -4,6 +4,7 @@ import type { Hold } from '../model/plan.ts';
 import type { Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
+import type { Sealer } from './sealing.ts';
 
 /** Letters and digits that can't be mistaken for one another when read aloud. */
 const ID_ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
@@ -30,6 +31,8 @@ export interface HoldStore {
    * next plan asks for it again. @returns the holds that were rejected so
    */
   expire(now: Instant, rejectionExpiresAt: Instant): Promise<Hold[]>;
+  /** Takes out what we did not put in: it approves nothing, and the next plan asks anew. @returns how many */
+  dropForged(): Promise<number>;
   /** Takes records of a target out of its holds, decided ones too; a hold without any ends. @returns how many places they stood in */
   forget(target: string, recordIds: ReadonlySet<string>): Promise<number>;
 }
@@ -47,80 +50,128 @@ if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
 if ARGV[3] == '' then redis.call('HDEL', KEYS[1], ARGV[1]) else redis.call('HSET', KEYS[1], ARGV[1], ARGV[3]) end
 return 1`;
 
-/** Opens the holds of a tenant. */
-export function createHoldStore(redis: RedisClient, tenant: string): HoldStore {
-  const key = keys.holds(tenant);
-  const list = async () => Object.values(await redis.hgetall(key)).map((value) => JSON.parse(value) as Hold);
-  const change = (before: Hold, next: Hold | null) => changeHold(redis, key, before, next);
-  /** Tries again when a plan or a person changed the hold meanwhile. */
-  const withoutRecords = async (id: string, forgotten: ReadonlySet<string>): Promise<number> => {
-    for (;;) {
-      const value = await redis.hget(key, id);
-      if (value === null) return 0;
-      const hold = JSON.parse(value) as Hold;
-      const recordIds = hold.recordIds.filter((recordId) => !forgotten.has(recordId));
-      const removed = hold.recordIds.length - recordIds.length;
-      if (removed === 0 || (await change(hold, recordIds.length === 0 ? null : { ...hold, recordIds }))) return removed;
-    }
-  };
+/** Opens the holds of a tenant. They are sealed, so that nobody who can write into Redis alone approves anything. */
+export function createHoldStore(redis: RedisClient, tenant: string, sealer: Sealer): HoldStore {
+  const { list, read, put, change, withoutRecords, dropForged } = sealedHolds(redis, keys.holds(tenant), sealer);
   return {
-    list,
+    list: async () => (await list()).map(({ hold }) => hold),
     async cover(target, kind, recordIds, { linkCount, now, expiresAt }) {
-      const open = (await list()).find((hold) => hold.target === target && hold.kind === kind && hold.state === 'open');
+      const open = (await list()).find(
+        ({ hold }) => hold.target === target && hold.kind === kind && hold.state === 'open',
+      );
       if (recordIds.length === 0) {
         if (open !== undefined) await change(open, null);
         return null;
       }
       if (open !== undefined) {
-        const grown = { ...open, recordIds, linkCount };
+        const grown = { ...open.hold, recordIds, linkCount };
         return (await change(open, grown)) ? grown : null;
       }
       const stamped = { createdAt: now, decidedAt: null, expiresAt };
       const born: Hold = { id: newId(), target, kind, state: 'open', ...stamped, recordIds, linkCount };
-      await redis.hset(key, born.id, JSON.stringify(born));
+      await put(born);
       return born;
     },
     async decide(id, state, now, expiresAt, items = null) {
       for (;;) {
-        const value = await redis.hget(key, id);
-        if (value === null) throw holdError('no-such-hold', `there is no hold "${id}"`);
-        const hold = JSON.parse(value) as Hold;
+        const before = await read(id);
+        if (before === null) throw holdError('no-such-hold', `there is no hold "${id}"`);
+        const { hold } = before;
         if (hold.state !== 'open') throw holdError('hold-decided', `the hold "${id}" was ${hold.state} already`);
         const count = hold.recordIds.length;
         if (items !== null && items !== count) {
           throw holdError('hold-changed', `the hold "${id}" has ${count} items now, not ${items}`);
         }
         const decided: Hold = { ...hold, state, decidedAt: now, expiresAt };
-        if (await change(hold, decided)) return decided;
+        if (await change(before, decided)) return decided;
       }
     },
     async expire(now, rejectionExpiresAt) {
       const expired: Hold[] = [];
-      for (const hold of await list()) {
+      for (const before of await list()) {
+        const { hold } = before;
         if (hold.expiresAt > now) continue;
         if (hold.state !== 'open' || hold.kind === 'first-run' || hold.kind === 'people') {
-          await change(hold, null);
+          await change(before, null);
           continue;
         }
         const rejected: Hold = { ...hold, state: 'rejected', decidedAt: now, expiresAt: rejectionExpiresAt };
-        if (await change(hold, rejected)) expired.push(rejected);
+        if (await change(before, rejected)) expired.push(rejected);
       }
       return expired;
     },
+    dropForged,
     async forget(target, forgotten) {
       let removed = 0;
-      for (const { id } of (await list()).filter((hold) => hold.target === target)) {
-        removed += await withoutRecords(id, forgotten);
+      for (const { hold } of (await list()).filter((one) => one.hold.target === target)) {
+        removed += await withoutRecords(hold.id, forgotten);
       }
       return removed;
     },
   };
 }
 
-/** @param next null to forget it. @returns false when the hold was changed meanwhile */
-async function changeHold(redis: RedisClient, key: string, before: Hold, next: Hold | null): Promise<boolean> {
-  const written = next === null ? '' : JSON.stringify(next);
-  return (await redis.eval(CHANGE, 1, key, before.id, JSON.stringify(before), written)) === 1;
+/** Holds as Redis has them under one key, sealed at their place. */
+function sealedHolds(redis: RedisClient, key: string, sealer: Sealer) {
+  const sealed = (hold: Hold) => sealer.seal(JSON.stringify(hold), sealContext(hold.id));
+  const all = async () =>
+    Object.entries(await redis.hgetall(key)).map(([id, value]) => ({ id, read: opened(sealer, id, value) }));
+  const list = async () => (await all()).flatMap(({ read }) => readable(read) ?? []);
+  /** @param next null to forget it. @returns false when the hold was changed meanwhile */
+  const change = async (before: Read, next: Hold | null): Promise<boolean> => {
+    const written = next === null ? '' : sealed(next);
+    return (await redis.eval(CHANGE, 1, key, before.hold.id, before.value, written)) === 1;
+  };
+  const read = async (id: string) => {
+    const value = await redis.hget(key, id);
+    return value === null ? null : readable(opened(sealer, id, value));
+  };
+  /** Tries again when a plan or a person changed the hold meanwhile. */
+  const withoutRecords = async (id: string, forgotten: ReadonlySet<string>): Promise<number> => {
+    for (;;) {
+      const before = await read(id);
+      if (before === null) return 0;
+      const { hold } = before;
+      const recordIds = hold.recordIds.filter((recordId) => !forgotten.has(recordId));
+      const removed = hold.recordIds.length - recordIds.length;
+      if (removed === 0 || (await change(before, recordIds.length === 0 ? null : { ...hold, recordIds })))
+        return removed;
+    }
+  };
+  return {
+    list,
+    read,
+    put: (hold: Hold) => redis.hset(key, hold.id, sealed(hold)),
+    change,
+    withoutRecords,
+    async dropForged() {
+      const forged = (await all()).filter(({ read }) => read === 'forged').map(({ id }) => id);
+      return forged.length === 0 ? 0 : redis.hdel(key, ...forged);
+    },
+  };
+}
+
+/** A hold, and what Redis has of it. */
+interface Read {
+  hold: Hold;
+  value: string;
+}
+
+/** @returns `forged` for what we did not put in, null where its key is not configured here (any more): a plan asks for both anew */
+function opened(sealer: Sealer, id: string, value: string): Read | 'forged' | null {
+  try {
+    return { hold: JSON.parse(sealer.open(value, sealContext(id))) as Hold, value };
+  } catch (error) {
+    return error instanceof MirrorError && error.code === 'sealing-key-unknown' ? null : 'forged';
+  }
+}
+
+function readable(read: Read | 'forged' | null): Read | null {
+  return read === 'forged' ? null : read;
+}
+
+function sealContext(id: string): string {
+  return `hold/${id}`;
 }
 
 function newId(): string {

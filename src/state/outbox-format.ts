@@ -34,11 +34,11 @@ export interface StoredEntry {
   /** sent before */ i: boolean;
   /** sent last at */ z?: number | null;
   /** key epoch */ k: number;
-  /** sealed item */ x: string | null;
+  /** seal of the item, or of nothing, over what was decided */ x: string;
   /** run */ u: string | null;
 }
 
-/** A change as it is put in; the script gives it its revision. `context` is what its seal is bound to. */
+/** A change as it is put in; the script gives it its revision. `context` is the place that its seal is bound to. */
 export function storedOf(
   change: PlannedChange,
   { now, run }: { now: Instant; run: string | null },
@@ -47,13 +47,17 @@ export function storedOf(
 ): StoredEntry {
   const { wanted } = change;
   const present = wanted.want === 'present';
-  return {
-    r: 0,
+  const decision: Decision = {
     w: present ? 'p' : 'a',
     f: present ? wanted.fingerprint : null,
     s: wanted.startAt,
     t: wanted.endAt,
     why: change.reason,
+    u: run,
+  };
+  return {
+    r: 0,
+    ...decision,
     n: 0,
     e: null,
     p: false,
@@ -62,9 +66,16 @@ export function storedOf(
     i: false,
     z: null,
     k: 0,
-    x: present ? sealer.seal(JSON.stringify(wanted.item), context) : null,
-    u: run,
+    x: sealer.seal(present ? JSON.stringify(wanted.item) : '', decided(context, decision)),
   };
+}
+
+/** What a plan decided. All else in an entry is changed by scripts, and says when it is tried and how often, never what is done. */
+type Decision = Pick<StoredEntry, 'w' | 'f' | 's' | 't' | 'why' | 'u'>;
+
+/** What an entry's seal is bound to: its place, and all that was decided, so that nobody who can't seal can have anything written or deleted. */
+function decided(context: string, { w, f, s, t, why, u }: Decision): string {
+  return `${context}/${JSON.stringify([w, f, s, t ?? null, why, u])}`;
 }
 
 /** An entry as Redis holds it. */
@@ -91,7 +102,7 @@ export function toPending(recordId: string, stored: StoredEntry): PendingChange 
   };
 }
 
-/** @returns null for an entry that is gone or whose seal is broken; @throws MirrorError `settings` when its key is missing */
+/** @returns null for an entry that is gone, or that no plan of ours put in as it is; @throws MirrorError `settings` when its key is missing */
 export function readableEntry(
   recordId: string,
   value: string | null,
@@ -103,16 +114,17 @@ export function readableEntry(
     return entryOf(recordId, parseEntry(value), sealer, context);
   } catch (error) {
     if (error instanceof MirrorError && error.code !== 'seal-broken') throw error;
+    // Also what is no entry at all.
     return null;
   }
 }
 
 function entryOf(recordId: string, stored: StoredEntry, sealer: Sealer, context: string): OutboxEntry {
-  const sealed = stored.x ?? null;
+  const item = sealer.open(stored.x, decided(context, stored));
   return {
     ...toPending(recordId, stored),
     revision: stored.r,
-    item: sealed === null ? null : (JSON.parse(sealer.open(sealed, context)) as Item),
+    item: item === '' ? null : (JSON.parse(item) as Item),
     sentAt: stored.z ?? null,
     epoch: stored.k,
     run: stored.u ?? null,

@@ -11,6 +11,7 @@ import { type OutboxEntry, parseEntry, readableEntry, type StoredEntry, storedOf
 import { ABANDON, MARK_SENT, MARK_UNSENT, POSTPONE, PUT, RAISE_REVISION, SETTLE, TAKE_BACK } from './outbox-scripts.ts';
 import type { RedisClient } from './redis.ts';
 import type { Sealer } from './sealing.ts';
+import type { TargetCounter } from './targets.ts';
 
 /** What the lane learned of one entry. */
 export type Settlement =
@@ -89,6 +90,8 @@ export interface Outbox {
   nextDueAt(target: string): Promise<Instant | null>;
 }
 
+/** Counter in a target's record of entries that were not ours. */
+const FORGED = 'forged' satisfies TargetCounter;
 /** Entries that a script looks at: it keeps everybody else waiting. */
 const LOOKED_AT_IN_ONE_GO = 1_000;
 /** Entries that are read in one go: what is parsed at once keeps everybody else waiting. */
@@ -163,10 +166,17 @@ class RedisOutbox implements Outbox {
     for (const [index, id] of ids.entries()) {
       const entry = readableEntry(id, values[index] ?? null, this.#sealer, sealContext(target, id));
       if (entry !== null) entries.push(entry);
-      // What can't be read any more is planned again from the clinic by the next cycle; it must not stop the others.
-      else await this.#redis.pipeline().hdel(outbox, id).zrem(due, id).exec();
+      else await this.#setAside(target, id, values[index] != null);
     }
     return entries;
+  }
+
+  /** What no plan of ours put in, or can't be read any more: nothing is done by it, and the next cycle plans again from the clinic. */
+  async #setAside(target: string, id: string, isThere: boolean): Promise<void> {
+    const { outbox, due, failing } = this.#keysOf(target);
+    const pipeline = this.#redis.pipeline().hdel(outbox, id).zrem(due, id).zrem(failing, id);
+    if (isThere) pipeline.hincrby(keys.target(this.#tenant, target), FORGED, 1);
+    await pipeline.exec();
   }
 
   async markSent(target: string, entries: readonly OutboxEntry[], now: Instant, lease: Lease): Promise<void> {

@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import type { Logger } from '../log/logger.ts';
 import { asMirrorError, MirrorError, redisUnreachable } from '../model/errors.ts';
 import { MINUTE_MS } from '../model/time.ts';
+import { keys } from './keys.ts';
 import { type RedisClient, serversOf } from './redis.ts';
 
 /**
@@ -24,7 +25,8 @@ export function keepChecking(client: RedisClient, log: Logger, everyMs = MINUTE_
 }
 
 /**
- * What a Redis must be for our state to survive: version 7 or newer, append-only file on, nothing evicted. Of a cluster each master is.
+ * What a Redis must be for our state to survive: version 7 or newer, append-only file on, nothing evicted, and closed to whoever gives no
+ * password where we give one. Of a cluster each master is.
  * @param signal ends the waiting for a Redis that doesn't answer
  * @throws MirrorError `settings` when it is another one; `remote`, code `redis-unreachable`, when it didn't answer
  */
@@ -52,6 +54,32 @@ async function checkServer(server: Redis): Promise<void> {
       configValue(server, 'maxmemory-policy'),
     ])),
   );
+  if (await letsStrangersIn(server)) {
+    throw redisSettingError(
+      'redis-open',
+      'Redis has our password, and lets in whoever gives none',
+      'write "user default off" into its ACL file, or set "requirepass"',
+    );
+  }
+}
+
+/** Whether a password is given that this server asks nobody for. Without an answer nothing is held against it. */
+async function letsStrangersIn(server: Redis): Promise<boolean> {
+  if ((server.options.password ?? '') === '') return false;
+  const stranger = server.duplicate({
+    ...{ username: undefined, password: undefined, protocol: 2, enableReadyCheck: false },
+    ...{ maxRetriesPerRequest: 0, retryStrategy: () => null },
+  });
+  stranger.on('error', () => {});
+  try {
+    await stranger.exists(keys.epoch(0));
+    return true;
+  } catch (error) {
+    // Of a cluster another server has this key: it would have answered.
+    return error instanceof Error && error.message.startsWith('MOVED');
+  } finally {
+    stranger.disconnect();
+  }
 }
 
 function requireDurable(info: string, appendOnly: string | null, policy: string | null): void {

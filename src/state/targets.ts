@@ -57,6 +57,8 @@ export interface StoredTarget {
   updated: number;
   deleted: number;
   adopted: number;
+  /** Entries of its outbox that were not as we put them in; none was carried out. */
+  forged: number;
   /** Objects with our owner tag that match no record for certain, as of the last reading of everything. */
   ambiguous: number;
   /** Ids of records of which a second object was shown then, as when a person copies one; a thousand at most. */
@@ -109,7 +111,7 @@ export interface DriftReport {
 }
 
 /** Counters of a target. */
-export type TargetCounter = 'created' | 'updated' | 'deleted' | 'adopted';
+export type TargetCounter = 'created' | 'updated' | 'deleted' | 'adopted' | 'forged';
 
 /** The target records of one tenant. */
 export interface TargetStore {
@@ -167,7 +169,7 @@ for i = 2, #KEYS, 3 do
 end
 return 1`;
 
-const COUNTERS: readonly TargetCounter[] = ['created', 'updated', 'deleted', 'adopted'];
+const COUNTERS: readonly TargetCounter[] = ['created', 'updated', 'deleted', 'adopted', 'forged'];
 
 /** Opens the target records of a tenant. */
 export function createTargetStore(redis: RedisClient, tenant: string): TargetStore {

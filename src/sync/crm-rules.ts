@@ -5,6 +5,7 @@ import type { Instant } from '../model/time.ts';
 import type { Contacts } from './contacts.ts';
 import type { CycleInput, TargetInput, TargetSetup } from './cycle-input.ts';
 import type { Decision } from './diff.ts';
+import { checkedObject } from './egress.ts';
 import { shownOf } from './followed.ts';
 import { gonePatients } from './gone-patients.ts';
 import { isSameContent } from './identity.ts';
@@ -12,6 +13,7 @@ import type { Mapped } from './mapping/contract.ts';
 import {
   activityExclusion,
   activitySource,
+  clinicTexts,
   invoiceSource,
   isComputable,
   mapperOf,
@@ -37,7 +39,9 @@ export function contactRule(
     if (left !== null) return left;
     const made = mapped(patient);
     const item = 'fault' in made ? made : { ...made, properties: refuse(patient.id, made.properties) };
-    return itemOf(item, { contactKey: null, startAt: 0 });
+    const { street: _, ...place } = patient.address ?? { street: null };
+    const others = [patient.gender, patient.language, ...Object.values(place)];
+    return checked(itemOf(item, { contactKey: null, startAt: 0 }), patient, input.target, others);
   };
 }
 
@@ -72,7 +76,9 @@ export function activityRule(
 ): (appointment: Appointment) => Decision {
   const exclusion = activityExclusion(input.target, input.pinned);
   const map = mapperOf(input, activitySource(cycle.clinicReading));
-  const rule = ofPatient<Appointment>(input, cycle, contacts, { map, startOf: ({ time }) => time.startAt });
+  const textsOf = clinicTexts(cycle.clinicReading);
+  const startOf = ({ time }: Appointment) => time.startAt;
+  const rule = ofPatient<Appointment>(input, cycle, contacts, { map, startOf, textsOf });
   return (appointment) => {
     const exclude = exclusion(appointment);
     return exclude === null ? rule(appointment) : { exclude };
@@ -85,7 +91,9 @@ export function dealRule(
   cycle: CycleInput,
   contacts: Contacts | undefined,
 ): (invoice: Invoice) => Decision {
-  return ofPatient<Invoice>(input, cycle, contacts, { map: mapperOf(input, invoiceSource), startOf: startOfInvoice });
+  const map = mapperOf(input, invoiceSource);
+  const textsOf = ({ number, status, doctors, currency }: Invoice) => [number, status, currency, ...doctors];
+  return ofPatient<Invoice>(input, cycle, contacts, { map, startOf: startOfInvoice, textsOf });
 }
 
 /** Whether a patient has given every consent that a target of contacts asks for. */
@@ -116,6 +124,8 @@ function consentDecision(
 interface Making<Source> {
   map(record: Source): Mapped;
   startOf(record: Source): Instant;
+  /** Texts of the clinic that it may be made of. */
+  textsOf(record: Source): readonly (string | null)[];
 }
 
 /**
@@ -123,19 +133,19 @@ interface Making<Source> {
  * as its removal is held, or was refused, they stay too.
  */
 function ofPatient<Source extends { id: string; patientId: string | null }>(
-  { target: { identity }, state }: TargetInput,
+  { target, state }: TargetInput,
   cycle: CycleInput,
   contacts: Contacts | undefined,
-  { map, startOf }: Making<Source>,
+  { map, startOf, textsOf }: Making<Source>,
 ): (record: Source) => Decision {
   if (contacts === undefined) return () => ({ retain: 'patient-unknown' });
   const { clinicReading, confirmations, isForgotten } = cycle;
   const found = new Map(confirmations.patients.found.map((patient) => [patient.id, patient]));
   const isGone = gonePatients(state, contacts, cycle);
   // The contact is to be made, and what it had has been written already, to one that is gone: it must be joined again.
-  const isAsWritten = (recordId: string, decision: Decision) =>
+  const isAsWritten = (recordId: string, decision: Made) =>
     'item' in decision &&
-    isSameContent(state.links.get(recordId)?.fingerprint ?? '', identity.fingerprint(decision.item));
+    isSameContent(state.links.get(recordId)?.fingerprint ?? '', target.identity.fingerprint(decision.item));
   return (record) => {
     const { patientId } = record;
     if (patientId === null) return { exclude: 'no-patient' };
@@ -159,14 +169,19 @@ function ofPatient<Source extends { id: string; patientId: string | null }>(
         startAt: startOf(record),
       });
     const decision = itemFor(contact?.generation ?? 0);
-    return contact === undefined && isAsWritten(record.id, decision) ? itemFor(1) : decision;
+    const made = contact === undefined && isAsWritten(record.id, decision) ? itemFor(1) : decision;
+    return checked(made, patient, target, textsOf(record));
   };
 }
 
-function itemOf(mapped: Mapped, belonging: Omit<CrmItem, 'properties'>): Decision {
-  if ('fault' in mapped) return { retain: mapped.fault };
-  const item: CrmItem = { properties: mapped.properties, ...belonging };
-  return { item };
+type Made = { item: CrmItem } | { retain: string };
+
+function itemOf(mapped: Mapped, belonging: Omit<CrmItem, 'properties'>): Made {
+  return 'fault' in mapped ? { retain: mapped.fault } : { item: { properties: mapped.properties, ...belonging } };
+}
+
+function checked(made: Made, patient: Patient, target: TargetSetup, others: readonly (string | null)[]): Decision {
+  return 'item' in made ? checkedObject(made.item, patient, target, others) : made;
 }
 
 function counting<Source>(map: (record: Source) => Mapped, unusable: Record<string, number>) {

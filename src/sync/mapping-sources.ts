@@ -107,6 +107,17 @@ export function activitySource({ directory }: ClinicShown): (appointment: Appoin
   };
 }
 
+/** Texts of the clinic that an appointment's activity may tell. */
+export function clinicTexts(shown: ClinicShown): (appointment: Appointment) => (string | null)[] {
+  const sourceOf = activitySource(shown);
+  return (appointment) => {
+    const source = sourceOf(appointment);
+    return source.stream === 'appointments'
+      ? [source.agenda, source.location, source.treatment, appointment.status]
+      : [];
+  };
+}
+
 /** What an invoice's deal is mapped from. */
 export function invoiceSource(invoice: Invoice): MappingSource {
   const { id, patientId, number, issueDate: date, currency, status, doctors } = invoice;

@@ -6,6 +6,7 @@ import type { Contacts } from './contacts.ts';
 import { activityRule, contactRule, dealRule, refusalsOfContacts } from './crm-rules.ts';
 import type { CycleInput, TargetInput } from './cycle-input.ts';
 import { type Decision, type Diff, type DiffInput, diff, type SourceRecord } from './diff.ts';
+import { checkedEvent } from './egress.ts';
 import { describeAppointment, exclusionOf } from './feed.ts';
 import { shownOf } from './followed.ts';
 import type { KnownFingerprints } from './known-fingerprints.ts';
@@ -133,7 +134,7 @@ function eventRule(
     const isPutBack = isPinned && status !== 'cancelled';
     const shown = isPutBack ? { ...policy, statuses: [...policy.statuses, status] } : policy;
     const item = project(appointment, shown, directory, key);
-    return item === null ? { exclude: 'status' } : { item };
+    return item === null ? { exclude: 'status' } : checkedEvent(item, appointment, shown, directory, key);
   };
 }
 

@@ -79,6 +79,7 @@ function resultOf(planned: Record<string, number>): SyncResult {
         deleted: 0,
         adopted: 0,
         ambiguous: 0,
+        forged: 0,
       },
     ],
   };

@@ -103,6 +103,7 @@ const targets: fc.Arbitrary<TargetStatus> = fc.record({
   deleted: counts,
   adopted: counts,
   ambiguous: counts,
+  forged: counts,
 });
 const connections: fc.Arbitrary<ConnectionStatus> = fc.record({
   connection: names,

@@ -135,6 +135,7 @@ describe('compose.yaml', () => {
     const [volume] = redis.volumes[0]?.split(':') ?? [];
     expect(Object.keys(compose.volumes)).toContain(volume);
     expect(redis.healthcheck).toBeDefined();
+    expect(`${redis.command?.join(' ')} `).toContain(' --aclfile /run/secrets/redis_users ');
   });
 
   test('opens nothing to the network: Redis has no port and no way out, the daemon is on the loopback', () => {
@@ -166,7 +167,8 @@ describe('docs/container.md', () => {
     await mkdir(join(dir, 'profiles'));
     await writeFile(join(dir, 'profiles/documented.yaml'), read('config/profiles/documented.yaml'));
     for (const name of named) {
-      const value = name === 'redis_url' ? 'redis://:secret@redis:6379' : Buffer.alloc(32, 1).toString('base64');
+      const value =
+        name === 'redis_url' ? 'redis://clinic-mirror:secret@redis:6379' : Buffer.alloc(32, 1).toString('base64');
       await writeFile(join(dir, name), value);
     }
     await writeFile(join(dir, 'clinic-mirror.yaml'), settings.replaceAll('/run/secrets/', `${dir}/`));

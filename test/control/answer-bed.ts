@@ -36,9 +36,14 @@ export function answersOver(connection: RedisClient): OpenAnswers {
   return {
     async linkFor({ reminder, patientId }) {
       const token = secrets.token(reminder);
-      await directory.put(token, { tenant: ID, reminder, patientId }, 90 * DAY_MS);
+      await directory.put(
+        token,
+        { tenant: ID, reminder, patientId, proof: secrets.patient(reminder, patientId) },
+        90 * DAY_MS,
+      );
       return { url: `https://mirror.test/r/${token}`, cancels: true };
     },
+    isOurs: secrets.isOurs,
     proof: secrets.proof,
     callerName: secrets.caller,
     store: createAnswerStore(connection, ID),

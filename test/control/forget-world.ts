@@ -90,9 +90,14 @@ function answersOver(connection: RedisClient): OpenAnswers {
   return {
     async linkFor({ reminder, patientId }) {
       const token = secrets.token(reminder);
-      await directory.put(token, { tenant: 'studio-rossi', reminder, patientId }, 30 * DAY_MS);
+      await directory.put(
+        token,
+        { tenant: 'studio-rossi', reminder, patientId, proof: secrets.patient(reminder, patientId) },
+        30 * DAY_MS,
+      );
       return { url: `https://mirror.example/r/${token}`, cancels: true };
     },
+    isOurs: secrets.isOurs,
     proof: secrets.proof,
     callerName: secrets.caller,
     store: createAnswerStore(connection, 'studio-rossi'),

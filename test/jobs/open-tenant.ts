@@ -107,7 +107,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     outbox: createOutbox(redis, id, createSealer(SEALING_KEYS, id), links),
     unanswered: createUnansweredStore(redis, id),
     targetStore: createTargetStore(redis, id),
-    holds: createHoldStore(redis, id),
+    holds: createHoldStore(redis, id, createSealer(SEALING_KEYS, id)),
     runs: createRunStore(redis, id),
     journal: createJournal(redis, id, JOURNAL_KEEP_MS, {
       tenant: choice.formerly,

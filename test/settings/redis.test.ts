@@ -3,6 +3,7 @@ import { ENV, faultLines, load, SETTINGS, writeConfiguration } from './configura
 
 const URL_SECTION = '{ url: "redis://127.0.0.1:6390" }';
 const SENTINELS = '[{ host: one, port: 26000 }, { host: two }]';
+const HERE = '[{ host: localhost }]';
 
 const withRedis = (section: string) =>
   writeConfiguration({ 'clinic-mirror.yaml': SETTINGS.replace(URL_SECTION, section) });
@@ -17,7 +18,8 @@ describe('where Redis is', () => {
   });
 
   test('may be what sentinels say', () => {
-    const section = `{ sentinels: ${SENTINELS}, name: mirror, password: { env: REDIS_PASSWORD }, tls: true }`;
+    const passwords = 'password: { env: REDIS_PASSWORD }, sentinelPassword: { env: REDIS_PASSWORD }';
+    const section = `{ sentinels: ${SENTINELS}, name: mirror, ${passwords}, tls: true }`;
     expect(placeOf(section)).toEqual({
       sentinels: [
         { host: 'one', port: 26_000 },
@@ -27,14 +29,14 @@ describe('where Redis is', () => {
       username: undefined,
       password: 'shh-redis',
       sentinelUsername: undefined,
-      sentinelPassword: undefined,
+      sentinelPassword: 'shh-redis',
       tls: true,
     });
   });
 
   test('may be a cluster', () => {
-    expect(placeOf('{ cluster: [{ host: one }], username: mirror }')).toEqual({
-      cluster: [{ host: 'one', port: 6_379 }],
+    expect(placeOf('{ cluster: [{ host: localhost }], username: mirror }')).toEqual({
+      cluster: [{ host: 'localhost', port: 6_379 }],
       username: 'mirror',
       password: undefined,
       tls: false,
@@ -48,21 +50,15 @@ describe('where Redis is', () => {
 
   test.each([
     ['{}', 'redis: it says of no Redis where it is → give url, sentinels or cluster'],
-    [
-      '{ url: "redis://127.0.0.1:6390", cluster: [{ host: one }] }',
-      'redis: url and cluster are both given → keep one of them',
-    ],
-    [
-      `{ sentinels: ${SENTINELS} }`,
-      'redis.name: is missing → give the name that the sentinels monitor the master under',
-    ],
+    [`{ url: "redis://127.0.0.1:6390", cluster: ${HERE} }`, 'redis: url and cluster are both given → keep one of them'],
+    [`{ sentinels: ${HERE} }`, 'redis.name: is missing → give the name that the sentinels monitor the master under'],
     ['{ cluster: [] }', 'redis.cluster: is not valid: a list → name at least one'],
-    ['{ cluster: [{ host: one }], name: mirror }', 'redis.name: means nothing beside cluster → leave it out'],
+    [`{ cluster: ${HERE}, name: mirror }`, 'redis.name: means nothing beside cluster → leave it out'],
     [
       '{ url: "redis://127.0.0.1:6390", password: { env: CLIENT_SECRET } }',
       'redis.password: means nothing beside url → write it into the url',
     ],
-    ['{ cluster: [{ host: one }], password: plain }', 'redis.password: is not valid: (not shown)'],
+    [`{ cluster: ${HERE}, password: plain }`, 'redis.password: is not valid: (not shown)'],
   ])('is refused as %s', (section, expected) => {
     const [line = '', ...others] = faultLines(withRedis(section));
     expect(line.replace(/^clinic-mirror\.yaml:\d+ /, '')).toContain(expected);

@@ -5,9 +5,12 @@ import { CYCLE_MS, PATTERNS } from '../../bench/guard/patterns.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { createHoldStore } from '../../src/state/holds.ts';
+import { createSealer } from '../../src/state/sealing.ts';
 import { createTargetStore } from '../../src/state/targets.ts';
 import { useRedis } from '../support/redis.ts';
 import { NOW } from '../sync/arbitraries.ts';
+
+const SEALING_KEYS = [{ id: 'k1', key: Buffer.alloc(32, 9) }];
 
 const redis = useRedis();
 
@@ -20,7 +23,7 @@ async function openWorld(size: number, missedForMs = 0): Promise<LossWorld> {
     return seed / 2_147_483_647;
   };
   const tenant = {
-    holds: createHoldStore(connection, 'clinic'),
+    holds: createHoldStore(connection, 'clinic', createSealer(SEALING_KEYS, 'clinic')),
     log: silentLogger,
     random,
     missedForMs,

@@ -9,6 +9,7 @@ import { createStateEpoch } from '../../src/state/epoch.ts';
 import { keys } from '../../src/state/keys.ts';
 import { type PrivateRedis, startRedis } from '../../tools/redis.ts';
 import { useRedis } from '../support/redis.ts';
+import { TESTER } from '../support/redis-users.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Long enough for any replica on this machine that is at work. */
@@ -37,6 +38,7 @@ beforeEach(async () => {
   const primary = redis.connect();
   // Else it waits five seconds for more replicas.
   await primary.config('SET', 'repl-diskless-sync-delay', '0');
+  await replica.config('SET', 'masteruser', TESTER.username, 'masterauth', TESTER.password);
   await replica.replicaof('127.0.0.1', redis.port);
   await waitFor(async () => (await primary.info('replication')).includes('state=online'), { what: 'the replica' });
   const [waitAof] = (await primary.call('COMMAND', 'INFO', 'WAITAOF')) as [unknown];

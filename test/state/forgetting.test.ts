@@ -94,7 +94,11 @@ describe('records are taken', () => {
   });
 
   test('out of holds of their target, also while a person decides; an empty one ends', async () => {
-    const holds = createHoldStore(redis.connect(), TENANT);
+    const holds = createHoldStore(
+      redis.connect(),
+      TENANT,
+      createSealer([{ id: 'k1', key: Buffer.alloc(32, 9) }], TENANT),
+    );
     const context = { linkCount: 9, now: NOW, expiresAt: NOW + 1_000 };
     const hold = await holds.cover('doctor', 'vanished', ['one', 'two'], context);
     await holds.cover('doctor', 'cancelled', ['one'], context);

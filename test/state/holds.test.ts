@@ -1,14 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import { DAY_MS } from '../../src/model/time.ts';
 import { createHoldStore } from '../../src/state/holds.ts';
+import { createSealer } from '../../src/state/sealing.ts';
 import { useRedis } from '../support/redis.ts';
 import { NOW } from '../sync/arbitraries.ts';
+
+const SEALING_KEYS = [{ id: 'k1', key: Buffer.alloc(32, 9) }];
 
 const redis = useRedis();
 const CONTEXT = { linkCount: 100, now: NOW, expiresAt: NOW + DAY_MS };
 
 function open(tenant = 'studio-rossi') {
-  return createHoldStore(redis.connect(), tenant);
+  return createHoldStore(redis.connect(), tenant, createSealer(SEALING_KEYS, tenant));
 }
 
 describe('a hold', () => {

@@ -53,7 +53,7 @@ describe('a Redis that keeps what it is given', () => {
 
   test('is reached again after it was away, and commands wait for it', async () => {
     const connection = connectRedis(redis.url);
-    await connection.set('key', 'value');
+    await connection.set('cm:key', 'value');
     await redis.crash();
     const waiting = connection.ping();
     await redis.startAgain();
@@ -92,9 +92,9 @@ describe('a Redis that falls silent without closing its connections', () => {
 
   async function open(connect: (url: string) => RedisClient = connectRedis) {
     const proxy = await startSilentProxy(redis.port);
-    const client = connect(`redis://127.0.0.1:${proxy.port}`);
+    const client = connect(redis.url.replace(`:${redis.port}`, `:${proxy.port}`));
     onTestFinished(() => client.disconnect());
-    await client.set('key', 'value');
+    await client.set('cm:key', 'value');
     return { proxy, client };
   }
 
@@ -106,7 +106,7 @@ describe('a Redis that falls silent without closing its connections', () => {
     const time = useFakeTime();
     proxy.fallSilent();
     const ended = vi.fn();
-    client.get('key').then(ended, ended);
+    client.get('cm:key').then(ended, ended);
     await time.pass(9_999);
     expect(ended).not.toHaveBeenCalled();
     await time.pass(1);
@@ -117,7 +117,7 @@ describe('a Redis that falls silent without closing its connections', () => {
     const { proxy, client } = await open();
     const time = useFakeTime();
     proxy.fallSilent();
-    const answer = client.get('key');
+    const answer = client.get('cm:key');
     await time.pass(6_999);
     proxy.speak();
     expect(client.status).toBe('ready');

@@ -29,6 +29,7 @@ const UNTOUCHED: StoredTarget = {
   updated: 0,
   deleted: 0,
   adopted: 0,
+  forged: 0,
   ambiguous: 0,
   copies: [],
   refusedThere: {},

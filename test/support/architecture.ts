@@ -46,6 +46,17 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = { clinic: ['http', 
 /** Modules that lie above the HTTP client and still never use it. */
 const WITHOUT_NETWORK = ['sync', 'state'];
 
+/** What is handed items and texts that were looked at, and never a patient. */
+const WITHOUT_PATIENTS = ['src/connectors/', 'src/reminders/channels/', 'src/http/'];
+
+/** Breaches of: what leaves was looked at where the patient is known, and nobody beyond has a patient. */
+export function patientBreaches(files: readonly SourceFile[]): string[] {
+  const known = ['src/model/records.ts', 'src/model/patient-facts.ts'];
+  return relativeImports(files)
+    .filter(({ from, to }) => known.includes(to) && WITHOUT_PATIENTS.some((place) => from.startsWith(place)))
+    .map(({ place, to }) => `${place} imports ${to}: nobody there has a patient`);
+}
+
 /** The folders beside src/ that each top folder never imports. */
 const FORBIDDEN_FOLDERS: Readonly<Record<string, readonly string[]>> = {
   src: ['sandbox', 'demo', 'test', 'tools', 'bench'],

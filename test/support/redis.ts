@@ -1,16 +1,20 @@
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, inject } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, inject } from 'vitest';
 import { type PrivateRedis, type StartRedisOptions, startRedis } from '../../tools/redis.ts';
 import { OneSlotRedis } from './one-slot-redis.ts';
+import { DAEMON, refusedCommands, TESTER, type UsersFile, writeUsersFile } from './redis-users.ts';
 
 /** A Redis for one test file (or one `describe`), empty at the start of each test. */
 export interface TestRedis {
-  /** @throws before the tests have begun */
+  /**
+   * For the product: of the user that we ship, who may do what the daemon needs. Whatever was refused to it fails the file's last test.
+   * @throws before the tests have begun
+   */
   readonly url: string;
   readonly port: number;
   /** Where its data lies: the append-only file is below. */
   readonly dir: string;
-  /** A new connection, fit for BullMQ, that refuses what a cluster would. Closed after the last test. */
+  /** A new connection that may do anything, fit for BullMQ, and refuses what a cluster would. Closed after the last test. */
   connect(): Redis;
   /** Puts a key in the place of another one, of another tenant too, as no command of ours could. */
   move(from: string, to: string): Promise<void>;
@@ -36,8 +40,11 @@ export function useRedis(options: Pick<StartRedisOptions, 'appendOnly'> = {}): T
     return running;
   };
   let hasCrashed = false;
+  let users: UsersFile | null = null;
   const start = async (place: Pick<StartRedisOptions, 'port' | 'dir'> = {}) => {
-    servers.push(await startRedis({ ...options, ...place, server: inject('redisServer') }));
+    const program = inject('redisServer');
+    users ??= await writeUsersFile(program);
+    servers.push(await startRedis({ ...options, ...place, settings: { aclfile: users.file }, server: program }));
     hasCrashed = false;
   };
   const startAgain = () => {
@@ -48,18 +55,20 @@ export function useRedis(options: Pick<StartRedisOptions, 'appendOnly'> = {}): T
   beforeAll(() => start());
   beforeEach(async () => {
     if (hasCrashed) await startAgain();
-    const connection = new Redis(server().url);
-    await connection.flushall();
-    connection.disconnect();
+    await asked(server(), (connection) => connection.flushall());
   });
   afterAll(async () => {
     for (const connection of connections) connection.disconnect();
+    const refused = hasCrashed ? [] : await asked(server(), refusedCommands);
     for (const each of servers.splice(0).reverse()) await each.stop();
+    await users?.remove();
+    expect(refused, 'commands that config/redis-users.acl refuses to the daemon').toEqual([]);
   });
 
   return {
     get url() {
-      return server().url;
+      const { port } = server();
+      return `redis://${DAEMON.username}:${DAEMON.password}@127.0.0.1:${port}`;
     },
     get port() {
       return server().port;
@@ -68,16 +77,14 @@ export function useRedis(options: Pick<StartRedisOptions, 'appendOnly'> = {}): T
       return server().dir;
     },
     connect() {
-      const connection = new OneSlotRedis(server().url, { maxRetriesPerRequest: null });
+      const connection = new OneSlotRedis({ port: server().port, ...TESTER, maxRetriesPerRequest: null });
       // While the server is down on purpose, a connection reports each attempt here.
       connection.on('error', () => {});
       connections.push(connection);
       return connection;
     },
     async move(from, to) {
-      const connection = new Redis(server().url);
-      await connection.rename(from, to);
-      connection.disconnect();
+      await asked(server(), (connection) => connection.rename(from, to));
     },
     async crash() {
       hasCrashed = true;
@@ -85,4 +92,14 @@ export function useRedis(options: Pick<StartRedisOptions, 'appendOnly'> = {}): T
     },
     startAgain,
   };
+}
+
+/** Asks on a connection of its own, which may do anything. */
+async function asked<Answer>({ port }: PrivateRedis, question: (redis: Redis) => Promise<Answer>): Promise<Answer> {
+  const connection = new Redis({ port, ...TESTER });
+  try {
+    return await question(connection);
+  } finally {
+    connection.disconnect();
+  }
 }

@@ -46,6 +46,7 @@ export function compileMapping(crm: CrmFile, zone: string, evaluate: EvaluateExp
   const isPlain = expressions.length === 0;
   return {
     properties: compiled.map(({ name, kind, ...rule }) => ({ name, kind, ...wordsOf(rule) })),
+    tells: { field: (path) => uses(compiled, (field) => field === path), texts: textsIn(compiled) },
     needs: needsOf(compiled),
     isPlain,
     mapNow(source) {
@@ -196,19 +197,32 @@ const AMOUNTS = ['invoiced', 'paid', 'open'];
 
 /** What must be read beside the records themselves; where an expression doesn't tell, all of it. */
 function needsOf(compiled: readonly CompiledRule[]): Mapping['needs'] {
-  const uses = (isMeant: (field: string) => boolean) =>
-    compiled.some(({ origin }) => {
-      if ('field' in origin) return isMeant(origin.field);
-      if (!('expression' in origin)) return false;
-      return origin.outline === null || origin.outline.isOpen || namedIn(origin.outline).some(isMeant);
-    });
   const derived = (field: string) => (field.startsWith('derived.') ? field.slice('derived.'.length) : null);
   return {
-    history: uses((field) => derived(field) !== null),
-    invoices: uses((field) => AMOUNTS.includes(derived(field) ?? '')),
-    doctors: uses((field) => field === 'doctors'),
-    treatment: uses((field) => field === 'treatment'),
+    history: uses(compiled, (field) => derived(field) !== null),
+    invoices: uses(compiled, (field) => AMOUNTS.includes(derived(field) ?? '')),
+    doctors: uses(compiled, (field) => field === 'doctors'),
+    treatment: uses(compiled, (field) => field === 'treatment'),
   };
+}
+
+/** Whether a property is made of a field that is meant; where an expression doesn't tell, it may be. */
+function uses(compiled: readonly CompiledRule[], isMeant: (field: string) => boolean): boolean {
+  return compiled.some(({ origin }) => {
+    if ('field' in origin) return isMeant(origin.field);
+    if (!('expression' in origin)) return false;
+    return origin.outline === null || origin.outline.isOpen || namedIn(origin.outline).some(isMeant);
+  });
+}
+
+/** What the operator wrote into rules: constants, texts of expressions, the CRM's own words for values. */
+function textsIn(compiled: readonly CompiledRule[]): string[] {
+  const written = compiled.flatMap(({ origin, values }): PropertyValue[] => [
+    ...('constant' in origin ? [origin.constant] : []),
+    ...('expression' in origin ? (origin.outline?.texts ?? []) : []),
+    ...(values?.values() ?? []),
+  ]);
+  return written.filter((value) => typeof value === 'string');
 }
 
 /** The fields that an expression may mean by the names in it; `derived` alone means all that is derived. */

@@ -48,6 +48,8 @@ export type Mapped = MappedRecord | MappingFault;
 export interface Mapping {
   /** By name. */
   properties: readonly MappedProperty[];
+  /** What properties may tell: whether a field is read, by its path, and the texts that the operator wrote. */
+  tells: { field(path: string): boolean; texts: readonly string[] };
   /** What must be read beside the records: the past, for derived fields; invoices, for amounts; the doctors behind them; the catalogue of treatments. */
   needs: { history: boolean; invoices: boolean; doctors: boolean; treatment: boolean };
   /** It holds no expressions: `mapNow` can be used. */

@@ -1,0 +1,97 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { factToldIn, type KnownPatient, type PatientFact } from '../../src/model/patient-facts.ts';
+
+const GIULIA: KnownPatient = {
+  firstName: 'Giulia',
+  lastName: 'De Nicolò',
+  email: 'giulia.denicolo@posta.example',
+  phone: '06 1234 5678',
+  mobilePhone: '+39 333 123 4567',
+  taxCode: 'DNCGLI80E52H501X',
+  birthDate: '1980-05-12',
+  address: { street: 'Via Appia Nuova 12', postalCode: '00183', city: 'Roma', province: 'RM', country: 'Italia' },
+};
+
+function told(
+  text: string,
+  { own = [], mayTell = [] }: { own?: string[]; mayTell?: PatientFact[] } = {},
+  who = GIULIA,
+) {
+  return factToldIn(who, { texts: [text], mayTell: (fact) => mayTell.includes(fact), own: () => own });
+}
+
+describe('a text tells', () => {
+  test.each([
+    ['Busy: Giulia', 'first-name'],
+    ['GIULIA.', 'first-name'],
+    ['Visita di nicolò', 'last-name'],
+    ['Visita di Nicolo', 'last-name'],
+    ['{"summary":"Nicol\\u00f2"}', 'last-name'],
+    ['https://calendar.example/?q=Nicol%C3%B2', 'last-name'],
+    ['tel. 3331234567', 'phone'],
+    ['0039 333-123.45.67', 'phone'],
+    ['(06) 12345678', 'phone'],
+    ['dncgli80e52h501x', 'tax-code'],
+    ['nata il 12/05/1980', 'birth-date'],
+    ['1980-05-12', 'birth-date'],
+    ['born 5/12/1980, 05.12.1980', 'birth-date'],
+    ['GIULIA.DENICOLO@POSTA.EXAMPLE', 'first-name'],
+    ['Roma, via Appia nuova, 12', 'address'],
+  ] satisfies [string, PatientFact][])('%s', (text, fact) => {
+    expect(told(text)).toBe(fact);
+  });
+
+  test('an address of a mail box that does not hold the name', () => {
+    expect(told('to: gdn80@posta.example', {}, { ...GIULIA, email: 'gdn80@posta.example' })).toBe('email');
+  });
+});
+
+describe('a text does not tell', () => {
+  test.each([
+    'Busy',
+    'Appointment 7K2M',
+    'G. D.',
+    'Giuliana, Nicolòtto',
+    'Via Appia Nuova',
+    'Roma',
+    '2026-11-23T10:00:00+01:00',
+    'Room 333, floor 123',
+    '',
+    '100 %',
+    '%zz',
+  ])('%s', (text) => {
+    expect(told(text)).toBeNull();
+  });
+
+  test('a name that the clinic has too, as long as nothing else is told', () => {
+    const own = ['Studio Nicolò, Via Giulia 1'];
+    expect(told('Studio Nicolò, Via Giulia 1', { own })).toBeNull();
+    expect(told('Studio Nicolò 3331234567', { own })).toBe('phone');
+  });
+
+  test('what is allowed, also where it stands in something else that is', () => {
+    expect(told('Giulia', { mayTell: ['first-name'] })).toBeNull();
+    expect(told('giulia.denicolo@posta.example', { mayTell: ['email'] })).toBeNull();
+    expect(told('Giulia De Nicolò', { mayTell: ['first-name'] })).toBe('last-name');
+  });
+
+  test('names of three letters, which stand everywhere', () => {
+    expect(told('Ada Li, Ada', {}, { firstName: 'Ada', lastName: 'Li' })).toBeNull();
+  });
+});
+
+test('whatever name is put into whatever text, it is found, and taken out it is not', () => {
+  const letters = fc.stringMatching(/^[a-zàèìòù]{4,12}$/);
+  const signs = fc.constantFrom(' ', ', ', ': ', '\n', '/', '"', '—');
+  fc.assert(
+    fc.property(letters, fc.array(fc.stringMatching(/^[0-9]{1,6}$/)), signs, (lastName, others, sign) => {
+      const who = { firstName: null, lastName };
+      const written = [...others, lastName.toUpperCase(), ...others].join(sign);
+      const without = others.join(sign);
+      expect(told(written, {}, who)).toBe('last-name');
+      expect(told(without, {}, who)).toBeNull();
+      expect(told(encodeURIComponent(written), {}, who)).toBe('last-name');
+    }),
+  );
+});

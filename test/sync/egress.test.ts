@@ -1,0 +1,144 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Appointment, Patient } from '../../src/model/records.ts';
+import { parseTitleFormat } from '../../src/model/title-format.ts';
+import { crmSchema } from '../../src/settings/crm-schema.ts';
+import { checkedEvent, checkedObject } from '../../src/sync/egress.ts';
+import { compileMapping } from '../../src/sync/mapping/compile.ts';
+import { type Directory, type ProjectionPolicy, project } from '../../src/sync/project.ts';
+import { patientOf } from '../jobs/crm-world.ts';
+import { appointmentOf, STATUSES } from './arbitraries.ts';
+
+const KEY = 'verdi'.padEnd(32, '0');
+const POLICY: ProjectionPolicy = {
+  ...{ title: 'appointment', fields: [], statuses: STATUSES, free: [] },
+  ...{ tentative: [], visibility: 'private', labels: [], links: [], presets: [] },
+  ...{ language: 'en', zone: 'Europe/Rome' },
+};
+const DIRECTORY: Directory = {
+  agendas: new Map([['a1', { id: 'a1', name: 'Dr. Verdi', locationId: 'l1', isActive: true }]]),
+  locations: new Map([['l1', { id: 'l1', name: 'Centro', address: 'Via Roma 1', zone: null }]]),
+  treatments: new Map([['t1', { id: 't1', name: 'Ultrasound' }]]),
+  patients: new Map(),
+  pageUrl: null,
+};
+
+describe('an event', () => {
+  const made = (appointment: Appointment, policy: ProjectionPolicy) => {
+    const item = project(appointment, policy, DIRECTORY, () => KEY);
+    if (item === null) throw new Error('expected an item');
+    return item;
+  };
+  const decided = (
+    changes: { title?: string; description?: string; location?: string },
+    policy: Partial<ProjectionPolicy> = {},
+  ) => {
+    const appointment = appointmentOf('1', { treatmentId: 't1' });
+    const all = { ...POLICY, ...policy };
+    return checkedEvent({ ...made(appointment, all), ...changes }, appointment, all, DIRECTORY, () => KEY);
+  };
+
+  test.each(['busy', 'appointment', 'code', 'initials'] as const)(
+    'at %s that names the patient stays here',
+    (title) => {
+      expect(decided({ title: 'Mario Rossi' }, { title })).toEqual({ retain: 'egress-last-name', stopsWriting: true });
+      expect(decided({ description: 'chiamare MARIO' }, { title })).toMatchObject({ retain: 'egress-first-name' });
+      expect(decided({ location: 'Casa Rossi' }, { title })).toMatchObject({ retain: 'egress-last-name' });
+    },
+  );
+
+  test('at full names the patient', () => {
+    expect(decided({ title: 'Mario Rossi' }, { title: 'full' })).toMatchObject({ item: { title: 'Mario Rossi' } });
+  });
+
+  test('that is as its policy says is never kept back, whatever the patient is called', () => {
+    // Names that stand in texts of ours and of the clinic.
+    const words = [
+      'Busy',
+      'Appointment',
+      'Status',
+      'booked',
+      'Verdi',
+      'Centro',
+      'Roma',
+      'Ultrasound',
+      'Verd',
+      'Seen',
+      'Via Roma 1',
+    ];
+    const name = fc.option(fc.oneof(fc.constantFrom(...words), fc.string({ unit: 'grapheme', maxLength: 12 })));
+    const policy = fc.record({
+      title: fc.constantFrom(
+        'busy' as const,
+        'appointment' as const,
+        'code' as const,
+        'initials' as const,
+        'full' as const,
+      ),
+      fields: fc.subarray(['location', 'agenda', 'treatment', 'status'] as const),
+      titleFormat: fc.constantFrom(undefined, parseTitleFormat('Seen by {agenda}: {title}') ?? undefined),
+    });
+    fc.assert(
+      fc.property(name, name, policy, (firstName, lastName, given) => {
+        const patient = { id: 'p1', firstName, lastName };
+        const appointment = appointmentOf('1', { patient, treatmentId: 't1' });
+        const all = {
+          ...POLICY,
+          ...given,
+          fields: given.titleFormat === undefined ? given.fields : [...new Set([...given.fields, 'agenda' as const])],
+        };
+        const item = made(appointment, all);
+        expect(checkedEvent(item, appointment, all, DIRECTORY, () => KEY)).toEqual({ item });
+      }),
+    );
+  });
+});
+
+describe('an object in a CRM', () => {
+  const mappingOf = (mapping: object, rest: object = {}) =>
+    compileMapping(crmSchema.parse({ mapping, ...rest }), 'Europe/Rome', () => Promise.resolve([]));
+  const anna = patientOf('1', {
+    ...{ lastName: 'Verdi', taxCode: 'VRDNNA80E52H501X', birthDate: '1980-05-12' },
+    address: { street: 'Via Appia 12', postalCode: '00183', city: 'Verdi', province: null, country: null },
+  });
+
+  function decided(
+    mapping: object,
+    properties: Record<string, string>,
+    patient: Patient = anna,
+    others: string[] = [],
+  ) {
+    const target = {
+      stream: 'patients' as const,
+      crm: { mapping: mappingOf(mapping), patientHistory: null, refusals: [] },
+    };
+    return checkedObject({ properties, contactKey: null, startAt: 0 }, patient, target, others);
+  }
+
+  test.each([
+    [{ note: 'language' }, 'VRDNNA80E52H501X', 'egress-tax-code'],
+    [{ note: 'firstName' }, 'Anna Verdi', 'egress-last-name'],
+    [{ note: 'email' }, 'family@example.org 333 1234567', 'egress-phone'],
+    [{ note: 'fullName' }, 'Anna Verdi 12.05.1980', 'egress-birth-date'],
+    [{ note: 'language' }, 'via appia 12', 'egress-address'],
+  ])('that the mapping %o does not make so stays here: %s', (mapping, value, code) => {
+    expect(decided(mapping, { note: value })).toEqual({ retain: code, stopsWriting: true });
+  });
+
+  test('may hold what expressions read, and all of the patient where nobody can tell what they read', () => {
+    const expression = (text: string) => ({ note: { expression: text } });
+    expect(decided(expression('$uppercase(lastName)'), { note: 'VERDI' })).toMatchObject({ item: {} });
+    expect(decided(expression('address.street'), { note: 'Via Appia 12' })).toMatchObject({ item: {} });
+    expect(decided(expression('$$.*'), { note: 'VRDNNA80E52H501X' })).toMatchObject({ item: {} });
+  });
+
+  test('may hold texts of the operator and of the clinic that a patient is called by', () => {
+    expect(decided({ note: { value: 'Verdi' } }, { note: 'Verdi' })).toMatchObject({ item: {} });
+    expect(decided({ note: 'address.city' }, { note: 'Verdi' }, anna, ['Verdi'])).toMatchObject({ item: {} });
+  });
+
+  test('is not looked through for numbers and dates that are other things', () => {
+    const first = { note: 'derived.firstSeenOn' };
+    expect(decided(first, { note: '1980-05-12' })).toMatchObject({ item: {} });
+  });
+});
