@@ -23,5 +23,6 @@ export default {
   exclude: ['duplicates'],
   // Started by tools/mutants.ts, a plugin of it, and required where no import can be resolved (json-server-child.js).
   ignoreDependencies: ['@stryker-mutator/core', '@stryker-mutator/vitest-runner', 'json-server'],
-  ignoreBinaries: ['flock'],
+  // Asked where they are there: promtool, systemd-analyze.
+  ignoreBinaries: ['flock', 'promtool', 'systemd-analyze'],
 } satisfies KnipConfig;

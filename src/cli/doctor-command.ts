@@ -40,7 +40,7 @@ export function addDoctor(program: Command, { withState, out, signal, exit }: Do
 }
 
 /** What was found, in a line or two. */
-export function renderFinding({ tenant, subject, result, what, code }: Finding): string {
+function renderFinding({ tenant, subject, result, what, code }: Finding): string {
   const who = tenant === null ? subject : `${tenant}, ${subject}`;
   const [first = '', ...more] = wrap(`${who}: ${what}${code === null ? '' : ` (${code})`}`, WIDTH, '           ').split(
     '\n',
@@ -49,7 +49,7 @@ export function renderFinding({ tenant, subject, result, what, code }: Finding):
 }
 
 /** What to do, in order; all is well where there is nothing. */
-export function renderEnd(findings: readonly Finding[]): string {
+function renderEnd(findings: readonly Finding[]): string {
   const problems = findings.filter(({ result }) => result === 'problem');
   if (problems.length === 0) return '\nNothing stands in the way.';
   const steps = problems.map(({ tenant, subject, next, code }, index) => {
