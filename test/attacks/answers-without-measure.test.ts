@@ -91,13 +91,6 @@ describe('an answer that goes on and on', () => {
     const { url } = await openServer({ 'content-encoding': coding }, () => times(1, Buffer.from('packed')));
     expect((await ask(url)).body.toString()).toBe('packed');
   });
-
-  test('in crumbs is put together as it comes', async () => {
-    const { url } = await openServer({}, () => times(50_000, Buffer.from('a')));
-    const { parts, body } = await ask(url);
-    expect(body.toString()).toBe('a'.repeat(50_000));
-    expect(parts?.length).toBeLessThan(100);
-  });
 });
 
 describe('JSON', () => {
