@@ -93,9 +93,6 @@ export interface HttpClientOptions {
 export const MEBIBYTE = 2 ** 20;
 const DEFAULT_TIMEOUT_MS = 30 * SECOND_MS;
 const DEFAULT_MAX_RESPONSE_BYTES = MEBIBYTE;
-/** A chunk below is a crumb, and so many of them become one part. */
-const CRUMB_BYTES = 2_048;
-const CRUMBS_TOGETHER = 1_024;
 
 /** Opens the HTTP client to the network. */
 export function createHttpClient(options: HttpClientOptions): HttpClient {
@@ -156,7 +153,7 @@ async function openOnce(request: HttpRequest, options: HttpClientOptions): Promi
     maxResponseBytes: request.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
   });
   const head = { status, headers, retryAfterMs: retryAfterMs(headers, options.clock()) };
-  return { ...head, body, whole: async () => joinedLater(head, await gathered(body)) };
+  return { ...head, body, whole: async () => joinedLater(head, await Array.fromAsync(body)) };
 }
 
 function joinedLater(head: Omit<HttpResponse, 'body'>, parts: readonly Uint8Array[]): HttpResponse {
@@ -169,30 +166,6 @@ function joinedLater(head: Omit<HttpResponse, 'body'>, parts: readonly Uint8Arra
       return joined;
     },
   };
-}
-
-/** The parts of a body. What comes in crumbs is put together: each part by itself takes a hundred times the memory of its one byte. */
-async function gathered(body: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
-  const parts: Uint8Array[] = [];
-  let crumbs: Uint8Array[] = [];
-  let crumbBytes = 0;
-  const sweep = () => {
-    if (crumbs.length > 0) parts.push(Buffer.concat(crumbs, crumbBytes));
-    crumbs = [];
-    crumbBytes = 0;
-  };
-  for await (const chunk of body) {
-    if (chunk.length < CRUMB_BYTES) {
-      crumbs.push(chunk);
-      crumbBytes += chunk.length;
-      if (crumbs.length >= CRUMBS_TOGETHER) sweep();
-      continue;
-    }
-    sweep();
-    parts.push(chunk);
-  }
-  sweep();
-  return parts;
 }
 
 function fetchThrough(

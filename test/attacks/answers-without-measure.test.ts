@@ -91,13 +91,6 @@ describe('an answer that goes on and on', () => {
     const { url } = await openServer({ 'content-encoding': coding }, () => times(1, Buffer.from('packed')));
     expect((await ask(url)).body.toString()).toBe('packed');
   });
-
-  test('in crumbs is put together as it comes', async () => {
-    const { url } = await openServer({}, () => times(50_000, Buffer.from('a')));
-    const { parts, body } = await ask(url);
-    expect(body.toString()).toBe('a'.repeat(50_000));
-    expect(parts?.length).toBeLessThan(100);
-  });
 });
 
 describe('JSON', () => {
@@ -221,7 +214,7 @@ describe('a tenant’s file', () => {
       Array.from({ length: 1_500 }, (_, n) => `k${n}: &a [*a]`).join('\n'),
       /too many aliases/,
     ],
-    ['that nests without end', `${'- '.repeat(2_000)}a`, /nests too deep/],
+    ['that nests without end', `${'- '.repeat(500)}a`, /nests too deep/],
     ['whose key comes twice', 'a: 1\nb: 2\na: 3', /given twice/],
   ])('%s is refused, and says so', (_, text, message) => {
     const read = readYaml('tenants/a.yaml', Buffer.from(text));
