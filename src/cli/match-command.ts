@@ -1,11 +1,12 @@
 import { type Command, Option } from 'commander';
 import type { Installation } from '../control/installation.ts';
+import type { Acting } from '../control/recording.ts';
 import type { Progress } from '../model/progress.ts';
 import { renderMatches, renderMatchResult } from './render-match.ts';
 
 /** What the command needs of the command line. */
 export interface MatchCommand {
-  withInstallation(work: (installation: Installation) => Promise<void>): Promise<void>;
+  withInstallation(work: (installation: Installation, acting: Acting) => Promise<void>): Promise<void>;
   print(json: boolean | undefined, value: object, text: string): void;
   progress(): Progress & { end(): void };
   /** A file's text. */
@@ -38,10 +39,10 @@ export function addMatch(program: Command, given: MatchCommand): void {
     )
     .option('--json', 'as JSON, without patient data')
     .action((tenant: string, target: string, choice: Choice) =>
-      given.withInstallation(async (installation) => {
+      given.withInstallation(async (installation, acting) => {
         const progress = given.progress();
-        await match(installation, { tenant, target }, choice, { ...given, progress: () => progress }).finally(() =>
-          progress.end(),
+        await match(installation, acting, { tenant, target }, choice, { ...given, progress: () => progress }).finally(
+          () => progress.end(),
         );
       }),
     );
@@ -49,6 +50,7 @@ export function addMatch(program: Command, given: MatchCommand): void {
 
 async function match(
   installation: Installation,
+  acting: Acting,
   ids: { tenant: string; target: string },
   { out, apply, undo, json }: Choice,
   { print, read, write, progress, signal, exit }: MatchCommand,
@@ -60,9 +62,9 @@ async function match(
     if (out !== undefined) await write(out, found.file);
     return print(json, found.view, renderMatches(found.view, out ?? null));
   }
-  const { applyMatches, undoMatches } = await import('../control/match-apply.ts');
+  const { applyMatches, undoMatches } = await import('../control/acts.ts');
   const carryOut = apply === undefined ? undoMatches : applyMatches;
-  const result = await carryOut(installation, ids, await read(file), progress(), signal);
+  const result = await carryOut(acting, installation, ids, await read(file), progress(), signal);
   print(json, result, renderMatchResult(result, apply === undefined ? 'undo' : 'apply'));
   if (result.refused.length > 0) exit(1);
 }

@@ -15,6 +15,8 @@ import * as forget from './forget.ts';
 import * as holds from './holds.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import * as logins from './logins.ts';
+import { matchableTarget } from './match.ts';
+import * as match from './match-apply.ts';
 import { type ActAbout, type ActDesk, type Acting, note, recordAct } from './recording.ts';
 import * as reminders from './reminders.ts';
 import * as sync from './sync.ts';
@@ -85,6 +87,34 @@ export async function decideHold(
   const seen = items ?? (hold === undefined ? null : count);
   return recordAct(acting, about, () => holds.decideHold(installation, tenantId, holdId, decision, seen));
 }
+
+/** How many contacts were given to patients, or taken back. */
+const matchFacts = ({ approved, done, already, refused }: match.MatchResult) => ({
+  ...{ approved, done, already },
+  refused: refused.length,
+});
+
+/** @see match.applyMatches */
+export const applyMatches = act(
+  match.applyMatches,
+  (_, installation, { tenant, target }) => ({
+    verb: 'match',
+    tenant: tenantOf(installation, tenant),
+    what: { target: matchableTarget(requireTenant(installation, tenant), target).target.id },
+  }),
+  matchFacts,
+);
+
+/** @see match.undoMatches */
+export const undoMatches = act(
+  match.undoMatches,
+  (_, installation, { tenant, target }) => ({
+    verb: 'unmatch',
+    tenant: tenantOf(installation, tenant),
+    what: { target: matchableTarget(requireTenant(installation, tenant), target).target.id },
+  }),
+  matchFacts,
+);
 
 /** @see undo.undoRun */
 export const undoRun = act(

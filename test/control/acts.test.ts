@@ -26,12 +26,15 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
     ...['listReceipts', 'tenantHealth', 'listHolds', 'planTenant', 'notificationStatus', 'reminderStatus', 'status'],
     ...['upcomingReminders', 'previewDay', 'settledReminders', 'explainReminders', 'targetStatus', 'isWhole'],
     ...['endpointStatuses', 'triggerStatus', 'listTriggers', 'listRuns', 'tenantOfRun', 'requireTenant', 'does'],
-    ...['createMetrics', 'createReminderMetrics', 'createTriggerMetrics'],
+    ...['createMetrics', 'createReminderMetrics', 'createTriggerMetrics', 'examine', 'problemsOf', 'isForPerson'],
+    ...['proposeMatches', 'findMatches', 'unmatchedPatients', 'matchableTarget', 'asMatchable', 'contactDigest'],
+    ...['toMatchFile', 'fromMatchFile'],
   ],
-  'makes a question, or an error': ['inputOf', 'notTaken', 'commandOf', 'operationOf', 'pausedError'],
+  'makes a question, or an error': ['inputOf', 'notTaken', 'commandOf', 'operationOf', 'pausedError', 'noPublicPort'],
   'is a part of acts': ['resumeTargets', 'drainTarget'],
   'is what a patient or a vendor does': ['createAnswerDesk', 'createNotificationReceiver', 'takeReminderCallback'],
   'records acts': ['recordAct', 'note'],
+  'tells people': ['createAlertWatch'],
 };
 
 const EXPORTED = /^export (?:async )?(?:function\*? |const )(\w+)/gm;

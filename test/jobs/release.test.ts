@@ -331,6 +331,8 @@ test('of every key it is said whether it goes with its target, its connection or
     'writes',
     'removed-tenants',
     'reloads',
+    'alerts',
+    'audit-log',
     'budget',
     'a',
   ]);
