@@ -71,5 +71,5 @@ function isSecondBreak({ code }: MirrorError, before: Outcome<Item> | undefined)
 
 /** The same error for operations of which nothing was written, since it was met before: nothing about them is in doubt. */
 export function notSent(error: MirrorError): MirrorError {
-  return new MirrorError(error.message, { ...error, ambiguous: false, unsent: true });
+  return new MirrorError(error.message, { ...error, ambiguous: false, unsent: true, said: error.told(), cause: error });
 }

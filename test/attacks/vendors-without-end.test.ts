@@ -55,6 +55,7 @@ describe.each(TOKENS)('a vendor that leads to %s', (_, tokenOf, mostAsked) => {
       object: 'contacts',
       paths: { objects: () => '/objects' },
       properties: [],
+      subscriptions: [],
       keyProperty: 'k',
       stampProperty: 's',
     };

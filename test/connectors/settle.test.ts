@@ -168,6 +168,6 @@ test('what was not sent has the same error, without doubt', () => {
   const met = error('full', { status: 507, retryAfterMs: 5, remedy: 'make room', ambiguous: true });
   const other = notSent(met);
   expect(other).not.toBe(met);
-  expect(other).toEqual(new MirrorError('full', { ...met, ambiguous: false, unsent: true }));
+  expect(other).toEqual(new MirrorError('full', { ...met, ambiguous: false, unsent: true, cause: met }));
   expect(other).toMatchObject({ actor: 'remote', retry: 'later', status: 507, retryAfterMs: 5, remedy: 'make room' });
 });

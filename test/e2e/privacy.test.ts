@@ -47,7 +47,7 @@ test('patients and secrets are met in no place that the product writes to, but i
     appointments: 400,
     target: { fields: ['location', 'agenda', 'status'] },
     reminders: REMINDERS,
-    settings: { log: { level: 'debug' }, dataDirectory: data, approvals: { restore: true } },
+    settings: { log: { level: 'debug' }, http: { port: 0 }, dataDirectory: data, approvals: { restore: true } },
   });
   onTestFinished(() => world.close());
   world.env.TENANT_CLINIC_1__HOOK = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;

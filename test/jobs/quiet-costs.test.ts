@@ -9,7 +9,7 @@ import { openTenant } from './open-tenant.ts';
 
 const redis = useRedis({ appendOnly: false });
 /** What a cycle in which nothing changes may ask of Redis: for the tenant, and for each target. */
-const COMMANDS = { tenant: 22, target: 8 };
+const COMMANDS = { tenant: 23, target: 8 };
 
 /** A tenant in sync whose appointments lie in two calendars, and what one more cycle costs. */
 async function costsOf(

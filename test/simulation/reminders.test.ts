@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { runFortnight } from '../../bench/reminders/fortnight.ts';
 import { reportOn, type SimulationReport } from '../../bench/reminders/report.ts';
 import { useRedis } from '../support/redis.ts';
+import { TESTER } from '../support/redis-users.ts';
 
 const redis = useRedis();
 const HOUR_MS = 3_600_000;
@@ -18,7 +19,8 @@ async function simulate(script: string, own: { seed: number; kills: number; pull
     firstDay: '2026-03-26',
     days: 5,
     failures: { lostAnswers: 0.04, throttled: 0.04 },
-    redisUrl: redis.url,
+    // The simulated queue has keys of its own, which the daemon's user may not touch.
+    redisUrl: `redis://${TESTER.username}:${TESTER.password}@127.0.0.1:${redis.port}`,
     redis: connection,
     script: fileURLToPath(new URL(script, import.meta.url)),
     onDay: () => {},

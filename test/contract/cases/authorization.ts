@@ -37,7 +37,10 @@ export const authorization = group('authorization', {
     const refuse = () => Promise.reject(error);
     const worker = kit.worker({ authorizer: { header: refuse, renew: refuse, quotaUser: null } });
     kit.target.proxy.forget();
-    await expect(worker.apply(kit.target.container, [kit.toCreate('a')], signal())).rejects.toBe(error);
+    const { actor, code, message } = error;
+    await expect(worker.apply(kit.target.container, [kit.toCreate('a')], signal())).rejects.toMatchObject({
+      ...{ actor, code, message },
+    });
     await expect(kit.readAll(worker)).rejects.toBe(error);
     expect(kit.target.proxy.requests).toEqual([]);
   },
