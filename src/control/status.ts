@@ -4,9 +4,10 @@ import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import type { Hold } from '../model/plan.ts';
 import { slices } from '../model/slices.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
+import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { StoredTarget, TargetFailure } from '../state/targets.ts';
-import { type Installation, requireTenant } from './installation.ts';
+import { type ConnectionStatus, type Installation, requireTenant } from './installation.ts';
 import { notificationStatus } from './notification-status.ts';
 import { problemsOf } from './problems.ts';
 import { reminderStatus } from './reminder-status.ts';
@@ -64,18 +65,36 @@ export async function status(installation: Installation, only?: string): Promise
   return { ...found, problems: problemsOf(found) };
 }
 
+/** Logins without which nothing goes on until a person acts. */
+const NEEDS_PERSON: ReadonlySet<ConnectionStatus['state']> = new Set([
+  'needs-login',
+  'never',
+  'no-tenant',
+  'unconfirmed',
+]);
+
 async function tenantStatus(installation: Installation, tenant: OpenTenant): Promise<TenantStatus> {
   const holds = await tenant.holds.list();
   const [lastRun] = await tenant.runs.list(1);
+  const connections = await installation.connections(tenant);
+  const waiting = new Set(
+    connections.filter(({ state }) => NEEDS_PERSON.has(state)).map(({ connection }) => connection),
+  );
+  const targets = await Promise.all(
+    [...tenant.targets.values()].map((target) => targetStatus(tenant, target, holds, lastRun ?? null)),
+  );
   return {
     tenant: tenant.id,
     name: tenant.configuration.name,
     paused: tenant.configuration.paused,
     configuration: await configurationStatus(tenant),
-    connections: await installation.connections(tenant),
+    connections,
     lastRun: lastRun ?? null,
-    targets: await Promise.all(
-      [...tenant.targets.values()].map((target) => targetStatus(tenant, target, holds, lastRun ?? null)),
+    // Nothing more is read, or written there, without the login.
+    targets: targets.map((target) =>
+      waiting.has(CLINIC_CONNECTION) || waiting.has(target.connection)
+        ? { ...target, canGoOn: 'waits-for-person' as const }
+        : target,
     ),
     removed: removedStatus(await installation.removed.parts(tenant.id), installation),
     doubt: await tenant.protection.doubt({ lookOnly: true }),

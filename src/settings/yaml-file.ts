@@ -91,7 +91,14 @@ function parseYaml(text: string): ParsedYaml {
     uniqueKeys: false,
     version: '1.2',
   } as const;
-  return { document: parseDocument(text, options), lines };
+  // What is no YAML may have a fault in each of its characters, and each fault would tell its way through the library.
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return { document: parseDocument(text, options), lines };
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
 }
 
 function readDocument(

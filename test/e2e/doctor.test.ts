@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { requireEntry } from '../../src/composition/connections.ts';
 import type { Finding } from '../../src/control/doctor.ts';
+import type { Status } from '../../src/control/status-view.ts';
 import { useRedis } from '../support/redis.ts';
 import { editTenant } from './support/reloaded-world.ts';
 import type { SmallWorld } from './support/small-world.ts';
@@ -59,6 +60,11 @@ test('what stands in the way is named in the order in which it is mended, with t
     },
   ]);
   expect(findings.find(({ subject }) => subject === `target ${other!.target}`)).toMatchObject({ result: 'not-asked' });
+  const [view] = (JSON.parse((await world.cli('status', '--json')).out) as Status).tenants;
+  expect(view?.targets.map(({ target: id, canGoOn }) => [id, canGoOn])).toEqual([
+    [target!.target, 'yes'],
+    [other!.target, 'waits-for-person'],
+  ]);
   const { out } = await world.cli('doctor');
   expect(out).toMatch(/1\. .*login .*:\n {3}clinic-mirror login /);
   for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
