@@ -10,6 +10,7 @@ import { codesOf } from '../tools/error-table.ts';
 import { catalogues, referenceDocuments } from '../tools/write-reference.ts';
 import { errorCodesIn } from './support/error-codes.ts';
 import { addressFault, anchorsIn, linksIn } from './support/markdown-links.ts';
+import { testsIn } from './support/tests-in.ts';
 
 const root = join(import.meta.dirname, '..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -124,22 +125,60 @@ test.each([...connectors.keys()])('docs/configuration.md has a section for the c
   expect(read('docs/configuration.md')).toContain(`<!-- reference: ${name} -->`);
 });
 
-test.each([
+describe.each([
   ['docs/safety.md', 50],
   ['SECURITY.md', 20],
-])('%s names tests that are there', (page, least) => {
+])('%s', (page, least) => {
   const rows = read(page)
     .split('\n')
-    .filter((line) => line.startsWith('|'));
-  const named = rows.flatMap((row) =>
-    [...(row.split('|').at(-2) ?? '').matchAll(/`([a-z][\w./-]*)`/g)].map(([, name]) => name),
-  );
-  expect(named.length).toBeGreaterThan(least);
-  expect(
-    named.filter(
-      (name) => !existsSync(join(root, 'test', `${name}.test.ts`)) && !existsSync(join(root, 'test', `${name}`)),
-    ),
-  ).toEqual([]);
+    .filter((line) => line.startsWith('|') && line.split('|').length > 5);
+  const namedBy = (row: string) =>
+    [...(row.split('|').at(-2) ?? '').matchAll(/`([^`]+)`/g)].map(([, name = '']) => name);
+  const names = rows.flatMap(namedBy).filter((name) => !name.startsWith('npm run '));
+
+  test('names tests that are there', () => {
+    expect(names.length).toBeGreaterThan(least);
+    expect(names.filter((name) => sourcesOfTest(name).length === 0)).toEqual([]);
+  });
+
+  test('names what holds a test', () => {
+    expect(
+      names.filter((name) =>
+        sourcesOfTest(name)
+          .map(read)
+          .every((text) => testsIn(text) === 0),
+      ),
+    ).toEqual([]);
+  });
+
+  test('names in each row what shows it', () => {
+    const bare = rows.filter((row) => !/^\|(?:-+\|)+$/.test(row) && !row.endsWith('| test |'));
+    expect(bare.filter((row) => namedBy(row).length === 0)).toEqual([]);
+  });
+});
+
+/** The file of a test by its name below `test/`, or whatever lies in the folder of that name. */
+function sourcesOfTest(name: string): string[] {
+  const file = `test/${name}.test.ts`;
+  if (existsSync(join(root, file))) return [file];
+  return existsSync(join(root, 'test', name)) ? filesBelow(`test/${name}`, '.ts') : [];
+}
+
+describe('tests are counted in sources', () => {
+  test.each([
+    ["test('a', () => {});\ndescribe('b', () => {\n  test.each([\n    1,\n  ])('c', () => {});\n});", 2],
+    ["test.skipIf(!isThere)('where it is there', () => {});", 1],
+    ['test.each`\n  a\n  b\n`("a", () => {});', 1],
+    ["test.each<number>([1])('a', () => {});", 1],
+    ["describe('nothing', () => {});\nconst latest = (test: string) => test;", 0],
+    ["// test('a', () => {});\n/*\ntest('b', () => {});\n*/", 0],
+    ["test.todo('later');\ntest.skip('a', () => {\n  expect(1).toBe(2);\n});", 0],
+    ["describe.skip('all', () => {\n  test('a', () => {});\n});", 0],
+    ["test.skip('a', () => {});\ntest('b', () => {});", 1],
+    ['', 0],
+  ])('%j', (source, count) => {
+    expect(testsIn(source)).toBe(count);
+  });
 });
 
 describe('documents', () => {

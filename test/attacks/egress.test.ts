@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import type { ProxiedAnswer } from '../../sandbox/kit/fault-proxy.ts';
 import { status } from '../../src/control/status.ts';
@@ -8,10 +10,16 @@ import { expectExact, useSmallWorld } from '../e2e/support/use-small-world.ts';
 import { held, openCrmWorld, patientOf } from '../jobs/crm-world.ts';
 import { cycle } from '../jobs/cycle.ts';
 import { useRedis } from '../support/redis.ts';
+import type { Told } from './remind-by-channel.ts';
 
 const redis = useRedis();
 const LEAKING = fileURLToPath(new URL('leaking-mapper.ts', import.meta.url));
+const LEAKING_TEXTS = fileURLToPath(new URL('leaking-texts.ts', import.meta.url));
+const REMINDING = fileURLToPath(new URL('remind-by-channel.ts', import.meta.url));
+/** The program that reminds has a minute: it ends what hangs, and not after the test. */
+const REMINDED_WITHIN_MS = 60_000;
 const LAST_NAME = 'Zwxyquist';
+const TAX_CODE = 'ZWXNNA80E52H501X';
 
 describe('a mapper that leaks', () => {
   test('names patients to no calendar: nothing of them is sent, and it is said what was kept back', async () => {
@@ -64,6 +72,38 @@ describe('a mapper that leaks', () => {
     expect(run.gaps.contacts).toEqual([{ code: 'egress-stopped', count: 1, what: ['egress-tax-code'], near: [] }]);
   });
 });
+
+describe('a text that leaks', () => {
+  test.each([
+    ['a text message', 'sms', 'egress-last-name'],
+    ['an e-mail', 'email', 'egress-tax-code'],
+    ['a webhook', 'webhook', 'egress-last-name'],
+  ] as const)('leaves by no channel, is counted, and it is said what it told: %s', async (_, channel, code) => {
+    const told = await remindedBy(channel, [`--import=${LEAKING_TEXTS}`]);
+    expect(told).toMatchObject({ fate: 'dropped egress-stopped', lastCode: code, arrived: [] });
+    expect(told.counted).toEqual([
+      'clinic_mirror_reminders{tenant="studio-rossi",state="dropped",reason="egress-stopped"} 1',
+    ]);
+    const shown = told.shown.replaceAll(/\s+/g, ' ');
+    expect(shown).toContain('its text would have told more of the patient than it may (egress-stopped)');
+    expect(shown).toContain(code);
+    for (const fact of [LAST_NAME, TAX_CODE]) expect(JSON.stringify(told)).not.toContain(fact);
+  });
+
+  test.each(['sms', 'email', 'webhook'] as const)('arrives by %s as it should be', async (channel) => {
+    const told = await remindedBy(channel);
+    expect(told).toMatchObject({ fate: 'sent', lastCode: null, arrived: [expect.stringContaining('16:00')] });
+  });
+});
+
+/** One patient is reminded in a program of its own, which Node starts with `flags`. */
+async function remindedBy(channel: string, flags: readonly string[] = []): Promise<Told> {
+  const { stdout } = await promisify(execFile)(process.execPath, [...flags, REMINDING, channel], {
+    env: { ...process.env, REDIS_URL: redis.url },
+    timeout: REMINDED_WITHIN_MS,
+  });
+  return JSON.parse(stdout) as Told;
+}
 
 function notes(contacts: Parameters<typeof held>[0]): PropertyValue[] {
   return held(contacts)

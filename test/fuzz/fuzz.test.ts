@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { chanceOf, inputOf } from './mutations.ts';
+import { FAULTY } from './parsers/faulty.ts';
 import { PARSERS } from './parsers/index.ts';
 import { renderOutcomes } from './report.ts';
 import { fuzz, UNLIMITED } from './run.ts';
@@ -25,11 +26,29 @@ describe('the fuzzer itself', () => {
     ['throws what is not declared', 'faulty-crash', 'crash', UNLIMITED],
     ['never ends', 'faulty-hang', 'hang', UNLIMITED],
     ['takes long', 'faulty-slow', 'hang', { ...UNLIMITED, milliseconds: 1 }],
+    ['takes much memory', 'faulty-large', 'memory', { ...UNLIMITED, bytes: 1e6 }],
   ] as const)('finds what %s, and goes on after it', async (_, parser, kind, limits) => {
     const outcome = await fuzz({ parser, seed: 1, most: 12, forMs: 120_000, limits, givenUpMs: 500 });
     expect(outcome.inputs).toBe(12);
     expect(outcome.findings.length).toBeGreaterThan(0);
     expect(new Set(outcome.findings.map((finding) => finding.kind))).toEqual(new Set([kind]));
+  });
+
+  test('takes nothing for a finding that keeps to its limits, however much it keeps', async () => {
+    const limits = { ...UNLIMITED, bytes: 100e6 };
+    const outcome = await fuzz({ parser: 'faulty-large', seed: 1, most: 12, forMs: 120_000, limits });
+    expect(outcome).toMatchObject({ inputs: 12, findings: [] });
+    expect(outcome.mostBytes).toBeGreaterThan(1e6);
+  });
+
+  test('ends the thread of an input that takes all memory, tells of it, and goes on in the same process', async () => {
+    const run = { parser: 'faulty-no-room', seed: 3, most: 4, limits: UNLIMITED, threadMib: 96 };
+    const { inputs, findings } = await fuzz({ ...run, forMs: 120_000, givenUpMs: 60_000 });
+    const parser = FAULTY.get(run.parser)!;
+    const taking = [0, 1, 2, 3].filter((index) => inputOf(parser, run.seed, index).includes('b'));
+    expect([inputs, taking.length]).toEqual([4, 2]);
+    const told = { parser: run.parser, seed: run.seed, kind: 'memory', what: 'more than 96 MiB' };
+    expect(findings).toEqual(taking.map((index) => ({ ...told, index })));
   });
 
   test('makes the same input of the same seed and number, and others of others', () => {

@@ -4,7 +4,7 @@ import type { Figures, Finding, Limits, Said, Task } from './thread.ts';
 /** As a rule: nobody would wait for its end. */
 const GIVEN_UP_MS = 10_000;
 const LOOK_EVERY_MS = 250;
-/** A thread that needs more ends, with its parser alone. */
+/** A thread that needs more ends, with its parser alone: the process goes on. */
 const THREAD_MIB = 512;
 
 /** What one parser came to. */
@@ -18,6 +18,8 @@ export interface Run extends Pick<Task, 'parser' | 'seed' | 'most' | 'forMs' | '
   from?: number;
   /** Processor time after which an input is given up. */
   givenUpMs?: number;
+  /** Heap of the thread, with what it loads. */
+  threadMib?: number;
 }
 
 /** No input is a finding by its time or memory, unless it has no end or no room. */
@@ -30,7 +32,7 @@ export async function fuzz(run: Run): Promise<Outcome> {
   const first = run.from ?? 0;
   for (let from = first; from < first + run.most; ) {
     const task = { ...run, from, most: first + run.most - from, forMs: endsAt - performance.now() };
-    const part = await oneThread(task, run.givenUpMs ?? GIVEN_UP_MS);
+    const part = await oneThread(task, run);
     outcome.findings.push(...part.findings);
     if (part.figures !== null) return withFigures(outcome, part.figures);
     outcome.inputs += part.index + 1 - from;
@@ -52,14 +54,19 @@ interface Part {
   index: number;
 }
 
-async function oneThread(task: Omit<Task, 'place'>, givenUpMs: number): Promise<Part> {
+async function oneThread(
+  task: Omit<Task, 'place'>,
+  { givenUpMs = GIVEN_UP_MS, threadMib = THREAD_MIB }: Run,
+): Promise<Part> {
   const place = new SharedArrayBuffer(4);
   const at = new Int32Array(place);
   at[0] = task.from;
   const worker = new Worker(new URL('./thread.ts', import.meta.url), {
     workerData: { ...task, place } satisfies Task,
-    resourceLimits: { maxOldGenerationSizeMb: THREAD_MIB },
+    resourceLimits: { maxOldGenerationSizeMb: threadMib },
   });
+  // As the thread has it: it is gone when there is something to tell.
+  const roomMib = worker.resourceLimits?.maxOldGenerationSizeMb;
   const part: Part = { findings: [], figures: null, index: task.from };
   const find = (kind: Finding['kind'], what: string) =>
     part.findings.push({ parser: task.parser, seed: task.seed, index: Atomics.load(at, 0), kind, what });
@@ -71,7 +78,7 @@ async function oneThread(task: Omit<Task, 'place'>, givenUpMs: number): Promise<
     worker.once('exit', () => resolve());
     worker.once('error', (error: Error & { code?: string }) =>
       error.code === 'ERR_WORKER_OUT_OF_MEMORY'
-        ? find('memory', `more than ${THREAD_MIB} MiB`)
+        ? find('memory', `more than ${roomMib} MiB`)
         : find('crash', String(error.stack)),
     );
   });

@@ -2,6 +2,13 @@ import type { Parser } from '../parser.ts';
 
 const PLAIN = { seeds: ['a'], words: ['b'], pairs: [] };
 
+/** As much as `faulty-large` keeps of an input: pages that nobody writes to are not taken. */
+const KEPT_BYTES = 4_000_000;
+/** What is read and never given back. */
+const kept: Uint8Array[] = [];
+/** The same, each in the one after it: little is asked for at once, as by a parser that builds a tree. */
+let chain: object | null = null;
+
 /** Parsers that must be found out. */
 export const FAULTY: ReadonlyMap<string, Parser> = new Map(
   [
@@ -24,6 +31,20 @@ export const FAULTY: ReadonlyMap<string, Parser> = new Map(
       name: 'faulty-slow',
       read: (input: Buffer) => {
         if (input.includes('b')) for (let turn = 0; turn < 100_000_000; turn += 1) input[0] = turn % 7;
+      },
+    },
+    {
+      ...PLAIN,
+      name: 'faulty-large',
+      read: (input: Buffer) => {
+        if (input.includes('b')) kept.push(new Uint8Array(KEPT_BYTES));
+      },
+    },
+    {
+      ...PLAIN,
+      name: 'faulty-no-room',
+      read: (input: Buffer) => {
+        while (input.includes('b')) chain = { before: chain };
       },
     },
   ].map((parser) => [parser.name, parser]),

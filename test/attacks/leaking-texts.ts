@@ -1,0 +1,20 @@
+// Loaded by `node --import`: where a text names the patient it tells the last name too, and in place of the clinic's number the tax code.
+import { registerHooks } from 'node:module';
+
+const TEXTS = new URL('../../src/reminders/content.ts', import.meta.url).href;
+const LEAKS: readonly (readonly [written: string, leak: string])[] = [
+  ["oneLine(patient?.firstName ?? '')", "oneLine([patient?.firstName, patient?.lastName].join(' '))"],
+  ["oneLine(file.phone ?? '')", "oneLine(patient?.taxCode ?? '')"],
+];
+
+registerHooks({
+  load(url, context, nextLoad) {
+    const loaded = nextLoad(url, context);
+    if (url !== TEXTS) return loaded;
+    const source = LEAKS.reduce((text, [written, leak]) => {
+      if (!text.includes(written)) throw new Error('the texts do not hold what is to leak');
+      return text.replace(written, () => leak);
+    }, String(loaded.source));
+    return { ...loaded, source };
+  },
+});

@@ -1,0 +1,77 @@
+/**
+ * Reminds one patient by the kind of channel that is named, before a server of its own, and writes as JSON what became of it. A program of
+ * its own, so that what is loaded into it changes no other test. Redis is the one of the variable `REDIS_URL`.
+ */
+import { Redis } from 'ioredis';
+import { renderReminderExplanation } from '../../src/cli/render-reminders.ts';
+import { createMetrics } from '../../src/control/metrics.ts';
+import { explainReminders } from '../../src/control/reminders.ts';
+import { DAY_MS } from '../../src/model/time.ts';
+import { openInstallation } from '../control/open-installation.ts';
+import { NEVER } from '../jobs/cycle.ts';
+import { patientOf } from '../jobs/model-reminders.ts';
+import { book, createReminderWorld } from '../jobs/reminder-world.ts';
+import { type ChannelBed, openChannel } from '../reminders/channels/bed.ts';
+import { openEmailBed } from '../reminders/channels/email-bed.ts';
+import { openSmsBed } from '../reminders/channels/sms-bed.ts';
+import { openWebhookBed } from '../reminders/channels/webhook-bed.ts';
+
+/** What became of one reminder. */
+export interface Told {
+  /** State and reason. */
+  fate: string;
+  lastCode: string | null;
+  /** What reached the channel's other side. */
+  arrived: string[];
+  /** Lines of the metrics that count reminders which came to their end. */
+  counted: string[];
+  /** The story of it, as an operator reads it. */
+  shown: string;
+}
+
+/** The texts of the rule: each channel's tells something else of what it may. */
+const TEXTS = {
+  sms: { text: 'Gentile {firstName}, alle {time}.' },
+  email: { subject: 'Domani. {phone}', text: 'La aspettiamo alle {time}.' },
+  webhook: { subject: 'Domani', text: 'Alle {time}, {firstName}.' },
+};
+const BEDS: Readonly<Record<keyof typeof TEXTS, () => Promise<ChannelBed>>> = {
+  sms: openSmsBed,
+  email: openEmailBed,
+  webhook: openWebhookBed,
+};
+
+async function remindBy(kind: keyof typeof TEXTS, redis: Redis): Promise<Told> {
+  const bed = await BEDS[kind]();
+  try {
+    const rule = { before: 'P1D', channels: ['text'], texts: { it: TEXTS[kind] } };
+    const { needs } = bed.module;
+    const world = createReminderWorld(redis, {
+      file: { phone: '06 1234567', rules: { 'day-before': rule } },
+      channel: { needs, readsPatient: true, channel: openChannel(bed) },
+    });
+    world.clinic.patientList[0] = patientOf('p1', { lastName: 'Zwxyquist', taxCode: 'ZWXNNA80E52H501X' });
+    book(world, 'one', 30);
+    await world.cycle();
+    await world.advance(DAY_MS);
+    const installation = openInstallation({ tenants: [world.tenant] });
+    const metrics = (await createMetrics(() => installation).render()).split('\n');
+    return {
+      fate: await world.fate(),
+      lastCode: (await world.entries())[0]?.lastCode ?? null,
+      arrived: (await bed.arrived()).map(({ text }) => text),
+      counted: metrics.filter((line) => /^clinic_mirror_reminders\{.*state="(sent|dropped)".* [1-9]/.test(line)),
+      shown: renderReminderExplanation(await explainReminders(installation, world.tenant.id, 'one', NEVER)),
+    };
+  } finally {
+    await bed.close();
+  }
+}
+
+const redis = new Redis(process.env.REDIS_URL ?? '', { maxRetriesPerRequest: null });
+try {
+  const kind = process.argv[2] as keyof typeof TEXTS;
+  process.stdout.write(JSON.stringify(await remindBy(kind, redis)));
+} finally {
+  redis.disconnect();
+}

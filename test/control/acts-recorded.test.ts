@@ -1,0 +1,233 @@
+import { describe, expect, test } from 'vitest';
+import * as acts from '../../src/control/acts.ts';
+import { toMatchFile } from '../../src/control/match-file.ts';
+import type { Acting } from '../../src/control/recording.ts';
+import { ACT_VERBS, type ActFacts, type ActVerb } from '../../src/model/acts.ts';
+import { connect, NEVER, TENANT } from '../oauth/connection.ts';
+import { useRedis } from '../support/redis.ts';
+import { openActing, person } from './acting.ts';
+import { openActsClinic, openActsLogins, openActsWorld, openTriggerInstallation, PATIENT } from './acts-world.ts';
+
+const redis = useRedis();
+const SIGNALS = { stop: NEVER, abort: NEVER };
+const QUIET = () => {};
+const CONNECTION = 'clinic';
+const ADDRESS = '333-1234567';
+
+/** An act that can be done, and what the log has to say of it. */
+interface Given {
+  act(acting: Acting): Promise<unknown>;
+  what?: ActFacts;
+  /** What the entry of its end says beside. */
+  facts?: ActFacts;
+}
+/** The same for each verb: whoever adds one says here what it leaves. */
+type GivenByVerb<Verb extends ActVerb = ActVerb> = Readonly<Record<Verb, () => Promise<Given>>>;
+
+const world = () => openActsWorld(redis.connect());
+const logins = () => openActsLogins(() => redis.connect());
+/** A hash under the tenant's key, as the desk makes it. */
+const keyed = (id: string) => openActing().desk.keyed(TENANT, id);
+
+async function decided(decision: 'approved' | 'rejected'): Promise<Given> {
+  const { installation, heldRun } = await world();
+  const { id: hold, target, kind, recordIds } = await heldRun();
+  return {
+    act: (acting) => acts.decideHold(acting, installation, TENANT, hold, decision),
+    what: { hold, target, kind, items: recordIds.length },
+  };
+}
+
+async function matched(verb: typeof acts.applyMatches): Promise<Given> {
+  const { installation, identity } = await world();
+  const ids = { tenant: TENANT, target: 'contacts' };
+  return {
+    act: (acting) => verb(acting, installation, ids, toMatchFile([], identity), QUIET, NEVER),
+    what: { target: 'contacts' },
+    facts: { approved: 0, done: 0, already: 0, refused: 0 },
+  };
+}
+
+async function optedOut(lift: boolean): Promise<Given> {
+  const { installation, tenant } = await world();
+  const given = { kind: 'phone', address: ADDRESS } as const;
+  if (lift) await acts.optOut(openActing(), installation, tenant.id, { ...given, lift: false });
+  return {
+    act: (acting) => acts.optOut(acting, installation, TENANT, { ...given, lift }),
+    what: { kind: 'phone' },
+    facts: { changed: true },
+  };
+}
+
+const OF_LOGINS: GivenByVerb<'login' | 'login-link' | 'logout' | 'accept-account'> = {
+  async login() {
+    const { desk, browse } = await logins();
+    return {
+      act: (acting) => acts.loginWithBrowser(acting, desk, TENANT, CONNECTION, browse, NEVER),
+      what: { connection: CONNECTION, way: 'browser' },
+      facts: { account: 'unknown', unconfirmed: false, missingScopes: 0 },
+    };
+  },
+  async 'login-link'() {
+    const { desk } = await logins();
+    return {
+      act: (acting) => acts.beginRemoteLogin(acting, desk, TENANT, CONNECTION),
+      what: { connection: CONNECTION },
+    };
+  },
+  async logout() {
+    const { desk, worker } = await logins();
+    await connect(worker);
+    return {
+      act: (acting) => acts.logOut(acting, desk, TENANT, CONNECTION, NEVER),
+      what: { connection: CONNECTION },
+      facts: { revocation: 'revoked' },
+    };
+  },
+  async 'accept-account'() {
+    const { desk, worker } = await logins();
+    await connect(worker);
+    return {
+      act: (acting) => acts.acceptAccount(acting, desk, TENANT, CONNECTION, 'unknown', NEVER),
+      what: { connection: CONNECTION },
+      facts: { account: 'unknown' },
+    };
+  },
+};
+
+const OF_TARGETS: GivenByVerb<
+  'approve' | 'reject' | 'undo' | 'release' | 'match' | 'unmatch' | 'sync' | 'audit' | 'clinic-write'
+> = {
+  approve: () => decided('approved'),
+  reject: () => decided('rejected'),
+  async undo() {
+    const { installation, changedRun } = await world();
+    const run = await changedRun();
+    return {
+      act: (acting) => acts.undoRun(acting, installation, run, { dryRun: false }, QUIET, SIGNALS),
+      what: { run },
+      facts: { records: 1, restored: 1 },
+    };
+  },
+  async release() {
+    const opened = await world();
+    const run = await opened.pinnedRun();
+    return {
+      act: (acting) => acts.releaseRun(acting, opened.installation, run, {}),
+      what: { run },
+      facts: { released: 1 },
+    };
+  },
+  match: () => matched(acts.applyMatches),
+  unmatch: () => matched(acts.undoMatches),
+  async sync() {
+    const { installation } = await world();
+    return {
+      act: (acting) => acts.syncTenant(acting, installation, TENANT, QUIET, SIGNALS),
+      facts: { targets: 2, error: null },
+    };
+  },
+  async audit() {
+    const { installation } = await world();
+    return { act: (acting) => acts.auditNow(acting, installation, TENANT, QUIET, NEVER), facts: { targets: 2 } };
+  },
+  async 'clinic-write'() {
+    const access = await openActsClinic();
+    const question = {
+      resource: 'appointments',
+      verb: 'delete',
+      ids: ['apt-1'],
+      values: {},
+      parameters: [],
+      pdf: null,
+    };
+    return {
+      act: (acting) => acts.writeClinic(acting, access, question, NEVER),
+      what: { operation: 'appointments.remove', ids: keyed('apt-1'), records: 1 },
+    };
+  },
+};
+
+const BACKUPS = {
+  backup: async () => 'sealed',
+  restore: async () => ({ restored: ['clinic'], kept: [], protections: 3, pins: 2, at: null }),
+};
+
+const OF_STATE: GivenByVerb<Exclude<ActVerb, keyof typeof OF_LOGINS | keyof typeof OF_TARGETS>> = {
+  async forget() {
+    const { installation } = await world();
+    return {
+      act: (acting) => acts.forgetPatient(acting, installation, TENANT, PATIENT, QUIET, SIGNALS),
+      what: { patient: keyed(PATIENT) },
+      facts: { receipt: expect.any(String), erased: 31, waiting: 0 },
+    };
+  },
+  async 'follow-again'() {
+    const { installation } = await world();
+    return {
+      act: (acting) => acts.followAgain(acting, installation, TENANT, PATIENT),
+      what: { patient: keyed(PATIENT) },
+      facts: { changed: false },
+    };
+  },
+  async backup() {
+    const { installation } = await world();
+    return { act: (acting) => acts.backUp(acting, installation, BACKUPS, TENANT) };
+  },
+  async restore() {
+    const { installation } = await world();
+    return {
+      act: (acting) => acts.restore(acting, installation, BACKUPS, TENANT, 'sealed'),
+      what: { backup: expect.stringMatching(/^[\w-]{43}$/) },
+      facts: { logins: 1, kept: 0, protections: 3, pins: 2 },
+    };
+  },
+  async 'accept-loss'() {
+    const { installation } = await world();
+    return { act: (acting) => acts.acceptLoss(acting, installation, TENANT), facts: { changed: false } };
+  },
+  'opt-out': () => optedOut(false),
+  'lift-opt-out': () => optedOut(true),
+  async 'reopen-channel'() {
+    const { installation, closeChannel } = await world();
+    await closeChannel();
+    return {
+      act: (acting) => acts.reopenChannel(acting, installation, TENANT, 'text'),
+      what: { channel: 'text' },
+      facts: { changed: true },
+    };
+  },
+  async 'reopen-endpoint'() {
+    const installation = openTriggerInstallation(redis.connect());
+    return {
+      act: (acting) => acts.reopenEndpoint(acting, installation, TENANT, 'portal', { skip: true }, QUIET, NEVER),
+      what: { endpoint: 'portal', skip: true },
+      facts: { closed: null },
+    };
+  },
+};
+
+const GIVEN: GivenByVerb = { ...OF_LOGINS, ...OF_TARGETS, ...OF_STATE };
+
+describe('each verb', () => {
+  test.each(ACT_VERBS)('leaves who, tenant, what and why before it is begun, and how it ended: %s', async (verb) => {
+    const { act, what = {}, facts = {} } = await GIVEN[verb]();
+    const who = person('bruno', 'Bruno');
+    const acting = openActing({ who, why: 'INC-7' });
+    await act(acting);
+    const whose = { verb, tenant: TENANT, who, why: 'INC-7', code: null };
+    expect(acting.recorded).toEqual([
+      { ...whose, outcome: 'begun', act: null, what },
+      { ...whose, outcome: 'done', act: 1, what: { ...what, ...facts } },
+    ]);
+    for (const told of [PATIENT, ADDRESS, 'apt-1']) expect(JSON.stringify(acting.recorded)).not.toContain(told);
+  });
+
+  test.each(ACT_VERBS)('is refused where it wants a reason and has none, and that is recorded: %s', async (verb) => {
+    const { act, what = {} } = await GIVEN[verb]();
+    const acting = openActing({ reasonFor: [verb] });
+    await expect(act(acting)).rejects.toMatchObject({ code: 'reason-missing' });
+    const whose = { verb, tenant: TENANT, who: person('anna'), why: null, act: null };
+    expect(acting.recorded).toEqual([{ ...whose, outcome: 'refused', code: 'reason-missing', what }]);
+  });
+});
