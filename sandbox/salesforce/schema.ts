@@ -15,7 +15,17 @@ const SYSTEM: FieldOptions[] = [
   { name: 'SystemModstamp', type: 'datetime', readOnly: true },
 ];
 const MASTER: FieldOptions = { name: 'MasterRecordId', type: 'reference', readOnly: true };
-const OWNER: FieldOptions = { name: 'OwnerId', type: 'reference', referenceTo: ['User'], relationshipName: 'Owner' };
+/**
+ * Whoever creates a record owns it unless it says otherwise. An empty owner is refused, as those tell who load data
+ * (https://intercom.help/salescore/ja/articles/11596181); by which code is our choice.
+ */
+const OWNER: FieldOptions = {
+  name: 'OwnerId',
+  type: 'reference',
+  referenceTo: ['User'],
+  relationshipName: 'Owner',
+  required: true,
+};
 
 /** Objects, their fields, and what the integration's user may do with each. Names count in any case. */
 export class Schema {

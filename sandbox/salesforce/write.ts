@@ -195,12 +195,15 @@ function checkReference(world: World, field: Field, value: FieldValue): void {
   }
 }
 
+/** Who owns what is made by hand before anybody has logged in. */
+const ADMINISTRATOR = 'administrator@clinic.example';
+
 /** Whoever creates a record owns it. */
 function defaultsOf(world: World, { request: { object } }: ReadRow, username: string): Record<string, FieldValue> {
   const booleans = [...object.fields.values()].filter(({ type, readOnly }) => type === 'boolean' && !readOnly);
   const users = world.store.live('User');
-  const owner = (users.find(({ fields }) => fields.Username === username) ?? users[0])?.id ?? null;
-  return { ...Object.fromEntries(booleans.map(({ name }) => [name, false])), OwnerId: owner };
+  const owner = users.find(({ fields }) => fields.Username === username) ?? users[0] ?? world.user(ADMINISTRATOR);
+  return { ...Object.fromEntries(booleans.map(({ name }) => [name, false])), OwnerId: owner.id };
 }
 
 /** Parents that a write to a child locks; users and record types are not locked. */

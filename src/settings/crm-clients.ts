@@ -48,6 +48,15 @@ function isEndpoint(address: string): boolean {
 }
 
 /**
+ * The version of HubSpot's API, by date, unless the settings name another: of a target's calls and of the address of tokens, which HubSpot
+ * versions alike. The newest one is supported longest, until March 2028; v4 goes unsupported on 2027-03-30, v1 to v3 in September 2027.
+ * @see https://developers.hubspot.com/docs/developer-tooling/platform/versioning
+ * @see https://developers.hubspot.com/changelog/legacy-apis-and-legacy-apps-whats-going-unsupported-and-when
+ * @see https://developers.hubspot.com/docs/api-reference/latest/authentication/manage-oauth-tokens
+ */
+export const HUBSPOT_VERSION = '2026-09';
+
+/**
  * HubSpot counts by account: 110 calls of one application in any ten seconds. Nine a second and 20 at once stay below that
  * (https://developers.hubspot.com/docs/developer-tooling/platform/usage-guidelines).
  */
@@ -58,7 +67,9 @@ export function hubSpotClient(secrets: SecretSchemas) {
     authorizeUrl: endpoint
       .default('https://app.hubspot.com/oauth/authorize')
       .describe('Where a person installs the application'),
-    tokenUrl: endpoint.default('https://api.hubapi.com/oauth/2026-09/token').describe('Where tokens are given'),
+    tokenUrl: endpoint
+      .default(`https://api.hubapi.com/oauth/${HUBSPOT_VERSION}/token`)
+      .describe('Where tokens are given'),
     budget: budget({ requestsPerMinute: 540, burst: 20 }),
   });
 }

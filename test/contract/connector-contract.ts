@@ -13,6 +13,8 @@ import { type CaseResult, saveReport } from './report.ts';
 export interface ContractOptions {
   /** Cases that cannot exist for this vendor or its test server: title → the reason, which is printed and kept. */
   skips?: Readonly<Record<string, string>>;
+  /** Groups of cases that are run, where another run has all of them; default: every group. */
+  groups?: readonly string[];
 }
 
 /**
@@ -62,11 +64,12 @@ async function openActivities(open: () => Promise<CrmTarget>): Promise<CrmTarget
 
 function describeCases<Target extends { close(): Promise<void> }, Kit>(
   name: string,
-  cases: readonly ContractCase<Kit>[],
+  every: readonly ContractCase<Kit>[],
   open: () => Promise<Target>,
   toKit: (target: Target) => Kit,
-  { skips = {} }: ContractOptions,
+  { skips = {}, groups }: ContractOptions,
 ): void {
+  const cases = every.filter(({ group }) => groups?.includes(group) ?? true);
   const results: CaseResult[] = [];
   describe(`the contract of connectors: ${name}`, () => {
     for (const group of new Set(cases.map((one) => one.group))) {
@@ -90,13 +93,17 @@ function describeCases<Target extends { close(): Promise<void> }, Kit>(
       });
     }
     test('skips name existing cases', () => {
-      const titles = new Set(cases.map((one) => one.title));
+      const titles = new Set(every.map((one) => one.title));
       expect(Object.keys(skips).filter((title) => !titles.has(title))).toEqual([]);
-      expect(titles.size, 'two cases carry the same title').toBe(cases.length);
+      expect(titles.size, 'two cases carry the same title').toBe(every.length);
+      const known = new Set(every.map((one) => one.group));
+      expect(groups?.filter((group) => !known.has(group)) ?? []).toEqual([]);
     });
     afterAll(() => {
       if (results.length === cases.length) saveReport({ connector: name, cases: results });
-      for (const [title, reason] of Object.entries(skips)) console.info(`${name}: skipped "${title}": ${reason}`);
+      for (const { title, reason } of results.filter(({ result }) => result === 'skipped')) {
+        console.info(`${name}: skipped "${title}": ${reason}`);
+      }
     });
   });
 }

@@ -32,6 +32,7 @@ import {
   valuesOf,
 } from './crm-wire.ts';
 
+const DEFAULTS = hubspot.settingsSchema.parse({});
 const BATCH_SIZE = 100;
 const SEARCH_SIZE = 50;
 const KEY = 'clinic_mirror_key';
@@ -54,8 +55,15 @@ const TYPES = {
   instant: { type: 'datetime', fieldType: 'date' },
 } as const;
 
-/** The HubSpot sandbox behind the proxy, without limits, with properties of every kind. Its search shows everything at once. */
-export async function openHubSpotTarget(): Promise<CrmTarget & { sandbox: HubSpotSandbox }> {
+/**
+ * The HubSpot sandbox behind the proxy, without limits, with properties of every kind. Its search shows everything at once.
+ * @param choice of the version of the API, by date; default: that of the settings
+ */
+export async function openHubSpotTarget({
+  version,
+}: {
+  version: string;
+} = DEFAULTS): Promise<CrmTarget & { sandbox: HubSpotSandbox }> {
   const clock = { aheadMs: 0 };
   const sandbox = await startHubSpotSandbox({
     tenSecondlyOAuth: Number.POSITIVE_INFINITY,
@@ -64,7 +72,8 @@ export async function openHubSpotTarget(): Promise<CrmTarget & { sandbox: HubSpo
     now: () => Date.now() + clock.aheadMs,
   });
   const proxy = await startFaultProxy(sandbox.apiUrl);
-  const account: Account = { sandbox, proxy, clock, header: async () => `Bearer ${sandbox.issueAccessToken()}` };
+  const header = async () => `Bearer ${sandbox.issueAccessToken()}`;
+  const account: Account = { sandbox, proxy, version, clock, header };
   return {
     ...(await openStream(account, 'patients')),
     sandbox,
@@ -78,13 +87,14 @@ export async function openHubSpotTarget(): Promise<CrmTarget & { sandbox: HubSpo
 interface Account {
   sandbox: HubSpotSandbox;
   proxy: FaultProxy;
+  version: string;
   /** How far the account's clock is ahead, in milliseconds. */
   clock: { aheadMs: number };
   header: () => Promise<string>;
 }
 
 async function openStream(account: Account, stream: StreamName): Promise<CrmTarget> {
-  const { sandbox, proxy, clock, header } = account;
+  const { sandbox, proxy, version, clock, header } = account;
   const object = OBJECTS[stream];
   const names = createProperties(sandbox, object, OWN_NAMES[stream]);
   const authorizer = { header, renew: header, quotaUser: null };
@@ -93,7 +103,7 @@ async function openStream(account: Account, stream: StreamName): Promise<CrmTarg
       ...worker,
       clock: Date.now,
       crm: { stream, properties },
-      settings: hubspot.settingsSchema.parse({ apiUrl }),
+      settings: hubspot.settingsSchema.parse({ apiUrl, version }),
     });
   const http = createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: 5_000 });
   const preparer = openAt(sandbox.apiUrl, {
@@ -105,7 +115,7 @@ async function openStream(account: Account, stream: StreamName): Promise<CrmTarg
     createCalendar: null,
   });
   return {
-    supports: { ...hubspot.supports, keys: hubspot.keysOf!(hubspot.settingsSchema.parse({}), stream) },
+    supports: { ...hubspot.supports, keys: hubspot.keysOf!(DEFAULTS, stream) },
     stream,
     names,
     required: [],
@@ -122,7 +132,7 @@ async function openStream(account: Account, stream: StreamName): Promise<CrmTarg
       lag: (byMs) => sandbox.configure({ searchLagMs: byMs }),
     },
     server: serverVerbs(sandbox, object, names),
-    dialect: dialectOf(sandbox, proxy, object),
+    dialect: dialectOf(account, object),
     beside: (other) => openStream(account, other),
     close: async () => {},
   };
@@ -198,8 +208,8 @@ function read(value: string | null, role: CrmRole): PropertyValue {
   return CRM_ROLES[role] === 'boolean' ? value === 'true' : value;
 }
 
-function dialectOf(sandbox: HubSpotSandbox, proxy: FaultProxy, object: ObjectTypeName): ContractDialect<CrmItem> {
-  const below = `/crm/objects/2026-09/${object}`;
+function dialectOf({ sandbox, proxy, version }: Account, object: ObjectTypeName): ContractDialect<CrmItem> {
+  const below = `/crm/objects/${version}/${object}`;
   const upserts: ProxyMatch = { method: /^POST$/, url: new RegExp(`${below}/batch/(upsert|create|update)$`) };
   const reads: ProxyMatch = { method: /^GET$/, url: new RegExp(`${below}\\?`) };
   const batches = (n: number) => Math.ceil(n / BATCH_SIZE);

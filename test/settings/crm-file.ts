@@ -39,3 +39,15 @@ export function crmOf(lines: string): CrmFile {
   if (faults.length > 0) throw new Error(faults.join('; '));
   return crmSchema.parse(file.valueAt(['targets', 'people', 'crm']));
 }
+
+/** The same of a target beside the one that holds the contacts, to which it belongs. @param stream of what it writes */
+export function crmBesideContacts(stream: 'appointments' | 'invoices', lines: string): CrmFile {
+  const place = '    connector: hubspot\n    connection: crm\n';
+  const part = `stream: ${stream}\ncontacts: people\n${lines.trim()}`.replaceAll(/^/gm, '      ');
+  const file = tenantWith(
+    `  people:\n${place}    crm: { mapping: { a: email } }\n  theirs:\n${place}    crm:\n${part}\n`,
+  );
+  const faults = faultsOf(file, 'theirs').map(({ path, message }) => `${path}: ${message}`);
+  if (faults.length > 0) throw new Error(faults.join('; '));
+  return crmSchema.parse(file.valueAt(['targets', 'theirs', 'crm']));
+}

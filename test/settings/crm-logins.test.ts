@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { hubspot } from '../../src/connectors/hubspot/index.ts';
 import type { ConnectorDescription } from '../../src/settings/configuration.ts';
 import { ENV, faultLines, load, SETTINGS, writeConfiguration } from './configuration-directory.ts';
 
@@ -83,6 +84,12 @@ describe('logins at CRMs', () => {
       tokenUrl: 'https://api.hubapi.com/oauth/2026-09/token',
     });
     expect(settings.salesforceClients.get('main')).toMatchObject({ loginUrl: 'https://login.salesforce.com' });
+  });
+
+  test('of HubSpot are made under the date of its other calls', () => {
+    const { settings } = read(directory('{ kind: hubspot, client: main }', HUBSPOT));
+    const { version } = hubspot.settingsSchema.parse({});
+    expect(settings.hubspotClients.get('main')?.tokenUrl).toContain(`/${version}/`);
   });
 
   test('of HubSpot stay below what it allows one account by default: 110 calls in any ten seconds', () => {

@@ -6,14 +6,6 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 export const DEFAULT_API_URL = 'https://api.hubapi.com';
 
 /**
- * The version of the API unless the settings name another. The newest one is supported longest, until March 2028; v4 goes unsupported on
- * 2027-03-30, v1 to v3 in September 2027.
- * @see https://developers.hubspot.com/docs/developer-tooling/platform/versioning
- * @see https://developers.hubspot.com/changelog/legacy-apis-and-legacy-apps-whats-going-unsupported-and-when
- */
-export const DEFAULT_VERSION = '2026-09';
-
-/**
  * The kind of record that each stream becomes unless the settings name a custom object, as HubSpot names it in paths
  * (developers.hubspot.com, object type ids).
  */

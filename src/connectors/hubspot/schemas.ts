@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { baseAddress, text, wholeNumber } from '../../settings/common-schemas.ts';
-import { DEFAULT_API_URL, DEFAULT_VERSION, SEARCH_LAG_SECONDS } from './limits.ts';
+import { HUBSPOT_VERSION } from '../../settings/crm-clients.ts';
+import { DEFAULT_API_URL, SEARCH_LAG_SECONDS } from './limits.ts';
 
 /** The name of a property or a group, as HubSpot takes it (developers.hubspot.com, properties). */
 const internalName = z
@@ -47,7 +48,7 @@ export const settingsSchema = z.strictObject({
   version: z
     .string()
     .regex(/^20\d{2}-(03|09)$/, 'give year and month of a version, as in 2026-09; v3 and v4 end in 2027')
-    .default(DEFAULT_VERSION)
+    .default(HUBSPOT_VERSION)
     .describe('Version of the API, by its date'),
   object: z
     .string()

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startSalesforceSandbox } from '../../../sandbox/salesforce/index.ts';
 import { type Bench, codes, contact, KEY, startBench } from './support.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a field of a description
@@ -19,6 +20,19 @@ describe('a description', () => {
     expect(body.sobjects.map(({ name }: { name: string }) => name)).toEqual(
       expect.arrayContaining(['Contact', 'Account', 'Event', 'Opportunity']),
     );
+  });
+
+  it('knows no record without an owner, whoever made it', async () => {
+    const before = await startSalesforceSandbox();
+    onTestFinished(() => before.close());
+    expect(before.addByHand('Contact', { LastName: 'Early' }).OwnerId).toMatch(/^005/);
+    const bench = await startBench();
+    expect((await fieldsOf(bench, 'Contact')).get('OwnerId')).toMatchObject({
+      nillable: false,
+      defaultedOnCreate: true,
+    });
+    const answer = await bench.upsert([contact('a'), contact('b', { OwnerId: null })]);
+    expect(codes(answer)).toEqual([undefined, 'REQUIRED_FIELD_MISSING']);
   });
 
   it('has the org itself to read, and nothing of it to write', async () => {

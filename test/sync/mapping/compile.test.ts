@@ -6,7 +6,7 @@ import { CRM_SOURCES, type CrmStream, crmSourceOf, type SourceKind } from '../..
 import { fieldPaths } from '../../../src/sync/mapping/fields.ts';
 import { compileMapping, type Mapped, type Mapping, type MappingSource } from '../../../src/sync/mapping/index.ts';
 import { withoutGuard } from '../../../src/sync/mapping/text.ts';
-import { crmOf } from '../../settings/crm-file.ts';
+import { crmBesideContacts, crmOf, faultsOf, tenantWithPart } from '../../settings/crm-file.ts';
 import { BARE_PATIENT, noExpressions, ofAppointment, ofInvoice, ofPatient, PATIENT } from './sources.ts';
 
 function mappingOf(lines: string, zone = 'Europe/Rome'): Mapping {
@@ -296,4 +296,28 @@ describe("the CRM's own words", () => {
     const untold = { ...source, patient: { ...source.patient, consents: {} } };
     expect(mapping.mapNow(untold).properties).toMatchObject({ do_not_mail: null });
   });
+
+  test.each<[string, MappingSource, string, string | null]>([
+    ['location', ofAppointment(), 'Centro', '005A'],
+    ['location', ofAppointment(), 'Mare', null],
+    ['agenda', ofAppointment(), 'Dr. Bianchi', '005A'],
+    ['doctors', ofInvoice({ doctors: ['Anna Bianchi'] }), 'Anna Bianchi', '005A'],
+    ['doctors', ofInvoice({ doctors: ['Anna Bianchi', 'Ugo Verdi'] }), 'Anna Bianchi', null],
+  ])('tell whose a record is by its %s; what is not listed is nobody’s (%#)', (from, source, listed, owner) => {
+    const why = from === 'location' ? '' : `\nsensitive: { ${from}: decided }`;
+    const lines = `mapping: { OwnerId: { from: ${from}, values: { ${listed}: 005A } } }${why}`;
+    const stream = source.stream === 'invoices' ? 'invoices' : 'appointments';
+    const mapping = compileMapping(crmBesideContacts(stream, lines), 'Europe/Rome', noExpressions);
+    expect(mapping.mapNow(source).properties).toEqual({ OwnerId: owner });
+  });
+
+  test.each(['location', 'agenda', 'doctors'])(
+    'tell nothing of a contact by its %s, which patients do not have',
+    (from) => {
+      const lines = `mapping: { OwnerId: { from: ${from}, values: { Centro: 005A } } }`;
+      expect(faultsOf(tenantWithPart(lines)).map(({ path }) => path)).toEqual([
+        'targets.people.crm.mapping.OwnerId.from',
+      ]);
+    },
+  );
 });
