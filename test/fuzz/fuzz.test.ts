@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { fuzzApart } from './apart.ts';
 import { chanceOf, inputOf } from './mutations.ts';
 import { FAULTY } from './parsers/faulty.ts';
 import { PARSERS } from './parsers/index.ts';
@@ -15,7 +16,7 @@ const INPUTS = 100;
 describe('whatever others write', () => {
   test.each([...PARSERS.keys()])('is read or refused, and nothing else: %s', async (parser) => {
     const seed = Math.floor(Math.random() * 2 ** 31);
-    const { findings, inputs } = await fuzz({ parser, seed, most: INPUTS, forMs: 120_000, limits: UNLIMITED });
+    const { findings, inputs } = await fuzzApart({ parser, seed, most: INPUTS, forMs: 120_000, limits: UNLIMITED });
     expect(findings, `npm run fuzz -- --only ${parser} --seed ${seed}`).toEqual([]);
     expect(inputs).toBe(INPUTS);
   });
@@ -49,6 +50,12 @@ describe('the fuzzer itself', () => {
     expect([inputs, taking.length]).toEqual([4, 2]);
     const told = { parser: run.parser, seed: run.seed, kind: 'memory', what: 'more than 96 MiB' };
     expect(findings).toEqual(taking.map((index) => ({ ...told, index })));
+  });
+
+  test('outlives an input that asks for too much at once, which ends the process of its thread', async () => {
+    const run = { parser: 'faulty-one-piece', seed: 3, most: 4, limits: UNLIMITED, threadMib: 96 };
+    const { findings } = await fuzzApart({ ...run, forMs: 120_000, givenUpMs: 60_000 });
+    expect(findings).toMatchObject([{ parser: run.parser, seed: run.seed, kind: 'memory' }]);
   });
 
   test('makes the same input of the same seed and number, and others of others', () => {

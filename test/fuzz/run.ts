@@ -4,7 +4,7 @@ import type { Figures, Finding, Limits, Said, Task } from './thread.ts';
 /** As a rule: nobody would wait for its end. */
 const GIVEN_UP_MS = 10_000;
 const LOOK_EVERY_MS = 250;
-/** A thread that needs more ends, with its parser alone: the process goes on. */
+/** A thread that needs more ends, and the process goes on; unless it asked for too much in one piece (`apart.ts`). */
 const THREAD_MIB = 512;
 
 /** What one parser came to. */

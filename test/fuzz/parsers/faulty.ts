@@ -47,5 +47,12 @@ export const FAULTY: ReadonlyMap<string, Parser> = new Map(
         while (input.includes('b')) chain = { before: chain };
       },
     },
+    {
+      ...PLAIN,
+      name: 'faulty-one-piece',
+      read: (input: Buffer) => {
+        for (const numbers: object[] = []; input.includes('b'); ) numbers.push({});
+      },
+    },
   ].map((parser) => [parser.name, parser]),
 );
