@@ -5,7 +5,7 @@ import { type Instant, SECOND_MS } from '../model/time.ts';
 import { didYouMean } from '../settings/did-you-mean.ts';
 import type { EpochView } from '../state/epoch.ts';
 import { type Installation, requireTenant } from './installation.ts';
-import { isForPerson } from './problems.ts';
+import { forTenant, isForPerson } from './problems.ts';
 import { status } from './status.ts';
 
 /** What is asked of Redis, and of what is kept beside it. */
@@ -181,8 +181,7 @@ async function found(
     return ok(tenant, subject, typeof well === 'string' ? well : well());
   } catch (error) {
     const { message, code, remedy, actor } = asMirrorError(error);
-    const next =
-      remedy?.replaceAll('<tenant>', tenant ?? '<tenant>') ?? (isForPerson(actor) ? null : 'wait, or ask again');
+    const next = forTenant(remedy ?? null, tenant ?? '<tenant>') ?? (isForPerson(actor) ? null : 'wait, or ask again');
     return { tenant, subject, result: 'problem', what: message, code, next };
   }
 }

@@ -208,7 +208,7 @@ function needsPerson(
 }
 
 /** A remedy with the tenant in it, so that its command can be pasted. */
-function forTenant(remedy: string | null, tenant: string): string | null {
+export function forTenant(remedy: string | null, tenant: string): string | null {
   return remedy === null ? null : remedy.replaceAll('<tenant>', tenant);
 }
 

@@ -9,7 +9,7 @@ import type { RunReport } from '../state/runs.ts';
 import type { StoredTarget, TargetFailure } from '../state/targets.ts';
 import { type ConnectionStatus, type Installation, requireTenant } from './installation.ts';
 import { notificationStatus } from './notification-status.ts';
-import { problemsOf } from './problems.ts';
+import { isForPerson, problemsOf } from './problems.ts';
 import { reminderStatus } from './reminder-status.ts';
 import type {
   CanGoOn,
@@ -216,8 +216,7 @@ function stateOf(evidence: {
 }): TargetState {
   const { failure } = evidence;
   if (failure?.actor === 'guard') return 'held';
-  if (failure !== null)
-    return ['settings', 'authorization', 'contract'].includes(failure.actor) ? 'stopped' : 'resting';
+  if (failure !== null) return isForPerson(failure.actor) ? 'stopped' : 'resting';
   if (evidence.held > 0) return 'held';
   if (evidence.failing > 0) return 'failing';
   if (evidence.drifted) return 'drifted';
