@@ -40,10 +40,15 @@ function planningHandlers(composition: Composition): Pick<JobHandlers, 'pull' | 
       const tenant = installation.tenants.get(id);
       if (tenant === undefined || tenant.configuration.paused) return;
       if (taken <= MOST_HAND_ONS && (await areCrmsElsewhere(tenant))) throw new ForAnotherProcess();
-      const run = await pullTenant(tenant, stop, { asked });
+      const woken = new Set<string>();
+      const wake = async (target: string) => {
+        await wakeLane(composition, tenant, target);
+        woken.add(target);
+      };
+      const run = await pullTenant(tenant, stop, { asked, wake });
       // The cycle that is under way may have begun before what the asker knows of.
       if (run === null && asked && !stop.aborted) await queues.pullNow(id, SECOND_MS);
-      await wakeLanes(composition, tenant);
+      await wakeLanes(composition, tenant, woken);
       if (run !== null && (await areStreamsDue(tenant, run))) await queues.readStreams(id);
     },
     async 'read-streams'({ tenant: id }, { stop, taken }) {
@@ -128,11 +133,20 @@ function otherHandlers({
   };
 }
 
-/** Lanes with something to write get a turn; those with nothing are left alone, so a quiet cycle asks no target anything. */
-async function wakeLanes({ queues }: Composition, tenant: OpenTenant): Promise<void> {
-  async function wakeLane(target: string): Promise<void> {
-    const dueAt = await tenant.outbox.nextDueAt(target);
-    if (dueAt !== null) await queues.wake(tenant.id, target, Math.max(0, dueAt - tenant.clock()));
-  }
-  await Promise.all([...tenant.targets.keys()].map(wakeLane));
+/**
+ * Lanes with something to write get a turn; those with nothing are left alone, so a quiet cycle asks no target anything.
+ * @param woken have theirs already
+ */
+async function wakeLanes(
+  composition: Composition,
+  tenant: OpenTenant,
+  woken: ReadonlySet<string> = new Set(),
+): Promise<void> {
+  const others = [...tenant.targets.keys()].filter((target) => !woken.has(target));
+  await Promise.all(others.map((target) => wakeLane(composition, tenant, target)));
+}
+
+async function wakeLane({ queues }: Composition, tenant: OpenTenant, target: string): Promise<void> {
+  const dueAt = await tenant.outbox.nextDueAt(target);
+  if (dueAt !== null) await queues.wake(tenant.id, target, Math.max(0, dueAt - tenant.clock()));
 }

@@ -23,12 +23,23 @@ type Committed = Pick<
   'clock' | 'generation' | 'holds' | 'journal' | 'links' | 'log' | 'outbox' | 'targetStore'
 >;
 
-/** Carries a cycle into the state: what protects people first, then target by target, then what the next cycle is to know. */
-export async function commitCycle(tenant: OpenTenant, cycle: Cycle, lease: Lease, run: string): Promise<void> {
+/**
+ * Carries a cycle into the state: what protects people first, then target by target, then what the next cycle is to know.
+ * @param wake is told of each target that has something new to write, as soon as it may be written
+ */
+export async function commitCycle(
+  tenant: OpenTenant,
+  cycle: Cycle,
+  lease: Lease,
+  { run, wake }: { run: string; wake(target: string): Promise<void> },
+): Promise<void> {
   const isMoving = ({ id }: { id: string }) => cycle.settled.every((target) => target.id !== id);
   await noteProtection(tenant, activeTargets(tenant).filter(isMoving), cycle.doubt);
   const moving = cycle.plans.filter(({ target }) => isMoving(target));
-  for (const plan of moving) await commitPlan(tenant, plan, lease, run);
+  for (const plan of moving) {
+    await commitPlan(tenant, plan, lease, run);
+    if (plan.passed.length > 0) await wake(plan.target.id);
+  }
   await settle(tenant, cycle, lease);
   await noteMisses(tenant.targetStore, cycle);
   await (cycle.clinicReading.reach === 'near' ? noteNear : noteFreshness)(tenant, cycle, moving);

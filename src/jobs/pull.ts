@@ -18,17 +18,18 @@ const REJECTION_MS = 7 * DAY_MS;
 /**
  * One cycle of a tenant: pull, compare, plan, guard, and put what differs into the outboxes. One at a time per tenant.
  * @param options.asked somebody knows of something new: all is read, whatever the pace; and it comes again when it finds no room
+ * @param options.wake is told of each target that has something new to write, before the cycle has ended
  * @returns the report, with the error in it when the clinic could not be read; null while another cycle is under way
  */
 export async function pullTenant(
   tenant: OpenTenant,
   signal: AbortSignal,
-  { asked = false }: { asked?: boolean } = {},
+  { asked = false, wake = nobody }: { asked?: boolean; wake?: (target: string) => Promise<void> } = {},
 ): Promise<RunReport | null> {
   const lease = await tenant.leases.tryTake(PLAN_LEASE, asked ? 'pull' : undefined);
   return lease === null
     ? null
-    : underLease(tenant, lease, { progress: () => {}, isPaced: !asked, justRead: false }, signal);
+    : underLease(tenant, lease, { progress: () => {}, isPaced: !asked, justRead: false, wake }, signal);
 }
 
 /**
@@ -43,13 +44,23 @@ export async function pullWhenFree(
   { justRead = false }: { justRead?: boolean } = {},
 ): Promise<RunReport> {
   const lease = await waitForLease(tenant.leases, PLAN_LEASE, { what: 'a cycle', tell }, signal);
-  return underLease(tenant, lease, { progress: tell, isPaced: false, justRead }, signal);
+  return underLease(tenant, lease, { progress: tell, isPaced: false, justRead, wake: nobody }, signal);
 }
+
+interface CycleOptions {
+  progress: Progress;
+  isPaced: boolean;
+  justRead: boolean;
+  wake(target: string): Promise<void>;
+}
+
+/** Who asked for the cycle writes by themselves what came of it. */
+async function nobody(): Promise<void> {}
 
 async function underLease(
   tenant: OpenTenant,
   lease: Lease,
-  { progress, isPaced, justRead }: { progress: Progress; isPaced: boolean; justRead: boolean },
+  { progress, isPaced, justRead, wake }: CycleOptions,
   signal: AbortSignal,
 ): Promise<RunReport> {
   const startedAt = tenant.clock();
@@ -71,7 +82,7 @@ async function underLease(
     await endImpossibleWaits(tenant, activeTargets(tenant));
     const paced = isPaced ? { pacedAt: startedAt } : {};
     const cycle = await planCycle(tenant, { lease, progress, justRead, ...paced }, guarded);
-    await commitCycle(tenant, cycle, lease, runIdOf(startedAt));
+    await commitCycle(tenant, cycle, lease, { run: runIdOf(startedAt), wake });
     return await reportRun(tenant, startedAt, cycle, null);
   } catch (error) {
     if (signal.aborted) throw error;

@@ -1,5 +1,6 @@
 import { lazily } from './lazily.ts';
 import type { Patient } from './records.ts';
+import { remembered } from './remembered.ts';
 
 /** Something of a patient that a text may tell. */
 export type PatientFact = 'first-name' | 'last-name' | 'email' | 'phone' | 'tax-code' | 'birth-date' | 'address';
@@ -25,45 +26,68 @@ const FEWEST = 4;
 const PHONE_DIGITS = 9;
 const FEWEST_PHONE_DIGITS = 7;
 
-/**
- * The first fact of a patient that stands in texts which may not tell it; null when none does. Words count whole, whatever their case and
- * accents, also where they are escaped as JSON or addresses escape them.
- */
-export function factToldIn(patient: KnownPatient, { texts, mayTell, own }: Leaving): PatientFact | null {
-  const leaving = lazily(() => new Content(texts));
-  const legitimate = lazily(() => {
-    const open = FACTS.filter(mayTell).flatMap((fact) => writingsOf(fact, patient));
-    return new Content([...own(), ...open]);
-  });
-  for (const fact of FACTS) {
-    if (mayTell(fact)) continue;
-    const written = writingsOf(fact, patient);
-    if (written.length === 0) continue;
-    for (const phrase of phrasesOf(fact, written)) {
-      if (leaving().tells(fact, phrase) && !legitimate().tells(fact, phrase)) return fact;
-    }
+/** Texts, and writings of facts, that are remembered at once: most records share theirs with others. */
+const REMEMBERED = 5_000;
+
+/** Looks for facts of patients in what is about to leave, and remembers how texts and names that repeat are looked at. */
+export class FactSearch {
+  readonly #contentOf = remembered(REMEMBERED, (text) => new Content(text));
+  readonly #phrasesOf: Readonly<Record<PatientFact, (written: string) => readonly string[]>>;
+
+  constructor() {
+    const phrases = FACTS.map((fact) => [fact, remembered(REMEMBERED, (text) => phrasesOf(fact, text))] as const);
+    this.#phrasesOf = Object.fromEntries(phrases) as Record<PatientFact, (written: string) => readonly string[]>;
   }
-  return null;
+
+  /**
+   * The first fact of a patient that stands in texts which may not tell it; null when none does. Words count whole, whatever their case and
+   * accents, also where they are escaped as JSON or addresses escape them.
+   */
+  toldIn(patient: KnownPatient, { texts, mayTell, own }: Leaving): PatientFact | null {
+    const leaving = lazily(() => this.#contentsOf(texts));
+    const legitimate = lazily(() => {
+      const open = FACTS.filter(mayTell).flatMap((fact) => writingsOf(fact, patient));
+      return this.#contentsOf([...own(), ...open]);
+    });
+    for (const fact of FACTS) {
+      if (mayTell(fact)) continue;
+      for (const written of writingsOf(fact, patient)) {
+        if (written == null) continue;
+        for (const phrase of this.#phrasesOf[fact](written)) {
+          if (
+            leaving().some((text) => text.tells(fact, phrase)) &&
+            !legitimate().some((text) => text.tells(fact, phrase))
+          )
+            return fact;
+        }
+      }
+    }
+    return null;
+  }
+
+  #contentsOf(texts: readonly (string | null | undefined)[]): Content[] {
+    return texts.flatMap((text) => (text == null || text === '' ? [] : [this.#contentOf(text)]));
+  }
 }
 
-/** Texts as phrases are looked for in them. Most are looked at once and hold nothing, so each form is made when it is asked for. */
+/** A text as phrases are looked for in it. Most hold nothing of a patient, so each form is made when it is asked for. */
 class Content {
-  readonly #read: readonly string[];
+  readonly #read: string;
   readonly #folded: string;
-  /** Words of letters and digits, a space before and after each. */
-  readonly #words = lazily(() => this.#read.map(wordsOf));
+  /** Letters and digits, a space before and after each word. */
+  readonly #words = lazily(() => wordsOf(this.#read));
   /** Digits, those together that only signs and spaces part. */
-  readonly #digits = lazily(() => this.#read.map((text) => text.replaceAll(/(?<=\d)[\s().+/-]+(?=\d)/g, '')));
+  readonly #digits = lazily(() => this.#read.replaceAll(/(?<=\d)[\s().+/-]+(?=\d)/g, ''));
 
-  constructor(texts: readonly (string | null | undefined)[]) {
-    this.#read = texts.flatMap((text) => (text == null || text === '' ? [] : [unescaped(text)]));
-    this.#folded = folded(this.#read.join('\n'));
+  constructor(text: string) {
+    this.#read = unescaped(text);
+    this.#folded = folded(this.#read);
   }
 
   tells(fact: PatientFact, phrase: string): boolean {
-    if (fact === 'phone') return this.#digits().some((digits) => digits.includes(phrase));
+    if (fact === 'phone') return this.#digits().includes(phrase);
     const [, word = ''] = phrase.split(' ', 2);
-    return this.#folded.includes(word) && this.#words().some((words) => words.includes(phrase));
+    return this.#folded.includes(word) && this.#words().includes(phrase);
   }
 }
 
@@ -78,47 +102,42 @@ const FACTS: readonly PatientFact[] = [
 ];
 
 /** How the clinic writes a fact. */
-function writingsOf(fact: PatientFact, patient: KnownPatient): string[] {
+function writingsOf(fact: PatientFact, patient: KnownPatient): readonly (string | null | undefined)[] {
   switch (fact) {
     case 'first-name':
-      return known(patient.firstName);
+      return [patient.firstName];
     case 'last-name':
-      return known(patient.lastName);
+      return [patient.lastName];
     case 'email':
-      return known(patient.email);
+      return [patient.email];
     case 'phone':
-      return [...known(patient.phone), ...known(patient.mobilePhone)];
+      return [patient.phone, patient.mobilePhone];
     case 'tax-code':
-      return known(patient.taxCode);
+      return [patient.taxCode];
     case 'birth-date':
-      return known(patient.birthDate);
+      return [patient.birthDate];
     case 'address':
-      return known(patient.address?.street);
+      return [patient.address?.street];
   }
 }
 
-function known(text: string | null | undefined): string[] {
-  return text == null ? [] : [text];
-}
-
 /** What is looked for of a fact, as it stands in {@link Content}: words with a space before and after each, of telephones digits. */
-function phrasesOf(fact: PatientFact, written: readonly string[]): string[] {
+function phrasesOf(fact: PatientFact, written: string): readonly string[] {
   switch (fact) {
     case 'first-name':
     case 'last-name':
-      return written.flatMap(nameParts);
-    case 'phone':
-      return written.flatMap((number) => {
-        const digits = number.replaceAll(/\D/g, '').slice(-PHONE_DIGITS);
-        return digits.length < FEWEST_PHONE_DIGITS ? [] : [digits];
-      });
+      return nameParts(written);
+    case 'phone': {
+      const digits = written.replaceAll(/\D/g, '').slice(-PHONE_DIGITS);
+      return digits.length < FEWEST_PHONE_DIGITS ? [] : [digits];
+    }
     case 'birth-date':
-      return written.flatMap(datesOf);
+      return datesOf(written);
     case 'address':
       // A street alone, without its number, may be anybody's.
-      return written.map(wordsOf).filter((street) => /\d/.test(street) && isLong(street));
+      return [wordsOf(written)].filter((street) => /\d/.test(street) && isLong(street));
     default:
-      return written.map(wordsOf).filter(isLong);
+      return [wordsOf(written)].filter(isLong);
   }
 }
 

@@ -1,4 +1,4 @@
-import { factToldIn, type PatientFact } from '../model/patient-facts.ts';
+import { FactSearch, type PatientFact } from '../model/patient-facts.ts';
 import type { ReminderContent } from './channels/channel.ts';
 import { type ContentInput, contentOf } from './content.ts';
 
@@ -9,7 +9,7 @@ import { type ContentInput, contentOf } from './content.ts';
 export function factToldBy(content: ReminderContent, input: ContentInput): PatientFact | null {
   const { patient } = input;
   if (patient === null) return null;
-  return factToldIn(patient, {
+  return new FactSearch().toldIn(patient, {
     texts: textsOf(content),
     mayTell: (fact) => fact === 'first-name',
     own: () => textsOf(contentOf({ ...input, patient: { ...patient, ...NOBODY } })),

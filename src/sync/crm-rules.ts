@@ -3,7 +3,7 @@ import type { Pieces } from '../model/pieces.ts';
 import type { Appointment, Invoice, Patient } from '../model/records.ts';
 import type { Instant } from '../model/time.ts';
 import type { Contacts } from './contacts.ts';
-import type { CycleInput, TargetInput, TargetSetup } from './cycle-input.ts';
+import type { CycleInput, Planning, TargetInput, TargetSetup } from './cycle-input.ts';
 import type { Decision } from './diff.ts';
 import { checkedObject } from './egress.ts';
 import { shownOf } from './followed.ts';
@@ -29,11 +29,12 @@ import { type KeepRefusals, keepRefusals } from './refusals.ts';
  */
 export function contactRule(
   input: TargetInput,
-  cycle: CycleInput,
+  cycle: Planning,
   unusable: Record<string, number>,
   refuse: KeepRefusals,
 ): (patient: Patient) => Decision {
   const mapped = counting(contactMapper(input, cycle), unusable);
+  const checked = checking(input.target, cycle);
   return (patient) => {
     const left = leftOut(input, cycle, patient);
     if (left !== null) return left;
@@ -41,7 +42,7 @@ export function contactRule(
     const item = 'fault' in made ? made : { ...made, properties: refuse(patient.id, made.properties) };
     const { street: _, ...place } = patient.address ?? { street: null };
     const others = [patient.gender, patient.language, ...Object.values(place)];
-    return checked(itemOf(item, { contactKey: null, startAt: 0 }), patient, input.target, others);
+    return checked(itemOf(item, { contactKey: null, startAt: 0 }), patient, others);
   };
 }
 
@@ -71,7 +72,7 @@ function leftOut({ target, pinned }: TargetInput, { isForgotten }: CycleInput, p
 /** Activities of appointments. @param contacts those of their patients; undefined: they are not configured any more */
 export function activityRule(
   input: TargetInput,
-  cycle: CycleInput,
+  cycle: Planning,
   contacts: Contacts | undefined,
 ): (appointment: Appointment) => Decision {
   const exclusion = activityExclusion(input.target, input.pinned);
@@ -88,7 +89,7 @@ export function activityRule(
 /** Deals of invoices. @param contacts as above */
 export function dealRule(
   input: TargetInput,
-  cycle: CycleInput,
+  cycle: Planning,
   contacts: Contacts | undefined,
 ): (invoice: Invoice) => Decision {
   const map = mapperOf(input, invoiceSource);
@@ -134,7 +135,7 @@ interface Making<Source> {
  */
 function ofPatient<Source extends { id: string; patientId: string | null }>(
   { target, state }: TargetInput,
-  cycle: CycleInput,
+  cycle: Planning,
   contacts: Contacts | undefined,
   { map, startOf, textsOf }: Making<Source>,
 ): (record: Source) => Decision {
@@ -142,6 +143,7 @@ function ofPatient<Source extends { id: string; patientId: string | null }>(
   const { clinicReading, confirmations, isForgotten } = cycle;
   const found = new Map(confirmations.patients.found.map((patient) => [patient.id, patient]));
   const isGone = gonePatients(state, contacts, cycle);
+  const checked = checking(target, cycle);
   // The contact is to be made, and what it had has been written already, to one that is gone: it must be joined again.
   const isAsWritten = (recordId: string, decision: Made) =>
     'item' in decision &&
@@ -170,7 +172,7 @@ function ofPatient<Source extends { id: string; patientId: string | null }>(
       });
     const decision = itemFor(contact?.generation ?? 0);
     const made = contact === undefined && isAsWritten(record.id, decision) ? itemFor(1) : decision;
-    return checked(made, patient, target, textsOf(record));
+    return checked(made, patient, textsOf(record));
   };
 }
 
@@ -180,8 +182,10 @@ function itemOf(mapped: Mapped, belonging: Omit<CrmItem, 'properties'>): Made {
   return 'fault' in mapped ? { retain: mapped.fault } : { item: { properties: mapped.properties, ...belonging } };
 }
 
-function checked(made: Made, patient: Patient, target: TargetSetup, others: readonly (string | null)[]): Decision {
-  return 'item' in made ? checkedObject(made.item, patient, target, others) : made;
+/** Looks at objects of a target before they may leave. */
+function checking(target: TargetSetup, { facts }: Planning) {
+  return (made: Made, patient: Patient, others: readonly (string | null)[]): Decision =>
+    'item' in made ? checkedObject(made.item, patient, target, others, facts) : made;
 }
 
 function counting<Source>(map: (record: Source) => Mapped, unusable: Record<string, number>) {

@@ -1,4 +1,5 @@
 import type { MirrorError } from '../model/errors.ts';
+import type { FactSearch } from '../model/patient-facts.ts';
 import type { Hold } from '../model/plan.ts';
 import type { Appointment, Invoice, Patient } from '../model/records.ts';
 import type { Refusal, RefusedThere } from '../model/refusals.ts';
@@ -41,6 +42,11 @@ export interface CycleInput {
   targets: readonly TargetInput[];
   /** By id: targets of contacts that others' records belong to and that are not planned in this cycle. */
   unplannedContacts: ReadonlyMap<string, ContactsInput>;
+}
+
+/** The same with what planning it remembers: of texts and names that many records share. */
+export interface Planning extends CycleInput {
+  facts: FactSearch;
 }
 
 /** How far a reading of the appointments reaches: over all that the targets show, or over the next two days of it. */

@@ -1,6 +1,6 @@
 import type { CalendarItem, CrmItem } from '../model/items.ts';
 import type { ItemKey } from '../model/operations.ts';
-import { factToldIn, type KnownPatient, type PatientFact } from '../model/patient-facts.ts';
+import type { FactSearch, KnownPatient, PatientFact } from '../model/patient-facts.ts';
 import type { Appointment } from '../model/records.ts';
 import type { TargetSetup } from './cycle-input.ts';
 import type { Decision } from './diff.ts';
@@ -21,10 +21,11 @@ export function checkedEvent(
   policy: ProjectionPolicy,
   directory: Directory,
   key: () => ItemKey,
+  facts: FactSearch,
 ): Decision {
   const patient = appointment.patient ?? directory.patients.get(appointment.patientId ?? '');
   if (patient === undefined || policy.title === 'full') return { item };
-  const told = factToldIn(patient, {
+  const told = facts.toldIn(patient, {
     texts: textsOf(item),
     mayTell: () => false,
     own: () => textsOf(project({ ...appointment, patient: null }, policy, { ...directory, patients: new Map() }, key)),
@@ -57,10 +58,11 @@ export function checkedObject(
   patient: KnownPatient,
   { crm, stream }: Pick<TargetSetup, 'crm' | 'stream'>,
   others: readonly (string | null)[],
+  facts: FactSearch,
 ): Decision {
   if (crm === null) return { item };
   const { properties, tells } = crm.mapping;
-  const told = factToldIn(patient, {
+  const told = facts.toldIn(patient, {
     texts: properties.flatMap(({ name, kind }) => {
       const value = item.properties[name];
       return kind === 'text' && typeof value === 'string' ? [value] : [];

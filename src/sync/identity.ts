@@ -4,6 +4,7 @@ import { derivedKey } from '../model/derived-key.ts';
 import type { CalendarItem, CrmItem, Item } from '../model/items.ts';
 import { lazily } from '../model/lazily.ts';
 import type { ItemKey } from '../model/operations.ts';
+import { remembered } from '../model/remembered.ts';
 import type { StreamName } from '../model/streams.ts';
 import { overlaps, type TimeSpan, type TimeWindow } from '../model/time.ts';
 
@@ -162,22 +163,22 @@ const NO_HINT = '-';
 /** Version 0.1.0 wrote more of the same hash, no point, and the first character of each hint. */
 const FIRST_WHOLE_LENGTH = 16;
 
-/** The hint of each field is kept until its value changes: most items have the title, place and so on of the one before. */
+/** Hints of a field that are kept: most items have the title, the place and so on of another one. */
+const HINTS_KEPT = 8;
+
 function createFingerprint(form: ItemForm, key: () => KeyObject): TargetIdentity['fingerprint'] {
   const hash = (text: string, length: number) => hmac(key(), text).toString('base64url').slice(0, length);
-  const before = form.fields.map(() => ({ text: '', hint: '' }));
-  const hintOf = (text: string, index: number) => {
-    if (text === '') return NO_HINT.repeat(HINT_LENGTH);
-    const kept = before[index];
-    if (kept?.text === text) return kept.hint;
-    const hint = hash(`${index}:${text}`, HINT_LENGTH);
-    before[index] = { text, hint };
-    return hint;
-  };
+  const hints = form.fields.map((_, index) =>
+    remembered(HINTS_KEPT, (text) =>
+      text === '' ? NO_HINT.repeat(HINT_LENGTH) : hash(`${index}:${text}`, HINT_LENGTH),
+    ),
+  );
   return (item) => {
     const texts = form.texts(item);
     // Joined it is one text; a template would keep its parts beside it, for as long as it is remembered.
-    return [hash(form.whole(texts), WHOLE_LENGTH), '.', ...texts.map(hintOf)].join('');
+    return [hash(form.whole(texts), WHOLE_LENGTH), '.', ...texts.map((text, index) => hints[index]?.(text) ?? '')].join(
+      '',
+    );
   };
 }
 

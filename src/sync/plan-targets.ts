@@ -1,8 +1,9 @@
 import { asMirrorError, type MirrorError } from '../model/errors.ts';
+import { FactSearch } from '../model/patient-facts.ts';
 import type { Pieces } from '../model/pieces.ts';
 import type { PlannedChange } from '../model/plan.ts';
 import { type Contacts, contactsAfter, contactsBefore } from './contacts.ts';
-import type { CycleInput, TargetInput } from './cycle-input.ts';
+import type { CycleInput, Planning, TargetInput } from './cycle-input.ts';
 import { computesFromHistory } from './followed.ts';
 import { holdAll } from './guard.ts';
 import { planTarget } from './plan.ts';
@@ -24,7 +25,8 @@ export interface PlannedTargets {
  * come first, since what belongs to them goes by what becomes of them. A CRM's target that can't be planned (its expressions can't be
  * worked out now) keeps no other from its work.
  */
-export function* planTargets(cycle: CycleInput): Pieces<PlannedTargets> {
+export function* planTargets(input: CycleInput): Pieces<PlannedTargets> {
+  const cycle: Planning = { ...input, facts: new FactSearch() };
   const contacts = contactsBefore(cycle);
   const plans = new Map<string, TargetPlan>();
   const failed = new Map<string, MirrorError>();
@@ -57,7 +59,7 @@ function keepComputed(plans: TargetPlan[]): TargetPlan[] {
 
 function* planGroup(
   targets: readonly TargetInput[],
-  cycle: CycleInput,
+  cycle: Planning,
   contacts: ReadonlyMap<string, Contacts>,
   failed: Map<string, MirrorError>,
 ): Pieces<TargetPlan[]> {

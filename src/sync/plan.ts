@@ -3,7 +3,7 @@ import type { Hold, PlannedChange } from '../model/plan.ts';
 import { hasLeft, type TimeWindow } from '../model/time.ts';
 import { type Confirmation, type Confirmations, evidenceOf } from './absence.ts';
 import type { Contacts } from './contacts.ts';
-import type { CycleInput, TargetInput } from './cycle-input.ts';
+import type { CycleInput, Planning, TargetInput } from './cycle-input.ts';
 import { type Diff, restoring, type TargetState } from './diff.ts';
 import { beginningIn, listedIn, snapshotOf, windowOf, windowRead } from './followed.ts';
 import { givenUp } from './given-up.ts';
@@ -17,7 +17,7 @@ import { type TargetView, viewOf } from './views.ts';
 /** Plans one target: what differs, less what the guard keeps back. @param contacts by id, as far as activities and deals go by them */
 export function* planTarget(
   input: TargetInput,
-  cycle: CycleInput,
+  cycle: Planning,
   contacts: ReadonlyMap<string, Contacts>,
 ): Pieces<TargetPlan> {
   const { target, state, stored, pinned } = input;

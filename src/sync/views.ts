@@ -4,7 +4,7 @@ import type { Appointment } from '../model/records.ts';
 import { overlaps, type TimeWindow } from '../model/time.ts';
 import type { Contacts } from './contacts.ts';
 import { activityRule, contactRule, dealRule, refusalsOfContacts } from './crm-rules.ts';
-import type { CycleInput, TargetInput } from './cycle-input.ts';
+import type { CycleInput, Planning, TargetInput } from './cycle-input.ts';
 import { type Decision, type Diff, type DiffInput, diff, type SourceRecord } from './diff.ts';
 import { checkedEvent } from './egress.ts';
 import { describeAppointment, exclusionOf } from './feed.ts';
@@ -40,7 +40,7 @@ interface Listed<Source> {
 /** A target's view. @param contacts by id, as far as activities and deals go by them */
 export function* viewOf(
   input: TargetInput,
-  cycle: CycleInput,
+  cycle: Planning,
   contacts: ReadonlyMap<string, Contacts>,
 ): Pieces<TargetView> {
   const { clinicReading, confirmations } = cycle;
@@ -122,7 +122,7 @@ function ofAgendas(
 /** Events of a calendar. Pinned records belong whatever the rules say, unless the clinic cancelled them. */
 function eventRule(
   { target: { configuration, supports }, pinned }: TargetInput,
-  { clinicReading: { directory }, isForgotten, locale }: CycleInput,
+  { clinicReading: { directory }, isForgotten, locale, facts }: Planning,
 ): (appointment: Appointment, key: () => ItemKey) => Decision {
   const policy = { ...configuration, ...locale, presets: supports.presets ?? [] };
   return (appointment, key) => {
@@ -134,7 +134,7 @@ function eventRule(
     const isPutBack = isPinned && status !== 'cancelled';
     const shown = isPutBack ? { ...policy, statuses: [...policy.statuses, status] } : policy;
     const item = project(appointment, shown, directory, key);
-    return item === null ? { exclude: 'status' } : checkedEvent(item, appointment, shown, directory, key);
+    return item === null ? { exclude: 'status' } : checkedEvent(item, appointment, shown, directory, key, facts);
   };
 }
 

@@ -99,6 +99,34 @@ describe('a cycle', () => {
     expect((await cycle(tenant)).snapshot).toMatchObject({ records: 3, repeated: 2 });
   });
 
+  test('has a lane write as soon as its own plan is kept, before the cycle has ended', async () => {
+    const { clinic, model, tenant } = open(3);
+    const woken: string[] = [];
+    let ended = 0;
+    async function wake(target: string): Promise<void> {
+      woken.push(target);
+      expect(await tenant.runs.list(9)).toHaveLength(ended);
+      const signals = { stop: NEVER, abort: NEVER };
+      expect(await pushTarget(tenant, targetOf(tenant, target), signals)).toMatchObject({
+        idle: false,
+        nextInMs: null,
+      });
+    }
+    async function pullAndWake(): Promise<void> {
+      await pullTenant(tenant, NEVER, { wake });
+      ended += 1;
+    }
+    await pullAndWake();
+    expect(model.objects()).toHaveLength(3);
+    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', inSyncAsOf: NOW, pending: 0, created: 3 });
+    await pullAndWake();
+    expect(woken).toEqual(['doctor']);
+    clinic.appointments.set('3', appointmentOf('3', { inHours: 30 }));
+    await pullAndWake();
+    expect(woken).toEqual(['doctor', 'doctor']);
+    expect(model.objects()).toHaveLength(4);
+  });
+
   test('at first writes everything, once', async () => {
     const { model, tenant } = open(23);
     const run = await cycle(tenant);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { factToldIn, type KnownPatient, type PatientFact } from '../../src/model/patient-facts.ts';
+import { FactSearch, type KnownPatient, type PatientFact } from '../../src/model/patient-facts.ts';
 
 const GIULIA: KnownPatient = {
   firstName: 'Giulia',
@@ -18,7 +18,7 @@ function told(
   { own = [], mayTell = [] }: { own?: string[]; mayTell?: PatientFact[] } = {},
   who = GIULIA,
 ) {
-  return factToldIn(who, { texts: [text], mayTell: (fact) => mayTell.includes(fact), own: () => own });
+  return new FactSearch().toldIn(who, { texts: [text], mayTell: (fact) => mayTell.includes(fact), own: () => own });
 }
 
 describe('a text tells', () => {
@@ -92,6 +92,25 @@ test('whatever name is put into whatever text, it is found, and taken out it is 
       expect(told(written, {}, who)).toBe('last-name');
       expect(told(without, {}, who)).toBeNull();
       expect(told(encodeURIComponent(written), {}, who)).toBe('last-name');
+    }),
+  );
+});
+
+test('a search that has seen other patients and texts finds what a new one finds', () => {
+  const words = fc.constantFrom('Giulia', 'De Luca', 'Nicolò', 'Appuntamento', 'Via Roma 1', '3331234567', 'Ada');
+  const look = fc.record({
+    firstName: fc.option(words),
+    lastName: fc.option(words),
+    texts: fc.array(words),
+    own: words,
+  });
+  fc.assert(
+    fc.property(fc.array(look, { maxLength: 30 }), (looks) => {
+      const search = new FactSearch();
+      for (const { texts, own, ...who } of looks) {
+        const leaving = { texts: [texts.join(' ')], mayTell: () => false, own: () => [own] };
+        expect(search.toldIn(who, leaving)).toBe(new FactSearch().toldIn(who, leaving));
+      }
     }),
   );
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { FactSearch } from '../../src/model/patient-facts.ts';
 import type { Appointment, Patient } from '../../src/model/records.ts';
 import { parseTitleFormat } from '../../src/model/title-format.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
@@ -35,7 +36,14 @@ describe('an event', () => {
   ) => {
     const appointment = appointmentOf('1', { treatmentId: 't1' });
     const all = { ...POLICY, ...policy };
-    return checkedEvent({ ...made(appointment, all), ...changes }, appointment, all, DIRECTORY, () => KEY);
+    return checkedEvent(
+      { ...made(appointment, all), ...changes },
+      appointment,
+      all,
+      DIRECTORY,
+      () => KEY,
+      new FactSearch(),
+    );
   };
 
   test.each(['busy', 'appointment', 'code', 'initials'] as const)(
@@ -88,7 +96,7 @@ describe('an event', () => {
           fields: given.titleFormat === undefined ? given.fields : [...new Set([...given.fields, 'agenda' as const])],
         };
         const item = made(appointment, all);
-        expect(checkedEvent(item, appointment, all, DIRECTORY, () => KEY)).toEqual({ item });
+        expect(checkedEvent(item, appointment, all, DIRECTORY, () => KEY, new FactSearch())).toEqual({ item });
       }),
     );
   });
@@ -112,7 +120,7 @@ describe('an object in a CRM', () => {
       stream: 'patients' as const,
       crm: { mapping: mappingOf(mapping), patientHistory: null, refusals: [] },
     };
-    return checkedObject({ properties, contactKey: null, startAt: 0 }, patient, target, others);
+    return checkedObject({ properties, contactKey: null, startAt: 0 }, patient, target, others, new FactSearch());
   }
 
   test.each([
