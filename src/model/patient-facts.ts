@@ -159,7 +159,11 @@ function isLong(phrase: string): boolean {
   return phrase.replaceAll(' ', '').length >= FEWEST;
 }
 
+/** What most names are, and what is one word as it stands. */
+const PLAIN_WORD = /^[a-z\d]+$/i;
+
 function wordsOf(text: string): string {
+  if (PLAIN_WORD.test(text)) return ` ${text.toLowerCase()} `;
   return ` ${folded(text)
     .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()} `;
