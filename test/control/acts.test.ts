@@ -34,6 +34,7 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
       'problemsOf',
       'isForPerson',
       'forTenant',
+      'waitsForPerson',
     ],
     ...['proposeMatches', 'findMatches', 'unmatchedPatients', 'matchableTarget', 'asMatchable', 'contactDigest'],
     ...['toMatchFile', 'fromMatchFile'],
