@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { approveDevice, authorizeInBrowser as authorizeInClinic } from '../sandbox/clinic/index.ts';
 import type { DemoLogin, World } from './world.ts';
 
-const CLI = fileURLToPath(new URL('../src/cli.ts', import.meta.url));
+const CLI = fileURLToPath(new URL('../bin/clinic-mirror.js', import.meta.url));
 
 /** The daemon as a process of its own. */
 export interface DaemonProcess {

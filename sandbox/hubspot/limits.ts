@@ -14,6 +14,8 @@ export class Limits {
   /** When calls came, by who is limited together. */
   readonly #calls = new Map<string, number[]>();
   readonly #days = new Map<string, { day: string; used: number }>();
+  /** Making one takes longer than the rest of a call. */
+  readonly #datesIn = new Map<string, Intl.DateTimeFormat>();
   readonly #lockedUntil = new Map<string, number>();
   readonly #rows = new Map<string, { at: number; rows: number }[]>();
   #migratesUntil = 0;
@@ -114,7 +116,9 @@ export class Limits {
   /** All private apps of an account share their day. */
   #dayOf(kind: Caller['kind']): { day: string; used: number } {
     const { timeZone } = this.#world.settings;
-    const day = new Intl.DateTimeFormat('en-CA', { timeZone }).format(this.#world.now());
+    const dates = this.#datesIn.get(timeZone) ?? new Intl.DateTimeFormat('en-CA', { timeZone });
+    this.#datesIn.set(timeZone, dates);
+    const day = dates.format(this.#world.now());
     const found = this.#days.get(kind);
     const current = found?.day === day ? found : { day, used: 0 };
     this.#days.set(kind, current);

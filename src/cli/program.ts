@@ -29,7 +29,7 @@ import { addStatus } from './status-commands.ts';
 import { WIDTH } from './table.ts';
 import { addTriggers } from './trigger-commands.ts';
 
-/** What the commands need from outside; `cli.ts` gives it. */
+/** What the commands need from outside; `command-line.ts` gives it. */
 export interface CliOutside {
   /** Opens the installation, does the work, closes it again. */
   withInstallation<Result>(options: Wanted, work: (open: OpenInstallation) => Promise<Result>): Promise<Result>;

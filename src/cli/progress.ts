@@ -1,12 +1,15 @@
 import { Presets, SingleBar } from 'cli-progress';
 import type { Progress } from '../model/progress.ts';
 
+/** Where text goes: a terminal, or what takes its place. */
+export type Terminal = NodeJS.WritableStream & { readonly isTTY?: boolean };
+
 /** Progress on standard error: a bar in a terminal, one line a step elsewhere. */
-export function createProgress(stream: NodeJS.WriteStream): Progress & { end(): void } {
+export function createProgress(stream: Terminal): Progress & { end(): void } {
   return stream.isTTY ? barProgress(stream) : lineProgress(stream);
 }
 
-function barProgress(stream: NodeJS.WriteStream): Progress & { end(): void } {
+function barProgress(stream: Terminal): Progress & { end(): void } {
   const bar = new SingleBar(
     { stream, format: '{step} {bar} {value}/{total}', hideCursor: true, clearOnComplete: true },
     Presets.shades_grey,
@@ -21,7 +24,7 @@ function barProgress(stream: NodeJS.WriteStream): Progress & { end(): void } {
   return Object.assign(show, { end: () => bar.stop() });
 }
 
-function lineProgress(stream: NodeJS.WriteStream): Progress & { end(): void } {
+function lineProgress(stream: Terminal): Progress & { end(): void } {
   let last = '';
   const show = (step: string) => {
     if (step !== last) stream.write(`${step} …\n`);

@@ -1,4 +1,4 @@
-import type { OpenTenant } from '../jobs/tenant.ts';
+import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 
 /** Actors whose errors end by what a person does. */
 const PERSONS = new Set(['settings', 'authorization', 'guard']);
@@ -9,9 +9,17 @@ const PERSONS = new Set(['settings', 'authorization', 'guard']);
  */
 export async function resumeTargets(tenant: OpenTenant): Promise<void> {
   for (const target of tenant.targets.values()) {
-    const { failure } = await tenant.targetStore.read(target.id);
-    if (failure === null || !PERSONS.has(failure.actor)) continue;
+    if (!(await waitsForPerson(tenant, target))) continue;
     await tenant.targetStore.write(target.id, { pausedUntil: null });
     await tenant.outbox.hurry(target.id, tenant.clock());
   }
+}
+
+/** Whether what keeps a target from going on ends by what a person does, and not by waiting. */
+export async function waitsForPerson(
+  { targetStore }: Pick<OpenTenant, 'targetStore'>,
+  { id }: OpenTarget,
+): Promise<boolean> {
+  const { failure } = await targetStore.read(id);
+  return failure !== null && PERSONS.has(failure.actor);
 }

@@ -5,7 +5,7 @@ import type { Progress } from '../model/progress.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { RunReport } from '../state/runs.ts';
 import { type Installation, pausedError, requireTenant } from './installation.ts';
-import { resumeTargets } from './resume.ts';
+import { resumeTargets, waitsForPerson } from './resume.ts';
 import { targetStatus } from './status.ts';
 import type { TargetStatus } from './status-view.ts';
 
@@ -67,7 +67,7 @@ export async function syncTenant(
   };
 }
 
-/** Turns of a lane until nothing is left that can be written now. */
+/** Turns of a lane until nothing is left that can be written now: what waits for a person is not waited for. */
 export async function drainTarget(
   tenant: OpenTenant,
   target: OpenTarget,
@@ -81,6 +81,7 @@ export async function drainTarget(
     });
     done += turn.settled;
     if (turn.nextInMs === null || turn.nextInMs > PATIENCE_MS) return;
+    if (await waitsForPerson(tenant, target)) return;
     if (turn.idle && (await tenant.outbox.counts(target.id)).pending === 0) return;
     await new Promise((resolve) => setTimeout(resolve, turn.nextInMs ?? 0));
   }

@@ -4,12 +4,13 @@ import { isModestJson, MOST_VALUES, parseJson } from '../model/json.ts';
 import type { HttpResponse } from './client.ts';
 
 /**
- * The body of an answer as JSON (RFC 8259; a byte order mark is let pass).
+ * The body of an answer as JSON; a byte order mark is let pass.
  * @param label the constant name of the call, for the message
  * @param mostValues that it may hold
  * @throws MirrorError `contract`, tried later: `empty-answer`, `html-answer` (a portal or proxy spoke), `not-utf8`, `not-json`,
  * `answer-too-large` when it holds more values than it may, or nests them deeper than anything that is meant to be read.
  * The message and the error hold nothing of the body, and no cause: a parser's message quotes what it read.
+ * @see RFC 8259
  */
 export function readJson(
   answer: Pick<HttpResponse, 'headers' | 'body'>,

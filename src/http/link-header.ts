@@ -11,8 +11,9 @@ const PARAMETER = /\s*;\s*([!#$%&'*+\-.^_`|~\w]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)
 const BETWEEN = /[\s,]+/y;
 const TARGET = /<([^>]*)>/y;
 /**
- * Reads a `Link` header (RFC 8288 section 3; several headers joined by commas are one). A link without `rel` or with another context
+ * Reads a `Link` header (several headers joined by commas are one). A link without `rel` or with another context
  * (`anchor`) says nothing of the answer and is left out; of a repeated parameter the first counts.
+ * @see RFC 8288 section 3
  */
 export function parseLinks(header: string | null): WebLink[] {
   const links: WebLink[] = [];

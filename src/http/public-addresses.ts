@@ -1,8 +1,9 @@
 import { BlockList, isIP } from 'node:net';
 
 /**
- * Ranges of IPv4 that are not reached over the public internet (IANA special-purpose address registry, RFC 6890): own networks,
+ * Ranges of IPv4 that are not reached over the public internet (IANA's special-purpose address registry): own networks,
  * loopback, link-local with the metadata services of clouds, shared address space, documentation, multicast, reserved.
+ * @see RFC 6890
  */
 const SPECIAL_IPV4: readonly (readonly [network: string, prefix: number])[] = [
   ['0.0.0.0', 8],
@@ -34,7 +35,10 @@ const SPECIAL_IPV6: readonly (readonly [network: string, prefix: number])[] = [
 const special = new BlockList();
 for (const [network, prefix] of SPECIAL_IPV4) special.addSubnet(network, prefix, 'ipv4');
 for (const [network, prefix] of SPECIAL_IPV6) special.addSubnet(network, prefix, 'ipv6');
-/** RFC 4291 section 2.4. What maps, translates (NAT64) or holds an IPv4 otherwise lies outside, as do loopback, ULA and link-local. */
+/**
+ * What maps, translates (NAT64) or holds an IPv4 otherwise lies outside, as do loopback, ULA and link-local.
+ * @see RFC 4291 section 2.4
+ */
 const globalUnicast = new BlockList();
 globalUnicast.addSubnet('2000::', 3, 'ipv6');
 

@@ -4,8 +4,9 @@ import { DAY_MS, SECOND_MS } from '../model/time.ts';
 const LONGEST_WAIT_MS = DAY_MS;
 
 /**
- * How long an answer asks us to wait, in milliseconds: Retry-After in seconds or as a date (RFC 9110 section 10.2.3), else
+ * How long an answer asks us to wait, in milliseconds: Retry-After in seconds or as a date, else
  * X-RateLimit-Reset as epoch seconds. Never negative, never above a day; null when the answer says nothing usable.
+ * @see RFC 9110 section 10.2.3
  */
 export function retryAfterMs(headers: Headers, nowMs: number): number | null {
   const wait = fromRetryAfter(headers.get('retry-after'), nowMs) ?? fromReset(headers.get('x-ratelimit-reset'), nowMs);

@@ -2,7 +2,7 @@ import type { MirrorError } from '../model/errors.ts';
 import { CLOCK_TOLERANCE_MS, DAY_MS } from '../model/time.ts';
 import { laneLease, SUPERSEDED } from '../state/generations.ts';
 import type { Lease } from '../state/leases.ts';
-import { targetRestMs } from './retry.ts';
+import { targetBackoffMs } from './retry.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 export { laneLease };
@@ -18,7 +18,7 @@ export async function noteFailure(
   const now = tenant.clock();
   const { failure } = await tenant.targetStore.read(target.id);
   const sinceAt = failure?.code === error.code ? failure.sinceAt : now;
-  const restMs = targetRestMs(error, tenant.random, now - sinceAt);
+  const backoffMs = targetBackoffMs(error, tenant.random, now - sinceAt);
   await tenant.targetStore.write(target.id, {
     failure: {
       code: error.code,
@@ -27,14 +27,14 @@ export async function noteFailure(
       remedy: error.remedy ?? null,
       sinceAt,
     },
-    pausedUntil: now + restMs,
+    pausedUntil: now + backoffMs,
     pausedAt: now,
   });
   tenant.log.warn(
-    { target: target.id, code: error.code, actor: error.actor, status: error.status, restMs },
+    { target: target.id, code: error.code, actor: error.actor, status: error.status, backoffMs },
     'a target rests',
   );
-  return restMs;
+  return backoffMs;
 }
 
 /** Further ahead than any rule puts work off: such a time was set while the clock ran ahead. */

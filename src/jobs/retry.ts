@@ -10,9 +10,9 @@ export interface NextTry {
 const BASE_MS = SECOND_MS;
 const CAP_MS = 15 * MINUTE_MS;
 const PARKED_AFTER_ATTEMPTS = 12;
-const LONGEST_REST_MS = 5 * MINUTE_MS;
+const LONGEST_BACKOFF_MS = 5 * MINUTE_MS;
 /** The same where a person must act; with its jitter an hour. */
-const LONGEST_REST_FOR_PERSON_MS = HOUR_MS / 2;
+const LONGEST_BACKOFF_FOR_PERSON_MS = HOUR_MS / 2;
 
 /**
  * The one function that turns an error into now, later or never. What the other side asked for is honoured (up to a day); else
@@ -31,16 +31,16 @@ export function nextTry(error: MirrorError, attempts: number, random: () => numb
 }
 
 /**
- * How long a whole target rests after an error that concerns all of it: what the other side asked for, else about as long as it has
+ * How long nothing of a target is tried after an error that concerns all of it: what the other side asked for, else about as long as it has
  * been failing already, from a second to five minutes. One that needs a person is looked at again within an hour, in case that person
  * acted without telling us; soon at first, since the person may have acted while the work that failed was under way.
  * @param failingForMs how long the same error has lasted
  */
-export function targetRestMs(error: MirrorError, random: () => number, failingForMs = 0): number {
+export function targetBackoffMs(error: MirrorError, random: () => number, failingForMs = 0): number {
   if (error.retryAfterMs !== undefined) return Math.min(error.retryAfterMs, DAY_MS) + jitter(SECOND_MS, random);
-  const longestMs = error.retry === 'never' ? LONGEST_REST_FOR_PERSON_MS : LONGEST_REST_MS;
-  const restMs = Math.min(Math.max(failingForMs, SECOND_MS), longestMs);
-  return restMs + jitter(restMs, random);
+  const longestMs = error.retry === 'never' ? LONGEST_BACKOFF_FOR_PERSON_MS : LONGEST_BACKOFF_MS;
+  const backoffMs = Math.min(Math.max(failingForMs, SECOND_MS), longestMs);
+  return backoffMs + jitter(backoffMs, random);
 }
 
 function jitter(upToMs: number, random: () => number): number {

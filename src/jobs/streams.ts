@@ -16,7 +16,7 @@ const LIFE_IN_INTERVALS = 2;
  * A stream that could not be read is asked for again with the next cycle, then after this time, then after twice as long, and so on up to
  * its interval.
  */
-const FIRST_REST_MS = 5 * MINUTE_MS;
+const FIRST_BACKOFF_MS = 5 * MINUTE_MS;
 
 /** The streams of one cycle beside its appointments. One that can't be planned by is null. */
 export interface Streams extends StreamReadings {
@@ -149,11 +149,11 @@ function standingOf(
   return ageMs < LIFE_IN_INTERVALS * everyMs ? 'old' : 'expired';
 }
 
-function isResting(failed: FailedReading | undefined, longestRestMs: number, now: Instant): boolean {
+function isResting(failed: FailedReading | undefined, longestBackoffMs: number, now: Instant): boolean {
   if (failed === undefined) return false;
   const { failedAt, inTurn } = failed;
-  const restMs = inTurn === 1 ? 0 : Math.min(FIRST_REST_MS * 2 ** (inTurn - 2), longestRestMs);
-  return now >= failedAt && now - failedAt < restMs;
+  const backoffMs = inTurn === 1 ? 0 : Math.min(FIRST_BACKOFF_MS * 2 ** (inTurn - 2), longestBackoffMs);
+  return now >= failedAt && now - failedAt < backoffMs;
 }
 
 /** As of when a target's stream is known, with everything that its properties are computed from but the far past. */

@@ -13,7 +13,7 @@ import {
   subscriptionsOf,
 } from './open-subscription.ts';
 import type { StopSignals } from './push.ts';
-import { targetRestMs } from './retry.ts';
+import { targetBackoffMs } from './retry.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** A logout does not wait longer than this for a vendor to end its subscriptions. */
@@ -138,7 +138,7 @@ async function attempt(run: SubscriptionRun, calendar: HeardCalendar | undefined
     if (failure.code === 'lease-lost') throw failure;
     const now = tenant.clock();
     const sinceAt = before?.code === failure.code ? before.sinceAt : now;
-    const retryAt = now + restMs(failure, tenant.random, now - sinceAt);
+    const retryAt = now + backoffMs(failure, tenant.random, now - sinceAt);
     await save(run, { failure: { code: failure.code, sinceAt, retryAt } });
     if (before?.code === failure.code) return;
     const { code, actor, status } = failure;
@@ -158,9 +158,9 @@ function rests({ failure }: TargetSubscriptions, now: Instant): boolean {
 }
 
 /** A subscription that was opened although no answer came lives until its end, so not many of that kind are made. */
-function restMs(error: MirrorError, random: () => number, failingForMs: number): number {
-  const rest = targetRestMs(error, random, failingForMs);
-  return error.ambiguous ? Math.max(rest, HOUR_MS) : rest;
+function backoffMs(error: MirrorError, random: () => number, failingForMs: number): number {
+  const delayMs = targetBackoffMs(error, random, failingForMs);
+  return error.ambiguous ? Math.max(delayMs, HOUR_MS) : delayMs;
 }
 
 /** No subscription is wanted: the target was paused or removed, has no calendar any more, or another target holds the subscription. */

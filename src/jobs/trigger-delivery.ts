@@ -8,7 +8,7 @@ import type { TriggerPlace } from '../state/triggers.ts';
 import type { Subject } from '../triggers/events.ts';
 import { messageOf } from '../triggers/message.ts';
 import type { OpenTriggers } from './open-triggers.ts';
-import { nextTry, targetRestMs } from './retry.ts';
+import { nextTry, targetBackoffMs } from './retry.ts';
 import type { OpenTenant } from './tenant.ts';
 import { readSubject } from './trigger-lists.ts';
 
@@ -113,7 +113,7 @@ async function deliver(
     answer = await postSigned(triggers.http, endpoint, message, abort);
   } catch (error) {
     abort.throwIfAborted();
-    return rest(parts, parcel, asMirrorError(error));
+    return backOff(parts, parcel, asMirrorError(error));
   }
   return afterAnswer(parts, parcel, answer, left);
 }
@@ -152,7 +152,7 @@ async function afterAnswer(
     return { againAt: null };
   }
   const failure = refusal(answer);
-  if (answer.code !== 'webhook-refused') return rest(parts, { place, entry }, failure);
+  if (answer.code !== 'webhook-refused') return backOff(parts, { place, entry }, failure);
   // It may be this message alone that is refused: the others have their turn.
   const { delayMs } = nextTry(failure, entry.attempts, tenant.random);
   left(await putOff(parts, { place, entry }, answer.code, delayMs));
@@ -160,17 +160,17 @@ async function afterAnswer(
 }
 
 /** Lets the whole endpoint rest. The message stays due, so that it is the first one afterwards. */
-async function rest(parts: DeliveryParts, { place, entry }: Parcel, error: MirrorError): Promise<Next> {
+async function backOff(parts: DeliveryParts, { place, entry }: Parcel, error: MirrorError): Promise<Next> {
   const { tenant, triggers, lease } = parts;
   const now = tenant.clock();
   const { failingSince, code } = await triggers.store.endpoint(place.endpoint);
   const sinceAt = code === error.code && failingSince !== null ? failingSince : now;
-  const untilAt = now + targetRestMs(error, tenant.random, now - sinceAt);
+  const untilAt = now + targetBackoffMs(error, tenant.random, now - sinceAt);
   const tried = { ...entry, attempts: entry.attempts + 1, code: error.code };
   await triggers.store.defer(place, tried, { failed: true }, lease);
   await triggers.store.rest(place.endpoint, { untilAt, sinceAt, code: error.code });
   tenant.log.warn(
-    { endpoint: place.endpoint, code: error.code, actor: error.actor, restMs: untilAt - now },
+    { endpoint: place.endpoint, code: error.code, actor: error.actor, backoffMs: untilAt - now },
     'an endpoint rests',
   );
   return { againAt: untilAt };

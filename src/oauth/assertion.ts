@@ -20,7 +20,10 @@ export interface Assertion {
 const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const NEVER_ABORTED = new AbortController().signal;
 
-/** Signs an assertion with RS256 (RFC 7523 section 3), dated by `now`. */
+/**
+ * Signs an assertion with RS256, dated by `now`.
+ * @see RFC 7523 section 3
+ */
 export function signAssertion({ key, keyId, claims, lifeMs }: Assertion, now: Instant): string {
   const issuedAt = Math.floor(now / SECOND_MS);
   const header = { alg: 'RS256', typ: 'JWT', ...(keyId === undefined ? {} : { kid: keyId }) };

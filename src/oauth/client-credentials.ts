@@ -9,7 +9,10 @@ import { isPlainHttp, type Provider } from './providers.ts';
 import { type Reach, recordingFetch } from './recording-fetch.ts';
 import { readTokens } from './server.ts';
 
-/** An application that logs in as itself (RFC 6749 section 4.4), with the secret of its provider or with a certificate. */
+/**
+ * An application that logs in as itself, with the secret of its provider or with a certificate.
+ * @see RFC 6749 section 4.4
+ */
 export interface ClientCredentialsSettings {
   connection: string;
   /** PEM with the private key (RSA) and its certificate, a secret; null when the provider's client secret proves who asks. */

@@ -25,7 +25,10 @@ export interface OAuthProviderSettings {
   deviceEndpoint: string | null;
   /** Where it tells whose an access token is (OpenID Connect Core section 5.3); null: it is not asked. */
   userinfoEndpoint: string | null;
-  /** How the server names itself (RFC 9207); null: the origin of its authorization endpoint. */
+  /**
+   * How the server names itself; null: the origin of its authorization endpoint.
+   * @see RFC 9207
+   */
   issuer: string | null;
   clientId: string;
   clientSecret: string | null;
@@ -34,9 +37,9 @@ export interface OAuthProviderSettings {
 
 /**
  * HubSpot's provider. Id and secret go into the body. Its current token endpoint has those for revoking and for introspection beside it;
- * the old one, `/oauth/v1/token`, has none that RFC 7009 describes, and tells whose a token is only with the token in the address
- * (https://developers.hubspot.com/docs/api-reference/latest/authentication).
+ * the old one, `/oauth/v1/token`, has none that RFC 7009 describes, and tells whose a token is only with the token in the address.
  * @throws MirrorError `settings` when an address is neither https nor loopback
+ * @see https://developers.hubspot.com/docs/api-reference/latest/authentication
  */
 export function hubSpotProvider(settings: HubSpotProviderSettings): Provider {
   const authorization = requireSecureUrl(settings.authorizeUrl, 'the authorizeUrl');
@@ -59,10 +62,10 @@ export function hubSpotProvider(settings: HubSpotProviderSettings): Provider {
 }
 
 /**
- * Salesforce's provider. A refresh token comes with the scope `refresh_token`
- * (https://help.salesforce.com/s/articleView?id=xcloud.remoteaccess_oauth_endpoints.htm). The person chooses the account, so that
+ * Salesforce's provider. A refresh token comes with the scope `refresh_token`. The person chooses the account, so that
  * it isn't by accident the one that the browser knows. There is no login by device code any more.
  * @throws MirrorError `settings` when the address is neither https nor loopback
+ * @see https://help.salesforce.com/s/articleView?id=xcloud.remoteaccess_oauth_endpoints.htm
  */
 export function salesforceProvider(settings: SalesforceProviderSettings): Provider {
   const issuer = requireSecureUrl(settings.loginUrl, 'the loginUrl').replace(/\/+$/, '');

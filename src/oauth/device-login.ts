@@ -24,16 +24,23 @@ export interface DeviceLoginOptions {
   clock: Clock;
 }
 
-/** RFC 8628 section 3.2: the interval when the server tells none. */
+/**
+ * The interval when the server tells none.
+ * @see RFC 8628 section 3.2
+ */
 const DEFAULT_INTERVAL_MS = 5 * SECOND_MS;
-/** RFC 8628 section 3.5: what `slow_down` adds to the interval, for this and all later polls. */
+/**
+ * What `slow_down` adds to the interval, for this and all later polls.
+ * @see RFC 8628 section 3.5
+ */
 const SLOW_DOWN_MS = 5 * SECOND_MS;
 const LONGEST_INTERVAL_MS = MINUTE_MS;
 
 /**
- * Logs in by device code (RFC 8628): shows the code and polls until the person has decided.
+ * Logs in by device code: shows the code and polls until the person has decided.
  * @throws MirrorError `authorization`: `login-refused` when the person refused, `device-code-expired` when nobody came in
  *   time, `device-code-unknown` when the server doesn't know the code
+ * @see RFC 8628
  */
 export async function loginByDevice(options: DeviceLoginOptions, signal: AbortSignal): Promise<LoginAnswer> {
   const { server, pause, clock } = options;

@@ -89,9 +89,10 @@ const APPLICATION_NOT_APPROVED = administratorFirst(
 );
 
 /**
- * Error codes by who must act: RFC 6749 sections 4.1.2.1 and 5.2, OpenID Connect Core section 3.1.2.6, and Google's own
- * (https://developers.google.com/identity/protocols/oauth2/web-server#authorization-errors) and Salesforce's own
- * (https://help.salesforce.com/s/articleView?id=xcloud.remoteaccess_oauth_flow_errors.htm).
+ * Error codes by who must act: RFC 6749 sections 4.1.2.1 and 5.2, OpenID Connect Core section 3.1.2.6, and Google's own and Salesforce's
+ * own.
+ * @see https://developers.google.com/identity/protocols/oauth2/web-server#authorization-errors
+ * @see https://help.salesforce.com/s/articleView?id=xcloud.remoteaccess_oauth_flow_errors.htm
  */
 const CLASSES: ReadonlyMap<string, ErrorClass> = new Map([
   ['invalid_grant', LOGIN_ENDED],

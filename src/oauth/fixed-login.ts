@@ -2,8 +2,9 @@ import { MirrorError } from '../model/errors.ts';
 import type { ConnectionAuthorizer } from './authorizer.ts';
 
 /**
- * Makes the authorizer of a login by name and password (RFC 7617), as CalDAV servers take it.
+ * Makes the authorizer of a login by name and password, as CalDAV servers take it.
  * @throws MirrorError `settings` when the name holds a colon
+ * @see RFC 7617
  */
 export function createBasicAuthorizer(connection: string, username: string, password: string): ConnectionAuthorizer {
   if (username.includes(':')) {
@@ -29,7 +30,10 @@ export function createBasicAuthorizer(connection: string, username: string, pass
   };
 }
 
-/** Makes the authorizer of a token without an end (RFC 6750 section 2.1), as vendors give it to private applications. */
+/**
+ * Makes the authorizer of a token without an end, as vendors give it to private applications.
+ * @see RFC 6750 section 2.1
+ */
 export function createBearerAuthorizer(connection: string, token: string): ConnectionAuthorizer {
   return { quotaUser: null, header: async () => `Bearer ${token}`, renew: () => refuseKey(connection, 'token') };
 }

@@ -2,7 +2,10 @@ import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { MirrorError } from '../model/errors.ts';
 
-/** A receiver of one authorization response on this machine (RFC 8252 section 7.3). */
+/**
+ * A receiver of one authorization response on this machine.
+ * @see RFC 8252 section 7.3
+ */
 export interface LoopbackReceiver {
   /** `http://127.0.0.1:<port>/callback`: many providers accept any port there, others the registered one alone. */
   readonly redirectUri: string;

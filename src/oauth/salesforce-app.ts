@@ -25,9 +25,10 @@ const SWITCH_ON =
   "an administrator switches on the application's client credentials flow and names an active user for it; check loginUrl";
 
 /**
- * Makes the authorizer of an application's own login: by certificate as a named user (JWT bearer, RFC 7523), else by its secret
+ * Makes the authorizer of an application's own login: by certificate as a named user (JWT bearer), else by its secret
  * (client credentials). Token and place of the API live in this process alone; there is nothing to refresh.
  * @throws MirrorError `settings` at once when secret or certificate is missing or unreadable, later when it is refused
+ * @see RFC 7523
  * @see https://help.salesforce.com/s/articleView?id=xcloud.remoteaccess_oauth_jwt_flow.htm
  * @see https://help.salesforce.com/s/articleView?id=xcloud.remoteaccess_oauth_client_credentials_flow.htm
  */

@@ -39,9 +39,10 @@ interface ServiceKey {
 }
 
 /**
- * Makes the authorizer of a service account (RFC 7523 with RS256). Its tokens live an hour in this process only: there is
+ * Makes the authorizer of a service account, by a JWT signed with RS256. Its tokens live an hour in this process only: there is
  * no refresh token, and nothing that a second process could break by asking for its own.
  * @throws MirrorError `settings` at once when the key file is unreadable, later when the account is not allowed the scopes
+ * @see RFC 7523
  */
 export function createServiceAccountAuthorizer(
   settings: ServiceAccountSettings,

@@ -6,12 +6,18 @@ import { SECOND_MS } from '../model/time.ts';
 /** What a token endpoint gave, freed of the ways in which providers say it. */
 export interface TokenAnswer {
   accessToken: string;
-  /** Null when the answer holds none: an older one stays good (RFC 6749 section 6). */
+  /**
+   * Null when the answer holds none: an older one stays good.
+   * @see RFC 6749 section 6
+   */
   refreshToken: string | null;
   /** Null when the answer doesn't tell, or tells nothing usable. */
   accessLifeMs: number | null;
   refreshLifeMs: number | null;
-  /** Null when the answer doesn't tell: then what was asked for was granted (RFC 6749 section 5.1). */
+  /**
+   * Null when the answer doesn't tell: then what was asked for was granted.
+   * @see RFC 6749 section 5.1
+   */
   scopes: readonly string[] | null;
   /** Origin of the API that the token is good for; null when the answer tells none. */
   baseUrl: string | null;

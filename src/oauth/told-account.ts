@@ -6,7 +6,10 @@ import type { Names } from './token-answer.ts';
 /** Claims of an id_token or of a userinfo answer. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** One word, of the length that an address may have (RFC 5321 section 4.5.3.1). */
+/**
+ * One word, of the length that an address may have.
+ * @see RFC 5321 section 4.5.3.1
+ */
 const SHOWN = /^[^\s\p{C}]{1,320}$/u;
 /** Directory of Microsoft's personal accounts: no organisation. */
 const PERSONAL_DIRECTORY = '9188040d-6c67-4c5b-b112-36a304b66dad';
@@ -14,12 +17,12 @@ const PERSONAL_DIRECTORY = '9188040d-6c67-4c5b-b112-36a304b66dad';
 /**
  * Whom claims name, by what each vendor vouches for; null when they have no subject.
  *
- * - Google: an address counts once verified, a domain as `hd` alone: anybody may open an account under an address of a foreign domain
- *   (https://developers.google.com/identity/openid-connect/openid-connect#an-id-tokens-payload).
+ * - Google: an address counts once verified, a domain as `hd` alone: anybody may open an account under an address of a foreign domain.
  * - Microsoft: `oid` is the user in every application, where `sub` is another in each. `email` is what a directory's administrator wrote,
- *   so the user name counts, whose domain the directory has proved
- *   (https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference).
+ *   so the user name counts, whose domain the directory has proved.
  * - Salesforce: user names are one of a kind over all organisations, and end as their owner likes.
+ * @see https://developers.google.com/identity/openid-connect/openid-connect#an-id-tokens-payload
+ * @see https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference
  */
 export function accountOfClaims(provider: Pick<Provider, 'name'>, claims: Claims): Account | null {
   const sub = textOf(claims.sub);

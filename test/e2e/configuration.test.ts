@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { runCli } from '../../demo/daemon.ts';
 import type { ConfigurationFault } from '../../src/settings/faults.ts';
+import { runHere } from './support/run-command.ts';
 
 const SETTINGS = `redis:
   url: redis://127.0.0.1:6379
@@ -53,8 +53,8 @@ test('a folder full of faults is told all at once, each with file, line, path an
   await writeFile(join(dir, 'tenants', 'broken.yaml'), 'name: "never closed\nzone: [Europe/Rome\n');
   await writeFile(join(dir, 'profiles', 'documented.yaml'), 'paging: { style: sideways }\n');
 
-  const { code, out } = await runCli({ configDir: dir, env: {} }, ['config', 'check', '--json']);
-  const text = await runCli({ configDir: dir, env: {} }, ['config', 'check']);
+  const { code, out } = await runHere({ configDir: dir, env: {} }, ['config', 'check', '--json']);
+  const text = await runHere({ configDir: dir, env: {} }, ['config', 'check']);
 
   expect([code, text.code]).toEqual([2, 2]);
   const { ok, faults } = JSON.parse(out) as { ok: boolean; faults: ConfigurationFault[] };

@@ -2,7 +2,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse, stringify } from 'yaml';
-import { runCli } from '../../demo/daemon.ts';
 import { startHubSpotSandbox } from '../../sandbox/hubspot/index.ts';
 import { startSalesforceSandbox } from '../../sandbox/salesforce/index.ts';
 import { refreshTokens } from '../../src/jobs/refresh-tokens.ts';
@@ -10,6 +9,7 @@ import { silentLogger } from '../../src/log/logger.ts';
 import type { Credential } from '../../src/model/credentials.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { runHere } from './support/run-command.ts';
 import { type SmallWorld, startSmallWorld } from './support/small-world.ts';
 
 const redis = useRedis();
@@ -100,7 +100,7 @@ async function lookedAfter(world: SmallWorld, connection: string): Promise<Crede
 /** The command, and a person who does as it says. */
 async function logIn(world: SmallWorld, connection: string, authorize: (url: string) => Promise<string>) {
   let visit: Promise<unknown> | null = null;
-  const ended = await runCli(world, ['login', TENANT, connection], (shown) => {
+  const ended = await runHere(world, ['login', TENANT, connection], (shown) => {
     const [url] = /http:\/\/127\.0\.0\.1:\d+\/\S+(?=\s)/.exec(shown) ?? [];
     if (url !== undefined) visit ??= authorize(url).then(async (back) => (await fetch(back)).text());
   });

@@ -59,7 +59,7 @@ async function run(world: CrmWorld, ...args: string[]) {
 }
 
 test.each(VENDORS)(
-  'a %s that has 40 %% of the patients is matched by a person: nobody is there twice',
+  'a %s that has eight of twenty patients is matched by a person: nobody is there twice',
   async (name) => {
     const { world, vendor, contacts, ambiguous, strangers } = await useUsedCrm(name);
     const target = `${name}-contacts`;

@@ -1,7 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { runCli, startDaemon } from '../../demo/daemon.ts';
+import { startDaemon } from '../../demo/daemon.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { runHere } from './support/run-command.ts';
 import type { SmallTarget } from './support/small-configuration.ts';
 import { type SmallWorld, startSmallWorld } from './support/small-world.ts';
 import { expectExact, useSmallWorld } from './support/use-small-world.ts';
@@ -125,7 +126,7 @@ interface Shown {
 /** Runs the command while a person does what it shows. */
 async function loginByDevice(world: SmallWorld, person: (shown: Shown) => Promise<void>) {
   let acted: Promise<void> | null = null;
-  const ended = await runCli(world, ['login', 'clinic-1', 'doctor-1', '--device'], (shown) => {
+  const ended = await runHere(world, ['login', 'clinic-1', 'doctor-1', '--device'], (shown) => {
     const [, page, userCode] = /Open (\S+) on any device and type in the code {2}(\S+)/.exec(shown) ?? [];
     if (page !== undefined && userCode !== undefined) acted ??= person({ page, userCode });
   });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { nextTry, targetRestMs } from '../../src/jobs/retry.ts';
+import { nextTry, targetBackoffMs } from '../../src/jobs/retry.ts';
 import { MirrorError, type MirrorErrorOptions } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
 
@@ -70,28 +70,28 @@ test('a target that is away is tried again within half an hour however long it w
 
 describe('the rest of a whole target', () => {
   test('is short after a passing error', () => {
-    expect(targetRestMs(failure(), () => 0)).toBe(SECOND_MS);
-    expect(targetRestMs(failure(), () => 0.5)).toBe(1.5 * SECOND_MS);
-    expect(targetRestMs(failure(), () => 0.999_999)).toBeLessThan(2 * SECOND_MS);
+    expect(targetBackoffMs(failure(), () => 0)).toBe(SECOND_MS);
+    expect(targetBackoffMs(failure(), () => 0.5)).toBe(1.5 * SECOND_MS);
+    expect(targetBackoffMs(failure(), () => 0.999_999)).toBeLessThan(2 * SECOND_MS);
   });
 
   test('grows as long as the failure lasts, to five minutes and as much again by chance', () => {
-    expect(targetRestMs(failure(), () => 0, 30 * SECOND_MS)).toBe(30 * SECOND_MS);
-    expect(targetRestMs(failure(), () => 0, 2 * HOUR_MS)).toBe(5 * MINUTE_MS);
-    expect(targetRestMs(failure(), () => 0.5, 2 * HOUR_MS)).toBe(7.5 * MINUTE_MS);
-    expect(targetRestMs(failure(), () => 0.999_999, 2 * HOUR_MS)).toBeLessThan(10 * MINUTE_MS);
+    expect(targetBackoffMs(failure(), () => 0, 30 * SECOND_MS)).toBe(30 * SECOND_MS);
+    expect(targetBackoffMs(failure(), () => 0, 2 * HOUR_MS)).toBe(5 * MINUTE_MS);
+    expect(targetBackoffMs(failure(), () => 0.5, 2 * HOUR_MS)).toBe(7.5 * MINUTE_MS);
+    expect(targetBackoffMs(failure(), () => 0.999_999, 2 * HOUR_MS)).toBeLessThan(10 * MINUTE_MS);
   });
 
   test('grows to an hour when a person must act, who may have acted just now', () => {
     const refused = failure({ actor: 'authorization', retry: 'never' });
-    expect(targetRestMs(refused, () => 0)).toBe(SECOND_MS);
-    expect(targetRestMs(refused, () => 0, DAY_MS)).toBe(HOUR_MS / 2);
-    expect(targetRestMs(refused, () => 0.999_999, DAY_MS)).toBeLessThanOrEqual(HOUR_MS);
+    expect(targetBackoffMs(refused, () => 0)).toBe(SECOND_MS);
+    expect(targetBackoffMs(refused, () => 0, DAY_MS)).toBe(HOUR_MS / 2);
+    expect(targetBackoffMs(refused, () => 0.999_999, DAY_MS)).toBeLessThanOrEqual(HOUR_MS);
   });
 
   test('is what the other side asked for, up to a day', () => {
-    expect(targetRestMs(failure({ retryAfterMs: 90 * SECOND_MS }), () => 0)).toBe(90 * SECOND_MS);
-    expect(targetRestMs(failure({ retryAfterMs: 30 * DAY_MS }), () => 0)).toBe(DAY_MS);
-    expect(targetRestMs(failure({ retryAfterMs: 90 * SECOND_MS }), () => 0.5)).toBe(90.5 * SECOND_MS);
+    expect(targetBackoffMs(failure({ retryAfterMs: 90 * SECOND_MS }), () => 0)).toBe(90 * SECOND_MS);
+    expect(targetBackoffMs(failure({ retryAfterMs: 30 * DAY_MS }), () => 0)).toBe(DAY_MS);
+    expect(targetBackoffMs(failure({ retryAfterMs: 90 * SECOND_MS }), () => 0.5)).toBe(90.5 * SECOND_MS);
   });
 });

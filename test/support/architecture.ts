@@ -37,6 +37,7 @@ const LEVELS: readonly (readonly string[])[] = [
   ['http-server', 'cli'],
   ['composition'],
   ['main.ts'],
+  ['command-line.ts'],
   ['cli.ts'],
 ];
 

@@ -6,7 +6,8 @@ const WITH_HOSTERS = { allowPrivateDomains: true };
 /**
  * Whether a request that was meant for one address may be sent, with its login, to another: the same host, or another
  * host of the same registered domain over https; never from https to http. Below a public suffix, such as that of a hoster or of dynamic
- * names, each name is somebody else's (https://publicsuffix.org/).
+ * names, each name is somebody else's.
+ * @see https://publicsuffix.org/
  */
 export function isSameSite(from: URL, to: URL): boolean {
   if (to.protocol !== 'https:' && to.protocol !== from.protocol) return false;

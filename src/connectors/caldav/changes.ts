@@ -8,15 +8,19 @@ import { multiget } from './multiget.ts';
 import { readOurs, toRemoteItems } from './reading.ts';
 import { readChanges } from './sync-collection.ts';
 
-/** The server's sync token, a URI (RFC 6578 section 3.7). */
+/**
+ * The server's sync token, a URI.
+ * @see RFC 6578 section 3.7
+ */
 const placeSchema = z.string().min(1);
 
 /**
- * What changed in a calendar since a cursor, by sync-collection (RFC 6578); all that is ours within the window without a
+ * What changed in a calendar since a cursor, by sync-collection; all that is ours within the window without a
  * cursor that the server takes. The report names members only, so those that changed are read, whoever's they are: what
  * isn't ours is dropped at once.
  * @param container the collection as the caller names it
  * @throws MirrorError `settings`, code `calendar-gone`
+ * @see RFC 6578
  */
 export async function changesOf(
   collection: Collection,

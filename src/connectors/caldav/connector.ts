@@ -66,7 +66,8 @@ function urlOf(collection: Collection, operation: Operation): URL {
 
 /**
  * Reads back what the server gave no strong ETag for: it may have stored something else than was sent, and without the tag the next
- * update has to look first (RFC 4791 section 5.3.4). What can't be read now is left unknown.
+ * update has to look first. What can't be read now is left unknown.
+ * @see RFC 4791 section 5.3.4
  */
 async function readBack(
   collection: Collection,

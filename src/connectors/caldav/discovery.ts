@@ -5,9 +5,11 @@ import { type DavSession, isMultistatus } from './webdav.ts';
 import { CALDAV, child, DAV, NAMESPACES } from './xml.ts';
 
 /**
- * Finds the login's calendar home (RFC 6764 section 6, RFC 4791 section 6.2.1): the current user's principal, then its
+ * Finds the login's calendar home: the current user's principal, then its
  * homes, of which the first is taken.
  * @throws MirrorError `settings`, code `discovery-failed`
+ * @see RFC 6764 section 6
+ * @see RFC 4791 section 6.2.1
  */
 export async function discoverHome(session: DavSession, base: URL, signal: AbortSignal): Promise<URL> {
   const wellKnown = new URL('/.well-known/caldav', base);

@@ -3,7 +3,10 @@ import { loadedLater } from '../loaded-later.ts';
 import { BATCH_SIZE } from './limits.ts';
 import { type CaldavSettings, settingsSchema } from './schemas.ts';
 
-/** Calendars on servers that speak CalDAV (RFC 4791). */
+/**
+ * Calendars on servers that speak CalDAV.
+ * @see RFC 4791
+ */
 export const caldav: ConnectorModule<CaldavSettings> = {
   name: 'caldav',
   streams: ['appointments'],

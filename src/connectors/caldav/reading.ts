@@ -115,7 +115,10 @@ export function toRemoteItems(collection: Collection, objects: Iterable<StoredOb
   return items;
 }
 
-/** Overlap with the window, as in a calendar-query (RFC 4791 section 9.9). */
+/**
+ * Overlap with the window, as in a calendar-query.
+ * @see RFC 4791 section 9.9
+ */
 function timeRange({ fromAt, toAt }: TimeWindow): string {
   return `<C:time-range start="${compactUtc(fromAt)}" end="${compactUtc(toAt)}"/>`;
 }

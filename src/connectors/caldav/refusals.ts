@@ -4,7 +4,11 @@ import { child, childrenOf, DAV, parseXml, type XmlElement } from './xml.ts';
 
 /** What the body of a refusal says, as far as it decides something; texts are matched and never passed on. */
 export interface DavProblem {
-  /** Names of unmet conditions without namespace, such as `no-uid-conflict` (RFC 4918 section 16, RFC 4791 section 5.3.2.1). */
+  /**
+   * Names of unmet conditions without namespace, such as `no-uid-conflict`.
+   * @see RFC 4918 section 16
+   * @see RFC 4791 section 5.3.2.1
+   */
   conditions: readonly string[];
   /** The object that stands in the way, when the server names it. */
   href: string | null;
@@ -15,13 +19,17 @@ export interface DavProblem {
 const SABRE = '{http://sabredav.org/ns}';
 
 /**
- * Conditions that say that a UID is taken: in this calendar, or in any of the account (RFC 6638 section 3.2.4.1), as Cyrus (Fastmail),
+ * Conditions that say that a UID is taken: in this calendar, or in any of the account, as Cyrus (Fastmail),
  * Open-Xchange and Apple's server have it, Cyrus for events without guests too.
  * @see https://github.com/cyrusimap/cyrus-imapd/pull/2859
+ * @see RFC 6638 section 3.2.4.1
  */
 const UID_TAKEN = ['no-uid-conflict', 'unique-scheduling-object-resource'];
 
-/** Conditions that concern the account's room (RFC 4331 section 6). */
+/**
+ * Conditions that concern the account's room.
+ * @see RFC 4331 section 6
+ */
 const NO_ROOM = ['quota-not-exceeded', 'sufficient-disk-space'];
 
 /** Statuses that a write gets also where the calendar is gone, or may not be written. */
@@ -60,8 +68,9 @@ function tryParse(body: string): XmlElement | null {
 }
 
 /**
- * Whether a create was refused because its UID is taken: by a condition, or in the words of Nextcloud, whose trash bin keeps UIDs
- * (https://github.com/nextcloud/server/issues/30096) behind a 400 or a database error.
+ * Whether a create was refused because its UID is taken: by a condition, or in the words of Nextcloud, whose trash bin keeps UIDs behind
+ * a 400 or a database error.
+ * @see https://github.com/nextcloud/server/issues/30096
  */
 export function isUidConflict(status: number, { conditions, detail }: DavProblem): boolean {
   if (conditions.some((condition) => UID_TAKEN.includes(condition))) return true;

@@ -18,9 +18,10 @@ export interface Changes {
 }
 
 /**
- * The members that changed since a token (RFC 6578), or all members without one. A token that the server no longer takes
+ * The members that changed since a token, or all members without one. A token that the server no longer takes
  * leads to a whole listing, and so does a server without such reports: then by PROPFIND.
  * @throws MirrorError `settings`, code `calendar-gone`; `remote` when the server fails at the listing too
+ * @see RFC 6578
  */
 export async function readChanges(collection: Collection, token: string | null): Promise<Changes> {
   const changes = await followReports(collection, token);

@@ -38,7 +38,11 @@ export interface Multistatus {
   members: DavMember[];
   /** The token that a sync-collection report ends with. */
   syncToken: string | null;
-  /** The server left members out: a 507 for the collection itself (RFC 6578 section 3.6, RFC 4791 section 7.8). */
+  /**
+   * The server left members out: a 507 for the collection itself.
+   * @see RFC 6578 section 3.6
+   * @see RFC 4791 section 7.8
+   */
   truncated: boolean;
 }
 
@@ -128,8 +132,9 @@ function judged(request: DavRequest, url: URL, response: HttpResponse): DavRespo
 }
 
 /**
- * The answer to a write, with the status of the object where a 207 tells it: of a delete (RFC 4918 section 9.6.1), and Xandikos refuses a
+ * The answer to a write, with the status of the object where a 207 tells it: of a delete, and Xandikos refuses a
  * PUT so as well. Of several the worst counts. Some servers give the body of a 207 with 200; one that tells of nothing proves nothing.
+ * @see RFC 4918 section 9.6.1
  */
 export async function withOwnStatus(answer: DavResponse): Promise<DavResponse> {
   const { status, body } = answer;
@@ -141,8 +146,9 @@ export async function withOwnStatus(answer: DavResponse): Promise<DavResponse> {
 }
 
 /**
- * Reads a 207 (RFC 4918 section 13). Others have their turn meanwhile: a calendar may hold tens of thousands of objects.
+ * Reads a 207. Others have their turn meanwhile: a calendar may hold tens of thousands of objects.
  * @throws MirrorError `contract`, codes `bad-xml` and `answer-too-large`
+ * @see RFC 4918 section 13
  */
 async function readMultistatus(answer: DavResponse): Promise<Multistatus> {
   const root = parseXml(answer.body);
@@ -162,7 +168,10 @@ async function readMultistatus(answer: DavResponse): Promise<Multistatus> {
   };
 }
 
-/** A response with a status may name several hrefs (RFC 4918 section 14.24). */
+/**
+ * A response with a status may name several hrefs.
+ * @see RFC 4918 section 14.24
+ */
 function* membersOf(asked: URL, response: XmlElement): Generator<DavMember> {
   const properties = new Map<string, XmlElement>();
   for (const propstat of childrenOf(response, `${DAV}propstat`)) {

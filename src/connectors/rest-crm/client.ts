@@ -14,7 +14,10 @@ import { renderBody, renderText, type TemplateValues } from './templates.ts';
 /** An answer that is a success, or one of the statuses that the call takes for "nothing". */
 export interface CrmAnswer extends WireResponse {
   isNothing: boolean;
-  /** The address that the answer's Link header gives as the next page (RFC 8288). */
+  /**
+   * The address that the answer's Link header gives as the next page.
+   * @see RFC 8288
+   */
   nextLink: string | null;
 }
 

@@ -210,8 +210,18 @@ function instantOf(calendar: ICAL.Component, event: ICAL.Component, name: string
   const zone = calendar
     .getAllSubcomponents('vtimezone')
     .find((candidate) => candidate.getFirstPropertyValue('tzid') === tzidOf(event, name));
-  if (zone !== undefined) time.zone = new ICAL.Timezone(zone);
+  if (zone !== undefined) time.zone = zoneOf(zone);
   return time.toUnixTime() * 1_000;
+}
+
+/** What a zone's rules come to takes long to work out, and the product writes the same few. */
+const zones = new Map<string, ICAL.Timezone>();
+
+function zoneOf(component: ICAL.Component): ICAL.Timezone {
+  const text = component.toString();
+  const zone = zones.get(text) ?? new ICAL.Timezone(component);
+  zones.set(text, zone);
+  return zone;
 }
 
 function tzidOf(event: ICAL.Component, name: string): string | null {

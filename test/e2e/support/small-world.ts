@@ -2,7 +2,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Comparison, compare } from '../../../demo/compare.ts';
-import { runCli } from '../../../demo/daemon.ts';
 import {
   authorizeInBrowser,
   type ClinicSandbox,
@@ -21,6 +20,7 @@ import { syncTenant } from '../../../src/control/sync.ts';
 import { type Logger, silentLogger } from '../../../src/log/logger.ts';
 import { reminderChannels } from '../../../src/reminders/channels/registry.ts';
 import { loadConfiguration } from '../../../src/settings/load.ts';
+import { type Ran, runHere } from './run-command.ts';
 import {
   type Built,
   buildTenants,
@@ -55,7 +55,8 @@ export interface SmallWorld {
   logIn(options?: LogInOptions): Promise<void>;
   /** One whole cycle in this process. */
   cycle(tenant?: string): Promise<SyncResult>;
-  cli(...args: string[]): Promise<{ code: number | null; out: string; err: string }>;
+  /** A command, in this process. */
+  cli(...args: string[]): Promise<Ran>;
   /** Every target against the clinic. */
   compareAll(): Promise<Comparison[]>;
   close(): Promise<void>;
@@ -132,7 +133,7 @@ function openWorld(servers: Servers, { tenants, targets }: Built): SmallWorld {
     opened: used,
     logIn: (given = {}) => logInAll(used(), world, given),
     cycle: (tenant = tenants[0]?.id ?? '') => cycle(used(), tenant),
-    cli: (...args) => runCli({ configDir, env }, args),
+    cli: (...args) => runHere({ configDir, env }, args),
     compareAll: () => Promise.all(targets.map((target) => compare({ clinic, clinicTenants }, target))),
     async close() {
       await Promise.all(compositions.map((composition) => composition.close()));

@@ -6,9 +6,10 @@ import type { Reminder } from '../channel.ts';
 const PRODUCT = '-//clinic-mirror//reminders//EN';
 
 /**
- * The appointment as an iCalendar file (RFC 5545) for the patient's own calendar: an entry to keep, no invitation, so without METHOD.
+ * The appointment as an iCalendar file for the patient's own calendar: an entry to keep, no invitation, so without METHOD.
  * Private, with an id of its own.
  * @param now when it is written (DTSTAMP)
+ * @see RFC 5545
  */
 export function calendarEntryOf({ id, appointment, content }: Reminder, now: Instant): string | null {
   if (content.calendarEntry === null) return null;

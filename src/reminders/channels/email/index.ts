@@ -37,8 +37,9 @@ async function send(
 }
 
 /**
- * A mail program's button (RFC 8058 section 3.1): a POST with this body to the address in the mail, which names the reminder and carries
+ * A mail program's button: a POST with this body to the address in the mail, which names the reminder and carries
  * what nobody can guess (section 6). Opening the address changes nothing: programs that check links do it too.
+ * @see RFC 8058 section 3.1
  */
 function unsubscribeByClick(
   { method, query, body }: ChannelCallback,

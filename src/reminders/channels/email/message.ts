@@ -8,16 +8,21 @@ import type { EmailSettings } from './schemas.ts';
 
 const STYLE = 'font:16px/1.5 sans-serif;max-width:36em;margin:1em auto;padding:0 1em';
 
-/** Where a mail says that no more of them are wanted: by mail, and by one click (RFC 2369, RFC 8058). */
+/**
+ * Where a mail says that no more of them are wanted: by mail, and by one click.
+ * @see RFC 2369
+ * @see RFC 8058
+ */
 interface Unsubscribe {
   'List-Unsubscribe': string;
   'List-Unsubscribe-Post'?: string;
 }
 
 /**
- * A mail as bytes (RFC 5322): text and HTML, nothing that is fetched from elsewhere, nothing that tells whether it was read.
+ * A mail as bytes: text and HTML, nothing that is fetched from elsewhere, nothing that tells whether it was read.
  * @param to a checked address, the only recipient
  * @param unsubscribeUrl where one click wants no more; null without a public address
+ * @see RFC 5322
  */
 export function messageOf(
   reminder: Reminder,

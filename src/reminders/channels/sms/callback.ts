@@ -4,8 +4,9 @@ import { failureCode, isOptOut } from './errors.ts';
 import type { SmsSettings } from './schemas.ts';
 
 /**
- * Words that end all messages when a reply is nothing else: Twilio's own (https://help.twilio.com/articles/223134027) and Italian
+ * Words that end all messages when a reply is nothing else: Twilio's own and Italian
  * ones. "Annulla" is not among them: it may mean the appointment.
+ * @see https://help.twilio.com/articles/223134027
  */
 const STOP_WORDS = new Set([
   ...['stop', 'stopall', 'unsubscribe', 'cancel', 'end', 'quit', 'optout', 'revoke'],
@@ -20,9 +21,10 @@ const SIGNATURE = /^[A-Za-z0-9+/]{27}=$/;
 const MOST_PARAMETERS = 100;
 
 /**
- * Reads a status report or a patient's reply. It must be signed (https://www.twilio.com/docs/usage/security#validating-requests); what
+ * Reads a status report or a patient's reply. It must be signed; what
  * is not is answered with 403 and tells nothing.
  * @param address the callback address as it was given to the gateway, never as a request names it
+ * @see https://www.twilio.com/docs/usage/security#validating-requests
  */
 export function readCallback(
   { method, query, headers, body }: ChannelCallback,

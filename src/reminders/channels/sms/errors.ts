@@ -4,7 +4,10 @@ import { isHtml, readJson } from '../../../http/json.ts';
 import { MirrorError } from '../../../model/errors.ts';
 import type { Delivery } from '../channel.ts';
 
-/** Twilio's error codes (https://www.twilio.com/docs/api/errors) that say why a number gets no message. */
+/**
+ * Twilio's error codes that say why a number gets no message.
+ * @see https://www.twilio.com/docs/api/errors
+ */
 const NOT_ARRIVING: readonly { code: string; numbers: readonly number[] }[] = [
   { code: 'sms-opted-out', numbers: [21610] },
   { code: 'number-unreachable', numbers: [21211, 21214, 21217, 21612, 21614, 21635, 30003, 30005, 30006] },

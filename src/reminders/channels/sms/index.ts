@@ -11,7 +11,7 @@ import { deliveryOfRefusal, failureCode, isOptOut } from './errors.ts';
 import { type SmsSettings, smsSchema } from './schemas.ts';
 
 const TIMEOUT_MS = 20 * SECOND_MS;
-/** https://www.twilio.com/docs/messaging/api/message-resource, "Body". */
+/** @see https://www.twilio.com/docs/messaging/api/message-resource, "Body" */
 const LONGEST_TEXT = 1_600;
 const LARGEST_ANSWER_BYTES = 256 * 1024;
 

@@ -1,0 +1,172 @@
+import { text } from 'node:stream/consumers';
+import { readTextFile, writeNewFile } from './cli/files.ts';
+import {
+  type CliOutside,
+  createProgram,
+  type GlobalOptions,
+  type OpenInstallation,
+  type Wanted,
+} from './cli/program.ts';
+import { createProgress, type Terminal } from './cli/progress.ts';
+import { renderError } from './cli/render-error.ts';
+import type { Role } from './control/roles.ts';
+import { requireCertificateChecks } from './http/certificate-checks.ts';
+import { asMirrorError } from './model/errors.ts';
+import type { ConfigurationFiles } from './settings/configuration-files.ts';
+import { ConfigurationError, type ConfigurationFault } from './settings/faults.ts';
+
+/** A person waits at the terminal; the daemon itself waits longer. */
+const REDIS_PATIENCE_MS = 5_000;
+
+/** What a command has of whoever runs it: a process gives its own. */
+export interface CommandHost {
+  readonly env: NodeJS.ProcessEnv;
+  readonly stdin: NodeJS.ReadableStream;
+  readonly stdout: Terminal;
+  readonly stderr: Terminal;
+  /** Ends with the signal that a person gives (Ctrl-C). */
+  readonly interrupted: AbortSignal;
+}
+
+/**
+ * Runs one command to its end, `run` (the daemon) too. Whatever goes wrong is written to standard error; nothing is thrown.
+ * @param args as typed, without the program
+ * @returns its exit code: 2 when the configuration is at fault, 130 when a person interrupted it
+ */
+export async function runCommand(args: readonly string[], host: CommandHost): Promise<number> {
+  let exitCode = 0;
+  const program = createProgram(outsideOf(host, (code) => (exitCode = code)));
+  try {
+    requireCertificateChecks(host.env);
+    await program.parseAsync([...args], { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof ConfigurationError) {
+      host.stderr.write(`${error.message}\n`);
+      return 2;
+    }
+    if (host.interrupted.aborted) return 130;
+    const failure = asMirrorError(error);
+    host.stderr.write(`${renderError(failure, program.args[0] === 'clinic')}\n`);
+    return failure.code === 'tenant-set-aside' ? 2 : 1;
+  }
+}
+
+function outsideOf(host: CommandHost, exit: (code: number) => void): CliOutside {
+  return {
+    signal: host.interrupted,
+    out: (answer) => void host.stdout.write(`${answer}\n`),
+    err: (message) => void host.stderr.write(`${message}\n`),
+    read: (file) => (file === undefined ? text(host.stdin) : readTextFile(file)),
+    write: writeNewFile,
+    async profile({ config }, name) {
+      const { loadProfile } = await import('./settings/load.ts');
+      return loadProfile(config, name);
+    },
+    progress: () => createProgress(host.stderr),
+    exit,
+    checkConfiguration: (options) => checkConfiguration(host, options),
+    withInstallation: (options, work) => withInstallation(host, options, work),
+    run: (options, role) => runDaemon(host, options, role),
+  };
+}
+
+async function open(
+  { env }: CommandHost,
+  { config, only }: Wanted,
+  mode: 'strict' | 'set-aside',
+): Promise<ConfigurationFiles> {
+  const [{ ConfigurationFiles }, { connectors }, { reminderChannels }] = await Promise.all([
+    import('./settings/configuration-files.ts'),
+    import('./connectors/registry.ts'),
+    import('./reminders/channels/registry.ts'),
+  ]);
+  const given = { dir: config, env, connectors, reminderChannels, mode };
+  return new ConfigurationFiles(only === undefined ? given : { ...given, only });
+}
+
+async function checkConfiguration(host: CommandHost, options: GlobalOptions) {
+  const { renderConfigurationSummary } = await import('./settings/summary.ts');
+  const faults: ConfigurationFault[] = [];
+  try {
+    return { faults, text: renderConfigurationSummary((await open(host, options, 'strict')).configuration) };
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    return { faults: error.faults, text: error.message };
+  }
+}
+
+async function withInstallation<Result>(
+  host: CommandHost,
+  options: Wanted,
+  work: (open: OpenInstallation) => Promise<Result>,
+): Promise<Result> {
+  const { configuration } = await open(host, options, 'set-aside');
+  const [
+    { compose },
+    { principalOfProcess },
+    { checkRedis },
+    { loginDesk },
+    { openClinicAccess },
+    { openBackups },
+    { stateProbe },
+    { createLogger },
+  ] = await Promise.all([
+    import('./composition/compose.ts'),
+    import('./composition/acts.ts'),
+    import('./state/redis-check.ts'),
+    import('./composition/login-desk.ts'),
+    import('./composition/clinic.ts'),
+    import('./composition/backup.ts'),
+    import('./composition/state-probe.ts'),
+    import('./log/create-logger.ts'),
+  ]);
+  // Standard output is for the answer; what goes wrong is told once, at the end.
+  const log = createLogger({ level: 'error', destination: host.stderr });
+  const composition = compose({ configuration, log, priority: 'interactive' });
+  try {
+    const check = (signal: AbortSignal) =>
+      checkRedis(composition.redis, AbortSignal.any([signal, AbortSignal.timeout(REDIS_PATIENCE_MS)]));
+    if (options.isUnchecked !== true) {
+      await check(host.interrupted);
+      await composition.epoch.requireIdentity();
+      await composition.epoch.check();
+    }
+    return await work({
+      installation: composition.installation,
+      desk: loginDesk(composition),
+      clinic: (tenant) => openClinicAccess(composition, tenant),
+      backups: openBackups(composition),
+      state: stateProbe(composition, check),
+      acting: { who: await principalOfProcess(options.as), why: options.reason, desk: composition.acts },
+    });
+  } finally {
+    await composition.close();
+  }
+}
+
+/** The daemon, or a part of it, until it is told to end. It alone listens to a signal of the process itself: SIGHUP, to read the configuration anew. */
+async function runDaemon(host: CommandHost, options: GlobalOptions, role: Role): Promise<void> {
+  const { interrupted } = host;
+  // From the first moment on: whoever asks for a reload must not end the process.
+  let reload = () => {};
+  process.on('SIGHUP', () => reload());
+  const files = await open(host, options, 'set-aside');
+  const { configuration } = files;
+  const [{ createLogger }, { startDaemon }, { giveBackMemory }] = await Promise.all([
+    import('./log/create-logger.ts'),
+    import('./main.ts'),
+    import('./composition/give-back.ts'),
+  ]);
+  const log = createLogger({ level: configuration.settings.log.level });
+  const daemon = await startDaemon(configuration, log, interrupted, { role, files });
+  reload = daemon.reload;
+  // Reading thousands of files takes much that is never needed again.
+  void daemon.begun.then(() => {
+    if (!interrupted.aborted) giveBackMemory();
+  });
+  if (!interrupted.aborted) {
+    await new Promise<void>((resolve) => interrupted.addEventListener('abort', () => resolve(), { once: true }));
+  }
+  await daemon.close();
+}

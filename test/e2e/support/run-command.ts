@@ -1,0 +1,40 @@
+import { Readable, Writable } from 'node:stream';
+import { runCommand } from '../../../src/command-line.ts';
+import type { SmallWorld } from './small-world.ts';
+
+/** What a command said, and its exit code. */
+export interface Ran {
+  code: number;
+  out: string;
+  err: string;
+}
+
+/**
+ * Runs a command of the product to its end, in this process: one of its own takes a second of processor time to begin. That a process of
+ * its own says the same is the matter of `test/cli.test.ts`.
+ * @param onError given all that standard error got so far, at each addition
+ */
+export async function runHere(
+  { configDir, env }: Pick<SmallWorld, 'configDir' | 'env'>,
+  args: readonly string[],
+  onError?: (text: string) => void,
+): Promise<Ran> {
+  const said = { out: '', err: '' };
+  const into = (stream: 'out' | 'err') =>
+    new Writable({
+      decodeStrings: false,
+      write(chunk: string, _, done) {
+        said[stream] += chunk;
+        if (stream === 'err') onError?.(said.err);
+        done();
+      },
+    });
+  const code = await runCommand(['--config', configDir, ...args], {
+    env: { ...process.env, ...env },
+    stdin: Readable.from([]),
+    stdout: into('out'),
+    stderr: into('err'),
+    interrupted: new AbortController().signal,
+  });
+  return { code, ...said };
+}
