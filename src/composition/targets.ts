@@ -46,7 +46,7 @@ function openTarget(target: TargetConfiguration, lasting: LastingTarget, parts: 
   const identity = createTargetIdentity(parts.identityKey, parts.tenant, target.formerly ?? target.id, form);
   const owner = ownerOf(parts.tenant, target.formerly ?? target.id, parts.identity);
   const context = crm === null ? { owner, zone: parts.zone } : { crm: { stream, properties } };
-  const { supports, keysOf, pageOf } = module;
+  const { supports, keysOf } = module;
   const connector = lazily(() => openConnector(target, { ownerTag: identity.ownerTag, ...context }, parts));
   return {
     id: target.id,
@@ -55,7 +55,6 @@ function openTarget(target: TargetConfiguration, lasting: LastingTarget, parts: 
     configuration: target,
     identity,
     supports: { ...supports, keys: keysOf?.(target.settings, stream) ?? supports.keys },
-    pageOf: pageOf ?? (() => null),
     get connector() {
       return connector();
     },

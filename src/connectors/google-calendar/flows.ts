@@ -19,6 +19,7 @@ import {
   toRemoteItem,
 } from './from-model.ts';
 import { EVENT_FIELDS, UNREADABLE_FOR_MS } from './limits.ts';
+import { pageSchema } from './schemas.ts';
 
 type Write = Exclude<Operation, { kind: 'delete' }>;
 type Deletion = Extract<Operation, { kind: 'delete' }>;
@@ -48,6 +49,15 @@ export function* findFlow(scope: FlowScope, key: ItemKey): Flow<RemoteItem | nul
   }
   const event = readOwn(scope, answer);
   return event === null || event.cancelled ? null : toRemoteItem(event);
+}
+
+/** The page that Google gives of an event, with its id; null when it gives none. */
+export function* pageFlow(scope: FlowScope, id: string): Flow<[string, string] | null> {
+  const answer = yield { method: 'GET', path: eventPath(scope, id, { fields: 'htmlLink' }) };
+  if (isGone(answer)) return null;
+  if (!isSuccess(answer)) throw errors.of(answer);
+  const page = pageSchema.safeParse(answer.body).data?.htmlLink;
+  return page === undefined ? null : [id, page];
 }
 
 /** Inserts under our own id, so that a second insert of the same key is refused rather than doubled. */

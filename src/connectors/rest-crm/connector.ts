@@ -10,6 +10,7 @@ import { findByKeys } from './lookup.ts';
 import { prepareTarget } from './preparing.ts';
 import type { RestCrmSettings } from './schemas.ts';
 import type { Scope } from './scope.ts';
+import { pageAt } from './templates.ts';
 
 /** Opens one target in a CRM. */
 export function openRestCrm(context: ConnectorContext<RestCrmSettings>): Connector<CrmItem> {
@@ -33,6 +34,11 @@ export function openRestCrm(context: ConnectorContext<RestCrmSettings>): Connect
       const rows = [...(await findByKeys(scope, scope.resource, keys)).values()].flat();
       const ours = await belongingReader(scope)(rows.filter(({ owner }) => owner !== 'foreign'));
       return ours.flatMap(({ key, remote }) => (key === null ? [] : [{ key, ...remote }]));
+    },
+    async pagesOf(_container, remoteIds, signal) {
+      const { page } = scopeFor(signal).resource;
+      const addresses = remoteIds.map((id) => [id, page === undefined ? null : pageAt(baseUrl, page, id)] as const);
+      return new Map(addresses.flatMap(([id, address]) => (address === null ? [] : [[id, address]])));
     },
     existing: openExisting(scopeFor),
     async changes(_container, { window }, signal) {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isPath } from './json-paths.ts';
 import { BATCH_SIZE } from './limits.ts';
-import { type Placeholder, placeholdersIn } from './templates.ts';
+import { type Placeholder, pageAt, placeholdersIn } from './templates.ts';
 import { BOOLEAN_STYLES, DATE_STYLES, INSTANT_STYLES, NULL_STYLES } from './values.ts';
 
 const path = z.string().refine(isPath, 'give names between dots, as in data.people, or list[name=value] to choose');
@@ -90,6 +90,13 @@ const resource = z.strictObject({
       contact: path.optional(),
     })
     .prefault({}),
+  /** The page where people work with a record, with `{{id}}`: a whole address, or one from `baseUrl` on, as in `../../#Contact/view/{{id}}`. */
+  page: z
+    .string()
+    .refine(...needs('id'))
+    .refine((template) => placeholdersIn(template).every((name) => name === 'id'), 'only {{id}} has a meaning here')
+    .refine((template) => pageAt('https://crm.example.com', template, '1') !== null, 'give an address of http or https')
+    .optional(),
   /** Properties beside the key that no two records may have the same: one that is refused is written again without them. */
   unique: z.array(field).default([]),
   /** Properties that are true for whoever refuses; `by`: the one with whose value the CRM keeps it, as an opt-out with its address. */

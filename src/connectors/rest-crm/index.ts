@@ -30,6 +30,7 @@ export const restCrm: ConnectorModule<RestCrmSettings, CrmItem> = {
     load: async () => (await import('./connector.ts')).openRestCrm,
     locates: () => false,
     notifies: false,
+    hasPages: ({ description: { streams } }) => Object.values(streams).some((resource) => resource?.page !== undefined),
     knowsExisting: ({ description: { streams } }) => streams.patients !== undefined && knowsExisting(streams.patients),
   }),
 };

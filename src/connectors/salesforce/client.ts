@@ -26,7 +26,7 @@ export interface Part {
   body?: object;
 }
 
-/** The org, as the login reaches it. Both methods are one API call each, and throw MirrorError when the whole was refused. */
+/** The org, as the login reaches it. `send` and `composite` are one API call each, and throw MirrorError when the whole was refused. */
 export interface OrgClient {
   /** Gives the body of a success. */
   send(call: OrgCall, signal: AbortSignal): Promise<unknown>;
@@ -35,6 +35,8 @@ export interface OrgClient {
    * @returns answers in the parts' order, null for one that the answer lacks
    */
   composite(label: string, parts: readonly Part[], signal: AbortSignal): Promise<(WireResponse | null)[]>;
+  /** Where the org is, without a slash at its end. */
+  address(signal: AbortSignal): Promise<string>;
   /** Path of a resource in the version that is asked for. */
   pathOf(resource: string): string;
 }
@@ -61,6 +63,10 @@ export function createOrgClient(context: ClientContext): OrgClient {
   };
   return {
     pathOf,
+    async address(signal) {
+      await authorizer.header(signal);
+      return addressOf(context);
+    },
     async send(call, signal) {
       return (await answerTo(call, signal)).body;
     },

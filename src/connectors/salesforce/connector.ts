@@ -52,6 +52,11 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
     },
     read: (_, window, signal) => read(window, signal),
     find: async (_, keys, signal) => findByKey(await scopeFor(signal), keys, signal),
+    /** @see https://help.salesforce.com/s/articleView?id=xcloud.domain_name_url_formats.htm */
+    async pagesOf(_, remoteIds, signal) {
+      const address = await client.address(signal);
+      return new Map(remoteIds.map((id) => [id, `${address}/${id}`]));
+    },
     existing: openExisting(scopeFor),
     async changes(_, { window }, signal) {
       return { scope: 'whole', items: (await Array.fromAsync(read(window, signal))).flat(), removed: [], cursor: null };

@@ -28,6 +28,7 @@ export const salesforce: ConnectorModule<SalesforceSettings, CrmItem> = {
     load: async () => (await import('./connector.ts')).openSalesforce,
     locates: () => false,
     notifies: false,
+    hasPages: () => true,
     knowsExisting: () => true,
   }),
 };

@@ -18,6 +18,8 @@ export const dolibarr: WrittenDescription = {
     patients: {
       keyField: 'array_options.options_clinic_mirror_key',
       stampField: 'array_options.options_clinic_mirror_stamp',
+      // htdocs/contact/card.php, beside htdocs/api/index.php.
+      page: '../../contact/card.php?id={{id}}',
       refusals: [{ property: 'no_email', by: 'email' }],
       find: {
         call: {

@@ -54,6 +54,8 @@ function entity(type: string, beside: Record<string, unknown>, select: Record<st
   return {
     keyField: 'cMirrorKey',
     stampField: 'cMirrorStamp',
+    // Of the client (client/src/router.js); the API lies two steps below it.
+    page: `../../#${type}/view/{{id}}`,
     find: {
       call: {
         method: 'GET',
