@@ -243,6 +243,8 @@ export interface ConnectorModule<TargetSettings = unknown, Wanted extends Item =
   readonly supports: ConnectorSupports;
   /** In place of `supports.keys`, where it depends on the settings or on what is followed. */
   keysOf?(settings: TargetSettings, stream: StreamName): KeyPromise;
+  /** In place of `supports.erases`, where it depends on the settings. */
+  erasesOf?(settings: TargetSettings): readonly StreamName[];
   /** Properties of the CRM's own by which people refuse; absent where none are known. */
   refusals?(settings: TargetSettings, stream: StreamName): readonly Refusal[];
   /** Kinds of connection that it can use, as in the tenant file. */

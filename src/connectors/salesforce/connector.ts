@@ -21,11 +21,12 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
   const { settings, ownerTag, crm, log } = context;
   if (crm === undefined) throw new TypeError('a target in Salesforce is opened with its part crm');
   const client = createOrgClient(context);
+  const choices = { allowDuplicates: settings.allowDuplicates, emptiesBin: settings.emptyBin };
   let known: Description | null = null;
   const pace = { rows: COLLECTION_SIZE };
   const scopeFor = async (signal: AbortSignal): Promise<Scope> => {
     known ??= await describe(client, settings, crm, signal);
-    return { client, form: known.form, ownerTag, pace, allowDuplicates: settings.allowDuplicates, log };
+    return { client, form: known.form, ownerTag, pace, ...choices, log };
   };
   async function* read(window: TimeWindow | null, signal: AbortSignal) {
     yield* readPages(await scopeFor(signal), window, signal);
