@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { StreamName } from '../../model/streams.ts';
 import { isPath } from './json-paths.ts';
 import { BATCH_SIZE } from './limits.ts';
 import { type Placeholder, pageAt, placeholdersIn } from './templates.ts';
@@ -148,7 +149,11 @@ const resource = z.strictObject({
       path: ['body'],
     })
     .optional(),
-  delete: z.strictObject({ call: call('id', 'key', 'versionTag').refine(...needs('id', 'key')) }),
+  delete: z.strictObject({
+    call: call('id', 'key', 'versionTag').refine(...needs('id', 'key')),
+    /** What is deleted is in no bin, and can't be brought back. */
+    isForGood: z.boolean().default(false),
+  }),
   /** Deletes several at once by id; what it does not tell as deleted is deleted alone, as are records that are erased after. */
   deleteMany: z
     .strictObject({
@@ -190,6 +195,12 @@ const resource = z.strictObject({
         .record(z.string(), z.array(z.string().min(1)))
         .default({})
         .describe('By type: what stands behind the name in the names of values, as in assignedUserId of assignedUser'),
+      options: z
+        .strictObject({ at: path, value: path.default(''), label: path.default('') })
+        .optional()
+        .describe(
+          'Where a description lists the values that people choose from: texts, or what has a value and a label',
+        ),
     })
     .optional(),
 });
@@ -269,4 +280,12 @@ export type CrmCall = CrmResource['find']['call'];
 export function knowsExisting({ stampField, get, list, listAll }: CrmResource): boolean {
   const asksForOwner = placeholdersIn(list.call).includes('ownerTag');
   return stampField !== undefined && get !== undefined && (listAll !== undefined || !asksForOwner);
+}
+
+/** Streams whose records a deletion with `erase` takes out for good. */
+export function erasedStreams({ streams }: CrmDescription): StreamName[] {
+  return (Object.keys(streams) as StreamName[]).filter((stream) => {
+    const described = streams[stream];
+    return described !== undefined && (described.delete.isForGood || described.erase !== undefined);
+  });
 }

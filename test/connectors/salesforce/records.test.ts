@@ -270,8 +270,8 @@ describe('a deletion', () => {
     const erasure = { ...remove('a', idOf(a)), erase: true } as Operation<CrmItem>;
     sandbox.configure({ keepsBin: true });
     for (const _ of [1, 2]) {
-      const [outcome] = await apply(worker, erasure);
-      expect(failureOf(outcome)).toMatchObject({ code: 'bin-not-emptied', actor: 'settings', retry: 'later' });
+      const outcomes = await apply(worker, erasure);
+      expect(failureOf(outcomes)).toMatchObject({ code: 'bin-not-emptied', actor: 'settings', retry: 'later' });
     }
     sandbox.configure({ keepsBin: false });
     expect(inWords(await apply(worker, erasure))).toEqual(['a already-gone']);

@@ -91,6 +91,7 @@ function entity(type: string, beside: Record<string, unknown>, select: Record<st
       call: { method: 'GET', path: '/Metadata', query: { key: `entityDefs.${type}.fields` } },
       at: '',
       type: 'type',
+      options: { at: 'options' },
       endings: ENDINGS_OF_LINKS,
     },
   };
