@@ -1,7 +1,6 @@
 import type { MirrorError } from '../../model/errors.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import type { Flow } from '../flow.ts';
-import { NO_PRESETS } from '../presets.ts';
 import { supersededBy } from '../revision.ts';
 import { failed } from '../settle.ts';
 import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
@@ -17,6 +16,7 @@ import {
   toEvent,
   toPatch,
   toRemoteItem,
+  UNTOUCHED,
 } from './from-model.ts';
 import { EVENT_FIELDS, UNREADABLE_FOR_MS } from './limits.ts';
 import { pageSchema } from './schemas.ts';
@@ -75,7 +75,7 @@ function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update
   const id = operation.remoteId ?? operation.key;
   const { versionTag: etag, item } = operation;
   if (etag !== null && item.presets === undefined) {
-    const untouched = { etag, hasTheirNotes: false, presets: NO_PRESETS };
+    const untouched = { etag, ...UNTOUCHED };
     const answer = yield* write(patchCall(scope, operation, id, untouched));
     if (isSuccess(answer)) return written(scope, operation, 'updated', answer, operation.remoteId);
     if (answer.status === 404) return yield* insert(scope, operation, 'recreated');
