@@ -4,6 +4,8 @@ export interface Field {
   /** Two records can't have the same value. */
   unique?: boolean;
   required?: boolean;
+  /** Of a list that people choose from: what goes over the wire, and what people see. Anything else is refused. */
+  options?: readonly { value: string; label: string }[];
   /** Most characters of a text. */
   maxLength?: number;
 }
@@ -24,7 +26,7 @@ export interface StoredRecord {
 /** Why a record can't be written. */
 export interface Refusal {
   field: string;
-  why: 'required' | 'too-long' | 'wrong-type' | 'not-unique';
+  why: 'required' | 'too-long' | 'wrong-type' | 'not-unique' | 'not-an-option';
 }
 
 /** The time, and how late searches are, as they are just now. */
@@ -107,6 +109,7 @@ export class Table {
       if (!isGiven || isEmpty(value)) continue;
       if (!isTyped(value, field.type)) return { field: name, why: 'wrong-type' };
       if (typeof value === 'string' && value.length > (field.maxLength ?? 255)) return { field: name, why: 'too-long' };
+      if (field.options?.every((option) => option.value !== value)) return { field: name, why: 'not-an-option' };
       if (field.unique && this.#isTaken(id, name, value, deletedCount)) return { field: name, why: 'not-unique' };
     }
     return undefined;

@@ -7,6 +7,7 @@ const accessToken = z.object({ username: z.string().optional(), scopes: z.array(
 const settings = z.strictObject({
   oldestVersion: z.int().exactOptional(),
   newestVersion: z.int().exactOptional(),
+  keepsBin: z.boolean().exactOptional(),
   retiredStatus: z.literal([404, 410]).exactOptional(),
   dailyApiCalls: z.int().exactOptional(),
   concurrentCalls: z.int().exactOptional(),

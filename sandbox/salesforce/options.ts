@@ -50,6 +50,8 @@ export interface SalesforceSandboxOptions {
   queryPageSize?: number;
   /** An upsert by the key of a record in the recycle bin is refused instead of creating another record. */
   binKeepsKeys?: boolean;
+  /** Nothing can be taken out of the recycle bin, as for a user who may not. */
+  keepsBin?: boolean;
   lowercaseEmails?: boolean;
   /** The duplicate rule that a new org has for contacts is on, and alerts; on by default. */
   standardDuplicateRules?: boolean;
@@ -88,6 +90,7 @@ export function toSettings({ applications, ...given }: SalesforceSandboxOptions)
     concurrentCalls: 25,
     writeMs: 0,
     queryPageSize: 2000,
+    keepsBin: false,
     binKeepsKeys: false,
     lowercaseEmails: true,
     standardDuplicateRules: true,

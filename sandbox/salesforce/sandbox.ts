@@ -14,6 +14,7 @@ import { addOAuthRoutes } from './oauth-routes.ts';
 import { type SalesforceSandboxOptions, toSettings } from './options.ts';
 import { QueryRoutes } from './query-routes.ts';
 import { routes } from './routes.ts';
+import { addSoapRoutes } from './soap-routes.ts';
 import { Usage } from './usage.ts';
 import { type SalesforceSandbox, toVerbs } from './verbs.ts';
 import { World } from './world.ts';
@@ -47,6 +48,7 @@ export async function startSalesforceSandbox(options: SalesforceSandboxOptions =
   const api = { world, oauth, usage, routes: routes(queries, usage) };
   kit.install(app);
   addOAuthRoutes(app, oauth, world);
+  addSoapRoutes(app, oauth, world);
   addApiRoutes(app, api, instance);
   addAdminRoutes(app, () => sandbox);
   const server = await listen(app, settings.port);

@@ -32,7 +32,9 @@ export function addHealth(program: Command, { withInstallation, print, progress,
     );
   program
     .command('duplicates <tenant> [target]')
-    .description('list contacts that lack an address which another contact has; reads the clinic, asks the targets')
+    .description(
+      'list contacts that seem to be there twice: copies, alike, or without an address that another has; reads the clinic and the contacts',
+    )
     .option('--json', 'as JSON')
     .action((tenant: string, target: string | undefined, { json }: { json?: boolean }) =>
       withInstallation(async (installation) => {

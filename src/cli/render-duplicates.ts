@@ -3,7 +3,7 @@ import { renderTime, WIDTH, wrap } from './table.ts';
 
 const INDENT = '  ';
 
-/** The list of duplicates of each target: whose contact lacks what, and the pages of both. */
+/** The list of duplicates of each target: whose contact is there twice or lacks what, and the pages of both. */
 export function renderDuplicates({ tenant, asOf, targets }: DuplicatesView): string {
   const lists = targets.flatMap(({ target, connector, duplicates }) => [
     '',
@@ -13,12 +13,25 @@ export function renderDuplicates({ tenant, asOf, targets }: DuplicatesView): str
   return [`Duplicates of ${tenant} as of ${renderTime(asOf)}`, ...lists].join('\n');
 }
 
-function linesOf({ record, property, page, isHeldByOurs, heldBy, heldOn }: Duplicate): string[] {
-  const relative = heldBy === null ? 'another contact of ours' : `the contact of ${heldBy}`;
-  const who = isHeldByOurs ? relative : 'a contact that somebody else made, most likely of the same person';
+function linesOf(duplicate: Duplicate): string[] {
+  const { page, heldOn } = duplicate;
   return [
-    wrap(`${record} lacks ${property}, which is with ${who}`, WIDTH, INDENT),
+    wrap(`${duplicate.record} ${whyOf(duplicate)}`, WIDTH, INDENT),
     // Addresses are not broken: they are to be opened.
     ...[page, heldOn].flatMap((one) => (one === null ? [] : [`${INDENT}${INDENT}${one}`])),
   ];
+}
+
+function whyOf({ kind, by, isHeldByOurs, heldBy }: Duplicate): string {
+  const relative = heldBy === null ? 'another contact of ours' : `the contact of ${heldBy}`;
+  switch (kind) {
+    case 'lacks': {
+      const who = isHeldByOurs ? relative : 'a contact that somebody else made, most likely of the same person';
+      return `lacks ${by.join(', ')}, which is with ${who}`;
+    }
+    case 'copied':
+      return 'was copied by a person: the copy carries our stamp, is not kept up to date, and goes with a deletion only if it carries our key';
+    case 'alike':
+      return `looks like a contact that somebody else made (same ${by.join(', ')})`;
+  }
 }

@@ -46,7 +46,7 @@ function openTarget(target: TargetConfiguration, lasting: LastingTarget, parts: 
   const identity = createTargetIdentity(parts.identityKey, parts.tenant, target.formerly ?? target.id, form);
   const owner = ownerOf(parts.tenant, target.formerly ?? target.id, parts.identity);
   const context = crm === null ? { owner, zone: parts.zone } : { crm: { stream, properties } };
-  const { supports, keysOf, pageOf } = module;
+  const { supports, keysOf, erasesOf } = module;
   const connector = lazily(() => openConnector(target, { ownerTag: identity.ownerTag, ...context }, parts));
   return {
     id: target.id,
@@ -54,8 +54,11 @@ function openTarget(target: TargetConfiguration, lasting: LastingTarget, parts: 
     crm,
     configuration: target,
     identity,
-    supports: { ...supports, keys: keysOf?.(target.settings, stream) ?? supports.keys },
-    pageOf: pageOf ?? (() => null),
+    supports: {
+      ...supports,
+      keys: keysOf?.(target.settings, stream) ?? supports.keys,
+      erases: erasesOf?.(target.settings) ?? supports.erases,
+    },
     get connector() {
       return connector();
     },

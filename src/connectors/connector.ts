@@ -222,6 +222,11 @@ export interface Connector<Wanted extends Item = CalendarItem> {
    * @param wanted what the objects should hold
    */
   holders?(wanted: ReadonlyMap<ItemKey, Wanted>, signal: AbortSignal): Promise<Holder[]>;
+  /**
+   * Addresses of the pages where people work with objects of a container, by remote id; one that has none is missing. Absent where the
+   * vendor has no pages.
+   */
+  pagesOf?(container: string, remoteIds: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, string>>;
   /** Present for contacts that can be read and marked by their ids. */
   existing?: ExistingContacts;
   /** Absent where the vendor has no notifications. */
@@ -238,10 +243,10 @@ export interface ConnectorModule<TargetSettings = unknown, Wanted extends Item =
   readonly supports: ConnectorSupports;
   /** In place of `supports.keys`, where it depends on the settings or on what is followed. */
   keysOf?(settings: TargetSettings, stream: StreamName): KeyPromise;
+  /** In place of `supports.erases`, where it depends on the settings. */
+  erasesOf?(settings: TargetSettings): readonly StreamName[];
   /** Properties of the CRM's own by which people refuse; absent where none are known. */
   refusals?(settings: TargetSettings, stream: StreamName): readonly Refusal[];
-  /** Address of the page where a person works with an object of a container; null when it has none. Absent where the vendor has none. */
-  pageOf?(container: string, remoteId: string): string | null;
   /** Kinds of connection that it can use, as in the tenant file. */
   readonly connectionKinds: readonly string[];
   /** OAuth scopes that the connection must have been granted; empty for other logins. */

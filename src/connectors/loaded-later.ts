@@ -11,6 +11,8 @@ export interface LoadedLater<Settings, Wanted extends Item> {
   notifies: boolean;
   /** Whether it has `holders`. */
   namesHolders?: boolean;
+  /** Whether it has `pagesOf`. */
+  hasPages?(settings: Settings): boolean;
   /** Whether a connector of contacts under these settings has `existing`. */
   knowsExisting?(settings: Settings): boolean;
 }
@@ -24,6 +26,7 @@ export function loadedLater<Settings, Wanted extends Item>({
   locates,
   notifies,
   namesHolders = false,
+  hasPages = () => false,
   knowsExisting = () => false,
 }: LoadedLater<Settings, Wanted>): (context: ConnectorContext<Settings>) => Connector<Wanted> {
   return (context) => {
@@ -55,6 +58,12 @@ export function loadedLater<Settings, Wanted extends Item>({
         ? {
             holders: async (...asked: Parameters<NonNullable<Connector<Wanted>['holders']>>) =>
               promised((await opened()).holders)(...asked),
+          }
+        : {}),
+      ...(hasPages(context.settings)
+        ? {
+            pagesOf: async (...asked: Parameters<NonNullable<Connector<Wanted>['pagesOf']>>) =>
+              promised((await opened()).pagesOf)(...asked),
           }
         : {}),
       ...(context.crm?.stream === 'patients' && knowsExisting(context.settings)

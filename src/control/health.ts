@@ -1,3 +1,4 @@
+import { remoteIdOf } from '../jobs/ask-target.ts';
 import { planCycle } from '../jobs/plan-cycle.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { MirrorError } from '../model/errors.ts';
@@ -7,6 +8,7 @@ import type { Progress } from '../model/progress.ts';
 import type { RefusedThere } from '../model/refusals.ts';
 import type { Instant } from '../model/time.ts';
 import { type ConnectionStatus, type Installation, requireTenant } from './installation.ts';
+import { pagesOf } from './pages.ts';
 
 /** A record whose last write failed, or that waits for a person. Ids and codes, never contents. */
 export interface FailingRecord {
@@ -87,7 +89,7 @@ export async function tenantHealth(
     const left = cycle.left.find((one) => one.target === target.id)?.code ?? null;
     const records = [...(plan?.leftOutRecords ?? [])].map(([record, why]) => ({ record, why }));
     return {
-      ...(await evidenceOf(tenant, target)),
+      ...(await evidenceOf(tenant, target, signal)),
       unusable: { ...plan?.unusable },
       excluded: { counts: { ...plan?.leftOut }, records },
       held: Object.values(plan?.held ?? {}).flat().length,
@@ -101,27 +103,32 @@ export async function tenantHealth(
 async function evidenceOf(
   tenant: OpenTenant,
   target: OpenTarget,
+  signal: AbortSignal,
 ): Promise<Omit<TargetHealth, 'excluded' | 'unusable' | 'held' | 'unread'>> {
   const links = await tenant.links.read(target.id);
   const pending = await tenant.outbox.pending(target.id);
-  const { copies, refusedThere } = await tenant.targetStore.read(target.id);
+  const { copies, refusedThere, container } = await tenant.targetStore.read(target.id);
   const settled = [...links.values()].filter(({ recordId, drift }) => drift === null && !pending.has(recordId));
   const changes = [...pending.values()];
-  const { container } = await tenant.targetStore.read(target.id);
-  const pageOf = (recordId: string) => {
-    const remoteId = links.get(recordId)?.remoteId ?? null;
-    return container === null || remoteId === null ? null : target.pageOf(container, remoteId);
-  };
+  const failing = changes.filter(({ lastError }) => lastError !== null);
+  const remoteIds = new Map(
+    failing.flatMap(({ recordId }) => {
+      const link = links.get(recordId);
+      return link === undefined ? [] : [[recordId, remoteIdOf(target, link)]];
+    }),
+  );
+  const pages = await pagesOf(target, container, [...remoteIds.values()], signal);
   return {
     target: target.id,
     connector: target.configuration.connector,
     stream: target.stream,
     inSync: settled.length,
     heldOtherwise: otherwise(settled, target),
-    failing: changes
-      .filter(({ lastError }) => lastError !== null)
-      .map((change) => ({ ...failingOf(change), page: pageOf(change.recordId) })),
-    pending: changes.filter(({ lastError }) => lastError === null).length,
+    failing: failing.map((change) => ({
+      ...failingOf(change),
+      page: pages.get(remoteIds.get(change.recordId) ?? '') ?? null,
+    })),
+    pending: changes.length - failing.length,
     changedByHand: [...links.values()].filter(({ drift }) => drift !== null).length,
     copied: copies.filter((recordId) => links.has(recordId)),
     refusedThere,

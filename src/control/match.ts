@@ -14,6 +14,7 @@ import { patientSource } from '../sync/mapping-sources.ts';
 import { comparedProperties, contactAsPerson, digestOf, matchPeople, patientAsPerson } from '../sync/matching.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import { type MatchRow, toMatchFile } from './match-file.ts';
+import { pagesOf } from './pages.ts';
 
 /** What was found, in numbers. */
 export interface MatchView {
@@ -95,26 +96,38 @@ export async function findMatches(
   signal: AbortSignal,
 ): Promise<Pick<MatchView, 'contacts' | 'patients' | 'alike' | 'tooCommon'> & { rows: MatchRow[] }> {
   const patients = await unmatchedPatients(tenant, target, cycle);
-  const contacts = new Map<string, ExistingContact>();
-  for await (const page of existing.list(signal)) for (const contact of page) contacts.set(contact.remoteId, contact);
-  const properties = comparedProperties(crm);
-  const wanted = mapValues(patients, (patient) => patientAsPerson(patient, properties));
-  const known = mapValues(contacts, (contact) => contactAsPerson(contact, properties));
-  const { matches, tooCommon } = await inPieces(matchPeople(wanted, known, phoneReader(crm.region)), signal);
+  const { contacts, wanted, known, matches, tooCommon } = await compareWithFree({ existing, crm }, patients, signal);
   const alike = new Map(matches.map(({ recordId }) => [recordId, patients.get(recordId)!]));
   const items = await itemsOf(target, cycle, alike, signal);
   const { container } = await tenant.targetStore.read(target.id);
+  const remoteIds = matches.map(({ remoteId }) => remoteId);
+  const pages = await pagesOf(target, container, remoteIds, signal);
   const rows = matches.map(({ recordId, remoteId, ...match }): MatchRow => {
     const [patient, contact] = [wanted.get(recordId)!, known.get(remoteId)!];
     const pair = {
       ...{ recordId, remoteId },
       ...{ patientSeen: digestOf(patient), contactSeen: contactDigest(contacts.get(remoteId)!) },
     };
-    const page = container === null ? null : target.pageOf(container, remoteId);
+    const page = pages.get(remoteId) ?? null;
     const overwritten = overwrites(contacts.get(remoteId)!.properties, items.get(recordId) ?? {});
     return { pair, patient, contact, page, ...match, ...overwritten };
   });
   return { contacts: contacts.size, patients: patients.size, alike: alike.size, tooCommon, rows };
+}
+
+/** Reads every contact that is free, and tells which of them look like patients. @param patients by record */
+export async function compareWithFree(
+  { existing, crm }: Pick<MatchableTarget, 'existing' | 'crm'>,
+  patients: ReadonlyMap<string, Patient>,
+  signal: AbortSignal,
+) {
+  const contacts = new Map<string, ExistingContact>();
+  for await (const page of existing.list(signal)) for (const contact of page) contacts.set(contact.remoteId, contact);
+  const properties = comparedProperties(crm);
+  const wanted = mapValues(patients, (patient) => patientAsPerson(patient, properties));
+  const known = mapValues(contacts, (contact) => contactAsPerson(contact, properties));
+  const matching = await inPieces(matchPeople(wanted, known, phoneReader(crm.region)), signal);
+  return { contacts, wanted, known, ...matching };
 }
 
 /** What a person saw of a contact: all that a sync may overwrite. */

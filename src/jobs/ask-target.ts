@@ -87,6 +87,7 @@ async function lookFor(
   return { ...changes, items: [...changes.items, ...there], removed: [...changes.removed, ...gone] };
 }
 
-function remoteIdOf({ identity }: OpenTarget, { recordId, remoteId, epoch }: Link): string {
+/** The remote id of a link's object: one that is our key stands in no link. */
+export function remoteIdOf({ identity }: Pick<OpenTarget, 'identity'>, { recordId, remoteId, epoch }: Link): string {
   return remoteId ?? identity.key(recordId, epoch);
 }

@@ -83,8 +83,6 @@ export interface OpenTarget {
   identity: TargetIdentity;
   supports: ConnectorSupports;
   connector: Connector<Item>;
-  /** Address of the page where a person works with an object of a container; null when it has none. */
-  pageOf(container: string, remoteId: string): string | null;
   /** What this process computed of records that may come again as they are. */
   fingerprints: FingerprintMemory;
   /** The calendar that this process made sure of; null before the first time and after failure. */

@@ -16,5 +16,7 @@ export const CALDAV_SKIPS: Readonly<Record<string, string>> = {
   'a page that fails is an error, not the end': NO_PAGES,
   'changes of several pages are told whole': NO_CHANGE_PAGES,
   'a page of changes that fails is an error, not the end': NO_CHANGE_PAGES,
+  'each object has a page of its own where people work with it':
+    'calendars over CalDAV are shown by programs of all kinds: a server tells no address of a page',
   ...Object.fromEntries(notifications.map(({ title }) => [title, NO_NOTIFICATIONS])),
 };

@@ -117,7 +117,14 @@ export interface RemoteObject extends ShownObject {
   tentative: boolean;
   isPrivate: boolean;
   attendees: number;
+  /** Those that ring. */
   alarms: number;
+  /** It says that no program is to add an alarm of its own. */
+  isSilenced: boolean;
+  /** Addresses that stand in a place of their own, beside the description. */
+  links: readonly string[];
+  /** The zone on whose clock the server keeps the start, in its own words; null where it keeps none, as of a bare date. */
+  clockZone: string | null;
 }
 
 /** How this vendor's wire expresses what the cases need. Verbs that a vendor cannot have are absent; their cases are skipped with a reason. */

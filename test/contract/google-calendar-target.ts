@@ -114,6 +114,7 @@ interface ShownEvent {
   transparency?: string;
   visibility?: string;
   colorId?: string;
+  source?: { url?: string };
   attendees?: { email: string }[];
   reminders?: { useDefault?: boolean; overrides?: { minutes: number }[] };
   start?: { dateTime?: string; date?: string; timeZone?: string };
@@ -141,6 +142,9 @@ function toRemoteObject(event: EventResource & ShownEvent): RemoteObject {
     isPrivate: event.visibility === 'private',
     attendees: event.attendees?.length ?? 0,
     alarms: event.reminders?.useDefault ? 1 : (event.reminders?.overrides?.length ?? 0),
+    isSilenced: false,
+    links: event.source?.url === undefined ? [] : [event.source.url],
+    clockZone: start.timeZone ?? null,
     version: event.etag ?? '',
   };
 }

@@ -135,6 +135,9 @@ function toRemoteObject(event: SeenEvent): RemoteObject {
     isPrivate: event.sensitivity === 'private',
     attendees: event.attendees.length,
     alarms: event.isReminderOn ? 1 : 0,
+    isSilenced: false,
+    links: [],
+    clockZone: String(event.originalStartTimeZone),
     version: event['@odata.etag'],
   };
 }

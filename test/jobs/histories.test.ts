@@ -9,6 +9,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, overlaps } from '../../src/model/time.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { project } from '../../src/sync/project.ts';
 import { useRedis } from '../support/redis.ts';
+import { type Tries, tryCases } from '../support/tried.ts';
 import { appointmentOf, EMPTY_DIRECTORY, NOW } from '../sync/arbitraries.ts';
 import { crashingRedis } from './crashing-redis.ts';
 import { NEVER, wholeCycle } from './cycle.ts';
@@ -16,10 +17,8 @@ import { createModelClinic, type ModelClinic } from './model-clinic.ts';
 import { createModelTarget, type Fault, type ModelTarget } from './model-target.ts';
 import { openTenant } from './open-tenant.ts';
 
-/** HISTORIES=2000 looks longer. */
-const HISTORIES = Number(process.env.HISTORIES ?? 60);
-/** On a machine that is busy otherwise fewer must do. */
-const MOST_MS = 60_000;
+/** HISTORIES=2000 looks longer; without that wish a busy machine makes them fewer. */
+const HISTORIES: Tries = { least: 15, most: 60, forMs: 60_000 };
 const WIDE_LIMITS = {
   vanished: { share: 1, count: 1_000 },
   cancelled: { share: 1, count: 1_000 },
@@ -300,7 +299,8 @@ function isShown(appointment: Appointment, { configuration }: OpenTarget, window
 
 test('whatever the clinic, the target, Redis and our process went through, the target ends as the clinic is', async () => {
   const connection = redis.connect();
-  await fc.assert(
+  await tryCases(
+    'histories',
     fc.asyncProperty(
       fc.array(steps, { minLength: 8, maxLength: 40, size: 'max' }),
       fc.boolean(),
@@ -315,8 +315,7 @@ test('whatever the clinic, the target, Redis and our process went through, the t
         expect(foreign).toMatchObject([{ item: { title: 'Dentist' }, version: 1 }]);
       },
     ),
-    process.env.HISTORIES === undefined
-      ? { numRuns: HISTORIES, interruptAfterTimeLimit: MOST_MS }
-      : { numRuns: HISTORIES },
+    HISTORIES,
+    process.env.HISTORIES,
   );
 });

@@ -18,7 +18,6 @@ export function writeToHubSpot(
     const target = targetOf(tenant, id);
     const given = hubspot.settingsSchema.parse({ apiUrl, ...settings });
     target.supports = { ...hubspot.supports, keys: hubspot.keysOf!(given, target.stream) };
-    target.pageOf = hubspot.pageOf!;
     target.connector = hubspot.open({
       settings: given,
       ownerTag: target.identity.ownerTag,

@@ -151,7 +151,6 @@ export function openTarget(tenant: string, { id = 'doctor', model, configuration
     identity,
     supports: model.supports,
     connector: model.open(identity.ownerTag),
-    pageOf: () => null,
     fingerprints: new FingerprintMemory(),
     preparedContainer: null,
     settled: null,

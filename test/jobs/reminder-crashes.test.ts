@@ -4,6 +4,7 @@ import { remind } from '../../src/jobs/remind.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { keys } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';
+import { type Tries, tryCases } from '../support/tried.ts';
 import { crashingRedis } from './crashing-redis.ts';
 import { NEVER, pull } from './cycle.ts';
 import type { ModelGateway } from './model-reminders.ts';
@@ -18,8 +19,8 @@ const shared = () => {
 };
 const SIGNALS = { stop: NEVER, abort: NEVER };
 
-/** On a machine that is busy otherwise fewer runs must do: a test that timed out would go on beside the next one. */
-const MOST_MS = 60_000;
+/** On a machine that is busy otherwise fewer must do: a test that timed out would go on beside the next one. */
+const DEATHS: Tries = { least: 40, most: 150, forMs: 60_000 };
 
 /** More commands than a look at a reminder, or a cycle over one appointment, sends. */
 const MOST_COMMANDS = 25;
@@ -65,7 +66,8 @@ describe.each([
   ['a receiver that knows a repeated id', true],
 ])('workers that die anywhere, before %s', (_, deduplicates) => {
   test('never hand a reminder over twice, and never leave one open', async () => {
-    await fc.assert(
+    await tryCases(
+      'deaths of workers',
       fc.asyncProperty(
         fc.array(deaths, { minLength: 1, maxLength: 4 }),
         fc.array(answers, { maxLength: 5 }),
@@ -102,7 +104,7 @@ describe.each([
           expect(await world.tenant.reminders?.ledger.openCount()).toBe(0);
         },
       ),
-      { numRuns: 150, interruptAfterTimeLimit: MOST_MS },
+      DEATHS,
     );
   });
 });

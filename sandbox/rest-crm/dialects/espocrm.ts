@@ -173,7 +173,13 @@ function create(table: Table, request: FastifyRequest): Answer {
   return ok(toBody(table, table.insert(values)));
 }
 
-const RULES = { required: 'required', 'too-long': 'maxLength', 'wrong-type': 'valid', 'not-unique': 'unique' } as const;
+const RULES = {
+  required: 'required',
+  'too-long': 'maxLength',
+  'wrong-type': 'valid',
+  'not-unique': 'unique',
+  'not-an-option': 'valid',
+} as const;
 
 /** Names field and rule, links by their own names, as version 9 does. */
 function refused({ field, why }: Refusal): Answer {

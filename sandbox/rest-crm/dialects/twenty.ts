@@ -10,6 +10,11 @@ const MIRROR: Record<string, Field> = {
   clinicMirrorKey: { type: 'text', unique: true },
   clinicMirrorStamp: { type: 'text' },
 };
+/** Two of the stages that a workspace begins with (packages/twenty-server, standard objects, opportunity). */
+const STAGES = [
+  { value: 'NEW', label: 'New' },
+  { value: 'CUSTOMER', label: 'Customer' },
+];
 /** Kinds of records by the plural that paths carry; `one` names a record in answers. */
 const OBJECTS: Record<string, { one: string; fields: Record<string, Field> }> = {
   people: {
@@ -33,6 +38,7 @@ const OBJECTS: Record<string, { one: string; fields: Record<string, Field> }> = 
       name: { type: 'text' },
       'amount.amountMicros': { type: 'number' },
       closeDate: { type: 'instant' },
+      stage: { type: 'text', options: STAGES },
       pointOfContactId: { type: 'link' },
       ...MIRROR,
     },
@@ -112,8 +118,11 @@ function titled(one: string): string {
 
 function metadata(world: World) {
   return Object.entries(OBJECTS).map(([namePlural, { one }]) => {
-    const names = [...(world.tables.get(namePlural)?.fields.keys() ?? [])].map((name) => name.split('.')[0]);
-    return { nameSingular: one, namePlural, fields: [...new Set(names)].map((name) => ({ name })) };
+    const fields = new Map(
+      [...(world.tables.get(namePlural)?.fields ?? [])].map(([name, field]) => [name.split('.')[0], field]),
+    );
+    const described = [...fields].map(([name, { options = null }]) => ({ name, options }));
+    return { nameSingular: one, namePlural, fields: described };
   });
 }
 

@@ -10,6 +10,12 @@ const MAX_ROWS = 100;
 const MAX_PER_PAGE = 200;
 const MAX_IN = 100;
 
+/** Stages as a person renamed them: what goes over the wire stays as it was. */
+const STAGES = [
+  { value: 'Qualification', label: 'First visit' },
+  { value: 'Closed Won', label: 'Paid' },
+];
+
 const MIRROR: Record<string, Field> = {
   Clinic_Mirror_Key: { type: 'text', unique: true },
   Clinic_Mirror_Stamp: { type: 'text' },
@@ -36,7 +42,7 @@ const MODULES: Record<string, Record<string, Field>> = {
   },
   Deals: {
     Deal_Name: { type: 'text', required: true },
-    Stage: { type: 'text' },
+    Stage: { type: 'text', options: STAGES },
     Amount: { type: 'number' },
     Closing_Date: { type: 'date' },
     Contact_Name: { type: 'link' },
@@ -74,7 +80,15 @@ export const zoho: Dialect = {
     });
     app.get('/settings/fields', async (request) => {
       const table = world.tables.get(textOf(queryOf(request).module));
-      return { fields: ['id', ...(table?.fields.keys() ?? [])].map((name) => ({ api_name: name })) };
+      return {
+        fields: ['id', ...(table?.fields.keys() ?? [])].map((name) => ({
+          api_name: name,
+          pick_list_values: (table?.fields.get(name)?.options ?? []).map(({ value, label }) => ({
+            actual_value: value,
+            display_value: label,
+          })),
+        })),
+      };
     });
     on('GET', '/:module', list);
     on('POST', '/:module', (module, request) => eachRow(module, request, (row) => insert(module, row)));

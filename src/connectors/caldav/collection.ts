@@ -61,9 +61,9 @@ export function toRemoteItem(url: URL, etag: string | null, content: ObjectConte
  */
 export function versionTagOf(
   etag: string | null,
-  { kept, theirNotes, presets }: Pick<ObjectContent, 'kept' | 'theirNotes' | 'presets'>,
+  { kept, notes, presets }: Pick<ObjectContent, 'kept' | 'notes' | 'presets'>,
 ): string | null {
-  const isOursAlone = kept === '' && theirNotes === null && presets.theirs.size === 0;
+  const isOursAlone = kept === '' && notes.theirs === '' && presets.theirs.size === 0;
   return etag === null || isOursAlone ? etag : `W/${etag}`;
 }
 

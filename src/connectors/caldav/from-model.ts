@@ -4,6 +4,7 @@ import { foldLines } from '../../model/content-lines.ts';
 import type { CalendarItem, ItemTime } from '../../model/items.ts';
 import type { ItemKey } from '../../model/operations.ts';
 import type { Instant } from '../../model/time.ts';
+import { joinNotes, NO_NOTES, type NotesThere, readNotes, toNotesStamp } from '../notes.ts';
 import { type PresetsThere, withPresets } from '../presets.ts';
 import { fromRevisionText, toRevisionText, withRevision } from '../revision.ts';
 import { addInstant, addText, addTimes, carriable, readTimes, textOf } from './icalendar.ts';
@@ -22,7 +23,7 @@ export interface ObjectToWrite {
   item: CalendarItem;
   writtenAt: Instant;
   /** What is there, when it was looked at: its SEQUENCE is surpassed, and what people added stays. */
-  stored: Pick<ObjectContent, 'sequence' | 'kept' | 'theirNotes' | 'presets'> | null;
+  stored: Pick<ObjectContent, 'sequence' | 'kept' | 'notes' | 'presets'> | null;
 }
 
 /** A calendar object as it is stored. */
@@ -35,8 +36,8 @@ export interface ObjectContent {
   sequence: number;
   /** What is none of ours, as lines of iCalendar (`keptOf`). */
   kept: string;
-  /** Its description where that is a person's: the last write of ours had none. It is no part of the item then. */
-  theirNotes: string | null;
+  /** Whose its description is; what is a person's is no part of the item. */
+  notes: NotesThere;
   presets: PresetsThere;
   /** Null when it can't be read as an item. */
   item: CalendarItem | null;
@@ -45,10 +46,8 @@ export interface ObjectContent {
 const MARK_PROPERTY = 'x-clinic-mirror';
 const LOCATOR_PROPERTY = 'x-clinic-mirror-locator';
 const REVISION_PROPERTY = 'x-clinic-mirror-revision';
-/** Whose the description is: ours when our last write had one, else a person's, which stays. */
+/** By it what our last write put into the description is told from what a person wrote there. */
 const NOTES_PROPERTY = 'x-clinic-mirror-notes';
-const NOTES_OURS = 'ours';
-const NOTES_THEIRS = 'theirs';
 
 /** Names of a property of ours as filters in requests write it. */
 export const MARK_PROPERTY_NAME = MARK_PROPERTY.toUpperCase();
@@ -66,8 +65,9 @@ export function toCalendarObject(object: ObjectToWrite): string {
   event.addPropertyWithValue('sequence', nextSequence(object));
   const timeZone = addTimes(event, item.time);
   addText(event, 'summary', carriable(item.title));
-  const notes = item.description ?? stored?.theirNotes ?? null;
-  if (notes !== null) addText(event, 'description', carriable(notes));
+  const description = item.description === null ? null : carriable(item.description);
+  const notes = joinNotes(description, stored?.notes ?? NO_NOTES);
+  if (notes !== '') addText(event, 'description', notes);
   if (item.location !== null) addText(event, 'location', carriable(item.location));
   addText(event, 'class', item.visibility === 'default' ? 'PUBLIC' : 'PRIVATE');
   if (item.tentative === true) addText(event, 'status', 'TENTATIVE');
@@ -75,7 +75,7 @@ export function toCalendarObject(object: ObjectToWrite): string {
   addText(event, MARK_PROPERTY, object.ownerTag);
   addText(event, LOCATOR_PROPERTY, object.sealedRecordId);
   addText(event, REVISION_PROPERTY, toRevisionText(object.revision));
-  addText(event, NOTES_PROPERTY, item.description === null ? NOTES_THEIRS : NOTES_OURS);
+  addText(event, NOTES_PROPERTY, toNotesStamp(description));
   addPresets(event, item.presets, stored?.presets ?? null);
   const lines = event.toString().slice(0, -END_OF_EVENT.length);
   const whole = `${lines}${stored === null || stored.kept === '' ? '' : `${stored.kept}\r\n`}${END_OF_EVENT}`;
@@ -109,9 +109,7 @@ function contentOf(calendar: ICAL.Component): ObjectContent | null {
   const [event] = events;
   if (event === undefined) return null;
   const presets = readPresets(event);
-  const notes = carriable(textOf(event, 'description') ?? '').trim() === '' ? null : textOf(event, 'description');
-  // Before it was stamped whose the notes are, every write of ours replaced them.
-  const theirNotes = textOf(event, NOTES_PROPERTY) === NOTES_THEIRS ? notes : null;
+  const notes = readNotes(carriable(textOf(event, 'description') ?? ''), textOf(event, NOTES_PROPERTY), 'plain');
   return {
     uid: textOf(event, 'uid'),
     ownerTag: textOf(event, MARK_PROPERTY),
@@ -119,16 +117,16 @@ function contentOf(calendar: ICAL.Component): ObjectContent | null {
     ...withRevision(fromRevisionText(textOf(event, REVISION_PROPERTY))),
     sequence: Number(textOf(event, 'sequence')) || 0,
     kept: keptOf(event, presets),
-    theirNotes,
+    notes,
     presets,
-    item: events.length === 1 ? readItem(calendar, event, { theirNotes, presets }) : null,
+    item: events.length === 1 ? readItem(calendar, event, { notes, presets }) : null,
   };
 }
 
 function readItem(
   calendar: ICAL.Component,
   event: ICAL.Component,
-  { theirNotes, presets }: Pick<ObjectContent, 'theirNotes' | 'presets'>,
+  { notes, presets }: Pick<ObjectContent, 'notes' | 'presets'>,
 ): CalendarItem | null {
   if (OF_A_SERIES.some((name) => event.hasProperty(name))) return null;
   const status = textOf(event, 'status')?.toUpperCase();
@@ -138,7 +136,7 @@ function readItem(
   if (time === null) return null;
   return {
     title: carriable(textOf(event, 'summary') ?? ''),
-    description: theirNotes === null ? carriable(textOf(event, 'description') ?? '') || null : null,
+    description: notes.ours || null,
     location: carriable(textOf(event, 'location') ?? '') || null,
     time,
     busy: textOf(event, 'transp')?.toUpperCase() !== 'TRANSPARENT',

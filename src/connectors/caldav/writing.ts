@@ -1,6 +1,7 @@
 import type { MirrorError } from '../../model/errors.ts';
 import type { Operation, Outcome } from '../../model/operations.ts';
 import { BLANK_ITEM } from '../erasing.ts';
+import { NO_NOTES } from '../notes.ts';
 import { NO_PRESETS } from '../presets.ts';
 import { supersededBy } from '../revision.ts';
 import { isMember, resolveHref } from './addresses.ts';
@@ -31,7 +32,7 @@ export interface Settled {
   url: URL | null;
 }
 
-const NOTHING_KEPT = { kept: '', theirNotes: null, presets: NO_PRESETS };
+const NOTHING_KEPT = { kept: '', notes: NO_NOTES, presets: NO_PRESETS };
 
 /** What an object holds that a write is to go on from. */
 type Before = ObjectToWrite['stored'];

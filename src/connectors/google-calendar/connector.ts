@@ -9,7 +9,7 @@ import { readChanges } from './changes.ts';
 import { type CalendarClient, type CallOptions, createCalendarClient } from './client.ts';
 import { type ContainerCalls, locateCalendar, prepareCalendar } from './container.ts';
 import { errors } from './errors.ts';
-import { findFlow, operationFlow } from './flows.ts';
+import { findFlow, operationFlow, pageFlow } from './flows.ts';
 import { readOwnEvent, toRemoteItem } from './from-model.ts';
 import { eventsPageSchema, type GoogleCalendarSettings } from './schemas.ts';
 import { createGoogleSubscriptions } from './subscriptions.ts';
@@ -52,6 +52,13 @@ export function openGoogleCalendar(context: ConnectorContext<GoogleCalendarSetti
       const readAll = () => read(container, window, signal);
       return readChanges({ ownerTag, list, readAll, find: (keys) => find(container, keys, signal) }, container, cursor);
     },
+    pagesOf: async (container, remoteIds, signal) =>
+      new Map(
+        await findByFlows(
+          remoteIds.map((id) => pageFlow(scopeOf(container), id)),
+          batches(signal),
+        ),
+      ),
     subscriptions: createGoogleSubscriptions(client, call),
   };
 }

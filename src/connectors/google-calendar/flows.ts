@@ -1,7 +1,6 @@
 import type { MirrorError } from '../../model/errors.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import type { Flow } from '../flow.ts';
-import { NO_PRESETS } from '../presets.ts';
 import { supersededBy } from '../revision.ts';
 import { failed } from '../settle.ts';
 import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
@@ -17,8 +16,10 @@ import {
   toEvent,
   toPatch,
   toRemoteItem,
+  UNTOUCHED,
 } from './from-model.ts';
 import { EVENT_FIELDS, UNREADABLE_FOR_MS } from './limits.ts';
+import { pageSchema } from './schemas.ts';
 
 type Write = Exclude<Operation, { kind: 'delete' }>;
 type Deletion = Extract<Operation, { kind: 'delete' }>;
@@ -50,6 +51,15 @@ export function* findFlow(scope: FlowScope, key: ItemKey): Flow<RemoteItem | nul
   return event === null || event.cancelled ? null : toRemoteItem(event);
 }
 
+/** The page that Google gives of an event, with its id; null when it gives none. */
+export function* pageFlow(scope: FlowScope, id: string): Flow<[string, string] | null> {
+  const answer = yield { method: 'GET', path: eventPath(scope, id, { fields: 'htmlLink' }) };
+  if (isGone(answer)) return null;
+  if (!isSuccess(answer)) throw errors.of(answer);
+  const page = pageSchema.safeParse(answer.body).data?.htmlLink;
+  return page === undefined ? null : [id, page];
+}
+
 /** Inserts under our own id, so that a second insert of the same key is refused rather than doubled. */
 function* insert(scope: FlowScope, operation: Write, effect: Effect): Flow<Outcome> {
   const answer = yield* write(insertCall(scope, operation));
@@ -65,7 +75,7 @@ function* update(scope: FlowScope, operation: Extract<Operation, { kind: 'update
   const id = operation.remoteId ?? operation.key;
   const { versionTag: etag, item } = operation;
   if (etag !== null && item.presets === undefined) {
-    const untouched = { etag, hasTheirNotes: false, presets: NO_PRESETS };
+    const untouched = { etag, ...UNTOUCHED };
     const answer = yield* write(patchCall(scope, operation, id, untouched));
     if (isSuccess(answer)) return written(scope, operation, 'updated', answer, operation.remoteId);
     if (answer.status === 404) return yield* insert(scope, operation, 'recreated');

@@ -4,15 +4,14 @@ import type { RemoteItem } from '../../model/operations.ts';
 import { shortened } from '../../model/shown-text.ts';
 import { isZone, toZonedIso } from '../../model/zones.ts';
 import { BLANK_ITEM } from '../erasing.ts';
+import { joinNotes, lengthBeside, NO_NOTES, type NotesThere, readNotes, toNotesStamp } from '../notes.ts';
 import { hasPresets, NO_PRESETS, type PresetsThere, toPresetsText, withPresets } from '../presets.ts';
 import { fromRevisionText, toRevisionText, withRevision } from '../revision.ts';
 import {
   LOCATOR_PROPERTY,
   LONGEST_DESCRIPTION,
   MARK_PROPERTY,
-  NOTES_OURS,
   NOTES_PROPERTY,
-  NOTES_THEIRS,
   PRESETS_PROPERTY,
   REVISION_PROPERTY,
 } from './limits.ts';
@@ -29,8 +28,8 @@ export interface OwnEvent {
   revision?: number;
   /** Google's count of changes; a PUT must not fall behind it. */
   sequence?: number;
-  /** Its description is a person's: the last write of ours had none. It is no part of the item then. */
-  hasTheirNotes: boolean;
+  /** Whose its description is; what is a person's is no part of the item. */
+  notes: NotesThere;
   presets: PresetsThere;
   /** Null when it can't be read as an item. */
   item: CalendarItem | null;
@@ -44,7 +43,10 @@ export interface Stamp {
 }
 
 /** What a change of an event must know of it. */
-export type Touched = Pick<OwnEvent, 'hasTheirNotes' | 'presets'>;
+export type Touched = Pick<OwnEvent, 'notes' | 'presets'>;
+
+/** Of an event that is new, or that nobody but us changed. */
+export const UNTOUCHED: Touched = { notes: NO_NOTES, presets: NO_PRESETS };
 
 /**
  * The whole event for an item: what is not named here is cleared by a PUT. Without guests, and without reminders unless the item has one,
@@ -54,7 +56,7 @@ export type Touched = Pick<OwnEvent, 'hasTheirNotes' | 'presets'>;
 export function toEvent(item: CalendarItem, stamp: Stamp): object {
   const { title, description, location } = normaliseItem(item);
   return {
-    ...ownedWith(title, item, stamp, NO_PRESETS),
+    ...ownedWith({ ...item, title, description }, stamp, NO_PRESETS),
     ...(description === null ? {} : { description: escapeHtml(description) }),
     ...(location === null ? {} : { location }),
     ...toEventTimes(item.time),
@@ -65,28 +67,27 @@ export function toEvent(item: CalendarItem, stamp: Stamp): object {
 
 /**
  * What a PATCH changes of an event that is there: what is ours, null where it is to be cleared. The rest (guests, a colour and reminders
- * that are not ours, and whatever Google adds) is a person's and not named. A description that we don't write is theirs, unless the last
- * one was ours.
+ * that are not ours, and whatever Google adds) is a person's and not named. What a person wrote into the description stays, below a line where
+ * we write one too.
  * @see https://developers.google.com/workspace/calendar/api/guides/performance#patch
  */
-export function toPatch(item: CalendarItem, stamp: Stamp, { hasTheirNotes, presets }: Touched): object {
-  const { title, description, location } = normaliseItem(item);
+export function toPatch(item: CalendarItem, stamp: Stamp, { notes, presets }: Touched): object {
+  const { title, description, location } = normaliseItem(item, LONGEST_DESCRIPTION - lengthBeside(notes));
+  const isTheirsAlone = description === null && notes.ours === null && notes.theirs !== '';
   const { start, end } = toEventTimes(item.time);
   const noTime = { date: null, dateTime: null, timeZone: null };
   return {
-    ...ownedWith(title, item, stamp, presets),
+    ...ownedWith({ ...item, title, description }, stamp, presets),
     ...toPresetFields(presets, item.presets),
-    ...(description === null && hasTheirNotes
-      ? {}
-      : { description: description === null ? null : escapeHtml(description) }),
+    ...(isTheirsAlone ? {} : { description: joinNotes(description && escapeHtml(description), notes) || null }),
     location,
     start: { ...noTime, ...start },
     end: { ...noTime, ...end },
   };
 }
 
-function ownedWith(title: string, item: CalendarItem, stamp: Stamp, { last }: PresetsThere): object {
-  const { busy, tentative, visibility, description, presets } = item;
+function ownedWith(item: CalendarItem, stamp: Stamp, { last }: PresetsThere): object {
+  const { title, busy, tentative, visibility, description, presets } = item;
   const presetsText = presets === undefined ? null : toPresetsText(presets);
   return {
     status: tentative === true ? 'tentative' : 'confirmed',
@@ -98,7 +99,7 @@ function ownedWith(title: string, item: CalendarItem, stamp: Stamp, { last }: Pr
         [MARK_PROPERTY]: stamp.ownerTag,
         [LOCATOR_PROPERTY]: stamp.sealedRecordId,
         [REVISION_PROPERTY]: toRevisionText(stamp.revision),
-        [NOTES_PROPERTY]: description ? NOTES_OURS : NOTES_THEIRS,
+        [NOTES_PROPERTY]: toNotesStamp(description),
         ...(presetsText === null && !hasPresets(last) ? {} : { [PRESETS_PROPERTY]: presetsText }),
       },
     },
@@ -125,8 +126,7 @@ export function readOwnEvent(event: unknown, ownerTag: string): OwnEvent | null 
   const { id, etag, status, sequence, description } = head.data;
   const properties = head.data.extendedProperties?.private ?? {};
   if (properties[MARK_PROPERTY] !== ownerTag) return null;
-  // Before it was stamped whose the notes are, every write of ours replaced them.
-  const hasTheirNotes = properties[NOTES_PROPERTY] === NOTES_THEIRS && description !== undefined && description !== '';
+  const notes = readNotes(description ?? '', properties[NOTES_PROPERTY], 'html');
   const presets = readPresets(head.data, properties[PRESETS_PROPERTY]);
   return {
     id,
@@ -135,9 +135,9 @@ export function readOwnEvent(event: unknown, ownerTag: string): OwnEvent | null 
     sealedRecordId: properties[LOCATOR_PROPERTY] ?? null,
     ...withRevision(fromRevisionText(properties[REVISION_PROPERTY])),
     ...(sequence === undefined ? {} : { sequence }),
-    hasTheirNotes,
+    notes,
     presets,
-    item: readItem(event, { hasTheirNotes, presets }),
+    item: readItem(event, { notes, presets }),
   };
 }
 
@@ -146,8 +146,8 @@ export function readOwnEvent(event: unknown, ownerTag: string): OwnEvent | null 
  * one that knows nothing of a person's notes would clear them, one that knows nothing of their colour would change it.
  */
 export function toRemoteItem(event: OwnEvent): RemoteItem {
-  const { id, sealedRecordId, etag, hasTheirNotes, presets, item, revision } = event;
-  const versionTag = hasTheirNotes || hasPresets(presets.last) ? null : etag;
+  const { id, sealedRecordId, etag, notes, presets, item, revision } = event;
+  const versionTag = notes.theirs !== '' || hasPresets(presets.last) ? null : etag;
   return { key: id, sealedRecordId, remoteId: id, versionTag, item, ...withRevision(revision) };
 }
 
@@ -161,18 +161,19 @@ export function holds(event: OwnEvent, { item, revision }: { item: CalendarItem;
  * The form in which an item comes back from Google: line ends are LF, an empty description or location is null, a description is no
  * longer than Google takes, times are in whole seconds with the offset written as `+02:00` (never `Z`), half surrogates are replaced.
  */
-export function normaliseItem(item: CalendarItem): CalendarItem {
+export function normaliseItem(item: CalendarItem, longest = LONGEST_DESCRIPTION): CalendarItem {
+  const description = item.description ? shortenedNotes(wellFormed(item.description), longest) : '';
   return {
     ...item,
     title: wellFormed(item.title),
-    description: item.description ? shortenedNotes(wellFormed(item.description)) : null,
+    description: description || null,
     location: item.location ? wellFormed(item.location) : null,
     time: normaliseTime(item.time),
   };
 }
 
 /** Null when a person made of the event what an item can't say: a series, shown to everybody, another zone at the end. */
-function readItem(event: unknown, { hasTheirNotes, presets }: Touched): CalendarItem | null {
+function readItem(event: unknown, { notes, presets }: Touched): CalendarItem | null {
   const parsed = eventContentSchema.safeParse(event);
   if (!parsed.success) return null;
   const content = parsed.data;
@@ -184,7 +185,7 @@ function readItem(event: unknown, { hasTheirNotes, presets }: Touched): Calendar
   if (time === null) return null;
   return normaliseItem({
     title: content.summary ?? '',
-    description: hasTheirNotes || content.description === undefined ? null : unescapeHtml(content.description),
+    description: notes.ours,
     location: content.location ?? null,
     time,
     busy: content.transparency !== 'transparent',
@@ -229,28 +230,17 @@ function wellFormed(text: string): string {
   return text.toWellFormed().replace(/\r\n?/g, '\n');
 }
 
-/** Escaping makes a text longer, and it is the escaped one that is limited. */
-function shortenedNotes(text: string): string {
-  let notes = shortened(text, LONGEST_DESCRIPTION);
-  for (let length = escapeHtml(notes).length; length > LONGEST_DESCRIPTION; length = escapeHtml(notes).length) {
-    notes = shortened(notes, Math.floor((notes.length * LONGEST_DESCRIPTION) / length));
+/** Escaping makes a text longer, and it is the escaped one that is limited. @param longest less than 1: there is no room for any */
+function shortenedNotes(text: string, longest: number): string {
+  if (longest < 1) return '';
+  let notes = shortened(text, longest);
+  for (let length = escapeHtml(notes).length; length > longest; length = escapeHtml(notes).length) {
+    notes = shortened(notes, Math.floor((notes.length * longest) / length));
   }
   return notes;
 }
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&amp;': '&',
-  '&lt;': '<',
-  '&gt;': '>',
-  '&quot;': '"',
-  '&#39;': "'",
-};
-
 /** Google shows a description as HTML, so plain text must not contain any. */
 function escapeHtml(text: string): string {
   return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
-}
-
-function unescapeHtml(text: string): string {
-  return text.replace(/&(?:amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity] ?? entity);
 }

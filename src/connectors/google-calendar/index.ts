@@ -35,6 +35,7 @@ export const googleCalendar: ConnectorModule<GoogleCalendarSettings> = {
     load: async () => (await import('./connector.ts')).openGoogleCalendar,
     locates: ({ calendar }) => 'create' in calendar,
     notifies: true,
+    hasPages: () => true,
   }),
   readNotification: readGoogleNotification,
 };

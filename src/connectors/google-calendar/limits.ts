@@ -62,12 +62,10 @@ export const LOCATOR_PROPERTY = 'clinicMirrorLocator';
 export const REVISION_PROPERTY = 'clinicMirrorRevision';
 
 /**
- * Name of the private extended property that tells whose the description is: ours when our last write had one, else a person's, which
- * stays. Without it a description that we no longer write would stand for ever, or one that a person wrote would be cleared.
+ * Name of the private extended property by which what our last write put into the description is told from what a person wrote there.
+ * Without it a description that we no longer write would stand for ever, or one that a person wrote would be cleared.
  */
 export const NOTES_PROPERTY = 'clinicMirrorNotes';
-export const NOTES_OURS = 'ours';
-export const NOTES_THEIRS = 'theirs';
 
 /** Name of the private extended property that tells what of colour, reminder and source our last write wanted: the rest is a person's. */
 export const PRESETS_PROPERTY = 'clinicMirrorPresets';

@@ -51,6 +51,9 @@ export const eventHeadSchema = z.object({
   extendedProperties: z.object({ private: z.record(z.string(), z.string()).optional() }).optional(),
 });
 
+/** An event's page; nothing but an address of the web is shown to anybody. */
+export const pageSchema = z.object({ htmlLink: z.url({ protocol: /^https?$/, normalize: true }) });
+
 const eventTimeSchema = z.object({
   date: z.string().optional(),
   dateTime: z.string().optional(),

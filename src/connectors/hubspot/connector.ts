@@ -14,6 +14,7 @@ import { openExisting } from './existing.ts';
 import { type StoredRecord, toRemoteItem } from './from-model.ts';
 import { OBJECT_OF_STREAM } from './limits.ts';
 import { findByKeys, type Write } from './looking.ts';
+import { pagesOf } from './pages.ts';
 import { pathsOf } from './paths.ts';
 import { prepareProperties } from './properties.ts';
 import { listRecords } from './records.ts';
@@ -66,6 +67,7 @@ export function openHubSpot(context: ConnectorContext<HubSpotSettings>): Connect
       const properties = new Map([...wanted].map(([key, item]) => [key, item.properties]));
       return await findHolders(clientFor(signal), scope, properties);
     },
+    pagesOf: async (container, remoteIds) => pagesOf(container, remoteIds),
     existing: openExisting(scope, readyFor),
     async changes(_container, { window }, signal) {
       return { scope: 'whole', items: (await Array.fromAsync(read(window, signal))).flat(), removed: [], cursor: null };

@@ -4,7 +4,6 @@ import { SECOND_MS } from '../../model/time.ts';
 import type { ConnectorModule } from '../connector.ts';
 import { loadedLater } from '../loaded-later.ts';
 import { BATCH_SIZE, CONCURRENCY } from './limits.ts';
-import { pageOf } from './pages.ts';
 import { type HubSpotSettings, settingsSchema } from './schemas.ts';
 
 /**
@@ -55,7 +54,6 @@ export const hubspot: ConnectorModule<HubSpotSettings, CrmItem> = {
     stream === 'appointments' && object === undefined
       ? { lookedUp: { lagMs: searchLagSeconds * SECOND_MS } }
       : 'enforced',
-  pageOf,
   connectionKinds: ['hubspot', 'bearer'],
   neededScopes: (settings, stream) => [...CONTACT_SCOPES, ...ownScopes(settings, stream)],
   settingsSchema,
@@ -64,6 +62,7 @@ export const hubspot: ConnectorModule<HubSpotSettings, CrmItem> = {
     locates: () => false,
     notifies: false,
     namesHolders: true,
+    hasPages: () => true,
     knowsExisting: () => true,
   }),
 };

@@ -10,7 +10,7 @@ import { readChanges, readFlow } from './changes.ts';
 import { createGraphClient, type GraphCall } from './client.ts';
 import { locateCalendar, prepareCalendar } from './container.ts';
 import { errors, isGone } from './errors.ts';
-import { eventsPath, type FlowScope, findFlow, operationFlow } from './flows.ts';
+import { eventsPath, type FlowScope, findFlow, operationFlow, pageFlow } from './flows.ts';
 import { readOwnEvent, toRemoteItem, UTC } from './from-model.ts';
 import { DELTA_PAGE_SIZE, PROPERTIES } from './limits.ts';
 import { readPage } from './pages.ts';
@@ -79,6 +79,13 @@ export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSet
       };
       return readChanges(calls, container, query);
     },
+    pagesOf: async (container, remoteIds, signal) =>
+      new Map(
+        await findByFlows(
+          remoteIds.map((id) => pageFlow(scopeOf(container), id)),
+          batches(signal),
+        ),
+      ),
     subscriptions: createGraphSubscriptions({ call, mailbox, clock }),
   };
 }

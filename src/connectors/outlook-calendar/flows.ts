@@ -24,7 +24,7 @@ import {
 import { EARLIER_BY_MS, PROPERTIES } from './limits.ts';
 import { readPage } from './pages.ts';
 import { eventsQuery, withQuery } from './paths.ts';
-import { type EventHead, eventHeadSchema, type OutlookCalendarSettings } from './schemas.ts';
+import { type EventHead, eventHeadSchema, type OutlookCalendarSettings, pageLinkSchema } from './schemas.ts';
 
 type Write = Exclude<Operation, { kind: 'delete' }>;
 type Deletion = Extract<Operation, { kind: 'delete' }>;
@@ -53,6 +53,15 @@ export function operationFlow(scope: FlowScope, operation: Operation): Flow<Outc
 export function* findFlow(scope: FlowScope, key: ItemKey): Flow<RemoteItem | null> {
   const found = yield* lookUp(scope, key, null);
   return typeof found === 'object' && found !== null ? toRemoteItem(found) : null;
+}
+
+/** The page that Outlook gives of an event, with its id; null when it gives none. */
+export function* pageFlow(scope: FlowScope, id: string): Flow<[string, string] | null> {
+  const answer = yield { method: 'GET', path: `${eventPath(scope, id)}?$select=webLink` };
+  if (isGone(answer)) return null;
+  if (!isSuccess(answer)) throw errors.of(answer);
+  const page = pageLinkSchema.safeParse(answer.body).data?.webLink;
+  return page === undefined ? null : [id, page];
 }
 
 /** Inserts under our key as transaction id, so that a second insert of the same key is refused rather than doubled. */

@@ -5,10 +5,11 @@ import { isVisible, shortened } from '../../model/shown-text.ts';
 import type { Instant } from '../../model/time.ts';
 import { isZone, meansOnly, offsetMs, toZonedIso } from '../../model/zones.ts';
 import { BLANK_ITEM } from '../erasing.ts';
+import { joinNotes, NO_NOTES, type NotesThere, readNotes, toNotesStamp } from '../notes.ts';
 import { hasPresets, NO_PRESETS, type PresetsThere, toPresetsText, withPresets } from '../presets.ts';
 import { fromRevisionText, toRevisionText, withRevision } from '../revision.ts';
 import { htmlToText } from './html.ts';
-import { LONGEST_LINE, NO_RECORD, NOTES_OURS, NOTES_THEIRS, PROPERTIES } from './limits.ts';
+import { LONGEST_LINE, NO_RECORD, PROPERTIES } from './limits.ts';
 import { readPresets, toPresetFields } from './presets.ts';
 import { eventContentSchema, eventHeadSchema } from './schemas.ts';
 
@@ -35,8 +36,8 @@ export interface OwnEvent {
   revision?: number;
   /** Somebody invited guests, whom Outlook mails at every change and at the deletion. */
   hasGuests: boolean;
-  /** Its body is a person's: the last write of ours had no description. It is no part of the item then. */
-  hasTheirNotes: boolean;
+  /** Whose its body is, as plain text; what is a person's is no part of the item. */
+  notes: NotesThere;
   presets: PresetsThere;
   /** All of them, a person's too. */
   categories: readonly string[];
@@ -45,10 +46,10 @@ export interface OwnEvent {
 }
 
 /** What a change of an event must know of it. */
-export type Touched = Pick<OwnEvent, 'hasTheirNotes' | 'presets' | 'categories'>;
+export type Touched = Pick<OwnEvent, 'notes' | 'presets' | 'categories'>;
 
 /** Of an event that is new, or that nobody but us changed. */
-export const UNTOUCHED: Touched = { hasTheirNotes: false, presets: NO_PRESETS, categories: [] };
+export const UNTOUCHED: Touched = { notes: NO_NOTES, presets: NO_PRESETS, categories: [] };
 
 /** In which zones times are written. */
 export interface Zones {
@@ -60,17 +61,18 @@ export interface Zones {
 
 /**
  * What a PATCH changes of an event that is there: what is ours, named even when empty, so that it is cleared. The rest (guests, categories
- * and a reminder that are not ours, and whatever Outlook adds) is a person's and not named. A body that we don't write is theirs, unless
- * the last one was ours.
+ * and a reminder that are not ours, and whatever Outlook adds) is a person's and not named. What a person wrote into the body stays: as it is
+ * while we write none, else as plain text below a line.
  * @see https://learn.microsoft.com/graph/api/event-update
  */
 export function toPatch(item: CalendarItem, stamp: Stamp, zones: Zones, touched: Touched) {
   const { title, description, location } = normaliseItem(item);
-  const { hasTheirNotes, presets } = touched;
+  const { notes, presets } = touched;
+  const isTheirsAlone = description === null && notes.ours === null && notes.theirs !== '';
   const isStamped = item.presets !== undefined || hasPresets(presets.last);
   return {
     subject: title,
-    ...(description === null && hasTheirNotes ? {} : { body: { contentType: 'text', content: description ?? '' } }),
+    ...(isTheirsAlone ? {} : { body: { contentType: 'text', content: joinNotes(description, notes) } }),
     location: { displayName: location ?? '' },
     ...toEventTimes(item.time, zones),
     showAs: showAsOf(item),
@@ -79,7 +81,7 @@ export function toPatch(item: CalendarItem, stamp: Stamp, zones: Zones, touched:
     singleValueExtendedProperties: toProperties({
       ...stamp,
       revision: toRevisionText(stamp.revision),
-      notes: description === null ? NOTES_THEIRS : NOTES_OURS,
+      notes: toNotesStamp(description),
       ...(isStamped ? { presets: toPresetsText(item.presets ?? {}) } : {}),
       ...(item.time.kind === 'timed' ? { zone: item.time.zone } : {}),
     }),
@@ -124,8 +126,7 @@ export function readOwnEvent(event: unknown, ownerTag: string, wholeDayZone: str
   const { id, transactionId, attendees, categories, singleValueExtendedProperties } = head.data;
   const values = readProperties(singleValueExtendedProperties ?? []);
   if (values.ownerTag !== ownerTag) return null;
-  // Before it was stamped whose the notes are, every write of ours replaced them.
-  const hasTheirNotes = values.notes === NOTES_THEIRS && bodyText(head.data.body) !== '';
+  const notes = readNotes(bodyText(head.data.body), values.notes, 'plain');
   const presets = readPresets(head.data, values.presets);
   const sealedRecordId = values.sealedRecordId === NO_RECORD ? null : (values.sealedRecordId ?? null);
   return {
@@ -136,10 +137,10 @@ export function readOwnEvent(event: unknown, ownerTag: string, wholeDayZone: str
     sealedRecordId,
     ...withRevision(fromRevisionText(values.revision)),
     hasGuests: (attendees ?? []).length > 0,
-    hasTheirNotes,
+    notes,
     presets,
     categories: categories ?? [],
-    item: readItem(event, { zone: values.zone ?? null, wholeDayZone, hasTheirNotes, presets }),
+    item: readItem(event, { zone: values.zone ?? null, wholeDayZone, notes, presets }),
   };
 }
 
@@ -160,7 +161,7 @@ export function readProperties(properties: readonly { id: string; value: string 
  */
 export function toRemoteItem(event: OwnEvent): RemoteItem {
   const { id, etag, key, transactionId, sealedRecordId, item, revision } = event;
-  const mustLook = event.hasGuests || event.hasTheirNotes || hasPresets(event.presets.last);
+  const mustLook = event.hasGuests || event.notes.theirs !== '' || hasPresets(event.presets.last);
   const versionTag = mustLook ? null : etag;
   const known = { key: key ?? transactionId ?? '', sealedRecordId, remoteId: id, versionTag, item };
   return { ...known, ...withRevision(revision) };
@@ -189,16 +190,16 @@ export function normaliseItem(item: CalendarItem): CalendarItem {
 }
 
 /** What the reading of an event's content must know of it. */
-interface Reading extends Pick<OwnEvent, 'hasTheirNotes' | 'presets'> {
+interface Reading extends Pick<OwnEvent, 'notes' | 'presets'> {
   zone: string | null;
   wholeDayZone: string;
 }
 
 /** Null when a person made of the event what an item can't say: a series, personal, out of office, cancelled. */
-function readItem(event: unknown, { zone, wholeDayZone, hasTheirNotes, presets }: Reading): CalendarItem | null {
+function readItem(event: unknown, { zone, wholeDayZone, notes, presets }: Reading): CalendarItem | null {
   const parsed = eventContentSchema.safeParse(event);
   if (!parsed.success) return null;
-  const { type, isCancelled, subject, body, location, showAs, sensitivity } = parsed.data;
+  const { type, isCancelled, subject, location, showAs, sensitivity } = parsed.data;
   const isSingle = (type ?? 'singleInstance') === 'singleInstance' && isCancelled !== true;
   if (!isSingle || (sensitivity !== 'private' && sensitivity !== 'normal')) return null;
   if (showAs !== 'busy' && showAs !== 'free' && showAs !== 'tentative') return null;
@@ -206,7 +207,7 @@ function readItem(event: unknown, { zone, wholeDayZone, hasTheirNotes, presets }
   if (time === null) return null;
   return normaliseItem({
     title: subject ?? '',
-    description: hasTheirNotes ? null : bodyText(body),
+    description: notes.ours,
     location: location?.displayName ?? null,
     time,
     busy: showAs !== 'free',

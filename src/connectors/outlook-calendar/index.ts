@@ -35,6 +35,7 @@ export const outlookCalendar: ConnectorModule<OutlookCalendarSettings> = {
     load: async () => (await import('./connector.ts')).openOutlookCalendar,
     locates: ({ calendar }) => 'create' in calendar,
     notifies: true,
+    hasPages: () => true,
   }),
   readNotification: readGraphNotification,
 };

@@ -101,16 +101,13 @@ export const PROPERTIES = {
   key: propertyId('MirrorKey'),
   sealedRecordId: propertyId('MirrorLocator'),
   revision: propertyId('MirrorRevision'),
-  /** Whose the body is: ours when our last write had a description, else a person's, which stays. */
+  /** By it what our last write put into the body is told from what a person wrote there. */
   notes: propertyId('MirrorNotes'),
   /** What of category and reminder our last write wanted: the rest is a person's. */
   presets: propertyId('MirrorPresets'),
   /** The IANA zone of the appointment: Outlook tells a name of its own for it, or none. */
   zone: propertyId('MirrorZone'),
 } as const;
-
-export const NOTES_OURS = 'ours';
-export const NOTES_THEIRS = 'theirs';
 
 /** In place of the sealed record id of an event that was emptied before its deletion. */
 export const NO_RECORD = '-';

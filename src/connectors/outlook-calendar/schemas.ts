@@ -62,6 +62,9 @@ export const eventHeadSchema = z.object({
 /** An event's head, checked. */
 export type EventHead = z.infer<typeof eventHeadSchema>;
 
+/** An event's page; nothing but an address of the web is shown to anybody. */
+export const pageLinkSchema = z.object({ webLink: z.url({ protocol: /^https?$/, normalize: true }) });
+
 const eventTimeSchema = z.object({ dateTime: z.string(), timeZone: z.string() });
 
 /** An event's content. */

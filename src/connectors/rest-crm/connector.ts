@@ -2,6 +2,7 @@ import type { CrmItem } from '../../model/items.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { applyAll } from './applying.ts';
 import { belongingReader } from './belonging.ts';
+import { hasChoices, readChoices } from './choices.ts';
 import { createCrmClient } from './client.ts';
 import { errors } from './errors.ts';
 import { openExisting } from './existing.ts';
@@ -10,6 +11,7 @@ import { findByKeys } from './lookup.ts';
 import { prepareTarget } from './preparing.ts';
 import type { RestCrmSettings } from './schemas.ts';
 import type { Scope } from './scope.ts';
+import { pageAt } from './templates.ts';
 
 /** Opens one target in a CRM. */
 export function openRestCrm(context: ConnectorContext<RestCrmSettings>): Connector<CrmItem> {
@@ -18,25 +20,44 @@ export function openRestCrm(context: ConnectorContext<RestCrmSettings>): Connect
   const properties = crm?.properties ?? [];
   const known = new Set(properties.map(({ name }) => name));
   const client = createCrmClient({ http, authorizer, settings, known });
-  const scopeFor = (signal: AbortSignal): Scope => {
+  let choices: Scope['choices'] | null = null;
+  const bareScope = (signal: AbortSignal): Scope => {
     const stream = crm?.stream ?? 'patients';
     const resource = description.streams[stream];
     if (resource === undefined) throw errors.make('stream-not-described');
-    return { client, description, resource, stream, properties, known, ownerTag, baseUrl, log, signal };
+    const beside = { ownerTag, baseUrl, log, signal, choices: choices ?? new Map() };
+    return { client, description, resource, stream, properties, known, ...beside };
+  };
+  const scopeFor = async (signal: AbortSignal): Promise<Scope> => {
+    const scope = bareScope(signal);
+    choices ??= hasChoices(scope) ? await readChoices(scope) : new Map();
+    return { ...scope, choices };
   };
   return {
-    prepare: async (_known, signal) => await prepareTarget(scopeFor(signal)),
-    apply: async (_container, operations, signal) => await applyAll(scopeFor(signal), operations),
-    read: (_container, window, signal) => readOurs(scopeFor(signal), window),
+    async prepare(_known, signal) {
+      const scope = bareScope(signal);
+      const container = await prepareTarget(scope);
+      choices = hasChoices(scope) ? await readChoices(scope) : new Map();
+      return container;
+    },
+    apply: async (_container, operations, signal) => await applyAll(await scopeFor(signal), operations),
+    async *read(_container, window, signal) {
+      yield* readOurs(await scopeFor(signal), window);
+    },
     async find(_container, keys, signal) {
-      const scope = scopeFor(signal);
+      const scope = await scopeFor(signal);
       const rows = [...(await findByKeys(scope, scope.resource, keys)).values()].flat();
       const ours = await belongingReader(scope)(rows.filter(({ owner }) => owner !== 'foreign'));
       return ours.flatMap(({ key, remote }) => (key === null ? [] : [{ key, ...remote }]));
     },
+    async pagesOf(_container, remoteIds, signal) {
+      const { page } = bareScope(signal).resource;
+      const addresses = remoteIds.map((id) => [id, page === undefined ? null : pageAt(baseUrl, page, id)] as const);
+      return new Map(addresses.flatMap(([id, address]) => (address === null ? [] : [[id, address]])));
+    },
     existing: openExisting(scopeFor),
     async changes(_container, { window }, signal) {
-      const items = (await Array.fromAsync(readOurs(scopeFor(signal), window))).flat();
+      const items = (await Array.fromAsync(readOurs(await scopeFor(signal), window))).flat();
       return { scope: 'whole', items, removed: [], cursor: null };
     },
   };

@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import type { StreamName } from '../../model/streams.ts';
 import { isPath } from './json-paths.ts';
 import { BATCH_SIZE } from './limits.ts';
-import { type Placeholder, placeholdersIn } from './templates.ts';
+import { type Placeholder, pageAt, placeholdersIn } from './templates.ts';
 import { BOOLEAN_STYLES, DATE_STYLES, INSTANT_STYLES, NULL_STYLES } from './values.ts';
 
 const path = z.string().refine(isPath, 'give names between dots, as in data.people, or list[name=value] to choose');
@@ -90,6 +91,13 @@ const resource = z.strictObject({
       contact: path.optional(),
     })
     .prefault({}),
+  /** The page where people work with a record, with `{{id}}`: a whole address, or one from `baseUrl` on, as in `../../#Contact/view/{{id}}`. */
+  page: z
+    .string()
+    .refine(...needs('id'))
+    .refine((template) => placeholdersIn(template).every((name) => name === 'id'), 'only {{id}} has a meaning here')
+    .refine((template) => pageAt('https://crm.example.com', template, '1') !== null, 'give an address of http or https')
+    .optional(),
   /** Properties beside the key that no two records may have the same: one that is refused is written again without them. */
   unique: z.array(field).default([]),
   /** Properties that are true for whoever refuses; `by`: the one with whose value the CRM keeps it, as an opt-out with its address. */
@@ -141,7 +149,11 @@ const resource = z.strictObject({
       path: ['body'],
     })
     .optional(),
-  delete: z.strictObject({ call: call('id', 'key', 'versionTag').refine(...needs('id', 'key')) }),
+  delete: z.strictObject({
+    call: call('id', 'key', 'versionTag').refine(...needs('id', 'key')),
+    /** What is deleted is in no bin, and can't be brought back. */
+    isForGood: z.boolean().default(false),
+  }),
   /** Deletes several at once by id; what it does not tell as deleted is deleted alone, as are records that are erased after. */
   deleteMany: z
     .strictObject({
@@ -183,6 +195,12 @@ const resource = z.strictObject({
         .record(z.string(), z.array(z.string().min(1)))
         .default({})
         .describe('By type: what stands behind the name in the names of values, as in assignedUserId of assignedUser'),
+      options: z
+        .strictObject({ at: path, value: path.default(''), label: path.default('') })
+        .optional()
+        .describe(
+          'Where a description lists the values that people choose from: texts, or what has a value and a label',
+        ),
     })
     .optional(),
 });
@@ -262,4 +280,12 @@ export type CrmCall = CrmResource['find']['call'];
 export function knowsExisting({ stampField, get, list, listAll }: CrmResource): boolean {
   const asksForOwner = placeholdersIn(list.call).includes('ownerTag');
   return stampField !== undefined && get !== undefined && (listAll !== undefined || !asksForOwner);
+}
+
+/** Streams whose records a deletion with `erase` takes out for good. */
+export function erasedStreams({ streams }: CrmDescription): StreamName[] {
+  return (Object.keys(streams) as StreamName[]).filter((stream) => {
+    const described = streams[stream];
+    return described !== undefined && (described.delete.isForGood || described.erase !== undefined);
+  });
 }

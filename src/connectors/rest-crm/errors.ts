@@ -47,6 +47,11 @@ export const errors = defineErrors('the CRM', NO_WORDS, {
     message: 'several objects of the CRM carry the same key',
     remedy: 'find the objects with the same key in the CRM, and delete or merge the copies that people made',
   },
+  'option-missing': {
+    ...{ actor: 'settings', retry: 'never', scope: 'target' },
+    message: 'the mapping names what a list of the CRM does not have',
+    remedy: 'use one of the names, or values, that the message lists',
+  },
   'record-refused': {
     ...{ actor: 'contract', retry: 'never', scope: 'item' },
     statuses: [400, 409, 415, 422],

@@ -8,10 +8,10 @@ import { getById } from './lookup.ts';
 import { type Scope, selection } from './scope.ts';
 
 /** The contacts of a CRM that were there before us, where its description has the calls for it (`knowsExisting`). */
-export function openExisting(scopeFor: (signal: AbortSignal) => Scope): ExistingContacts {
+export function openExisting(scopeFor: (signal: AbortSignal) => Promise<Scope>): ExistingContacts {
   return {
     async *list(signal) {
-      const scope = scopeFor(signal);
+      const scope = await scopeFor(signal);
       const { list, listAll } = scope.resource;
       for await (const rows of listPages(scope, listAll?.call ?? list.call)) {
         const free = rows.flatMap((row) => toExisting(scope, row) ?? []).filter(({ isFree }) => isFree);
@@ -19,7 +19,7 @@ export function openExisting(scopeFor: (signal: AbortSignal) => Scope): Existing
       }
     },
     async read(remoteIds, signal) {
-      const scope = scopeFor(signal);
+      const scope = await scopeFor(signal);
       const found: ExistingContact[] = [];
       for (const id of remoteIds) {
         const contact = await readOne(scope, id);
@@ -28,7 +28,7 @@ export function openExisting(scopeFor: (signal: AbortSignal) => Scope): Existing
       return found;
     },
     async mark(marks, signal) {
-      const scope = scopeFor(signal);
+      const scope = await scopeFor(signal);
       const refused = new Map<string, MirrorError>();
       for (const mark of marks) {
         try {

@@ -41,7 +41,9 @@ export function writeValues(
   };
   for (const { name, kind } of properties) {
     const value = item.properties[name];
-    if (value !== undefined) put(name, renderValue(value, kind, values));
+    if (value === undefined) continue;
+    const chosen = scope.choices.get(name)?.toValue.get(String(value)) ?? value;
+    put(name, renderValue(chosen, kind, values));
   }
   put(resource.keyField, key);
   if (resource.stampField !== undefined) {
@@ -139,8 +141,14 @@ export function markValues({ description, resource, ownerTag }: Scope, as: Conta
   return body;
 }
 
-function propertiesIn({ properties, description }: Scope, read: (name: string) => unknown): CrmItem['properties'] {
+function propertiesIn(
+  { properties, description, choices }: Scope,
+  read: (name: string) => unknown,
+): CrmItem['properties'] {
   const found: Record<string, PropertyValue> = newObject() as Record<string, PropertyValue>;
-  for (const { name, kind } of properties) found[name] = readValue(read(name), kind, description.values);
+  for (const { name, kind } of properties) {
+    const value = readValue(read(name), kind, description.values);
+    found[name] = typeof value === 'string' ? (choices.get(name)?.toWord.get(value) ?? value) : value;
+  }
   return { ...found };
 }

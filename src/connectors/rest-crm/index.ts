@@ -2,7 +2,7 @@ import type { CrmItem } from '../../model/items.ts';
 import { SECOND_MS } from '../../model/time.ts';
 import type { ConnectorModule } from '../connector.ts';
 import { loadedLater } from '../loaded-later.ts';
-import { knowsExisting } from './description.ts';
+import { erasedStreams, knowsExisting } from './description.ts';
 import { BATCH_SIZE, CONCURRENCY, SEARCH_LAG_SECONDS } from './limits.ts';
 import { type RestCrmSettings, settingsSchema } from './schemas.ts';
 
@@ -22,6 +22,7 @@ export const restCrm: ConnectorModule<RestCrmSettings, CrmItem> = {
     erases: [],
   },
   keysOf: ({ searchLagSeconds }) => ({ lookedUp: { lagMs: searchLagSeconds * SECOND_MS } }),
+  erasesOf: ({ description }) => erasedStreams(description),
   refusals: ({ description }, stream) => description.streams[stream]?.refusals ?? [],
   connectionKinds: ['bearer', 'api-key', 'basic', 'oauth'],
   neededScopes: () => [],
@@ -30,6 +31,7 @@ export const restCrm: ConnectorModule<RestCrmSettings, CrmItem> = {
     load: async () => (await import('./connector.ts')).openRestCrm,
     locates: () => false,
     notifies: false,
+    hasPages: ({ description: { streams } }) => Object.values(streams).some((resource) => resource?.page !== undefined),
     knowsExisting: ({ description: { streams } }) => streams.patients !== undefined && knowsExisting(streams.patients),
   }),
 };

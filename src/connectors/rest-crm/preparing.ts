@@ -21,25 +21,37 @@ export async function prepareTarget(scope: Scope): Promise<string> {
 async function checkProperties(scope: Scope): Promise<void> {
   const { fields, keyField, stampField } = scope.resource;
   if (fields === undefined) return;
-  const answer = await scope.client.send('rest-crm.fields', fields.call, {}, scope.signal);
-  const listed = new Set(namesIn(valueAt(answer.body, fields.at), fields));
+  const listed = new Set(namesIn(await listFields(scope, fields), fields));
   for (const name of listed) scope.known.add(name);
-  const isNested = scope.description.names === 'nested' && fields.depth === 'first-name';
-  const listedName = (name: string) => (isNested ? (name.split('.')[0] ?? name) : name);
   const wanted = [
     keyField,
     ...(stampField === undefined ? [] : [stampField]),
     ...scope.properties.map(({ name }) => name),
   ];
-  const missing = wanted.filter((name) => !listed.has(listedName(name)));
+  const missing = wanted.filter((name) => !listed.has(listedName(scope, fields, name)));
   if (missing.length > 0) throw errors.make('crm-property-missing', { names: missing });
 }
 
-type Fields = NonNullable<CrmResource['fields']>;
+/** How a CRM lists its properties. */
+export type Fields = NonNullable<CrmResource['fields']>;
+
+/** The name under which the CRM lists a property. */
+export function listedName({ description }: Scope, { depth }: Fields, name: string): string {
+  const isNested = description.names === 'nested' && depth === 'first-name';
+  return isNested ? (name.split('.')[0] ?? name) : name;
+}
+
+/** The CRM's own list of properties, each with its name. */
+export async function listFields({ client, signal }: Scope, fields: Fields): Promise<[string, unknown][]> {
+  const { body } = await client.send('rest-crm.fields', fields.call, {}, signal);
+  const described = valueAt(body, fields.at);
+  return fields.name === undefined && isObject(described)
+    ? Object.entries(described)
+    : listedIn(described, fields.name);
+}
 
 /** Names of values: those that are listed, and those that a type gives them beside, such as `assignedUserId` of the link `assignedUser`. */
-function namesIn(described: unknown, { name, type, endings }: Fields): string[] {
-  const entries = name === undefined && isObject(described) ? Object.entries(described) : listedIn(described, name);
+function namesIn(entries: [string, unknown][], { type, endings }: Fields): string[] {
   return entries.flatMap(([listed, one]) => {
     const kind = type === undefined ? '' : String(valueAt(one, type));
     const behind = Object.hasOwn(endings, kind) ? endings[kind]! : [];

@@ -1,6 +1,7 @@
 import type { Logger } from '../../log/logger.ts';
 import type { MappedProperty } from '../../model/items.ts';
 import type { StreamName } from '../../model/streams.ts';
+import type { Choices } from '../options.ts';
 import type { CrmClient } from './client.ts';
 import type { CrmDescription, CrmResource } from './description.ts';
 
@@ -12,6 +13,8 @@ export interface Scope {
   resource: CrmResource;
   stream: StreamName;
   properties: readonly MappedProperty[];
+  /** What words of the mapping stand for in lists of the CRM, by property. */
+  choices: ReadonlyMap<string, Choices>;
   /** Names of properties that errors may tell: the mapped ones, and those that the CRM lists. */
   known: Set<string>;
   ownerTag: string;

@@ -63,6 +63,12 @@ export function renderText(template: string, values: TemplateValues, encode = (t
   return template.replaceAll(ANY, (_, name: string) => encode(asText(valueNamed(name, values))));
 }
 
+/** The address of a record's page; null when the template gives none of http or https. @param baseUrl where the API begins */
+export function pageAt(baseUrl: string, template: string, id: string): string | null {
+  const url = URL.parse(renderText(template, { id }, encodeURIComponent), `${baseUrl}/`);
+  return url !== null && /^https?:$/.test(url.protocol) ? url.href : null;
+}
+
 function renderObject(template: JsonObject, values: TemplateValues): unknown {
   const entries = Object.entries(template);
   const [only] = entries;

@@ -15,7 +15,8 @@ export interface OrgCall {
   method: 'GET' | 'POST';
   path: string;
   headers?: Record<string, string>;
-  body?: object;
+  /** JSON; or XML that carries the session, which the SOAP API takes from nowhere else. */
+  body?: object | ((session: string) => string);
 }
 
 /** One part of a composite; its path begins below the version. It has no headers of the whole but those of login and content. */
@@ -26,7 +27,7 @@ export interface Part {
   body?: object;
 }
 
-/** The org, as the login reaches it. Both methods are one API call each, and throw MirrorError when the whole was refused. */
+/** The org, as the login reaches it. `send`, `sendXml` and `composite` are one API call each; all but `pathOf` throw MirrorError. */
 export interface OrgClient {
   /** Gives the body of a success. */
   send(call: OrgCall, signal: AbortSignal): Promise<unknown>;
@@ -35,6 +36,10 @@ export interface OrgClient {
    * @returns answers in the parts' order, null for one that the answer lacks
    */
   composite(label: string, parts: readonly Part[], signal: AbortSignal): Promise<(WireResponse | null)[]>;
+  /** Where the org is, without a slash at its end. */
+  address(signal: AbortSignal): Promise<string>;
+  /** Gives the text of an answer of the SOAP API, a refusal too. */
+  sendXml(call: OrgCall, signal: AbortSignal): Promise<string>;
   /** Path of a resource in the version that is asked for. */
   pathOf(resource: string): string;
 }
@@ -48,19 +53,30 @@ type ClientContext = Pick<
 export function createOrgClient(context: ClientContext): OrgClient {
   const { settings, authorizer, shared, clock } = context;
   const pathOf = (resource: string) => `/services/data/v${settings.apiVersion}${resource}`;
-  const answerTo = async (call: OrgCall, signal: AbortSignal) => {
+  const responseTo = async (call: OrgCall, signal: AbortSignal) => {
     await authorizer.header(signal);
     const org = shared.of(Org, addressOf(context));
-    const answer = await org.turns.run(async () => {
+    return await org.turns.run(async () => {
       org.requireCalls(settings.stopAtShare, clock());
-      return toAnswer(await sendWithLogin(context, call, signal));
+      return await sendWithLogin(context, call, signal);
     }, signal);
+  };
+  const answerTo = async (call: OrgCall, signal: AbortSignal) => {
+    const answer = toAnswer(await responseTo(call, signal));
     // The org may have moved: what it told of its calls is known by its address of now.
     if (answer.status !== 200) throw wholeRefusalOf(answer, shared.of(Org, addressOf(context)).isUsedUp(clock()));
     return answer;
   };
   return {
     pathOf,
+    async sendXml(call, signal) {
+      const { body } = await responseTo(call, signal);
+      return Buffer.from(body).toString('utf8');
+    },
+    async address(signal) {
+      await authorizer.header(signal);
+      return addressOf(context);
+    },
     async send(call, signal) {
       return (await answerTo(call, signal)).body;
     },
@@ -110,6 +126,13 @@ async function sendWithLogin(context: ClientContext, call: OrgCall, signal: Abor
   return again;
 }
 
+const XML = 'text/xml; charset=utf-8';
+
+/** The token alone: the SOAP API calls it a session. */
+function sessionOf(authorization: string): string {
+  return authorization.replace(/^\S+ /, '');
+}
+
 function isRedirect(status: number): boolean {
   return [301, 302, 303, 307, 308].includes(status);
 }
@@ -134,10 +157,12 @@ async function sendOnce(
     headers: {
       [authorizer.headerName ?? 'authorization']: authorization,
       accept: 'application/json',
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(body === undefined ? {} : { 'content-type': typeof body === 'function' ? XML : 'application/json' }),
       ...headers,
     },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(body === undefined
+      ? {}
+      : { body: typeof body === 'function' ? body(sessionOf(authorization)) : JSON.stringify(body) }),
     maxResponseBytes: LARGEST_ANSWER_BYTES,
     signal,
   });

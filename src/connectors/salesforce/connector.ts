@@ -21,11 +21,12 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
   const { settings, ownerTag, crm, log } = context;
   if (crm === undefined) throw new TypeError('a target in Salesforce is opened with its part crm');
   const client = createOrgClient(context);
+  const choices = { allowDuplicates: settings.allowDuplicates, emptiesBin: settings.emptyBin };
   let known: Description | null = null;
   const pace = { rows: COLLECTION_SIZE };
   const scopeFor = async (signal: AbortSignal): Promise<Scope> => {
     known ??= await describe(client, settings, crm, signal);
-    return { client, form: known.form, ownerTag, pace, allowDuplicates: settings.allowDuplicates, log };
+    return { client, form: known.form, ownerTag, pace, ...choices, log };
   };
   async function* read(window: TimeWindow | null, signal: AbortSignal) {
     yield* readPages(await scopeFor(signal), window, signal);
@@ -52,6 +53,11 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
     },
     read: (_, window, signal) => read(window, signal),
     find: async (_, keys, signal) => findByKey(await scopeFor(signal), keys, signal),
+    /** @see https://help.salesforce.com/s/articleView?id=xcloud.domain_name_url_formats.htm */
+    async pagesOf(_, remoteIds, signal) {
+      const address = await client.address(signal);
+      return new Map(remoteIds.map((id) => [id, `${address}/${id}`]));
+    },
     existing: openExisting(scopeFor),
     async changes(_, { window }, signal) {
       return { scope: 'whole', items: (await Array.fromAsync(read(window, signal))).flat(), removed: [], cursor: null };

@@ -7,6 +7,7 @@ import { fromStamp, isStampOfAnother } from '../stamp.ts';
 import type { WireResponse } from '../wire.ts';
 import type { Part } from './client.ts';
 import { INDIVIDUAL, type RecordForm } from './description.ts';
+import { emptyBin } from './emptying.ts';
 import { errors, isGone, isRace, rowErrorOf } from './errors.ts';
 import { COLLECTION_SIZE, COMPOSITE_PARTS, QUERY_KEYS } from './limits.ts';
 import { quoted, runQueries, type Scope } from './reading.ts';
@@ -17,8 +18,8 @@ export type Deletion = Extract<Operation<CrmItem>, { kind: 'delete' }>;
 
 /**
  * Deletes what carries the keys, unless it carries another target's stamp: it is looked up first, since an id may be that of a record which is ours no more, and
- * absence has to be proved. What is deleted lies in the recycle bin for 15 days (Salesforce help, "Manage the Recycle Bin"), where REST does not
- * reach: what is to be erased is emptied before.
+ * absence has to be proved. What is deleted lies in the recycle bin for 15 days (Salesforce help, "Manage the Recycle Bin"): what is to be erased
+ * is emptied before, and taken out of it where the settings want it.
  * @returns one outcome per deletion; never throws
  */
 export async function remove(
@@ -47,7 +48,24 @@ export async function remove(
   const raced = ids.filter((id) => isRaced(results.get(id)));
   for (const [id, result] of await deleteIds(scope, raced, signal)) results.set(id, result);
   const outcomes = deletions.map((deletion) => toOutcome(scope.form, deletion, idsOf(deletion), results));
-  return await withIndividuals(scope, deletions, outcomes, signal);
+  return await withBin(scope, erased, await withIndividuals(scope, deletions, outcomes, signal), signal);
+}
+
+/** Takes what was erased out of the recycle bin too, where that is wanted; what is still there is tried again. */
+async function withBin(
+  scope: Scope,
+  erased: readonly Deletion[],
+  outcomes: Outcome<CrmItem>[],
+  signal: AbortSignal,
+): Promise<Outcome<CrmItem>[]> {
+  const done = new Set(outcomes.flatMap(({ recordId, result }) => (result === 'deleted' ? [recordId] : [])));
+  const gone = new Map(erased.flatMap(({ recordId, key }) => (done.has(recordId) ? [[recordId, key]] : [])));
+  if (!scope.emptiesBin || gone.size === 0) return outcomes;
+  const left = await emptyBin(scope, [...gone.values()], signal);
+  return outcomes.map((outcome) => {
+    const failure = left.get(gone.get(outcome.recordId) ?? '');
+    return failure === undefined ? outcome : failed(outcome, failure);
+  });
 }
 
 /** Takes the Individuals that we made for contacts out with them; those that people made carry no key of ours, and stay. */

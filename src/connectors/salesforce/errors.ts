@@ -191,6 +191,12 @@ export const errors = defineErrors('Salesforce', codesOf, {
     message: 'Salesforce does not delete the record',
     remedy: 'take away what hangs on it, such as cases, or the rule that forbids it',
   },
+  'bin-not-emptied': {
+    ...{ actor: 'settings', retry: 'later', scope: 'item' },
+    message: 'Salesforce did not take a deleted record out of its recycle bin',
+    remedy:
+      "let the login's user use the SOAP API and see the org's recycle bin, or empty it there; or set emptyBin to false: the bin keeps it for 15 days",
+  },
   'opt-out-not-taken': {
     ...{ actor: 'remote', retry: 'later', scope: 'item' },
     message: "Salesforce did not take the opt-out of a contact's Individual",

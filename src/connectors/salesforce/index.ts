@@ -20,6 +20,7 @@ export const salesforce: ConnectorModule<SalesforceSettings, CrmItem> = {
     twinsAreOurs: false,
     erases: [],
   },
+  erasesOf: ({ emptyBin }) => (emptyBin ? ['patients', 'appointments', 'invoices'] : []),
   refusals: (_settings, stream) => (stream === 'patients' ? REFUSALS : []),
   connectionKinds: ['salesforce', 'salesforce-app'],
   neededScopes: () => ['api', 'refresh_token'],
@@ -28,6 +29,7 @@ export const salesforce: ConnectorModule<SalesforceSettings, CrmItem> = {
     load: async () => (await import('./connector.ts')).openSalesforce,
     locates: () => false,
     notifies: false,
+    hasPages: () => true,
     knowsExisting: () => true,
   }),
 };

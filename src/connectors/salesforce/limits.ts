@@ -34,6 +34,9 @@ export const COLLECTION_BYTES = MEBIBYTE;
  */
 export const QUERY_KEYS = COLLECTION_SIZE;
 
+/** Records that one call takes out of the recycle bin (SOAP API Developer Guide, emptyRecycleBin). */
+export const EMPTIED_AT_ONCE = 200;
+
 /** Records in a page of a query: the most that can be asked for (Sforce-Query-Options); it may give less. */
 export const PAGE_SIZE = 2_000;
 

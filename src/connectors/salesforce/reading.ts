@@ -21,6 +21,8 @@ export interface Scope {
   pace: { rows: number };
   /** What duplicate rules only alert to is saved. */
   allowDuplicates: boolean;
+  /** What is erased leaves the recycle bin too. */
+  emptiesBin: boolean;
   log: Logger;
 }
 
@@ -77,9 +79,12 @@ export function byKeyQuery(form: RecordForm, keys: readonly ItemKey[]): string {
 }
 
 /** A query as a part of a composite. */
-export function queryPart(soql: string): Part {
-  return { method: 'GET', path: queryPath(soql) };
+export function queryPart(soql: string, resource?: QueryResource): Part {
+  return { method: 'GET', path: queryPath(soql, resource) };
 }
+
+/** `/queryAll` shows what is in the recycle bin too (REST API Developer Guide, QueryAll). */
+type QueryResource = '/query' | '/queryAll';
 
 /**
  * Runs queries whose results each fit on one page, five to an API call.
@@ -90,10 +95,12 @@ export async function runQueries(
   label: string,
   queries: readonly string[],
   signal: AbortSignal,
+  resource?: QueryResource,
 ): Promise<SeenRecord[][]> {
   const results: SeenRecord[][] = [];
   for (const slice of slices(queries, COMPOSITE_PARTS)) {
-    const answers = await client.composite(label, slice.map(queryPart), signal);
+    const parts = slice.map((soql) => queryPart(soql, resource));
+    const answers = await client.composite(label, parts, signal);
     results.push(...answers.map(wholeResult));
   }
   return results;
@@ -113,8 +120,8 @@ export function quoted(text: string): string {
   return `'${text.replace(/['\\]/g, '\\$&')}'`;
 }
 
-function queryPath(soql: string): string {
-  return `/query?q=${encodeURIComponent(soql)}`;
+function queryPath(soql: string, resource: QueryResource = '/query'): string {
+  return `${resource}?q=${encodeURIComponent(soql)}`;
 }
 
 /** The path of the next page; an answer names no other host and no other resource. */

@@ -58,6 +58,12 @@ export const settingsSchema = z
       .boolean()
       .default(false)
       .describe('Saves what a duplicate rule of the org only alerts to; what a rule blocks is refused all the same'),
+    emptyBin: z
+      .boolean()
+      .default(false)
+      .describe(
+        'When a person is forgotten: takes the records out of the recycle bin at once, by a call of the SOAP API; else they lie there, emptied, for 15 days',
+      ),
     individuals: z
       .array(individualRule)
       .max(20)

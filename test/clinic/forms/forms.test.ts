@@ -8,6 +8,7 @@ import type { ClinicProfile } from '../../../src/clinic/schema/profile.ts';
 import { createAppointmentCalls } from '../../../src/clinic/write/appointment-calls.ts';
 import { KeptRoom } from '../../../src/model/kept.ts';
 import type { Appointment } from '../../../src/model/records.ts';
+import { type Tries, tryCases } from '../../support/tried.ts';
 import { openClient, profileOf, unhurried } from '../open-client.ts';
 import { BASE_URL, speakIn } from './clinic.ts';
 import { anyForm, type Form } from './form.ts';
@@ -16,10 +17,8 @@ import { profileIn } from './profile.ts';
 import { agendasIn, appointmentIn, FOREIGN_TENANT, idIn, patientIn, TENANT, type ToldLists } from './told.ts';
 
 const DAY_MS = 86_400_000;
-/** CLINIC_FORMS=20000 tries as many combinations. */
-const COMBINATIONS = Number(process.env.CLINIC_FORMS ?? 300);
-/** Without that wish it ends early on a busy machine. */
-const MOST_MS = 20_000;
+/** CLINIC_FORMS=20000 tries as many combinations; without that wish a busy machine makes them fewer. */
+const COMBINATIONS: Tries = { least: 100, most: 300, forMs: 20_000 };
 
 const WINDOW = fc
   .record({ from: fc.integer({ min: -3, max: 50 }), days: fc.integer({ min: 1, max: 45 }) })
@@ -189,7 +188,8 @@ async function expectReadAgain(form: Form, meant: Meant, opened: Opened, asked: 
 }
 
 test('whatever form a clinic speaks, all that it means is read under a profile for it, and written as it would', async () => {
-  await fc.assert(
+  await tryCases(
+    'forms of clinics',
     fc.asyncProperty(anyForm, anyMeant, WINDOW, AGENDAS, async (form, any, window, agendaIds) => {
       const meant = tellable(form, any);
       const profile = profileOf(profileIn(form));
@@ -200,8 +200,7 @@ test('whatever form a clinic speaks, all that it means is read under a profile f
       await expectReadAgain(form, meant, opened(), asked);
       await expectWrites(form, meant, opened());
     }),
-    process.env.CLINIC_FORMS === undefined
-      ? { numRuns: COMBINATIONS, interruptAfterTimeLimit: MOST_MS }
-      : { numRuns: COMBINATIONS },
+    COMBINATIONS,
+    process.env.CLINIC_FORMS,
   );
 });

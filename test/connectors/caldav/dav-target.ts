@@ -199,9 +199,18 @@ async function remoteObject(path: string, response: Response): Promise<RemoteObj
     tentative: text('status') === 'TENTATIVE',
     isPrivate: text('class') === 'PRIVATE',
     attendees: event.getAllProperties('attendee').length,
-    alarms: event.getAllSubcomponents('valarm').length,
+    alarms: alarmsOf(event).filter((action) => action !== 'NONE').length,
+    isSilenced: alarmsOf(event).includes('NONE'),
+    links: ['url', 'conference'].flatMap((name) => text(name) ?? []),
+    clockZone: isAllDay ? null : tzidOf(event, 'dtstart'),
     version: response.headers.get('etag') ?? '',
   };
+}
+
+function alarmsOf(event: ICAL.Component): string[] {
+  return event
+    .getAllSubcomponents('valarm')
+    .map((alarm) => String(alarm.getFirstPropertyValue('action')).toUpperCase());
 }
 
 /** By the VTIMEZONE within the object alone, as a client does that knows no zone by name. */

@@ -9,6 +9,7 @@ import {
   toCalendarObject,
 } from '../../../src/connectors/caldav/from-model.ts';
 import { carriable } from '../../../src/connectors/caldav/icalendar.ts';
+import { NO_NOTES } from '../../../src/connectors/notes.ts';
 import { NO_PRESETS } from '../../../src/connectors/presets.ts';
 import type { CalendarItem } from '../../../src/model/items.ts';
 import { toZonedIso } from '../../../src/model/zones.ts';
@@ -106,7 +107,7 @@ describe('what is written', () => {
     const first = sequenceOf({ writtenAt: Date.UTC(2026, 0, 1) });
     expect(sequenceOf({ writtenAt: Date.UTC(2026, 0, 1, 0, 0, 1) })).toBe(first + 1);
     expect(
-      sequenceOf({ stored: { sequence: first + 1_000_000_000, kept: '', theirNotes: null, presets: NO_PRESETS } }),
+      sequenceOf({ stored: { sequence: first + 1_000_000_000, kept: '', notes: NO_NOTES, presets: NO_PRESETS } }),
     ).toBe(first + 1_000_000_001);
     expect(sequenceOf({ writtenAt: Date.UTC(2087, 0, 1) })).toBeLessThan(2 ** 31);
   });
@@ -376,7 +377,7 @@ describe('a description where we write none', () => {
   const noted = fromCalendarObject(withLine(text, /^SUMMARY/, 'SUMMARY:Appointment\r\nDESCRIPTION:Ring\\, twice'))!;
 
   test('is a person’s: no part of the item, and kept until we have one', () => {
-    expect(noted).toMatchObject({ theirNotes: 'Ring, twice', item: { description: null } });
+    expect(noted).toMatchObject({ notes: { theirs: 'Ring, twice' }, item: { description: null } });
     expect(versionTagOf('"1"', noted)).toBe('W/"1"');
     const kept = linesOf(toCalendarObject(objectWith({}, { stored: noted })));
     expect(kept).toContain('DESCRIPTION:Ring\\, twice');
@@ -386,6 +387,6 @@ describe('a description where we write none', () => {
 
   test('is ours in an event of before, which does not say whose it is', () => {
     const before = withLine(text, /^X-CLINIC-MIRROR-NOTES/, 'DESCRIPTION:Old');
-    expect(fromCalendarObject(before)).toMatchObject({ theirNotes: null, item: { description: 'Old' } });
+    expect(fromCalendarObject(before)).toMatchObject({ notes: { theirs: '' }, item: { description: 'Old' } });
   });
 });

@@ -1,8 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { type FlowScope, findFlow, operationFlow } from '../../../src/connectors/google-calendar/flows.ts';
-import { normaliseItem, toBlankEvent, toEvent, toPatch } from '../../../src/connectors/google-calendar/from-model.ts';
-import { EVENT_FIELDS, NOTES_PROPERTY, NOTES_THEIRS } from '../../../src/connectors/google-calendar/limits.ts';
-import { NO_PRESETS } from '../../../src/connectors/presets.ts';
+import {
+  normaliseItem,
+  toBlankEvent,
+  toEvent,
+  toPatch,
+  UNTOUCHED,
+} from '../../../src/connectors/google-calendar/from-model.ts';
+import { EVENT_FIELDS, NOTES_PROPERTY } from '../../../src/connectors/google-calendar/limits.ts';
 import type { WireResponse } from '../../../src/connectors/wire.ts';
 import type { Operation } from '../../../src/model/operations.ts';
 import { DAY_MS } from '../../../src/model/time.ts';
@@ -133,7 +138,7 @@ describe('a create', () => {
   ])('that meets its own event %s rewrites it', (_, changes) => {
     const { calls, log, result } = play(create, duplicate, shown(changes), shown({ etag: '"8"' }));
     expect(log).toEqual([insert, get(), patch('"7"')]);
-    expect(calls[2]?.body).toEqual(toPatch(WANTED, STAMP, { hasTheirNotes: false, presets: NO_PRESETS }));
+    expect(calls[2]?.body).toEqual(toPatch(WANTED, STAMP, UNTOUCHED));
     expect(result).toEqual(wrote('adopted', { versionTag: '"8"' }));
   });
 
@@ -215,7 +220,7 @@ describe('an update', () => {
 
   test('changes what is ours and names nothing else', () => {
     const { calls } = play(update('"1"'), shown());
-    expect(calls[0]?.body).toEqual(toPatch(WANTED, STAMP, { hasTheirNotes: false, presets: NO_PRESETS }));
+    expect(calls[0]?.body).toEqual(toPatch(WANTED, STAMP, UNTOUCHED));
     const names = Object.keys(calls[0]?.body ?? {});
     for (const theirs of ['reminders', 'attendees', 'colorId', 'sequence']) expect(names).not.toContain(theirs);
   });
@@ -243,10 +248,12 @@ describe('an update', () => {
     const theirs = { item: OLD, description: 'Ring twice' };
     const { calls, result } = play(update(null), shown(theirs), shown({ description: 'Ring twice', etag: '"8"' }));
     expect(calls[1]?.body).not.toHaveProperty('description');
-    expect(calls[1]?.body).toHaveProperty(['extendedProperties', 'private', NOTES_PROPERTY], NOTES_THEIRS);
+    expect(calls[1]?.body).toHaveProperty(['extendedProperties', 'private', NOTES_PROPERTY], 'theirs');
     expect(result).toEqual(wrote('updated', { versionTag: null }));
     const withNotes = { ...update(null), item: itemWith({ title: 'New', description: 'Ours' }) };
-    expect(play(withNotes, shown(theirs), shown()).calls[1]?.body).toMatchObject({ description: 'Ours' });
+    expect(play(withNotes, shown(theirs), shown()).calls[1]?.body).toMatchObject({
+      description: 'Ours\n--------\nRing twice',
+    });
   });
 
   test('of what was written before notes were told apart clears what stands there', () => {

@@ -7,8 +7,8 @@ import {
   toEvent,
   toPatch,
   toRemoteItem,
+  UNTOUCHED,
 } from '../../../src/connectors/google-calendar/from-model.ts';
-import { NO_PRESETS } from '../../../src/connectors/presets.ts';
 import { type CalendarItem, LONGEST_URL } from '../../../src/model/items.ts';
 import { toZonedIso } from '../../../src/model/zones.ts';
 import { allDay, itemWith, timed } from '../../contract/contract-kit.ts';
@@ -81,8 +81,8 @@ describe('an item as an event', () => {
 });
 
 describe('a change of an event that is there', () => {
-  const patched = (item: CalendarItem, hasTheirNotes = false) =>
-    toPatch(item, STAMP, { hasTheirNotes, presets: NO_PRESETS });
+  const patched = (item: CalendarItem, theirs = '') =>
+    toPatch(item, STAMP, { ...UNTOUCHED, notes: { ours: null, theirs } });
 
   test('clears what an item no longer says, and the kind of time that it no longer has', () => {
     expect(patched(itemWith())).toMatchObject({
@@ -96,9 +96,16 @@ describe('a change of an event that is there', () => {
     });
   });
 
-  test('leaves a person’s note alone unless we have one', () => {
-    expect(patched(itemWith(), true)).not.toHaveProperty('description');
-    expect(patched(itemWith({ description: 'Ours' }), true)).toMatchObject({ description: 'Ours' });
+  test('leaves a person’s note alone, and keeps it below ours, which gives way where both are too long', () => {
+    expect(patched(itemWith(), '<b>Ring</b>')).not.toHaveProperty('description');
+    const both = patched(itemWith({ description: 'A & B' }), '<b>Ring</b>');
+    expect(both).toMatchObject({ description: 'A &amp; B\n--------\n<b>Ring</b>' });
+    const long = 'x'.repeat(8_150);
+    const { description } = patched(itemWith({ description: 'Ours '.repeat(100) }), long) as { description: string };
+    expect(description.length).toBeLessThanOrEqual(8_192);
+    expect(description.endsWith(`\n--------\n${long}`)).toBe(true);
+    const full = 'x'.repeat(8_192);
+    expect(patched(itemWith({ description: 'Ours' }), full)).toMatchObject({ description: full });
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { hubspot } from '../../../src/connectors/hubspot/index.ts';
+import { pagesOf } from '../../../src/connectors/hubspot/pages.ts';
 import { CONTACT, contact, describeOutcome, failure, meeting, rejection, startWorld } from './support.ts';
 
 const DEAL = [
@@ -82,8 +82,9 @@ describe('a rule of the account', () => {
 });
 
 test("a record's page is where people work with it", () => {
-  expect(hubspot.pageOf!('48250713/contacts', '171')).toBe('https://app.hubspot.com/contacts/48250713/record/0-1/171');
-  expect(hubspot.pageOf!('48250713/deals', '171')).toBe('https://app.hubspot.com/contacts/48250713/record/0-3/171');
-  expect(hubspot.pageOf!('48250713/2-99', '171')).toBe('https://app.hubspot.com/contacts/48250713/record/2-99/171');
-  expect(hubspot.pageOf!('48250713/p48250713_visits', '171')).toBeNull();
+  const pageOf = (container: string) => pagesOf(container, ['171']).get('171');
+  expect(pageOf('48250713/contacts')).toBe('https://app.hubspot.com/contacts/48250713/record/0-1/171');
+  expect(pageOf('48250713/deals')).toBe('https://app.hubspot.com/contacts/48250713/record/0-3/171');
+  expect(pageOf('48250713/2-99')).toBe('https://app.hubspot.com/contacts/48250713/record/2-99/171');
+  expect(pageOf('48250713/p48250713_visits')).toBeUndefined();
 });

@@ -71,6 +71,7 @@ function scopeOf(choice: Choice, client: CrmClient): Scope {
     stream: 'patients',
     properties,
     known: new Set(['name']),
+    choices: new Map(),
     ownerTag: MARK,
     baseUrl: 'https://crm',
     log: silentLogger,

@@ -54,6 +54,8 @@ describe('the settings of a target', () => {
     ['neither profile nor description', BASE, /^description\.streams: /],
     ['an address with a login', { baseUrl: 'https://me:secret@crm.example.com', profile: 'espocrm' }, /^baseUrl: /],
     ['plain http to elsewhere', { baseUrl: 'http://crm.example.com', profile: 'espocrm' }, /^baseUrl: /],
+    ['a page that names no record', withPatients({ page: 'https://crm.example.com/people' }), /page: needs {{id}}/],
+    ['a page by another scheme', withPatients({ page: 'javascript:alert({{id}})' }), /page: give an address/],
     ['a key that is not known', withPatients({ finds: {} }), /^description\.streams\.patients: .*finds/],
     [
       'a placeholder where it has no meaning',

@@ -245,6 +245,39 @@ describe('a deletion', () => {
     expect(inBin.get(idOf(b)!)).toMatchObject({ LastName: 'Rossi', IsDeleted: true });
   });
 
+  test('of somebody who is to be forgotten leaves nothing in the recycle bin where the settings want it, of before neither', async () => {
+    const { sandbox, open } = await openWorld();
+    const worker = open('patients', { settings: { emptyBin: true } });
+    const [a, b] = await apply(worker, create('a'), create('b'), create('c'));
+    const erase = (id: string, known: string | null = null) =>
+      ({ ...remove(id, known), erase: true }) as Operation<CrmItem>;
+    sandbox.deleteByHand(idOf(b)!);
+    expect(inWords(await apply(worker, erase('a', idOf(a)), erase('b'), remove('c')))).toEqual([
+      'a deleted',
+      'b already-gone',
+      'c deleted',
+    ]);
+    const left = sandbox.records('Contact', { includeDeleted: true });
+    expect(left).toMatchObject([{ IsDeleted: true, LastName: 'Rossi' }]);
+    expect(inWords(await apply(worker, erase('a', idOf(a)), erase('b')))).toEqual(['a already-gone', 'b already-gone']);
+    expect(sandbox.records('Contact', { includeDeleted: true })).toHaveLength(1);
+  });
+
+  test('whose record stays in the recycle bin against the settings is named, and tried again', async () => {
+    const { sandbox, open } = await openWorld();
+    const worker = open('patients', { settings: { emptyBin: true } });
+    const [a] = await apply(worker, create('a'));
+    const erasure = { ...remove('a', idOf(a)), erase: true } as Operation<CrmItem>;
+    sandbox.configure({ keepsBin: true });
+    for (const _ of [1, 2]) {
+      const outcomes = await apply(worker, erasure);
+      expect(failureOf(outcomes)).toMatchObject({ code: 'bin-not-emptied', actor: 'settings', retry: 'later' });
+    }
+    sandbox.configure({ keepsBin: false });
+    expect(inWords(await apply(worker, erasure))).toEqual(['a already-gone']);
+    expect(sandbox.records('Contact', { includeDeleted: true })).toEqual([]);
+  });
+
   test('goes on where a rule of the org lets nobody empty a record', async () => {
     const { sandbox, open } = await openWorld();
     const worker = open();

@@ -114,7 +114,15 @@ async function run(org: Org, ...operations: Write[]) {
       });
     },
   } as Partial<OrgClient> as OrgClient;
-  const scope: Scope = { client, form, ownerTag: MARK, pace: { rows }, allowDuplicates: false, log: silentLogger };
+  const scope: Scope = {
+    client,
+    form,
+    ownerTag: MARK,
+    pace: { rows },
+    allowDuplicates: false,
+    emptiesBin: false,
+    log: silentLogger,
+  };
   const outcomes = await upsert(scope, operations, given);
   expect(outcomes.map(({ recordId }) => recordId).sort(), 'one outcome each').toEqual(
     operations.map(({ recordId }) => recordId).sort(),

@@ -11,6 +11,7 @@ import {
   timed,
   updateOperation,
 } from '../contract-kit.ts';
+import { required } from './batches.ts';
 
 /** A state that was lost is rebuilt from what is stamped on the objects. */
 export const adoption = group('reading and adoption', {
@@ -44,6 +45,16 @@ export const adoption = group('reading and adoption', {
     const [created] = await kit.create('a', 'b');
     await kit.attempt([deleteOperation('a', created!.versionTag)]);
     expect((await kit.readAll()).map((item) => item.key)).toEqual([keyOf('b')]);
+  },
+  'each object has a page of its own where people work with it': async (kit) => {
+    const { connector, target } = kit;
+    await kit.create('a', 'b');
+    const ids = (await kit.readAll()).map(({ remoteId }) => remoteId);
+    const pages = await required(connector.pagesOf)(target.container, ids, signal());
+    expect([...pages.keys()].sort()).toEqual(ids.toSorted());
+    expect(new Set(pages.values()).size).toBe(2);
+    for (const page of pages.values()) expect(page).toMatch(/^https?:\/\/./);
+    expect(await required(connector.pagesOf)(target.container, [], signal())).toEqual(new Map());
   },
   'finding gives those that are there, in one look for many keys': async (kit) => {
     const [created] = await kit.create('a', 'b', 'c');

@@ -24,6 +24,7 @@ import { notifications } from './notifications.ts';
 import { calendarPeople, people } from './people.ts';
 import { calendarPrivacy, privacy } from './privacy.ts';
 import { calendarRepetition, repetition } from './repetition.ts';
+import { shownAs } from './shown-as.ts';
 import { throttling } from './throttling.ts';
 import { times } from './times.ts';
 import { transport } from './transport.ts';
@@ -47,6 +48,7 @@ export const calendarCases: readonly ContractCase<CalendarKit>[] = [
   ...transport,
   ...data,
   ...times,
+  ...shownAs,
   ...privacy,
   ...calendarPrivacy,
   ...budget,

@@ -105,26 +105,59 @@ export const personsOwn = group<OwnKit>("what is a person's own", {
     await updateTenTimes(kit, { ...last, versionTag: found!.versionTag }, 1 + UPDATES);
     expect((await kit.target.own.shown(remoteId)).note).toBe(NOTE);
   },
-  'the place of the note is ours while we write one, and what we wrote goes when we no longer do': async (kit) => {
+  'a note stays below ours once we write one, and what we wrote goes when we no longer do': async (kit) => {
+    const { created, remoteId } = await createA(kit);
+    await kit.target.own.set(remoteId, { note: NOTE });
+    let last: Written = { ...created, versionTag: (await kit.readAll())[0]!.versionTag };
+    for (const [index, description] of [
+      'Status: booked',
+      'Dr. Verdi\nStatus: arrived',
+      null,
+      'Status: booked',
+    ].entries()) {
+      const update = updateOperation('a', itemWith({ description }), last.versionTag, last.remoteId);
+      last = written((await kit.attempt([{ ...update, revision: 2 + index }]))[0]);
+      const below = description === null ? '' : `${description}\n--------\n`;
+      expect((await kit.target.own.shown(remoteId)).note).toBe(`${below}${NOTE}`);
+      expect((await kit.readAll()).map(({ item }) => item)).toEqual([itemWith({ description })]);
+    }
+    const { version } = await kit.object('a');
+    const [again] = await kit.attempt([
+      { ...createOperation('a', itemWith({ description: 'Status: booked' })), revision: 5 },
+    ]);
+    expect(describeOutcome(again)).toBe('written adopted');
+    expect((await kit.object('a')).version, 'nothing was written').toBe(version);
+  },
+  'what a person writes around ours is no change of it, and stays': async (kit) => {
+    const description = 'Dr. Verdi\nStatus: booked';
+    const { created, remoteId } = await createA(kit, { description });
+    await kit.target.own.set(remoteId, { note: `Bring the keys\n${description}, by the side door` });
+    expect((await kit.readAll()).map(({ item }) => item)).toEqual([itemWith({ description })]);
+    const ours = itemWith({ description: 'Dr. Verdi\nStatus: arrived' });
+    const [outcome] = await kit.attempt([
+      { ...updateOperation('a', ours, created.versionTag, created.remoteId), revision: 2 },
+    ]);
+    const { versionTag, remoteId: id } = written(outcome);
+    const { note } = await kit.target.own.shown(remoteId);
+    expect(note).toBe('Dr. Verdi\nStatus: arrived\n--------\nBring the keys\n, by the side door');
+    const [cleared] = await kit.attempt([{ ...updateOperation('a', itemWith(), versionTag, id), revision: 3 }]);
+    written(cleared);
+    expect((await kit.target.own.shown(remoteId)).note).toBe('Bring the keys\n, by the side door');
+  },
+  'what we wrote goes when we no longer do, but for what a person made of it': async (kit) => {
     const { created, remoteId } = await createA(kit, { description: 'Status: booked' });
     const without = { ...updateOperation('a', itemWith(), created.versionTag, created.remoteId), revision: 2 };
     const cleared = written((await kit.attempt([without]))[0]);
     expect((await kit.target.own.shown(remoteId)).note).toBe('');
-    await kit.target.own.set(remoteId, { note: NOTE });
-    const ours = itemWith({ description: 'Status: arrived' });
-    const update = { ...updateOperation('a', ours, cleared.versionTag, cleared.remoteId), revision: 3 };
-    const replaced = written((await kit.attempt([update]))[0]);
-    expect((await kit.target.own.shown(remoteId)).note).toBe('Status: arrived');
-    const last = { ...updateOperation('a', itemWith(), replaced.versionTag, replaced.remoteId), revision: 4 };
-    written((await kit.attempt([last]))[0]);
-    expect((await kit.target.own.shown(remoteId)).note).toBe('');
-  },
-  'what we wrote goes too when a person changed it meanwhile': async (kit) => {
-    const { created, remoteId } = await createA(kit, { description: 'Status: booked' });
-    await kit.target.own.set(remoteId, { note: 'Status: booked, by the side door' });
-    expect((await kit.readAll())[0]?.item?.description).toBe('Status: booked, by the side door');
-    await kit.attempt([updateOperation('a', itemWith(), created.versionTag, created.remoteId)]);
-    expect((await kit.target.own.shown(remoteId)).note).toBe('');
+    const ours = {
+      ...updateOperation('a', itemWith({ description: 'Status: booked' }), cleared.versionTag, cleared.remoteId),
+    };
+    const back = written((await kit.attempt([{ ...ours, revision: 3 }]))[0]);
+    await kit.target.own.set(remoteId, { note: 'Status: comes at ten' });
+    expect((await kit.readAll())[0]?.item?.description).toBe('Status: comes at ten');
+    await kit.attempt([{ ...updateOperation('a', itemWith(), back.versionTag, back.remoteId), revision: 4 }]);
+    expect((await kit.target.own.shown(remoteId)).note).toBe('Status: comes at ten');
+    expect((await kit.readAll()).map(({ item }) => item)).toEqual([itemWith()]);
   },
   'what a person set is no change of what is ours': async (kit) => {
     const { remoteId } = await createA(kit);

@@ -18,6 +18,8 @@ export const dolibarr: WrittenDescription = {
     patients: {
       keyField: 'array_options.options_clinic_mirror_key',
       stampField: 'array_options.options_clinic_mirror_stamp',
+      // htdocs/contact/card.php, beside htdocs/api/index.php.
+      page: '../../contact/card.php?id={{id}}',
       refusals: [{ property: 'no_email', by: 'email' }],
       find: {
         call: {
@@ -34,7 +36,8 @@ export const dolibarr: WrittenDescription = {
         call: { method: 'PUT', path: '/contacts/{{id}}', body: { '...': '{{properties}}' }, nothing: [404] },
         row: '',
       },
-      delete: { call: { method: 'DELETE', path: '/contacts/{{id}}', nothing: [404] } },
+      // The row goes (htdocs/contact/class/contact.class.php, delete): Dolibarr has no bin.
+      delete: { call: { method: 'DELETE', path: '/contacts/{{id}}', nothing: [404] }, isForGood: true },
       list: {
         call: listing({ sqlfilters: "(te.clinic_mirror_stamp:like:'{{ownerTag}}%')" }),
         rows: '',

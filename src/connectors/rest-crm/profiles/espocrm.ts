@@ -54,6 +54,8 @@ function entity(type: string, beside: Record<string, unknown>, select: Record<st
   return {
     keyField: 'cMirrorKey',
     stampField: 'cMirrorStamp',
+    // Of the client (client/src/router.js); the API lies two steps below it.
+    page: `../../#${type}/view/{{id}}`,
     find: {
       call: {
         method: 'GET',
@@ -89,6 +91,7 @@ function entity(type: string, beside: Record<string, unknown>, select: Record<st
       call: { method: 'GET', path: '/Metadata', query: { key: `entityDefs.${type}.fields` } },
       at: '',
       type: 'type',
+      options: { at: 'options' },
       endings: ENDINGS_OF_LINKS,
     },
   };

@@ -61,6 +61,7 @@ function records({ one, many }: { one: string; many: string }, beside: Record<st
       call: { method: 'GET', path: '/metadata/objects' },
       at: `data.objects[nameSingular=${one}].fields`,
       name: 'name',
+      options: { at: 'options', value: 'value', label: 'label' },
     },
   };
 }

@@ -11,6 +11,9 @@ const VALUES_OF_IN = 100;
 /** Records of one page (zoho.com/crm/developer/docs/api/v8/get-records.html). */
 const PAGE_SIZE = 200;
 
+/** Lists of a field, the stages of deals among them (zoho.com/crm/developer/docs/api/v8/field-meta.html). */
+const PICK_LIST = { at: 'pick_list_values', value: 'actual_value', label: 'display_value' };
+
 /**
  * Zoho CRM, and what speaks as it does. Upsert: zoho.com/crm/developer/docs/api/v8/upsert-records.html; searches by COQL, which
  * reads the records and not the search index: …/v8/COQL-Overview.html; fields: …/v8/field-meta.html; codes: …/v8/status-codes.html.
@@ -99,7 +102,12 @@ function records(module: string, beside: Record<string, unknown>, contact?: stri
       size: PAGE_SIZE,
       paging: { by: 'cursor', next: 'info.next_page_token', more: 'info.more_records' },
     },
-    fields: { call: { method: 'GET', path: '/settings/fields', query: { module } }, at: 'fields', name: 'api_name' },
+    fields: {
+      call: { method: 'GET', path: '/settings/fields', query: { module } },
+      at: 'fields',
+      name: 'api_name',
+      options: PICK_LIST,
+    },
   };
 }
 

@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto';
+
+/** Whose an event's description is: what our last write put there, and what a person wrote beside it. */
+export interface NotesThere {
+  /** What stands in place of ours, as plain text; null where our last write had none. A person may have changed it: then it is all that stands there. */
+  ours: string | null;
+  /** A person's, in the vendor's own form; '' for nothing. It stays, whatever we write. */
+  theirs: string;
+}
+
+/** Of an event that is new, or in whose description nobody but us wrote. */
+export const NO_NOTES: NotesThere = { ours: null, theirs: '' };
+
+/** How a vendor keeps descriptions. */
+export type NotesForm = 'plain' | 'html';
+
+/** The line below which a person's text stands, once we write one too. */
+const LINE = '--------';
+
+const THEIRS = 'theirs';
+const OURS = /^ours\.(\d{1,5})\.([\w-]{11})$/;
+
+/** Longest description that is told apart, and characters that are compared for it: beyond them all counts as a person's. Our choice. */
+const LONGEST_TOLD_APART = 20_000;
+const MOST_COMPARED = 500_000;
+
+/** Tags and entities of HTML are one thing each. */
+const TOKENS: Readonly<Record<NotesForm, RegExp>> = { plain: /./gsu, html: /<[^>]*>|&#?\w{1,8};|./gsu };
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&amp;': '&',
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&#39;': "'",
+};
+
+/** What an event is stamped with, by which its description is told apart later. @param description ours, plain; null for none */
+export function toNotesStamp(description: string | null): string {
+  if (description === null) return THEIRS;
+  const marks = marksOf(description, 'plain').map(({ mark }) => mark);
+  return `ours.${marks.length}.${digestOf(marks)}`;
+}
+
+/**
+ * Tells a description apart. Ours is found wherever it stands, whatever became of its spaces and line breaks; where a person changed it, all is
+ * theirs, so that nothing of it is lost.
+ * @param text as the vendor gives it
+ * @param stamp of our last write; before there were any, every write of ours replaced all
+ */
+export function readNotes(text: string, stamp: string | null | undefined, form: NotesForm): NotesThere {
+  const marks = text.length > LONGEST_TOLD_APART ? [] : marksOf(text, form);
+  if (stamp === THEIRS) return { ours: null, theirs: text.trim() === '' ? '' : text };
+  const [, count, digest] = OURS.exec(stamp ?? '') ?? [];
+  if (count === undefined || Number(count) === 0 || text.trim() === '')
+    return { ours: plainOf(text, form), theirs: '' };
+  const length = Number(count);
+  const places = Math.min(marks.length - length, Math.floor(MOST_COMPARED / length));
+  for (let first = 0; first <= places; first += 1) {
+    const some = marks.slice(first, first + length);
+    if (digestOf(some.map(({ mark }) => mark)) !== digest) continue;
+    const [begin, end] = [some[0]!.at, some.at(-1)!.end];
+    const theirs = [text.slice(0, begin), text.slice(end)].map(withoutLine).filter((part) => part !== '');
+    return { ours: plainOf(text.slice(begin, end), form), theirs: theirs.join('\n') };
+  }
+  return { ours: plainOf(text, form), theirs: withoutLine(text) };
+}
+
+/**
+ * The description that is written: ours, and a person's below a line.
+ * @param ours in the vendor's form; null for none
+ */
+export function joinNotes(ours: string | null, { theirs }: Pick<NotesThere, 'theirs'>): string {
+  if (ours === null || ours === '') return theirs;
+  return theirs === '' ? ours : `${ours}\n${LINE}\n${theirs}`;
+}
+
+/** Characters that a person's text takes of a description, with the line above it. */
+export function lengthBeside({ theirs }: Pick<NotesThere, 'theirs'>): number {
+  return theirs === '' ? 0 : theirs.length + LINE.length + 2;
+}
+
+interface Mark {
+  mark: string;
+  at: number;
+  end: number;
+}
+
+/** What of a text is compared: characters that are neither space nor escape nor tag, with their places. */
+function marksOf(text: string, form: NotesForm): Mark[] {
+  return [...text.matchAll(TOKENS[form])].flatMap(({ 0: token, index: at }) => {
+    const mark = ENTITIES[token] ?? token;
+    return isTag(token) || /^[\s\\]$/u.test(mark) ? [] : [{ mark, at, end: at + token.length }];
+  });
+}
+
+function plainOf(text: string, form: NotesForm): string {
+  if (form === 'plain') return text;
+  return text.replaceAll(TOKENS.html, (token) => {
+    if (!isTag(token)) return ENTITIES[token] ?? token;
+    return BREAKS.test(token) ? '\n' : '';
+  });
+}
+
+/** Tags after which HTML shows a new line. */
+const BREAKS = /^<(br|\/p|\/div|\/li)\b/i;
+
+function isTag(token: string): boolean {
+  return token.length > 1 && token.startsWith('<');
+}
+
+/** A part of a description without the space around it, and without the line that we drew at its beginning or end. */
+function withoutLine(part: string): string {
+  return part
+    .replace(/^(?:\s|<br\s*\/?>)*-{8}(?=\s|<|$)/i, '')
+    .replace(/(?<=\s|>|^)-{8}(?:\s|<br\s*\/?>)*$/i, '')
+    .replace(/^(?:\s|<br\s*\/?>)+/i, '')
+    .trimEnd();
+}
+
+function digestOf(marks: readonly string[]): string {
+  return createHash('sha256').update(marks.join('')).digest().subarray(0, 8).toString('base64url');
+}

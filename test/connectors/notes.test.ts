@@ -1,0 +1,75 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { joinNotes, readNotes, toNotesStamp } from '../../src/connectors/notes.ts';
+
+const OURS = 'Dr. Verdi\nStatus: booked';
+const STAMP = toNotesStamp(OURS);
+const read = (text: string, stamp: string | null = STAMP) => readNotes(text, stamp, 'plain');
+
+describe('what stands in the description of an event', () => {
+  test('is ours where nobody else wrote, whatever a server made of its spaces, line ends and escapes', () => {
+    for (const text of [OURS, `${OURS}\n`, 'Dr. Verdi Status:  booked', '\\Dr. Verdi\r\nStatus: booked ']) {
+      expect(read(text).theirs).toBe('');
+    }
+    expect(read(OURS)).toEqual({ ours: OURS, theirs: '' });
+  });
+
+  test.each([
+    ['below', `${OURS}\nRing twice`, 'Ring twice'],
+    ['below the line', `${OURS}\n--------\nRing twice`, 'Ring twice'],
+    ['above', `Ring twice\n\n${OURS}`, 'Ring twice'],
+    ['on both sides', `Ring\n${OURS}\n--------\ntwice`, 'Ring\ntwice'],
+    ['in the same line', `${OURS}, by the side door`, ', by the side door'],
+    ['as a picture', `${OURS} 🙂`, '🙂'],
+  ])('is a person’s %s of ours', (_, text, theirs) => {
+    expect(read(text)).toEqual({ ours: OURS, theirs });
+  });
+
+  test('is all a person’s where they changed ours, or deleted it, or we wrote none', () => {
+    expect(read('Dr. Verdi\nStatus: late')).toEqual({
+      ours: 'Dr. Verdi\nStatus: late',
+      theirs: 'Dr. Verdi\nStatus: late',
+    });
+    expect(read('Ring twice\n--------')).toMatchObject({ theirs: 'Ring twice' });
+    expect(read('')).toEqual({ ours: '', theirs: '' });
+    expect(read('Ring', toNotesStamp(null))).toEqual({ ours: null, theirs: 'Ring' });
+    expect(read(' \n', toNotesStamp(null))).toEqual({ ours: null, theirs: '' });
+  });
+
+  test('was all ours before it was stamped', () => {
+    for (const stamp of [null, 'ours', '', 'ours.x.y'])
+      expect(read('Anything', stamp)).toEqual({ ours: 'Anything', theirs: '' });
+  });
+
+  test('is told apart in the HTML that a web page made of both', () => {
+    const text = 'Bring <b>keys</b><br>Dr. Verdi<br>Status: A &amp; B<br>--------<br><ul><li>Ring</li></ul>';
+    expect(readNotes(text, toNotesStamp('Dr. Verdi\nStatus: A & B'), 'html')).toEqual({
+      ours: 'Dr. Verdi\nStatus: A & B',
+      theirs: 'Bring <b>keys</b>\n<ul><li>Ring</li></ul>',
+    });
+  });
+
+  test('keeps every word of a person through any number of writes of ours', () => {
+    const words = fc.stringMatching(/^[a-z ]{1,20}[a-z]$/);
+    fc.assert(
+      fc.property(fc.array(words, { minLength: 1, maxLength: 6 }), words, fc.boolean(), (ours, theirs, isAbove) => {
+        let notes = readNotes(theirs, toNotesStamp(null), 'plain');
+        let text = theirs;
+        for (const mine of ours.map((one) => `Status: ${one}`)) {
+          text = joinNotes(mine, notes);
+          notes = readNotes(text, toNotesStamp(mine), 'plain');
+          expect(notes).toEqual({ ours: mine, theirs: theirs.trim() });
+          if (isAbove) notes = readNotes(`${notes.theirs}\n${mine}`, toNotesStamp(mine), 'plain');
+          expect(notes.theirs).toBe(theirs.trim());
+        }
+        expect(joinNotes(null, notes)).toBe(theirs.trim());
+      }),
+    );
+  });
+
+  test('is not searched for ours without end: what is longer than any of ours is a person’s', () => {
+    const long = `${OURS}\n${'a'.repeat(1_000_000)}`;
+    expect(read(long).theirs).toBe(long);
+    expect(read('a'.repeat(19_000), `ours.9000.${STAMP.slice(-11)}`).theirs).toHaveLength(19_000);
+  });
+});

@@ -1,0 +1,71 @@
+import { expect } from 'vitest';
+import type { CalendarItem } from '../../../src/model/items.ts';
+import type { Appointment } from '../../../src/model/records.ts';
+import { parseTitleFormat } from '../../../src/model/title-format.ts';
+import { type Directory, type ProjectionPolicy, project } from '../../../src/sync/project.ts';
+import { appointmentOf, EMPTY_DIRECTORY, NOTHING_MORE, STATUSES } from '../../sync/arbitraries.ts';
+import { group } from '../contract-case.ts';
+import { allDay, type CalendarKit, createOperation, describeOutcome, itemWith, keyOf, timed } from '../contract-kit.ts';
+
+const PAGE = 'https://clinic.example/appointments/a1';
+const VISIT = 'https://video.example/rooms/7f3a';
+const ROME = 'Europe/Rome';
+
+const DIRECTORY: Directory = {
+  ...EMPTY_DIRECTORY,
+  agendas: new Map([['agenda', { id: 'agenda', name: 'Dr. Verdi', locationId: null, isActive: true }]]),
+  pageUrl: 'https://clinic.example/appointments/{id}',
+};
+
+/** What the policy of a target makes of an appointment, as a cycle would for this vendor. */
+function projected({ target }: CalendarKit, policy: Partial<ProjectionPolicy>, changes: Partial<Appointment> = {}) {
+  const appointment = appointmentOf('a1', { agendaId: 'agenda', teleVisitUrl: VISIT, ...changes });
+  const { presets = [] } = target.supports;
+  const whole: ProjectionPolicy = {
+    ...NOTHING_MORE,
+    ...{ presets, title: 'appointment', fields: [], statuses: STATUSES, free: [], language: 'en', zone: ROME },
+    ...policy,
+  };
+  const item = project(appointment, whole, DIRECTORY, () => keyOf('a1'));
+  if (item === null) throw new Error('the policy shows no such appointment');
+  return item;
+}
+
+/** Writes an item, expects it to be read back as it is and to be written once, and gives the object. */
+async function kept(kit: CalendarKit, item: CalendarItem) {
+  expect(describeOutcome((await kit.attempt([createOperation('a', item)]))[0])).toBe('written created');
+  const object = await kit.object('a');
+  expect((await kit.readAll()).map((one) => one.item)).toEqual([item]);
+  expect(describeOutcome((await kit.attempt([createOperation('a', item)]))[0])).toBe('written adopted');
+  expect((await kit.object('a')).version, 'written once').toBe(object.version);
+  return object;
+}
+
+/** How the entries of a target's policy look to whoever opens the calendar. */
+export const shownAs = group<CalendarKit>('how entries are shown', {
+  'links to the page and to the video visit are shown, wherever the vendor has a place for them': async (kit) => {
+    const { description, links } = await kept(kit, projected(kit, { links: ['page', 'teleVisit'] }));
+    const everywhere = [description, ...links].join('\n');
+    expect(everywhere.split(PAGE)).toHaveLength(2);
+    expect(everywhere.split(VISIT)).toHaveLength(2);
+  },
+  'a title that is put together of several values is shown so': async (kit) => {
+    const titleFormat = parseTitleFormat('[{agenda}: ]{title}[ ({treatment})]')!;
+    const item = projected(kit, { titleFormat, fields: ['agenda', 'treatment'] });
+    expect(await kept(kit, item)).toMatchObject({ title: 'Dr. Verdi: Appointment', description: '' });
+  },
+  'an appointment stands on the clock of its own zone': async (kit) => {
+    const time = timed('2027-07-10T09:00:00+02:00', '2027-07-10T09:30:00+02:00', ROME);
+    expect(await kept(kit, itemWith({ time }))).toMatchObject({ clockZone: ROME });
+  },
+  "a whole day begins in the clinic's zone, or in none": async (kit) => {
+    const object = await kept(kit, itemWith({ time: allDay('2027-07-10', '2027-07-11') }));
+    expect([ROME, null]).toContain(object.clockZone);
+    expect(object).toMatchObject({ startDate: '2027-07-10', endDate: '2027-07-11' });
+  },
+  'a reminder of none rings nowhere, and keeps programs from adding one': async (kit) => {
+    expect(kit.target.supports.presets).toContain('noAlert');
+    const object = await kept(kit, projected(kit, { reminderMinutes: 'none' }));
+    expect(object).toMatchObject({ alarms: 0, isSilenced: true });
+  },
+});

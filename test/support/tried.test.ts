@@ -1,0 +1,33 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { tryCases } from './tried.ts';
+
+/** A property that counts its cases and lets time pass with each. @param fails from this case on */
+function counted(fails = Number.POSITIVE_INFINITY) {
+  const seen: number[] = [];
+  const property = fc.asyncProperty(fc.integer(), async (drawn) => {
+    seen.push(drawn);
+    if (seen.length >= fails) throw new Error('no');
+  });
+  return { seen, property };
+}
+
+test('a busy machine makes the cases fewer, never fewer than the least', async () => {
+  const { seen, property } = counted();
+  await tryCases('cases', property, { least: 7, most: 30, forMs: 0 });
+  expect(seen).toHaveLength(7);
+});
+
+test('with time enough all are tried, and as many as somebody wished without a bound', async () => {
+  const [calm, wished] = [counted(), counted()];
+  await tryCases('cases', calm.property, { least: 7, most: 30, forMs: 600_000 });
+  expect(calm.seen).toHaveLength(30);
+  await tryCases('cases', wished.property, { least: 7, most: 30, forMs: 0 }, '50');
+  expect(wished.seen).toHaveLength(50);
+});
+
+test.each([3, 20])('a case that fails is told with its seed, the %sth too', async (fails) => {
+  const { property } = counted(fails);
+  const tried = tryCases('cases', property, { least: 7, most: 30, forMs: 600_000 });
+  await expect(tried).rejects.toThrow(/seed: -?\d+/);
+});
