@@ -6,7 +6,7 @@ import { jobHandlers } from './composition/job-handlers.ts';
 import { loginDesk } from './composition/login-desk.ts';
 import { keepReloading, type Reloading } from './composition/reload.ts';
 import type { Connectors } from './composition/targets.ts';
-import { keepAlerting, keepReleasing, watchEpoch } from './composition/upkeep.ts';
+import { keepAlerting, keepLookingAhead, keepReleasing, watchEpoch } from './composition/upkeep.ts';
 import { connectors as registry } from './connectors/registry.ts';
 import { createAnswerDesk } from './control/answers.ts';
 import { type Installation, requireTenant } from './control/installation.ts';
@@ -128,7 +128,10 @@ export async function startDaemon(
   });
   const releasing = does(role, 'scheduler') ? keepReleasing(composition) : null;
   opened.defer(() => releasing?.end());
-  if (does(role, 'scheduler')) opened.defer(keepAlerting(composition));
+  if (does(role, 'scheduler')) {
+    opened.defer(keepAlerting(composition));
+    opened.defer(keepLookingAhead(composition));
+  }
   const reloading = files === undefined ? null : openReloading({ files, composition, metrics, releasing });
   opened.defer(() => reloading?.end());
   const ports = { operatorPort: operator.port, publicPort: outside?.port ?? null };

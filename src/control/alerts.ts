@@ -109,6 +109,7 @@ function redisAway(sinceAt: Instant): Problem {
     sinceAt,
     sentence: 'Redis does not answer, so nothing is read or written for any clinic',
     next: 'look at the Redis server, and at what lies between it and this process',
+    breaksAt: null,
     waiting: 0,
   };
 }

@@ -154,6 +154,7 @@ interface Gauges {
   tokenExpiry: Gauge;
   needsLogin: Gauge;
   problems: Gauge;
+  breaksIn: Gauge;
   setAside: Gauge;
   withheld: Gauge;
   superseded: Gauge;
@@ -182,10 +183,12 @@ function createGauges(registry: Registry): Gauges {
       'tenant',
       'connection',
     ]),
-    problems: gauge('clinic_mirror_problems', 'What is the matter, as status tells it, by who ends it', [
+    problems: gauge('clinic_mirror_problems', 'What is the matter, as status tells it, by who ends it and code', [
       'tenant',
       'needs',
+      'code',
     ]),
+    breaksIn: gauge('clinic_mirror_breaks_in_seconds', 'Time until what is seen coming does harm', ['tenant', 'code']),
     setAside: gauge('clinic_mirror_rows_set_aside', 'Rows of the last cycle that could not be used', [
       'tenant',
       'code',
@@ -206,9 +209,16 @@ function fill(gauges: Gauges, { at, tenants, problems }: Status): void {
   const { targets: ofTargets, ...others } = gauges;
   for (const gauge of [...Object.values(ofTargets), ...Object.values(others)]) gauge.reset();
   for (const needs of ['person', 'time'] as const) {
-    for (const tenant of ['', ...tenants.map((one) => one.tenant)]) gauges.problems.set({ tenant, needs }, 0);
+    for (const tenant of ['', ...tenants.map((one) => one.tenant)]) gauges.problems.set({ tenant, needs, code: '' }, 0);
   }
-  for (const { tenant, needs } of problems) gauges.problems.inc({ tenant: tenant ?? '', needs });
+  for (const { tenant, needs, code } of problems) gauges.problems.inc({ tenant: tenant ?? '', needs, code });
+  // The soonest one of each is set last.
+  const coming = problems
+    .filter(({ breaksAt }) => breaksAt !== null)
+    .sort((one, other) => (other.breaksAt ?? 0) - (one.breaksAt ?? 0));
+  for (const { tenant, code, breaksAt } of coming) {
+    gauges.breaksIn.set({ tenant: tenant ?? '', code }, ((breaksAt ?? at) - at) / 1_000);
+  }
   for (const { tenant, targets, connections, lastRun, configuration } of tenants) {
     for (const each of targets) {
       const labels = { tenant, target: each.target };

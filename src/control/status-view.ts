@@ -1,3 +1,4 @@
+import type { Ending } from '../model/endings.ts';
 import type { Problem } from '../model/problems.ts';
 import type { Instant } from '../model/time.ts';
 import type { TargetConfiguration } from '../settings/configuration.ts';
@@ -9,6 +10,7 @@ import type { RefusedFiles } from '../state/reload-reports.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { TargetGap } from '../state/target-gaps.ts';
 import type { DriftReport, TargetFailure } from '../state/targets.ts';
+import type { QuotaStatus } from './forecasts.ts';
 import type { ConnectionStatus } from './installation.ts';
 import type { NotificationStatus } from './notification-status.ts';
 import type { ReminderStatus } from './reminder-status.ts';
@@ -116,6 +118,8 @@ export interface TenantStatus {
   configuration: ConfigurationStatus;
   connections: ConnectionStatus[];
   lastRun: RunReport | null;
+  /** Time from the beginning of a cycle to that of the next. */
+  cycleEveryMs: number;
   targets: TargetStatus[];
   /** Targets (`target/<id>`) and connections (`connection/<id>`) that were taken out of the configuration and still have keys here. */
   removed: RemovedStatus[];
@@ -143,6 +147,10 @@ export interface Status {
   refused: RefusedFiles[];
   /** Ways of telling by which nobody can be told, with why. */
   alertFailures: (AlertFailure & { channel: string })[];
+  /** Certificates of servers, as they were last seen, and secrets whose end the settings name. */
+  endings: Ending[];
+  /** What clients have used of their budgets. */
+  quotas: QuotaStatus[];
   /** Names of changed settings that wait for a restart of a daemon. */
   awaitsRestart: string[];
   /** Tenants that were taken out of the configuration and still have keys here. */
