@@ -13,6 +13,7 @@ import { type Installation, requireTenant } from './control/installation.ts';
 import { noPublicPort } from './control/logins.ts';
 import { createMetrics, type Metrics } from './control/metrics.ts';
 import { createNotificationReceiver } from './control/notifications.ts';
+import { redisAway } from './control/problems.ts';
 import { takeReminderCallback } from './control/reminder-callbacks.ts';
 import { does, type Role } from './control/roles.ts';
 import { type ListeningServer, listen } from './http-server/listen.ts';
@@ -217,6 +218,7 @@ function openOperatorPort(composition: Composition, metrics: Metrics, watch: Red
       const why = watch.failure();
       return why === null ? [] : [{ what: 'redis', why }];
     },
+    problems: async () => (watch.failure() === null ? await metrics.problems() : [redisAway(null)]),
   };
   return listen(createOperatorServer(verbs, { token, log: composition.log }), 'operator', operator);
 }

@@ -1,4 +1,5 @@
 import type { QuotaStatus } from '../control/forecasts.ts';
+import type { Outlook } from '../control/installation.ts';
 import { lookAtCertificate } from '../http/certificate.ts';
 import type { Ending } from '../model/endings.ts';
 import { slices } from '../model/slices.ts';
@@ -10,6 +11,7 @@ import { Secret } from '../settings/secret.ts';
 import type { Settings } from '../settings/settings-schema.ts';
 import { readBudgetUse } from '../state/budget-use.ts';
 import type { CertificateStore } from '../state/certificates.ts';
+import { whyNotKept } from '../state/redis-check.ts';
 import type { Stores } from './stores.ts';
 
 /** Sections of clients, with what their budgets are called. */
@@ -26,12 +28,12 @@ const BUDGETS = {
 const LOOKED_AT_ONCE = 8;
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'https:': 443, 'rediss:': 6_379 };
 
-/** What ends at a known time, and what is used of what clients may ask. */
+/** What ends at a known time, what is used of what clients may ask, and why Redis may lose what it keeps. */
 export async function readOutlook(
   settings: Settings,
   { redis, certificates }: Pick<Stores, 'redis' | 'certificates'>,
   clock: Clock,
-): Promise<{ endings: Ending[]; quotas: QuotaStatus[] }> {
+): Promise<Outlook> {
   const now = clock();
   const secrets: Ending[] = [...ownCertificates(settings)];
   const quotas: QuotaStatus[] = [];
@@ -47,7 +49,9 @@ export async function readOutlook(
       quotas.push({ client, hourShare: used.lastHour / (60 * requestsPerMinute), days });
     }
   }
-  return { endings: [...secrets, ...(await certificates.read())], quotas };
+  const fault = await whyNotKept(redis);
+  const unkept = fault === null ? null : { code: fault.code, sentence: fault.message, next: fault.remedy ?? null };
+  return { endings: [...secrets, ...(await certificates.read())], quotas, unkept };
 }
 
 /** Certificates by which an application proves itself. */

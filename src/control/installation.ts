@@ -33,6 +33,16 @@ export interface ConnectionStatus {
   missingScopes: readonly string[];
 }
 
+/** What concerns the whole installation and may come to harm all of it. */
+export interface Outlook {
+  /** Certificates of servers, as they were last seen, and secrets whose end the settings name. */
+  endings: Ending[];
+  /** What clients have used of their budgets. */
+  quotas: QuotaStatus[];
+  /** Why Redis may lose what it keeps, as it is set up now; null when it does not. */
+  unkept: { code: string; sentence: string; next: string | null } | null;
+}
+
 /** Tenants by id, opened when they are asked for. Whoever goes through all of them has them opened one after the other. */
 export interface Tenants {
   readonly size: number;
@@ -55,8 +65,8 @@ export interface Installation {
   reloads(): Promise<ReloadReport[]>;
   /** What ways of telling remember, and why they failed last. */
   alerts: Pick<AlertStore, 'read'>;
-  /** What ends at a known time, and what is used of what may be asked. */
-  outlook(): Promise<{ endings: Ending[]; quotas: QuotaStatus[] }>;
+  /** What is known of what may come. */
+  outlook(): Promise<Outlook>;
   /** What waits in a tenant for a second person. */
   approvals(tenant: string): Promise<ApprovalRequest[]>;
   /** What was taken out of the configuration and still has keys. */

@@ -2,9 +2,12 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { HttpObserver } from '../http/client.ts';
 import type { ObserveLag } from '../jobs/open-reminders.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
+import { asMirrorError } from '../model/errors.ts';
+import type { Problem } from '../model/problems.ts';
 import { createStateFigures } from './figures.ts';
 import type { Installation } from './installation.ts';
 import type { NotificationResult } from './notifications.ts';
+import { redisAway } from './problems.ts';
 import { createReminderMetrics } from './reminder-metrics.ts';
 import { status } from './status.ts';
 import type { Status } from './status-view.ts';
@@ -20,6 +23,8 @@ export interface Metrics {
   observeReminderLag: ObserveLag;
   /** To be told of every reading of the configuration that found something else. @param refusedFiles that are not taken up now */
   observeReload(result: 'taken-up' | 'refused', refusedFiles: number): void;
+  /** What is the matter, by the same figures: as old as those are. */
+  problems(): Promise<readonly Problem[]>;
   /** Text in Prometheus' exposition format 0.0.4. What is computed from the state may be as old as it says. */
   render(): Promise<string>;
 }
@@ -54,8 +59,10 @@ export function createMetrics(installation: () => Installation | null): Metrics 
   const gauges = createGauges(registry);
   const reminders = createReminderMetrics(registry);
   const triggers = createTriggerMetrics(registry);
+  let problems: readonly Problem[] = [];
   const figures = createStateFigures(async (open) => {
     const told = await status(open);
+    ({ problems } = told);
     const tells = [
       await reminders.read(openSome(open, ({ hasReminders }) => hasReminders)),
       await triggers.read(openSome(open, ({ triggersEveryMinutes }) => triggersEveryMinutes !== null)),
@@ -71,12 +78,29 @@ export function createMetrics(installation: () => Installation | null): Metrics 
     },
     observeReminderLag: reminders.observeLag,
     observeReload: reloads,
+    async problems() {
+      const open = installation();
+      if (open !== null) await figures.refresh(open);
+      return problems;
+    },
     async render() {
       const open = installation();
-      if (open !== null) gauges.stateAge.set((await figures.refresh(open)) / 1_000);
+      if (open !== null) await tellFigures(gauges, () => figures.refresh(open));
       return registry.metrics();
     },
   };
+}
+
+/** Without Redis nothing is known of tenants, and their figures are gone; that it is away is told all the same. */
+async function tellFigures(gauges: Gauges, refresh: () => Promise<number>): Promise<void> {
+  try {
+    gauges.stateAge.set((await refresh()) / 1_000);
+  } catch (thrown) {
+    const error = asMirrorError(thrown);
+    if (error.code !== 'redis-unreachable') throw error;
+    fill(gauges, { at: 0, tenants: [], problems: [redisAway(null)] });
+    gauges.stateAge.remove();
+  }
 }
 
 function createReloadMetrics(registry: Registry): Metrics['observeReload'] {
@@ -205,7 +229,7 @@ function createGauges(registry: Registry): Gauges {
   };
 }
 
-function fill(gauges: Gauges, { at, tenants, problems }: Status): void {
+function fill(gauges: Gauges, { at, tenants, problems }: Pick<Status, 'at' | 'problems' | 'tenants'>): void {
   const { targets: ofTargets, ...others } = gauges;
   for (const gauge of [...Object.values(ofTargets), ...Object.values(others)]) gauge.reset();
   for (const needs of ['person', 'time'] as const) {

@@ -1,3 +1,4 @@
+import { redisUnreachable } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
 import { forecastsOfInstallation, forecastsOfLogin, forecastsOfTarget } from './forecasts.ts';
@@ -19,12 +20,19 @@ export function problemsOf(status: Omit<Status, 'problems'>): Problem[] {
   return found.sort((one, other) => rank(one) - rank(other));
 }
 
+/** All that can be told while Redis does not answer. @param sinceAt null where it is not known */
+export function redisAway(sinceAt: Instant | null): Problem {
+  const { message, code, remedy = null } = redisUnreachable(null);
+  return { ...needsPerson(null, 'state', code, message, remedy), sinceAt };
+}
+
 function ofInstallation({
   state,
   setAside,
   refused,
   awaitsRestart,
   alertFailures,
+  unkept,
 }: Omit<Status, 'problems'>): Problem[] {
   const check = 'clinic-mirror config check';
   const problems: Problem[] = setAside.map(({ tenant, faults }) =>
@@ -51,6 +59,7 @@ function ofInstallation({
       sinceAt,
     });
   }
+  if (unkept !== null) problems.push(needsPerson(null, 'state', unkept.code, unkept.sentence, unkept.next));
   if (state.durability === 'late') {
     const sentence = 'Redis did not confirm the last decision in time: reminders wait';
     problems.push({ ...needsPerson(null, 'state', 'redis-late', sentence, null), needs: 'time' });

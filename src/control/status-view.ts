@@ -1,4 +1,3 @@
-import type { Ending } from '../model/endings.ts';
 import type { Problem } from '../model/problems.ts';
 import type { Instant } from '../model/time.ts';
 import type { TargetConfiguration } from '../settings/configuration.ts';
@@ -10,8 +9,7 @@ import type { RefusedFiles } from '../state/reload-reports.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { TargetGap } from '../state/target-gaps.ts';
 import type { DriftReport, TargetFailure } from '../state/targets.ts';
-import type { QuotaStatus } from './forecasts.ts';
-import type { ConnectionStatus } from './installation.ts';
+import type { ConnectionStatus, Outlook } from './installation.ts';
 import type { NotificationStatus } from './notification-status.ts';
 import type { ReminderStatus } from './reminder-status.ts';
 import type { TriggerStatus } from './trigger-status.ts';
@@ -134,7 +132,7 @@ export interface TenantStatus {
 }
 
 /** The whole picture. */
-export interface Status {
+export interface Status extends Outlook {
   at: Instant;
   /** What is the matter: what needs a person first. */
   problems: Problem[];
@@ -147,10 +145,6 @@ export interface Status {
   refused: RefusedFiles[];
   /** Ways of telling by which nobody can be told, with why. */
   alertFailures: (AlertFailure & { channel: string })[];
-  /** Certificates of servers, as they were last seen, and secrets whose end the settings name. */
-  endings: Ending[];
-  /** What clients have used of their budgets. */
-  quotas: QuotaStatus[];
   /** Names of changed settings that wait for a restart of a daemon. */
   awaitsRestart: string[];
   /** Tenants that were taken out of the configuration and still have keys here. */

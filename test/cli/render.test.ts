@@ -182,6 +182,7 @@ const statuses: fc.Arbitrary<Omit<Status, 'problems'>> = fc.record({
   at: fc.constant(NOW),
   endings: fc.array(endings, { maxLength: 2 }),
   quotas: fc.array(quotas, { maxLength: 2 }),
+  unkept: fc.option(fc.record({ code: names, sentence: texts, next: fc.option(texts) })),
   state: fc.record({
     durability: fc.constantFrom('durable', 'unsupported', 'late', null),
     directory: fc.constantFrom('none', 'kept', 'failed'),

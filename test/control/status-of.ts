@@ -66,6 +66,6 @@ export function problems(tenant: Partial<TenantStatus>, installation: Partial<St
   } as const;
   return problemsOf({
     ...{ at: NOW, state, tenants: [tenantOf(tenant)], setAside: [], refused: [], alertFailures: [] },
-    ...{ awaitsRestart: [], removed: [], endings: [], quotas: [], ...installation },
+    ...{ awaitsRestart: [], removed: [], endings: [], quotas: [], unkept: null, ...installation },
   });
 }
