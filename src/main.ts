@@ -6,13 +6,14 @@ import { jobHandlers } from './composition/job-handlers.ts';
 import { loginDesk } from './composition/login-desk.ts';
 import { keepReloading, type Reloading } from './composition/reload.ts';
 import type { Connectors } from './composition/targets.ts';
-import { keepAlerting, keepReleasing, watchEpoch } from './composition/upkeep.ts';
+import { keepAlerting, keepLookingAhead, keepReleasing, watchEpoch } from './composition/upkeep.ts';
 import { connectors as registry } from './connectors/registry.ts';
 import { createAnswerDesk } from './control/answers.ts';
 import { type Installation, requireTenant } from './control/installation.ts';
 import { noPublicPort } from './control/logins.ts';
 import { createMetrics, type Metrics } from './control/metrics.ts';
 import { createNotificationReceiver } from './control/notifications.ts';
+import { redisAway } from './control/problems.ts';
 import { takeReminderCallback } from './control/reminder-callbacks.ts';
 import { does, type Role } from './control/roles.ts';
 import { type ListeningServer, listen } from './http-server/listen.ts';
@@ -128,7 +129,10 @@ export async function startDaemon(
   });
   const releasing = does(role, 'scheduler') ? keepReleasing(composition) : null;
   opened.defer(() => releasing?.end());
-  if (does(role, 'scheduler')) opened.defer(keepAlerting(composition));
+  if (does(role, 'scheduler')) {
+    opened.defer(keepAlerting(composition));
+    opened.defer(keepLookingAhead(composition));
+  }
   const reloading = files === undefined ? null : openReloading({ files, composition, metrics, releasing });
   opened.defer(() => reloading?.end());
   const ports = { operatorPort: operator.port, publicPort: outside?.port ?? null };
@@ -214,6 +218,7 @@ function openOperatorPort(composition: Composition, metrics: Metrics, watch: Red
       const why = watch.failure();
       return why === null ? [] : [{ what: 'redis', why }];
     },
+    problems: async () => (watch.failure() === null ? await metrics.problems() : [redisAway(null)]),
   };
   return listen(createOperatorServer(verbs, { token, log: composition.log }), 'operator', operator);
 }

@@ -48,9 +48,10 @@ function part(heading: string, problems: readonly Problem[], now: Instant, { isO
 }
 
 function lineOf(problem: Problem, now: Instant, isOver: boolean): string {
-  const { code, sentence, sinceAt, waiting, next } = problem;
+  const { code, sentence, sinceAt, breaksAt, waiting, next } = problem;
   const more = [
     ...(sinceAt === null || isOver ? [] : [`for ${ageOf(now - sinceAt)}`]),
+    ...(breaksAt === null || breaksAt <= now || isOver ? [] : [`in ${ageOf(breaksAt - now)}`]),
     ...(waiting === 0 || isOver ? [] : [`${waiting} ${waiting === 1 ? 'change waits' : 'changes wait'}`]),
   ];
   const line = `${whoOf(problem)}: ${[`${sentence} (${code})`, ...more].join(', ')}`;

@@ -15,6 +15,7 @@ import { openActDesk } from './acts.ts';
 import { OPEN_TENANTS } from './closing.ts';
 import { connectionStatuses } from './connection-statuses.ts';
 import { startExpressionThread } from './expression-thread.ts';
+import { readOutlook } from './outlook.ts';
 import { openStores, type Stores } from './stores.ts';
 import type { Connectors } from './targets.ts';
 import type { Given } from './tenant.ts';
@@ -54,7 +55,7 @@ export function compose(options: CompositionOptions): Composition {
   const { clock, elapsedBetween } = watchClock(options.clock ?? Date.now, options.clock ?? (() => performance.now()));
   let { configuration } = options;
   const stores = openStores(() => configuration.settings, clock, log);
-  const { redis, writer, epoch, removed, reloads, alerts, logins, loginLinks } = stores;
+  const { redis, writer, epoch, removed, reloads, alerts, certificates, logins, loginLinks } = stores;
   const acts = openActDesk(() => configuration, stores, clock);
   const isNeedless = createNeedless(redis, () => configuration.outlines);
   const queues = openQueues(settings.redis.place.reveal(), isNeedless);
@@ -92,6 +93,7 @@ export function compose(options: CompositionOptions): Composition {
     removed,
     reloads,
     alerts,
+    certificates,
     queues,
     isNeedless,
     log,
@@ -108,7 +110,10 @@ export function compose(options: CompositionOptions): Composition {
 function installationOf(
   current: () => Configuration,
   parts: Pick<Composition, 'composed' | 'queues'> &
-    Pick<Stores, 'alerts' | 'epoch' | 'reloads' | 'removed'> & { acts: ActDesk; clock: Clock },
+    Pick<Stores, 'alerts' | 'certificates' | 'epoch' | 'redis' | 'reloads' | 'removed'> & {
+      acts: ActDesk;
+      clock: Clock;
+    },
 ): Installation {
   const { composed, queues, epoch, alerts, reloads, removed, acts, clock } = parts;
   return {
@@ -123,6 +128,7 @@ function installationOf(
     epoch,
     alerts,
     reloads: () => reloads.list(),
+    outlook: () => readOutlook(current().settings, parts, clock),
     approvals: (tenant) => acts.approvalsOf(tenant).store.list(),
     removed: {
       ...removed,

@@ -41,6 +41,9 @@ export async function connectionStatuses(
         sinceAt: credential?.since ?? null,
         accessExpiresAt: credential?.accessExpiresAt ?? null,
         refreshExpiresAt: credential?.refreshExpiresAt ?? null,
+        isEndFixed: credential?.isEndFixed ?? false,
+        obtainedAt: credential?.obtainedAt ?? null,
+        usedAt: credential === null ? null : (credential.refreshedAt ?? credential.obtainedAt),
         missingScopes: credential === null ? [] : missingScopes(scopes, credential.grantedScopes),
       };
     }),

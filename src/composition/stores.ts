@@ -4,6 +4,7 @@ import type { LoginLink, PendingLogin } from '../oauth/store.ts';
 import type { Settings } from '../settings/settings-schema.ts';
 import { type AlertStore, createAlertStore } from '../state/alerts.ts';
 import { type AuditLog, createAuditLog } from '../state/audit-log.ts';
+import { type CertificateStore, createCertificateStore } from '../state/certificates.ts';
 import { type AwaitDurable, createAwaitDurable } from '../state/durability.ts';
 import { createStateEpoch, type StateEpoch } from '../state/epoch.ts';
 import { keys } from '../state/keys.ts';
@@ -23,6 +24,7 @@ export interface Stores {
   removed: RemovedStore;
   reloads: ReloadReports;
   alerts: AlertStore;
+  certificates: CertificateStore;
   logins: LoginStore<PendingLogin>;
   loginLinks: LoginStore<LoginLink>;
   ring: SealingKey[];
@@ -56,6 +58,7 @@ export function openStores(current: () => Settings, clock: Clock, log: Logger): 
     removed: createRemovedStore(redis),
     reloads: createReloadReports(redis, clock),
     alerts: createAlertStore(redis),
+    certificates: createCertificateStore(redis),
     logins: createLoginStore<PendingLogin>(redis, ring),
     loginLinks: createLoginStore<LoginLink>(redis, ring, keys.loginLink),
     ring,

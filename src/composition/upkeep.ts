@@ -5,16 +5,20 @@ import { status } from '../control/status.ts';
 import { createHttpClient } from '../http/client.ts';
 import { type Releasing, releaseRegularly } from '../jobs/release.ts';
 import type { Logger } from '../log/logger.ts';
-import { DAY_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { StateEpoch } from '../state/epoch.ts';
 import { QUEUE_PREFIX } from '../state/keys.ts';
 import { createLeases } from '../state/leases.ts';
 import type { Composition } from './compose.ts';
+import { lookAtCertificates } from './outlook.ts';
 
 /** In place of a tenant, for the leases of the whole installation. */
 const INSTALLATION = QUEUE_PREFIX.slice(1, -1);
 /** Between two looks whether Redis went back. */
 const EPOCH_CHECK_MS = 5 * SECOND_MS;
+/** Between two looks at certificates, which live for days at least; the first one comes when a start is over. */
+const CERTIFICATES_EVERY_MS = 12 * HOUR_MS;
+const CERTIFICATES_FIRST_MS = MINUTE_MS;
 
 /**
  * Refuses another identity key, says how decisions are kept, and looks regularly, and whenever Redis came back, whether it lost any.
@@ -78,6 +82,32 @@ export function keepAlerting(composition: Composition, everyMs?: number): () => 
     });
   };
   wait();
+  return async () => {
+    clearTimeout(timer);
+    end.abort();
+    await running;
+  };
+}
+
+/**
+ * Certificates of the servers that the configuration names are looked at twice a day.
+ * @returns ends that
+ */
+export function keepLookingAhead(composition: Composition): () => Promise<void> {
+  const end = new AbortController();
+  let running: Promise<void> = Promise.resolve();
+  let timer: NodeJS.Timeout;
+  const wait = (durationMs: number) => {
+    timer = setTimeout(look, durationMs).unref();
+  };
+  const look = () => {
+    running = lookAtCertificates(composition.configuration, composition.certificates, end.signal)
+      .catch((error) => composition.log.warn({ error }, 'it is not known when certificates end'))
+      .then(() => {
+        if (!end.signal.aborted) wait(CERTIFICATES_EVERY_MS);
+      });
+  };
+  wait(CERTIFICATES_FIRST_MS);
   return async () => {
     clearTimeout(timer);
     end.abort();

@@ -6,6 +6,7 @@ import type { Problem } from '../model/problems.ts';
 import type { Clock, Instant } from '../model/time.ts';
 import type { AlertStore } from '../state/alerts.ts';
 import type { Leases } from '../state/leases.ts';
+import { redisAway } from './problems.ts';
 
 /** What a look works with. */
 export interface AlertParts {
@@ -98,17 +99,4 @@ async function lookOnce(parts: AlertParts, signal: AbortSignal): Promise<void> {
   } finally {
     await lease.release();
   }
-}
-
-function redisAway(sinceAt: Instant): Problem {
-  return {
-    tenant: null,
-    subject: 'state',
-    code: 'redis-unreachable',
-    needs: 'person',
-    sinceAt,
-    sentence: 'Redis does not answer, so nothing is read or written for any clinic',
-    next: 'look at the Redis server, and at what lies between it and this process',
-    waiting: 0,
-  };
 }

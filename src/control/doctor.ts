@@ -116,7 +116,9 @@ async function* examineTenant(
   }
   const logins = problems.filter(({ subject }) => subject.startsWith('login '));
   yield* logins.map(findingOf);
-  const ended = new Set(logins.filter(({ code }) => code !== 'scope-missing').map(({ subject }) => subject));
+  const ended = new Set(
+    logins.filter(({ code, breaksAt }) => code !== 'scope-missing' && breaksAt === null).map(({ subject }) => subject),
+  );
   const notAsked = (subject: string, login: string): Finding => {
     return { ...ok(id, subject, `is asked once there is a login to ${login}`), result: 'not-asked' };
   };
@@ -139,7 +141,7 @@ async function* examineTenant(
     else if (ended.has(`login ${connection}`)) yield notAsked(`target ${target.id}`, connection);
     else yield await targetFinding(tenant, target, agendas, signal);
   }
-  yield* problems.filter(({ subject }) => /^(reminders|triggers|configuration|state)\b/.test(subject)).map(findingOf);
+  yield* problems.filter(isAskedOfNobody).map(findingOf);
 }
 
 /** Asks the target for something that is not there, and the catalogue for what its file names. */
@@ -164,6 +166,12 @@ async function targetFinding(
   const meant = near.length === 0 ? '' : `; is one of these meant: ${near.join(', ')}?`;
   const what = `answers, but the clinic lists no agenda ${unknown.join(', ')}${meant}`;
   return { ...asked, result: 'problem', what, code: 'agenda-unknown', next: `correct agendas in tenants/${id}.yaml` };
+}
+
+/** What no question of ours would show. */
+function isAskedOfNobody({ subject, breaksAt }: Problem): boolean {
+  if (subject.startsWith('target ')) return breaksAt !== null;
+  return /^(reminders|triggers|configuration|state|cycles)\b/.test(subject);
 }
 
 function findingOf({ tenant, subject, sentence, code, next, needs }: Problem): Finding {

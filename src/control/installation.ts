@@ -1,4 +1,5 @@
 import type { OpenTenant } from '../jobs/tenant.ts';
+import type { Ending } from '../model/endings.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Clock, Instant } from '../model/time.ts';
 import type { TenantOutline, TenantSetAside } from '../settings/configuration.ts';
@@ -7,6 +8,7 @@ import type { ApprovalRequest } from '../state/approvals.ts';
 import type { StateEpoch } from '../state/epoch.ts';
 import type { ReloadReport } from '../state/reload-reports.ts';
 import type { RemovedStore } from '../state/removed.ts';
+import type { QuotaStatus } from './forecasts.ts';
 
 /** Where one login stands, in the same words on every surface. */
 export interface ConnectionStatus {
@@ -23,7 +25,22 @@ export interface ConnectionStatus {
   sinceAt: Instant | null;
   accessExpiresAt: Instant | null;
   refreshExpiresAt: Instant | null;
+  /** Whether that end stays where it is however often the login is used. */
+  isEndFixed: boolean;
+  /** When a person logged in, and when its tokens were last given; null without tokens. */
+  obtainedAt: Instant | null;
+  usedAt: Instant | null;
   missingScopes: readonly string[];
+}
+
+/** What concerns the whole installation and may come to harm all of it. */
+export interface Outlook {
+  /** Certificates of servers, as they were last seen, and secrets whose end the settings name. */
+  endings: Ending[];
+  /** What clients have used of their budgets. */
+  quotas: QuotaStatus[];
+  /** Why Redis may lose what it keeps, as it is set up now; null when it does not. */
+  unkept: { code: string; sentence: string; next: string | null } | null;
 }
 
 /** Tenants by id, opened when they are asked for. Whoever goes through all of them has them opened one after the other. */
@@ -48,6 +65,8 @@ export interface Installation {
   reloads(): Promise<ReloadReport[]>;
   /** What ways of telling remember, and why they failed last. */
   alerts: Pick<AlertStore, 'read'>;
+  /** What is known of what may come. */
+  outlook(): Promise<Outlook>;
   /** What waits in a tenant for a second person. */
   approvals(tenant: string): Promise<ApprovalRequest[]>;
   /** What was taken out of the configuration and still has keys. */

@@ -2,9 +2,12 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { HttpObserver } from '../http/client.ts';
 import type { ObserveLag } from '../jobs/open-reminders.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
+import { asMirrorError } from '../model/errors.ts';
+import type { Problem } from '../model/problems.ts';
 import { createStateFigures } from './figures.ts';
 import type { Installation } from './installation.ts';
 import type { NotificationResult } from './notifications.ts';
+import { redisAway } from './problems.ts';
 import { createReminderMetrics } from './reminder-metrics.ts';
 import { status } from './status.ts';
 import type { Status } from './status-view.ts';
@@ -20,6 +23,8 @@ export interface Metrics {
   observeReminderLag: ObserveLag;
   /** To be told of every reading of the configuration that found something else. @param refusedFiles that are not taken up now */
   observeReload(result: 'taken-up' | 'refused', refusedFiles: number): void;
+  /** What is the matter, by the same figures: as old as those are. */
+  problems(): Promise<readonly Problem[]>;
   /** Text in Prometheus' exposition format 0.0.4. What is computed from the state may be as old as it says. */
   render(): Promise<string>;
 }
@@ -54,8 +59,10 @@ export function createMetrics(installation: () => Installation | null): Metrics 
   const gauges = createGauges(registry);
   const reminders = createReminderMetrics(registry);
   const triggers = createTriggerMetrics(registry);
+  let problems: readonly Problem[] = [];
   const figures = createStateFigures(async (open) => {
     const told = await status(open);
+    ({ problems } = told);
     const tells = [
       await reminders.read(openSome(open, ({ hasReminders }) => hasReminders)),
       await triggers.read(openSome(open, ({ triggersEveryMinutes }) => triggersEveryMinutes !== null)),
@@ -71,12 +78,29 @@ export function createMetrics(installation: () => Installation | null): Metrics 
     },
     observeReminderLag: reminders.observeLag,
     observeReload: reloads,
+    async problems() {
+      const open = installation();
+      if (open !== null) await figures.refresh(open);
+      return problems;
+    },
     async render() {
       const open = installation();
-      if (open !== null) gauges.stateAge.set((await figures.refresh(open)) / 1_000);
+      if (open !== null) await tellFigures(gauges, () => figures.refresh(open));
       return registry.metrics();
     },
   };
+}
+
+/** Without Redis nothing is known of tenants, and their figures are gone; that it is away is told all the same. */
+async function tellFigures(gauges: Gauges, refresh: () => Promise<number>): Promise<void> {
+  try {
+    gauges.stateAge.set((await refresh()) / 1_000);
+  } catch (thrown) {
+    const error = asMirrorError(thrown);
+    if (error.code !== 'redis-unreachable') throw error;
+    fill(gauges, { at: 0, tenants: [], problems: [redisAway(null)] });
+    gauges.stateAge.remove();
+  }
 }
 
 function createReloadMetrics(registry: Registry): Metrics['observeReload'] {
@@ -154,6 +178,7 @@ interface Gauges {
   tokenExpiry: Gauge;
   needsLogin: Gauge;
   problems: Gauge;
+  breaksIn: Gauge;
   setAside: Gauge;
   withheld: Gauge;
   superseded: Gauge;
@@ -182,10 +207,12 @@ function createGauges(registry: Registry): Gauges {
       'tenant',
       'connection',
     ]),
-    problems: gauge('clinic_mirror_problems', 'What is the matter, as status tells it, by who ends it', [
+    problems: gauge('clinic_mirror_problems', 'What is the matter, as status tells it, by who ends it and code', [
       'tenant',
       'needs',
+      'code',
     ]),
+    breaksIn: gauge('clinic_mirror_breaks_in_seconds', 'Time until what is seen coming does harm', ['tenant', 'code']),
     setAside: gauge('clinic_mirror_rows_set_aside', 'Rows of the last cycle that could not be used', [
       'tenant',
       'code',
@@ -202,13 +229,20 @@ function createGauges(registry: Registry): Gauges {
   };
 }
 
-function fill(gauges: Gauges, { at, tenants, problems }: Status): void {
+function fill(gauges: Gauges, { at, tenants, problems }: Pick<Status, 'at' | 'problems' | 'tenants'>): void {
   const { targets: ofTargets, ...others } = gauges;
   for (const gauge of [...Object.values(ofTargets), ...Object.values(others)]) gauge.reset();
   for (const needs of ['person', 'time'] as const) {
-    for (const tenant of ['', ...tenants.map((one) => one.tenant)]) gauges.problems.set({ tenant, needs }, 0);
+    for (const tenant of ['', ...tenants.map((one) => one.tenant)]) gauges.problems.set({ tenant, needs, code: '' }, 0);
   }
-  for (const { tenant, needs } of problems) gauges.problems.inc({ tenant: tenant ?? '', needs });
+  for (const { tenant, needs, code } of problems) gauges.problems.inc({ tenant: tenant ?? '', needs, code });
+  // The soonest one of each is set last.
+  const coming = problems
+    .filter(({ breaksAt }) => breaksAt !== null)
+    .sort((one, other) => (other.breaksAt ?? 0) - (one.breaksAt ?? 0));
+  for (const { tenant, code, breaksAt } of coming) {
+    gauges.breaksIn.set({ tenant: tenant ?? '', code }, ((breaksAt ?? at) - at) / 1_000);
+  }
   for (const { tenant, targets, connections, lastRun, configuration } of tenants) {
     for (const each of targets) {
       const labels = { tenant, target: each.target };

@@ -1,18 +1,29 @@
+import { redisUnreachable } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
+import { forecastsOfInstallation, forecastsOfLogin, forecastsOfTarget } from './forecasts.ts';
 import type { ConnectionStatus } from './installation.ts';
 import type { Status, TargetStatus, TenantStatus } from './status-view.ts';
 
 /** An entry that fails for so long needs a person: most of what passes has passed by then. Our choice. */
 const FAILING_LONG_MS = HOUR_MS;
 
-/** What is the matter by a status: what needs a person first, then in the order of tenants. */
+/** What is the matter by a status: what needs a person now first, then what will, then in the order of tenants. */
 export function problemsOf(status: Omit<Status, 'problems'>): Problem[] {
   const found = [
     ...ofInstallation(status),
     ...status.tenants.flatMap((tenant) => (tenant.paused ? [] : ofTenant(tenant, status.at))),
+    ...forecastsOfInstallation(status),
   ];
-  return [...found.filter(({ needs }) => needs === 'person'), ...found.filter(({ needs }) => needs === 'time')];
+  const rank = ({ needs, breaksAt }: Problem) =>
+    needs === 'time' ? 2 : Number(breaksAt !== null && breaksAt > status.at);
+  return found.sort((one, other) => rank(one) - rank(other));
+}
+
+/** All that can be told while Redis does not answer. @param sinceAt null where it is not known */
+export function redisAway(sinceAt: Instant | null): Problem {
+  const { message, code, remedy = null } = redisUnreachable(null);
+  return { ...needsPerson(null, 'state', code, message, remedy), sinceAt };
 }
 
 function ofInstallation({
@@ -21,6 +32,7 @@ function ofInstallation({
   refused,
   awaitsRestart,
   alertFailures,
+  unkept,
 }: Omit<Status, 'problems'>): Problem[] {
   const check = 'clinic-mirror config check';
   const problems: Problem[] = setAside.map(({ tenant, faults }) =>
@@ -47,6 +59,7 @@ function ofInstallation({
       sinceAt,
     });
   }
+  if (unkept !== null) problems.push(needsPerson(null, 'state', unkept.code, unkept.sentence, unkept.next));
   if (state.durability === 'late') {
     const sentence = 'Redis did not confirm the last decision in time: reminders wait';
     problems.push({ ...needsPerson(null, 'state', 'redis-late', sentence, null), needs: 'time' });
@@ -75,10 +88,12 @@ function ofTenant(tenant: TenantStatus, now: Instant): Problem[] {
   }
   const logins = connections.flatMap((connection) => ofLogin(tenant, connection));
   problems.push(...logins, ...ofClinic(tenant, logins));
+  for (const connection of connections) problems.push(...forecastsOfLogin(id, connection, now));
   const ended = new Set(logins.filter(({ code }) => code !== 'scope-missing').map(({ subject }) => subject));
   for (const target of targets) {
     // What only waits for its login is told there.
-    if (!ended.has(`login ${target.connection}`)) problems.push(...ofTarget(id, target, now));
+    if (ended.has(`login ${target.connection}`)) continue;
+    problems.push(...ofTarget(id, target, now), ...forecastsOfTarget(id, target, now));
   }
   return [...problems, ...ofReminders(tenant), ...ofTriggers(tenant)];
 }
@@ -204,7 +219,7 @@ function needsPerson(
   sentence: string,
   next: string | null,
 ): Problem {
-  return { tenant, subject, code, needs: 'person', sinceAt: null, sentence, next, waiting: 0 };
+  return { tenant, subject, code, needs: 'person', sinceAt: null, sentence, next, breaksAt: null, waiting: 0 };
 }
 
 /** A remedy with the tenant in it, so that its command can be pasted. */

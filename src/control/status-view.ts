@@ -9,7 +9,7 @@ import type { RefusedFiles } from '../state/reload-reports.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { TargetGap } from '../state/target-gaps.ts';
 import type { DriftReport, TargetFailure } from '../state/targets.ts';
-import type { ConnectionStatus } from './installation.ts';
+import type { ConnectionStatus, Outlook } from './installation.ts';
 import type { NotificationStatus } from './notification-status.ts';
 import type { ReminderStatus } from './reminder-status.ts';
 import type { TriggerStatus } from './trigger-status.ts';
@@ -116,6 +116,8 @@ export interface TenantStatus {
   configuration: ConfigurationStatus;
   connections: ConnectionStatus[];
   lastRun: RunReport | null;
+  /** Time from the beginning of a cycle to that of the next. */
+  cycleEveryMs: number;
   targets: TargetStatus[];
   /** Targets (`target/<id>`) and connections (`connection/<id>`) that were taken out of the configuration and still have keys here. */
   removed: RemovedStatus[];
@@ -130,7 +132,7 @@ export interface TenantStatus {
 }
 
 /** The whole picture. */
-export interface Status {
+export interface Status extends Outlook {
   at: Instant;
   /** What is the matter: what needs a person first. */
   problems: Problem[];

@@ -59,6 +59,7 @@ export async function status(installation: Installation, only?: string): Promise
     alertFailures: [...(await installation.alerts.read())].flatMap(([channel, { failure }]) =>
       failure === null ? [] : [{ channel, ...failure }],
     ),
+    ...(await installation.outlook()),
     awaitsRestart: [...new Set(reloads.flatMap((report) => report.awaitsRestart))],
     removed: only === undefined ? removedStatus(await installation.removed.tenants(), installation) : [],
   };
@@ -90,6 +91,7 @@ async function tenantStatus(installation: Installation, tenant: OpenTenant): Pro
     configuration: await configurationStatus(tenant),
     connections,
     lastRun: lastRun ?? null,
+    cycleEveryMs: tenant.pullEveryMs,
     // Nothing more is read, or written there, without the login.
     targets: targets.map((target) =>
       waiting.has(CLINIC_CONNECTION) || waiting.has(target.connection)

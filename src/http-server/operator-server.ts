@@ -1,5 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Problem } from '../model/problems.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { type AppOptions, openApp } from './app.ts';
 import type { NotReady, OperatorVerbs } from './verbs.ts';
@@ -14,6 +16,7 @@ export interface OperatorServerOptions extends AppOptions {
 
 /** A probe that waits longer for an answer would count it as none. */
 const PROBE_TIMEOUT_MS = 3 * SECOND_MS;
+const PROBLEMS_TIMEOUT_MS = SECOND_MS;
 /** Metrics may be so old: they are written out once for all who ask meanwhile, since all tenants take seconds of the one thread. */
 const METRICS_KEPT_MS = 5 * SECOND_MS;
 /** As this machine's own programs call it. A page of the web that has its name lead here (DNS rebinding) brings that name. */
@@ -38,10 +41,14 @@ export async function createOperatorServer(
       handlerTimeout: PROBE_TIMEOUT_MS,
       errorHandler: (error, request, reply) => {
         options.log.warn({ error }, 'readiness could not be told');
-        return answerReadiness(reply, [{ what: 'readiness', why: 'it could not be told in time' }], mayKnow(request));
+        const missing = [{ what: 'readiness', why: 'it could not be told in time' }];
+        return answerReadiness(reply, missing, mayKnow(request) ? [] : null);
       },
     },
-    async (request, reply) => answerReadiness(reply, await verbs.readiness(request.signal), mayKnow(request)),
+    async (request, reply) => {
+      const missing = await verbs.readiness(request.signal);
+      return answerReadiness(reply, missing, mayKnow(request) ? await soon(verbs.problems()) : null);
+    },
   );
   app.get('/metrics', async (request, reply) => {
     // RFC 6750 section 3.
@@ -51,9 +58,20 @@ export async function createOperatorServer(
   return app;
 }
 
-function answerReadiness(reply: FastifyReply, missing: readonly NotReady[], mayKnow: boolean): FastifyReply {
+/** @param problems null for whoever may not know more than a bare yes or no */
+function answerReadiness(
+  reply: FastifyReply,
+  missing: readonly NotReady[],
+  problems: readonly Problem[] | null,
+): FastifyReply {
   const ready = missing.length === 0;
-  return reply.code(ready ? 200 : 503).send(mayKnow ? { ready, missing } : { ready });
+  return reply.code(ready ? 200 : 503).send(problems === null ? { ready } : { ready, missing, problems });
+}
+
+/** Whether the daemon is ready must not wait for what is the matter: that is left out when it takes longer, or can't be told. */
+async function soon(problems: Promise<readonly Problem[]>): Promise<readonly Problem[]> {
+  const given = pause(PROBLEMS_TIMEOUT_MS, [], { ref: false });
+  return Promise.race([problems.catch(() => []), given]);
 }
 
 function isOfThisMachine({ headers }: FastifyRequest): boolean {
@@ -101,6 +119,19 @@ const READINESS_SCHEMA = {
         type: 'object',
         required: ['what', 'why'],
         properties: { what: { type: 'string' }, why: { type: 'string' } },
+      },
+    },
+    problems: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['tenant', 'subject', 'code', 'needs', 'sentence', 'next', 'breaksAt'],
+        properties: {
+          tenant: { type: ['string', 'null'] },
+          ...Object.fromEntries(['subject', 'code', 'needs', 'sentence'].map((name) => [name, { type: 'string' }])),
+          next: { type: ['string', 'null'] },
+          breaksAt: { type: ['number', 'null'] },
+        },
       },
     },
   },

@@ -1,4 +1,5 @@
 import type { AnswerPage, GivenAnswer } from '../control/answers.ts';
+import type { Problem } from '../model/problems.ts';
 
 /** Something without which the daemon can't do its work now. Constant words, ids and codes only. */
 export interface NotReady {
@@ -69,6 +70,8 @@ export interface ChannelReport {
 export interface OperatorVerbs {
   /** What isn't ready; nothing when all is. Asked often, so it must be cheap. */
   readiness(signal: AbortSignal): Promise<readonly NotReady[]>;
+  /** What is the matter, as `status` tells it, for whoever may know. */
+  problems(): Promise<readonly Problem[]>;
   /** The metrics in Prometheus' text format 0.0.4. */
   metrics(): Promise<string>;
 }

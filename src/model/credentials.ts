@@ -59,4 +59,6 @@ export interface Credential extends CredentialStanding {
   accessExpiresAt: Instant | null;
   /** End of the refresh token's life if it stays unused; null when the provider doesn't tell. */
   refreshExpiresAt: Instant | null;
+  /** Whether a refresh left that end where it was: then the login ends there, however often it is used. Absent: no refresh told yet. */
+  isEndFixed?: boolean;
 }

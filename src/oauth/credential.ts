@@ -1,5 +1,5 @@
 import type { Credential, CredentialStanding, TokenSet } from '../model/credentials.ts';
-import type { Instant } from '../model/time.ts';
+import { type Instant, MINUTE_MS } from '../model/time.ts';
 import { baseUrlOf } from './placed-tokens.ts';
 import { missingScopes } from './scopes.ts';
 import type { TokenAnswer } from './token-answer.ts';
@@ -49,6 +49,7 @@ export function credentialFromRefresh(
 ): Credential {
   const grantedScopes = answer.scopes ?? before.grantedScopes;
   const keepsToken = answer.refreshToken === null || answer.refreshToken === before.tokens.refreshToken;
+  const refreshExpiresAt = endOf(answer.refreshLifeMs, answer) ?? (keepsToken ? before.refreshExpiresAt : null);
   return {
     ...before,
     version: before.version + 1,
@@ -59,7 +60,8 @@ export function credentialFromRefresh(
     grantedScopes,
     refreshedAt: now,
     accessExpiresAt: endOf(answer.accessLifeMs, answer),
-    refreshExpiresAt: endOf(answer.refreshLifeMs, answer) ?? (keepsToken ? before.refreshExpiresAt : null),
+    refreshExpiresAt,
+    ...fixedEnd(before, refreshExpiresAt, now),
     ...connectedStanding(asked, grantedScopes, before, now),
   };
 }
@@ -67,6 +69,16 @@ export function credentialFromRefresh(
 function keptOf({ account, isUnconfirmed, rightBefore }: AccountStanding): AccountStanding {
   const waits = isUnconfirmed === true ? { isUnconfirmed, ...(rightBefore === undefined ? {} : { rightBefore }) } : {};
   return { ...(account == null ? {} : { account }), ...waits };
+}
+
+/** An end that moves goes on by the time since the last answer; what is told in seconds, and late, is not told apart within half of it. */
+function fixedEnd(before: Credential, endsAt: Instant | null, now: Instant): Pick<Credential, 'isEndFixed'> {
+  const known = before.isEndFixed === undefined ? {} : { isEndFixed: before.isEndFixed };
+  if (endsAt === null || before.refreshExpiresAt === null) return known;
+  const sinceMs = now - (before.refreshedAt ?? before.obtainedAt);
+  // Two refreshes in the same moment tell nothing.
+  if (sinceMs < MINUTE_MS) return known;
+  return { isEndFixed: endsAt - before.refreshExpiresAt < sinceMs / 2 };
 }
 
 function placedTokens(answer: TokenAnswer, refreshToken: string | null, known: string | null): TokenSet {

@@ -2,17 +2,31 @@ import { z } from 'zod';
 import { text, wholeNumber } from './common-schemas.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 
-/** Share of an application's allowance at a remote side, over all tenants. */
-export function budget(defaults: { requestsPerMinute: number; burst: number }) {
+/**
+ * Share of an application's allowance at a remote side, over all tenants.
+ * @param defaults.requestsPerDay where a vendor tells how much it allows each account
+ */
+export function budget(defaults: { requestsPerMinute: number; burst: number; requestsPerDay?: number }) {
+  const perDay = wholeNumber().describe(
+    'Requests in 24 hours that the other side allows one account of it; nothing is held back, and status warns from four fifths of it',
+  );
   return z
     .strictObject({
       requestsPerMinute: wholeNumber()
         .default(defaults.requestsPerMinute)
         .describe('Requests per minute over all tenants together; each call in a batch counts'),
       burst: wholeNumber().default(defaults.burst).describe('Requests that may be sent at once after a pause'),
+      requestsPerDay:
+        defaults.requestsPerDay === undefined ? perDay.optional() : perDay.default(defaults.requestsPerDay),
     })
     .prefault({});
 }
+
+/** When a registration's secret ends, where its issuer lets it end. */
+export const secretEndsOn = z.iso
+  .date('give a day, such as 2027-03-01')
+  .optional()
+  .describe('Day on which clientSecret ends, as the registration shows it: status and alerts tell it a month ahead');
 
 const PEM_BLOCKS = [/-----BEGIN CERTIFICATE-----/, /-----BEGIN (RSA )?PRIVATE KEY-----/];
 
@@ -64,6 +78,7 @@ export function hubSpotClient(secrets: SecretSchemas) {
   return z.strictObject({
     clientId: text.describe('Id of the application'),
     clientSecret: secrets.text.describe('Secret of the application'),
+    clientSecretEndsOn: secretEndsOn,
     authorizeUrl: endpoint
       .default('https://app.hubspot.com/oauth/authorize')
       .describe('Where a person installs the application'),
@@ -87,10 +102,11 @@ export function salesforceClient(secrets: SecretSchemas) {
       ),
     clientId: text.describe('Id (consumer key) of the application'),
     clientSecret: secrets.text.optional().describe('Secret (consumer secret), for an application that has one'),
+    clientSecretEndsOn: secretEndsOn,
     certificate: certificate(secrets)
       .optional()
       .describe('PEM with the private RSA key and its certificate, for logins without a person as a named user'),
-    budget: budget({ requestsPerMinute: 600, burst: 50 }),
+    budget: budget({ requestsPerMinute: 600, burst: 50, requestsPerDay: 100_000 }),
   });
 }
 
@@ -138,6 +154,7 @@ export function oauthClient(secrets: SecretSchemas) {
       .describe('Added to the address of the login, such as audience or prompt; no secrets'),
     clientId: text.describe('Id of the registration'),
     clientSecret: secrets.text.optional().describe('For a registration that was given one'),
+    clientSecretEndsOn: secretEndsOn,
     budget: budget({ requestsPerMinute: 120, burst: 20 }),
   });
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { alertsSection } from './alert-schema.ts';
 import { approvals, auditLog } from './approval-schema.ts';
 import { baseAddress, mapOf, name, text, wholeNumber } from './common-schemas.ts';
-import { budget, certificate, hubSpotClient, oauthClient, salesforceClient } from './crm-clients.ts';
+import { budget, certificate, hubSpotClient, oauthClient, salesforceClient, secretEndsOn } from './crm-clients.ts';
 import { redisSection } from './redis-schema.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 
@@ -13,6 +13,7 @@ function clinicClient(secrets: SecretSchemas) {
     authUrl: baseAddress.describe('Address of the authorization server'),
     clientId: text.describe('Id of the registration'),
     clientSecret: secrets.text.optional().describe('For a registration that was given one'),
+    clientSecretEndsOn: secretEndsOn,
     discovery: z
       .boolean()
       .default(true)
@@ -30,6 +31,7 @@ function googleClient(secrets: SecretSchemas) {
       .describe('Address of the authorization server. Default: https://accounts.google.com'),
     clientId: text.describe('Id of the registration'),
     clientSecret: secrets.text.describe('Secret of the registration'),
+    clientSecretEndsOn: secretEndsOn,
     budget: budget({ requestsPerMinute: 6_000, burst: 100 }),
   });
 }
@@ -45,6 +47,7 @@ function microsoftClient(secrets: SecretSchemas) {
       .describe('Address of the authorization server. Default: https://login.microsoftonline.com'),
     clientId: text.describe('Id of the registration'),
     clientSecret: secrets.text.optional().describe('For a registration that was given one'),
+    clientSecretEndsOn: secretEndsOn,
     certificate: certificate(secrets)
       .optional()
       .describe('PEM with the private RSA key and its certificate, for logins of the application itself'),

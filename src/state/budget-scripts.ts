@@ -3,7 +3,7 @@
  * was noted before that clock was put back, and counts no more.
  *
  * KEYS of all: 1 the budget (hash), 2 who waits (hash: ticket → JSON), 3 how far each participant is (hash), 4 who was refused of late
- * (sorted set).
+ * (sorted set). Of TAKE alone: 5 what was granted (hash: `hour:<n>` and `day:<n>:<participant>` → units, numbered from 1970).
  */
 
 const NOW = `
@@ -99,7 +99,7 @@ if takenUntil > now + interval * burst then
   redis.call('HSET', KEYS[1], 'takenUntil', takenUntil)
 end
 local wait = math.max(takenUntil + interval * ahead - now - interval * (burst - kept), clientWait)
-for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, 3600000) end
+for index = 1, 4 do redis.call('PEXPIRE', KEYS[index], 3600000) end
 if wait > 0 then
   local expiresAt = now + tonumber(ARGV[8]) + wait / 2
   local ticket = cjson.encode({seq = mine.seq, who = who, class = class, units = units, expiresAt = expiresAt})
@@ -118,6 +118,15 @@ else
   elseif #lines.background > 0 then
     redis.call('HINCRBY', KEYS[3], 'passed', units)
   end
+end
+local hour, day = math.floor(now / 3600000), math.floor(now / 86400000)
+redis.call('HINCRBY', KEYS[5], 'day:' .. day .. ':' .. who, units)
+if redis.call('HINCRBY', KEYS[5], 'hour:' .. hour, units) == units then
+  for _, field in ipairs(redis.call('HKEYS', KEYS[5])) do
+    local kind, number = string.match(field, '^(%a+):(%d+)')
+    if tonumber(number) < (kind == 'hour' and hour or day) - 1 then redis.call('HDEL', KEYS[5], field) end
+  end
+  redis.call('PEXPIRE', KEYS[5], 172800000)
 end
 if isOwnTrial then redis.call('HSET', KEYS[1], 'trial:' .. who, now + ARGV[9]) end
 if isClientTrial then redis.call('HSET', KEYS[1], 'trial', now + ARGV[9]) end

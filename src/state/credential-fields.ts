@@ -17,6 +17,8 @@ export function encodeCredential(credential: Credential, sealer: Sealer, connect
     refreshedAt: encodeInstant(credential.refreshedAt),
     accessExpiresAt: encodeInstant(credential.accessExpiresAt),
     refreshExpiresAt: encodeInstant(credential.refreshExpiresAt),
+    // Whatever stood there before is of another login.
+    isEndFixed: credential.isEndFixed === undefined ? '' : String(credential.isEndFixed),
     ...encodeStanding(credential),
   };
 }
@@ -44,6 +46,7 @@ export function decodeCredential(fields: CredentialFields, sealer: Sealer, conne
     refreshedAt: decodeInstant(fields.refreshedAt),
     accessExpiresAt: decodeInstant(fields.accessExpiresAt),
     refreshExpiresAt: decodeInstant(fields.refreshExpiresAt),
+    ...((fields.isEndFixed ?? '') === '' ? {} : { isEndFixed: fields.isEndFixed === 'true' }),
     state,
     reason: reason === '' ? null : reason,
     since: requireInstant(fields.since),

@@ -54,6 +54,7 @@
  * | `cm:{S}:writes`                      | hash   | for ever          | push              | push, pull            |
  * | `cm:{clinic-mirror}:removed-tenants` | hash   | until released    | release           | release, status       |
  * | `cm:{clinic-mirror}:alerts`          | hash   | while configured  | alerts            | alerts, status        |
+ * | `cm:{clinic-mirror}:certificates`    | hash   | seven days        | certificates      | status                |
  * | `cm:{clinic-mirror}:reloads`         | hash   | while files are refused | reload      | status                |
  * | `cm:{clinic-mirror}:audit-log`       | hash   | for ever          | audit log         | audit log             |
  * | `cm:{T}:approvals`                   | hash   | until expiry      | operator          | operator, status      |
@@ -64,6 +65,7 @@
  * | `cm:{B}:budget:waiting`              | hash   | until granted     | budget            | budget                |
  * | `cm:{B}:budget:shares`               | hash   | while some wait   | budget            | budget                |
  * | `cm:{B}:budget:refused`              | zset   | one minute        | budget            | budget                |
+ * | `cm:{B}:budget:used`                 | hash   | two days          | budget            | status                |
  *
  * `T` is the tenant id and the hash tag, so that all keys of one tenant live on one node of a Redis Cluster; `B` names a
  * shared budget, `S` a part of the state that is lost or kept together (`clinic-mirror`; on a cluster one for each master), `H` is the hash of
@@ -129,6 +131,7 @@ export const keys = {
   writes: (shard: number) => `cm:${shardTag(shard)}:writes`,
   removedTenants: () => `cm:${QUEUE_PREFIX}:removed-tenants`,
   alerts: () => `cm:${QUEUE_PREFIX}:alerts`,
+  certificates: () => `cm:${QUEUE_PREFIX}:certificates`,
   reloads: () => `cm:${QUEUE_PREFIX}:reloads`,
   auditLog: () => `cm:${QUEUE_PREFIX}:audit-log`,
   approvals: (tenant: string) => tenantKey(tenant, 'approvals'),
@@ -137,7 +140,13 @@ export const keys = {
   fence: (tenant: string, name: string) => tenantKey(tenant, 'fence', name),
   budget: (name: string) => {
     const budget = `cm:{budget-${name}}:budget`;
-    return { budget, waiting: `${budget}:waiting`, shares: `${budget}:shares`, refused: `${budget}:refused` };
+    return {
+      budget,
+      waiting: `${budget}:waiting`,
+      shares: `${budget}:shares`,
+      refused: `${budget}:refused`,
+      used: `${budget}:used`,
+    };
   },
 } as const;
 

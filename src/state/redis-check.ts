@@ -46,7 +46,20 @@ export async function checkRedis(client: RedisClient, signal: AbortSignal): Prom
   }
 }
 
-async function checkServer(server: Redis): Promise<void> {
+/**
+ * Why what is kept now may be lost, as {@link checkRedis} says it; null when it is kept, and when Redis does not answer, which others tell. Cheap:
+ * it opens no connection.
+ */
+export async function whyNotKept(client: RedisClient): Promise<MirrorError | null> {
+  try {
+    await Promise.all((await serversOf(client)).map(checkDurability));
+    return null;
+  } catch (error) {
+    return error instanceof MirrorError ? error : null;
+  }
+}
+
+async function checkDurability(server: Redis): Promise<void> {
   requireDurable(
     ...(await Promise.all([
       server.info('server'),
@@ -54,6 +67,10 @@ async function checkServer(server: Redis): Promise<void> {
       configValue(server, 'maxmemory-policy'),
     ])),
   );
+}
+
+async function checkServer(server: Redis): Promise<void> {
+  await checkDurability(server);
   if (await letsStrangersIn(server)) {
     throw redisSettingError(
       'redis-open',

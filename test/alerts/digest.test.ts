@@ -13,7 +13,16 @@ function problemOf(tenant: string, changes: Partial<Problem> = {}): Problem {
     sentence: 'the login has ended',
     next: `clinic-mirror login ${tenant} doctor-1`,
   };
-  return { tenant, subject: 'login doctor-1', needs: 'person', sinceAt: NOW, waiting: 3, ...ended, ...changes };
+  return {
+    tenant,
+    subject: 'login doctor-1',
+    needs: 'person',
+    sinceAt: NOW,
+    breaksAt: null,
+    waiting: 3,
+    ...ended,
+    ...changes,
+  };
 }
 
 /** What is told, when looks are taken every five minutes and everybody can be told. */

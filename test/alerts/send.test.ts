@@ -25,6 +25,7 @@ const ended: Problem = {
   sinceAt: NOW - 3 * HOUR_MS,
   sentence: 'the login has ended and a person must log in again',
   next: 'clinic-mirror login belvedere doctor-2',
+  breaksAt: null,
   waiting: 14,
 };
 const held: Problem = { ...ended, tenant: 'aurora', subject: 'target room', code: 'held', next: null, waiting: 0 };

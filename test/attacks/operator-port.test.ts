@@ -29,6 +29,7 @@ async function open(token: string | null, metrics: () => Promise<string> = async
   let written = 0;
   const verbs: OperatorVerbs = {
     readiness: async () => [{ what: 'redis', why: 'no answer' }],
+    problems: async () => [],
     metrics() {
       written += 1;
       return metrics();

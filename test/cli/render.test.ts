@@ -114,6 +114,9 @@ const connections: fc.Arbitrary<ConnectionStatus> = fc.record({
   sinceAt: times,
   accessExpiresAt: times,
   refreshExpiresAt: times,
+  isEndFixed: fc.boolean(),
+  obtainedAt: times,
+  usedAt: times,
   missingScopes: fc.array(fc.webUrl({ size: 'small' }), { maxLength: 5 }),
 });
 const runs: fc.Arbitrary<RunReport> = fc.record({
@@ -163,8 +166,23 @@ const approvals: fc.Arbitrary<ApprovalRequest> = fc.record({
   expiresAt: fc.nat(NOW),
 });
 const removals = fc.record({ name: names, missedAt: fc.nat(NOW), releaseAt: fc.nat(NOW) });
+const endings = fc.record({
+  kind: fc.constantFrom('certificate', 'secret'),
+  of: names,
+  beganAt: times,
+  endsAt: fc.nat(2 * NOW),
+});
+const shares = fc.double({ min: 0, max: 2, noNaN: true });
+const quotas = fc.record({
+  client: names,
+  hourShare: shares,
+  days: fc.array(fc.record({ tenant: names, share: shares, usedUpAt: times }), { maxLength: 2 }),
+});
 const statuses: fc.Arbitrary<Omit<Status, 'problems'>> = fc.record({
   at: fc.constant(NOW),
+  endings: fc.array(endings, { maxLength: 2 }),
+  quotas: fc.array(quotas, { maxLength: 2 }),
+  unkept: fc.option(fc.record({ code: names, sentence: texts, next: fc.option(texts) })),
   state: fc.record({
     durability: fc.constantFrom('durable', 'unsupported', 'late', null),
     directory: fc.constantFrom('none', 'kept', 'failed'),
@@ -180,6 +198,7 @@ const statuses: fc.Arbitrary<Omit<Status, 'problems'>> = fc.record({
       configuration: fc.record({ number: counts, isOurs: fc.boolean(), supersededAt: times }),
       connections: fc.array(connections, { maxLength: 3 }),
       lastRun: fc.option(runs),
+      cycleEveryMs: counts,
       targets: fc.array(targets, { maxLength: 4 }),
       removed: fc.array(removals, { maxLength: 2 }),
       approvals: fc.array(approvals, { maxLength: 2 }),

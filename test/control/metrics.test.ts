@@ -35,6 +35,9 @@ test('the figures are those of the state at this moment, and go when what they s
     sinceAt: NOW,
     accessExpiresAt: NOW + 60_000,
     refreshExpiresAt: null,
+    isEndFixed: false,
+    obtainedAt: NOW,
+    usedAt: NOW,
     missingScopes: [],
   };
   const connections = [google];

@@ -33,6 +33,7 @@ export function openInstallation(choice: InstallationChoice): Installation & { p
     },
     reloads: async () => [],
     alerts: { read: async () => new Map() },
+    outlook: async () => ({ endings: [], quotas: [], unkept: null }),
     approvals: async () => [],
     removed: { parts: async () => new Map(), tenants: async () => new Map(), keepMs: 0 },
     pullNow: async (tenant) => void pulled.push(tenant),

@@ -1,71 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { ConnectionStatus } from '../../src/control/installation.ts';
-import { problemsOf } from '../../src/control/problems.ts';
-import type { Status, TargetState, TargetStatus, TenantStatus } from '../../src/control/status-view.ts';
+import type { TargetState, TargetStatus } from '../../src/control/status-view.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { NOW } from '../sync/arbitraries.ts';
+import { loginOf, problems, targetOf } from './status-of.ts';
 
 const failure = { code: 'calendar-gone', actor: 'settings', message: 'the calendar is gone', sinceAt: NOW - HOUR_MS };
 const FAILURE = { ...failure, remedy: 'run: clinic-mirror sync <tenant>' };
-
-function targetOf(state: TargetState, changes: Partial<TargetStatus> = {}): TargetStatus {
-  const figures = { links: 10, pending: 0, failing: 0, held: 0, created: 0, updated: 0, deleted: 0, adopted: 0 };
-  const times = { inSyncAsOf: NOW, nearAsOf: NOW, exceptGapsAsOf: null, oldestPendingAt: null };
-  return {
-    ...{ target: 'room', connector: 'caldav', connection: 'dav', state, inStep: 'in-sync', canGoOn: 'yes' },
-    ...{ ...figures, ...times, gaps: [], failure: null, policy: 'repair', drift: null, ambiguous: 0, forged: 0 },
-    notifications: { sinceAt: null, untilAt: null, reason: 'no-subscriptions' },
-    ...changes,
-  };
-}
-
-function loginOf(state: ConnectionStatus['state'], changes: Partial<ConnectionStatus> = {}): ConnectionStatus {
-  const times = { sinceAt: NOW - HOUR_MS, accessExpiresAt: null, refreshExpiresAt: null };
-  return {
-    connection: 'dav',
-    kind: 'oauth',
-    state,
-    reason: null,
-    account: null,
-    ...times,
-    missingScopes: [],
-    ...changes,
-  };
-}
-
-function tenantOf(changes: Partial<TenantStatus> = {}): TenantStatus {
-  return {
-    ...{
-      tenant: 'aurora',
-      name: 'Poliambulatorio Aurora',
-      paused: false,
-      lastRun: null,
-      removed: [],
-      doubt: null,
-      approvals: [],
-    },
-    configuration: { number: 1, isOurs: true, supersededAt: null },
-    connections: [loginOf('connected')],
-    targets: [targetOf('in-sync')],
-    reminders: null,
-    triggers: null,
-    ...changes,
-  };
-}
-
-function problems(tenant: Partial<TenantStatus>, installation: Partial<Status> = {}) {
-  const state = {
-    durability: 'durable',
-    directory: 'kept',
-    wentBackAt: null,
-    wentBackTo: null,
-    writesLostAt: null,
-  } as const;
-  return problemsOf({
-    ...{ at: NOW, state, tenants: [tenantOf(tenant)], setAside: [], refused: [], alertFailures: [] },
-    ...{ awaitsRestart: [], removed: [], ...installation },
-  });
-}
 
 test('a clinic that is well has no problem, and neither has one that is paused by wish', () => {
   expect(problems({})).toEqual([]);

@@ -7,7 +7,10 @@ import { silentLogger } from '../../src/log/logger.ts';
 
 /** An open port; `verbs` replaces some. */
 async function openPort(verbs: Partial<OperatorVerbs> = {}, port = 0): Promise<ListeningServer> {
-  const all: OperatorVerbs = { readiness: async () => [], metrics: async () => '', ...verbs };
+  const all: OperatorVerbs = {
+    ...{ readiness: async () => [], problems: async () => [], metrics: async () => '' },
+    ...verbs,
+  };
   const app = createOperatorServer(all, { token: null, log: silentLogger });
   onTestFinished(async () => (await app).close());
   return listen(app, 'operator', { host: '127.0.0.1', port });

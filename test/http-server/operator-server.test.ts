@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createOperatorServer } from '../../src/http-server/operator-server.ts';
 import type { OperatorVerbs } from '../../src/http-server/verbs.ts';
 import { createLogger } from '../../src/log/create-logger.ts';
+import { redisUnreachable } from '../../src/model/errors.ts';
 
 const TOKEN = 'a-token-of-tests-with-32-characters';
 
@@ -10,7 +11,10 @@ const TOKEN = 'a-token-of-tests-with-32-characters';
 async function open(verbs: Partial<OperatorVerbs> = {}, token: string | null = null) {
   const lines: string[] = [];
   const clock = { nowMs: 0 };
-  const all: OperatorVerbs = { readiness: async () => [], metrics: async () => 'pulls_total 3\n', ...verbs };
+  const all: OperatorVerbs = {
+    ...{ readiness: async () => [], problems: async () => [], metrics: async () => 'pulls_total 3\n' },
+    ...verbs,
+  };
   const log = createLogger({ level: 'debug', destination: { write: (line) => lines.push(line) } });
   const app = await createOperatorServer(all, { token, log, clock: () => clock.nowMs });
   onTestFinished(() => app.close());
@@ -30,7 +34,7 @@ describe('/readyz', () => {
   test('is 200 when nothing is missing', async () => {
     const { ask } = await open();
     const answer = await ask('/readyz');
-    expect([answer.statusCode, answer.json()]).toEqual([200, { ready: true, missing: [] }]);
+    expect([answer.statusCode, answer.json()]).toEqual([200, { ready: true, missing: [], problems: [] }]);
   });
 
   test('is 503 with what is not ready and why, and lets nothing else through', async () => {
@@ -38,7 +42,25 @@ describe('/readyz', () => {
     const { ask } = await open({ readiness: async () => missing });
     const answer = await ask('/readyz');
     expect(answer.statusCode).toBe(503);
-    expect(answer.json()).toEqual({ ready: false, missing: [{ what: 'redis', why: 'no answer' }] });
+    expect(answer.json()).toEqual({ ready: false, missing: [{ what: 'redis', why: 'no answer' }], problems: [] });
+  });
+
+  test('says what is the matter to whoever may know, and is no worse for it', async () => {
+    const { message: sentence, code } = redisUnreachable(null);
+    const away = { ...{ tenant: null, subject: 'state', code, needs: 'person' as const }, next: null, breaksAt: null };
+    const problem = { ...away, sentence, sinceAt: null, waiting: 0 };
+    const { ask } = await open({ problems: async () => [problem] }, TOKEN);
+    expect((await ask('/readyz')).json()).toEqual({ ready: true });
+    const answer = await ask('/readyz', { authorization: `Bearer ${TOKEN}` });
+    expect([answer.statusCode, answer.json().problems]).toEqual([200, [{ ...away, sentence }]]);
+  });
+
+  test.each([
+    ['fails', () => Promise.reject(new Error('canary'))],
+    ['takes too long', () => new Promise<never>(() => {})],
+  ])('is told though what is the matter %s', async (_how, problems) => {
+    const { ask } = await open({ problems });
+    expect((await ask('/readyz')).json()).toEqual({ ready: true, missing: [], problems: [] });
   });
 
   test('is 503 when it can not be told', async () => {

@@ -1,0 +1,119 @@
+import type { QuotaStatus } from '../control/forecasts.ts';
+import type { Outlook } from '../control/installation.ts';
+import { lookAtCertificate } from '../http/certificate.ts';
+import type { Ending } from '../model/endings.ts';
+import { slices } from '../model/slices.ts';
+import { type Clock, DAY_MS, type Instant } from '../model/time.ts';
+import { readCertificate } from '../oauth/certificate.ts';
+import type { Configuration } from '../settings/configuration.ts';
+import type { RedisPlace } from '../settings/redis-schema.ts';
+import { Secret } from '../settings/secret.ts';
+import type { Settings } from '../settings/settings-schema.ts';
+import { readBudgetUse } from '../state/budget-use.ts';
+import type { CertificateStore } from '../state/certificates.ts';
+import { whyNotKept } from '../state/redis-check.ts';
+import type { Stores } from './stores.ts';
+
+/** Sections of clients, with what their budgets are called. */
+const BUDGETS = {
+  clinicClients: 'clinic',
+  googleClients: 'google',
+  microsoftClients: 'microsoft',
+  hubspotClients: 'hubspot',
+  salesforceClients: 'salesforce',
+  oauthClients: 'oauth',
+} as const;
+
+/** Servers that are looked at together. */
+const LOOKED_AT_ONCE = 8;
+const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'https:': 443, 'rediss:': 6_379 };
+
+/** What ends at a known time, what is used of what clients may ask, and why Redis may lose what it keeps. */
+export async function readOutlook(
+  settings: Settings,
+  { redis, certificates }: Pick<Stores, 'redis' | 'certificates'>,
+  clock: Clock,
+): Promise<Outlook> {
+  const now = clock();
+  const secrets: Ending[] = [...ownCertificates(settings)];
+  const quotas: QuotaStatus[] = [];
+  for (const [section, prefix] of Object.entries(BUDGETS)) {
+    for (const [name, { clientId, budget, clientSecretEndsOn }] of settings[section as keyof typeof BUDGETS]) {
+      const client = `${section} ${name}`;
+      if (clientSecretEndsOn !== undefined) {
+        secrets.push({ kind: 'secret', of: client, beganAt: null, endsAt: Date.parse(clientSecretEndsOn) });
+      }
+      const used = await readBudgetUse(redis, `${prefix}-${clientId}`, now);
+      const { requestsPerMinute, requestsPerDay } = budget;
+      const days = requestsPerDay === undefined ? [] : [...used.lastDay].map((day) => dayOf(day, requestsPerDay, now));
+      quotas.push({ client, hourShare: used.lastHour / (60 * requestsPerMinute), days });
+    }
+  }
+  const fault = await whyNotKept(redis);
+  const unkept = fault === null ? null : { code: fault.code, sentence: fault.message, next: fault.remedy ?? null };
+  return { endings: [...secrets, ...(await certificates.read())], quotas, unkept };
+}
+
+/** Certificates by which an application proves itself. */
+function ownCertificates({ microsoftClients, salesforceClients }: Settings): Ending[] {
+  return Object.entries({ microsoftClients, salesforceClients }).flatMap(([section, clients]) =>
+    [...clients].flatMap(([name, client]): Ending[] => {
+      const read = client.certificate === undefined ? null : readCertificate(client.certificate.reveal());
+      return read === null
+        ? []
+        : [{ kind: 'secret', of: `${section} ${name}`, beganAt: read.beganAt, endsAt: read.endsAt }];
+    }),
+  );
+}
+
+/** At the pace of the last 24 hours. */
+function dayOf([tenant, used]: readonly [string, number], perDay: number, now: Instant): QuotaStatus['days'][number] {
+  const leftMs = used === 0 ? null : (Math.max(0, perDay - used) / used) * DAY_MS;
+  return { tenant, share: used / perDay, usedUpAt: leftMs === null ? null : now + leftMs };
+}
+
+/** Looks at the certificate of every server that the configuration names, and remembers when they end. */
+export async function lookAtCertificates(
+  { settings, tenants }: Configuration,
+  store: CertificateStore,
+  signal: AbortSignal,
+): Promise<void> {
+  const servers = new Map<string, { host: string; port: number }>();
+  for (const address of [
+    ...redisAddresses(settings.redis.place.reveal()),
+    ...addressesIn([settings, ...tenants.values()]),
+  ]) {
+    const { hostname, port, protocol } = new URL(address);
+    const host = hostname.replace(/^\[|\]$/g, '');
+    const number = port === '' ? (DEFAULT_PORTS[protocol] ?? 443) : Number(port);
+    servers.set(`${host}:${number}`, { host, port: number });
+  }
+  const seen: Ending[] = [];
+  for (const some of slices([...servers], LOOKED_AT_ONCE)) {
+    const looks = some.map(async ([of, { host, port }]) => {
+      const found = await lookAtCertificate(host, port, signal);
+      if (found !== null) seen.push({ kind: 'certificate', of, ...found });
+    });
+    await Promise.all(looks);
+  }
+  if (!signal.aborted) await store.write(seen);
+}
+
+/** Every address over TLS that stands anywhere in a configuration; what is secret is not looked into. */
+function* addressesIn(value: unknown): Generator<string> {
+  if (typeof value === 'string') {
+    if (/^https:\/\/\S+$/.test(value) && URL.canParse(value)) yield value;
+  } else if (value instanceof Map || Array.isArray(value)) {
+    for (const each of value.values()) yield* addressesIn(each);
+  } else if (typeof value === 'object' && value !== null && !(value instanceof Secret)) {
+    for (const each of Object.values(value)) yield* addressesIn(each);
+  }
+}
+
+function redisAddresses(place: RedisPlace): string[] {
+  if (typeof place === 'string') return place.startsWith('rediss://') ? [place] : [];
+  const servers = 'cluster' in place ? place.cluster : place.sentinels;
+  return place.tls
+    ? servers.map(({ host, port }) => `rediss://${host.includes(':') ? `[${host}]` : host}:${port}`)
+    : [];
+}

@@ -1,0 +1,142 @@
+import type { Ending } from '../model/endings.ts';
+import type { Problem } from '../model/problems.ts';
+import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
+import { IDLE_LIFE_MS } from '../oauth/idle-lives.ts';
+import type { ConnectionStatus } from './installation.ts';
+import type { Status, TargetStatus, TenantStatus } from './status-view.ts';
+
+/** What a client has used of what it may ask, as counted where the requests are allowed. */
+export interface QuotaStatus {
+  /** Where the settings name it: `hubspotClients main`. */
+  client: string;
+  /** Of what the budget gives in an hour: 0 to 1, or a little more. */
+  hourShare: number;
+  /** Tenants whose account has used so much of what the other side allows in 24 hours, where the settings say how much that is. */
+  days: readonly { tenant: string; share: number; usedUpAt: Instant | null }[];
+}
+
+/** Told so long before the end, and not before two thirds of the whole time are over. Our choice. */
+const AHEAD_MS = { login: 14 * DAY_MS, certificate: 14 * DAY_MS, secret: 30 * DAY_MS } as const;
+const AHEAD_SHARE = 1 / 3;
+/** Used so far, a quota is short. Our choice. */
+const SHORT_SHARE = 0.8;
+/** A change that waits for so long waits longer with each cycle, and so many hours on that is not passing. Our choice. */
+const BACKLOG_MS = HOUR_MS;
+const BACKLOG_LONG_MS = 6 * HOUR_MS;
+/** From then on the vendor's promise to tell of changes is about to end. Subscriptions are prolonged days ahead. */
+const UNHEARD_AHEAD_MS = DAY_MS;
+/** No cycle for so many of their intervals, and for an hour at least. Our choice. */
+const LATE_CYCLES = 6;
+
+/** What of the whole installation will break unless somebody does something before. Pure. */
+export function forecastsOfInstallation({ at, endings, quotas, tenants }: Omit<Status, 'problems'>): Problem[] {
+  const due = endings.filter(({ kind, beganAt, endsAt }) => isNear(beganAt, endsAt, AHEAD_MS[kind], at));
+  return [...due.map((ending) => ofEnding(ending, at)), ...quotas.flatMap(ofQuota), ...ofCycles(tenants, at)];
+}
+
+/** What of a login will break. */
+export function forecastsOfLogin(tenant: string, connection: ConnectionStatus, now: Instant): Problem[] {
+  const { connection: id, kind, state, refreshExpiresAt, isEndFixed, obtainedAt, usedAt } = connection;
+  if (state !== 'connected' || usedAt === null) return [];
+  const subject = `login ${id}`;
+  if (isEndFixed && refreshExpiresAt !== null) {
+    if (!isNear(obtainedAt, refreshExpiresAt, AHEAD_MS.login, now)) return [];
+    const sentence = 'the login ends at a time that using it does not put off';
+    const again = `clinic-mirror login ${tenant} ${id}`;
+    return [forecast(tenant, subject, 'login-ending', sentence, again, refreshExpiresAt)];
+  }
+  const idleLifeMs = IDLE_LIFE_MS[kind];
+  const endsAt = refreshExpiresAt ?? (idleLifeMs === undefined ? null : usedAt + idleLifeMs);
+  if (endsAt === null || !isNear(usedAt, endsAt, AHEAD_MS.login, now)) return [];
+  const sentence = 'the login could not be kept alive, and ends when it rests for longer';
+  return [forecast(tenant, subject, 'login-resting', sentence, `clinic-mirror doctor ${tenant}`, endsAt)];
+}
+
+/** What of a target will break. */
+export function forecastsOfTarget(tenant: string, target: TargetStatus, now: Instant): Problem[] {
+  const { target: id, state, notifications, oldestPendingAt, pending } = target;
+  const subject = `target ${id}`;
+  const found: Problem[] = [];
+  const { untilAt, reason } = notifications;
+  if (untilAt !== null && reason !== null && untilAt - now < UNHEARD_AHEAD_MS) {
+    const sentence = `the vendor will no longer tell of changes by hand, and audits alone find them (${reason})`;
+    found.push(forecast(tenant, subject, 'notifications-ending', sentence, `clinic-mirror doctor ${tenant}`, untilAt));
+  }
+  const waitedMs = oldestPendingAt === null ? 0 : now - oldestPendingAt;
+  if (state === 'working' && waitedMs > BACKLOG_MS) {
+    const sentence = 'more changes come than are written, so they wait longer with each cycle';
+    const told = forecast(tenant, subject, 'backlog-growing', sentence, `clinic-mirror health ${tenant} ${id}`, null);
+    const needs = waitedMs > BACKLOG_LONG_MS ? 'person' : 'time';
+    found.push({ ...told, needs, sinceAt: oldestPendingAt, waiting: pending });
+  }
+  return found;
+}
+
+function isNear(beganAt: Instant | null, endsAt: Instant, aheadMs: number, now: Instant): boolean {
+  const lifeMs = beganAt === null ? Number.POSITIVE_INFINITY : endsAt - beganAt;
+  return endsAt - now < Math.min(aheadMs, lifeMs * AHEAD_SHARE);
+}
+
+function ofEnding({ kind, of, endsAt }: Ending, now: Instant): Problem {
+  const isOver = endsAt <= now;
+  if (kind === 'certificate') {
+    const sentence = isOver ? 'its certificate has ended: nothing is asked of it' : 'its certificate ends soon';
+    const next = 'renew it on that server, and look why that was not done by itself';
+    return forecast(null, `server ${of}`, 'certificate-ending', sentence, next, endsAt);
+  }
+  const sentence = isOver
+    ? 'its secret has ended, and with it every login'
+    : 'its secret ends soon, and with it every login';
+  const next = `make a new secret there, put it and its end into ${of} of clinic-mirror.yaml`;
+  return forecast(null, of, 'secret-ending', sentence, next, endsAt);
+}
+
+function ofQuota({ client, hourShare, days }: QuotaStatus): Problem[] {
+  const found: Problem[] = [];
+  const subject = `quota of ${client}`;
+  if (hourShare >= SHORT_SHARE) {
+    const sentence = `${percent(hourShare)} of what its budget gives in an hour is used`;
+    const next = 'raise its "budget" as far as the other side allows; until then cycles come late';
+    found.push({ ...forecast(null, subject, 'quota-short', sentence, next, null), needs: 'time' });
+  }
+  for (const { tenant, share, usedUpAt } of days) {
+    if (share < SHORT_SHARE) continue;
+    const sentence = `${percent(share)} of what the other side allows its account in a day is used`;
+    const next = 'buy more there, or raise "everyMinutes" of what CRMs follow; nothing is lost, and changes wait';
+    found.push(forecast(tenant, subject, 'daily-quota-short', sentence, next, usedUpAt));
+  }
+  return found;
+}
+
+/** Tenants for which nobody works, where they could. That of all of them is one matter. */
+function ofCycles(tenants: readonly TenantStatus[], now: Instant): Problem[] {
+  const atWork = tenants.filter(({ paused, lastRun, targets }) => {
+    return !paused && lastRun !== null && targets.some(({ canGoOn }) => canGoOn !== 'waits-for-person');
+  });
+  const late = atWork.filter(({ lastRun, cycleEveryMs }) => {
+    return lastRun !== null && now - lastRun.finishedAt > Math.max(LATE_CYCLES * cycleEveryMs, HOUR_MS);
+  });
+  if (late.length === 0) return [];
+  const told = (tenant: string | null, some: readonly TenantStatus[]): Problem => {
+    const sinceAt = Math.max(...some.map(({ lastRun }) => lastRun?.finishedAt ?? 0));
+    const next = 'see whether a daemon runs with the role scheduler and one with the role worker, and their logs';
+    return { ...forecast(tenant, 'cycles', 'no-cycles', 'no cycle has ended since then', next, null), sinceAt };
+  };
+  if (late.length === atWork.length) return [told(null, late)];
+  return late.map((one) => told(one.tenant, [one]));
+}
+
+function forecast(
+  tenant: string | null,
+  subject: string,
+  code: string,
+  sentence: string,
+  next: string,
+  breaksAt: Instant | null,
+): Problem {
+  return { tenant, subject, code, needs: 'person', sinceAt: null, sentence, next, breaksAt, waiting: 0 };
+}
+
+function percent(share: number): string {
+  return `${Math.floor(share * 100)} %`;
+}

@@ -1,0 +1,117 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { ConnectionStatus } from '../../src/control/installation.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import type { RunReport } from '../../src/state/runs.ts';
+import { NOW } from '../sync/arbitraries.ts';
+import { loginOf, problems, targetOf } from './status-of.ts';
+
+function ofLogin(changes: Partial<ConnectionStatus>) {
+  return problems({ connections: [loginOf('connected', changes)] });
+}
+
+test('a login whose end refreshing does not move is told before it, with what is to be done', () => {
+  // Seven days, as Google gives applications in testing.
+  const login = { kind: 'google', isEndFixed: true, usedAt: NOW };
+  const after = (days: number) =>
+    ofLogin({ ...login, obtainedAt: NOW - days * DAY_MS, refreshExpiresAt: NOW + (7 - days) * DAY_MS });
+  expect(after(4)).toEqual([]);
+  const next = 'clinic-mirror login aurora dav';
+  const told = { subject: 'login dav', code: 'login-ending', needs: 'person', breaksAt: NOW + 2 * DAY_MS, next };
+  expect(after(5)).toMatchObject([told]);
+});
+
+test('a login that is kept alive is told of never, however short its refresh token lives', () => {
+  const lives = fc.integer({ min: HOUR_MS, max: 400 * DAY_MS });
+  fc.assert(
+    fc.property(lives, fc.double({ min: 0, max: 0.6, noNaN: true }), (lifeMs, share) => {
+      // It is used by the half of its life at the latest.
+      const usedAt = NOW - Math.min(lifeMs * share, DAY_MS);
+      const obtainedAt = NOW - 300 * DAY_MS;
+      expect(ofLogin({ usedAt, obtainedAt, refreshExpiresAt: usedAt + lifeMs })).toEqual([]);
+    }),
+  );
+});
+
+test.each([
+  ['google', 180],
+  ['microsoft', 90],
+  ['salesforce', 30],
+])('a login at %s that rests is told before its %i days are over', (kind, days) => {
+  const rested = (restedDays: number) => ofLogin({ kind, usedAt: NOW - restedDays * DAY_MS });
+  expect(rested(3)).toEqual([]);
+  expect(rested(days - 3)).toMatchObject([{ code: 'login-resting', needs: 'person', breaksAt: NOW + 3 * DAY_MS }]);
+});
+
+test('a login whose issuer ends none for resting is not told of', () => {
+  expect(ofLogin({ kind: 'hubspot', usedAt: NOW - 300 * DAY_MS })).toEqual([]);
+});
+
+test('notifications that can not be prolonged are told a day before they end', () => {
+  const of = (untilAt: number | null, reason: string | null) =>
+    problems({ targets: [targetOf('in-sync', { notifications: { sinceAt: NOW, untilAt, reason } })] });
+  expect(of(NOW + 2 * HOUR_MS, null)).toEqual([]);
+  expect(of(NOW + 2 * DAY_MS, 'forbidden')).toEqual([]);
+  expect(of(null, 'not-offered')).toEqual([]);
+  const told = { code: 'notifications-ending', needs: 'person', breaksAt: NOW + 2 * HOUR_MS };
+  expect(of(NOW + 2 * HOUR_MS, 'forbidden')).toMatchObject([told]);
+});
+
+test('changes that wait longer with each cycle are told, and after hours a person is needed', () => {
+  const of = (waitedMs: number) =>
+    problems({ targets: [targetOf('working', { pending: 40, oldestPendingAt: NOW - waitedMs })] });
+  expect(of(50 * MINUTE_MS)).toEqual([]);
+  expect(of(2 * HOUR_MS)).toMatchObject([{ code: 'backlog-growing', needs: 'time', waiting: 40 }]);
+  expect(of(7 * HOUR_MS)).toMatchObject([{ code: 'backlog-growing', needs: 'person' }]);
+});
+
+test.each([
+  ['certificate', 'server redis.example:6379', 13, 15, 90],
+  ['secret', 'microsoftClients main', 29, 31, 700],
+  ['certificate', 'server redis.example:6379', 1, 3, 6],
+] as const)(
+  'a %s of %s is told %i days before its end, and not %i days before',
+  (kind, subject, near, far, lifeDays) => {
+    const of = (leftDays: number) => {
+      const endsAt = NOW + leftDays * DAY_MS;
+      const named = subject.replace('server ', '');
+      return problems({}, { endings: [{ kind, of: named, beganAt: endsAt - lifeDays * DAY_MS, endsAt }] });
+    };
+    expect(of(far)).toEqual([]);
+    const told = { tenant: null, subject, code: `${kind}-ending`, needs: 'person', breaksAt: NOW + near * DAY_MS };
+    expect(of(near)).toMatchObject([told]);
+    expect(of(-1)[0]?.sentence).toContain('has ended');
+  },
+);
+
+test('a quota is told when four fifths of it are used, that of a day with when it is used up', () => {
+  const of = (hourShare: number, share: number) => {
+    const days = [{ tenant: 'aurora', share, usedUpAt: NOW + HOUR_MS }];
+    return problems({}, { quotas: [{ client: 'salesforceClients main', hourShare, days }] });
+  };
+  expect(of(0.79, 0.79)).toEqual([]);
+  const subject = 'quota of salesforceClients main';
+  expect(of(0.85, 0.9)).toMatchObject([
+    { tenant: 'aurora', subject, code: 'daily-quota-short', needs: 'person', breaksAt: NOW + HOUR_MS },
+    { tenant: null, subject, code: 'quota-short', needs: 'time' },
+  ]);
+});
+
+test('a clinic that nobody works for is told, all of them as one matter', () => {
+  const ended = (agoMs: number) => ({ finishedAt: NOW - agoMs, error: null }) as RunReport;
+  expect(problems({ lastRun: ended(50 * MINUTE_MS) })).toEqual([]);
+  const told = { tenant: null, subject: 'cycles', code: 'no-cycles', needs: 'person', sinceAt: NOW - 2 * HOUR_MS };
+  expect(problems({ lastRun: ended(2 * HOUR_MS) })).toMatchObject([told]);
+  expect(problems({ lastRun: ended(2 * HOUR_MS), cycleEveryMs: HOUR_MS })).toEqual([]);
+});
+
+test('what will need a person comes after what needs one now, and before what passes', () => {
+  const soon = loginOf('connected', { kind: 'google', usedAt: NOW - 179 * DAY_MS });
+  const resting = { code: 'throttled', actor: 'remote', message: 'later', sinceAt: NOW, remedy: null };
+  const targets = [targetOf('resting', { failure: resting }), targetOf('held', { held: 3 })];
+  expect(problems({ connections: [soon], targets }).map(({ code }) => code)).toEqual([
+    'held',
+    'login-resting',
+    'throttled',
+  ]);
+});

@@ -1,0 +1,352 @@
+import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { auditNow } from '../../src/control/audit.ts';
+import { decideHold } from '../../src/control/holds.ts';
+import { pullAfresh } from '../../src/jobs/read-streams.ts';
+import type { Problem } from '../../src/model/problems.ts';
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../../src/model/time.ts';
+import { keys } from '../../src/state/keys.ts';
+import { FAULTS, type Fault } from '../../tools/fault-table.ts';
+import { useRedis } from '../support/redis.ts';
+import { type FaultWorld, GOOGLE, OUTLOOK, SURFACES, TENANT, useFaultWorld } from './support/fault-world.ts';
+
+const redis = useRedis();
+const SIGNAL = new AbortController().signal;
+const LIST = '/appointments\\?';
+
+/** How a fault comes, and how it goes; a cycle follows where it needs one to be seen, or to be gone. */
+interface Play {
+  induce(world: FaultWorld): unknown;
+  /** Default: one cycle after `induce`, where it is named; none otherwise. */
+  seenAfter?: 'cycle';
+  mend(world: FaultWorld): unknown;
+  /** Cycles until it is known to be gone. */
+  goneAfter?: 'cycle';
+}
+
+const cycled = { seenAfter: 'cycle', goneAfter: 'cycle' } as const;
+const tester = () => redis.connect();
+const book = ({ small, clinicId, agendaIds }: FaultWorld, at = 0) =>
+  small.clinic.book(clinicId, { agendaId: agendaIds[at] ?? '' });
+const google = ({ small }: FaultWorld) => small.targets[0]!;
+const logIn = (connection: string) => (world: FaultWorld) => world.small.logIn({ connections: [connection] });
+const container = async ({ tenant }: FaultWorld) => (await tenant().targetStore.read(GOOGLE)).container ?? '';
+
+/** What the target's server does to every request while something new is to be written there. */
+function atGoogle(fault: Parameters<ReturnType<typeof google>['proxy']['add']>[0]['fault']): Play {
+  return {
+    induce(world) {
+      google(world).proxy.add({ times: 1_000, fault });
+      book(world);
+    },
+    mend: (world) => google(world).proxy.clear(),
+    ...cycled,
+  };
+}
+
+function atClinic(fault: Parameters<FaultWorld['small']['clinicProxy']['add']>[0]['fault']): Play {
+  return {
+    induce: ({ small }) => small.clinicProxy.add({ times: 1_000, fault }),
+    mend: ({ small }) => small.clinicProxy.clear(),
+    ...cycled,
+  };
+}
+
+function inRows(fault: { kind: string; [detail: string]: unknown }): Play {
+  return {
+    induce: ({ small }) => small.clinic.faults.add({ match: { path: LIST }, fault }),
+    mend: ({ small }) => small.clinic.faults.clear(),
+    ...cycled,
+  };
+}
+
+/** Time that passes for the product alone. */
+function later(ms: number, before?: (world: FaultWorld) => unknown): Play {
+  return {
+    async induce(world) {
+      await before?.(world);
+      world.ahead.ms += ms;
+    },
+    mend(world) {
+      world.ahead.ms -= ms;
+    },
+    goneAfter: 'cycle',
+  };
+}
+
+function told(report: Parameters<FaultWorld['composition']['reloads']['tell']>[0]): Play {
+  return {
+    induce: ({ composition }) => composition.reloads.tell(report),
+    mend: ({ composition }) => composition.reloads.tell(null),
+  };
+}
+
+function inRedis(key: string, value: string, before: string): Play {
+  return { induce: () => tester().config('SET', key, value), mend: () => tester().config('SET', key, before) };
+}
+
+function used(field: (now: number) => string): Play {
+  const place = ({ small }: FaultWorld) => keys.budget(`clinic-${small.clinic.clients[0]?.clientId}`).used;
+  return {
+    async induce(world) {
+      await tester().hset(place(world), field(Date.now()), '950000');
+    },
+    async mend(world) {
+      await tester().hdel(place(world), field(Date.now()));
+    },
+  };
+}
+
+const PLAYS: Record<keyof typeof FAULTS, Play> = {
+  'nobody logged in to the clinic': {
+    induce: ({ composition }) => composition.composed.get(TENANT)?.credentials.remove('clinic'),
+    mend: logIn('clinic'),
+    goneAfter: 'cycle',
+  },
+  'the clinic login was revoked': {
+    induce: ({ small }) =>
+      small.clinic.revokeAccess(small.tenants[0]!.user.username, small.clinic.clients[0]?.clientId ?? ''),
+    seenAfter: 'cycle',
+    mend: logIn('clinic'),
+    goneAfter: 'cycle',
+  },
+  'a calendar login was revoked': {
+    induce(world) {
+      world.small.google.revokeConsent(google(world).account);
+      book(world);
+    },
+    seenAfter: 'cycle',
+    mend: logIn(GOOGLE),
+    goneAfter: 'cycle',
+  },
+  'a login lacks a permission': {
+    induce: ({ rewrite }) => rewrite(GOOGLE, () => ({ grantedScopes: ['openid', 'email'] })),
+    mend: logIn(GOOGLE),
+  },
+  'nobody said that the account is the right one': {
+    induce: ({ rewrite }) => rewrite(GOOGLE, ({ tokens }) => ({ tokens: { ...tokens, isUnconfirmed: true } })),
+    mend: ({ rewrite }) => rewrite(GOOGLE, ({ tokens }) => ({ tokens: { ...tokens, isUnconfirmed: false } })),
+  },
+  'the user left the clinic': {
+    induce: ({ small, clinicId }) => small.clinic.leaveTenant(small.tenants[0]!.user.username, clinicId),
+    seenAfter: 'cycle',
+    mend: ({ small, clinicId }) =>
+      small.clinic.changeRole(small.tenants[0]!.user.username, clinicId, 'admin', [
+        ...['agenda.read', 'agenda.write', 'patients.read', 'treatments.read', 'invoices.read'],
+      ] as never),
+    goneAfter: 'cycle',
+  },
+  'a login will end': {
+    induce: ({ rewrite }) =>
+      rewrite(GOOGLE, ({ obtainedAt }) => ({
+        isEndFixed: true,
+        refreshExpiresAt: obtainedAt + 30 * SECOND_MS + DAY_MS,
+        obtainedAt: obtainedAt - 6 * DAY_MS,
+      })),
+    mend: logIn(GOOGLE),
+  },
+  'a login rests for too long': {
+    induce: ({ rewrite }) => rewrite(OUTLOOK, ({ obtainedAt }) => ({ refreshedAt: obtainedAt - 85 * DAY_MS })),
+    mend: logIn(OUTLOOK),
+  },
+  'a calendar was deleted': {
+    async induce(world) {
+      world.small.google.deleteCalendar(await container(world));
+      book(world);
+    },
+    ...cycled,
+    mend: () => {},
+  },
+  'a calendar may no longer be written': {
+    async induce(world) {
+      world.small.google.setRole(await container(world), google(world).account, 'reader');
+      book(world);
+    },
+    ...cycled,
+    mend: async (world) => world.small.google.setRole(await container(world), google(world).account, 'owner'),
+  },
+  'a vendor asks to slow down': atGoogle({
+    kind: 'answer',
+    answer: { status: 429, headers: { 'retry-after': '600', 'content-type': 'application/json' }, body: '{}' },
+  }),
+  "a vendor's quota of the day is used up": {
+    induce(world) {
+      world.small.google.faults.add({ fault: { kind: 'daily-limit' } });
+      book(world);
+    },
+    mend: ({ small }) => small.google.faults.clear(),
+    ...cycled,
+  },
+  'a vendor can not be reached': atGoogle({ kind: 'cut' }),
+  'a login page stands before a vendor': atGoogle({ kind: 'html' }),
+  'a vendor fails': atGoogle({ kind: 'answer', answer: { status: 503, headers: {}, body: '' } }),
+  'one entry is refused': {
+    induce(world) {
+      world.small.google.faults.add({
+        match: { method: 'POST', path: '/events' },
+        fault: { kind: 'status', status: 400 },
+      });
+      book(world);
+    },
+    mend: ({ small }) => small.google.faults.clear(),
+    ...cycled,
+  },
+  'too much would be removed': {
+    induce({ small, clinicId, agendaIds }) {
+      const ours = [...small.clinic.appointments(clinicId)].filter(
+        ({ agendaId, status, start, deleted }) =>
+          agendaId === agendaIds[0] && status !== 'Cancelled' && !deleted && start > Date.now() + HOUR_MS,
+      );
+      for (const { id } of ours.slice(0, 4)) small.clinic.cancel(clinicId, id);
+    },
+    seenAfter: 'cycle',
+    async mend({ tenant, composition }) {
+      for (const { id } of await tenant().holds.list()) {
+        await decideHold(composition.installation, TENANT, id, 'approved', null);
+      }
+    },
+    goneAfter: 'cycle',
+  },
+  'somebody edited an entry by hand': {
+    async induce(world) {
+      const calendar = await container(world);
+      const [event] = world.small.google.events(calendar);
+      world.small.google.editByHand(calendar, String(event!.id), { summary: 'Golf' });
+      await auditNow(world.composition.installation, TENANT, () => {}, SIGNAL);
+    },
+    async mend(world) {
+      const calendar = await container(world);
+      const edited = world.small.google.events(calendar).find(({ summary }) => summary === 'Golf');
+      const other = world.small.google.events(calendar).find(({ summary }) => summary !== 'Golf');
+      world.small.google.editByHand(calendar, String(edited!.id), { summary: other!.summary });
+      await auditNow(world.composition.installation, TENANT, () => {}, SIGNAL);
+    },
+    goneAfter: 'cycle',
+  },
+  'a file names an agenda that is not there': {
+    induce: ({ edit }) => edit(({ targets }) => targets[GOOGLE]?.agendas.push('no-such-agenda')),
+    mend: ({ edit }) => edit(({ targets }) => targets[GOOGLE]?.agendas.pop()),
+    ...cycled,
+  },
+  'a row of the clinic can not be read': inRows({ kind: 'bad-rows', variants: ['impossible-time'] }),
+  'the clinic shows a part of its list': inRows({ kind: 'truncate-list', keep: 3, trueTotal: true }),
+  'the clinic can not be reached': atClinic({ kind: 'cut' }),
+  'a login page stands before the clinic': atClinic({ kind: 'html' }),
+  'the clinic fails': atClinic({ kind: 'answer', answer: { status: 503, headers: {}, body: '' } }),
+  'the clinic does not know the address': atClinic({
+    kind: 'answer',
+    answer: { status: 404, headers: { 'content-type': 'application/json' }, body: '{}' },
+  }),
+  "a tenant's file has faults": {
+    async induce({ small, reload }) {
+      const { writeFile } = await import('node:fs/promises');
+      await writeFile(`${small.configDir}/tenants/broken.yaml`, 'name: 7\n');
+      await reload();
+    },
+    async mend({ small, reload }) {
+      const { rm } = await import('node:fs/promises');
+      await rm(`${small.configDir}/tenants/broken.yaml`);
+      await reload();
+    },
+  },
+  'a changed file is refused': told({
+    refused: [{ tenant: TENANT, sinceAt: Date.now(), faults: [], more: 0 }],
+    awaitsRestart: [],
+  }),
+  'a changed setting needs a restart': told({ refused: [], awaitsRestart: ['redis'] }),
+  'an act waits for a second person': {
+    induce({ composition, ahead }) {
+      const at = Date.now() + ahead.ms;
+      const by = { kind: 'os-user', name: 'ada', id: 'uid:1', claimed: null } as const;
+      const request = { id: 'f'.repeat(43), verb: 'forget', what: {}, by, at, expiresAt: at + HOUR_MS } as const;
+      return composition.acts.approvalsOf(TENANT).store.put(request);
+    },
+    mend: ({ composition }) => composition.acts.approvalsOf(TENANT).store.take('f'.repeat(43)),
+  },
+  'Redis may evict keys': inRedis('maxmemory-policy', 'allkeys-lru', 'noeviction'),
+  'Redis keeps nothing on its disk': inRedis('appendonly', 'no', 'yes'),
+  'nobody can be told by webhook': {
+    induce: ({ composition }) =>
+      composition.alerts.write('webhook', { memory: null, failure: { code: 'webhook-gone', sinceAt: Date.now() } }),
+    mend: ({ composition }) => composition.alerts.keepOnly([]),
+  },
+  'a channel of reminders is closed': {
+    induce: ({ tenant }) => tenant().reminders!.ledger.closeChannel('hook', { code: 'webhook-gone', at: Date.now() }),
+    mend: ({ tenant }) => tenant().reminders!.ledger.reopenChannel('hook'),
+  },
+  'a receiver of triggers is closed': {
+    induce: ({ tenant }) => tenant().triggers!.store.close('portal', { code: 'webhook-gone', at: Date.now() }),
+    mend: ({ tenant }) => tenant().triggers!.store.reopen('portal'),
+  },
+  'a certificate ends': {
+    induce: ({ composition }) =>
+      composition.certificates.write([
+        {
+          kind: 'certificate',
+          of: 'dav.example:443',
+          beganAt: Date.now() - 85 * DAY_MS,
+          endsAt: Date.now() + 5 * DAY_MS,
+        },
+      ]),
+    mend: ({ composition }) => composition.certificates.write([]),
+  },
+  'the budget of a client is short': used((now) => `hour:${Math.floor(now / HOUR_MS)}`),
+  "an account's quota of the day is short": used((now) => `day:${Math.floor(now / DAY_MS)}:${TENANT}`),
+  'notifications can not be prolonged': {
+    async induce(world) {
+      const { tenant, ahead } = world;
+      const now = Date.now() + ahead.ms;
+      const { store } = tenant().notifications;
+      const { configuration } = tenant().targets.get(GOOGLE)!;
+      const { connector, connection } = configuration;
+      const at = { heardSinceAt: now - DAY_MS, renewAt: now - HOUR_MS, expiresAt: now + HOUR_MS };
+      const kept = { settings: {}, container: await container(world), address: 'http://127.0.0.1:9/', handle: 'h' };
+      const current = { id: randomUUID(), connector, connection, ...kept, ...at };
+      const failure = { code: 'forbidden', sinceAt: now - HOUR_MS, retryAt: now };
+      const lease = await tenant().leases.tryTake('subscriptions');
+      await store.write(GOOGLE, { current, closing: [], failure }, lease!);
+      await lease!.release();
+    },
+    async mend({ tenant }) {
+      const lease = await tenant().leases.tryTake('subscriptions');
+      await tenant().notifications.store.write(GOOGLE, { current: null, closing: [], failure: null }, lease!);
+      await lease!.release();
+    },
+  },
+  'changes pile up': later(2 * HOUR_MS, async (world) => {
+    book(world);
+    await pullAfresh(world.tenant(), () => {}, SIGNAL);
+  }),
+  'nobody works for the clinics': later(3 * HOUR_MS),
+};
+
+test('each fault is told within one cycle in the same sentence wherever an operator looks, and is gone when it is mended', async () => {
+  const world = await useFaultWorld(redis.url);
+  await world.cycle();
+  expect(await world.problems()).toEqual([]);
+  const seen: Record<string, unknown> = {};
+  const expected: Record<string, unknown> = {};
+  for (const [name, play] of Object.entries(PLAYS) as [keyof typeof FAULTS, Play][]) {
+    const fault: Fault = FAULTS[name];
+    expected[name] = { ...fault, shownOn: [...SURFACES], others: [], left: [] };
+    await play.induce(world);
+    if (play.seenAfter === 'cycle') await world.cycle();
+    const problems = await world.problems();
+    const problem = problems.find(({ code }) => code === fault.code) ?? problems[0];
+    const shownOn = problem === undefined ? [] : await world.shownOn(problem);
+    await play.mend(world);
+    if (play.goneAfter === 'cycle') await world.cycle();
+    const left = codesOf(await world.problems());
+    const others = codesOf(problems).filter((code) => code !== problem?.code);
+    seen[name] = { ...(problem === undefined ? {} : shapeOf(problem)), shownOn, others, left };
+  }
+  expect(seen).toEqual(expected);
+});
+
+function codesOf(problems: readonly Problem[]): string[] {
+  return problems.map(({ code }) => code);
+}
+
+function shapeOf({ code, needs, sentence, next }: Problem) {
+  return { code, needs, sentence, next };
+}

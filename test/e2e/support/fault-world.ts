@@ -1,0 +1,175 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { NOTHING_TOLD, nextDigest } from '../../../src/alerts/digest.ts';
+import { textOf } from '../../../src/alerts/message.ts';
+import { renderStatus } from '../../../src/cli/render-status.ts';
+import { type Composition, compose } from '../../../src/composition/compose.ts';
+import { connectors } from '../../../src/connectors/registry.ts';
+import { requireTenant } from '../../../src/control/installation.ts';
+import { createMetrics, type Metrics } from '../../../src/control/metrics.ts';
+import { status } from '../../../src/control/status.ts';
+import { syncTenant } from '../../../src/control/sync.ts';
+import { createOperatorServer } from '../../../src/http-server/operator-server.ts';
+import type { OpenTenant } from '../../../src/jobs/tenant.ts';
+import { silentLogger } from '../../../src/log/logger.ts';
+import type { Credential } from '../../../src/model/credentials.ts';
+import type { Problem } from '../../../src/model/problems.ts';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../../src/model/time.ts';
+import { reminderChannels } from '../../../src/reminders/channels/registry.ts';
+import { loadConfiguration } from '../../../src/settings/load.ts';
+import { type SmallWorld, startSmallWorld } from './small-world.ts';
+
+/** The one clinic, and its two targets, each with a login of the same name. */
+export const TENANT = 'clinic-1';
+export const GOOGLE = 'doctor-1';
+export const OUTLOOK = 'doctor-2';
+
+const SIGNING = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+/** Nothing is sent there: no worker runs. */
+const HOOK = { url: 'http://127.0.0.1:9/in', secrets: [{ env: 'TENANT_CLINIC_1__HOOK' }], allowPrivateAddresses: true };
+const SIGNAL = new AbortController().signal;
+
+/** Where an operator looks, and what each says of one problem. */
+export const SURFACES = ['status', 'status --json', 'readiness', 'metrics', 'alert'] as const;
+
+/** A clinic that is well, and all that an operator looks at. */
+export interface FaultWorld {
+  small: SmallWorld;
+  composition: Composition;
+  clinicId: string;
+  agendaIds: readonly string[];
+  /** The product's clock runs ahead of ours by so much. */
+  ahead: { ms: number };
+  /** The tenant as it is run now. */
+  tenant(): OpenTenant;
+  /** One cycle to its end. */
+  cycle(): Promise<void>;
+  /** How many there were so far. */
+  cycles(): number;
+  /** Replaces a login by one that is otherwise the same. */
+  rewrite(connection: string, change: (credential: Credential) => Partial<Credential>): Promise<void>;
+  /** Has the files as they are now count; tenants with faults are set aside. */
+  reload(): Promise<void>;
+  /** Changes the tenant's file. */
+  edit(change: (file: { targets: Record<string, { agendas: string[] }> }) => void): Promise<void>;
+  problems(): Promise<readonly Problem[]>;
+  /** Which surfaces show the sentence and the next action of a problem, with its code. */
+  shownOn(problem: Problem): Promise<string[]>;
+}
+
+/** Starts it; gone when the test ends. */
+export async function useFaultWorld(redisUrl: string): Promise<FaultWorld> {
+  const small = await startSmallWorld({
+    redisUrl,
+    targets: ['google-calendar', 'outlook-calendar'],
+    target: { audit: { drift: 'report' }, guard: { cancelled: { share: 0.01, count: 1 } } },
+    clinicClient: { budget: { requestsPerMinute: 6_000, burst: 500, requestsPerDay: 1_000_000 } },
+    settings: { notifications: { url: 'http://127.0.0.1:9/' } },
+    reminders: {
+      channels: { hook: { kind: 'webhook', settings: HOOK } },
+      rules: { 'a-day': { before: 'P1D', channels: ['hook'] } },
+    },
+    triggers: { endpoints: { portal: { ...HOOK, events: ['report.available'] } } },
+  });
+  onTestFinished(() => small.close());
+  small.env.TENANT_CLINIC_1__HOOK = SIGNING;
+  await small.logIn();
+  const ahead = { ms: 0 };
+  const read = () => {
+    const { configDir: dir, env } = small;
+    return loadConfiguration({ dir, env, connectors, reminderChannels, mode: 'set-aside' });
+  };
+  const clock = () => Date.now() + ahead.ms;
+  const composition = compose({ configuration: read(), log: silentLogger, priority: 'interactive', clock });
+  onTestFinished(() => composition.close());
+  return openFaultWorld(small, composition, ahead, read);
+}
+
+function openFaultWorld(
+  small: SmallWorld,
+  composition: Composition,
+  ahead: { ms: number },
+  read: () => Composition['configuration'],
+): FaultWorld {
+  const { installation } = composition;
+  const metrics = createMetrics(() => installation);
+  const [{ clinicId, agendaIds } = { clinicId: '', agendaIds: [] }] = small.tenants;
+  let cycles = 0;
+  const tenant = () => {
+    const open = requireTenant(installation, TENANT);
+    // What is tried again is tried again as soon as the rules allow.
+    return Object.assign(open, { random: () => 0, missedForMs: 0 });
+  };
+  const world: FaultWorld = {
+    ...{ small, composition, clinicId, agendaIds, ahead, tenant },
+    cycles: () => cycles,
+    async cycle() {
+      cycles += 1;
+      tenant();
+      await syncTenant(installation, TENANT, () => {}, { stop: SIGNAL, abort: SIGNAL });
+    },
+    async rewrite(connection, change) {
+      const { credentials } = composition.composed.get(TENANT)!;
+      const { [connection]: credential } = await credentials.readAll([connection]);
+      await credentials.remove(connection);
+      await credentials.restore({ [connection]: { ...credential!, ...change(credential!) } });
+    },
+    async reload() {
+      await composition.takeUp(read(), SIGNAL);
+    },
+    async edit(change) {
+      const file = join(small.configDir, 'tenants', `${TENANT}.yaml`);
+      const content = parse(await readFile(file, 'utf8'));
+      change(content);
+      await writeFile(file, stringify(content));
+      await world.reload();
+    },
+    problems: async () => (await status(installation)).problems,
+    shownOn: (problem) => shownOn({ composition, metrics, ahead }, problem),
+  };
+  return world;
+}
+
+interface Surfaces {
+  composition: Composition;
+  metrics: Metrics;
+  ahead: { ms: number };
+}
+
+/** Every surface is asked as its reader asks it, but for the processes around it. */
+async function shownOn({ composition, metrics, ahead }: Surfaces, problem: Problem): Promise<string[]> {
+  const { installation } = composition;
+  // What was computed for the last question counts no more.
+  ahead.ms += 6 * SECOND_MS;
+  const view = await status(installation);
+  const app = await createOperatorServer(
+    { readiness: async () => [], problems: metrics.problems, metrics: metrics.render },
+    { token: null, log: silentLogger },
+  );
+  const ready = (await app.inject('/readyz')).json() as { problems: Problem[] };
+  const samples = (await app.inject('/metrics')).body;
+  await app.close();
+  const { tenant, needs, code, sentence, next } = problem;
+  const says = (text: string) => [sentence, code, next ?? ''].every((part) => text.replace(/\s+/g, ' ').includes(part));
+  const isIn = (problems: readonly Problem[]) =>
+    problems.some((one) => one.code === code && one.sentence === sentence && one.next === next);
+  const sample = `clinic_mirror_problems{tenant="${tenant ?? ''}",needs="${needs}",code="${code}"} `;
+  const shown: Record<(typeof SURFACES)[number], boolean> = {
+    status: says(renderStatus(view)),
+    'status --json': isIn(view.problems),
+    readiness: isIn(ready.problems),
+    metrics: samples.includes(sample),
+    alert: says(alertOf(view.problems, view.at)),
+  };
+  return SURFACES.filter((surface) => shown[surface]);
+}
+
+/** The message that somebody gets who was told of nothing before, once all of it has lasted. */
+function alertOf(problems: readonly Problem[], now: number): string {
+  const { untold } = nextDigest(NOTHING_TOLD, problems, now);
+  const later = now + DAY_MS + 5 * MINUTE_MS;
+  const { digest } = nextDigest(untold, problems, later);
+  return digest === null ? '' : textOf(digest, later).text;
+}

@@ -1,0 +1,28 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer as createPlain } from 'node:net';
+import { createServer } from 'node:tls';
+import { expect, onTestFinished, test } from 'vitest';
+import { createCertificate } from '../../sandbox/kit/certificate.ts';
+import { lookAtCertificate } from '../../src/http/certificate.ts';
+
+const YEAR_MS = 365 * 86_400_000;
+const NEVER = new AbortController().signal;
+
+test('a certificate tells from when to when it counts, also one that nobody here trusts', async () => {
+  const { certificate, privateKey } = createCertificate('localhost');
+  const server = createServer({ cert: certificate, key: privateKey }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const seen = await lookAtCertificate('127.0.0.1', (server.address() as AddressInfo).port, NEVER);
+  const lifeMs = (seen?.endsAt ?? 0) - (seen?.beganAt ?? 0);
+  expect(lifeMs).toBeGreaterThanOrEqual(YEAR_MS);
+  expect(seen?.endsAt ?? 0).toBeGreaterThan(Date.now() + YEAR_MS - 60_000);
+});
+
+test('whoever shows none is not waited for', async () => {
+  const server = createPlain((socket) => socket.end()).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  expect(await lookAtCertificate('127.0.0.1', (server.address() as AddressInfo).port, NEVER)).toBeNull();
+  expect(await lookAtCertificate('127.0.0.1', (server.address() as AddressInfo).port, AbortSignal.abort())).toBeNull();
+});
