@@ -1,5 +1,7 @@
 import { text } from 'node:stream/consumers';
+import type { Command } from 'commander';
 import { readTextFile, writeNewFile } from './cli/files.ts';
+import { onPaper, paperOf } from './cli/paper.ts';
 import { type CliOutside, createProgram, type Wanted } from './cli/program.ts';
 import { createProgress } from './cli/progress.ts';
 import { renderError } from './cli/render-error.ts';
@@ -132,11 +134,29 @@ const outside: CliOutside = {
   },
 };
 
-const program = createProgram(outside);
-try {
-  requireCertificateChecks(process.env);
-  await program.parseAsync(process.argv);
-} catch (error) {
+await onPaper(paperOf(process.stdout), runCommand);
+
+async function runCommand(): Promise<void> {
+  const program = createProgram(outside);
+  let tenant: string | null = null;
+  program.hook('preAction', (_program, command) => {
+    tenant = tenantOf(command);
+  });
+  try {
+    requireCertificateChecks(process.env);
+    await program.parseAsync(process.argv);
+  } catch (error) {
+    const given = { asksForData: program.args[0] === 'clinic', tenant };
+    onPaper(paperOf(process.stderr), () => tellFailure(error, given));
+  }
+}
+
+function tenantOf({ registeredArguments, args }: Command): string | null {
+  const place = registeredArguments.findIndex((argument) => argument.name() === 'tenant');
+  return args[place] ?? null;
+}
+
+function tellFailure(error: unknown, given: Parameters<typeof renderError>[1]): void {
   if (error instanceof ConfigurationError) {
     process.stderr.write(`${error.message}\n`);
     process.exitCode = 2;
@@ -144,7 +164,7 @@ try {
     process.exitCode = 130;
   } else {
     const failure = asMirrorError(error);
-    process.stderr.write(`${renderError(failure, program.args[0] === 'clinic')}\n`);
+    process.stderr.write(`${renderError(failure, given)}\n`);
     process.exitCode = failure.code === 'tenant-set-aside' ? 2 : 1;
   }
 }

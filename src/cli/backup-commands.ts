@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Backups, Restored } from '../control/backups.ts';
 import type { Installation } from '../control/installation.ts';
 import type { Acting } from '../control/recording.ts';
+import { type Asked, type Print, zoneOf } from './answer.ts';
 import { renderTime } from './table.ts';
 
 /** What the commands need of the command line. */
@@ -12,10 +13,14 @@ export interface BackupCommands {
   /** A file's text, or that of standard input. */
   read(file: string | undefined): Promise<string>;
   out(text: string): void;
+  print: Print;
 }
 
 /** Adds `credentials` and `accept-loss`. */
-export function addBackups(program: Command, { withInstallation, withBackups, read, out }: BackupCommands): void {
+export function addBackups(
+  program: Command,
+  { withInstallation, withBackups, read, out, print }: BackupCommands,
+): void {
   const credentials = program.command('credentials').description('keep a sealed copy of a tenant outside Redis');
   credentials
     .command('backup <tenant>')
@@ -29,10 +34,12 @@ export function addBackups(program: Command, { withInstallation, withBackups, re
   credentials
     .command('restore <tenant> [file]')
     .description('put back what a backup (a file, else standard input) holds and what is missing; nothing is replaced')
-    .action((tenant: string, file: string | undefined) =>
+    .option('--json', 'as JSON')
+    .action((tenant: string, file: string | undefined, asked: Asked) =>
       withBackups(async (installation, backups, acting) => {
         const { restore } = await import('../control/acts.ts');
-        out(renderRestored(await restore(acting, installation, backups, tenant, (await read(file)).trim())));
+        const restored = await restore(acting, installation, backups, tenant, (await read(file)).trim());
+        print(asked, restored, () => renderRestored(restored), zoneOf(installation, tenant));
       }),
     );
   program
@@ -40,11 +47,13 @@ export function addBackups(program: Command, { withInstallation, withBackups, re
     .description(
       'write and send of people again after the state was lost: nobody is known any more who must be kept out',
     )
-    .action((tenant: string) =>
+    .option('--json', 'as JSON')
+    .action((tenant: string, asked: Asked) =>
       withInstallation(async (installation, acting) => {
         const { acceptLoss } = await import('../control/acts.ts');
-        const { changed } = await acceptLoss(acting, installation, tenant);
-        out(changed ? 'What waited of people goes with the next cycle.' : 'Nothing was lost that had to be accepted.');
+        const result = await acceptLoss(acting, installation, tenant);
+        const done = 'What waited of people goes with the next cycle.';
+        print(asked, result, () => (result.changed ? done : 'Nothing was lost that had to be accepted.'));
       }),
     );
 }
