@@ -49,6 +49,10 @@ const outside: CliOutside = {
     const { loadProfile } = await import('./settings/load.ts');
     return loadProfile(config, name);
   },
+  async names(directory) {
+    const { configuredNames } = await import('./settings/configured-names.ts');
+    return configuredNames(directory);
+  },
   progress: () => createProgress(process.stderr),
   exit: (code) => {
     process.exitCode = code;

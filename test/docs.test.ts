@@ -2,11 +2,13 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { type CliOutside, createProgram } from '../src/cli/program.ts';
-import { clinicProfileSchema } from '../src/clinic/schema/profile.ts';
+import { commandsOf } from '../src/cli/exit-codes.ts';
+import { createProgram } from '../src/cli/program.ts';
 import { connectors } from '../src/connectors/registry.ts';
 import { createMetrics } from '../src/control/metrics.ts';
 import { codesOf } from '../tools/error-table.ts';
+import { unusedOutside } from '../tools/unused-outside.ts';
+import { commandsDocument } from '../tools/write-commands.ts';
 import { catalogues, referenceDocuments } from '../tools/write-reference.ts';
 import { errorCodesIn } from './support/error-codes.ts';
 import { addressFault, anchorsIn, linksIn } from './support/markdown-links.ts';
@@ -75,50 +77,32 @@ describe('docs/operating.md', () => {
   });
 
   test('has a line for every command, and for no other', () => {
-    const commands = usagesOf(createProgram(unusedOutside));
+    const commands = usagesOf(createProgram(unusedOutside()));
     expect(commands.length).toBeGreaterThan(10);
     const section = operating.slice(operating.indexOf('\n## Commands'), operating.indexOf('\n## Status'));
     expect(firstColumn(section).sort()).toEqual(commands.sort());
   });
 
   test('names every option of the commands', () => {
-    const options = commandsOf(createProgram(unusedOutside)).flatMap((command) => command.options);
+    const options = commandsOf(createProgram(unusedOutside())).flatMap(({ command }) => command.options);
     expect(options.length).toBeGreaterThan(3);
     expect(options.map(({ long }) => long ?? '').filter((long) => !operating.includes(long))).toEqual([]);
   });
 });
 
-const unusedOutside: CliOutside = {
-  withInstallation: () => Promise.reject(new Error('unused')),
-  run: () => Promise.reject(new Error('unused')),
-  checkConfiguration: async () => ({ faults: [], text: '' }),
-  signal: AbortSignal.abort(),
-  profile: async () => clinicProfileSchema.parse({}),
-  read: () => Promise.reject(new Error('unused')),
-  write: () => Promise.reject(new Error('unused')),
-  out: () => {},
-  err: () => {},
-  progress: () => Object.assign(() => {}, { end: () => {} }),
-  exit: () => {},
-};
-
-/** Commands that do something, not those that only hold others. */
-function commandsOf(command: Command): Command[] {
-  return command.commands.length === 0 ? [command] : command.commands.flatMap(commandsOf);
-}
-
 function usagesOf(program: Command): string[] {
-  return commandsOf(program).map((command) => {
-    const words = [];
-    for (let each: Command | null = command; each !== null; each = each.parent) words.unshift(each.name());
+  return commandsOf(program).map(({ words, command }) => {
     const given = command.registeredArguments.map((one) => (one.required ? `<${one.name()}>` : `[${one.name()}]`));
-    return [...words, ...given].join(' ');
+    return [words, ...given].join(' ');
   });
 }
 
-test.each([...referenceDocuments()])('the tables of %s are current (else: npm run generate)', (file, text) => {
-  expect(readFileSync(file, 'utf8')).toBe(text);
-});
+test.each([...referenceDocuments(), commandsDocument()])(
+  'the tables of %s are current (else: npm run generate)',
+  (file, text) => {
+    expect(readFileSync(file, 'utf8')).toBe(text);
+  },
+);
 
 test.each([...connectors.keys()])('docs/configuration.md has a section for the connector %s', (name) => {
   expect(read('docs/configuration.md')).toContain(`### \`${name}\`\n`);

@@ -14,8 +14,10 @@ import { type Asked, type Print, paged, printer, zoneOf } from './answer.ts';
 import { addAuditLog } from './audit-log-commands.ts';
 import { addBackups } from './backup-commands.ts';
 import { addClinic, addProbe } from './clinic-commands.ts';
+import { addCompletion, type ConfiguredNames } from './completion.ts';
 import { addConfig } from './config-command.ts';
 import { addDoctor, type DoctorCommand } from './doctor-command.ts';
+import { tellExitCodes } from './exit-codes.ts';
 import { addForget } from './forget-command.ts';
 import { addHealth } from './health-command.ts';
 import { addLogins } from './login-commands.ts';
@@ -43,6 +45,8 @@ export interface CliOutside {
   signal: AbortSignal;
   /** One profile of the configuration. @throws ConfigurationError */
   profile(options: GlobalOptions, name: string): Promise<ClinicProfile>;
+  /** Names in the files of a configuration's directory, for completion. */
+  names(directory: string): Promise<ConfiguredNames>;
   /** A file's text, or that of standard input. */
   read(file: string | undefined): Promise<string>;
   /** Makes a file; one that is there stays as it is, and that is thrown. */
@@ -152,6 +156,8 @@ export function createProgram(outside: CliOutside): Command {
   addAuditLog(program, { ...outside, ...common });
   addClinicCommands(program, outside, options, print);
   addProfiles(program, { ...outside, profile: (name) => outside.profile(options(), name), print });
+  addCompletion(program, { ...outside, names: (directory) => outside.names(directory ?? options().config) });
+  tellExitCodes(program);
   return program;
 }
 

@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { CommanderError } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import type { ConfiguredNames } from '../../src/cli/completion.ts';
 import { type CliOutside, createProgram, type OpenInstallation } from '../../src/cli/program.ts';
 import { OPERATIONS } from '../../src/clinic/schema/operations.ts';
 import { clinicProfileSchema } from '../../src/clinic/schema/profile.ts';
@@ -71,6 +72,7 @@ async function run(
     checkConfiguration: async () => ({ faults: given.faults ?? [], text: 'the summary' }),
     signal: NEVER,
     profile: async () => clinicProfileSchema.parse({}),
+    names: async () => NAMES,
     read: async (file) => given.files?.[file ?? ''] ?? `text of ${file}\n`,
     write: async (file, content) => {
       ran.written[file] = typeof content === 'string' ? content : await text(content);
@@ -105,6 +107,13 @@ async function run(
   }
   return ran;
 }
+
+/** Names that completion finds in the files. */
+const NAMES: ConfiguredNames = {
+  tenants: () => ['aurora', 'belvedere'],
+  targets: (tenant) => (tenant === 'aurora' ? ['doctor-1', 'room'] : []),
+  connections: () => ['clinic', 'practice'],
+};
 
 function descendants(command: Command): Command[] {
   return command.commands.flatMap((each) => [each, ...descendants(each)]);

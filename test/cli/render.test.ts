@@ -223,6 +223,7 @@ const lines: fc.Arbitrary<PlanLine> = fc.record({
   reason: fc.constantFrom('new', 'content-changed', 'cancelled', 'excluded', 'vanished'),
   fields: fc.subarray(['title', 'description', 'location', 'time', 'busy', 'unknown']),
   startAt: times,
+  title: fc.option(foreign),
   verdict: fc.constantFrom('go', 'held', 'refused'),
 });
 const plans: fc.Arbitrary<PlanView> = fc.record({
@@ -239,6 +240,7 @@ const plans: fc.Arbitrary<PlanView> = fc.record({
   targets: fc.array(
     fc.record({
       target: names,
+      calendar: fc.option(foreign),
       links: counts,
       unchanged: counts,
       failing: counts,
