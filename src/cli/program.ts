@@ -20,6 +20,7 @@ import { addDoctor, type DoctorCommand } from './doctor-command.ts';
 import { tellExitCodes } from './exit-codes.ts';
 import { addForget } from './forget-command.ts';
 import { addHealth } from './health-command.ts';
+import { addInit } from './init/command.ts';
 import { addLogins } from './login-commands.ts';
 import { addMatch } from './match-command.ts';
 import { paper } from './paper.ts';
@@ -121,6 +122,15 @@ export function createProgram(outside: CliOutside): Command {
       ),
   };
   addConfig(program, { ...doctor, print, check: () => outside.checkConfiguration(options()) });
+  addInit(program, {
+    ...outside,
+    print,
+    check: (config) => outside.checkConfiguration({ ...options(), config }),
+    withInstallation: (config, only, work) =>
+      outside.withInstallation({ ...options(), config, only }, ({ installation, desk, acting }) =>
+        work(installation, desk, acting),
+      ),
+  });
   addLogins(program, {
     ...outside,
     print,
