@@ -10,6 +10,7 @@ import { codesOf } from '../tools/error-table.ts';
 import { unusedOutside } from '../tools/unused-outside.ts';
 import { commandsDocument } from '../tools/write-commands.ts';
 import { catalogues, referenceDocuments } from '../tools/write-reference.ts';
+import { commandFault, commandsIn } from './support/documented-commands.ts';
 import { errorCodesIn } from './support/error-codes.ts';
 import { addressFault, anchorsIn, linksIn } from './support/markdown-links.ts';
 import { testsIn } from './support/tests-in.ts';
@@ -172,6 +173,37 @@ describe('documents', () => {
 
   test.each(documents)('%s links to what is there', (path) => {
     expect(linkFaults(path, read(path))).toEqual([]);
+  });
+
+  test('name commands that the program takes', async () => {
+    const found = documents.flatMap((path) => commandsIn(read(path)).map((command) => ({ path, command })));
+    expect(found.length).toBeGreaterThan(100);
+    const faults = await Promise.all(
+      found.map(async ({ path, command }) => {
+        const fault = await commandFault(command);
+        return fault === null ? [] : [`${path}:${command.line}: ${command.text}: ${fault}`];
+      }),
+    );
+    expect(faults.flat()).toEqual([]);
+  });
+
+  test.each([
+    ['```\nclinic-mirror plam aurora\n```', /unknown command 'plam'|too many arguments/],
+    ['```\n$ clinic-mirror plan\n```', /missing required argument 'tenant'/],
+    ['see `clinic-mirror status --problem`', /unknown option '--problem'/],
+    ['```\nclinic-mirror logout aurora clinic now\n```', /too many arguments/],
+    ['`clinic-mirror reminders opt-out <tenant> fax`', /Allowed choices/],
+  ])('a command that the program does not take is named: %s', async (text, says) => {
+    const [command] = commandsIn(text);
+    expect(await commandFault(command!)).toMatch(says);
+  });
+
+  test.each([
+    '```\nclinic-mirror credentials backup aurora > aurora.backup  # every night\n```',
+    'what `clinic-mirror reminders` shows, and `clinic-mirror login <tenant> [connection]`',
+    '`clinic-mirror reminders opt-out <tenant> <kind>`',
+  ])('and no other: %s', async (text) => {
+    expect(await Promise.all(commandsIn(text).map(commandFault))).toEqual(commandsIn(text).map(() => null));
   });
 
   test('are all looked at', () => {
