@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import { readTextFile, writeNewFile } from './cli/files.ts';
+import { readLines, readTextFile, writeNewFile } from './cli/files.ts';
 import { onPaper, paperOf } from './cli/paper.ts';
 import { type CliOutside, createProgram, type Wanted } from './cli/program.ts';
 import { createProgress } from './cli/progress.ts';
@@ -45,6 +45,7 @@ const outside: CliOutside = {
   err: (message) => process.stderr.write(`${message}\n`),
   read: (file) => (file === undefined ? text(process.stdin) : readTextFile(file)),
   write: writeNewFile,
+  lines: readLines,
   async profile({ config }, name) {
     const { loadProfile } = await import('./settings/load.ts');
     return loadProfile(config, name);

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { CliOutside } from '../src/cli/program.ts';
 import { clinicProfileSchema } from '../src/clinic/schema/profile.ts';
 
@@ -12,6 +13,7 @@ export function unusedOutside(): CliOutside {
     profile: async () => clinicProfileSchema.parse({}),
     names: async () => ({ tenants: () => [], targets: () => [], connections: () => [] }),
     read: refuse,
+    lines: () => Readable.from([]),
     write: refuse,
     out: () => {},
     err: () => {},

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { Command, Option } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
-import type { Backups } from '../control/backups.ts';
+import type { AllBackups } from '../control/backups.ts';
 import type { ClinicAccess } from '../control/clinic.ts';
 import type { StateProbe } from '../control/doctor.ts';
 import type { Installation } from '../control/installation.ts';
@@ -48,6 +48,8 @@ export interface CliOutside {
   profile(options: GlobalOptions, name: string): Promise<ClinicProfile>;
   /** Names in the files of a configuration's directory, for completion. */
   names(directory: string): Promise<ConfiguredNames>;
+  /** A file's lines, from its beginning. @throws MirrorError `settings`, code `file-unusable` */
+  lines(file: string): AsyncIterable<string>;
   /** A file's text, or that of standard input. */
   read(file: string | undefined): Promise<string>;
   /** Makes a file; one that is there stays as it is, and that is thrown. */
@@ -82,7 +84,7 @@ export interface OpenInstallation {
   desk: LoginDesk;
   /** The clinic API of a tenant. @throws MirrorError as `requireTenant` */
   clinic(tenant: string): ClinicAccess;
-  backups: Backups;
+  backups: AllBackups;
   state: StateProbe;
   /** Who gives the command, and why. */
   acting: Acting;
