@@ -1,5 +1,7 @@
 import { text } from 'node:stream/consumers';
-import { readTextFile, writeNewFile } from './cli/files.ts';
+import type { Command } from 'commander';
+import { readLines, readTextFile, writeNewFile } from './cli/files.ts';
+import { onPaper, paperOf } from './cli/paper.ts';
 import {
   type CliOutside,
   createProgram,
@@ -33,23 +35,40 @@ export interface CommandHost {
  * @param args as typed, without the program
  * @returns its exit code: 2 when the configuration is at fault, 130 when a person interrupted it
  */
-export async function runCommand(args: readonly string[], host: CommandHost): Promise<number> {
-  let exitCode = 0;
-  const program = createProgram(outsideOf(host, (code) => (exitCode = code)));
-  try {
-    requireCertificateChecks(host.env);
-    await program.parseAsync([...args], { from: 'user' });
-    return exitCode;
-  } catch (error) {
-    if (error instanceof ConfigurationError) {
-      host.stderr.write(`${error.message}\n`);
-      return 2;
+export function runCommand(args: readonly string[], host: CommandHost): Promise<number> {
+  return onPaper(paperOf(host.stdout), async () => {
+    let exitCode = 0;
+    const program = createProgram(outsideOf(host, (code) => (exitCode = code)));
+    let tenant: string | null = null;
+    program.hook('preAction', (_program, command) => {
+      tenant = tenantOf(command);
+    });
+    try {
+      requireCertificateChecks(host.env);
+      await program.parseAsync([...args], { from: 'user' });
+      return exitCode;
+    } catch (error) {
+      const given = { asksForData: program.args[0] === 'clinic', tenant };
+      return onPaper(paperOf(host.stderr), () => tellFailure(error, given, host));
     }
-    if (host.interrupted.aborted) return 130;
-    const failure = asMirrorError(error);
-    host.stderr.write(`${renderError(failure, program.args[0] === 'clinic')}\n`);
-    return failure.code === 'tenant-set-aside' ? 2 : 1;
+  });
+}
+
+function tenantOf({ registeredArguments, args }: Command): string | null {
+  const place = registeredArguments.findIndex((argument) => argument.name() === 'tenant');
+  return args[place] ?? null;
+}
+
+/** @returns the exit code */
+function tellFailure(error: unknown, given: Parameters<typeof renderError>[1], host: CommandHost): number {
+  if (error instanceof ConfigurationError) {
+    host.stderr.write(`${error.message}\n`);
+    return 2;
   }
+  if (host.interrupted.aborted) return 130;
+  const failure = asMirrorError(error);
+  host.stderr.write(`${renderError(failure, given)}\n`);
+  return failure.code === 'tenant-set-aside' ? 2 : 1;
 }
 
 function outsideOf(host: CommandHost, exit: (code: number) => void): CliOutside {
@@ -59,6 +78,11 @@ function outsideOf(host: CommandHost, exit: (code: number) => void): CliOutside 
     err: (message) => void host.stderr.write(`${message}\n`),
     read: (file) => (file === undefined ? text(host.stdin) : readTextFile(file)),
     write: writeNewFile,
+    lines: readLines,
+    async names(directory) {
+      const { configuredNames } = await import('./settings/configured-names.ts');
+      return configuredNames(directory);
+    },
     async profile({ config }, name) {
       const { loadProfile } = await import('./settings/load.ts');
       return loadProfile(config, name);

@@ -2,12 +2,15 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { type CliOutside, createProgram } from '../src/cli/program.ts';
-import { clinicProfileSchema } from '../src/clinic/schema/profile.ts';
+import { commandsOf } from '../src/cli/exit-codes.ts';
+import { createProgram } from '../src/cli/program.ts';
 import { connectors } from '../src/connectors/registry.ts';
 import { createMetrics } from '../src/control/metrics.ts';
 import { codesOf } from '../tools/error-table.ts';
+import { unusedOutside } from '../tools/unused-outside.ts';
+import { commandsDocument } from '../tools/write-commands.ts';
 import { catalogues, referenceDocuments } from '../tools/write-reference.ts';
+import { commandFault, commandsIn } from './support/documented-commands.ts';
 import { errorCodesIn } from './support/error-codes.ts';
 import { addressFault, anchorsIn, linksIn } from './support/markdown-links.ts';
 import { testsIn } from './support/tests-in.ts';
@@ -75,50 +78,32 @@ describe('docs/operating.md', () => {
   });
 
   test('has a line for every command, and for no other', () => {
-    const commands = usagesOf(createProgram(unusedOutside));
+    const commands = usagesOf(createProgram(unusedOutside()));
     expect(commands.length).toBeGreaterThan(10);
     const section = operating.slice(operating.indexOf('\n## Commands'), operating.indexOf('\n## Status'));
     expect(firstColumn(section).sort()).toEqual(commands.sort());
   });
 
   test('names every option of the commands', () => {
-    const options = commandsOf(createProgram(unusedOutside)).flatMap((command) => command.options);
+    const options = commandsOf(createProgram(unusedOutside())).flatMap(({ command }) => command.options);
     expect(options.length).toBeGreaterThan(3);
     expect(options.map(({ long }) => long ?? '').filter((long) => !operating.includes(long))).toEqual([]);
   });
 });
 
-const unusedOutside: CliOutside = {
-  withInstallation: () => Promise.reject(new Error('unused')),
-  run: () => Promise.reject(new Error('unused')),
-  checkConfiguration: async () => ({ faults: [], text: '' }),
-  signal: AbortSignal.abort(),
-  profile: async () => clinicProfileSchema.parse({}),
-  read: () => Promise.reject(new Error('unused')),
-  write: () => Promise.reject(new Error('unused')),
-  out: () => {},
-  err: () => {},
-  progress: () => Object.assign(() => {}, { end: () => {} }),
-  exit: () => {},
-};
-
-/** Commands that do something, not those that only hold others. */
-function commandsOf(command: Command): Command[] {
-  return command.commands.length === 0 ? [command] : command.commands.flatMap(commandsOf);
-}
-
 function usagesOf(program: Command): string[] {
-  return commandsOf(program).map((command) => {
-    const words = [];
-    for (let each: Command | null = command; each !== null; each = each.parent) words.unshift(each.name());
+  return commandsOf(program).map(({ words, command }) => {
     const given = command.registeredArguments.map((one) => (one.required ? `<${one.name()}>` : `[${one.name()}]`));
-    return [...words, ...given].join(' ');
+    return [words, ...given].join(' ');
   });
 }
 
-test.each([...referenceDocuments()])('the tables of %s are current (else: npm run generate)', (file, text) => {
-  expect(readFileSync(file, 'utf8')).toBe(text);
-});
+test.each([...referenceDocuments(), commandsDocument()])(
+  'the tables of %s are current (else: npm run generate)',
+  (file, text) => {
+    expect(readFileSync(file, 'utf8')).toBe(text);
+  },
+);
 
 test.each([...connectors.keys()])('docs/configuration.md has a section for the connector %s', (name) => {
   expect(read('docs/configuration.md')).toContain(`### \`${name}\`\n`);
@@ -188,6 +173,37 @@ describe('documents', () => {
 
   test.each(documents)('%s links to what is there', (path) => {
     expect(linkFaults(path, read(path))).toEqual([]);
+  });
+
+  test('name commands that the program takes', async () => {
+    const found = documents.flatMap((path) => commandsIn(read(path)).map((command) => ({ path, command })));
+    expect(found.length).toBeGreaterThan(100);
+    const faults = await Promise.all(
+      found.map(async ({ path, command }) => {
+        const fault = await commandFault(command);
+        return fault === null ? [] : [`${path}:${command.line}: ${command.text}: ${fault}`];
+      }),
+    );
+    expect(faults.flat()).toEqual([]);
+  });
+
+  test.each([
+    ['```\nclinic-mirror plam aurora\n```', /unknown command 'plam'|too many arguments/],
+    ['```\n$ clinic-mirror plan\n```', /missing required argument 'tenant'/],
+    ['see `clinic-mirror status --problem`', /unknown option '--problem'/],
+    ['```\nclinic-mirror logout aurora clinic now\n```', /too many arguments/],
+    ['`clinic-mirror reminders opt-out <tenant> fax`', /Allowed choices/],
+  ])('a command that the program does not take is named: %s', async (text, says) => {
+    const [command] = commandsIn(text);
+    expect(await commandFault(command!)).toMatch(says);
+  });
+
+  test.each([
+    '```\nclinic-mirror credentials backup aurora > aurora.backup  # every night\n```',
+    'what `clinic-mirror reminders` shows, and `clinic-mirror login <tenant> [connection]`',
+    '`clinic-mirror reminders opt-out <tenant> <kind>`',
+  ])('and no other: %s', async (text) => {
+    expect(await Promise.all(commandsIn(text).map(commandFault))).toEqual(commandsIn(text).map(() => null));
   });
 
   test('are all looked at', () => {

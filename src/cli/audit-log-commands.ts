@@ -3,13 +3,14 @@ import type { AuditLogLine } from '../control/audit-log.ts';
 import type { Installation } from '../control/installation.ts';
 import type { Acting } from '../control/recording.ts';
 import type { Instant } from '../model/time.ts';
+import { type Asked, type Print, wholeNumber, zoneOf } from './answer.ts';
 import { renderAuditLog, renderVerdict } from './render-audit-log.ts';
 
 /** What the commands need of the command line. */
 export interface AuditLogCommands {
   /** Opens the installation, does the work, closes it again. */
   withInstallation(work: (installation: Installation, acting: Acting) => Promise<void>): Promise<void>;
-  print(json: boolean | undefined, value: object, text: string): void;
+  print: Print;
   out(text: string): void;
   exit(code: number): void;
 }
@@ -17,13 +18,11 @@ export interface AuditLogCommands {
 /** Entries that are shown unless told. */
 const SHOWN = 100;
 
-interface Choice {
+interface Choice extends Asked {
   tenant?: string;
   since?: Instant;
   verb?: string;
   record?: string;
-  limit?: number;
-  json?: boolean;
 }
 
 /** Adds `audit-log …`. */
@@ -32,14 +31,20 @@ export function addAuditLog(program: Command, given: AuditLogCommands): void {
   const auditLog = program.command('audit-log').description('what persons did, when and why');
   filtered(auditLog.command('show', { isDefault: true }))
     .description('show what was done, oldest first')
-    .option('--limit <count>', `the newest entries; else ${SHOWN}, 0 for all`, count)
+    .option('--limit <count>', `the newest entries; else ${SHOWN}, 0 for all`, wholeNumber)
+    .option('--all', 'every entry')
     .option('--json', 'as JSON, each entry')
-    .action(({ limit = SHOWN, json, ...choice }: Choice) =>
-      withInstallation(async (_, { desk }) => {
+    .action(({ limit = SHOWN, all = false, json = false, ...choice }: Choice) =>
+      withInstallation(async (installation, { desk }) => {
         const lines = await linesOf(desk, choice);
-        const entries = lines.flatMap(({ entry }) => entry ?? []).slice(-(limit || lines.length));
+        const entries = lines.flatMap(({ entry }) => entry ?? []).slice(-(all || limit === 0 ? lines.length : limit));
         const changed = lines.filter(({ entry }) => entry === null).length;
-        print(json, { entries, changed }, renderAuditLog(entries, changed));
+        print(
+          { json },
+          { entries, changed },
+          () => renderAuditLog(entries, changed),
+          zoneOf(installation, choice.tenant),
+        );
       }),
     );
   filtered(auditLog.command('export'))
@@ -54,11 +59,11 @@ export function addAuditLog(program: Command, given: AuditLogCommands): void {
     .description('check that no entry was changed, moved or removed, by their MACs and by what Redis knows of the end')
     .option('--elsewhere <chain...>', 'chains that are kept in the directory of another machine')
     .option('--json', 'as JSON')
-    .action(({ elsewhere = [], json }: { elsewhere?: string[]; json?: boolean }) =>
+    .action(({ elsewhere = [], ...asked }: Asked & { elsewhere?: string[] }) =>
       withInstallation(async (_, { desk }) => {
         const { verifyAuditLog } = await import('../control/audit-log.ts');
         const verdict = await verifyAuditLog(desk, elsewhere);
-        print(json, { ok: verdict.faults.length === 0, ...verdict }, renderVerdict(verdict));
+        print(asked, { ok: verdict.faults.length === 0, ...verdict }, () => renderVerdict(verdict));
         if (verdict.faults.length > 0) exit(1);
       }),
     );
@@ -82,9 +87,4 @@ function instant(text: string): Instant {
   const at = Date.parse(text);
   if (Number.isNaN(at)) throw new InvalidArgumentError('write 2026-11-30, or 2026-11-30T08:00:00Z');
   return at;
-}
-
-function count(text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('write a whole number');
 }

@@ -1,11 +1,12 @@
 import { Readable } from 'node:stream';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { isJsonObject, type JsonObject } from '../clinic/http/rows.ts';
 import type { ClinicAccess, ClinicRows } from '../control/clinic.ts';
 import { CLINIC_RESOURCES, CLINIC_WRITES, type ClinicQuestion, operationOf } from '../control/clinic-question.ts';
 import type { Acting } from '../control/recording.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/progress.ts';
+import { type Asked, wholeNumber } from './answer.ts';
 import { keepProposal, type ProfileCommands } from './profile-commands.ts';
 import { renderPreview, renderRecords } from './render-clinic.ts';
 import { wrap } from './table.ts';
@@ -32,11 +33,9 @@ const SHOWN = 50;
 /** Set-aside rows that are named one by one. */
 const NAMED_ROWS = 5;
 
-interface Choice {
-  json?: boolean;
+interface Choice extends Asked {
   raw?: boolean;
   params?: string;
-  limit?: number;
   write?: string;
   data?: string;
   yes?: boolean;
@@ -54,7 +53,8 @@ export function addClinic(clinic: Command, given: ClinicCommands): void {
       '--params <source>',
       "query parameters of a list as JSON, by the clinic's names: @ and a file, or - for standard input",
     )
-    .option('--limit <count>', `rows of a list; else ${SHOWN}, 0 for all`, count)
+    .option('--limit <count>', `rows of a list; else ${SHOWN}, 0 for all`, wholeNumber)
+    .option('--all', 'every row of a list')
     .option('--raw', 'as the clinic sends it, as JSON')
     .option('--json', 'as JSON')
     .addOption(write.choices(CLINIC_WRITES))
@@ -83,7 +83,7 @@ export function addProbe(clinic: Command, given: ClinicCommands & ProbeCommands)
         const { renderProfileCheck } = await import('./render-check-spec.ts');
         const progress = given.progress();
         const probe = await probeClinic(access, progress, given.signal).finally(() => progress.end());
-        given.print(choice.json, probe, `${probe.requests} requests were sent.\n\n${renderProfileCheck(probe)}`);
+        given.print(choice, probe, () => `${probe.requests} requests were sent.\n\n${renderProfileCheck(probe)}`);
         await keepProposal(probe, choice.write, given);
         if (!probe.fits) given.exit(1);
       }),
@@ -128,13 +128,13 @@ async function act(
 async function show(
   access: ClinicAccess,
   question: ClinicQuestion,
-  { json, raw, limit = SHOWN }: Choice,
+  { json, raw, all, limit = SHOWN }: Choice,
   { out, err, signal }: ClinicCommands,
 ): Promise<void> {
   const { readClinic, readClinicRaw } = await import('../control/clinic.ts');
   const pages = raw === true ? readClinicRaw(access, question, signal) : readClinic(access, question, signal);
   const isSingle = isRead(question);
-  const most = limit > 0 ? limit : Number.POSITIVE_INFINITY;
+  const most = all !== true && limit > 0 ? limit : Number.POSITIVE_INFINITY;
   const asides: ClinicRows['setAside'][number][] = [];
   const kept: JsonObject[] = [];
   let count = 0;
@@ -153,7 +153,7 @@ async function show(
   }
   if (json !== true && raw !== true) out(renderRecords(kept, isSingle));
   else if (!isSingle) out(count === 0 ? '[]' : ']');
-  if (hasMore || (count >= most && !isSingle)) err(`Shown: ${count}. There may be more (--limit).`);
+  if (hasMore || (count >= most && !isSingle)) err(`Shown: ${count}. There may be more (--limit, --all).`);
   for (const { recordId, code, field } of asides.slice(0, NAMED_ROWS)) {
     err(wrap(`Set aside: ${recordId ?? 'a row without id'}, ${code} in ${field}.`));
   }
@@ -162,11 +162,6 @@ async function show(
 
 function isRead(question: ClinicQuestion): boolean {
   return operationOf(question).name.endsWith('.read');
-}
-
-function count(text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('write a whole number');
 }
 
 /** What is asked for by a filter, and what is written, tells of patients; arguments are shown to every user of the machine and kept by shells. */

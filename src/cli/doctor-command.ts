@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
 import type { Finding, StateProbe } from '../control/doctor.ts';
 import type { Installation } from '../control/installation.ts';
-import { WIDTH, wrap } from './table.ts';
+import { toJson } from './answer.ts';
+import { stateWord } from './paper.ts';
+import { wrap } from './table.ts';
 
 /** What the command needs of the command line. */
 export interface DoctorCommand {
@@ -18,7 +20,7 @@ export interface DoctorCommand {
 const SIGNS = { ok: 'ok', problem: 'PROBLEM', 'not-asked': 'not asked' } as const;
 
 /** Adds `doctor`, which ends with 1 when there is a problem. */
-export function addDoctor(program: Command, { withState, out, signal, exit }: DoctorCommand): void {
+export function addDoctor(program: Command, given: DoctorCommand): void {
   program
     .command('doctor [tenant]')
     .description(
@@ -26,26 +28,39 @@ export function addDoctor(program: Command, { withState, out, signal, exit }: Do
     )
     .option('--json', 'as JSON')
     .action((tenant: string | undefined, { json = false }: { json?: boolean }) =>
-      withState(tenant, async (installation, state) => {
-        const { examine } = await import('../control/doctor.ts');
-        const findings: Finding[] = [];
-        for await (const finding of examine(installation, state, { only: tenant }, signal)) {
-          findings.push(finding);
-          if (!json) out(renderFinding(finding));
-        }
-        out(json ? JSON.stringify({ findings }, null, 2) : renderEnd(findings));
-        if (findings.some(({ result }) => result === 'problem')) exit(1);
+      askAll(given, tenant, json).then((findings) => {
+        if (json) given.out(toJson({ findings }));
       }),
     );
+}
+
+/**
+ * Asks everything that work depends on, and prints what is found unless it `isSilent`. Ends with 1 when there is a problem.
+ * @throws MirrorError `settings`, code `no-such-tenant`
+ */
+export async function askAll(
+  { withState, out, signal, exit }: DoctorCommand,
+  tenant: string | undefined,
+  isSilent: boolean,
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  await withState(tenant, async (installation, state) => {
+    const { examine } = await import('../control/doctor.ts');
+    for await (const finding of examine(installation, state, { only: tenant }, signal)) {
+      findings.push(finding);
+      if (!isSilent) out(renderFinding(finding));
+    }
+  });
+  if (!isSilent) out(renderEnd(findings));
+  if (findings.some(({ result }) => result === 'problem')) exit(1);
+  return findings;
 }
 
 /** What was found, in a line or two. */
 function renderFinding({ tenant, subject, result, what, code }: Finding): string {
   const who = tenant === null ? subject : `${tenant}, ${subject}`;
-  const [first = '', ...more] = wrap(`${who}: ${what}${code === null ? '' : ` (${code})`}`, WIDTH, '           ').split(
-    '\n',
-  );
-  return [SIGNS[result].padEnd(11) + first.trimStart(), ...more].join('\n');
+  const [first = '', ...more] = wrap(`${who}: ${what}${code === null ? '' : ` (${code})`}`, '           ').split('\n');
+  return [stateWord(SIGNS[result].padEnd(11)) + first.trimStart(), ...more].join('\n');
 }
 
 /** What to do, in order; all is well where there is nothing. */
@@ -55,8 +70,8 @@ function renderEnd(findings: readonly Finding[]): string {
   const steps = problems.map(({ tenant, subject, next, code }, index) => {
     const who = tenant === null ? subject : `${tenant}, ${subject}`;
     const what = next ?? `see ${code ?? subject} in docs/errors.md`;
-    const head = wrap(`${index + 1}. ${who}:`, WIDTH, '');
-    return `${head}\n   ${what.startsWith('clinic-mirror ') ? what : wrap(what, WIDTH, '   ').trimStart()}`;
+    const head = wrap(`${index + 1}. ${who}:`, '');
+    return `${head}\n   ${what.startsWith('clinic-mirror ') ? what : wrap(what, '   ').trimStart()}`;
   });
   return ['', 'What to do, in this order:', ...steps].join('\n');
 }

@@ -1,4 +1,6 @@
+import { createReadStream } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { MirrorError } from '../model/errors.ts';
 
@@ -7,6 +9,15 @@ export function readTextFile(file: string): Promise<string> {
   return readFile(file, 'utf8').catch((error: unknown) => {
     throw unusable('can not be read', error);
   });
+}
+
+/** A file's lines, one in memory at a time. @throws MirrorError `settings`, code `file-unusable` */
+export async function* readLines(file: string): AsyncGenerator<string> {
+  try {
+    yield* createInterface({ input: createReadStream(file, 'utf8'), crlfDelay: Number.POSITIVE_INFINITY });
+  } catch (error) {
+    throw unusable('can not be read', error);
+  }
 }
 
 /**

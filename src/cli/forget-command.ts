@@ -2,24 +2,24 @@ import type { Command } from 'commander';
 import type { Installation } from '../control/installation.ts';
 import type { Acting } from '../control/recording.ts';
 import type { Progress } from '../model/progress.ts';
+import { type Asked, type Print, paged, zoneOf } from './answer.ts';
 import { renderForgetPreview, renderReceipt, renderReceipts } from './render-forget.ts';
 
 /** What the command needs of the command line. */
 export interface ForgetCommand {
   /** Opens the installation, does the work, closes it again. */
   withInstallation(work: (installation: Installation, acting: Acting) => Promise<void>): Promise<void>;
-  print(json: boolean | undefined, value: object, text: string): void;
+  print: Print;
   progress(): Progress & { end(): void };
   signal: AbortSignal;
   exit(code: number): void;
 }
 
 /** Options of the command. */
-interface Choice {
+interface Choice extends Asked {
   dryRun?: boolean;
   yes?: boolean;
   undo?: boolean;
-  json?: boolean;
 }
 
 /** Adds `forget`. The patient's id is never printed: neither by an answer nor by an error. */
@@ -34,15 +34,14 @@ export function addForget(program: Command, given: ForgetCommand): void {
     .action((tenant: string, patient: string, choice: Choice) =>
       given.withInstallation((installation, acting) => forget(installation, acting, tenant, patient, choice, given)),
     );
-  program
-    .command('receipts <tenant>')
+  paged(program.command('receipts <tenant>'))
     .description('list the receipts of what was forgotten: numbers alone, oldest first')
     .option('--json', 'as JSON, each whole')
-    .action((tenant: string, { json }: { json?: boolean }) =>
+    .action((tenant: string, asked: Asked) =>
       given.withInstallation(async (installation) => {
         const { listReceipts } = await import('../control/forget.ts');
         const receipts = await listReceipts(installation, tenant);
-        given.print(json, { receipts }, renderReceipts(receipts));
+        given.print(asked, { receipts }, () => renderReceipts(receipts), zoneOf(installation, tenant));
       }),
     );
 }
@@ -52,7 +51,7 @@ async function forget(
   acting: Acting,
   tenant: string,
   patient: string,
-  { dryRun, yes, undo, json }: Choice,
+  { dryRun, yes, undo, ...asked }: Choice,
   { print, signal, ...given }: ForgetCommand,
 ): Promise<void> {
   const { previewForgetting } = await import('../control/forget.ts');
@@ -60,19 +59,19 @@ async function forget(
   if (undo === true) {
     const result = await followAgain(acting, installation, tenant, patient);
     const says = result.changed ? 'The patient is followed again.' : 'There was no tombstone.';
-    return print(json, result, says);
+    return print(asked, result, () => says);
   }
   const progress = given.progress();
   if (yes !== true || dryRun === true) {
     const preview = await previewForgetting(installation, tenant, patient, progress, signal).finally(() =>
       progress.end(),
     );
-    return print(json, preview, renderForgetPreview(preview));
+    return print(asked, preview, () => renderForgetPreview(preview));
   }
   const signals = { stop: signal, abort: signal };
   const receipt = await forgetPatient(acting, installation, tenant, patient, progress, signals).finally(() =>
     progress.end(),
   );
-  print(json, receipt, renderReceipt(receipt));
+  print(asked, receipt, () => renderReceipt(receipt), zoneOf(installation, tenant));
   if (receipt.notes.includes('erasures-wait')) given.exit(1);
 }

@@ -1,16 +1,28 @@
 import type { Command } from 'commander';
 import type { LoginDesk, Revocation } from '../control/logins.ts';
 import type { Acting } from '../control/recording.ts';
+import type { Asked, Print } from './answer.ts';
 import { renderTime, wrap } from './table.ts';
 
 /** What the commands need of the command line. */
 export interface LoginCommands {
   /** Opens the installation, does the work, closes it again. */
   withDesk(work: (desk: LoginDesk, acting: Acting) => Promise<void>): Promise<void>;
-  out(text: string): void;
+  print: Print;
   err(text: string): void;
   signal: AbortSignal;
   exit(code: number): void;
+}
+
+/** Whose login it is: a connection of a tenant, `clinic` for that to its clinic system. */
+interface Login {
+  tenant: string;
+  connection: string;
+}
+
+interface Choice extends Asked {
+  device?: boolean;
+  link?: boolean;
 }
 
 const REVOCATIONS: Readonly<Record<Revocation, string>> = {
@@ -27,34 +39,43 @@ export function addLogins(program: Command, outside: LoginCommands): void {
     .description('log in: to the clinic (default) or to a connection of the tenant file')
     .option('--device', 'by a code that is typed in on another device')
     .option('--link', 'by an address for a browser anywhere; the running daemon, at http.publicUrl, ends the login')
-    .action((tenant: string, connection: string | undefined, { device, link }: { device?: boolean; link?: boolean }) =>
+    .option('--json', 'as JSON')
+    .action((tenant: string, connection = 'clinic', choice: Choice) =>
       outside.withDesk((desk, acting) =>
-        link === true
-          ? showLink(outside, acting, desk, tenant, connection ?? 'clinic')
-          : login(outside, acting, desk, tenant, connection ?? 'clinic', device === true),
+        choice.link === true
+          ? showLink(outside, acting, desk, { tenant, connection }, choice)
+          : login(outside, acting, desk, { tenant, connection }, choice),
       ),
     );
 
   program
     .command('accept-account <tenant> <connection> <account>')
     .description('say that this account, by its id or address in status, is the right one: what waits for that goes on')
-    .action((tenant: string, connection: string, account: string) =>
+    .option('--json', 'as JSON')
+    .action((tenant: string, connection: string, account: string, asked: Asked) =>
       outside.withDesk(async (desk, acting) => {
         const { acceptAccount } = await import('../control/acts.ts');
         const whose = await acceptAccount(acting, desk, tenant, connection, account, outside.signal);
-        outside.out(`The account of ${connection} of ${tenant} is accepted: ${whose}.`);
+        outside.print(
+          asked,
+          { tenant, connection, account: whose },
+          () => `The account of ${connection} of ${tenant} is accepted: ${whose}.`,
+        );
       }),
     );
 
   program
     .command('logout <tenant> [connection]')
     .description('end a login: revoke it at the provider and forget it here')
-    .action((tenant: string, connection: string | undefined) =>
+    .option('--json', 'as JSON')
+    .action((tenant: string, connection = 'clinic', asked: Asked) =>
       outside.withDesk(async (desk, acting) => {
         const { logOut } = await import('../control/acts.ts');
-        const name = connection ?? 'clinic';
-        outside.out(
-          `${REVOCATIONS[await logOut(acting, desk, tenant, name, outside.signal)]} The login of ${name} is forgotten here.`,
+        const revocation = await logOut(acting, desk, tenant, connection, outside.signal);
+        outside.print(
+          asked,
+          { tenant, connection, revocation },
+          () => `${REVOCATIONS[revocation]} The login of ${connection} is forgotten here.`,
         );
       }),
     );
@@ -64,24 +85,23 @@ async function showLink(
   outside: LoginCommands,
   acting: Acting,
   desk: LoginDesk,
-  tenant: string,
-  connection: string,
+  { tenant, connection }: Login,
+  asked: Asked,
 ): Promise<void> {
   const { beginRemoteLogin } = await import('../control/acts.ts');
   const url = await beginRemoteLogin(acting, desk, tenant, connection);
   outside.err(
     'Open this address in a browser within ten minutes, and stay in that browser. It can be opened once; the page at the end says how the login went.\n',
   );
-  outside.out(url);
+  outside.print(asked, { tenant, connection, url }, () => url);
 }
 
 async function login(
   outside: LoginCommands,
   acting: Acting,
   desk: LoginDesk,
-  tenant: string,
-  connection: string,
-  device: boolean,
+  { tenant, connection }: Login,
+  { device = false, ...asked }: Choice,
 ): Promise<void> {
   const { loginWithBrowser, loginWithDevice } = await import('../control/acts.ts');
   const result = device
@@ -105,24 +125,45 @@ async function login(
         (url) => outside.err(`Open this address in a browser on this machine:\n\n${url}\n\nWaiting …`),
         outside.signal,
       );
-  const { doubt, missingScopes, isUnconfirmed } = result;
+  const { account, doubt, missingScopes, isUnconfirmed } = result;
   const { accountText } = await import('../oauth/accounts.ts');
-  outside.out(`Logged in: ${result.connection} of ${result.tenant}, account ${accountText(result.account)}.`);
+  const told = {
+    ...{
+      tenant: result.tenant,
+      connection: result.connection,
+      account: accountText(account),
+      isUnconfirmed,
+      missingScopes,
+    },
+    doubt: doubt === undefined ? null : { code: doubt.code, message: doubt.message, remedy: doubt.remedy ?? null },
+  };
+  outside.print(asked, told, () => renderLogin(told));
+  if (isUnconfirmed || doubt !== undefined || missingScopes.length > 0) outside.exit(1);
+}
+
+/** What came of a login. */
+interface LoginTold extends Login {
+  account: string;
+  isUnconfirmed: boolean;
+  missingScopes: readonly string[];
+  doubt: { code: string; message: string; remedy: string | null } | null;
+}
+
+function renderLogin({ tenant, connection, account, isUnconfirmed, missingScopes, doubt }: LoginTold): string {
+  const lines = [`Logged in: ${connection} of ${tenant}, account ${account}.`];
   if (isUnconfirmed) {
     // The account is left for a person to write: a line to copy would be no word of theirs.
     const command = `clinic-mirror accept-account ${tenant} ${connection} <account>`;
-    outside.out(wrap(`Nothing is read or written through it before a person says that this is right: ${command}`));
+    lines.push(wrap(`Nothing is read or written through it before a person says that this is right: ${command}`));
   }
-  if (doubt !== undefined) {
+  if (doubt !== null) {
     const act = doubt.remedy ?? 'the next cycle asks again';
-    outside.out(
+    lines.push(
       wrap(`Whether this user can be used is not known: ${doubt.message} (${doubt.code}). What to do: ${act}`),
     );
   }
   if (missingScopes.length > 0) {
-    outside.out(
-      wrap(`Not granted: ${missingScopes.join(' ')}. What needs them stays off; log in again to grant them.`),
-    );
+    lines.push(wrap(`Not granted: ${missingScopes.join(' ')}. What needs them stays off; log in again to grant them.`));
   }
-  if (isUnconfirmed || doubt !== undefined || missingScopes.length > 0) outside.exit(1);
+  return lines.join('\n');
 }

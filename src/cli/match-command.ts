@@ -2,12 +2,13 @@ import { type Command, Option } from 'commander';
 import type { Installation } from '../control/installation.ts';
 import type { Acting } from '../control/recording.ts';
 import type { Progress } from '../model/progress.ts';
+import { type Asked, type Print, zoneOf } from './answer.ts';
 import { renderMatches, renderMatchResult } from './render-match.ts';
 
 /** What the command needs of the command line. */
 export interface MatchCommand {
   withInstallation(work: (installation: Installation, acting: Acting) => Promise<void>): Promise<void>;
-  print(json: boolean | undefined, value: object, text: string): void;
+  print: Print;
   progress(): Progress & { end(): void };
   /** A file's text. */
   read(file: string): Promise<string>;
@@ -17,11 +18,10 @@ export interface MatchCommand {
   exit(code: number): void;
 }
 
-interface Choice {
+interface Choice extends Asked {
   out?: string;
   apply?: string;
   undo?: string;
-  json?: boolean;
 }
 
 /** Adds `match`, which exits with 1 when something of a file was left as it is. */
@@ -52,7 +52,7 @@ async function match(
   installation: Installation,
   acting: Acting,
   ids: { tenant: string; target: string },
-  { out, apply, undo, json }: Choice,
+  { out, apply, undo, ...asked }: Choice,
   { print, read, write, progress, signal, exit }: MatchCommand,
 ): Promise<void> {
   const file = apply ?? undo;
@@ -60,11 +60,11 @@ async function match(
     const { proposeMatches } = await import('../control/match.ts');
     const found = await proposeMatches(installation, ids.tenant, ids.target, progress(), signal);
     if (out !== undefined) await write(out, found.file);
-    return print(json, found.view, renderMatches(found.view, out ?? null));
+    return print(asked, found.view, () => renderMatches(found.view, out ?? null), zoneOf(installation, ids.tenant));
   }
   const { applyMatches, undoMatches } = await import('../control/acts.ts');
   const carryOut = apply === undefined ? undoMatches : applyMatches;
   const result = await carryOut(acting, installation, ids, await read(file), progress(), signal);
-  print(json, result, renderMatchResult(result, apply === undefined ? 'undo' : 'apply'));
+  print(asked, result, () => renderMatchResult(result, apply === undefined ? 'undo' : 'apply'));
   if (result.refused.length > 0) exit(1);
 }

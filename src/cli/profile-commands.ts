@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import type { ProfileCheck } from '../profile-finder/check-spec.ts';
+import type { Print } from './answer.ts';
 
 /** What the commands on profiles need of the command line. */
 export interface ProfileCommands {
@@ -8,7 +9,7 @@ export interface ProfileCommands {
   profile(name: string): Promise<ClinicProfile>;
   read(file: string): Promise<string>;
   write(file: string, text: string): Promise<void>;
-  print(json: boolean | undefined, value: object, text: string): void;
+  print: Print;
   err(text: string): void;
   exit(code: number): void;
 }
@@ -28,7 +29,7 @@ export function addProfiles(program: Command, given: ProfileCommands): void {
       const profile = await given.profile(choice.profile ?? 'documented');
       const answer = choice.rows === undefined ? undefined : await given.read(choice.rows);
       const check = checkSpecification(await given.read(file), profile, answer);
-      given.print(choice.json, check, renderProfileCheck(check));
+      given.print(choice, check, () => renderProfileCheck(check));
       await keepProposal(check, choice.write, given);
       if (!check.fits) given.exit(1);
     });

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { Command, Option } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
-import type { Backups } from '../control/backups.ts';
+import type { AllBackups } from '../control/backups.ts';
 import type { ClinicAccess } from '../control/clinic.ts';
 import type { StateProbe } from '../control/doctor.ts';
 import type { Installation } from '../control/installation.ts';
@@ -10,14 +10,20 @@ import type { LoginDesk } from '../control/logins.ts';
 import type { Acting } from '../control/recording.ts';
 import { ROLES, type Role } from '../control/roles.ts';
 import type { Progress } from '../model/progress.ts';
+import { type Asked, type Print, paged, printer, zoneOf } from './answer.ts';
 import { addAuditLog } from './audit-log-commands.ts';
 import { addBackups } from './backup-commands.ts';
 import { addClinic, addProbe } from './clinic-commands.ts';
-import { addDoctor } from './doctor-command.ts';
+import { addCompletion, type ConfiguredNames } from './completion.ts';
+import { addConfig } from './config-command.ts';
+import { addDoctor, type DoctorCommand } from './doctor-command.ts';
+import { tellExitCodes } from './exit-codes.ts';
 import { addForget } from './forget-command.ts';
 import { addHealth } from './health-command.ts';
+import { addInit } from './init/command.ts';
 import { addLogins } from './login-commands.ts';
 import { addMatch } from './match-command.ts';
+import { paper } from './paper.ts';
 import { addProfiles } from './profile-commands.ts';
 import { addReminders } from './reminder-commands.ts';
 import { renderAudit } from './render-audit.ts';
@@ -26,7 +32,6 @@ import { renderPlan } from './render-plan.ts';
 import { renderSync } from './render-sync.ts';
 import { renderRuns, renderUndo } from './render-undo.ts';
 import { addStatus } from './status-commands.ts';
-import { WIDTH } from './table.ts';
 import { addTriggers } from './trigger-commands.ts';
 
 /** What the commands need from outside; `command-line.ts` gives it. */
@@ -41,6 +46,10 @@ export interface CliOutside {
   signal: AbortSignal;
   /** One profile of the configuration. @throws ConfigurationError */
   profile(options: GlobalOptions, name: string): Promise<ClinicProfile>;
+  /** Names in the files of a configuration's directory, for completion. */
+  names(directory: string): Promise<ConfiguredNames>;
+  /** A file's lines, from its beginning. @throws MirrorError `settings`, code `file-unusable` */
+  lines(file: string): AsyncIterable<string>;
   /** A file's text, or that of standard input. */
   read(file: string | undefined): Promise<string>;
   /** Makes a file; one that is there stays as it is, and that is thrown. */
@@ -75,7 +84,7 @@ export interface OpenInstallation {
   desk: LoginDesk;
   /** The clinic API of a tenant. @throws MirrorError as `requireTenant` */
   clinic(tenant: string): ClinicAccess;
-  backups: Backups;
+  backups: AllBackups;
   state: StateProbe;
   /** Who gives the command, and why. */
   acting: Acting;
@@ -92,7 +101,8 @@ export function createProgram(outside: CliOutside): Command {
     .option('-c, --config <directory>', 'directory of the configuration; else CLINIC_MIRROR_CONFIG, else ./config')
     .option('--as <name>', 'who you are, where several persons are one user of the machine; else CLINIC_MIRROR_AS')
     .option('--reason <text>', 'why, for the audit log: best the number of a ticket, and nothing of patients')
-    .configureHelp({ helpWidth: WIDTH })
+    .option('--utc', 'times in UTC, not as the clinic’s clocks show them')
+    .configureHelp({ helpWidth: paper().textColumns })
     .helpOption('-h, --help', 'show this help')
     .showHelpAfterError();
   const options = (): GlobalOptions => {
@@ -103,12 +113,29 @@ export function createProgram(outside: CliOutside): Command {
       reason: reason ?? null,
     };
   };
-  const print = (json: boolean | undefined, value: object, text: string) =>
-    outside.out(json === true ? JSON.stringify(value, null, 2) : text);
+  const print = printer(outside.out, () => program.opts<{ utc?: boolean }>().utc === true);
 
-  addRun(program, outside, options, print);
+  addRun(program, outside, options);
+  const doctor: DoctorCommand = {
+    ...outside,
+    withState: (only, work) =>
+      outside.withInstallation({ ...options(), only, isUnchecked: true }, ({ installation, state }) =>
+        work(installation, state),
+      ),
+  };
+  addConfig(program, { ...doctor, print, check: () => outside.checkConfiguration(options()) });
+  addInit(program, {
+    ...outside,
+    print,
+    check: (config) => outside.checkConfiguration({ ...options(), config }),
+    withInstallation: (config, only, work) =>
+      outside.withInstallation({ ...options(), config, only }, ({ installation, desk, acting }) =>
+        work(installation, desk, acting),
+      ),
+  });
   addLogins(program, {
     ...outside,
+    print,
     withDesk: (work) => outside.withInstallation(options(), ({ desk, acting }) => work(desk, acting)),
   });
   addCycle(program, outside, options, print);
@@ -124,13 +151,7 @@ export function createProgram(outside: CliOutside): Command {
     withInstallation: (only, work) =>
       outside.withInstallation({ ...options(), only }, ({ installation }) => work(installation)),
   });
-  addDoctor(program, {
-    ...outside,
-    withState: (only, work) =>
-      outside.withInstallation({ ...options(), only, isUnchecked: true }, ({ installation, state }) =>
-        work(installation, state),
-      ),
-  });
+  addDoctor(program, doctor);
   addHealth(program, { ...outside, ...common });
   addMatch(program, { ...outside, ...common });
   addHolds(program, outside, options, print);
@@ -147,6 +168,8 @@ export function createProgram(outside: CliOutside): Command {
   addAuditLog(program, { ...outside, ...common });
   addClinicCommands(program, outside, options, print);
   addProfiles(program, { ...outside, profile: (name) => outside.profile(options(), name), print });
+  addCompletion(program, { ...outside, names: (directory) => outside.names(directory ?? options().config) });
+  tellExitCodes(program);
   return program;
 }
 
@@ -162,39 +185,24 @@ function addClinicCommands(program: Command, outside: CliOutside, options: () =>
   addProbe(clinic, commands);
 }
 
-type Print = (json: boolean | undefined, value: object, text: string) => void;
-
-function addRun(program: Command, outside: CliOutside, options: () => GlobalOptions, print: Print): void {
+function addRun(program: Command, outside: CliOutside, options: () => GlobalOptions): void {
   program
     .command('run')
     .description('run the daemon until it is told to end')
     .addOption(new Option('--role <role>', ROLE_HELP).choices(ROLES).default('all'))
     .action(({ role }: { role: Role }) => outside.run(options(), role));
-
-  program
-    .command('config')
-    .description('look after the configuration')
-    .command('check')
-    .description('check every file and name all faults at once')
-    .option('--json', 'as JSON')
-    .action(async ({ json }: { json?: boolean }) => {
-      const { faults, text } = await outside.checkConfiguration(options());
-      print(json, { ok: faults.length === 0, faults }, text);
-      if (faults.length > 0) outside.exit(2);
-    });
 }
 
 function addCycle(program: Command, outside: CliOutside, options: () => GlobalOptions, print: Print): void {
-  program
-    .command('plan <tenant>')
+  paged(program.command('plan <tenant>'))
     .description('show what a cycle would write and why; writes nothing')
     .option('--json', 'as JSON, with every line')
-    .action((tenant: string, { json }: { json?: boolean }) =>
+    .action((tenant: string, asked: Asked) =>
       outside.withInstallation(options(), async ({ installation }) => {
         const { planTenant } = await import('../control/plan.ts');
         const progress = outside.progress();
         const plan = await planTenant(installation, tenant, progress, outside.signal).finally(() => progress.end());
-        print(json, plan, renderPlan(plan));
+        print(asked, plan, () => renderPlan(plan), zoneOf(installation, tenant));
       }),
     );
 
@@ -202,14 +210,14 @@ function addCycle(program: Command, outside: CliOutside, options: () => GlobalOp
     .command('sync <tenant>')
     .description('run one cycle now, to its end')
     .option('--json', 'as JSON')
-    .action((tenant: string, { json }: { json?: boolean }) =>
+    .action((tenant: string, asked: Asked) =>
       outside.withInstallation(options(), async ({ installation, acting }) => {
         const { isWhole } = await import('../control/sync.ts');
         const { syncTenant } = await import('../control/acts.ts');
         const progress = outside.progress();
         const signals = { stop: outside.signal, abort: outside.signal };
         const result = await syncTenant(acting, installation, tenant, progress, signals).finally(() => progress.end());
-        print(json, result, renderSync(result));
+        print(asked, result, () => renderSync(result), zoneOf(installation, tenant));
         if (!isWhole(result)) outside.exit(1);
       }),
     );
@@ -218,29 +226,28 @@ function addCycle(program: Command, outside: CliOutside, options: () => GlobalOp
     .command('audit <tenant>')
     .description('read back what the targets hold and show what was changed there by hand')
     .option('--json', 'as JSON')
-    .action((tenant: string, { json }: { json?: boolean }) =>
+    .action((tenant: string, asked: Asked) =>
       outside.withInstallation(options(), async ({ installation, acting }) => {
         const { auditNow } = await import('../control/acts.ts');
         const progress = outside.progress();
         const view = await auditNow(acting, installation, tenant, progress, outside.signal).finally(() =>
           progress.end(),
         );
-        print(json, view, renderAudit(view));
+        print(asked, view, () => renderAudit(view), zoneOf(installation, tenant));
       }),
     );
 }
 
 function addHolds(program: Command, outside: CliOutside, options: () => GlobalOptions, print: Print): void {
   const holds = program.command('holds').description('decide deletions that were held back');
-  holds
-    .command('list [tenant]')
+  paged(holds.command('list [tenant]'))
     .description('show holds, open ones first')
     .option('--json', 'as JSON')
-    .action((tenant: string | undefined, { json }: { json?: boolean }) =>
+    .action((tenant: string | undefined, asked: Asked) =>
       outside.withInstallation(options(), async ({ installation }) => {
         const { listHolds } = await import('../control/holds.ts');
         const list = await listHolds(installation, tenant);
-        print(json, { holds: list }, renderHolds(list));
+        print(asked, { holds: list }, () => renderHolds(list), zoneOf(installation, tenant));
       }),
     );
   for (const [verb, decision, what] of [
@@ -251,28 +258,32 @@ function addHolds(program: Command, outside: CliOutside, options: () => GlobalOp
       .command(`${verb} <tenant> <hold>`)
       .description(what)
       .option('--items <number>', 'only if it still has this many', Number)
-      .action((tenant: string, id: string, { items }: { items?: number }) =>
+      .option('--json', 'as JSON')
+      .action((tenant: string, id: string, { items, ...asked }: Asked & { items?: number }) =>
         outside.withInstallation(options(), async ({ installation, acting }) => {
           const { decideHold } = await import('../control/acts.ts');
           const { hold } = await decideHold(acting, installation, tenant, id, decision, items ?? null);
           const next =
             decision === 'approved' ? ` They go with the next cycle (now: clinic-mirror sync ${tenant}).` : '';
-          outside.out(`Hold ${hold.id} of ${hold.target} is ${decision}: ${hold.recordIds.length} items.${next}`);
+          print(
+            asked,
+            { tenant, hold },
+            () => `Hold ${hold.id} of ${hold.target} is ${decision}: ${hold.recordIds.length} items.${next}`,
+          );
         }),
       );
   }
 }
 
 function addUndo(program: Command, outside: CliOutside, options: () => GlobalOptions, print: Print): void {
-  program
-    .command('runs [tenant]')
+  paged(program.command('runs [tenant]'))
     .description('show the runs that changed or deleted something, newest first')
     .option('--json', 'as JSON')
-    .action((tenant: string | undefined, { json }: { json?: boolean }) =>
+    .action((tenant: string | undefined, asked: Asked) =>
       outside.withInstallation(options(), async ({ installation }) => {
         const { listRuns } = await import('../control/undo.ts');
         const runs = await listRuns(installation, tenant);
-        print(json, { runs }, renderRuns(runs));
+        print(asked, { runs }, () => renderRuns(runs), zoneOf(installation, tenant));
       }),
     );
   program
@@ -282,12 +293,12 @@ function addUndo(program: Command, outside: CliOutside, options: () => GlobalOpt
     .option('--dry-run', 'only show what would come of it')
     .option('--release', "let the target's rules decide again about what an undo put back")
     .option('--json', 'as JSON, with every line')
-    .action((run: string, choice: { tenant?: string; dryRun?: boolean; release?: boolean; json?: boolean }) =>
+    .action((run: string, choice: Asked & { tenant?: string; dryRun?: boolean; release?: boolean }) =>
       outside.withInstallation(options(), async ({ installation, acting }) => {
         const { releaseRun, undoRun } = await import('../control/acts.ts');
         if (choice.release === true) {
           const result = await releaseRun(acting, installation, run, { tenant: choice.tenant });
-          return print(choice.json, result, `${result.released} items of ${result.tenant} go by the rules again.`);
+          return print(choice, result, () => `${result.released} items of ${result.tenant} go by the rules again.`);
         }
         const progress = outside.progress();
         const view = await undoRun(
@@ -301,7 +312,7 @@ function addUndo(program: Command, outside: CliOutside, options: () => GlobalOpt
             abort: outside.signal,
           },
         ).finally(() => progress.end());
-        print(choice.json, view, renderUndo(view));
+        print(choice, view, () => renderUndo(view), zoneOf(installation, view.tenant));
         if (!view.dryRun && view.records.some(({ result }) => result === 'waiting' || result === 'unread'))
           outside.exit(1);
       }),

@@ -1,8 +1,9 @@
 import { Presets, SingleBar } from 'cli-progress';
 import type { Progress } from '../model/progress.ts';
+import type { PaperStream } from './paper.ts';
 
 /** Where text goes: a terminal, or what takes its place. */
-export type Terminal = NodeJS.WritableStream & { readonly isTTY?: boolean };
+export type Terminal = NodeJS.WritableStream & PaperStream;
 
 /** Progress on standard error: a bar in a terminal, one line a step elsewhere. */
 export function createProgress(stream: Terminal): Progress & { end(): void } {

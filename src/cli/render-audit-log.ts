@@ -1,6 +1,6 @@
 import type { ActFacts, AuditEntry } from '../model/acts.ts';
 import type { AuditLogVerdict } from '../state/audit-log.ts';
-import { renderTable, renderTime, WIDTH, wrap } from './table.ts';
+import { renderTable, renderTime, wrap } from './table.ts';
 
 /** One act: how it was begun, and how it ended. */
 interface ShownAct {
@@ -59,7 +59,7 @@ function detailsOf({ began, ended }: ShownAct): string[] {
   const facts = factsText({ ...began.what, ...ended?.what });
   return [facts, began.why === null ? '' : `why: ${began.why}`]
     .filter((line) => line !== '')
-    .map((line) => wrap(line, WIDTH, '       '));
+    .map((line) => wrap(line, '       '));
 }
 
 function factsText(what: ActFacts): string {

@@ -1,6 +1,9 @@
 import type { Duplicate, DuplicatesView } from '../control/duplicates.ts';
-import { renderTime, WIDTH, wrap } from './table.ts';
+import { firstRows } from './paper.ts';
+import { renderTime, wrap } from './table.ts';
 
+/** Duplicates of a target that are shown unless told. */
+const SHOWN_DUPLICATES = 100;
 const INDENT = '  ';
 
 /** The list of duplicates of each target: whose contact is there twice or lacks what, and the pages of both. */
@@ -8,15 +11,20 @@ export function renderDuplicates({ tenant, asOf, targets }: DuplicatesView): str
   const lists = targets.flatMap(({ target, connector, duplicates }) => [
     '',
     `${target} (${connector}): ${duplicates.length === 0 ? 'none' : duplicates.length}`,
-    ...duplicates.flatMap(linesOf),
+    ...limited(duplicates),
   ]);
   return [`Duplicates of ${tenant} as of ${renderTime(asOf)}`, ...lists].join('\n');
+}
+
+function limited(duplicates: readonly Duplicate[]): string[] {
+  const { shown, more } = firstRows(duplicates, SHOWN_DUPLICATES);
+  return [...shown.flatMap(linesOf), ...more.map((line) => INDENT + line)];
 }
 
 function linesOf(duplicate: Duplicate): string[] {
   const { page, heldOn } = duplicate;
   return [
-    wrap(`${duplicate.record} ${whyOf(duplicate)}`, WIDTH, INDENT),
+    wrap(`${duplicate.record} ${whyOf(duplicate)}`, INDENT),
     // Addresses are not broken: they are to be opened.
     ...[page, heldOn].flatMap((one) => (one === null ? [] : [`${INDENT}${INDENT}${one}`])),
   ];

@@ -2,12 +2,16 @@ import type { Explanation, SourceView, TargetExplanation } from '../control/expl
 import type { TenantHold } from '../control/holds.ts';
 import type { DriftPolicy } from '../control/status-view.ts';
 import { fieldName } from './field-names.ts';
-import { renderTable, renderTime, WIDTH, wrap } from './table.ts';
+import { firstRows } from './paper.ts';
+import { renderTable, renderTime, wrap } from './table.ts';
+
+/** Holds that are shown unless told. */
+const SHOWN_HOLDS = 50;
 
 /** One appointment's story as a person reads it. */
 export function renderExplanation(explanation: Explanation): string {
   const head = wrap(`Appointment ${explanation.appointment} of ${explanation.tenant}`);
-  const source = wrap(`clinic: ${renderSource(explanation.source)}`, WIDTH, '  ');
+  const source = wrap(`clinic: ${renderSource(explanation.source)}`, '  ');
   return [`${head}\n${source}`, ...explanation.targets.map(renderTarget)].join('\n\n');
 }
 
@@ -34,23 +38,23 @@ const BY_HAND: Readonly<Record<DriftPolicy, string>> = {
 function renderTarget(target: TargetExplanation): string {
   const lines = [`${target.target} (${target.connector})`];
   const { shown, because } = target.decision;
-  lines.push(wrap(`${shown ? 'should be shown' : 'not shown'}: ${because}`, WIDTH, '  '));
+  lines.push(wrap(`${shown ? 'should be shown' : 'not shown'}: ${because}`, '  '));
   lines.push(
     target.link === null
       ? '  the target was given nothing for it'
-      : wrap(`was given ${target.link.remoteId}, starting ${renderTime(target.link.startAt)}`, WIDTH, '  '),
+      : wrap(`was given ${target.link.remoteId}, starting ${renderTime(target.link.startAt)}`, '  '),
   );
   if (target.byHand !== null) {
     const { done, fields, policy } = target.byHand;
     const what = done === 'removed' ? 'deleted by hand' : `edited by hand (${fields.map(fieldName).join(', ')})`;
-    lines.push(wrap(`${what}: ${BY_HAND[policy]}`, WIDTH, '  '));
+    lines.push(wrap(`${what}: ${BY_HAND[policy]}`, '  '));
   }
   if (target.pending !== null) {
     const { want, reason, attempts, lastError, about, parked, dueAt } = target.pending;
     const last = about === undefined ? lastError : `${lastError} (${about})`;
     const tried = attempts === 0 ? '' : `, tried ${attempts} times, last error ${last}`;
     const next = parked ? 'waits for a change or a person, tried again' : 'next try';
-    lines.push(wrap(`waiting: to be ${want} (${reason})${tried}, ${next} ${renderTime(dueAt)}`, WIDTH, '  '));
+    lines.push(wrap(`waiting: to be ${want} (${reason})${tried}, ${next} ${renderTime(dueAt)}`, '  '));
   }
   for (const { id, kind, state } of target.holds) lines.push(`  in hold ${id} (${kind}), ${state}`);
   if (target.failure !== null) lines.push(`  the whole target stands still: ${target.failure}`);
@@ -67,10 +71,11 @@ export function renderHolds(holds: readonly TenantHold[]): string {
     { heading: 'kind' },
     { heading: 'items', right: true },
     { heading: 'of links', right: true },
-    { heading: 'state' },
+    { heading: 'state', isState: true },
     { heading: 'expires' },
   ];
-  const rows = holds.map((hold) => [
+  const { shown, more } = firstRows(holds, SHOWN_HOLDS);
+  const rows = shown.map((hold) => [
     hold.id,
     hold.tenant,
     hold.target,
@@ -85,5 +90,5 @@ export function renderHolds(holds: readonly TenantHold[]): string {
     open === undefined
       ? ''
       : `\n\nDecide with:  clinic-mirror holds approve ${open.tenant} ${open.id} --items ${open.recordIds.length}\n              clinic-mirror holds reject ${open.tenant} ${open.id}`;
-  return renderTable(columns, rows) + hint;
+  return [renderTable(columns, rows), ...more].join('\n') + hint;
 }

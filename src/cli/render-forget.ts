@@ -1,5 +1,6 @@
 import type { ForgetPreview } from '../control/forget.ts';
 import type { ErasedTraces, ForgetNote, ForgetReceipt } from '../model/forgetting.ts';
+import { firstRows } from './paper.ts';
 import { renderTable, renderTime, wrap } from './table.ts';
 
 const NOTES: Readonly<Record<ForgetNote, string>> = {
@@ -16,6 +17,9 @@ const NOTES: Readonly<Record<ForgetNote, string>> = {
   'opt-outs-stay': 'What the patient asked not to be sent stays, as a keyed hash: it protects them.',
   'erasures-wait': 'Not all is erased yet. The daemon goes on; the same command tells how it stands.',
 };
+
+/** Receipts that are shown unless told. */
+const SHOWN_RECEIPTS = 100;
 
 const REACHES = { wholly: 'wholly', bin: "the vendor's bin keeps it for a while" } as const;
 
@@ -115,7 +119,8 @@ export function renderReceipts(receipts: readonly ForgetReceipt[]): string {
     { heading: 'waiting', right: true },
   ];
   const sum = (numbers: readonly number[]) => String(numbers.reduce((total, number) => total + number, 0));
-  const rows = receipts.map(({ receipt, at, targets }) => [
+  const { shown, more } = firstRows(receipts, SHOWN_RECEIPTS);
+  const rows = shown.map(({ receipt, at, targets }) => [
     receipt,
     renderTime(at),
     String(targets.length),
@@ -123,5 +128,5 @@ export function renderReceipts(receipts: readonly ForgetReceipt[]): string {
     sum(targets.map(({ erased }) => erased)),
     sum(targets.map(({ waiting, failed }) => waiting + failed)),
   ]);
-  return renderTable(columns, rows);
+  return [renderTable(columns, rows), ...more].join('\n');
 }

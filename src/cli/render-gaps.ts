@@ -1,7 +1,7 @@
 import type { Instant } from '../model/time.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { TargetGap } from '../state/target-gaps.ts';
-import { renderTime, WIDTH, wrap } from './table.ts';
+import { renderTime, wrap } from './table.ts';
 
 /** What a cycle could not use of the clinic's answers, what the login may not read, and what is read after it. */
 export function renderReading(
@@ -17,7 +17,7 @@ export function renderReading(
     lines.push(`not readable, and so left out of entries: ${part} (${code})${act}`);
   }
   if (awaiting.length > 0) lines.push(`left as they are until what they follow is read: ${awaiting.join(', ')}`);
-  return lines.map((line) => wrap(line, WIDTH, indent));
+  return lines.map((line) => wrap(line, indent));
 }
 
 /** What of targets, and of rules of reminders, is not known. @param othersAsOf all else is in sync as of then */
@@ -28,7 +28,7 @@ export function renderGaps(
 ): string[] {
   const rest = othersAsOf === null ? '' : `; but for that in sync as of ${renderTime(othersAsOf)}`;
   return Object.entries(gaps).flatMap(([owner, found]) =>
-    found.map((gap) => wrap(`${owner}: ${sentenceOf(gap)} (${gap.code})${rest}`, WIDTH, indent)),
+    found.map((gap) => wrap(`${owner}: ${sentenceOf(gap)} (${gap.code})${rest}`, indent)),
   );
 }
 

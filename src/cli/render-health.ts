@@ -1,7 +1,8 @@
 import type { FailingRecord, HealthView, TargetHealth } from '../control/health.ts';
 import { fieldName } from './field-names.ts';
+import { firstRows } from './paper.ts';
 import { renderConnection } from './render-status.ts';
-import { renderAge, renderTable, renderTime, WIDTH, wrap } from './table.ts';
+import { renderAge, renderTable, renderTime, wrap } from './table.ts';
 
 /** Records shown per list before the rest is only counted. */
 const SHOWN_RECORDS = 20;
@@ -90,14 +91,14 @@ function recordLines(what: string, ids: readonly string[]): string[] {
 }
 
 function idsLine(ids: readonly string[]): string {
-  const more = ids.length > SHOWN_RECORDS ? ` … (${ids.length - SHOWN_RECORDS} more, --json shows all)` : '';
-  return wrap(`${ids.slice(0, SHOWN_RECORDS).join(' ')}${more}`, WIDTH, INDENT + INDENT);
+  const { shown, more } = firstRows(ids, SHOWN_RECORDS);
+  return wrap([...shown, ...more].join(' '), INDENT + INDENT);
 }
 
 function failingLines(failing: readonly FailingRecord[], asOf: number): string[] {
   if (failing.length === 0) return [];
   const columns = ['record', 'why', 'since', 'tries', 'next try'].map((heading) => ({ heading }));
-  const shown = failing.slice(0, SHOWN_RECORDS);
+  const { shown, more } = firstRows(failing, SHOWN_RECORDS);
   const rows = shown.map(({ record, why, sinceAt, attempts, nextTryAt, parked }) => [
     record,
     parked ? `${why} (waits for other data or a person)` : why,
@@ -106,13 +107,12 @@ function failingLines(failing: readonly FailingRecord[], asOf: number): string[]
     renderTime(nextTryAt),
   ]);
   const details = shown.flatMap(({ record, about, page }) => [
-    ...(about === null && page === null ? [] : [wrap(`${record}: ${about ?? 'its page'}`, WIDTH, INDENT + INDENT)]),
+    ...(about === null && page === null ? [] : [wrap(`${record}: ${about ?? 'its page'}`, INDENT + INDENT)]),
     // An address is not broken: it is to be opened.
     ...(page === null ? [] : [`${INDENT}${INDENT}${INDENT}${page}`]),
   ]);
-  const hidden = failing.length - SHOWN_RECORDS;
-  const more = hidden > 0 ? [`${INDENT}${INDENT}… and ${hidden} more (--json shows all)`] : [];
-  return [line(`Failing, ${failing.length}:`), renderTable(columns, rows, INDENT + INDENT), ...details, ...more];
+  const rest = more.map((text) => `${INDENT}${INDENT}${text}`);
+  return [line(`Failing, ${failing.length}:`), renderTable(columns, rows, INDENT + INDENT), ...details, ...rest];
 }
 
 function sum(counts: Readonly<Record<string, number>>): number {
@@ -120,5 +120,5 @@ function sum(counts: Readonly<Record<string, number>>): number {
 }
 
 function line(text: string): string {
-  return wrap(text, WIDTH, INDENT);
+  return wrap(text, INDENT);
 }

@@ -1,6 +1,6 @@
 import type { MatchView } from '../control/match.ts';
 import type { MatchResult } from '../control/match-apply.ts';
-import { renderTable, renderTime, WIDTH, wrap } from './table.ts';
+import { renderTable, renderTime, wrap } from './table.ts';
 
 /** What the codes of pairs that were left as they are mean. */
 const WHY: Readonly<Record<string, string>> = {
@@ -55,5 +55,5 @@ export function renderMatchResult(result: MatchResult, verb: 'apply' | 'undo'): 
   if (refused.length === 0) return wrap(head);
   const rows = refused.map(({ line, record, why }) => [String(line), record, WHY[why] ?? why]);
   const columns = [{ heading: 'line', right: true }, { heading: 'patient' }, { heading: 'why' }];
-  return [wrap(head), wrap(`Left as they are, ${refused.length}:`, WIDTH), renderTable(columns, rows)].join('\n');
+  return [wrap(head), wrap(`Left as they are, ${refused.length}:`), renderTable(columns, rows)].join('\n');
 }

@@ -1,6 +1,7 @@
-import type { PlanView, TargetPlanView } from '../control/plan.ts';
+import type { PlanLine, PlanView, TargetPlanView } from '../control/plan.ts';
 import { fieldName } from './field-names.ts';
-import { renderTable, renderTime, WIDTH, wrap } from './table.ts';
+import { firstRows } from './paper.ts';
+import { renderTable, renderTime, wrap } from './table.ts';
 
 /** Lines shown per target before the rest is only counted. */
 const SHOWN_LINES = 25;
@@ -29,7 +30,8 @@ function renderTarget(tenant: string, target: TargetPlanView): string {
     target.lines.length === 0
       ? `nothing ${target.failing + target.waiting === 0 ? '' : 'new '}to do, ${target.unchanged} as they should be`
       : `${counts.create} to create, ${counts.update} to update, ${counts.delete} to delete, ${target.unchanged} unchanged`;
-  const lines = ['', wrap(`${target.target}: ${summary}`)];
+  const calendar = target.calendar === null ? '' : ` (${target.calendar})`;
+  const lines = ['', wrap(`${target.target}${calendar}: ${summary}`)];
   lines.push(...existingLines(tenant, target));
   if (target.failing > 0) lines.push(`  ${target.failing} failing, see "clinic-mirror health"`);
   if (target.waiting > 0) lines.push(`  ${target.waiting} waiting for their turn`);
@@ -37,35 +39,33 @@ function renderTarget(tenant: string, target: TargetPlanView): string {
   if (counts.refused > 0)
     lines.push(`  ${counts.refused} stay although the clinic no longer shows them: rejected by a person`);
   if (target.released > 0) lines.push(`  ${target.released} left the window and are let go`);
-  if (target.lines.length > 0) lines.push(renderLines(target));
-  const hidden = target.lines.length - SHOWN_LINES;
-  if (hidden > 0) lines.push(`  … and ${hidden} more (--json shows all)`);
-  return lines.join('\n');
+  const { shown, more } = firstRows(target.lines, SHOWN_LINES);
+  if (shown.length > 0) lines.push(renderLines(shown));
+  return [...lines, ...more.map((text) => `  ${text}`)].join('\n');
 }
 
 function existingLines(tenant: string, { target, existing }: TargetPlanView): string[] {
   if (existing === null) return [];
-  if ('unread' in existing)
-    return [wrap(`contacts that are there already can't be read (${existing.unread})`, WIDTH, '  ')];
+  if ('unread' in existing) return [wrap(`contacts that are there already can't be read (${existing.unread})`, '  ')];
   const { contacts, alike } = existing;
   if (contacts === 0) return [];
   const found = `${contacts} contacts there are not ours, and ${alike} patients look like one of them`;
   const next = alike === 0 ? '' : `: they would be there twice, see "clinic-mirror match ${tenant} ${target}"`;
-  return [wrap(found + next, WIDTH, '  ')];
+  return [wrap(found + next, '  ')];
 }
 
-function renderLines(target: TargetPlanView): string {
-  const rows = target.lines
-    .slice(0, SHOWN_LINES)
-    .map((line) => [
-      sign(line.operation),
-      line.record,
-      renderTime(line.startAt),
-      line.fields.length === 0 ? line.reason : `${line.reason}: ${line.fields.map(fieldName).join(', ')}`,
-      line.verdict,
-    ]);
-  const columns = ['', 'record', 'starts', 'why', 'verdict'].map((heading) => ({ heading }));
-  return renderTable(columns, rows, '  ');
+function renderLines(lines: readonly PlanLine[]): string {
+  const hasTitles = lines.some(({ title }) => title !== null);
+  const rows = lines.map((line) => [
+    sign(line.operation),
+    line.record,
+    renderTime(line.startAt),
+    ...(hasTitles ? [line.title ?? '–'] : []),
+    line.fields.length === 0 ? line.reason : `${line.reason}: ${line.fields.map(fieldName).join(', ')}`,
+    line.verdict,
+  ]);
+  const columns = ['', 'record', 'starts', ...(hasTitles ? ['title'] : []), 'why'].map((heading) => ({ heading }));
+  return renderTable([...columns, { heading: 'verdict', isState: true }], rows, '  ');
 }
 
 function sign(operation: 'create' | 'update' | 'delete'): string {

@@ -1,7 +1,11 @@
 import type { ReminderExplanation, ReminderLine, ReminderList, RuleView } from '../control/reminders.ts';
 import { toZonedIso } from '../model/zones.ts';
+import { firstRows } from './paper.ts';
 import { renderSource } from './render-explain.ts';
-import { renderTable, WIDTH, wrap } from './table.ts';
+import { renderTable, wrap } from './table.ts';
+
+/** Reminders that are shown unless told. */
+const SHOWN_REMINDERS = 100;
 
 /** Reminders as a table. */
 export function renderReminders({ day, complete, reminders }: ReminderList, none: string): string {
@@ -15,7 +19,8 @@ export function renderReminders({ day, complete, reminders }: ReminderList, none
     { heading: 'channel' },
     { heading: 'state' },
   ];
-  const rows = reminders.map((line) => [
+  const { shown, more } = firstRows(reminders, SHOWN_REMINDERS);
+  const rows = shown.map((line) => [
     localTime(line.dueAt, line.zone),
     line.appointment,
     localTime(line.startAt, line.zone),
@@ -24,7 +29,7 @@ export function renderReminders({ day, complete, reminders }: ReminderList, none
     stateOf(line),
   ]);
   const counted = `${reminders.length} ${reminders.length === 1 ? 'reminder' : 'reminders'}`;
-  return `${renderTable(columns, rows)}\n\n${counted}${day === null ? '' : ` due on ${day}`}.${warning}`;
+  return `${[renderTable(columns, rows), ...more].join('\n')}\n\n${counted}${day === null ? '' : ` due on ${day}`}.${warning}`;
 }
 
 /** The story of an appointment's reminders as a person reads it. */
@@ -35,8 +40,8 @@ export function renderReminderExplanation({
   rules,
   reminders,
 }: ReminderExplanation): string {
-  const head = `${wrap(`Reminders of appointment ${appointment} of ${tenant}`)}\n${wrap(`clinic: ${renderSource(source)}`, WIDTH, '  ')}`;
-  const said = rules.map((rule) => wrap(`rule ${rule.rule}, ${rule.channel}: ${ruleText(rule)}`, WIDTH, '  '));
+  const head = `${wrap(`Reminders of appointment ${appointment} of ${tenant}`)}\n${wrap(`clinic: ${renderSource(source)}`, '  ')}`;
+  const said = rules.map((rule) => wrap(`rule ${rule.rule}, ${rule.channel}: ${ruleText(rule)}`, '  '));
   const lived = reminders.map(renderJourney);
   return [head, said.join('\n'), ...(lived.length === 0 ? ['Nothing was planned for it yet.'] : lived)]
     .filter((part) => part !== '')
@@ -97,7 +102,7 @@ function renderJourney(line: ReminderLine): string {
     steps.push(`reported ${localTime(at, zone)}: ${state === 'delivered' ? 'delivered' : `not delivered (${code})`}`);
   }
   if (line.answer !== null) steps.push(`answered ${localTime(line.answer.at, zone)} by the patient: ${line.answer.is}`);
-  return steps.map((step, index) => wrap(step, WIDTH, index === 0 ? '' : '  ')).join('\n');
+  return steps.map((step, index) => wrap(step, index === 0 ? '' : '  ')).join('\n');
 }
 
 function stateOf({ state, reason, settledAt, zone }: ReminderLine): string {

@@ -4,7 +4,7 @@ import type { Instant } from '../model/time.ts';
 import { renderGaps, renderReading } from './render-gaps.ts';
 import { renderClinics, renderProblems, renderSummary } from './render-summary.ts';
 import { remedyOf } from './render-triggers.ts';
-import { renderAge, renderTable, renderTime, WIDTH, wrap } from './table.ts';
+import { renderAge, renderTable, renderTime, wrap } from './table.ts';
 
 /**
  * Status as a person reads it: how many are well, what is the matter, and a line for each clinic; of a single one all that is known.
@@ -29,7 +29,7 @@ function renderRefused({ refused, awaitsRestart }: Pick<Status, 'refused' | 'awa
     const who = tenant ?? 'all tenants';
     const what = `CHANGED FILE REFUSED since ${renderTime(sinceAt)}: what it held before goes on`;
     const lines = faults.map(({ file, line, path, message }) =>
-      wrap([file, ...(line === null ? [] : [`line ${line}`]), path, message].filter(Boolean).join(', '), WIDTH, '  '),
+      wrap([file, ...(line === null ? [] : [`line ${line}`]), path, message].filter(Boolean).join(', '), '  '),
     );
     if (more > 0) lines.push(`  and ${more} more faults: see "clinic-mirror config check"`);
     return [wrap(`${who}  ${what}`), ...lines].join('\n');
@@ -45,7 +45,6 @@ function renderRemoved(removed: readonly RemovedStatus[], indent = ''): string[]
   return removed.map(({ name, releaseAt }) =>
     wrap(
       `${name.replace('/', ' ')} is no longer configured: what is kept of it here goes after ${renderTime(releaseAt)}`,
-      WIDTH,
       indent,
     ),
   );
@@ -77,19 +76,17 @@ function renderState({ durability, directory, wentBackAt, wentBackTo, writesLost
 function renderTenant(tenant: TenantStatus, now: Instant): string {
   const lines = [wrap(`${tenant.tenant}  ${tenant.name}${tenant.paused ? '  (paused)' : ''}`)];
   lines.push(...renderConfiguration(tenant));
-  lines.push(
-    ...tenant.connections.map((connection) => wrap(`login ${renderConnection(connection, now)}`, WIDTH, '  ')),
-  );
+  lines.push(...tenant.connections.map((connection) => wrap(`login ${renderConnection(connection, now)}`, '  ')));
   if (tenant.doubt !== null) {
     const what = `${tenant.doubt.code} since ${renderTime(tenant.doubt.sinceAt)}: it is not known who was forgotten or opted out`;
     const next = `restore a backup, or "clinic-mirror accept-loss ${tenant.tenant}"`;
-    lines.push(wrap(`${what}. Nothing is written or sent of people until somebody decides: ${next}`, WIDTH, '  '));
+    lines.push(wrap(`${what}. Nothing is written or sent of people until somebody decides: ${next}`, '  '));
   }
   for (const { verb, what, by, expiresAt } of tenant.approvals) {
     const which = typeof what.hold === 'string' ? ` hold ${what.hold}` : '';
     const who = by.claimed ?? by.name;
     const says = `${verb}${which} WAITS FOR A SECOND PERSON: ${who} wants it; until ${renderTime(expiresAt)}`;
-    lines.push(wrap(says, WIDTH, '  '));
+    lines.push(wrap(says, '  '));
   }
   lines.push(...renderRun(tenant, now));
   lines.push('', renderTargets(tenant.targets, now));
@@ -100,11 +97,11 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
     if (target.drift !== null && target.drift.edited + target.drift.removed > 0) lines.push(renderDrift(target, now));
     if (target.ambiguous > 0) {
       const what = `${target.ambiguous} objects carry our owner tag and match no record for certain`;
-      lines.push(wrap(`${target.target}: ${what}`, WIDTH, '  '));
+      lines.push(wrap(`${target.target}: ${what}`, '  '));
     }
     if (target.forged > 0) {
       const what = `${target.forged} waiting changes were not as we put them in, and none was carried out (record-forged)`;
-      lines.push(wrap(`${target.target}: ${what}; see who else may write into Redis`, WIDTH, '  '));
+      lines.push(wrap(`${target.target}: ${what}; see who else may write into Redis`, '  '));
     }
   }
   lines.push(...renderRemoved(tenant.removed, '  '));
@@ -126,14 +123,12 @@ function renderNotifications(targets: readonly TargetStatus[]): string[] {
     } else {
       const failure = reason === null ? '' : `, upkeep failed: ${reason}`;
       const since = renderTime(sinceAt);
-      lines.push(
-        wrap(`${target}: told of changes since ${since}, until ${renderTime(untilAt)}${failure}`, WIDTH, '  '),
-      );
+      lines.push(wrap(`${target}: told of changes since ${since}, until ${renderTime(untilAt)}${failure}`, '  '));
     }
   }
   if (polled.size > 0) {
     const groups = [...polled].map(([reason, names]) => `${names.join(', ')} (${reason})`);
-    lines.push(wrap(`changes by hand found by polling alone: ${groups.join('; ')}`, WIDTH, '  '));
+    lines.push(wrap(`changes by hand found by polling alone: ${groups.join('; ')}`, '  '));
   }
   return lines.length === 0 ? [] : ['', ...lines];
 }
@@ -147,14 +142,14 @@ function renderConfiguration({ configuration: { supersededAt, isOurs } }: Tenant
     );
   if (!isOurs)
     lines.push('these files are not those of the last cycle: a daemon that has them takes them up in seconds');
-  return lines.map((line) => wrap(line, WIDTH, '  '));
+  return lines.map((line) => wrap(line, '  '));
 }
 
 /** Channels of reminders that wait for a person. */
 function renderClosedChannels({ tenant, reminders }: TenantStatus): string[] {
   const lines = (reminders?.closedChannels ?? []).map(({ channel, code, at }) => {
     const opened = `once that is mended, "clinic-mirror reminders reopen ${tenant} ${channel}" opens it`;
-    return wrap(`reminders by ${channel}: closed since ${renderTime(at)} (${code}); ${opened}`, WIDTH, '  ');
+    return wrap(`reminders by ${channel}: closed since ${renderTime(at)} (${code}); ${opened}`, '  ');
   });
   return lines.length === 0 ? [] : ['', ...lines];
 }
@@ -165,13 +160,12 @@ function renderTriggers({ tenant, triggers }: TenantStatus): string[] {
   const lines = closed.map(({ endpoint, code, at }) =>
     wrap(
       `triggers to ${endpoint}: closed since ${renderTime(at)} (${code}); ${remedyOf(tenant, endpoint, code)}`,
-      WIDTH,
       '  ',
     ),
   );
   for (const { endpoint, event, code, remedy } of off) {
     const act = remedy === null ? '' : `; ${remedy}`;
-    lines.push(wrap(`not readable, and so off: ${event} to ${endpoint} (${code})${act}`, WIDTH, '  '));
+    lines.push(wrap(`not readable, and so off: ${event} to ${endpoint} (${code})${act}`, '  '));
   }
   return lines.length === 0 ? [] : ['', ...lines];
 }
@@ -196,30 +190,26 @@ function renderRun({ lastRun }: TenantStatus, now: Instant): string[] {
   const age = renderAge(lastRun.finishedAt, now);
   if (lastRun.error !== null) {
     const { code, message, remedy } = lastRun.error;
-    lines.push(
-      wrap(`last cycle ${age} ago failed: ${message} (${code})${remedy === null ? '' : `; ${remedy}`}`, WIDTH, '  '),
-    );
+    lines.push(wrap(`last cycle ${age} ago failed: ${message} (${code})${remedy === null ? '' : `; ${remedy}`}`, '  '));
   } else if (lastRun.near !== null) {
     const { records, requests } = lastRun.near;
-    lines.push(
-      wrap(`last cycle ${age} ago: the next 48 hours, ${records} appointments, ${requests} requests`, WIDTH, '  '),
-    );
+    lines.push(wrap(`last cycle ${age} ago: the next 48 hours, ${records} appointments, ${requests} requests`, '  '));
   } else if (lastRun.snapshot !== null) {
     const { completeness, reason, records, requests, repeated = 0 } = lastRun.snapshot;
     const why = reason === null ? '' : ` (${reason})`;
     const twice = repeated === 0 ? '' : `, ${repeated} rows came twice`;
     const read = completeness === 'changes' ? 'by what changed since all was read' : completeness;
     lines.push(
-      wrap(`last cycle ${age} ago: ${records} appointments, ${read}${why}, ${requests} requests${twice}`, WIDTH, '  '),
+      wrap(`last cycle ${age} ago: ${records} appointments, ${read}${why}, ${requests} requests${twice}`, '  '),
     );
   }
   if (lastRun.pace.nearPerWhole > 0) {
     const all = `all is read with one cycle in ${lastRun.pace.nearPerWhole + 1}`;
-    lines.push(wrap(`cycles come late: ${all}, the others read the next 48 hours`, WIDTH, '  '));
+    lines.push(wrap(`cycles come late: ${all}, the others read the next 48 hours`, '  '));
   }
   lines.push(...renderReading(lastRun, '  '));
   if (lastRun.unknownStatuses.length > 0) {
-    lines.push(wrap(`statuses the profile does not name: ${lastRun.unknownStatuses.join(', ')}`, WIDTH, '  '));
+    lines.push(wrap(`statuses the profile does not name: ${lastRun.unknownStatuses.join(', ')}`, '  '));
   }
   return lines;
 }
@@ -228,7 +218,7 @@ function renderTargets(targets: readonly TargetStatus[], now: Instant): string {
   const columns = [
     { heading: 'target' },
     { heading: 'connector' },
-    { heading: 'state' },
+    { heading: 'state', isState: true },
     { heading: 'in sync as of' },
     { heading: 'ago', right: true },
     { heading: 'links', right: true },
@@ -251,14 +241,14 @@ function renderTargets(targets: readonly TargetStatus[], now: Instant): string {
 function renderNear({ target, inSyncAsOf, nearAsOf }: TargetStatus, now: Instant): string[] {
   if (nearAsOf === null || inSyncAsOf === null || nearAsOf <= inSyncAsOf) return [];
   const age = renderAge(nearAsOf, now);
-  return [wrap(`${target}: the next 48 hours as of ${renderTime(nearAsOf)} (${age} ago)`, WIDTH, '  ')];
+  return [wrap(`${target}: the next 48 hours as of ${renderTime(nearAsOf)} (${age} ago)`, '  ')];
 }
 
 function renderFailure({ target, failure }: TargetStatus, now: Instant): string[] {
   if (failure === null) return [];
   const since = renderAge(failure.sinceAt, now);
   const remedy = failure.remedy === null ? '' : ` What to do: ${failure.remedy}.`;
-  return [wrap(`${target}: ${failure.message} (${failure.code}, for ${since}).${remedy}`, WIDTH, '  ')];
+  return [wrap(`${target}: ${failure.message} (${failure.code}, for ${since}).${remedy}`, '  ')];
 }
 
 const LEFT: Readonly<Record<DriftPolicy, string>> = {
@@ -272,5 +262,5 @@ function renderDrift({ target, drift, policy }: TargetStatus, now: Instant): str
   const { edited, removed, churning, checkedAt } = drift;
   const left = churning === 0 ? '' : `, ${churning} restored too often today and left alone`;
   const text = `${target}: by hand ${edited} edited, ${removed} removed${LEFT[policy]}${left} (read back ${renderAge(checkedAt, now)} ago)`;
-  return wrap(text, 96, '  ');
+  return wrap(text, '  ');
 }

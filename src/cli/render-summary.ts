@@ -1,7 +1,8 @@
 import type { Status, TargetStatus, TenantStatus } from '../control/status-view.ts';
 import type { Problem } from '../model/problems.ts';
 import type { Instant } from '../model/time.ts';
-import { renderAge, renderTable, renderTime, WIDTH, wrap } from './table.ts';
+import { firstRows, stateWord } from './paper.ts';
+import { renderAge, renderTable, renderTime, wrap } from './table.ts';
 
 const HEADINGS = { person: 'NEEDS YOU', time: 'WAITS BY ITSELF' } as const;
 
@@ -11,7 +12,7 @@ export function renderProblems(problems: readonly Problem[], now: Instant): stri
     const some = problems.filter((problem) => problem.needs === needs);
     return some.length === 0
       ? []
-      : [[HEADINGS[needs], ...some.map((problem) => renderProblem(problem, now))].join('\n')];
+      : [[stateWord(HEADINGS[needs]), ...some.map((problem) => renderProblem(problem, now))].join('\n')];
   });
 }
 
@@ -23,10 +24,10 @@ function renderProblem(problem: Problem, now: Instant): string {
     ...(breaksAt === null || breaksAt <= now ? [] : [`in ${renderAge(now, breaksAt)}, at ${renderTime(breaksAt)}`]),
     ...(waiting === 0 ? [] : [`${waiting} ${waiting === 1 ? 'change waits' : 'changes wait'}`]),
   ];
-  const what = wrap(`${who}: ${[`${sentence} (${code})`, ...more].join(', ')}`, WIDTH, '  ');
+  const what = wrap(`${who}: ${[`${sentence} (${code})`, ...more].join(', ')}`, '  ');
   // A command stands on a line of its own, whole: it is there to be pasted.
   if (next === null) return what;
-  return `${what}\n    ${isCommand(next) ? next : wrap(next, WIDTH, '    ').trimStart()}`;
+  return `${what}\n    ${isCommand(next) ? next : wrap(next, '    ').trimStart()}`;
 }
 
 function isCommand(next: string): boolean {
@@ -57,13 +58,14 @@ export function renderSummary({ at, tenants, setAside, problems }: Status): stri
 export function renderClinics(tenants: readonly TenantStatus[], now: Instant): string {
   const columns = [
     { heading: 'clinic' },
-    { heading: 'in step' },
-    { heading: 'can go on' },
+    { heading: 'in step', isState: true },
+    { heading: 'can go on', isState: true },
     { heading: 'in sync as of' },
     { heading: 'ago', right: true },
     ...['targets', 'pending', 'failing', 'held'].map((heading) => ({ heading, right: true })),
   ];
-  const rows = tenants.map(({ tenant, paused, targets }) => {
+  const { shown, more } = firstRows(tenants, Number.POSITIVE_INFINITY);
+  const rows = shown.map(({ tenant, paused, targets }) => {
     const sum = (of: (target: TargetStatus) => number) => targets.reduce((total, target) => total + of(target), 0);
     const times = targets.map(({ inSyncAsOf }) => inSyncAsOf);
     const oldest = times.includes(null) || times.length === 0 ? null : Math.min(...(times as number[]));
@@ -90,7 +92,7 @@ export function renderClinics(tenants: readonly TenantStatus[], now: Instant): s
       ),
     ];
   });
-  return `${renderTable(columns, rows)}\n\nOne clinic in full: clinic-mirror status <clinic>`;
+  return `${[renderTable(columns, rows), ...more].join('\n')}\n\nOne clinic in full: clinic-mirror status <clinic>`;
 }
 
 /** Worst first. */

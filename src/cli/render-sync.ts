@@ -11,7 +11,7 @@ export function renderSync({ tenant, run, targets }: SyncResult): string {
       : wrap(`${tenant}: the cycle ended early: ${run.error.message} (${run.error.code}). ${run.error.remedy ?? ''}`);
   const columns = [
     { heading: 'target' },
-    { heading: 'state' },
+    { heading: 'state', isState: true },
     ...['new', 'changed', 'removed', 'held', 'pending', 'failing', 'links'].map((heading) => ({
       heading,
       right: true,

@@ -1,6 +1,6 @@
 import type { TriggerEndpointStatus, TriggerEventStatus } from '../control/trigger-status.ts';
 import type { TriggerList } from '../control/triggers.ts';
-import { renderTable, renderTime, WIDTH, wrap } from './table.ts';
+import { renderTable, renderTime, wrap } from './table.ts';
 
 /** Endpoints and their events as a person reads them. */
 export function renderTriggers({ tenant, everyMinutes, endpoints }: TriggerList): string {
@@ -48,7 +48,7 @@ function notesOf(tenant: string, endpoint: TriggerEndpointStatus): string[] {
     }
   }
   if (lastSentAt !== null) notes.push(`last sent ${renderTime(lastSentAt)}`);
-  return notes.map((note) => wrap(`${name}: ${note}`, WIDTH));
+  return notes.map((note) => wrap(`${name}: ${note}`));
 }
 
 /** What a person does about a closed endpoint. */

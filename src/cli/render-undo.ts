@@ -1,5 +1,9 @@
 import type { TenantRun, UndoResult, UndoView } from '../control/undo.ts';
+import { firstRows } from './paper.ts';
 import { renderTable, renderTime, wrap } from './table.ts';
+
+/** Runs that are shown unless told. */
+const SHOWN_RUNS = 50;
 
 const RESULTS: Readonly<Record<UndoResult, string>> = {
   restored: 'in place, as the clinic has it now',
@@ -24,14 +28,15 @@ export function renderRuns(runs: readonly TenantRun[]): string {
     { heading: 'changed', right: true },
     { heading: 'deleted', right: true },
   ];
-  const rows = runs.map(({ run, tenant, at, updated, deleted }) => [
+  const { shown, more } = firstRows(runs, SHOWN_RUNS);
+  const rows = shown.map(({ run, tenant, at, updated, deleted }) => [
     run,
     tenant,
     renderTime(at),
     String(updated),
     String(deleted),
   ]);
-  return `${renderTable(columns, rows)}\n\nSee what undoing would do:  clinic-mirror undo ${first.run} --dry-run`;
+  return `${[renderTable(columns, rows), ...more].join('\n')}\n\nSee what undoing would do:  clinic-mirror undo ${first.run} --dry-run`;
 }
 
 /** What an undo came to: counts per target and result. */

@@ -1,24 +1,28 @@
-/** Widest line that a command prints. */
-export const WIDTH = 100;
+import { toZonedIso } from '../model/zones.ts';
+import { paper, stateWord, zoneOfTimes } from './paper.ts';
 
-/** A column: its heading, and whether its values are numbers (set to the right). */
+/** A column: its heading, whether its values are numbers (set to the right), and whether they are words of state. */
 export interface Column {
   heading: string;
   right?: boolean;
+  isState?: boolean;
 }
 
-/**
- * Lays rows out in columns two spaces apart. Where they don't fit in {@link WIDTH} the widest left-set column is cut with `…`.
- */
+/** Lays rows out in columns two spaces apart. Where they don't fit on the paper the widest left-set column is cut with `…`. */
 export function renderTable(columns: readonly Column[], rows: readonly (readonly string[])[], indent = ''): string {
   const widths = columns.map(({ heading }, index) =>
     Math.max(heading.length, ...rows.map((row) => (row[index] ?? '').length)),
   );
-  narrow(columns, widths, WIDTH - indent.length);
+  const { tableColumns } = paper();
+  if (tableColumns !== null) narrow(columns, widths, tableColumns - indent.length);
   const line = (cells: readonly string[]) =>
     indent +
     cells
-      .map((cell, index) => pad(printable(cell), widths[index] ?? 0, columns[index]?.right ?? false))
+      .map((cell, index) => {
+        const { right = false, isState = false } = columns[index] ?? {};
+        const padded = pad(printable(cell), widths[index] ?? 0, right);
+        return isState ? stateWord(padded) : padded;
+      })
       .join('  ')
       .trimEnd();
   const rule = indent + widths.map((width) => '─'.repeat(width)).join('  ');
@@ -44,14 +48,14 @@ function pad(text: string, width: number, right: boolean): string {
   return right ? cut.padStart(width) : cut.padEnd(width);
 }
 
-/** Breaks a text into lines of at most `width` characters at spaces; a word that is longer than a line is cut. */
-export function wrap(text: string, width: number = WIDTH, indent = ''): string {
-  const room = width - indent.length;
+/** Breaks a text into lines at spaces, as wide as the paper is; a word that is longer than a line is cut. */
+export function wrap(text: string, indent = ''): string {
+  const room = Math.max(paper().textColumns - indent.length, 20);
   const lines: string[] = [];
   let line = '';
   for (const word of printable(text)
     .split(' ')
-    .flatMap((each) => pieces(each, room))) {
+    .flatMap((each) => (paper().tableColumns === null ? [each] : pieces(each, room)))) {
     if (line !== '' && line.length + 1 + word.length > room) {
       lines.push(indent + line);
       line = word;
@@ -70,9 +74,12 @@ function printable(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, '\uFFFD');
 }
 
-/** A time as people read it: `2026-11-20 14:05:09` in UTC with a Z, or a dash. */
+/** A time as people read it: `2026-11-20 15:05:09` in the paper's zone, `2026-11-20 14:05:09Z` in UTC, or a dash. */
 export function renderTime(at: number | null): string {
-  return at === null ? '–' : `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')}Z`;
+  if (at === null) return '–';
+  const zone = zoneOfTimes();
+  const iso = zone === null ? new Date(at).toISOString() : toZonedIso(zone, at);
+  return `${iso.slice(0, 19).replace('T', ' ')}${zone === null ? 'Z' : ''}`;
 }
 
 /** How long ago, in one unit: `12 s`, `5 min`, `3 h`, `2 d`. */

@@ -1,14 +1,21 @@
-import type { Backups } from '../control/backups.ts';
+import type { AllBackups } from '../control/backups.ts';
 import { requireTenant } from '../control/installation.ts';
 import { resumeTargets } from '../control/resume.ts';
 import type { Instant } from '../model/time.ts';
 import { openBackup, sealBackup } from '../state/backups.ts';
+import { createClinicTenantStore } from '../state/clinic-tenant.ts';
+import { createSealer } from '../state/sealing.ts';
 import type { Composition } from './compose.ts';
 import { requireEntry } from './connections.ts';
 
 /** Opens the backups of an installation. */
-export function openBackups({ installation, composed, queues, epoch: { identity } }: Composition): Backups {
+export function openBackups(composition: Composition): AllBackups {
+  const { installation, composed, queues, redis, epoch } = composition;
+  const { identity } = epoch;
+  const { seal, open } = fileSealer(composition);
   return {
+    seal,
+    open,
     async backup(id) {
       const { credentials, connections, sealer, tenant } = requireEntry(composed, requireTenant(installation, id).id);
       const logins = [...connections.values()].filter(({ tokens }) => tokens !== null).map((each) => each.id);
@@ -16,13 +23,16 @@ export function openBackups({ installation, composed, queues, epoch: { identity 
       const pins: Record<string, Record<string, Instant>> = {};
       for (const target of tenant.targets.keys()) pins[target] = await tenant.journal.pins(target, at);
       const [stored, safeguards] = [await credentials.readAll(logins), await tenant.protection.read()];
-      return sealBackup(sealer, { format: 2, at, identity, credentials: stored, safeguards, pins });
+      const rejections = (await tenant.holds.list()).filter(({ state }) => state === 'rejected');
+      const clinicTenant = await createClinicTenantStore(redis, tenant.id).read();
+      const facts = { at, identity, credentials: stored, safeguards, pins, rejections, clinicTenant };
+      return sealBackup(sealer, { format: 3, ...facts });
     },
     async restore(id, text) {
       const tenant = requireTenant(installation, id);
       const { credentials, sealer } = requireEntry(composed, id);
       const backup = openBackup(sealer, text, identity);
-      const isWhole = backup.format === 2;
+      const isWhole = backup.format === 3;
       // First of all: from here on a cycle may come at any time.
       const protections = isWhole ? await tenant.protection.restore(backup.safeguards) : null;
       let pins = 0;
@@ -30,12 +40,26 @@ export function openBackups({ installation, composed, queues, epoch: { identity 
         for (const [recordId, untilAt] of Object.entries(ends)) await tenant.journal.pin(target, [recordId], untilAt);
         pins += Object.keys(ends).length;
       }
+      const rejections = isWhole ? await tenant.holds.putBack(backup.rejections, installation.clock()) : 0;
+      // Before a login or a cycle would find one by itself.
+      if (isWhole && backup.clinicTenant !== null)
+        await createClinicTenantStore(redis, id).bind(backup.clinicTenant, false);
       const logins = await credentials.restore(backup.credentials);
       await resumeTargets(tenant);
       await queues.pullNow(id);
       await queues.keepSubscriptions(id, { hurry: true });
       await tenant.triggers?.wake(0, { read: true });
-      return { ...logins, protections, pins: isWhole ? pins : null, at: isWhole ? backup.at : null };
+      return { ...logins, protections, rejections, pins: isWhole ? pins : null, at: isWhole ? backup.at : null };
     },
   };
+}
+
+/** No tenant has such a name. */
+const ALL_TENANTS = '*';
+const CONTEXT = 'backup-file';
+
+function fileSealer({ configuration: { settings } }: Composition): Pick<AllBackups, 'seal' | 'open'> {
+  const ring = settings.secrets.sealingKeys.map(({ id, key }) => ({ id, key: key.reveal() }));
+  const sealer = createSealer(ring, ALL_TENANTS);
+  return { seal: (text) => sealer.seal(text, CONTEXT), open: (sealed) => sealer.open(sealed, CONTEXT) };
 }

@@ -32,6 +32,7 @@ export function loginDesk(composition: Composition): LoginDesk {
       }
     },
     target(tenant, connection) {
+      requireTenant(composition.installation, tenant);
       const tokens = composition.composed.get(tenant)?.connections.get(connection)?.tokens;
       const verify = composition.composed.get(tenant)?.verifyClinicLogin;
       if (tokens != null)

@@ -9,6 +9,8 @@ export interface Restored {
   /** Tombstones, receipts and opt-outs, and records that a person put back, that were missing; null when the backup is of before they were kept. */
   protections: number | null;
   pins: number | null;
+  /** Decisions to keep what was asked to be removed. */
+  rejections: number;
   /** When the backup was made; who was forgotten or opted out after that is not in it. */
   at: Instant | null;
 }
@@ -21,6 +23,14 @@ export interface Backups {
    * @throws MirrorError `contract`, code `seal-broken`; `settings`, code `identity-key-changed`
    */
   restore(tenant: string, backup: string): Promise<Restored>;
+}
+
+/** The same, and what a file of all tenants is sealed with. */
+export interface AllBackups extends Backups {
+  /** Seals what belongs to a file of all tenants, so that nobody else makes or changes one. */
+  seal(text: string): string;
+  /** @throws MirrorError `contract`, code `seal-broken` */
+  open(sealed: string): string;
 }
 
 /**

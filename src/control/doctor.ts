@@ -1,8 +1,8 @@
+import { unlisted } from '../jobs/gaps.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
 import { type Instant, SECOND_MS } from '../model/time.ts';
-import { didYouMean } from '../settings/did-you-mean.ts';
 import type { EpochView } from '../state/epoch.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import { forTenant, isForPerson } from './problems.ts';
@@ -122,7 +122,7 @@ async function* examineTenant(
   const notAsked = (subject: string, login: string): Finding => {
     return { ...ok(id, subject, `is asked once there is a login to ${login}`), result: 'not-asked' };
   };
-  let agendas: ReadonlyMap<string, string> | null = null;
+  let catalogue: Catalogue | null = null;
   if (ended.has('login clinic')) yield notAsked('clinic', 'the clinic');
   else {
     yield await found(
@@ -130,25 +130,78 @@ async function* examineTenant(
       'clinic',
       async () => {
         await tenant.clinic.tenantId(signal);
-        agendas = new Map((await tenant.clinic.agendas(signal)).map((agenda) => [agenda.id, agenda.name]));
+        catalogue = await catalogueOf(tenant, signal);
       },
-      () => `answers, and lists ${agendas?.size ?? 0} agendas`,
+      () => `answers, and lists ${catalogue?.agendas.size ?? 0} agendas`,
     );
+    for (const [rule, named] of tenant.reminders?.rules.rules ?? []) {
+      if (catalogue !== null) yield* unlistedFindings(id, `reminders ${rule}`, [named], catalogue);
+    }
   }
   for (const target of targets.values()) {
     const { connection, paused } = target.configuration;
     if (paused) yield { ...ok(id, `target ${target.id}`, 'paused by its file'), result: 'not-asked' };
     else if (ended.has(`login ${connection}`)) yield notAsked(`target ${target.id}`, connection);
-    else yield await targetFinding(tenant, target, agendas, signal);
+    else yield await targetFinding(tenant, target, signal);
+    const { agendas, treatments, labels } = target.configuration;
+    if (catalogue !== null && !paused) {
+      yield* unlistedFindings(id, `target ${target.id}`, [{ agendas, treatments }, ...labels], catalogue);
+    }
   }
   yield* problems.filter(isAskedOfNobody).map(findingOf);
 }
 
-/** Asks the target for something that is not there, and the catalogue for what its file names. */
+/** What of the clinic's lists ids of the configuration can be looked up in; null where the login may not read a list. */
+interface Catalogue {
+  agendas: ReadonlyMap<string, { name: string }>;
+  treatments: ReadonlyMap<string, { name: string }> | null;
+}
+
+async function catalogueOf({ clinic, targets, reminders }: OpenTenant, signal: AbortSignal): Promise<Catalogue> {
+  const byId = (rows: readonly { id: string; name: string }[]) => new Map(rows.map((row) => [row.id, row]));
+  const agendas = byId(await clinic.agendas(signal));
+  const named = [...targets.values()].flatMap(({ configuration }) => [configuration, ...configuration.labels]);
+  const isAsked = [...named, ...(reminders?.rules.rules.values() ?? [])].some(
+    ({ treatments = 'all' }) => treatments !== 'all',
+  );
+  if (!isAsked) return { agendas, treatments: null };
+  // A login that may not read them is told of by its own finding.
+  const treatments = await clinic.treatments(signal).then(byId, (error: unknown) => {
+    if (asMirrorError(error).actor === 'authorization') return null;
+    throw error;
+  });
+  return { agendas, treatments };
+}
+
+/** Ids as a part of the tenant's file names them; absent is as good as all. */
+type Ids = 'all' | readonly string[] | undefined;
+
+/** Ids that a part of the tenant's file names, and that the clinic does not list. */
+function* unlistedFindings(
+  tenant: string,
+  subject: string,
+  named: readonly { agendas?: Ids; treatments?: Ids }[],
+  catalogue: Catalogue,
+): Generator<Finding> {
+  for (const part of ['agenda', 'treatment'] as const) {
+    const list = catalogue[`${part}s`];
+    const ids = new Set(
+      named.flatMap((each) => ((each[`${part}s`] ?? 'all') === 'all' ? [] : (each[`${part}s`] ?? []))),
+    );
+    const unknown = list === null ? null : unlisted([...ids], list);
+    if (unknown === null) continue;
+    const meant = unknown.near.length === 0 ? '' : `; is one of these meant: ${unknown.near.join(', ')}?`;
+    const what = `the clinic lists no ${part} ${unknown.what.join(', ')}${meant}`;
+    const next = `correct ${part}s in tenants/${tenant}.yaml`;
+    const code = part === 'agenda' ? 'agenda-unknown' : 'treatment-unknown';
+    yield { tenant, subject, result: 'problem', what, code, next };
+  }
+}
+
+/** Asks the target for something that is not there. */
 async function targetFinding(
   { id, targetStore }: OpenTenant,
   target: OpenTarget,
-  agendas: ReadonlyMap<string, string> | null,
   signal: AbortSignal,
 ): Promise<Finding> {
   const { container } = await targetStore.read(target.id);
@@ -157,15 +210,7 @@ async function targetFinding(
     else await target.connector.find(container, [target.identity.key('doctor', 0)], signal);
   };
   const made = container === null ? 'answers; nothing was written to it yet' : 'answers';
-  const asked = await found(id, `target ${target.id}`, ask, made);
-  const named = target.configuration.agendas;
-  if (asked.result === 'problem' || agendas === null || named === 'all') return asked;
-  const unknown = named.filter((agenda) => !agendas.has(agenda));
-  if (unknown.length === 0) return asked;
-  const near = unknown.flatMap((agenda) => didYouMean(agenda, [...agendas.keys()]) ?? []);
-  const meant = near.length === 0 ? '' : `; is one of these meant: ${near.join(', ')}?`;
-  const what = `answers, but the clinic lists no agenda ${unknown.join(', ')}${meant}`;
-  return { ...asked, result: 'problem', what, code: 'agenda-unknown', next: `correct agendas in tenants/${id}.yaml` };
+  return found(id, `target ${target.id}`, ask, made);
 }
 
 /** What no question of ours would show. */

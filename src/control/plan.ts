@@ -1,15 +1,17 @@
+import { z } from 'zod';
 import type { Cycle } from '../jobs/cycle.ts';
 import { planCycle } from '../jobs/plan-cycle.ts';
-import type { OpenTenant } from '../jobs/tenant.ts';
+import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { Hold, PlannedChange } from '../model/plan.ts';
 import type { Progress } from '../model/progress.ts';
 import type { Instant } from '../model/time.ts';
+import type { TargetConfiguration } from '../settings/configuration.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import { asMatchable, findMatches } from './match.ts';
 
-/** One line of a plan: ids, codes and field names, never contents. */
+/** One line of a plan: ids, codes, field names, and a title that tells nothing of the patient; no other content. */
 export interface PlanLine {
   /** Id of the appointment, patient or invoice. */
   record: string;
@@ -18,6 +20,8 @@ export interface PlanLine {
   fields: readonly string[];
   /** Null for a patient. */
   startAt: Instant | null;
+  /** What the calendar would show; null where the policy has titles that tell of the patient, and where nothing is written. */
+  title: string | null;
   /** `go`: would be written; `held` for a person; `refused` by one. */
   verdict: 'go' | 'held' | 'refused';
 }
@@ -25,6 +29,8 @@ export interface PlanLine {
 /** What a cycle would do to one target now. */
 export interface TargetPlanView {
   target: string;
+  /** The calendar by the name that we give it, or the id in its settings; null for a CRM, and one that is named by an address. */
+  calendar: string | null;
   links: number;
   /** Records that are as they should be: nothing waits for them, and nothing failed. */
   unchanged: number;
@@ -79,15 +85,16 @@ export async function planTenant(
     left,
     targets: plans.map((plan) => ({
       target: plan.target.id,
+      calendar: calendarOf(tenant.targets.get(plan.target.id)),
       links: plan.linkCount,
       unchanged: plan.unchanged - plan.unsettled,
       ...plan.standing,
       released: plan.released.length,
       existing: existing.get(plan.target.id) ?? null,
       lines: [
-        ...plan.passed.map((change) => lineOf(change, 'go')),
-        ...heldChanges(plan.held).map((change) => lineOf(change, 'held')),
-        ...plan.refused.map((change) => lineOf(change, 'refused')),
+        ...plan.passed.map((change) => lineOf(change, 'go', tenant.targets.get(plan.target.id))),
+        ...heldChanges(plan.held).map((change) => lineOf(change, 'held', tenant.targets.get(plan.target.id))),
+        ...plan.refused.map((change) => lineOf(change, 'refused', tenant.targets.get(plan.target.id))),
       ].sort((a, b) => (a.startAt ?? 0) - (b.startAt ?? 0)),
     })),
   };
@@ -115,7 +122,29 @@ function heldChanges(held: Readonly<Record<Hold['kind'], PlannedChange[]>>): Pla
   return Object.values(held).flat();
 }
 
-function lineOf(change: PlannedChange, verdict: PlanLine['verdict']): PlanLine {
+/** What a calendar's settings call it. */
+const calendarSettings = z.object({
+  calendar: z.union([
+    z.object({ create: z.string() }).transform(({ create }) => create),
+    z.object({ id: z.string() }).transform(({ id }) => id),
+    z.string(),
+  ]),
+});
+
+function calendarOf(target: OpenTarget | undefined): string | null {
+  if (target === undefined || target.crm !== null) return null;
+  return calendarSettings.safeParse(target.configuration.settings).data?.calendar ?? null;
+}
+
+/** Titles of these levels tell nothing of the patient. */
+const TELLS_NOTHING: ReadonlySet<TargetConfiguration['title']> = new Set(['busy', 'appointment', 'code']);
+
+function titleOf({ wanted }: PlannedChange, target: OpenTarget | undefined): string | null {
+  if (wanted.want === 'absent' || !('title' in wanted.item)) return null;
+  return target !== undefined && TELLS_NOTHING.has(target.configuration.title) ? wanted.item.title : null;
+}
+
+function lineOf(change: PlannedChange, verdict: PlanLine['verdict'], target: OpenTarget | undefined): PlanLine {
   const { recordId, reason, fields, wanted } = change;
   const operation = wanted.want === 'absent' ? 'delete' : reason === 'new' ? 'create' : 'update';
   return {
@@ -124,6 +153,7 @@ function lineOf(change: PlannedChange, verdict: PlanLine['verdict']): PlanLine {
     reason,
     fields,
     startAt: wanted.startAt === 0 ? null : wanted.startAt,
+    title: titleOf(change, target),
     verdict,
   };
 }

@@ -81,6 +81,8 @@ class Exchange {
   /** Some of it may have reached the other side. */
   #wasSent = false;
   #isOverdue = false;
+  /** Of an address nothing else is told: paths and queries may hold what is secret. */
+  #host = 'an unusable address';
 
   constructor(request: TransportRequest) {
     this.#request = request;
@@ -122,7 +124,8 @@ class Exchange {
 
   #send(agents: 'kept' | 'alone'): Promise<IncomingMessage> {
     const { method, url, headers, body, upload, lookup } = this.#request;
-    const { protocol, hostname, port, pathname, search } = new URL(url);
+    const { protocol, host, hostname, port, pathname, search } = new URL(url);
+    this.#host = host;
     return new Promise((resolve, reject) => {
       const { send, opened, ...agentsOf } = PROTOCOLS[protocol as keyof typeof PROTOCOLS] ?? unknownProtocol();
       const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
@@ -193,7 +196,13 @@ class Exchange {
     const [code, words] = this.#isOverdue
       ? ['timeout', 'no answer in time']
       : ['connection-failed', 'the connection failed'];
-    return new MirrorError(words, { actor: 'remote', code, retry: 'later', ambiguous, cause: error });
+    return new MirrorError(`${words}: ${this.#host}`, {
+      actor: 'remote',
+      code,
+      retry: 'later',
+      ambiguous,
+      cause: error,
+    });
   }
 }
 

@@ -78,21 +78,27 @@ function checkerOf({ directory, snapshot, withheld }: ClinicReading): (named: Na
   });
   const check = (part: Part, ids: 'all' | readonly string[]): TargetGap[] => {
     const catalogue: ReadonlyMap<string, { name: string }> = directory[`${part}s`];
-    const unknown = ids === 'all' ? [] : ids.filter((id) => !catalogue.has(id) && !seenIn()[part].has(id));
-    if (unknown.length === 0) return [];
     const isWithheld = withheld.some((one) => one.part === `${part}s`);
-    const near = isWithheld ? [] : unknown.flatMap((id) => nearest(id, catalogue));
-    const what = unknown.slice(0, TOLD);
-    return [
-      {
-        code: isWithheld ? `${part}-unconfirmed` : `${part}-unknown`,
-        count: unknown.length,
-        what,
-        near: [...new Set(near)].slice(0, TOLD),
-      },
-    ];
+    const unknown = unlisted(ids, catalogue, isWithheld ? { near: false } : {}, (id) => seenIn()[part].has(id));
+    return unknown === null ? [] : [{ code: isWithheld ? `${part}-unconfirmed` : `${part}-unknown`, ...unknown }];
   };
   return ({ agendas, treatments }) => [...check('agenda', agendas), ...check('treatment', treatments)];
+}
+
+/**
+ * Ids of the configuration that the clinic's catalogue does not list: how many, the first of them, and what may be meant. Null when it lists all.
+ * @param isKnown tells of an id that is known by something else
+ */
+export function unlisted(
+  ids: 'all' | readonly string[],
+  catalogue: ReadonlyMap<string, { name: string }>,
+  { near = true }: { near?: boolean } = {},
+  isKnown: (id: string) => boolean = () => false,
+): Pick<TargetGap, 'count' | 'what' | 'near'> | null {
+  const unknown = ids === 'all' ? [] : ids.filter((id) => !catalogue.has(id) && !isKnown(id));
+  if (unknown.length === 0) return null;
+  const meant = near ? unknown.flatMap((id) => nearest(id, catalogue)) : [];
+  return { count: unknown.length, what: unknown.slice(0, TOLD), near: [...new Set(meant)].slice(0, TOLD) };
 }
 
 /** By their ids, by their names (people write these), else the first ones that there are. */

@@ -42,6 +42,7 @@ export interface TenantConfiguration extends Omit<TenantFile, 'connections' | 't
 export interface TenantOutline {
   id: string;
   paused: boolean;
+  zone: string;
   /** Id under which its state was first kept; null when it is the same. */
   formerly: string | null;
   clinic: { client: string; tenantId: string | null };

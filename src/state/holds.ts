@@ -33,6 +33,8 @@ export interface HoldStore {
   expire(now: Instant, rejectionExpiresAt: Instant): Promise<Hold[]>;
   /** Takes out what we did not put in: it approves nothing, and the next plan asks anew. @returns how many */
   dropForged(): Promise<number>;
+  /** Puts decisions of before back, unless they have expired or a hold of that id is there. @returns how many */
+  putBack(decided: readonly Hold[], now: Instant): Promise<number>;
   /** Takes records of a target out of its holds, decided ones too; a hold without any ends. @returns how many places they stood in */
   forget(target: string, recordIds: ReadonlySet<string>): Promise<number>;
 }
@@ -52,7 +54,11 @@ return 1`;
 
 /** Opens the holds of a tenant. They are sealed, so that nobody who can write into Redis alone approves anything. */
 export function createHoldStore(redis: RedisClient, tenant: string, sealer: Sealer): HoldStore {
-  const { list, read, put, change, withoutRecords, dropForged } = sealedHolds(redis, keys.holds(tenant), sealer);
+  const { list, read, put, putIfAbsent, change, withoutRecords, dropForged } = sealedHolds(
+    redis,
+    keys.holds(tenant),
+    sealer,
+  );
   return {
     list: async () => (await list()).map(({ hold }) => hold),
     async cover(target, kind, recordIds, { linkCount, now, expiresAt }) {
@@ -101,6 +107,11 @@ export function createHoldStore(redis: RedisClient, tenant: string, sealer: Seal
       return expired;
     },
     dropForged,
+    async putBack(decided, now) {
+      const standing = decided.filter(({ state, expiresAt }) => state !== 'open' && expiresAt > now);
+      const made = await Promise.all(standing.map(putIfAbsent));
+      return made.filter(Boolean).length;
+    },
     async forget(target, forgotten) {
       let removed = 0;
       for (const { hold } of (await list()).filter((one) => one.hold.target === target)) {
@@ -142,6 +153,7 @@ function sealedHolds(redis: RedisClient, key: string, sealer: Sealer) {
     list,
     read,
     put: (hold: Hold) => redis.hset(key, hold.id, sealed(hold)),
+    putIfAbsent: async (hold: Hold) => (await redis.hsetnx(key, hold.id, sealed(hold))) === 1,
     change,
     withoutRecords,
     async dropForged() {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { WIDTH } from '../../src/cli/table.ts';
+import { PLAIN_COLUMNS } from '../../src/cli/paper.ts';
 import { renderCanaries, scanPlaces } from './scan.ts';
 
 const CANARIES = { patients: ['Canarinella', 'Zwxyquist', '345 98765'], secrets: ['shh-7Kq2m9XvB4'] };
@@ -36,5 +36,5 @@ test('the table tells of each place its bytes and findings, within the width of 
   const table = renderCanaries([{ journey: 'calendars', places }]);
   expect(table).toMatch(/calendars +log +1,234,577 +1 +4 +4/);
   expect(table).toContain('1 places, 1,234,577 bytes, 1 findings.');
-  expect(Math.max(...table.split('\n').map((line) => line.length))).toBeLessThanOrEqual(WIDTH);
+  expect(Math.max(...table.split('\n').map((line) => line.length))).toBeLessThanOrEqual(PLAIN_COLUMNS);
 });

@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { printer } from '../../src/cli/answer.ts';
 import { addAuditLog } from '../../src/cli/audit-log-commands.ts';
+import { PLAIN_COLUMNS } from '../../src/cli/paper.ts';
 import { type CliOutside, createProgram, type Wanted } from '../../src/cli/program.ts';
 import { renderAuditLog, renderVerdict } from '../../src/cli/render-audit-log.ts';
-import { WIDTH } from '../../src/cli/table.ts';
 import { recordAct } from '../../src/control/recording.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { ACT_VERBS, type AuditEntry } from '../../src/model/acts.ts';
@@ -47,7 +48,7 @@ async function run(acting: Awaited<ReturnType<typeof openLog>>['acting'], ...arg
   };
   addAuditLog(program, {
     withInstallation: (work) => work(openInstallation({ tenants: [] }), acting),
-    print: (json, value, text) => out(json === true ? JSON.stringify(value) : text),
+    print: printer(out, () => true),
     out,
     exit: (code) => {
       ran.code = code;
@@ -116,7 +117,7 @@ describe('audit-log show', () => {
             .split('\n')
             .map((line) => line.length),
         );
-        expect(widest).toBeLessThanOrEqual(WIDTH);
+        expect(widest).toBeLessThanOrEqual(PLAIN_COLUMNS);
       }),
     );
   });
@@ -157,7 +158,7 @@ describe('audit-log verify', () => {
     const kinds = ['changed', 'misplaced', 'unlinked', 'missing', 'cut-off', 'replaced', 'absent'] as const;
     const faults = kinds.map((fault) => ({ chain, from: 99_999_998, to: 99_999_999, fault }));
     const lines = renderVerdict({ chains, faults }).split('\n');
-    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(WIDTH);
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(PLAIN_COLUMNS);
   });
 
   test('without a log says where one would be kept', async () => {

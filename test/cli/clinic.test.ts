@@ -235,9 +235,9 @@ describe('a change', () => {
     expect(thrown).toMatchObject({ code: 'call-refused', status: 400 });
     const failure = thrown as MirrorError;
     expect(failure.told()).toEqual(['The request is malformed', expect.stringMatching(/^email: /)]);
-    expect(renderError(failure, true)).toMatch(/\n {2}The other side says: email: /);
+    expect(renderError(failure, { asksForData: true })).toMatch(/\n {2}The other side says: email: /);
     // Of any other command the words would end in the log of what started it.
-    expect(renderError(failure, false)).not.toContain('email');
+    expect(renderError(failure, {})).not.toContain('email');
     expect(`${JSON.stringify(failure)} ${failure.stack} ${Object.values(failure)}`).not.toContain('malformed');
   });
 

@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
+import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { CommanderError } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import type { ConfiguredNames } from '../../src/cli/completion.ts';
 import { type CliOutside, createProgram, type OpenInstallation } from '../../src/cli/program.ts';
 import { OPERATIONS } from '../../src/clinic/schema/operations.ts';
 import { clinicProfileSchema } from '../../src/clinic/schema/profile.ts';
@@ -58,7 +60,7 @@ async function run(
         clinic: () => {
           throw new Error('not in this test');
         },
-        backups: { backup: refuse, restore: refuse },
+        backups: { backup: refuse, restore: refuse, seal: (text) => text, open: (text) => text },
         state: { check: refuse, requireIdentity: refuse, time: refuse, view: refuse },
         acting: openActing({ log: null }),
         ...given,
@@ -71,6 +73,8 @@ async function run(
     checkConfiguration: async () => ({ faults: given.faults ?? [], text: 'the summary' }),
     signal: NEVER,
     profile: async () => clinicProfileSchema.parse({}),
+    names: async () => NAMES,
+    lines: () => Readable.from([]),
     read: async (file) => given.files?.[file ?? ''] ?? `text of ${file}\n`,
     write: async (file, content) => {
       ran.written[file] = typeof content === 'string' ? content : await text(content);
@@ -105,6 +109,13 @@ async function run(
   }
   return ran;
 }
+
+/** Names that completion finds in the files. */
+const NAMES: ConfiguredNames = {
+  tenants: () => ['aurora', 'belvedere'],
+  targets: (tenant) => (tenant === 'aurora' ? ['doctor-1', 'room'] : []),
+  connections: () => ['clinic', 'practice'],
+};
 
 function descendants(command: Command): Command[] {
   return command.commands.flatMap((each) => [each, ...descendants(each)]);
@@ -237,18 +248,24 @@ describe('a hold', () => {
 });
 
 describe('sealed copies of logins', () => {
+  const FILE = { seal: (text: string) => text, open: (text: string) => text };
+
   test('are printed and put back', async () => {
     const backup = async (tenant: string) => `sealed copy of ${tenant}`;
     const restore = async (_: string, backup: string) => {
       expect(backup).toBe('text of a-file');
-      return { restored: ['clinic'], kept: [], protections: 3, pins: 1, at: 0 };
+      return { restored: ['clinic'], kept: [], protections: 3, pins: 1, rejections: 2, at: 0 };
     };
-    expect((await run(['credentials', 'backup', 'studio-rossi'], { backups: { backup, restore } })).out).toBe(
+    expect((await run(['credentials', 'backup', 'studio-rossi'], { backups: { ...FILE, backup, restore } })).out).toBe(
       'sealed copy of studio-rossi\n',
     );
-    const ran = await run(['credentials', 'restore', 'studio-rossi', 'a-file'], { backups: { backup, restore } });
+    const ran = await run(['credentials', 'restore', 'studio-rossi', 'a-file'], {
+      backups: { ...FILE, backup, restore },
+    });
     expect(ran.out).toContain('Restored: clinic. Newer ones kept: none.\n');
-    expect(ran.out).toContain('Tombstones, receipts and opt-outs put back: 3; put back by hand before: 1.\n');
+    expect(ran.out).toContain(
+      'Tombstones, receipts and opt-outs put back: 3; put back by hand before: 1; rejections: 2.\n',
+    );
   });
 });
 

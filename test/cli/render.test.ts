@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { onPaper, PLAIN_COLUMNS } from '../../src/cli/paper.ts';
 import { renderAudit } from '../../src/cli/render-audit.ts';
 import { renderExplanation, renderHolds } from '../../src/cli/render-explain.ts';
 import { renderHealth } from '../../src/cli/render-health.ts';
@@ -7,7 +8,7 @@ import { renderMatches, renderMatchResult } from '../../src/cli/render-match.ts'
 import { renderPlan } from '../../src/cli/render-plan.ts';
 import { renderStatus } from '../../src/cli/render-status.ts';
 import { renderSync } from '../../src/cli/render-sync.ts';
-import { renderAge, renderTable, renderTime, WIDTH, wrap } from '../../src/cli/table.ts';
+import { renderAge, renderTable, renderTime, wrap } from '../../src/cli/table.ts';
 import type { AuditView } from '../../src/control/audit.ts';
 import type { Explanation } from '../../src/control/explain.ts';
 import type { HealthView } from '../../src/control/health.ts';
@@ -241,6 +242,7 @@ const lines: fc.Arbitrary<PlanLine> = fc.record({
   reason: fc.constantFrom('new', 'content-changed', 'cancelled', 'excluded', 'vanished'),
   fields: fc.subarray(['title', 'description', 'location', 'time', 'busy', 'unknown']),
   startAt: times,
+  title: fc.option(foreign),
   verdict: fc.constantFrom('go', 'held', 'refused'),
 });
 const plans: fc.Arbitrary<PlanView> = fc.record({
@@ -257,6 +259,7 @@ const plans: fc.Arbitrary<PlanView> = fc.record({
   targets: fc.array(
     fc.record({
       target: names,
+      calendar: fc.option(foreign),
       links: counts,
       unchanged: counts,
       failing: counts,
@@ -393,7 +396,7 @@ const explanations: fc.Arbitrary<Explanation> = fc.record({
 const syncs = fc.record({ tenant: names, run: runs, targets: fc.array(targets, { maxLength: 4 }) });
 
 function expectTidy(text: string): void {
-  for (const line of text.split('\n')) expect(line.length, line).toBeLessThanOrEqual(WIDTH);
+  for (const line of text.split('\n')) expect(line.length, line).toBeLessThanOrEqual(PLAIN_COLUMNS);
   // Neither colours nor anything else that a terminal would obey.
   expect(text.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
 }
@@ -490,7 +493,7 @@ describe('a table', () => {
 
   test('cuts the widest text where it does not fit, never a number', () => {
     const [, , row = ''] = renderTable(columns, [['x'.repeat(200), '1234567']]).split('\n');
-    expect(row).toHaveLength(WIDTH);
+    expect(row).toHaveLength(PLAIN_COLUMNS);
     expect(row).toMatch(/^x+… {2}1234567$/);
   });
 
@@ -502,7 +505,7 @@ describe('a table', () => {
 test('a text is broken at its spaces, and loses nothing', () => {
   fc.assert(
     fc.property(texts, fc.integer({ min: 30, max: 120 }), (text, width) => {
-      const broken = wrap(text, width, '  ').split('\n');
+      const broken = onPaper({ textColumns: width }, () => wrap(text, '  ')).split('\n');
       for (const line of broken) expect(line.length).toBeLessThanOrEqual(width);
       expect(broken.map((line) => line.slice(2)).join(' ')).toBe(text);
     }),

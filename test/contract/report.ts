@@ -69,6 +69,6 @@ export function renderContract(reports: readonly ContractReport[]): string {
   });
   const reasons = rows
     .filter(({ reason }) => reason !== null)
-    .map(({ case: name, connector, reason }) => wrap(`${connector}, ${name}: ${reason}`, 100, '  '));
+    .map(({ case: name, connector, reason }) => wrap(`${connector}, ${name}: ${reason}`, '  '));
   return [table, '', ...counts, ...(reasons.length === 0 ? [] : ['', 'Skipped:', ...reasons])].join('\n');
 }

@@ -150,7 +150,7 @@ const OF_TARGETS: GivenByVerb<
 
 const BACKUPS = {
   backup: async () => 'sealed',
-  restore: async () => ({ restored: ['clinic'], kept: [], protections: 3, pins: 2, at: null }),
+  restore: async () => ({ restored: ['clinic'], kept: [], protections: 3, pins: 2, rejections: 0, at: null }),
 };
 
 const OF_STATE: GivenByVerb<Exclude<ActVerb, keyof typeof OF_LOGINS | keyof typeof OF_TARGETS>> = {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { PLAIN_COLUMNS } from '../../src/cli/paper.ts';
 import { renderForgetPreview, renderReceipt, renderReceipts } from '../../src/cli/render-forget.ts';
-import { WIDTH } from '../../src/cli/table.ts';
 import { followAgain, forgetPatient, listReceipts, previewForgetting } from '../../src/control/forget.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
@@ -362,7 +362,7 @@ describe('a look before', () => {
     const text = renderForgetPreview(preview);
     expect(text.replaceAll('\n', ' ')).toContain('2 appointments to come leave the calendars');
     for (const word of TELLING) expect(text).not.toContain(word);
-    expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(WIDTH);
+    expect(Math.max(...text.split('\n').map((line) => line.length))).toBeLessThanOrEqual(PLAIN_COLUMNS);
   });
 
   test('tells of a login that may not read patients or invoices', async () => {

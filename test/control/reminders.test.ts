@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { PLAIN_COLUMNS } from '../../src/cli/paper.ts';
 import { renderReminderExplanation, renderReminders } from '../../src/cli/render-reminders.ts';
 import { renderStatus } from '../../src/cli/render-status.ts';
-import { WIDTH } from '../../src/cli/table.ts';
 import { createMetrics } from '../../src/control/metrics.ts';
 import {
   explainReminders,
@@ -139,8 +139,10 @@ describe('the story of an appointment', () => {
 
   test('fits in a hundred columns, whatever the ids', async () => {
     const world = await worldWith({ ['x'.repeat(150)]: 48 });
-    expect(widest(await story(world, 'x'.repeat(150)))).toBeLessThanOrEqual(WIDTH);
-    expect(widest(renderReminders(await upcomingReminders(installationOf(world), ID), ''))).toBeLessThanOrEqual(WIDTH);
+    expect(widest(await story(world, 'x'.repeat(150)))).toBeLessThanOrEqual(PLAIN_COLUMNS);
+    expect(widest(renderReminders(await upcomingReminders(installationOf(world), ID), ''))).toBeLessThanOrEqual(
+      PLAIN_COLUMNS,
+    );
   });
 });
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { PLAIN_COLUMNS } from '../../src/cli/paper.ts';
 import { renderStatus } from '../../src/cli/render-status.ts';
 import { renderTriggers } from '../../src/cli/render-triggers.ts';
-import { WIDTH } from '../../src/cli/table.ts';
 import { createMetrics } from '../../src/control/metrics.ts';
 import { status } from '../../src/control/status.ts';
 import { listTriggers, reopenEndpoint } from '../../src/control/triggers.ts';
@@ -56,7 +56,7 @@ describe('the list of triggers', () => {
     expect(first?.events[0]).toMatchObject({ waiting: 1, failing: 1, lastCode: 'webhook-unavailable', failedTries: 1 });
     expect(first?.events[0]?.nextTryAt).toBeGreaterThan(world.now);
     expect(await shown()).toMatch(/portal: failing since .* \(webhook-unavailable\), next try /);
-    expect(widest(await shown())).toBeLessThanOrEqual(WIDTH);
+    expect(widest(await shown())).toBeLessThanOrEqual(PLAIN_COLUMNS);
   });
 
   test('is refused for a tenant without triggers', async () => {

@@ -16,12 +16,14 @@ const credential: Credential = {
 } as unknown as Credential;
 
 const backup: TenantBackup = {
-  format: 2,
+  format: 3,
   at: 1_780_000_000_000,
   identity: IDENTITY,
   credentials: { clinic: credential },
   safeguards: { tombstones: { hash: '1' }, receipts: { abc: '{}' }, optOuts: { mark: '{}' } },
   pins: { doctor: { 'record-canary': 1_790_000_000_000 } },
+  rejections: [],
+  clinicTenant: 'clinic-canary',
 };
 
 describe('a backup', () => {
@@ -66,6 +68,12 @@ describe('a backup', () => {
     expect(() => openBackup(sealer, sealBackup(sealer, backup), other)).toThrow(
       expect.objectContaining({ actor: 'settings', code: 'identity-key-changed' }),
     );
+  });
+
+  test('of the form before is read, without what it did not have', () => {
+    const { rejections, clinicTenant, ...facts } = backup;
+    const text = sealer.seal(JSON.stringify({ ...facts, format: 2 }), 'credentials-backup');
+    expect(openBackup(sealer, text, IDENTITY)).toEqual({ ...facts, format: 3, rejections: [], clinicTenant: null });
   });
 
   test.each([

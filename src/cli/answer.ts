@@ -1,0 +1,58 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Installation } from '../control/installation.ts';
+import { inZone, onPaper } from './paper.ts';
+
+/** How an answer is wanted: the options of its command. */
+export interface Asked {
+  json?: boolean;
+  /** Most rows of each list, where lists may be long; whoever reads JSON gets all. */
+  limit?: number;
+  all?: boolean;
+}
+
+/**
+ * Prints an answer.
+ * @param value what is told as JSON
+ * @param render the same as text
+ * @param zone in which the text tells times; null or absent: UTC
+ */
+export type Print = (asked: Asked, value: object, render: () => string, zone?: string | null) => void;
+
+/** Prints by these. @param isUtc whether all times are wanted in UTC */
+export function printer(out: (text: string) => void, isUtc: () => boolean): Print {
+  return ({ json = false, limit, all = false }, value, render, zone = null) => {
+    if (json) return out(toJson(value));
+    const mostRows = all || limit === 0 ? Number.POSITIVE_INFINITY : (limit ?? null);
+    out(onPaper({ mostRows }, () => inZone(isUtc() ? null : zone, render)));
+  };
+}
+
+/** Names of what is an instant: epoch milliseconds inside, RFC 3339 in what others read. */
+const INSTANT = /^at$|(?:At|AsOf|Until|Since|BackTo)$|^asOf$/;
+
+/** An answer as JSON, with its instants in UTC as RFC 3339. */
+export function toJson(value: object): string {
+  const told = (name: string, one: unknown) =>
+    typeof one === 'number' && INSTANT.test(name) ? new Date(one).toISOString() : one;
+  return JSON.stringify(value, told, 2);
+}
+
+/** The zone of a clinic; that of all, where none is named and they share one; else null. */
+export function zoneOf({ outlines }: Pick<Installation, 'outlines'>, tenant?: string): string | null {
+  if (tenant !== undefined) return outlines.get(tenant)?.zone ?? null;
+  const zones = new Set([...outlines.values()].map(({ zone }) => zone));
+  return zones.size === 1 ? ([...zones][0] ?? null) : null;
+}
+
+/** Lets a person say how many rows of a list are shown. */
+export function paged(command: Command): Command {
+  return command
+    .option('--limit <count>', 'most rows of each list', wholeNumber)
+    .option('--all', 'every row of each list');
+}
+
+/** A number among the arguments. @throws InvalidArgumentError */
+export function wholeNumber(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('write a whole number');
+}

@@ -1,0 +1,127 @@
+import { Argument, type Command, type Option } from 'commander';
+
+/** Names in the files of a configuration, as far as they can be read: whoever presses Tab wants no errors. */
+export interface ConfiguredNames {
+  tenants(): readonly string[];
+  targets(tenant: string): readonly string[];
+  /** With the login to the clinic itself. */
+  connections(tenant: string): readonly string[];
+}
+
+/** What the command needs of the command line. */
+export interface CompletionCommand {
+  /** @param directory of the configuration, where the words to complete name one */
+  names(directory: string | undefined): Promise<ConfiguredNames>;
+  out(text: string): void;
+}
+
+const SHELLS = ['bash', 'zsh', 'fish'] as const;
+
+/** Each asks the program itself, with the words so far: what can come next stands in one place. */
+const SCRIPTS: Readonly<Record<(typeof SHELLS)[number], string>> = {
+  bash: `_clinic_mirror() {
+  local IFS=$'\\n'
+  COMPREPLY=($(clinic-mirror completion bash -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+}
+complete -o default -F _clinic_mirror clinic-mirror`,
+  zsh: `#compdef clinic-mirror
+_clinic_mirror() {
+  local -a found
+  found=("\${(@f)$(clinic-mirror completion zsh -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  (( \${#found[1]} )) && compadd -- $found || _files
+}
+compdef _clinic_mirror clinic-mirror`,
+  fish: `function __clinic_mirror
+  set -l words (commandline -opc) (commandline -ct)
+  clinic-mirror completion fish -- $words[2..-1] 2>/dev/null
+end
+complete -c clinic-mirror -a '(__clinic_mirror)'`,
+};
+
+/** Adds `completion`. */
+export function addCompletion(program: Command, { names, out }: CompletionCommand): void {
+  program
+    .command('completion')
+    .addArgument(new Argument('<shell>', 'which shell').choices(SHELLS))
+    .argument(
+      '[words...]',
+      'behind --: the words of a command line so far, and what can come in place of the last one is printed',
+    )
+    .description('print what has a shell complete commands, options, tenants, targets and connections')
+    .action(async (shell: (typeof SHELLS)[number], words: string[]) => {
+      if (words.length === 0) return out(SCRIPTS[shell]);
+      const found = await completionsOf(program, words, names);
+      if (found.length > 0) out(found.join('\n'));
+    });
+}
+
+/** What can come in place of the last word. */
+export async function completionsOf(
+  program: Command,
+  words: readonly string[],
+  names: CompletionCommand['names'],
+): Promise<string[]> {
+  const last = words.at(-1) ?? '';
+  const { command, given, awaiting, directory } = walk(program, words.slice(0, -1));
+  const known = () => names(directory);
+  const possible = async (): Promise<readonly string[]> => {
+    if (awaiting !== null)
+      return awaiting.argChoices ?? (awaiting.long === '--tenant' ? (await known()).tenants() : []);
+    if (last.startsWith('-')) return [...program.options, ...command.options].flatMap(({ long }) => long ?? []);
+    const verbs = command.commands.map((each) => each.name());
+    return given.length > 0 ? valuesOf(command, given, known) : [...verbs, ...(await valuesOf(command, given, known))];
+  };
+  return [...new Set(await possible())].filter((word) => word.startsWith(last)).toSorted();
+}
+
+interface Walked {
+  command: Command;
+  /** Arguments that the command has so far. */
+  given: string[];
+  /** The option whose value comes next. */
+  awaiting: Option | null;
+  directory: string | undefined;
+}
+
+function walk(program: Command, words: readonly string[]): Walked {
+  const walked: Walked = { command: program, given: [], awaiting: null, directory: undefined };
+  for (const word of words) {
+    if (walked.awaiting !== null) {
+      if (walked.awaiting.long === '--config') walked.directory = word;
+      walked.awaiting = null;
+    } else if (word.startsWith('-')) {
+      const option = [...program.options, ...walked.command.options].find(
+        ({ short, long }) => word === short || word === long,
+      );
+      walked.awaiting = option?.required === true ? option : null;
+    } else {
+      const next = walked.given.length > 0 ? undefined : walked.command.commands.find((each) => each.name() === word);
+      if (next === undefined) walked.given.push(word);
+      else walked.command = next;
+    }
+  }
+  return walked;
+}
+
+/** Values of the argument that comes next; where a group needs no verb, `show` is meant. */
+async function valuesOf(
+  command: Command,
+  given: readonly string[],
+  known: () => Promise<ConfiguredNames>,
+): Promise<readonly string[]> {
+  const meant =
+    command.registeredArguments.length > 0 ? command : command.commands.find((each) => each.name() === 'show');
+  const argument = meant?.registeredArguments[given.length];
+  const place = meant?.registeredArguments.findIndex((one) => one.name() === 'tenant') ?? -1;
+  const tenant = given[place] ?? '';
+  switch (argument?.name()) {
+    case 'tenant':
+      return (await known()).tenants();
+    case 'target':
+      return (await known()).targets(tenant);
+    case 'connection':
+      return (await known()).connections(tenant);
+    default:
+      return argument?.argChoices ?? [];
+  }
+}

@@ -1,0 +1,34 @@
+import type { Command } from 'commander';
+import type { Asked, Print } from './answer.ts';
+import { askAll, type DoctorCommand } from './doctor-command.ts';
+
+/** What the command needs of the command line. */
+export interface ConfigCommand extends DoctorCommand {
+  /** Checks the configuration; without faults it can be used. */
+  check(): Promise<{ faults: readonly object[]; text: string }>;
+  print: Print;
+}
+
+/** Adds `config check`, which ends with 2 when files have faults, and with 1 when what they name does not answer. */
+export function addConfig(program: Command, given: ConfigCommand): void {
+  program
+    .command('config')
+    .description('look after the configuration')
+    .command('check')
+    .description('check every file and name all faults at once')
+    .option(
+      '--live [tenant]',
+      'then ask what doctor asks: Redis, clinics, targets, and ids of the files; of one tenant or all',
+    )
+    .option('--json', 'as JSON')
+    .action(async ({ live = false, ...asked }: Asked & { live?: string | boolean }) => {
+      const { faults, text } = await given.check();
+      const ok = faults.length === 0;
+      if (!ok) given.exit(2);
+      if (!ok || live === false) return given.print(asked, { ok, faults }, () => text);
+      if (asked.json !== true) given.out(`${text}\n`);
+      const findings = await askAll(given, live === true ? undefined : live, asked.json === true);
+      const isWell = findings.every(({ result }) => result !== 'problem');
+      if (asked.json === true) given.print(asked, { ok: isWell, faults, findings }, () => '');
+    });
+}

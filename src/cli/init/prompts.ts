@@ -1,0 +1,53 @@
+import { confirm, isCancel, log, multiselect, password, select, text } from '@clack/prompts';
+import { MirrorError } from '../../model/errors.ts';
+import type { Asker, Question, TextQuestion } from './asker.ts';
+
+/** Standard output is for the answer alone. */
+const output = process.stderr;
+
+/** Asks a person in a terminal. @throws MirrorError `settings`, code `init-ended`, when they end it */
+export function terminalAsker(): Asker {
+  const messageOf = ({ ask, why }: Question) => `${ask}\n  ${why}`;
+  const validated =
+    ({ check, isOptional = false, usual }: TextQuestion) =>
+    (typed: string | undefined) => {
+      const answer = typed ?? '';
+      if (answer !== '') return check?.(answer);
+      return isOptional || usual !== undefined ? undefined : 'this is needed';
+    };
+  const told = <Value>(answer: Value): Exclude<Value, symbol> => {
+    if (!isCancel(answer)) return answer as Exclude<Value, symbol>;
+    throw new MirrorError('ended before all was asked', {
+      ...{ actor: 'settings', code: 'init-ended', retry: 'never' },
+      remedy: 'give the same command again: it goes on with what was written',
+    });
+  };
+  return {
+    async text(question) {
+      const { usual = '' } = question;
+      const shown = usual === '' ? {} : { placeholder: usual, defaultValue: usual };
+      return (
+        told(await text({ message: messageOf(question), validate: validated(question), output, ...shown })) ?? usual
+      );
+    },
+    async secret(question) {
+      return told(await password({ message: messageOf(question), validate: validated(question), output })) ?? '';
+    },
+    async choice(question) {
+      // The library's options are of one of several kinds by their value: a text here.
+      const options = question.choices.map(({ value, label }) => ({ value: value as string, label }));
+      return told(
+        await select({ message: messageOf(question), options, output }),
+      ) as (typeof question.choices)[number]['value'];
+    },
+    async choices(question) {
+      const options = question.choices.map(({ value, label }) => ({ value: value as string, label }));
+      const message = `${messageOf(question)} (space chooses, return ends)`;
+      return told(await multiselect({ message, options, output })) as (typeof question.choices)[number]['value'][];
+    },
+    async another(_id, count, ask) {
+      return count === 0 || told(await confirm({ message: ask, initialValue: false, output }));
+    },
+    tell: (message) => log.info(message, { output }),
+  };
+}

@@ -1,0 +1,86 @@
+import { type Command, CommanderError } from 'commander';
+import { commandsOf } from '../../src/cli/exit-codes.ts';
+import { createProgram } from '../../src/cli/program.ts';
+import { unusedOutside } from '../../tools/unused-outside.ts';
+
+/** A command as a document writes it. */
+export interface DocumentedCommand {
+  text: string;
+  /** From 1. */
+  line: number;
+  /** It stands in a block, to be pasted: then it must be whole. In a sentence it may be the name of a command alone. */
+  isWhole: boolean;
+}
+
+/** Every `clinic-mirror …` of a document, in blocks and in sentences. */
+export function commandsIn(markdown: string): DocumentedCommand[] {
+  let isBlock = false;
+  return markdown.split('\n').flatMap((text, index): DocumentedCommand[] => {
+    const line = index + 1;
+    if (text.trimStart().startsWith('```')) {
+      isBlock = !isBlock;
+      return [];
+    }
+    if (isBlock) {
+      const command =
+        /^\s*(?:\$ )?(?:npx |docker compose (?:exec|run)(?: -\S+| --\S+)* daemon )?(clinic-mirror [^\s:].*)$/.exec(
+          text,
+        )?.[1];
+      return command === undefined ? [] : [{ text: command, line, isWhole: true }];
+    }
+    return [...text.matchAll(/`(clinic-mirror [^`]+)`/g)].map(([, command = '']) => ({
+      text: command,
+      line,
+      isWhole: false,
+    }));
+  });
+}
+
+/** What the program says against a documented command; null when it takes it. */
+export async function commandFault({ text, isWhole }: DocumentedCommand): Promise<string | null> {
+  const words = wordsOf(text);
+  const program = openProgram(isWhole);
+  try {
+    await program.parseAsync(words.slice(1), { from: 'user' });
+    return null;
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    // The name of a group is enough in a sentence.
+    const isName = !isWhole && ['commander.help', 'commander.missingArgument'].includes(error.code);
+    return isName || ['commander.helpDisplayed', 'commander.version'].includes(error.code) ? null : error.message;
+  }
+}
+
+/** The real program, whose commands do nothing. */
+function openProgram(isWhole: boolean): Command {
+  const program = createProgram(unusedOutside());
+  const all = (command: Command): Command[] => [command, ...command.commands.flatMap(all)];
+  for (const command of all(program))
+    command.exitOverride().configureOutput({ writeOut: () => {}, writeErr: () => {} });
+  for (const { command } of commandsOf(program)) {
+    command.action(() => {});
+    for (const part of [...command.registeredArguments, ...command.options]) {
+      const { parseArg } = part;
+      if (parseArg === undefined) continue;
+      // What stands between angle brackets is whatever somebody puts there.
+      const lenient = (value: string, before: unknown) => (isPlaceholder(value) ? value : parseArg(value, before));
+      Object.assign(part, { parseArg: lenient });
+    }
+    if (!isWhole) command.allowExcessArguments(false);
+  }
+  return program;
+}
+
+function isPlaceholder(value: string): boolean {
+  return /^<.+>$/.test(value);
+}
+
+/** The words of a command as a shell splits them, up to what redirects it, follows it or is a comment. */
+function wordsOf(text: string): string[] {
+  const words: string[] = [];
+  for (const [word, quoted, double] of text.matchAll(/'([^']*)'|"([^"]*)"|<[a-z -]+>\S*|\S+/g)) {
+    if (quoted === undefined && double === undefined && /^(?:[|>&;#…]|<$)/.test(word)) break;
+    words.push((quoted ?? double ?? word).replace(/^\[(.*)\]$/, '<$1>'));
+  }
+  return words;
+}

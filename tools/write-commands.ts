@@ -1,0 +1,68 @@
+/** Writes docs/commands.md: every command with its options, and what the command line ends with, from the program itself. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command, Option } from 'commander';
+import { commandsOf, EXIT_CODES, endsWithOne } from '../src/cli/exit-codes.ts';
+import { createProgram } from '../src/cli/program.ts';
+import { unusedOutside } from './unused-outside.ts';
+
+const FILE = join(import.meta.dirname, '../docs/commands.md');
+
+const HEAD = `# Commands
+
+Written by \`npm run generate\` from the program itself. What to use when: [operating.md](operating.md#commands). \`clinic-mirror <command> --help\` says the same.
+
+Answers go to standard output, everything else (progress, prompts, errors) to standard error. In a terminal answers are as wide as it is, with words of state in colour
+unless \`NO_COLOR\` is set; in a pipe nothing is coloured and no table is cut. Times are those of the clinic's zone, which is named below them; of several clinics in several zones,
+and with \`--utc\`, they are UTC. As JSON (\`--json\`) they are always UTC as RFC 3339, and lists are whole.
+
+Completion: \`source <(clinic-mirror completion bash)\` in \`~/.bashrc\`; for zsh \`clinic-mirror completion zsh\` into a file \`_clinic-mirror\` of your \`fpath\`; for fish
+\`clinic-mirror completion fish > ~/.config/fish/completions/clinic-mirror.fish\`.`;
+
+/** The document as it should be, by its file name. */
+export function commandsDocument(): [string, string] {
+  const program = createProgram(unusedOutside());
+  const codes = Object.entries(EXIT_CODES).map(([code, meaning]) => `| ${code} | ${escaped(meaning)} |`);
+  const parts = [
+    HEAD,
+    `## Exit codes\n\n| code | means |\n|---|---|\n${codes.join('\n')}`,
+    `## Options of every command\n\nBefore the command or behind it.\n\n${optionsTable(program)}`,
+    ...commandsOf(program).map(({ words, command }) => sectionOf(words, command)),
+  ];
+  return [FILE, `${parts.join('\n\n')}\n`];
+}
+
+function sectionOf(words: string, command: Command): string {
+  const given = command.registeredArguments.map((one) => {
+    const name = one.variadic ? `${one.name()}...` : one.name();
+    return one.required ? `<${name}>` : `[${name}]`;
+  });
+  const when = endsWithOne(words);
+  const parts = [`## \`${[...words.split(' ').slice(1), ...given].join(' ')}\``, `${sentence(command.description())}`];
+  if (when !== null) parts.push(`Ends with 1 when ${when}.`);
+  if (command.options.length > 0) parts.push(optionsTable(command));
+  return parts.join('\n\n');
+}
+
+function optionsTable({ options }: Command): string {
+  return `| option | what |\n|---|---|\n${options.map(rowOf).join('\n')}`;
+}
+
+function rowOf({ flags, description, argChoices }: Option): string {
+  const choices = argChoices === undefined ? '' : `: ${argChoices.join(', ')}`;
+  return `| \`${flags}\` | ${escaped(description + choices)} |`;
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}
+
+/** A bar would begin another cell, and what stands between angle brackets would be taken for HTML. */
+function escaped(text: string): string {
+  return text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
+}
+
+if (import.meta.main) {
+  const [file, text] = commandsDocument();
+  writeFileSync(file, text);
+}
