@@ -322,8 +322,7 @@ const holds: fc.Arbitrary<TenantHold> = fc.record({
   expiresAt: fc.nat(NOW),
 });
 const explanations: fc.Arbitrary<Explanation> = fc.record({
-  tenant: names,
-  appointment: foreign,
+  ...{ tenant: names, appointment: foreign, askedAt: fc.nat(NOW), lastCycle: fc.constant(null) },
   source: fc.oneof(
     fc.record({
       state: fc.constant('there' as const),
@@ -340,7 +339,17 @@ const explanations: fc.Arbitrary<Explanation> = fc.record({
     fc.record({
       target: names,
       connector: names,
-      decision: fc.record({ shown: fc.boolean(), because: texts }),
+      decision: fc.record({ shown: fc.boolean(), code: fc.constant('shown' as const), because: texts }),
+      way: fc.record({
+        compared: fc.record({ at: times, found: fc.constant('same' as const), fields: fc.constant([]) }),
+        written: fc.record({
+          at: times,
+          version: fc.option(foreign),
+          revision: fc.option(counts),
+          changes: fc.constant([]),
+        }),
+        readBack: fc.record({ at: times, covers: fc.option(fc.boolean()) }),
+      }),
       link: fc.option(fc.record({ startAt: fc.nat(NOW), epoch: fc.nat(8), remoteId: foreign })),
       byHand: fc.option(
         fc.record({

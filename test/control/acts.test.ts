@@ -36,7 +36,7 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
       'forTenant',
     ],
     ...['proposeMatches', 'findMatches', 'unmatchedPatients', 'matchableTarget', 'asMatchable', 'contactDigest'],
-    ...['toMatchFile', 'fromMatchFile'],
+    ...['toMatchFile', 'fromMatchFile', 'viewWeek', 'weekOf', 'viewHold', 'decisionNeeds', 'wayOf'],
   ],
   'makes a question, or an error': ['inputOf', 'notTaken', 'commandOf', 'operationOf', 'pausedError', 'noPublicPort'],
   'is a part of acts': ['resumeTargets', 'drainTarget'],

@@ -90,6 +90,22 @@ describe('what left a target', () => {
     expect((await targets.gone('nurse', NOW)).week).toEqual(NONE);
   });
 
+  test('is told day by day, the newest first', async () => {
+    const targets = createTargetStore(redis.connect(), 'studio-rossi');
+    await targets.noteGone('doctor', { ...NONE, vanished: 3 }, NOW);
+    await targets.noteGone('doctor', { ...NONE, cancelled: 4, excluded: 2 }, NOW + 2 * DAY_MS);
+    const days = await targets.goneByDay('doctor', NOW + 2 * DAY_MS + HOUR_MS);
+    expect(days).toEqual([
+      { ...NONE, cancelled: 4, excluded: 2 },
+      NONE,
+      { ...NONE, vanished: 3 },
+      NONE,
+      NONE,
+      NONE,
+      NONE,
+    ]);
+  });
+
   test('does not pile up where something is deleted every hour, and is forgotten in the end', async () => {
     const connection = redis.connect();
     const targets = createTargetStore(connection, 'studio-rossi');
