@@ -5,12 +5,12 @@ import type { Link, RemoteItem } from '../../src/model/operations.ts';
 import type { Appointment } from '../../src/model/records.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import { createTargetIdentity } from '../../src/sync/identity.ts';
-import { project } from '../../src/sync/project.ts';
+import { type ProjectionPolicy, project } from '../../src/sync/project.ts';
 import { compareWeek, type WeekInput } from '../../src/sync/week.ts';
 import { appointmentOf, EMPTY_DIRECTORY, NOTHING_MORE, NOW, STATUSES } from './arbitraries.ts';
 
 const identity = createTargetIdentity(Buffer.alloc(32, 7), 'studio-rossi', 'doctor');
-const POLICY = {
+const POLICY: ProjectionPolicy = {
   ...NOTHING_MORE,
   ...({ title: 'appointment', fields: [], presets: [], free: [], language: 'en', zone: 'Europe/Rome' } as const),
   statuses: STATUSES.filter((status) => status !== 'cancelled'),
