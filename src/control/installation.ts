@@ -38,7 +38,10 @@ export interface Tenants {
 export interface Installation {
   tenants: Tenants;
   /** What is known of the same tenants without opening them. */
-  outlines: ReadonlyMap<string, Pick<TenantOutline, 'formerly' | 'hasReminders' | 'triggersEveryMinutes'>>;
+  outlines: ReadonlyMap<
+    string,
+    Pick<TenantOutline, 'name' | 'zone' | 'formerly' | 'hasReminders' | 'triggersEveryMinutes'>
+  >;
   /** Tenants whose configuration can't be used. */
   setAside: readonly TenantSetAside[];
   connections(tenant: OpenTenant): Promise<ConnectionStatus[]>;

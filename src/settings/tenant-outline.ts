@@ -2,10 +2,12 @@ import type { TenantConfiguration, TenantOutline } from './configuration.ts';
 
 /** The outline of a whole configuration. */
 export function outlineOf(tenant: TenantConfiguration, hash: string): TenantOutline {
-  const { id, paused, formerly = null, clinic, targets, connections, reminders, triggers } = tenant;
+  const { id, name, zone, paused, formerly = null, clinic, targets, connections, reminders, triggers } = tenant;
   const all = [...targets.values()];
   return {
     id,
+    name,
+    zone,
     paused,
     formerly,
     clinic: { client: clinic.client, tenantId: clinic.tenantId },

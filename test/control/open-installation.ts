@@ -15,9 +15,9 @@ export function openInstallation(choice: InstallationChoice): Installation & { p
   return {
     tenants: new Map(choice.tenants.map((tenant) => [tenant.id, tenant])),
     outlines: new Map(
-      choice.tenants.map(({ id, configuration: { formerly = null }, reminders, triggers }) => {
+      choice.tenants.map(({ id, configuration: { name, zone, formerly = null }, reminders, triggers }) => {
         const triggersEveryMinutes = triggers?.file.everyMinutes ?? null;
-        return [id, { formerly, hasReminders: reminders !== null, triggersEveryMinutes }];
+        return [id, { name, zone, formerly, hasReminders: reminders !== null, triggersEveryMinutes }];
       }),
     ),
     setAside: choice.setAside ?? [],
