@@ -1,21 +1,22 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { fileURLToPath } from 'node:url';
 import { constants, gzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { lazily } from '../../model/lazily.ts';
+import { weekPlaces } from './week/style.ts';
 
 const require = createRequire(import.meta.url);
-const own = (name: string) => fileURLToPath(new URL(`assets/${name}`, import.meta.url));
+const own = (name: string) => readFileSync(new URL(`assets/${name}`, import.meta.url));
 
-/** Every file that pages load, by its name in addresses: ours, and those of packages. */
+/** Every file that pages load, by its name in addresses, with what it holds: ours, and those of packages. */
 const FILES = {
   'pages.css': () => own('pages.css'),
   'pages.js': () => own('pages.js'),
   'icon.svg': () => own('icon.svg'),
   // https://github.com/bigskysoftware/idiomorph: changes a page into its newer self, with focus and what is unfolded as they were.
-  'idiomorph.js': () => require.resolve('idiomorph/dist/idiomorph.min.js'),
+  'idiomorph.js': () => readFileSync(require.resolve('idiomorph/dist/idiomorph.min.js')),
+  'week.css': () => Buffer.concat([own('week.css'), Buffer.from(weekPlaces())]),
 };
 
 /** Such a name. */
@@ -36,10 +37,9 @@ interface Asset {
   type: string;
 }
 
-const assets = lazily(() => new Map(Object.entries(FILES).map(([name, pathOf]) => [name, readAsset(name, pathOf())])));
+const assets = lazily(() => new Map(Object.entries(FILES).map(([name, read]) => [name, assetOf(name, read())])));
 
-function readAsset(name: string, path: string): Asset {
-  const content = readFileSync(path);
+function assetOf(name: string, content: Buffer): Asset {
   return {
     content,
     packed: gzipSync(content, { level: constants.Z_BEST_COMPRESSION }),

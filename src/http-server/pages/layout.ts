@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { type Html, type HtmlPart, html } from '../../model/html.ts';
-import { assetAddress } from './assets.ts';
+import { type AssetName, assetAddress } from './assets.ts';
 import type { PageContext } from './context.ts';
 import { clinicAddress, type NavigationLink, navigationOf } from './navigation.ts';
 import { csrfField, hiddenFields } from './parts.ts';
@@ -15,6 +15,8 @@ export interface Page {
   beside?: HtmlPart;
   /** Whether it follows what happens: its main part is fetched anew when something changed (`live.ts`). */
   isLive?: boolean;
+  /** What it is styled with beside what all pages are. */
+  style?: AssetName;
   /** Wider than others, for what has several panes. */
   isWide?: boolean;
 }
@@ -44,7 +46,7 @@ export function framed(context: PageContext, page: Page): Html {
 <html lang="${language}"${look === null ? null : html` data-look="${look}"`}>
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex"><meta name="color-scheme" content="light dark">
 <title>${title} – clinic-mirror</title>
-<link rel="icon" type="image/svg+xml" href="${assetAddress('icon.svg')}"><link rel="stylesheet" href="${assetAddress('pages.css')}">
+<link rel="icon" type="image/svg+xml" href="${assetAddress('icon.svg')}"><link rel="stylesheet" href="${assetAddress('pages.css')}">${page.style === undefined ? null : html`<link rel="stylesheet" href="${assetAddress(page.style)}">`}
 <script defer src="${assetAddress('idiomorph.js')}"></script><script type="module" src="${assetAddress('pages.js')}"></script></head>
 <body${page.isLive === true ? liveAttributes(context) : null}><a class="skip" href="#main">${words.skip}</a>
 ${bar(context)}

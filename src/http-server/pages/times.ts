@@ -15,6 +15,8 @@ export interface Times {
   age(at: Instant): string;
   /** Both: `4 min ago · 10:41`. */
   both(at: Instant): Html;
+  /** `10:41`, whatever the day. */
+  clock(at: Instant): string;
   /** `Mon 23 Nov`. */
   day(at: Instant): string;
 }
@@ -54,6 +56,7 @@ export function timesIn(zone: string, language: Language, now: Instant): Times {
   return {
     ...{ zone, now, text, age },
     at: element,
+    clock: (at) => time.format(at),
     both: (at) => html`<span class="when">${age(at)} <span class="quiet">· ${element(at)}</span></span>`,
     day: (at) => weekday.format(at),
   };
