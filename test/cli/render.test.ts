@@ -18,6 +18,7 @@ import type { MatchResult } from '../../src/control/match-apply.ts';
 import type { PlanLine, PlanView } from '../../src/control/plan.ts';
 import { problemsOf } from '../../src/control/problems.ts';
 import type { Status, TargetStatus } from '../../src/control/status-view.ts';
+import { NO_CHANGES } from '../../src/model/hourly-changes.ts';
 import { TRIGGER_EVENTS } from '../../src/settings/trigger-schema.ts';
 import type { ApprovalRequest } from '../../src/state/approvals.ts';
 import type { RunReport } from '../../src/state/runs.ts';
@@ -134,6 +135,7 @@ const runs: fc.Arbitrary<RunReport> = fc.record({
     ),
   ),
   near: fc.option(fc.record({ records: counts, requests: counts })),
+  hourly: fc.constant(NO_CHANGES),
   pace: fc.record({ nearPerWhole: counts, nearSince: counts, late: counts, inTime: counts, isPlain: fc.boolean() }),
   setAside: fc.dictionary(names, counts, { maxKeys: 8 }),
   setAsideExamples: fc.constant([]),

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { NO_CHANGES } from '../../src/model/hourly-changes.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { createRunStore, FIRST_PACE, type RunReport } from '../../src/state/runs.ts';
 import { createTargetStore, type StoredTarget } from '../../src/state/targets.ts';
@@ -152,6 +153,7 @@ test('of the reports the newest fifty are kept, newest first', async () => {
     snapshot: null,
     near: null,
     pace: FIRST_PACE,
+    hourly: NO_CHANGES,
     setAside: {},
     setAsideExamples: [],
     unknownStatuses: [],

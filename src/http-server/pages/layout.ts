@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { type Html, type HtmlPart, html } from '../../model/html.ts';
+import type { Instant } from '../../model/time.ts';
 import { type AssetName, assetAddress } from './assets.ts';
 import type { PageContext } from './context.ts';
 import { clinicAddress, type NavigationLink, navigationOf } from './navigation.ts';
@@ -13,6 +14,8 @@ export interface Page {
   main: Html;
   /** Beside the heading: figures, buttons. */
   beside?: HtmlPart;
+  /** When it was as it is shown; default now. */
+  asOf?: Instant;
   /** Whether it follows what happens: its main part is fetched anew when something changed (`live.ts`). */
   isLive?: boolean;
   /** What it is styled with beside what all pages are. */
@@ -53,7 +56,7 @@ ${bar(context)}
 <main id="main" tabindex="-1"${page.isWide === true ? html` class="wide"` : null}>
 <div class="head"><div>${crumb(context)}<h1>${page.title}</h1></div>${page.beside}</div>
 ${page.main}
-<p class="foot">${words.timesIn(context.times.zone)} · ${words.asOf} ${context.times.at(context.times.now)}</p>
+<p class="foot">${words.timesIn(context.times.zone)} · ${words.asOf} ${context.times.at(page.asOf ?? context.times.now)}</p>
 </main></body></html>
 `;
 }

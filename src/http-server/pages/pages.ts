@@ -1,12 +1,24 @@
 import type { FastifyInstance } from 'fastify';
+import { openOverview } from '../../control/overview.ts';
 import { addForms } from '../forms.ts';
 import type { OperatorDesk } from '../operator-desk.ts';
 import { addAssets } from './assets.ts';
+import { showErrors } from './errors.ts';
+import { addLive } from './live.ts';
+import { addOverviewPage } from './overview.ts';
 import { addPreferences } from './preferences.ts';
 
 /** Adds the pages for operators, and what they load. */
-export function addPages(app: FastifyInstance, _desk: OperatorDesk): void {
+export function addPages(app: FastifyInstance, desk: OperatorDesk): void {
   addForms(app);
   addAssets(app);
-  addPreferences(app);
+  // Of their own, so that what fails in a page is told by a page.
+  app.register((pages, _options, done) => {
+    showErrors(pages, desk);
+    const overview = openOverview(desk.installation);
+    addPreferences(pages);
+    addLive(pages, desk, overview);
+    addOverviewPage(pages, desk, overview);
+    done();
+  });
 }

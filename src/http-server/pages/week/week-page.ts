@@ -69,6 +69,7 @@ export function renderWeek(context: PageContext, view: WeekView, calendars: read
   const near = (days: number) => new Date(Date.parse(view.from) + days * DAY_MS).toISOString().slice(0, 10);
   return {
     title: words.title(target),
+    asOf: view.asOf,
     isLive: true,
     isWide: true,
     style: 'week.css',
