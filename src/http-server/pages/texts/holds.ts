@@ -16,20 +16,23 @@ const en = {
   titleOf: (items: number) => `Hold of ${items === 1 ? '1 item' : `${items} items`}`,
   why: 'Why',
   reasons: {
-    vanished: 'The clinic’s list no longer shows these appointments, and each was asked for alone, or is about to be. Are they really gone?',
+    vanished:
+      'The clinic’s list no longer shows these appointments, and each was asked for alone, or is about to be. Are they really gone?',
     cancelled: 'The clinic says that these appointments are cancelled: more than usual at once.',
     'first-run': 'This is the first run of this target, and its settings ask for a look before anything is written.',
     replaced: 'The clinic’s list shows nearly nothing of what the target holds: it may be another clinic’s.',
     people: 'It is not known for certain who was forgotten, since the state was lost or went back.',
   },
   linked: (links: number) => `The target held ${count('event', 'events')(links)} when this was held.`,
-  limit: (limit: number, share: number) => `More than ${limit} and more than ${share} % of them at once wait for a person.`,
+  limit: (limit: number, share: number) =>
+    `More than ${limit} and more than ${share} % of them at once wait for a person.`,
   usual: 'Usual here',
   usualRange: (least: number, most: number) => (least === most ? `${most} a day` : `${least}–${most} a day`),
   lastDays: 'in the last seven days, the newest first',
   ends: 'Undecided it is kept until',
   command: 'As a command',
-  unread: (code: string) => `The clinic’s list could not be read now (${code}): times are those that the target was given.`,
+  unread: (code: string) =>
+    `The clinic’s list could not be read now (${code}): times are those that the target was given.`,
   choose: 'Which',
   byAgenda: 'By agenda',
   byDay: 'By day',
@@ -47,18 +50,23 @@ const en = {
   nothingChosen: 'Choose at least one item, or remove all.',
   wasDecided: 'It was decided',
   willHappen: 'What will happen',
-  willRemove: (n: number, target: string) => `${count('event is', 'events are')(n)} removed from “${target}” with the next cycle.`,
+  willRemove: (n: number, target: string) =>
+    `${count('event is', 'events are')(n)} removed from “${target}” with the next cycle.`,
   restStays: (n: number) => `${count('other stays', 'others stay')(n)} held and can be decided later.`,
   willKeep: (n: number, target: string) =>
     `${count('event stays', 'events stay')(n)} in “${target}”, and for a week this is not asked again.`,
-  willGoOn: (n: number, target: string) => `“${target}” goes on: what is held, ${count('item', 'items')(n)}, is written with the next cycle.`,
-  willGoOnPeople: 'What waits of people is written, in all targets of this clinic: you say that nobody has to be kept out.',
+  willGoOn: (n: number, target: string) =>
+    `“${target}” goes on: what is held, ${count('item', 'items')(n)}, is written with the next cycle.`,
+  willGoOnPeople:
+    'What waits of people is written, in all targets of this clinic: you say that nobody has to be kept out.',
   willRefuse: (target: string) => `Nothing of it is written to “${target}”.`,
   undo: 'Removed events can be put back by an undo of the run.',
   reason: 'Reason',
   reasonHelp: 'One line for the audit log, best the number of a ticket; nothing of patients.',
-  second: (above: number) => `More than ${above} items take two persons: that you want this is noted, and somebody else then does the same here.`,
-  requested: (name: string, items: string) => `${name} wants to approve ${items} of these already: somebody else has to want exactly the same.`,
+  second: (above: number) =>
+    `More than ${above} items take two persons: that you want this is noted, and somebody else then does the same here.`,
+  requested: (name: string, items: string) =>
+    `${name} wants to approve ${items} of these already: somebody else has to want exactly the same.`,
   doRemove: (n: number) => `Remove ${count('event', 'events')(n)}`,
   doKeep: 'Keep the events',
   doApprove: 'Let it go on',
@@ -118,10 +126,13 @@ export const HOLDS: Texts<typeof en> = {
     nothingChosen: 'Scegli almeno un elemento, oppure togli tutti.',
     wasDecided: 'È stata decisa',
     willHappen: 'Che cosa succederà',
-    willRemove: (n, target) => `${count('evento è tolto', 'eventi sono tolti')(n)} da “${target}” con il prossimo ciclo.`,
+    willRemove: (n, target) =>
+      `${count('evento è tolto', 'eventi sono tolti')(n)} da “${target}” con il prossimo ciclo.`,
     restStays: (n) => `${count('altro resta sospeso', 'altri restano sospesi')(n)} e si può decidere più tardi.`,
-    willKeep: (n, target) => `${count('evento resta', 'eventi restano')(n)} in “${target}”, e per una settimana non si chiede più.`,
-    willGoOn: (n, target) => `“${target}” prosegue: ciò che è sospeso, ${count('elemento', 'elementi')(n)}, è scritto con il prossimo ciclo.`,
+    willKeep: (n, target) =>
+      `${count('evento resta', 'eventi restano')(n)} in “${target}”, e per una settimana non si chiede più.`,
+    willGoOn: (n, target) =>
+      `“${target}” prosegue: ciò che è sospeso, ${count('elemento', 'elementi')(n)}, è scritto con il prossimo ciclo.`,
     willGoOnPeople:
       'Ciò che attende di persone è scritto, in tutte le destinazioni di questa clinica: dici che nessuno dev’essere tenuto fuori.',
     willRefuse: (target) => `Non ne viene scritto nulla in “${target}”.`,
@@ -130,7 +141,8 @@ export const HOLDS: Texts<typeof en> = {
     reasonHelp: 'Una riga per il registro, meglio il numero di una richiesta; nulla di pazienti.',
     second: (above) =>
       `Oltre ${above} elementi servono due persone: la tua richiesta è annotata, e un’altra persona poi fa lo stesso qui.`,
-    requested: (name, items) => `${name} vuole già approvarne ${items}: un’altra persona deve volere esattamente lo stesso.`,
+    requested: (name, items) =>
+      `${name} vuole già approvarne ${items}: un’altra persona deve volere esattamente lo stesso.`,
     doRemove: (n) => `Togli ${count('evento', 'eventi')(n)}`,
     doKeep: 'Conserva gli eventi',
     doApprove: 'Lascia proseguire',
