@@ -57,6 +57,8 @@
  * | `cm:{clinic-mirror}:reloads`         | hash   | while files are refused | reload      | status                |
  * | `cm:{clinic-mirror}:audit-log`       | hash   | for ever          | audit log         | audit log             |
  * | `cm:{T}:approvals`                   | hash   | until expiry      | operator          | operator, status      |
+ * | `cm:{T}:document:<kind>:<id>`        | string | an hour           | operator          | operator              |
+ * | `cm:{T}:documents:<kind>`            | zset   | an hour           | operator          | operator              |
  * | `cm:{T}:lease:<name>`                | string | lease time        | its holder        | every fenced write    |
  * | `cm:{T}:lease-waiting:<name>`        | hash   | ten seconds       | leases            | leases                |
  * | `cm:{T}:fence:<name>`                | string | for ever          | leases            | leases                |
@@ -132,6 +134,8 @@ export const keys = {
   reloads: () => `cm:${QUEUE_PREFIX}:reloads`,
   auditLog: () => `cm:${QUEUE_PREFIX}:audit-log`,
   approvals: (tenant: string) => tenantKey(tenant, 'approvals'),
+  document: (tenant: string, kind: string, id: string) => tenantKey(tenant, 'document', kind, id),
+  documents: (tenant: string, kind: string) => tenantKey(tenant, 'documents', kind),
   lease: (tenant: string, name: string) => tenantKey(tenant, 'lease', name),
   leaseWaiting: (tenant: string, name: string) => tenantKey(tenant, 'lease-waiting', name),
   fence: (tenant: string, name: string) => tenantKey(tenant, 'fence', name),
@@ -173,6 +177,8 @@ export const TENANT_KINDS = [
   'removed',
   'holds',
   'approvals',
+  'document',
+  'documents',
   'clinic-tenant',
   'runs',
   'journal',
