@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../log/logger.ts';
 import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { cookieOf } from './cookies.ts';
 import {
   LOGIN_CALLBACK_PATH,
   LOGIN_LINK_PATH,
@@ -58,7 +59,7 @@ export function addLogins(app: FastifyInstance, verbs: LoginVerbs, options: { pu
   });
   app.get(LOGIN_CALLBACK_PATH, route, async (request, reply) => {
     const url = callbackUrl(request, options.publicUrl());
-    const browserKey = keptBy(request, cookieName(options.publicUrl(), url));
+    const browserKey = cookieOf(request, cookieName(options.publicUrl(), url));
     const result = await verbs.completeLogin({ url: url.href, browserKey });
     if (browserKey !== '') reply.header('set-cookie', cookie(options.publicUrl(), url, '', 0));
     return answer(reply, result);
@@ -84,12 +85,6 @@ function cookie(publicUrl: string, login: URL, value: string, lifeSeconds: numbe
   const attributes = ['Path=/', `Max-Age=${lifeSeconds}`, 'HttpOnly', 'SameSite=Lax'];
   if (isSecure(publicUrl)) attributes.push('Secure');
   return [`${cookieName(publicUrl, login)}=${value}`, ...attributes].join('; ');
-}
-
-/** What the browser keeps under this name; empty for nothing. */
-function keptBy({ headers }: FastifyRequest, name: string): string {
-  const pairs = (headers.cookie ?? '').split(';').map((pair) => pair.trim());
-  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1) ?? '';
 }
 
 function isSecure(publicUrl: string): boolean {
