@@ -70,6 +70,7 @@ const outside: CliOutside = {
       { loginDesk },
       { openClinicAccess },
       { openBackups },
+      { openAccess },
       { stateProbe },
       { createLogger },
     ] = await Promise.all([
@@ -79,6 +80,7 @@ const outside: CliOutside = {
       import('./composition/login-desk.ts'),
       import('./composition/clinic.ts'),
       import('./composition/backup.ts'),
+      import('./composition/access.ts'),
       import('./composition/state-probe.ts'),
       import('./log/create-logger.ts'),
     ]);
@@ -98,6 +100,7 @@ const outside: CliOutside = {
         desk: loginDesk(composition),
         clinic: (tenant) => openClinicAccess(composition, tenant),
         backups: openBackups(composition),
+        access: openAccess(composition),
         state: stateProbe(composition, check),
         acting: { who: await principalOfProcess(options.as), why: options.reason, desk: composition.acts },
       });
@@ -117,7 +120,7 @@ const outside: CliOutside = {
       import('./composition/give-back.ts'),
     ]);
     const log = createLogger({ level: configuration.settings.log.level });
-    const daemon = await startDaemon(configuration, log, interrupted.signal, { role, files });
+    const daemon = await startDaemon(configuration, log, interrupted.signal, { role, files, tell: outside.err });
     reload = daemon.reload;
     // Reading thousands of files takes much that is never needed again.
     void daemon.begun.then(() => {

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { Command, Option } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
+import type { AccessDesk } from '../control/access.ts';
 import type { Backups } from '../control/backups.ts';
 import type { ClinicAccess } from '../control/clinic.ts';
 import type { StateProbe } from '../control/doctor.ts';
@@ -10,6 +11,7 @@ import type { LoginDesk } from '../control/logins.ts';
 import type { Acting } from '../control/recording.ts';
 import { ROLES, type Role } from '../control/roles.ts';
 import type { Progress } from '../model/progress.ts';
+import { addAccess } from './access-commands.ts';
 import { addAuditLog } from './audit-log-commands.ts';
 import { addBackups } from './backup-commands.ts';
 import { addClinic, addProbe } from './clinic-commands.ts';
@@ -76,6 +78,7 @@ export interface OpenInstallation {
   /** The clinic API of a tenant. @throws MirrorError as `requireTenant` */
   clinic(tenant: string): ClinicAccess;
   backups: Backups;
+  access: AccessDesk;
   state: StateProbe;
   /** Who gives the command, and why. */
   acting: Acting;
@@ -145,6 +148,11 @@ export function createProgram(outside: CliOutside): Command {
       outside.withInstallation(options(), ({ installation, backups, acting }) => work(installation, backups, acting)),
   });
   addAuditLog(program, { ...outside, ...common });
+  addAccess(program, {
+    ...outside,
+    print,
+    withAccess: (work) => outside.withInstallation(options(), ({ access, acting }) => work(access, acting)),
+  });
   addClinicCommands(program, outside, options, print);
   addProfiles(program, { ...outside, profile: (name) => outside.profile(options(), name), print });
   return program;

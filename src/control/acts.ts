@@ -7,6 +7,7 @@ import type { ActFacts } from '../model/acts.ts';
 import { asMirrorError } from '../model/errors.ts';
 import { accountText } from '../oauth/accounts.ts';
 import type { LoginResult } from '../oauth/login.ts';
+import * as access from './access.ts';
 import * as audit from './audit.ts';
 import * as backups from './backups.ts';
 import * as clinic from './clinic.ts';
@@ -313,6 +314,25 @@ export const logOut = act(
   (_, desk, tenant, connection) => loginAbout('logout', desk, tenant, connection, {}),
   (revocation) => ({ revocation }),
 );
+
+/** @see access.makeSignInLink */
+export const makeSignInLink = act(access.makeSignInLink, (_, __, isFirst = false) => ({
+  verb: 'sign-in-link',
+  tenant: null,
+  what: { first: isFirst },
+}));
+
+/** @see access.createAccessToken */
+export const createAccessToken = act(access.createAccessToken, (_, desk, { name, level, tenants, days }) => {
+  const known = tenants?.filter((tenant) => desk.tenants().includes(tenant)).join(' ') ?? null;
+  return { verb: 'access-token', tenant: null, what: { token: name, level, tenants: known, days } };
+});
+
+/** @see access.revokeAccessToken */
+export const revokeAccessToken = act(access.revokeAccessToken, async (_, desk, name) => {
+  const isKnown = (await desk.tokens.list()).some((token) => token.name === name);
+  return { verb: 'revoke-access-token', tenant: null, what: { token: isKnown ? name : null } };
+});
 
 function loginAbout(
   verb: 'login' | 'login-link' | 'accept-account' | 'logout',

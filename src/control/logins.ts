@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { Logger } from '../log/logger.ts';
 import { MirrorError } from '../model/errors.ts';
 import { accountText } from '../oauth/accounts.ts';
@@ -16,6 +15,7 @@ import {
 import { loginOnLoopback } from '../oauth/loopback-login.ts';
 import { requireSecureUrl } from '../oauth/providers.ts';
 import type { LoginLinks, PendingLogins } from '../oauth/store.ts';
+import { newSecret } from './secrets.ts';
 
 export type { Revocation };
 
@@ -190,11 +190,6 @@ function usedTarget(desk: LoginDesk, tenant: string, connection: string): LoginT
 async function made(desk: LoginDesk, result: LoginResult): Promise<LoginResult> {
   await desk.onLogin(result.tenant, result.connection);
   return result;
-}
-
-/** 256 bits that nobody can guess, as they stand in an address or a cookie. */
-function newSecret(): string {
-  return randomBytes(32).toString('base64url');
 }
 
 function pause(durationMs: number, signal: AbortSignal): Promise<void> {

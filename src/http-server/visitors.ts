@@ -1,19 +1,14 @@
 import type { FastifyRequest } from 'fastify';
+import { ACCESS_LEVELS, type AccessLevel, type AccessRights } from '../model/access.ts';
 
-/** What a visitor may do, least first: look; decide, sync, connect; and what can't be taken back, or concerns who may do what. */
-export const ACCESS_LEVELS = ['viewer', 'operator', 'owner'] as const;
-/** Such a level. Each may do what those before it may. */
-export type AccessLevel = (typeof ACCESS_LEVELS)[number];
+export { ACCESS_LEVELS, type AccessLevel };
 
 /** An administrator who looks at pages or calls the API. */
-export interface Visitor {
-  /** What tells two of them apart for good: `account:<issuer>#<subject>`, `token:<name>`. */
+export interface Visitor extends AccessRights {
+  /** What tells two of them apart for good: `account:<issuer>#<subject>`; `token:<name>`, and `owner` for who has the passphrase. */
   id: string;
   /** As people call them: an e-mail address, or the name of a token. */
   name: string;
-  level: AccessLevel;
-  /** Tenants that they may see and work on; null for all. */
-  tenants: ReadonlySet<string> | null;
   /** Shown by every form and every call that changes something, so that no other site's page can make one. */
   csrf: string;
 }

@@ -56,6 +56,12 @@
  * | `cm:{clinic-mirror}:alerts`          | hash   | while configured  | alerts            | alerts, status        |
  * | `cm:{clinic-mirror}:reloads`         | hash   | while files are refused | reload      | status                |
  * | `cm:{clinic-mirror}:audit-log`       | hash   | for ever          | audit log         | audit log             |
+ * | `cm:{clinic-mirror}:session:<hash>`  | string | idle time         | sign-in, pages    | pages, API            |
+ * | `cm:{clinic-mirror}:sessions-era:<hash of account>` | string | longest session | "sign out everywhere" | pages, API  |
+ * | `cm:{clinic-mirror}:sign-in-link:<ticket hash>` | string | an hour   | daemon, operator  | sign-in, once         |
+ * | `cm:{clinic-mirror}:sign-in-attempts:<who>` | string | quarter of an hour | sign-in      | sign-in               |
+ * | `cm:{clinic-mirror}:passphrase`      | string | for ever          | sign-in           | sign-in               |
+ * | `cm:{clinic-mirror}:access-tokens`   | hash   | until revoked or expired | operator   | pages, API            |
  * | `cm:{T}:approvals`                   | hash   | until expiry      | operator          | operator, status      |
  * | `cm:{T}:lease:<name>`                | string | lease time        | its holder        | every fenced write    |
  * | `cm:{T}:lease-waiting:<name>`        | hash   | ten seconds       | leases            | leases                |
@@ -131,6 +137,12 @@ export const keys = {
   alerts: () => `cm:${QUEUE_PREFIX}:alerts`,
   reloads: () => `cm:${QUEUE_PREFIX}:reloads`,
   auditLog: () => `cm:${QUEUE_PREFIX}:audit-log`,
+  session: (hash: string) => `cm:${QUEUE_PREFIX}:session:${hash}`,
+  sessionsEra: (account: string) => `cm:${QUEUE_PREFIX}:sessions-era:${account}`,
+  signInLink: (ticket: string) => `cm:${QUEUE_PREFIX}:sign-in-link:${ticket}`,
+  signInAttempts: (who: string) => `cm:${QUEUE_PREFIX}:sign-in-attempts:${who}`,
+  passphrase: () => `cm:${QUEUE_PREFIX}:passphrase`,
+  accessTokens: () => `cm:${QUEUE_PREFIX}:access-tokens`,
   approvals: (tenant: string) => tenantKey(tenant, 'approvals'),
   lease: (tenant: string, name: string) => tenantKey(tenant, 'lease', name),
   leaseWaiting: (tenant: string, name: string) => tenantKey(tenant, 'lease-waiting', name),

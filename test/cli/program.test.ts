@@ -59,6 +59,7 @@ async function run(
           throw new Error('not in this test');
         },
         backups: { backup: refuse, restore: refuse },
+        access: new Proxy({}, { get: () => refuse }) as OpenInstallation['access'],
         state: { check: refuse, requireIdentity: refuse, time: refuse, view: refuse },
         acting: openActing({ log: null }),
         ...given,

@@ -5,6 +5,7 @@ import type { Acting } from '../../src/control/recording.ts';
 import { ACT_VERBS, type ActFacts, type ActVerb } from '../../src/model/acts.ts';
 import { connect, NEVER, TENANT } from '../oauth/connection.ts';
 import { useRedis } from '../support/redis.ts';
+import { openAccessWorld } from './access-world.ts';
 import { openActing, person } from './acting.ts';
 import { openActsClinic, openActsLogins, openActsWorld, openTriggerInstallation, PATIENT } from './acts-world.ts';
 
@@ -20,6 +21,8 @@ interface Given {
   what?: ActFacts;
   /** What the entry of its end says beside. */
   facts?: ActFacts;
+  /** Null for an act of no tenant. */
+  tenant?: string | null;
 }
 /** The same for each verb: whoever adds one says here what it leaves. */
 type GivenByVerb<Verb extends ActVerb = ActVerb> = Readonly<Record<Verb, () => Promise<Given>>>;
@@ -153,7 +156,30 @@ const BACKUPS = {
   restore: async () => ({ restored: ['clinic'], kept: [], protections: 3, pins: 2, at: null }),
 };
 
-const OF_STATE: GivenByVerb<Exclude<ActVerb, keyof typeof OF_LOGINS | keyof typeof OF_TARGETS>> = {
+const OF_ACCESS: GivenByVerb<'sign-in-link' | 'access-token' | 'revoke-access-token'> = {
+  async 'sign-in-link'() {
+    const { desk } = openAccessWorld(redis.connect());
+    return { act: (acting) => acts.makeSignInLink(acting, desk), what: { first: false }, tenant: null };
+  },
+  async 'access-token'() {
+    const { desk } = openAccessWorld(redis.connect());
+    const wish = { name: 'monitor', level: 'viewer', tenants: [TENANT], days: 1 } as const;
+    return {
+      act: (acting) => acts.createAccessToken(acting, desk, wish, 'bruno'),
+      what: { token: 'monitor', level: 'viewer', tenants: TENANT, days: 1 },
+      tenant: null,
+    };
+  },
+  async 'revoke-access-token'() {
+    const { desk, token } = openAccessWorld(redis.connect());
+    await token('viewer');
+    return { act: (acting) => acts.revokeAccessToken(acting, desk, 'viewer'), what: { token: 'viewer' }, tenant: null };
+  },
+};
+
+const OF_STATE: GivenByVerb<
+  Exclude<ActVerb, keyof typeof OF_LOGINS | keyof typeof OF_TARGETS | keyof typeof OF_ACCESS>
+> = {
   async forget() {
     const { installation } = await world();
     return {
@@ -207,15 +233,15 @@ const OF_STATE: GivenByVerb<Exclude<ActVerb, keyof typeof OF_LOGINS | keyof type
   },
 };
 
-const GIVEN: GivenByVerb = { ...OF_LOGINS, ...OF_TARGETS, ...OF_STATE };
+const GIVEN: GivenByVerb = { ...OF_LOGINS, ...OF_TARGETS, ...OF_ACCESS, ...OF_STATE };
 
 describe('each verb', () => {
   test.each(ACT_VERBS)('leaves who, tenant, what and why before it is begun, and how it ended: %s', async (verb) => {
-    const { act, what = {}, facts = {} } = await GIVEN[verb]();
+    const { act, what = {}, facts = {}, tenant = TENANT } = await GIVEN[verb]();
     const who = person('bruno', 'Bruno');
     const acting = openActing({ who, why: 'INC-7' });
     await act(acting);
-    const whose = { verb, tenant: TENANT, who, why: 'INC-7', code: null };
+    const whose = { verb, tenant, who, why: 'INC-7', code: null };
     expect(acting.recorded).toEqual([
       { ...whose, outcome: 'begun', act: null, what },
       { ...whose, outcome: 'done', act: 1, what: { ...what, ...facts } },
@@ -224,10 +250,10 @@ describe('each verb', () => {
   });
 
   test.each(ACT_VERBS)('is refused where it wants a reason and has none, and that is recorded: %s', async (verb) => {
-    const { act, what = {} } = await GIVEN[verb]();
+    const { act, what = {}, tenant = TENANT } = await GIVEN[verb]();
     const acting = openActing({ reasonFor: [verb] });
     await expect(act(acting)).rejects.toMatchObject({ code: 'reason-missing' });
-    const whose = { verb, tenant: TENANT, who: person('anna'), why: null, act: null };
+    const whose = { verb, tenant, who: person('anna'), why: null, act: null };
     expect(acting.recorded).toEqual([{ ...whose, outcome: 'refused', code: 'reason-missing', what }]);
   });
 });
