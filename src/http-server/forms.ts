@@ -1,17 +1,10 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 
-const FORM = 'application/x-www-form-urlencoded';
-/** A form may name every item of a hold that is decided in part. */
-const FORM_BYTES = 256 * 1_024;
-
-/** Has forms read, where nobody does yet: a body is a `URLSearchParams` then. */
-export function addForms(app: FastifyInstance): void {
-  if (app.hasContentTypeParser(FORM)) return;
-  const read = async (_: unknown, body: unknown) => new URLSearchParams(String(body));
-  app.addContentTypeParser(FORM, { parseAs: 'string', bodyLimit: FORM_BYTES }, read);
-}
-
-/** What a form sent; nothing where it was none. */
+/** What a form sent: each name with its value, or its values. */
 export function formOf({ body }: FastifyRequest): URLSearchParams {
-  return body instanceof URLSearchParams ? body : new URLSearchParams();
+  const form = new URLSearchParams();
+  for (const [name, values] of Object.entries(typeof body === 'object' && body !== null ? body : {})) {
+    for (const value of [values].flat()) if (typeof value === 'string') form.append(name, value);
+  }
+  return form;
 }

@@ -1,8 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 import { openOverview } from '../../control/overview.ts';
-import { addForms } from '../forms.ts';
 import type { OperatorDesk } from '../operator-desk.ts';
+import { addActivityPages } from './activity.ts';
 import { addAssets } from './assets.ts';
+import { addConnectionPage } from './clinic/connection.ts';
+import { addClinicPage } from './clinic/page.ts';
+import { addUndoPage } from './clinic/undo.ts';
 import { showErrors } from './errors.ts';
 import { addLive } from './live.ts';
 import { addOverviewPage } from './overview.ts';
@@ -10,7 +13,6 @@ import { addPreferences } from './preferences.ts';
 
 /** Adds the pages for operators, and what they load. */
 export function addPages(app: FastifyInstance, desk: OperatorDesk): void {
-  addForms(app);
   addAssets(app);
   // Of their own, so that what fails in a page is told by a page.
   app.register((pages, _options, done) => {
@@ -19,6 +21,10 @@ export function addPages(app: FastifyInstance, desk: OperatorDesk): void {
     addPreferences(pages);
     addLive(pages, desk, overview);
     addOverviewPage(pages, desk, overview);
+    addActivityPages(pages, desk);
+    addClinicPage(pages, desk);
+    addConnectionPage(pages, desk);
+    addUndoPage(pages, desk);
     done();
   });
 }

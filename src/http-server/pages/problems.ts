@@ -13,16 +13,19 @@ export interface ProblemPlaces {
   pageOf(tenant: string): string | null;
 }
 
-/** What is the matter, one row each: the sentence that every surface repeats, since when, what waits, and one thing to do. */
+/**
+ * What is the matter, one row each: the sentence that every surface repeats, since when, what waits, and one thing to do.
+ * @param places null on the page of the clinic itself
+ */
 export function problemTable(
   context: PageContext,
   caption: string,
   problems: readonly Problem[],
-  places: ProblemPlaces,
+  places: ProblemPlaces | null,
 ): Html {
   const words = OVERVIEW[context.language];
   const columns = [
-    { title: words.clinic },
+    ...(places === null ? [] : [{ title: words.clinic }]),
     { title: words.what },
     { title: words.since },
     { title: words.waiting, isFigure: true },
@@ -30,17 +33,18 @@ export function problemTable(
   ];
   const rows = problems.map((problem) => {
     const { tenant, subject, code, sentence, sinceAt, waiting } = problem;
-    const name = tenant === null ? words.everywhere : places.nameOf(tenant);
-    const page = tenant === null ? null : places.pageOf(tenant);
+    const name = tenant === null ? words.everywhere : (places?.nameOf(tenant) ?? tenant);
+    const page = tenant === null ? null : (places?.pageOf(tenant) ?? null);
+    const hasPage = tenant !== null && (places === null || page !== null);
     return {
       id: `problem ${tenant ?? ''} ${subject} ${code}`.replaceAll(/[^\w-]+/g, '-'),
       ...(page === null ? {} : { address: page }),
       cells: [
-        name,
+        ...(places === null ? [] : [name]),
         html`<span class="what" lang="en"><span class="quiet">${subject}:</span> ${sentence} <code>${code}</code></span>`,
         sinceAt === null ? null : context.times.both(sinceAt),
         waiting === 0 ? null : waiting,
-        toDo(context, problem, page !== null),
+        toDo(context, problem, hasPage),
       ],
     };
   });
