@@ -130,6 +130,7 @@ function installationOf(
         return current().settings.removed.keepDays * DAY_MS;
       },
     },
+    queues: (jobs) => queues.show(jobs),
     pullNow: (tenant) => queues.pullNow(tenant),
     clock,
   };

@@ -38,13 +38,6 @@ export interface HoldView {
   requests: Pick<ApprovalRequest, 'by' | 'at' | 'expiresAt' | 'what'>[];
 }
 
-/** What a decision of a hold takes, here. */
-export interface DecisionNeeds {
-  reason: { approve: boolean; reject: boolean };
-  /** From more items than this on a second person has to want the same; null where one is always enough. */
-  secondAbove: number | null;
-}
-
 /** Records that leave a target in the same way as a hold's, as they are counted day by day; absent where none are. */
 const COUNTED = {
   cancelled: ({ cancelled }: GoneCounts) => cancelled,
@@ -82,11 +75,9 @@ export async function viewHold(
   };
 }
 
-/** What has to be given with a decision, by the settings. */
-export function decisionNeeds({ desk }: Pick<Acting, 'desk'>, tenantId: string): DecisionNeeds {
-  const wants = (verb: 'approve' | 'reject') => desk.reasonFor.includes(verb);
-  const { holdsAbove } = desk.approvalsOf(tenantId).policy;
-  return { reason: { approve: wants('approve'), reject: wants('reject') }, secondAbove: holdsAbove ?? null };
+/** From more items than this on a second person has to want the same, here; null where one is always enough. */
+export function secondPersonAbove({ desk }: Pick<Acting, 'desk'>, tenantId: string): number | null {
+  return desk.approvalsOf(tenantId).policy.holdsAbove ?? null;
 }
 
 async function itemsOf(

@@ -1,3 +1,4 @@
+import type { ShownQueue } from '../jobs/shown-queues.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Clock, Instant } from '../model/time.ts';
@@ -55,6 +56,8 @@ export interface Installation {
   approvals(tenant: string): Promise<ApprovalRequest[]>;
   /** What was taken out of the configuration and still has keys. */
   removed: Pick<RemovedStore, 'parts' | 'tenants'> & { keepMs: number };
+  /** What waits in every queue of work, is under way and failed; `jobs` of each sort at most are named. */
+  queues(jobs: number): Promise<ShownQueue[]>;
   /** Tells the running daemon, if there is one, to pull a tenant now. */
   pullNow(tenant: string): Promise<void>;
   clock: Clock;

@@ -134,3 +134,18 @@ function planDrifted(tenant: string, differences: readonly string[]): MirrorErro
     remedy: `make another plan ("clinic-mirror plan ${tenant} --save"), look at it, and apply that one`,
   });
 }
+
+/** A plan with how many lines it has of what, in place of the lines. */
+export function planSummary({ excluded, targets, ...others }: KeptPlan) {
+  const leftOut = new Map(excluded.map(({ target, counts }) => [target, counts]));
+  return {
+    ...others,
+    targets: targets.map(({ lines, ...target }) => {
+      const operations: Record<string, number> = {};
+      for (const { operation, verdict } of lines) {
+        if (verdict === 'go') operations[operation] = (operations[operation] ?? 0) + 1;
+      }
+      return { ...target, lines: lines.length, operations, excluded: leftOut.get(target.target) ?? {} };
+    }),
+  };
+}

@@ -35,6 +35,7 @@ export function openInstallation(choice: InstallationChoice): Installation & { p
     alerts: { read: async () => new Map() },
     approvals: async () => [],
     removed: { parts: async () => new Map(), tenants: async () => new Map(), keepMs: 0 },
+    queues: async () => [],
     pullNow: async (tenant) => void pulled.push(tenant),
     clock: () => choice.tenants[0]?.clock() ?? 0,
     pulled,

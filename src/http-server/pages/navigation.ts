@@ -13,11 +13,15 @@ export interface NavigationEntry {
 const SITE: readonly NavigationEntry[] = [
   { path: '/', word: 'overview', level: 'viewer' },
   { path: '/activity', word: 'activity', level: 'viewer' },
+  { path: '/queues', word: 'queues', level: 'owner' },
 ];
 
 /** About one clinic: below its own address. */
 const CLINIC: readonly NavigationEntry[] = [
   { path: '', word: 'tenant', level: 'viewer' },
+  { path: '/plan', word: 'plan', level: 'viewer' },
+  { path: '/holds', word: 'holds', level: 'viewer' },
+  { path: '/explain', word: 'explain', level: 'viewer' },
   { path: '/activity', word: 'activity', level: 'viewer' },
 ];
 

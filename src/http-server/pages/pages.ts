@@ -7,9 +7,14 @@ import { addConnectionPage } from './clinic/connection.ts';
 import { addClinicPage } from './clinic/page.ts';
 import { addUndoPage } from './clinic/undo.ts';
 import { showErrors } from './errors.ts';
+import { addExplainPage } from './explain/explain-page.ts';
+import { addHoldPages } from './holds/hold-page.ts';
 import { addLive } from './live.ts';
 import { addOverviewPage } from './overview.ts';
+import { addPlanPage } from './plan/plan-page.ts';
 import { addPreferences } from './preferences.ts';
+import { addQueuesPage } from './queues.ts';
+import { addWeekPage } from './week/week-page.ts';
 
 /** Adds the pages for operators, and what they load. */
 export function addPages(app: FastifyInstance, desk: OperatorDesk): void {
@@ -25,6 +30,11 @@ export function addPages(app: FastifyInstance, desk: OperatorDesk): void {
     addClinicPage(pages, desk);
     addConnectionPage(pages, desk);
     addUndoPage(pages, desk);
+    addExplainPage(pages, desk);
+    addHoldPages(pages, desk);
+    addPlanPage(pages, desk);
+    addWeekPage(pages, desk);
+    addQueuesPage(pages, desk);
     done();
   });
 }

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { applyPlan, auditNow, syncTenant } from '../../../control/acts.ts';
-import { keepPlan, keptPlan } from '../../../control/kept-plans.ts';
+import { keepPlan, keptPlan, planSummary } from '../../../control/kept-plans.ts';
 import { pageOf } from '../../../control/paging.ts';
-import type { KeptPlan } from '../../../model/kept-plan.ts';
 import { paged, pageOfItems, type Route, route } from '../route.ts';
 import { countsByCode, instant } from '../schemas/common.ts';
 import { auditReply, syncReply } from '../schemas/status.ts';
@@ -60,7 +59,7 @@ export const PLAN_ROUTES: readonly Route[] = [
     reply: plan,
     task: 'plan',
     handle: async ({ desk, params, progress, signals }) =>
-      summaryOf(await keepPlan(desk.installation, params.tenant, progress, signals.stop)),
+      planSummary(await keepPlan(desk.installation, params.tenant, progress, signals.stop)),
   }),
   route({
     method: 'GET',
@@ -69,7 +68,7 @@ export const PLAN_ROUTES: readonly Route[] = [
     summary: 'A plan that is kept, without its lines',
     level: 'viewer',
     reply: plan,
-    handle: async ({ desk, params }) => summaryOf(await keptPlan(desk.installation, params.tenant, params.plan)),
+    handle: async ({ desk, params }) => planSummary(await keptPlan(desk.installation, params.tenant, params.plan)),
   }),
   route({
     method: 'GET',
@@ -122,17 +121,3 @@ export const PLAN_ROUTES: readonly Route[] = [
       auditNow(acting, desk.installation, params.tenant, progress, signals.stop),
   }),
 ];
-
-function summaryOf({ excluded, targets, ...others }: KeptPlan) {
-  const leftOut = new Map(excluded.map(({ target, counts }) => [target, counts]));
-  return {
-    ...others,
-    targets: targets.map(({ lines, ...target }) => {
-      const operations: Record<string, number> = {};
-      for (const { operation, verdict } of lines) {
-        if (verdict === 'go') operations[operation] = (operations[operation] ?? 0) + 1;
-      }
-      return { ...target, lines: lines.length, operations, excluded: leftOut.get(target.target) ?? {} };
-    }),
-  };
-}

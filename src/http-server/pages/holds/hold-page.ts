@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { decideHold } from '../../../control/acts.ts';
-import { decisionNeeds, type HoldView, viewHold } from '../../../control/hold-view.ts';
+import { type HoldView, secondPersonAbove, viewHold } from '../../../control/hold-view.ts';
 import { listHolds } from '../../../control/holds.ts';
 import { asMirrorError, MirrorError } from '../../../model/errors.ts';
 import { html } from '../../../model/html.ts';
 import { SECOND_MS } from '../../../model/time.ts';
 import { formOf } from '../../forms.ts';
 import type { OperatorDesk } from '../../operator-desk.ts';
-import { visitorOf } from '../../visitors.ts';
+import { actingOf, reasonField } from '../acting.ts';
 import { contextOf } from '../context.ts';
 import { sendPage } from '../layout.ts';
 import { failureNotice, notice } from '../notices.ts';
@@ -19,6 +19,9 @@ import { chosenIn } from './selection.ts';
 
 /** One list is read from the clinic for the items of a hold. */
 const READ_MS = 40 * SECOND_MS;
+
+/** Each of some thousands of items may be named. */
+const FORM_BYTES = 256 * 1_024;
 
 interface Place {
   Params: { tenant: string; hold: string };
@@ -44,7 +47,7 @@ export function addHoldPages(app: FastifyInstance, desk: OperatorDesk): void {
   });
   app.post<Place>(
     '/tenants/:tenant/holds/:hold',
-    { config: { level: 'operator' }, ...slow },
+    { config: { level: 'operator' }, bodyLimit: FORM_BYTES, ...slow },
     async (request, reply) => {
       const { tenant, hold } = request.params;
       const view = await viewHold(installation, tenant, hold, AbortSignal.timeout(READ_MS));
@@ -65,7 +68,6 @@ function choiceOf(form: URLSearchParams, view: HoldView): Choice & { isDecided: 
     chosen: isPart ? chosenIn(form, view.items, view.zone) : view.items,
     isPart,
     seen: Number(form.get('seen') ?? view.items.length),
-    reason: form.get('reason')?.trim() || null,
     isDecided: form.get('step') === 'decide',
   };
 }
@@ -102,10 +104,13 @@ function sendDecision(
 ): FastifyReply {
   const context = contextOf(request, desk, view.hold.tenant);
   const words = HOLDS[context.language];
-  const needs = decisionNeeds(desk.acting(visitorOf(request), null), view.hold.tenant);
+  const asked = {
+    reason: reasonField(context, desk, choice.decision === 'approved' ? 'approve' : 'reject'),
+    secondAbove: secondPersonAbove(actingOf(request, desk), view.hold.tenant),
+  };
   const isNoted = failure?.code === 'second-person-needed';
   const told = failure === null ? null : isNoted ? notice(words.noted) : failureNotice(context, words.refused, failure);
-  const main = html`${told}${isNoted ? null : renderDecision(context, view, choice, needs)}`;
+  const main = html`${told}${isNoted ? null : renderDecision(context, view, choice, asked)}`;
   const status = failure === null || isNoted ? 200 : 409;
   return sendPage(reply, context, { title: words.titleOf(view.items.length), main }, status);
 }
@@ -118,8 +123,8 @@ async function decide(
   choice: Choice,
 ): Promise<FastifyReply> {
   const { hold } = view;
-  const { decision, chosen, isPart, seen, reason } = choice;
-  const acting = desk.acting(visitorOf(request), reason);
+  const { decision, chosen, isPart, seen } = choice;
+  const acting = actingOf(request, desk);
   const only = isPart ? new Set(chosen.map(({ record }) => record)) : null;
   try {
     const decided = await decideHold(acting, desk.installation, hold.tenant, hold.id, decision, { items: seen, only });

@@ -1,4 +1,4 @@
-import type { DecisionNeeds, HeldItem, HoldView } from '../../../control/hold-view.ts';
+import type { HeldItem, HoldView } from '../../../control/hold-view.ts';
 import { type Html, html } from '../../../model/html.ts';
 import type { PageContext } from '../context.ts';
 import { csrfField, hiddenFields, linkButton, section, unfolding } from '../parts.ts';
@@ -14,28 +14,31 @@ export interface Choice {
   isPart: boolean;
   /** How many items the visitor saw in the hold. */
   seen: number;
-  /** In their own words; null for none yet. */
-  reason: string | null;
 }
 
-/** The step before a decision: what will happen, what has to be given with it, and the button that does it. */
-export function renderDecision(context: PageContext, view: HoldView, choice: Choice, needs: DecisionNeeds): Html {
+/**
+ * The step before a decision: what will happen, what has to be given with it, and the button that does it.
+ * @param asked.secondAbove from more items than this on a second person has to want the same; null where none has to
+ */
+export function renderDecision(
+  context: PageContext,
+  view: HoldView,
+  choice: Choice,
+  asked: { reason: Html | null; secondAbove: number | null },
+): Html {
   const words = HOLDS[context.language];
   const { hold } = view;
-  const { decision, chosen, isPart, seen, reason } = choice;
+  const { decision, chosen, isPart, seen } = choice;
   const isApproval = decision === 'approved';
-  const isReasonNeeded = isApproval ? needs.reason.approve : needs.reason.reject;
-  const isSecondNeeded = isApproval && needs.secondAbove !== null && chosen.length > needs.secondAbove;
+  const isSecondNeeded = isApproval && asked.secondAbove !== null && chosen.length > asked.secondAbove;
   const sentences = [
     ...sentencesOf(context, view, choice),
-    isSecondNeeded ? words.second(needs.secondAbove ?? 0) : null,
+    isSecondNeeded ? words.second(asked.secondAbove ?? 0) : null,
   ];
   const told = sentences.filter((each) => each !== null).map((each) => html`<p>${each}</p>`);
   const fields = { step: 'decide', seen: String(seen), choice: isApproval ? (isPart ? 'selected' : 'all') : 'keep' };
   // Each by itself: a day may have got more meanwhile.
   const items = isPart ? chosen.map(({ record }) => hiddenFields({ item: record })) : null;
-  const required = isReasonNeeded ? html` required` : null;
-  const field = html`<p><label class="field"><span>${words.reason}</span><input name="reason" maxlength="200" value="${reason ?? ''}" aria-describedby="reason-help"${required}></label></p><p class="quiet" id="reason-help">${words.reasonHelp}</p>`;
   const text = view.isDivisible
     ? isApproval
       ? words.doRemove(chosen.length)
@@ -44,7 +47,7 @@ export function renderDecision(context: PageContext, view: HoldView, choice: Cho
       ? words.doApprove
       : words.doReject;
   const address = holdAddress(hold.tenant, hold.id);
-  const form = html`<form method="post" action="${address}" class="stack">${csrfField(context.visitor)}${hiddenFields(fields)}${items}${field}<div class="buttons"><button class="button ${isApproval ? 'danger' : 'main'}">${text}</button>${linkButton(address, words.back, 'plain')}</div></form>`;
+  const form = html`<form method="post" action="${address}" class="stack">${csrfField(context.visitor)}${hiddenFields(fields)}${items}${asked.reason}<div class="buttons"><button class="button ${isApproval ? 'danger' : 'main'}">${text}</button>${linkButton(address, words.back, 'plain')}</div></form>`;
   const list = html`<ul class="boxes">${chosen.map((item) => html`<li>${item.startAt === null ? null : context.times.day(item.startAt)} ${itemLine(context, hold.tenant, item)}</li>`)}</ul>`;
   const unfolded = unfolding('chosen', html`${words.items} <span class="quiet">${chosen.length}</span>`, list);
   return section('what', words.willHappen, html`<div class="stack">${told}${unfolded}${form}</div>`);

@@ -61,8 +61,6 @@ const en = {
     'What waits of people is written, in all targets of this clinic: you say that nobody has to be kept out.',
   willRefuse: (target: string) => `Nothing of it is written to “${target}”.`,
   undo: 'Removed events can be put back by an undo of the run.',
-  reason: 'Reason',
-  reasonHelp: 'One line for the audit log, best the number of a ticket; nothing of patients.',
   second: (above: number) =>
     `More than ${above} items take two persons: that you want this is noted, and somebody else then does the same here.`,
   requested: (name: string, items: string) =>
@@ -137,8 +135,6 @@ export const HOLDS: Texts<typeof en> = {
       'Ciò che attende di persone è scritto, in tutte le destinazioni di questa clinica: dici che nessuno dev’essere tenuto fuori.',
     willRefuse: (target) => `Non ne viene scritto nulla in “${target}”.`,
     undo: 'Gli eventi tolti si possono rimettere annullando il ciclo.',
-    reason: 'Motivo',
-    reasonHelp: 'Una riga per il registro, meglio il numero di una richiesta; nulla di pazienti.',
     second: (above) =>
       `Oltre ${above} elementi servono due persone: la tua richiesta è annotata, e un’altra persona poi fa lo stesso qui.`,
     requested: (name, items) =>
