@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { type AccessDesk, SIGN_IN_PATH } from '../../control/access.ts';
+import { type AccessDesk, SIGN_IN_PATH, SIGN_OUT_PATH } from '../../control/access.ts';
 import {
   beginOidcSignIn,
   describeSignInLink,
@@ -11,16 +11,14 @@ import {
 import type { Logger } from '../../log/logger.ts';
 import { asMirrorError } from '../../model/errors.ts';
 import { callerOf } from '../caller.ts';
-import { languageOf } from '../languages.ts';
 import { LOGIN_TIMEOUT_MS } from '../logins.ts';
+import { strangerContext } from '../pages/context.ts';
 import { sendPage } from '../pages/layout.ts';
 import { visitorOf } from '../visitors.ts';
 import { browserKeyOf, setBrowserKey } from './browser-keys.ts';
 import { isFromHere, isOwnHost, ownPath } from './own-address.ts';
 import { type SignInFailure, type SignInView, signInPage } from './sign-in-page.ts';
 
-/** Where a session ends. */
-const SIGN_OUT_PATH = '/sign-out';
 /** A passphrase and a path. */
 const BODY_BYTES = 4_096;
 
@@ -173,12 +171,12 @@ function show(
   status = 200,
 ): FastifyReply {
   const settings = desk.settings();
-  const language = languageOf(request.headers['accept-language'] ?? '', 'en');
+  const context = strangerContext(request, desk.clock());
   const ways = {
     passphrase: settings?.passphrase === true,
     provider: settings?.oidc === undefined ? null : new URL(settings.oidc.issuer).host,
   };
-  return sendPage(reply.code(status), { language, request }, signInPage(language, ways, view));
+  return sendPage(reply, context, signInPage(context.language, ways, view), status);
 }
 
 /** What a form says; null for nothing, or several. */
