@@ -88,7 +88,7 @@ export function signInPage(language: Language, ways: SignInWays, view: SignInVie
   const { failure, link } = view;
   const told = failure === undefined ? null : html`<p role="alert">${FAILURES[language][failure]}</p>`;
   const ask = link === undefined ? askWho(language, ways, view) : askOwner(language, link);
-  return { title: texts.title, main: html`<h1>${texts.title}</h1>${told}${ask}` };
+  return { title: texts.title, main: html`${told}${ask}` };
 }
 
 function askWho(language: Language, { passphrase, provider }: SignInWays, { to }: SignInView): Html {
