@@ -11,6 +11,7 @@ import {
 import type { Logger } from '../../log/logger.ts';
 import { asMirrorError } from '../../model/errors.ts';
 import { callerOf } from '../caller.ts';
+import { formOf } from '../forms.ts';
 import { LOGIN_TIMEOUT_MS } from '../logins.ts';
 import { strangerContext } from '../pages/context.ts';
 import { sendPage } from '../pages/layout.ts';
@@ -57,9 +58,9 @@ function addPassphrase(app: FastifyInstance, desk: AccessDesk, options: SignInOp
     show(reply, request, desk, { to: ownPath(request.query.to) }),
   );
   app.post(SIGN_IN_PATH, route, async (request, reply) => {
-    const to = ownPath(fieldOf(request, 'to'));
+    const to = ownPath(formOf(request).get('to'));
     return attempt(request, reply, { desk, options, to }, async () => {
-      const passphrase = fieldOf(request, 'passphrase') ?? '';
+      const passphrase = formOf(request).get('passphrase') ?? '';
       const session = await signInByPassphrase(desk, passphrase, callerOf(request.raw));
       return { session, to };
     });
@@ -100,7 +101,7 @@ function addLinks(app: FastifyInstance, desk: AccessDesk, options: SignInOptions
   app.post<{ Params: { ticket: string } }>(path, route, async (request, reply) => {
     const { ticket } = request.params;
     const link = await describeSignInLink(desk, ticket);
-    const [passphrase, again] = [fieldOf(request, 'passphrase'), fieldOf(request, 'again')];
+    const [passphrase, again] = [formOf(request).get('passphrase'), formOf(request).get('again')];
     const place = { desk, options, to: '/', ...(link === null ? {} : { link }) };
     if (passphrase !== again) return show(reply, request, desk, { ...place, failure: 'different' }, 400);
     return attempt(request, reply, place, async () => ({
@@ -113,7 +114,7 @@ function addLinks(app: FastifyInstance, desk: AccessDesk, options: SignInOptions
 function addSignOut(app: FastifyInstance, desk: AccessDesk, { publicUrl }: SignInOptions): void {
   app.post(SIGN_OUT_PATH, { ...route, config: { level: 'viewer' } }, async (request, reply) => {
     const session = browserKeyOf(request, 'session', publicUrl());
-    await signOut(desk, visitorOf(request), session, fieldOf(request, 'everywhere') !== null);
+    await signOut(desk, visitorOf(request), session, formOf(request).get('everywhere') !== null);
     setBrowserKey(reply, 'session', '', publicUrl());
     return reply.redirect(SIGN_IN_PATH, 303);
   });
@@ -177,11 +178,4 @@ function show(
     provider: settings?.oidc === undefined ? null : new URL(settings.oidc.issuer).host,
   };
   return sendPage(reply, context, signInPage(context.language, ways, view), status);
-}
-
-/** What a form says; null for nothing, or several. */
-function fieldOf({ body }: FastifyRequest, name: string): string | null {
-  const value =
-    typeof body === 'object' && body !== null ? Object.entries(body).find(([key]) => key === name)?.[1] : null;
-  return typeof value === 'string' ? value : null;
 }
