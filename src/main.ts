@@ -12,7 +12,7 @@ import { keepAlerting, keepReleasing, watchEpoch } from './composition/upkeep.ts
 import { connectors as registry } from './connectors/registry.ts';
 import { createAnswerDesk } from './control/answers.ts';
 import { type Installation, requireTenant } from './control/installation.ts';
-import { noPublicPort } from './control/logins.ts';
+import { describeLoginLink, noPublicPort } from './control/logins.ts';
 import { createMetrics, type Metrics } from './control/metrics.ts';
 import { createNotificationReceiver } from './control/notifications.ts';
 import { takeReminderCallback } from './control/reminder-callbacks.ts';
@@ -261,10 +261,18 @@ function publicVerbs(composition: Composition, metrics: Metrics): PublicVerbs {
   };
 }
 
-function loginVerbs(composition: Composition): Pick<PublicVerbs, 'beginLogin' | 'completeLogin'> {
+function loginVerbs(composition: Composition): Pick<PublicVerbs, 'describeLogin' | 'beginLogin' | 'completeLogin'> {
   const acting = { who: BROWSER, why: null, desk: composition.acts };
   const languageOf = (tenant: string) => requireTenant(composition.installation, tenant).configuration.language;
   return {
+    async describeLogin(ticket) {
+      try {
+        return await describeLoginLink(loginDesk(composition), ticket);
+      } catch (error) {
+        loginFailure(composition, error);
+        return null;
+      }
+    },
     async beginLogin(ticket) {
       try {
         // Loaded when somebody logs in: it knows every verb.

@@ -25,7 +25,7 @@ export function addAccess(program: Command, given: AccessCommands): void {
     .description('show an address at which the owner signs in once, and may choose another passphrase')
     .action(() =>
       given.withAccess(async (desk, acting) => {
-        const { makeSignInLink } = await import('../control/acts.ts');
+        const { makeSignInLink } = await import('../control/access-acts.ts');
         const { url } = await makeSignInLink(acting, desk);
         given.err('Open this address in a browser within ten minutes. It signs the owner in, once.\n');
         given.out(url);
@@ -44,10 +44,9 @@ function addTokens(token: Command, { withAccess, print, out, err }: AccessComman
     .option('--days <days>', `how long it is good, ${MOST_DAYS} at most`, days, 90)
     .action((name: string, choice: { level: AccessLevel; tenant?: string[]; days: number }) =>
       withAccess(async (desk, acting) => {
-        const { createAccessToken } = await import('../control/acts.ts');
-        const { who } = acting;
+        const { createAccessToken } = await import('../control/access-acts.ts');
         const wish = { name, level: choice.level, tenants: choice.tenant ?? null, days: choice.days };
-        const made = await createAccessToken(acting, desk, wish, who.claimed ?? who.name);
+        const made = await createAccessToken(acting, desk, wish);
         err(`Good until ${renderTime(made.token.endsAt)}. A program shows it so: Authorization: Bearer <token>\n`);
         out(made.shown);
       }),
@@ -68,7 +67,7 @@ function addTokens(token: Command, { withAccess, print, out, err }: AccessComman
     .description('end one at once')
     .action((name: string) =>
       withAccess(async (desk, acting) => {
-        const { revokeAccessToken } = await import('../control/acts.ts');
+        const { revokeAccessToken } = await import('../control/access-acts.ts');
         await revokeAccessToken(acting, desk, name);
         out(`The token ${name} is good for nothing any more.`);
       }),

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import type { LoginDesk, Revocation } from '../control/logins.ts';
 import type { Acting } from '../control/recording.ts';
-import { renderTime, wrap } from './table.ts';
+import type { LoginLink } from '../oauth/store.ts';
+import { renderTable, renderTime, wrap } from './table.ts';
 
 /** What the commands need of the command line. */
 export interface LoginCommands {
@@ -9,6 +10,7 @@ export interface LoginCommands {
   withDesk(work: (desk: LoginDesk, acting: Acting) => Promise<void>): Promise<void>;
   out(text: string): void;
   err(text: string): void;
+  print(json: boolean | undefined, value: object, text: string): void;
   signal: AbortSignal;
   exit(code: number): void;
 }
@@ -20,17 +22,22 @@ const REVOCATIONS: Readonly<Record<Revocation, string>> = {
   'nothing-to-revoke': 'There was no login.',
 };
 
-/** Adds `login`, `accept-account` and `logout`. */
+/** Adds `login`, `accept-account`, `logout` and `logins links …`. */
 export function addLogins(program: Command, outside: LoginCommands): void {
   program
     .command('login <tenant> [connection]')
     .description('log in: to the clinic (default) or to a connection of the tenant file')
     .option('--device', 'by a code that is typed in on another device')
     .option('--link', 'by an address for a browser anywhere; the running daemon, at http.publicUrl, ends the login')
-    .action((tenant: string, connection: string | undefined, { device, link }: { device?: boolean; link?: boolean }) =>
+    .option(
+      '--hours <hours>',
+      'with --link: how long it is good, 168 at most, to be sent to somebody; else ten minutes',
+      Number,
+    )
+    .action((tenant: string, connection: string | undefined, { device, link, hours }: LoginChoice) =>
       outside.withDesk((desk, acting) =>
         link === true
-          ? showLink(outside, acting, desk, tenant, connection ?? 'clinic')
+          ? showLink(outside, acting, desk, { tenant, connection: connection ?? 'clinic', hours: hours ?? null })
           : login(outside, acting, desk, tenant, connection ?? 'clinic', device === true),
       ),
     );
@@ -58,21 +65,64 @@ export function addLogins(program: Command, outside: LoginCommands): void {
         );
       }),
     );
+  addLinks(program, outside);
+}
+
+interface LoginChoice {
+  device?: boolean;
+  link?: boolean;
+  hours?: number;
 }
 
 async function showLink(
   outside: LoginCommands,
   acting: Acting,
   desk: LoginDesk,
-  tenant: string,
-  connection: string,
+  { tenant, connection, hours }: { tenant: string; connection: string; hours: number | null },
 ): Promise<void> {
   const { beginRemoteLogin } = await import('../control/acts.ts');
-  const url = await beginRemoteLogin(acting, desk, tenant, connection);
+  const { url, id, endsAt } = await beginRemoteLogin(acting, desk, tenant, connection, hours);
   outside.err(
-    'Open this address in a browser within ten minutes, and stay in that browser. It can be opened once; the page at the end says how the login went.\n',
+    `Open this address in a browser until ${renderTime(endsAt)}, and stay in that browser. Looking uses nothing up: its button can be pressed once, and the page at the end says how the login went. To take it back: clinic-mirror logins links withdraw ${tenant} ${id}\n`,
   );
   outside.out(url);
+}
+
+function addLinks(program: Command, outside: LoginCommands): void {
+  const links = program
+    .command('logins')
+    .description('look after logins')
+    .command('links')
+    .description('links that were made with login --link, and that nobody has opened');
+  links
+    .command('list <tenant>')
+    .description('show them: who made them, and how long they are good')
+    .option('--json', 'as JSON')
+    .action((tenant: string, { json }: { json?: boolean }) =>
+      outside.withDesk(async (desk) => {
+        const { listLoginLinks } = await import('../control/logins.ts');
+        const list = await listLoginLinks(desk, tenant);
+        outside.print(json, { links: list }, renderLinks(list));
+      }),
+    );
+  links
+    .command('withdraw <tenant> <link>')
+    .description('take one back: it is good for nothing any more')
+    .action((tenant: string, link: string) =>
+      outside.withDesk(async (desk, acting) => {
+        const { withdrawLoginLink } = await import('../control/acts.ts');
+        await withdrawLoginLink(acting, desk, tenant, link);
+        outside.out(`The link ${link} is good for nothing any more.`);
+      }),
+    );
+}
+
+function renderLinks(links: readonly LoginLink[]): string {
+  if (links.length === 0) return 'No link waits to be opened.';
+  return renderTable(
+    ['link', 'connection', 'made by', 'made at', 'good until'].map((heading) => ({ heading })),
+    links.map(({ id, connection, by, madeAt, endsAt }) => [id, connection, by, renderTime(madeAt), renderTime(endsAt)]),
+  );
 }
 
 async function login(

@@ -112,6 +112,7 @@ export function createProgram(outside: CliOutside): Command {
   addRun(program, outside, options, print);
   addLogins(program, {
     ...outside,
+    print,
     withDesk: (work) => outside.withInstallation(options(), ({ desk, acting }) => work(desk, acting)),
   });
   const common = {

@@ -8,7 +8,6 @@ import { asMirrorError } from '../model/errors.ts';
 import { accountText } from '../oauth/accounts.ts';
 import type { LoginResult } from '../oauth/login.ts';
 import type { HoldChoice } from '../state/holds.ts';
-import * as access from './access.ts';
 import * as audit from './audit.ts';
 import * as backups from './backups.ts';
 import * as clinic from './clinic.ts';
@@ -20,29 +19,11 @@ import * as keptPlans from './kept-plans.ts';
 import * as logins from './logins.ts';
 import { matchableTarget } from './match.ts';
 import * as match from './match-apply.ts';
-import { type ActAbout, type ActDesk, type Acting, note, recordAct } from './recording.ts';
+import { type ActAbout, type Acting, act, nameOf, note, recordAct } from './recording.ts';
 import * as reminders from './reminders.ts';
 import * as sync from './sync.ts';
 import * as triggers from './triggers.ts';
 import * as undo from './undo.ts';
-
-/** What an act is about, from the arguments of its verb; null for one that changes nothing. What it throws was no act. */
-type AboutOf<Given extends readonly unknown[]> = (
-  desk: ActDesk,
-  ...given: Given
-) => ActAbout | null | Promise<ActAbout | null>;
-
-/** A verb that is recorded. */
-function act<Given extends readonly unknown[], Result>(
-  work: (...given: Given) => Promise<Result>,
-  aboutOf: AboutOf<Given>,
-  factsOf?: (result: Result) => ActFacts,
-): (acting: Acting, ...given: Given) => Promise<Result> {
-  return async (acting, ...given) => {
-    const about = await aboutOf(acting.desk, ...given);
-    return about === null ? work(...given) : recordAct(acting, about, () => work(...given), factsOf);
-  };
-}
 
 /** The id of a tenant that there is: nobody's name gets into the log by a slip of the fingers. */
 function tenantOf(installation: Installation, id: string): string {
@@ -271,10 +252,28 @@ export const loginWithDevice = act(
   loginFacts,
 );
 
-/** @see logins.beginRemoteLogin */
-export const beginRemoteLogin = act(logins.beginRemoteLogin, (_, desk, tenant, connection) =>
-  loginAbout('login-link', desk, tenant, connection, {}),
-);
+/**
+ * Of who acts.
+ * @see logins.beginRemoteLogin
+ */
+export async function beginRemoteLogin(
+  acting: Acting,
+  desk: logins.LoginDesk,
+  tenant: string,
+  connection: string,
+  hours: number | null = null,
+): Promise<logins.MadeLink> {
+  const about = loginAbout('login-link', desk, tenant, connection, { hours });
+  const work = () => logins.beginRemoteLogin(desk, tenant, connection, nameOf(acting.who), hours);
+  return recordAct(acting, about, work, ({ id }) => ({ link: id }));
+}
+
+/** @see logins.withdrawLoginLink */
+export const withdrawLoginLink = act(logins.withdrawLoginLink, async (_, desk, tenant, id) => {
+  const link = (await desk.links.list(tenant)).find((each) => each.id === id);
+  desk.about(tenant, link?.connection ?? '');
+  return { verb: 'withdraw-link', tenant, what: { connection: link?.connection ?? null, link: link?.id ?? null } };
+});
 
 /**
  * Records only what a good link began: whoever posts others fills nothing.
@@ -286,9 +285,9 @@ export async function openRemoteLogin(
   ticket: string,
 ): Promise<logins.OpenedLogin> {
   const opened = await logins.openRemoteLogin(desk, ticket);
-  const { tenant, connection } = opened;
+  const { tenant, connection, link } = opened;
   // Without an entry the browser is not told where to go on.
-  await note(acting, { verb: 'open-link', tenant, what: { connection } }, { outcome: 'begun' });
+  await note(acting, { verb: 'open-link', tenant, what: { connection, link } }, { outcome: 'begun' });
   return opened;
 }
 
@@ -337,25 +336,6 @@ export const logOut = act(
   (_, desk, tenant, connection) => loginAbout('logout', desk, tenant, connection, {}),
   (revocation) => ({ revocation }),
 );
-
-/** @see access.makeSignInLink */
-export const makeSignInLink = act(access.makeSignInLink, (_, __, isFirst = false) => ({
-  verb: 'sign-in-link',
-  tenant: null,
-  what: { first: isFirst },
-}));
-
-/** @see access.createAccessToken */
-export const createAccessToken = act(access.createAccessToken, (_, desk, { name, level, tenants, days }) => {
-  const known = tenants?.filter((tenant) => desk.tenants().includes(tenant)).join(' ') ?? null;
-  return { verb: 'access-token', tenant: null, what: { token: name, level, tenants: known, days } };
-});
-
-/** @see access.revokeAccessToken */
-export const revokeAccessToken = act(access.revokeAccessToken, async (_, desk, name) => {
-  const isKnown = (await desk.tokens.list()).some((token) => token.name === name);
-  return { verb: 'revoke-access-token', tenant: null, what: { token: isKnown ? name : null } };
-});
 
 function loginAbout(
   verb: 'login' | 'login-link' | 'accept-account' | 'logout',

@@ -66,6 +66,29 @@ export async function recordAct<Result>(
   return result;
 }
 
+/** What an act is about, from the arguments of its verb; null for one that changes nothing. What it throws was no act. */
+type AboutOf<Given extends readonly unknown[]> = (
+  desk: ActDesk,
+  ...given: Given
+) => ActAbout | null | Promise<ActAbout | null>;
+
+/** A verb that is recorded: with who acts and why before its own arguments. */
+export function act<Given extends readonly unknown[], Result>(
+  work: (...given: Given) => Promise<Result>,
+  aboutOf: AboutOf<Given>,
+  factsOf?: (result: Result) => ActFacts,
+): (acting: Acting, ...given: Given) => Promise<Result> {
+  return async (acting, ...given) => {
+    const about = await aboutOf(acting.desk, ...given);
+    return about === null ? work(...given) : recordAct(acting, about, () => work(...given), factsOf);
+  };
+}
+
+/** As somebody is named to others. */
+export function nameOf({ claimed, name }: Principal): string {
+  return claimed ?? name;
+}
+
 /**
  * Writes an entry of an act. @returns its number; null where nothing is recorded
  * @throws MirrorError `settings`, code `audit-log-unwritable`

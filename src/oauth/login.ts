@@ -209,7 +209,7 @@ export function codeRefused(error: unknown): never {
 
 /** The error of a login, or of a link to one, that nothing is known of any more. */
 export function loginUnknown(): MirrorError {
-  return new MirrorError('this login is not known: it was completed before, or begun more than ten minutes ago', {
+  return new MirrorError('this login is not known: it was completed before, or is too old, or its link was withdrawn', {
     actor: 'authorization',
     code: 'login-unknown',
     retry: 'never',

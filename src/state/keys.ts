@@ -26,7 +26,8 @@
  * | `cm:{T}:pins:<target>`               | zset   | until expiry      | undo              | planner               |
  * | `cm:{T}:credential:<connection>`     | hash   | connection's      | oauth             | oauth                 |
  * | `cm:{login}:<hash of state>`         | string | ten minutes       | login             | callback, once        |
- * | `cm:{login}:login-link:<ticket hash>` | string | ten minutes       | login             | the link's page, once |
+ * | `cm:{login}:login-link:<ticket hash>` | string | as its link       | login             | the link's page       |
+ * | `cm:{T}:login-links`                 | hash   | until opened, withdrawn or expired | login, operator | the link's page, operator |
  * | `cm:{T}:subscriptions`               | hash   | target's          | subscriptions' upkeep| upkeep, status        |
  * | `cm:{subscription-<id>}:subscription` | string | subscription's    | subscriptions' upkeep | receiver, upkeep      |
  * | `cm:{T}:reminder:<id>`               | hash   | retention         | planner, sender   | sender, operator      |
@@ -111,6 +112,7 @@ export const keys = {
   subscriptions: (tenant: string) => tenantKey(tenant, 'subscriptions'),
   subscription: (id: string) => `cm:{subscription-${id}}:subscription`,
   login: (state: string) => `cm:{login}:${state}`,
+  loginLinks: (tenant: string) => tenantKey(tenant, 'login-links'),
   loginLink: (ticket: string) => `cm:{login}:login-link:${ticket}`,
   reminder: (tenant: string, id: string) => tenantKey(tenant, 'reminder', id),
   reminderClaim: (tenant: string, id: string) => tenantKey(tenant, 'reminder-claim', id),
@@ -191,6 +193,7 @@ export const TENANT_KINDS = [
   'approvals',
   'document',
   'documents',
+  'login-links',
   'clinic-tenant',
   'runs',
   'journal',

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import * as accessActs from '../../src/control/access-acts.ts';
 import * as acts from '../../src/control/acts.ts';
 import { keepPlan } from '../../src/control/kept-plans.ts';
 import { toMatchFile } from '../../src/control/match-file.ts';
@@ -63,7 +64,7 @@ async function optedOut(lift: boolean): Promise<Given> {
   };
 }
 
-const OF_LOGINS: GivenByVerb<'login' | 'login-link' | 'logout' | 'accept-account'> = {
+const OF_LOGINS: GivenByVerb<'login' | 'login-link' | 'withdraw-link' | 'logout' | 'accept-account'> = {
   async login() {
     const { desk, browse } = await logins();
     return {
@@ -75,8 +76,17 @@ const OF_LOGINS: GivenByVerb<'login' | 'login-link' | 'logout' | 'accept-account
   async 'login-link'() {
     const { desk } = await logins();
     return {
-      act: (acting) => acts.beginRemoteLogin(acting, desk, TENANT, CONNECTION),
-      what: { connection: CONNECTION },
+      act: (acting) => acts.beginRemoteLogin(acting, desk, TENANT, CONNECTION, 48),
+      what: { connection: CONNECTION, hours: 48 },
+      facts: { link: expect.stringMatching(/^[0-9a-f]{12}$/) },
+    };
+  },
+  async 'withdraw-link'() {
+    const { desk } = await logins();
+    const { id } = await acts.beginRemoteLogin(openActing(), desk, TENANT, CONNECTION);
+    return {
+      act: (acting) => acts.withdrawLoginLink(acting, desk, TENANT, id),
+      what: { connection: CONNECTION, link: id },
     };
   },
   async logout() {
@@ -169,13 +179,13 @@ const BACKUPS = {
 const OF_ACCESS: GivenByVerb<'sign-in-link' | 'access-token' | 'revoke-access-token'> = {
   async 'sign-in-link'() {
     const { desk } = openAccessWorld(redis.connect());
-    return { act: (acting) => acts.makeSignInLink(acting, desk), what: { first: false }, tenant: null };
+    return { act: (acting) => accessActs.makeSignInLink(acting, desk), what: { first: false }, tenant: null };
   },
   async 'access-token'() {
     const { desk } = openAccessWorld(redis.connect());
     const wish = { name: 'monitor', level: 'viewer', tenants: [TENANT], days: 1 } as const;
     return {
-      act: (acting) => acts.createAccessToken(acting, desk, wish, 'bruno'),
+      act: (acting) => accessActs.createAccessToken(acting, desk, wish),
       what: { token: 'monitor', level: 'viewer', tenants: TENANT, days: 1 },
       tenant: null,
     };
@@ -183,7 +193,11 @@ const OF_ACCESS: GivenByVerb<'sign-in-link' | 'access-token' | 'revoke-access-to
   async 'revoke-access-token'() {
     const { desk, token } = openAccessWorld(redis.connect());
     await token('viewer');
-    return { act: (acting) => acts.revokeAccessToken(acting, desk, 'viewer'), what: { token: 'viewer' }, tenant: null };
+    return {
+      act: (acting) => accessActs.revokeAccessToken(acting, desk, 'viewer'),
+      what: { token: 'viewer' },
+      tenant: null,
+    };
   },
 };
 

@@ -19,6 +19,7 @@ async function open(publicUrl: string, verbs: Partial<PublicVerbs> = {}) {
     takeReminderCallback: async () => 204,
     showAnswer: async () => ({ says: 'unknown', about: null, form: null }),
     takeAnswer: async () => ({ says: 'unknown', about: null, form: null }),
+    describeLogin: async () => null,
     async beginLogin(ticket) {
       begun.push(ticket);
       return BEGUN;

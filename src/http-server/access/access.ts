@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type AccessDesk, type Entrant, entrantBySession, entrantByToken, SIGN_IN_PATH } from '../../control/access.ts';
 import { bearerIn } from '../bearer.ts';
+import { formOf } from '../forms.ts';
 import { mayDo, maySee, type Visitor } from '../visitors.ts';
 import { browserKeyOf } from './browser-keys.ts';
 import { isFromHere, isOwnHost } from './own-address.ts';
@@ -74,9 +75,8 @@ function maySeeTenantOf({ params }: FastifyRequest, visitor: Visitor): boolean {
   return typeof params.tenant === 'string' && maySee(visitor, params.tenant);
 }
 
-function showsCsrf({ headers, body }: FastifyRequest, { csrf }: Visitor): boolean {
-  const field = typeof body === 'object' && body !== null && 'csrf' in body ? body.csrf : undefined;
-  const shown = headers['x-csrf-token'] ?? field;
+function showsCsrf(request: FastifyRequest, { csrf }: Visitor): boolean {
+  const shown = request.headers['x-csrf-token'] ?? formOf(request).get('csrf');
   return typeof shown === 'string' && timingSafeEqual(digestOf(shown), digestOf(csrf));
 }
 

@@ -86,21 +86,22 @@ const FAILURES: Record<Language, Record<SignInFailure, string>> = {
 export function signInPage(language: Language, ways: SignInWays, view: SignInView): Page {
   const texts = TEXTS[language];
   const { failure, link } = view;
-  const told = failure === undefined ? null : html`<p role="alert">${FAILURES[language][failure]}</p>`;
+  const told =
+    failure === undefined ? null : html`<p class="notice act" role="alert">${FAILURES[language][failure]}</p>`;
   const ask = link === undefined ? askWho(language, ways, view) : askOwner(language, link);
-  return { title: texts.title, main: html`<h1>${texts.title}</h1>${told}${ask}` };
+  return { title: texts.title, main: html`${told}${ask}` };
 }
 
 function askWho(language: Language, { passphrase, provider }: SignInWays, { to }: SignInView): Html {
   const texts = TEXTS[language];
   if (!passphrase && provider === null) return html`<p>${texts.none}</p>`;
   const onward = `${SIGN_IN_PATH}/provider?to=${encodeURIComponent(to)}`;
-  return html`${provider === null ? null : html`<p><a class="button" href="${onward}">${texts.provider} ${provider}</a></p>`}
+  return html`${provider === null ? null : html`<p><a class="button main" href="${onward}">${texts.provider} ${provider}</a></p>`}
 ${
   passphrase
-    ? html`<form method="post" action="${SIGN_IN_PATH}"><input type="hidden" name="to" value="${to}">
+    ? html`<form class="stack" method="post" action="${SIGN_IN_PATH}"><input type="hidden" name="to" value="${to}">
 <p><label>${texts.passphrase} <input type="password" name="passphrase" required autocomplete="current-password"></label></p>
-<p><button>${texts.signIn}</button></p></form>`
+<p><button class="button main">${texts.signIn}</button></p></form>`
     : null
 }`;
 }
@@ -108,10 +109,10 @@ ${
 /** Forms without an address are sent to where they stand. */
 function askOwner(language: Language, { mustSet }: { mustSet: boolean }): Html {
   const texts = TEXTS[language];
-  const set = html`<form method="post"><p>${mustSet ? texts.first : texts.another} ${texts.rule}</p>
+  const set = html`<form class="stack" method="post"><p>${mustSet ? texts.first : texts.another} ${texts.rule}</p>
 <p><label>${texts.passphrase} <input type="password" name="passphrase" required minlength="${SHORTEST_PASSPHRASE}" autocomplete="new-password"></label></p>
 <p><label>${texts.again} <input type="password" name="again" required autocomplete="new-password"></label></p>
-<p><button>${texts.set}</button></p></form>`;
+<p><button class="button main">${texts.set}</button></p></form>`;
   if (mustSet) return set;
-  return html`<form method="post"><p>${texts.only}</p><p><button>${texts.signIn}</button></p></form>${set}`;
+  return html`<form class="stack" method="post"><p>${texts.only}</p><p><button class="button main">${texts.signIn}</button></p></form>${set}`;
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { type AccessDesk, SIGN_IN_PATH } from '../../control/access.ts';
+import { type AccessDesk, SIGN_IN_PATH, SIGN_OUT_PATH } from '../../control/access.ts';
 import {
   beginOidcSignIn,
   describeSignInLink,
@@ -11,16 +11,15 @@ import {
 import type { Logger } from '../../log/logger.ts';
 import { asMirrorError } from '../../model/errors.ts';
 import { callerOf } from '../caller.ts';
-import { languageOf } from '../languages.ts';
+import { formOf } from '../forms.ts';
 import { LOGIN_TIMEOUT_MS } from '../logins.ts';
+import { strangerContext } from '../pages/context.ts';
 import { sendPage } from '../pages/layout.ts';
 import { visitorOf } from '../visitors.ts';
 import { browserKeyOf, setBrowserKey } from './browser-keys.ts';
 import { isFromHere, isOwnHost, ownPath } from './own-address.ts';
 import { type SignInFailure, type SignInView, signInPage } from './sign-in-page.ts';
 
-/** Where a session ends. */
-const SIGN_OUT_PATH = '/sign-out';
 /** A passphrase and a path. */
 const BODY_BYTES = 4_096;
 
@@ -59,9 +58,9 @@ function addPassphrase(app: FastifyInstance, desk: AccessDesk, options: SignInOp
     show(reply, request, desk, { to: ownPath(request.query.to) }),
   );
   app.post(SIGN_IN_PATH, route, async (request, reply) => {
-    const to = ownPath(fieldOf(request, 'to'));
+    const to = ownPath(formOf(request).get('to'));
     return attempt(request, reply, { desk, options, to }, async () => {
-      const passphrase = fieldOf(request, 'passphrase') ?? '';
+      const passphrase = formOf(request).get('passphrase') ?? '';
       const session = await signInByPassphrase(desk, passphrase, callerOf(request.raw));
       return { session, to };
     });
@@ -102,7 +101,7 @@ function addLinks(app: FastifyInstance, desk: AccessDesk, options: SignInOptions
   app.post<{ Params: { ticket: string } }>(path, route, async (request, reply) => {
     const { ticket } = request.params;
     const link = await describeSignInLink(desk, ticket);
-    const [passphrase, again] = [fieldOf(request, 'passphrase'), fieldOf(request, 'again')];
+    const [passphrase, again] = [formOf(request).get('passphrase'), formOf(request).get('again')];
     const place = { desk, options, to: '/', ...(link === null ? {} : { link }) };
     if (passphrase !== again) return show(reply, request, desk, { ...place, failure: 'different' }, 400);
     return attempt(request, reply, place, async () => ({
@@ -115,7 +114,7 @@ function addLinks(app: FastifyInstance, desk: AccessDesk, options: SignInOptions
 function addSignOut(app: FastifyInstance, desk: AccessDesk, { publicUrl }: SignInOptions): void {
   app.post(SIGN_OUT_PATH, { ...route, config: { level: 'viewer' } }, async (request, reply) => {
     const session = browserKeyOf(request, 'session', publicUrl());
-    await signOut(desk, visitorOf(request), session, fieldOf(request, 'everywhere') !== null);
+    await signOut(desk, visitorOf(request), session, formOf(request).get('everywhere') !== null);
     setBrowserKey(reply, 'session', '', publicUrl());
     return reply.redirect(SIGN_IN_PATH, 303);
   });
@@ -173,17 +172,10 @@ function show(
   status = 200,
 ): FastifyReply {
   const settings = desk.settings();
-  const language = languageOf(request.headers['accept-language'] ?? '', 'en');
+  const context = strangerContext(request, desk.clock());
   const ways = {
     passphrase: settings?.passphrase === true,
     provider: settings?.oidc === undefined ? null : new URL(settings.oidc.issuer).host,
   };
-  return sendPage(reply.code(status), { language, request }, signInPage(language, ways, view));
-}
-
-/** What a form says; null for nothing, or several. */
-function fieldOf({ body }: FastifyRequest, name: string): string | null {
-  const value =
-    typeof body === 'object' && body !== null ? Object.entries(body).find(([key]) => key === name)?.[1] : null;
-  return typeof value === 'string' ? value : null;
+  return sendPage(reply, context, signInPage(context.language, ways, view), status);
 }

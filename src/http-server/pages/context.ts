@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import type { Instant } from '../../model/time.ts';
 import { cookieOf } from '../cookies.ts';
 import { type Language, languageOf } from '../languages.ts';
 import type { OperatorDesk } from '../operator-desk.ts';
@@ -42,15 +43,22 @@ export function contextOf(request: FastifyRequest, { installation }: OperatorDes
   };
 }
 
+/** What a page for nobody in particular is made with. */
+export function strangerContext(request: FastifyRequest, now: Instant): PageContext {
+  const language = chosenLanguage(request);
+  const look = chosenLook(request);
+  return { language, look, visitor: null, times: timesIn('UTC', language, now), address: request.url, tenant: null };
+}
+
 /** The language that a visitor chose, else the browser's first that there are pages in. */
-export function chosenLanguage(request: FastifyRequest): Language {
+function chosenLanguage(request: FastifyRequest): Language {
   const chosen = cookieOf(request, LANGUAGE_COOKIE);
   if (chosen === 'it' || chosen === 'en') return chosen;
   return languageOf(request.headers['accept-language'] ?? '', 'en');
 }
 
 /** The colours that a visitor chose; null for the browser's. */
-export function chosenLook(request: FastifyRequest): Look | null {
+function chosenLook(request: FastifyRequest): Look | null {
   const chosen = cookieOf(request, LOOK_COOKIE);
   return chosen === 'light' || chosen === 'dark' ? chosen : null;
 }

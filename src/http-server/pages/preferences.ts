@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { ownPath } from '../access/own-address.ts';
 import { formOf } from '../forms.ts';
 import { LANGUAGE_COOKIE, LOOK_COOKIE } from './context.ts';
 
@@ -19,19 +20,11 @@ export function addPreferences(app: FastifyInstance): void {
       const chosen = form.get(name);
       if (chosen !== null && values.includes(chosen)) reply.header('set-cookie', cookie(name, chosen));
     }
-    return reply.redirect(localAddress(form.get('back') ?? ''), 303);
+    return reply.redirect(ownPath(form.get('back')), 303);
   });
 }
 
 function cookie(name: string, value: string): string {
   const life = value === '' ? 0 : KEPT_SECONDS;
   return `${name}=${value}; Path=/; Max-Age=${life}; HttpOnly; SameSite=Lax`;
-}
-
-/** An address of ours as it was given, else `/`: a form leads nowhere else. */
-export function localAddress(given: string): string {
-  const base = 'http://localhost';
-  if (!given.startsWith('/') || !URL.canParse(given, base)) return '/';
-  const { origin, pathname, search } = new URL(given, base);
-  return origin === base && !pathname.startsWith('//') ? `${pathname}${search}` : '/';
 }

@@ -29,7 +29,7 @@ const en = {
   refusedForm: 'This form was too old',
   back: 'Back',
   whatToDo: 'What to do',
-  live: 'live',
+  signOut: 'Sign out',
   lost: 'not live: the daemon does not answer',
 };
 
@@ -65,7 +65,7 @@ export const FRAME: Texts<typeof en> = {
     refusedForm: 'Il modulo era troppo vecchio',
     back: 'Indietro',
     whatToDo: 'Che cosa fare',
-    live: 'in diretta',
+    signOut: 'Esci',
     lost: 'non in diretta: il servizio non risponde',
   },
 };
