@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../log/logger.ts';
 import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { cookieOf } from './cookies.ts';
+import { languageOf } from './languages.ts';
 import {
   LOGIN_CALLBACK_PATH,
   LOGIN_LINK_PATH,
@@ -30,7 +31,7 @@ const LINK_POLICY = [
   "frame-ancestors 'none'",
 ].join(';');
 
-type LoginVerbs = Pick<PublicVerbs, 'beginLogin' | 'completeLogin'>;
+type LoginVerbs = Pick<PublicVerbs, 'describeLogin' | 'beginLogin' | 'completeLogin'>;
 
 /**
  * Adds the pages of logins: where one begins by a link, and the way back from the provider. A cookie binds them to one browser, so that a
@@ -48,8 +49,12 @@ export function addLogins(app: FastifyInstance, verbs: LoginVerbs, options: { pu
     },
   };
   const path = `${LOGIN_LINK_PATH}/:ticket`;
-  // Nothing is looked up: whether the link is good is told when it is used.
-  app.get(path, route, async ({ headers }, reply) => sendLink(reply, loginLinkPage(headers['accept-language'] ?? '')));
+  app.get<{ Params: { ticket: string } }>(path, route, async ({ params, headers }, reply) => {
+    const accepted = headers['accept-language'] ?? '';
+    const about = await verbs.describeLogin(params.ticket);
+    if (about === null) return answer(reply, { outcome: 'expired', language: languageOf(accepted, 'en') });
+    return sendLink(reply, loginLinkPage(about, accepted));
+  });
   app.post<{ Params: { ticket: string } }>(path, route, async ({ params }, reply) => {
     const begun = await verbs.beginLogin(params.ticket);
     if ('outcome' in begun) return answer(reply, begun);
