@@ -20,11 +20,11 @@ import { addForget } from './forget-command.ts';
 import { addHealth } from './health-command.ts';
 import { addLogins } from './login-commands.ts';
 import { addMatch } from './match-command.ts';
+import { addPlans } from './plan-commands.ts';
 import { addProfiles } from './profile-commands.ts';
 import { addReminders } from './reminder-commands.ts';
 import { renderAudit } from './render-audit.ts';
 import { renderHolds } from './render-explain.ts';
-import { renderPlan } from './render-plan.ts';
 import { renderSync } from './render-sync.ts';
 import { renderRuns, renderUndo } from './render-undo.ts';
 import { addStatus } from './status-commands.ts';
@@ -115,13 +115,13 @@ export function createProgram(outside: CliOutside): Command {
     print,
     withDesk: (work) => outside.withInstallation(options(), ({ desk, acting }) => work(desk, acting)),
   });
-  addCycle(program, outside, options, print);
-
   const common = {
     withInstallation: (work: (installation: Installation, acting: Acting) => Promise<void>) =>
       outside.withInstallation(options(), ({ installation, acting }) => work(installation, acting)),
     print,
   };
+  addPlans(program, { ...outside, ...common });
+  addCycle(program, outside, options, print);
   addStatus(program, {
     ...outside,
     print,
@@ -195,19 +195,6 @@ function addRun(program: Command, outside: CliOutside, options: () => GlobalOpti
 
 function addCycle(program: Command, outside: CliOutside, options: () => GlobalOptions, print: Print): void {
   program
-    .command('plan <tenant>')
-    .description('show what a cycle would write and why; writes nothing')
-    .option('--json', 'as JSON, with every line')
-    .action((tenant: string, { json }: { json?: boolean }) =>
-      outside.withInstallation(options(), async ({ installation }) => {
-        const { planTenant } = await import('../control/plan.ts');
-        const progress = outside.progress();
-        const plan = await planTenant(installation, tenant, progress, outside.signal).finally(() => progress.end());
-        print(json, plan, renderPlan(plan));
-      }),
-    );
-
-  program
     .command('sync <tenant>')
     .description('run one cycle now, to its end')
     .option('--json', 'as JSON')
@@ -260,16 +247,23 @@ function addHolds(program: Command, outside: CliOutside, options: () => GlobalOp
       .command(`${verb} <tenant> <hold>`)
       .description(what)
       .option('--items <number>', 'only if it still has this many', Number)
-      .action((tenant: string, id: string, { items }: { items?: number }) =>
+      .option('--only <file>', 'only the items whose ids stand in this file, one a line; the others go on waiting')
+      .action((tenant: string, id: string, { items, only }: { items?: number; only?: string }) =>
         outside.withInstallation(options(), async ({ installation, acting }) => {
           const { decideHold } = await import('../control/acts.ts');
-          const { hold } = await decideHold(acting, installation, tenant, id, decision, items ?? null);
+          const choice = { items: items ?? null, only: only === undefined ? null : idsIn(await outside.read(only)) };
+          const { hold } = await decideHold(acting, installation, tenant, id, decision, choice);
           const next =
             decision === 'approved' ? ` They go with the next cycle (now: clinic-mirror sync ${tenant}).` : '';
           outside.out(`Hold ${hold.id} of ${hold.target} is ${decision}: ${hold.recordIds.length} items.${next}`);
         }),
       );
   }
+}
+
+/** Ids, one a line; empty lines are none. */
+function idsIn(text: string): Set<string> {
+  return new Set(text.split('\n').flatMap((line) => line.trim() || []));
 }
 
 function addUndo(program: Command, outside: CliOutside, options: () => GlobalOptions, print: Print): void {

@@ -7,6 +7,7 @@ import type { ActFacts } from '../model/acts.ts';
 import { asMirrorError } from '../model/errors.ts';
 import { accountText } from '../oauth/accounts.ts';
 import type { LoginResult } from '../oauth/login.ts';
+import type { HoldChoice } from '../state/holds.ts';
 import * as audit from './audit.ts';
 import * as backups from './backups.ts';
 import * as clinic from './clinic.ts';
@@ -14,6 +15,7 @@ import { operationOf } from './clinic-question.ts';
 import * as forget from './forget.ts';
 import * as holds from './holds.ts';
 import { type Installation, requireTenant } from './installation.ts';
+import * as keptPlans from './kept-plans.ts';
 import * as logins from './logins.ts';
 import { matchableTarget } from './match.ts';
 import * as match from './match-apply.ts';
@@ -35,6 +37,18 @@ export const syncTenant = act(
   ({ run, targets }) => ({ targets: targets.length, error: run.error?.code ?? null }),
 );
 
+/** @see keptPlans.applyPlan */
+export const applyPlan = act(
+  keptPlans.applyPlan,
+  (_, installation, id, plan) => ({
+    verb: 'apply',
+    tenant: tenantOf(installation, id),
+    // Whatever somebody typed is no id.
+    what: { plan: /^[0-9a-f]{24}$/.test(plan) ? plan : null },
+  }),
+  ({ run, targets }) => ({ targets: targets.length, error: run.error?.code ?? null }),
+);
+
 /** @see audit.auditNow */
 export const auditNow = act(
   audit.auditNow,
@@ -43,7 +57,7 @@ export const auditNow = act(
 );
 
 /**
- * Decides a hold as it is now, or as it was seen: one that changes meanwhile is not decided.
+ * Decides a hold as it is now, or as it was seen, whole or in part: one that changes meanwhile is not decided.
  * @see holds.decideHold
  */
 export async function decideHold(
@@ -52,21 +66,30 @@ export async function decideHold(
   tenantId: string,
   holdId: string,
   decision: 'approved' | 'rejected',
-  items: number | null = null,
+  { items = null, only = null }: HoldChoice = {},
 ): ReturnType<typeof holds.decideHold> {
   const tenant = requireTenant(installation, tenantId);
-  const hold = (await tenant.holds.list()).find(({ id }) => id === holdId);
-  const count = hold?.recordIds.length ?? 0;
+  const all = await tenant.holds.list();
+  const hold = all.find(({ id }) => id === holdId);
+  const recordIds = hold?.recordIds ?? [];
+  const chosen = recordIds.filter((recordId) => only?.has(recordId) ?? true);
+  const isPart = chosen.length < recordIds.length;
   const about: ActAbout = {
     verb: decision === 'approved' ? 'approve' : 'reject',
     tenant: tenant.id,
-    what: { hold: hold?.id ?? null, target: hold?.target ?? null, kind: hold?.kind ?? null, items: count },
+    what: {
+      ...{ hold: hold?.id ?? null, target: hold?.target ?? null, kind: hold?.kind ?? null, items: chosen.length },
+      ...(isPart ? { of: recordIds.length } : {}),
+    },
   };
   if (hold !== undefined && hold.state === 'open' && decision === 'approved') {
-    const subject = digestOf([hold.id, ...hold.recordIds.toSorted()].join('\n'));
+    const subject = digestOf([hold.id, ...chosen.toSorted()].join('\n'));
+    // Part by part is as much as all at once.
+    const before = all.filter(({ partOf, state }) => partOf === hold.id && state === 'approved');
+    const count = before.reduce((sum, part) => sum + part.recordIds.length, chosen.length);
     about.second = { subject, isNeeded: ({ holdsAbove }) => holdsAbove !== undefined && count > holdsAbove };
   }
-  const seen = items ?? (hold === undefined ? null : count);
+  const seen = { items: items ?? (hold === undefined ? null : recordIds.length), only };
   return recordAct(acting, about, () => holds.decideHold(installation, tenantId, holdId, decision, seen));
 }
 

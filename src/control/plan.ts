@@ -2,56 +2,14 @@ import type { Cycle } from '../jobs/cycle.ts';
 import { planCycle } from '../jobs/plan-cycle.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError } from '../model/errors.ts';
+import type { PlanLine, PlanView, TargetPlanView } from '../model/kept-plan.ts';
 import type { Hold, PlannedChange } from '../model/plan.ts';
 import type { Progress } from '../model/progress.ts';
-import type { Instant } from '../model/time.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import { asMatchable, findMatches } from './match.ts';
 
-/** One line of a plan: ids, codes and field names, never contents. */
-export interface PlanLine {
-  /** Id of the appointment, patient or invoice. */
-  record: string;
-  operation: 'create' | 'update' | 'delete';
-  reason: string;
-  fields: readonly string[];
-  /** Null for a patient. */
-  startAt: Instant | null;
-  /** `go`: would be written; `held` for a person; `refused` by one. */
-  verdict: 'go' | 'held' | 'refused';
-}
-
-/** What a cycle would do to one target now. */
-export interface TargetPlanView {
-  target: string;
-  links: number;
-  /** Records that are as they should be: nothing waits for them, and nothing failed. */
-  unchanged: number;
-  /** Changes from before that fail, the deletions among them; `health` names them. */
-  failing: number;
-  /** Changes from before that wait for their turn. */
-  waiting: number;
-  released: number;
-  /**
-   * Before the first write to a CRM: contacts there that are not ours, and patients who look like one; or the code of why they can't be read.
-   * Null where that is no question.
-   */
-  existing: { contacts: number; alike: number } | { unread: string } | null;
-  lines: PlanLine[];
-}
-
-/** What a cycle would do now. */
-export interface PlanView {
-  tenant: string;
-  asOf: Instant;
-  snapshot: { completeness: string; reason: string | null; records: number; setAside: number };
-  /** Absent records that could not be read alone: nothing would be done about them. */
-  unconfirmed: number;
-  targets: TargetPlanView[];
-  /** Targets that could not be looked at, with the code of the reason. */
-  left: readonly { target: string; code: string }[];
-}
+export type { PlanLine, PlanView, TargetPlanView } from '../model/kept-plan.ts';
 
 /** Reads clinic and state and shows the difference; writes nothing anywhere. */
 export async function planTenant(
@@ -61,13 +19,17 @@ export async function planTenant(
   signal: AbortSignal,
 ): Promise<PlanView> {
   const tenant = requireTenant(installation, id);
-  const cycle = await planCycle(tenant, { lease: null, progress }, signal);
+  return planView(tenant, await planCycle(tenant, { lease: null, progress }, signal), signal);
+}
+
+/** A cycle that only looked, as it is shown. */
+export async function planView(tenant: OpenTenant, cycle: Cycle, signal: AbortSignal): Promise<PlanView> {
   const { clinicReading, confirmations, plans, left } = cycle;
   const existing = new Map<string, TargetPlanView['existing']>();
   for (const plan of plans) existing.set(plan.target.id, await existingOf(tenant, plan, cycle, signal));
   const { snapshot } = clinicReading;
   return {
-    tenant: id,
+    tenant: tenant.id,
     asOf: clinicReading.startedAt,
     snapshot: {
       completeness: snapshot.completeness,
@@ -84,13 +46,18 @@ export async function planTenant(
       ...plan.standing,
       released: plan.released.length,
       existing: existing.get(plan.target.id) ?? null,
-      lines: [
-        ...plan.passed.map((change) => lineOf(change, 'go')),
-        ...heldChanges(plan.held).map((change) => lineOf(change, 'held')),
-        ...plan.refused.map((change) => lineOf(change, 'refused')),
-      ].sort((a, b) => (a.startAt ?? 0) - (b.startAt ?? 0)),
+      lines: planLines(plan),
     })),
   };
+}
+
+/** What a plan means to do to one target, in the order of the records' times. */
+export function planLines({ passed, held, refused }: TargetPlan): PlanLine[] {
+  return [
+    ...passed.map((change) => lineOf(change, 'go')),
+    ...heldChanges(held).map((change) => lineOf(change, 'held')),
+    ...refused.map((change) => lineOf(change, 'refused')),
+  ].sort((a, b) => (a.startAt ?? 0) - (b.startAt ?? 0));
 }
 
 async function existingOf(
@@ -125,5 +92,6 @@ function lineOf(change: PlannedChange, verdict: PlanLine['verdict']): PlanLine {
     fields,
     startAt: wanted.startAt === 0 ? null : wanted.startAt,
     verdict,
+    fingerprint: wanted.want === 'absent' ? null : wanted.fingerprint,
   };
 }

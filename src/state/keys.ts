@@ -64,6 +64,8 @@
  * | `cm:{clinic-mirror}:passphrase`      | string | for ever          | sign-in           | sign-in               |
  * | `cm:{clinic-mirror}:access-tokens`   | hash   | until revoked or expired | operator   | pages, API            |
  * | `cm:{T}:approvals`                   | hash   | until expiry      | operator          | operator, status      |
+ * | `cm:{T}:document:<kind>:<id>`        | string | an hour           | operator          | operator              |
+ * | `cm:{T}:documents:<kind>`            | zset   | an hour           | operator          | operator              |
  * | `cm:{T}:lease:<name>`                | string | lease time        | its holder        | every fenced write    |
  * | `cm:{T}:lease-waiting:<name>`        | hash   | ten seconds       | leases            | leases                |
  * | `cm:{T}:fence:<name>`                | string | for ever          | leases            | leases                |
@@ -146,6 +148,8 @@ export const keys = {
   passphrase: () => `cm:${QUEUE_PREFIX}:passphrase`,
   accessTokens: () => `cm:${QUEUE_PREFIX}:access-tokens`,
   approvals: (tenant: string) => tenantKey(tenant, 'approvals'),
+  document: (tenant: string, kind: string, id: string) => tenantKey(tenant, 'document', kind, id),
+  documents: (tenant: string, kind: string) => tenantKey(tenant, 'documents', kind),
   lease: (tenant: string, name: string) => tenantKey(tenant, 'lease', name),
   leaseWaiting: (tenant: string, name: string) => tenantKey(tenant, 'lease-waiting', name),
   fence: (tenant: string, name: string) => tenantKey(tenant, 'fence', name),
@@ -188,6 +192,8 @@ export const TENANT_KINDS = [
   'holds',
   'approvals',
   'login-links',
+  'document',
+  'documents',
   'clinic-tenant',
   'runs',
   'journal',

@@ -225,6 +225,7 @@ const lines: fc.Arbitrary<PlanLine> = fc.record({
   fields: fc.subarray(['title', 'description', 'location', 'time', 'busy', 'unknown']),
   startAt: times,
   verdict: fc.constantFrom('go', 'held', 'refused'),
+  fingerprint: fc.option(names),
 });
 const plans: fc.Arbitrary<PlanView> = fc.record({
   tenant: names,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import * as accessActs from '../../src/control/access-acts.ts';
 import * as acts from '../../src/control/acts.ts';
+import { keepPlan } from '../../src/control/kept-plans.ts';
 import { toMatchFile } from '../../src/control/match-file.ts';
 import type { Acting } from '../../src/control/recording.ts';
 import { ACT_VERBS, type ActFacts, type ActVerb } from '../../src/model/acts.ts';
@@ -109,7 +110,7 @@ const OF_LOGINS: GivenByVerb<'login' | 'login-link' | 'withdraw-link' | 'logout'
 };
 
 const OF_TARGETS: GivenByVerb<
-  'approve' | 'reject' | 'undo' | 'release' | 'match' | 'unmatch' | 'sync' | 'audit' | 'clinic-write'
+  'approve' | 'reject' | 'undo' | 'release' | 'match' | 'unmatch' | 'sync' | 'apply' | 'audit' | 'clinic-write'
 > = {
   approve: () => decided('approved'),
   reject: () => decided('rejected'),
@@ -137,6 +138,15 @@ const OF_TARGETS: GivenByVerb<
     const { installation } = await world();
     return {
       act: (acting) => acts.syncTenant(acting, installation, TENANT, QUIET, SIGNALS),
+      facts: { targets: 2, error: null },
+    };
+  },
+  async apply() {
+    const { installation } = await world();
+    const { id } = await keepPlan(installation, TENANT, QUIET, NEVER);
+    return {
+      act: (acting) => acts.applyPlan(acting, installation, TENANT, id, QUIET, SIGNALS),
+      what: { plan: id },
       facts: { targets: 2, error: null },
     };
   },

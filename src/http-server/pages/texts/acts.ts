@@ -13,7 +13,7 @@ const en = {
   makeLink: 'Make a link',
   linkText:
     'A link for whoever is to log in: it works once. Send it to the person whose account it is, or open it yourself in this browser.',
-  linkMade: 'The link. It is shown now and never again.',
+  linkMade: (until: string) => `The link, good until ${until}. It is shown now and never again.`,
   openLink: 'Open it here',
   byCommand: 'The same at the machine of the daemon:',
   staticText: 'Nobody logs in to this connection: its secret stands in the configuration.',
@@ -62,7 +62,7 @@ export const ACTS: Texts<typeof en> = {
     makeLink: 'Crea un link',
     linkText:
       'Un link per chi deve fare l’accesso: funziona una volta. Mandalo alla persona a cui appartiene l’account, oppure aprilo tu in questo browser.',
-    linkMade: 'Il link. Viene mostrato ora e mai più.',
+    linkMade: (until) => `Il link, valido fino alle ${until}. Viene mostrato ora e mai più.`,
     openLink: 'Aprilo qui',
     byCommand: 'Lo stesso dalla macchina del servizio:',
     staticText: 'Per questo collegamento nessuno fa l’accesso: il suo segreto sta nella configurazione.',
