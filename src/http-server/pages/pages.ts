@@ -5,6 +5,7 @@ import { addActivityPages } from './activity.ts';
 import { addAssets } from './assets.ts';
 import { addConnectionPage } from './clinic/connection.ts';
 import { addClinicPage } from './clinic/page.ts';
+import { addTargetPage } from './clinic/target.ts';
 import { addUndoPage } from './clinic/undo.ts';
 import { showErrors } from './errors.ts';
 import { addExplainPage } from './explain/explain-page.ts';
@@ -28,6 +29,7 @@ export function addPages(app: FastifyInstance, desk: OperatorDesk): void {
     addOverviewPage(pages, desk, overview);
     addActivityPages(pages, desk);
     addClinicPage(pages, desk);
+    addTargetPage(pages, desk);
     addConnectionPage(pages, desk);
     addUndoPage(pages, desk);
     addExplainPage(pages, desk);

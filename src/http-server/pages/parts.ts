@@ -67,13 +67,18 @@ export interface Action {
   text: string;
   /** What is sent beside the visitor's proof. */
   fields?: Readonly<Record<string, string>>;
+  /** What a person fills in. */
+  more?: HtmlPart;
   /** `main`: what is to be done; `danger`: what takes something away. Default `plain`. */
   kind?: 'main' | 'danger' | 'plain';
 }
 
 /** A button that changes something: a form of its own, with the proof that it is a page of ours. */
-export function actionButton({ visitor }: PageContext, { address, text, fields = {}, kind = 'plain' }: Action): Html {
-  return html`<form method="post" action="${address}">${csrfField(visitor)}${hiddenFields(fields)}<button class="button ${kind}">${text}</button></form>`;
+export function actionButton(
+  { visitor }: PageContext,
+  { address, text, fields = {}, more, kind = 'plain' }: Action,
+): Html {
+  return html`<form method="post" action="${address}">${csrfField(visitor)}${hiddenFields(fields)}${more}<button class="button ${kind}">${text}</button></form>`;
 }
 
 /** What every form that changes something holds. */

@@ -105,7 +105,7 @@ export const PEOPLE_ROUTES: readonly Route[] = [
     level: 'operator',
     reply: z.object({ url: z.string() }),
     handle: async ({ acting, desk, params }) => ({
-      url: await beginRemoteLogin(acting, desk.loginDesk(), params.tenant, params.connection),
+      url: (await beginRemoteLogin(acting, desk.loginDesk(), params.tenant, params.connection)).url,
     }),
   }),
   route({

@@ -3,7 +3,7 @@ import { acceptAccount, beginRemoteLogin } from '../../../control/acts.ts';
 import { type ConnectionStatus, requireTenant } from '../../../control/installation.ts';
 import { MirrorError } from '../../../model/errors.ts';
 import { type Html, type HtmlPart, html } from '../../../model/html.ts';
-import { SECOND_MS } from '../../../model/time.ts';
+import { type Instant, SECOND_MS } from '../../../model/time.ts';
 import { formOf } from '../../forms.ts';
 import type { OperatorDesk } from '../../operator-desk.ts';
 import { actingOf, reasonField } from '../acting.ts';
@@ -35,7 +35,7 @@ export function addConnectionPage(app: FastifyInstance, desk: OperatorDesk): voi
     const found = await requireConnection(desk, tenant, connection);
     const link = await beginRemoteLogin(actingOf(request, desk), desk.loginDesk(), tenant, connection);
     const context = contextOf(request, desk, tenant);
-    return sendPage(reply, context, connectionPage(context, desk, found, madeLink(context, link)));
+    return sendPage(reply, context, connectionPage(context, desk, found, madeLink(context, link.url, link.endsAt)));
   });
   const accepting = { config, handlerTimeout: ACCEPT_TIMEOUT_MS + SECOND_MS };
   app.post<Place>(`${ROUTE}/accept`, accepting, async (request, reply) => {
@@ -83,9 +83,9 @@ function waysIn(context: PageContext, desk: OperatorDesk, { connection, state }:
   return html`${form}${command}`;
 }
 
-function madeLink(context: PageContext, link: string): Html {
+function madeLink(context: PageContext, link: string, endsAt: Instant): Html {
   const words = ACTS[context.language];
-  return html`<div class="notice stack" role="status"><p>${words.linkMade}</p><p>${copyable(context, link)}</p><p>${linkButton(link, words.openLink)}</p></div>`;
+  return html`<div class="notice stack" role="status"><p>${words.linkMade(context.times.text(endsAt))}</p><p>${copyable(context, link)}</p><p>${linkButton(link, words.openLink)}</p></div>`;
 }
 
 function acceptForm(context: PageContext, desk: OperatorDesk, { connection, account }: ConnectionStatus): Html {

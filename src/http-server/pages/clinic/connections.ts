@@ -5,7 +5,6 @@ import type { PageContext } from '../context.ts';
 import { clinicAddress } from '../navigation.ts';
 import { linkButton, section, table } from '../parts.ts';
 import { CLINIC } from '../texts/clinic.ts';
-import { FRAME } from '../texts/frame.ts';
 
 /** What works without anybody: all else is said in the colour of what needs a hand. */
 const WELL: ReadonlySet<ConnectionStatus['state']> = new Set(['connected', 'static']);
@@ -57,9 +56,4 @@ function button(context: PageContext, tenant: string, { connection, state }: Con
 /** Where a login is made. */
 export function connectionAddress(tenant: string, connection: string): string {
   return clinicAddress(tenant, `/connections/${encodeURIComponent(connection)}`);
-}
-
-/** What stands where an account is not known. */
-export function accountOf({ language }: PageContext, { account }: ConnectionStatus): string {
-  return account ?? FRAME[language].unknown;
 }

@@ -4,6 +4,7 @@ import { requireTenant } from '../../../control/installation.ts';
 import { upcomingReminders } from '../../../control/reminders.ts';
 import { recentRuns } from '../../../control/runs.ts';
 import { status } from '../../../control/status.ts';
+import type { TaskView } from '../../../control/tasks.ts';
 import { type Html, html } from '../../../model/html.ts';
 import type { OperatorDesk } from '../../operator-desk.ts';
 import { contextOf, type PageContext } from '../context.ts';
@@ -17,22 +18,38 @@ import { recordsPart } from './records.ts';
 import { remindersPart } from './reminders.ts';
 import { runsPart } from './runs.ts';
 import { targetsPart } from './targets.ts';
+import { addClinicWork, workButtons, workNotice } from './work.ts';
 
 /** Runs that are looked at: all that are kept. */
 const RUNS = 50;
 
+interface Question {
+  Params: { tenant: string };
+  Querystring: { task?: string };
+}
+
 /** Adds the page of one clinic. */
 export function addClinicPage(app: FastifyInstance, desk: OperatorDesk): void {
   const config = { level: 'viewer' } as const;
-  app.get<{ Params: { tenant: string } }>('/tenants/:tenant', { config }, async (request, reply) => {
+  const tasks = addClinicWork(app, desk);
+  app.get<Question>('/tenants/:tenant', { config }, async (request, reply) => {
     const { tenant } = request.params;
     requireTenant(desk.installation, tenant);
     const context = contextOf(request, desk, tenant);
-    return sendPage(reply, context, await clinicPage(context, desk, tenant));
+    const { task } = request.query;
+    // One that is not known any more is no news.
+    const begun = typeof task === 'string' ? await tasks.read(tenant, task).catch(() => null) : null;
+    return sendPage(reply, context, await clinicPage(context, desk, tenant, begun));
   });
 }
 
-async function clinicPage(context: PageContext, { installation }: OperatorDesk, tenant: string): Promise<Page> {
+async function clinicPage(
+  context: PageContext,
+  desk: OperatorDesk,
+  tenant: string,
+  begun: TaskView | null,
+): Promise<Page> {
+  const { installation } = desk;
   const open = requireTenant(installation, tenant);
   const [found, runs, holds, reminders] = await Promise.all([
     status(installation, tenant),
@@ -43,7 +60,7 @@ async function clinicPage(context: PageContext, { installation }: OperatorDesk, 
   const [clinic] = found.tenants;
   if (clinic === undefined) throw new Error('a tenant that is open has a status');
   const isCalendar = (target: string) => open.targets.get(target)?.crm === null;
-  const main = html`${problemsPart(context, tenant, found.problems)}
+  const main = html`${begun === null ? null : workNotice(context, begun)}${clinic.paused ? html`<p class="notice">${CLINIC[context.language].paused}</p>` : null}${problemsPart(context, tenant, found.problems)}
 ${targetsPart(context, tenant, clinic.targets, isCalendar)}
 ${findPart(context, tenant)}
 ${holdsPart(context, tenant, holds.filter(({ state }) => state === 'open').length)}
@@ -51,7 +68,7 @@ ${connectionsPart(context, tenant, clinic.connections)}
 ${recordsPart(context, clinic)}
 ${runsPart(context, tenant, runs)}
 ${reminders === null ? null : remindersPart(context, tenant, reminders.reminders)}`;
-  return { title: clinic.name, main, isLive: true };
+  return { title: clinic.name, main, beside: workButtons(context, desk, tenant), isLive: true };
 }
 
 function problemsPart(

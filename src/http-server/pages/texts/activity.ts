@@ -62,6 +62,7 @@ export const VERBS: Texts<Record<AuditVerb, string>> = {
   en: {
     login: 'logged in to a connection',
     'login-link': 'made a link to log in',
+    'withdraw-link': 'withdrew a link to log in',
     logout: 'ended a connection’s login',
     'accept-account': 'said that an account is right',
     approve: 'approved a hold',
@@ -70,6 +71,7 @@ export const VERBS: Texts<Record<AuditVerb, string>> = {
     release: 'let rules decide again',
     match: 'gave contacts to patients',
     unmatch: 'took contacts back',
+    apply: 'applied a plan',
     sync: 'synchronised',
     audit: 'read targets back',
     forget: 'had a patient forgotten',
@@ -98,6 +100,7 @@ export const VERBS: Texts<Record<AuditVerb, string>> = {
   it: {
     login: 'ha fatto l’accesso a un collegamento',
     'login-link': 'ha creato un link di accesso',
+    'withdraw-link': 'ha ritirato un link di accesso',
     logout: 'ha chiuso l’accesso di un collegamento',
     'accept-account': 'ha detto che un account è giusto',
     approve: 'ha approvato una sospensione',
@@ -106,6 +109,7 @@ export const VERBS: Texts<Record<AuditVerb, string>> = {
     release: 'ha lasciato decidere di nuovo le regole',
     match: 'ha assegnato contatti a pazienti',
     unmatch: 'ha ripreso contatti',
+    apply: 'ha applicato un piano',
     sync: 'ha sincronizzato',
     audit: 'ha riletto le destinazioni',
     forget: 'ha fatto dimenticare un paziente',
