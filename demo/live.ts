@@ -1,5 +1,6 @@
 import { shownTargets } from './compare.ts';
 import { logInAll, startDaemon } from './daemon.ts';
+import { bookThisWeek, openPages } from './pages.ts';
 import { openPatientDesk } from './patient-desk.ts';
 import { renderPicture } from './picture.ts';
 import { openWatch } from './watch.ts';
@@ -8,6 +9,7 @@ import type { World } from './world.ts';
 const REDRAW_MS = 1_000;
 const FRONT_DESK_EVERY_MS = 1_500;
 const PATIENT_DESK_EVERY_MS = 5_000;
+const VISIBLE_BOOKING_EVERY_MS = 15_000;
 const SHOWN_CHANGES = 8;
 /** What people in the clinics do, in words where its name is none. */
 const CHANGES: Readonly<Record<string, string>> = {
@@ -27,6 +29,7 @@ export async function runLive(world: World, say: (text: string) => void): Promis
   await logInAll(world, say);
   const watch = openWatch(world);
   const daemon = startDaemon(world);
+  const pages = openPages(world, say);
   const { changes, stop: stopPeople } = startPeople(world);
   const requests = new Map<string, number>();
   const draw = async () => {
@@ -35,7 +38,7 @@ export async function runLive(world: World, say: (text: string) => void): Promis
       requests.set(name, (requests.get(name) ?? 0) + proxy.requests.length);
       proxy.forget();
     }
-    const picture = renderPicture({ view: await watch.status(), requests, changes, world });
+    const picture = renderPicture({ view: await watch.status(), requests, changes, pages: pages.places(), world });
     process.stdout.write(process.stdout.isTTY ? `\u001b[2J\u001b[H${picture}\n` : `${picture}\n\n`);
   };
   let timer: NodeJS.Timeout | null = null;
@@ -49,6 +52,7 @@ export async function runLive(world: World, say: (text: string) => void): Promis
   timer = setTimeout(tick, 0);
   await interrupted;
   say('\nEnding …');
+  await pages.close();
   clearTimeout(timer);
   timer = null;
   stopPeople();
@@ -77,9 +81,15 @@ function startPeople(world: World): { changes: readonly string[]; stop(): void }
       onChange: ({ kind, tenant, id }) => note(tenant, kind, id),
     }),
   ];
+  const [shown] = world.targets;
+  const booking = setInterval(() => {
+    const id = shown && bookThisWeek(world, shown);
+    if (shown !== undefined && id !== null && id !== undefined) note(shown.tenant, 'booked', id);
+  }, VISIBLE_BOOKING_EVERY_MS);
   return {
     changes,
     stop() {
+      clearInterval(booking);
       for (const stop of stops) stop();
     },
   };

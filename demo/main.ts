@@ -5,7 +5,7 @@ import { runLive } from './live.ts';
 import { renderResult, runOnce } from './once.ts';
 import { DIALECTS, startWorld } from './world.ts';
 
-const USAGE = `npm run demo                      run until Ctrl-C, with a live table
+const USAGE = `npm run demo                      run until Ctrl-C, with pages in the browser and a live table
 npm run demo -- --once            first sync, a batch of changes, a quiet cycle, then end
 npm run demo -- --once --json     the same, with one JSON object on standard output
 npm run demo -- --dialect bare    a clinic that speaks otherwise: ${DIALECTS.join(', ')}`;
@@ -40,6 +40,7 @@ async function main(): Promise<number> {
     dialect,
     outlook: true,
     crm: true,
+    pages: values.once !== true,
     notice: say,
   });
   try {

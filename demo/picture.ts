@@ -24,11 +24,13 @@ export interface Picture {
   requests: ReadonlyMap<string, number>;
   /** What people in the clinics did, the last first. */
   changes: readonly string[];
+  /** Addresses to open; none before the daemon runs. */
+  pages: readonly { name: string; url: string }[];
   world: Pick<World, 'crms' | 'dir'>;
 }
 
 /** The table, at most 100 columns wide, and what stands below it. */
-export function renderPicture({ view, requests, changes, world }: Picture): string {
+export function renderPicture({ view, requests, changes, pages, world }: Picture): string {
   const rows = view.tenants.flatMap(({ tenant, targets }) => [
     [tenant],
     ...targets.map((target) => rowOf(target, view.at, requests.get(`${tenant}/${target.target}`) ?? 0)),
@@ -36,12 +38,16 @@ export function renderPicture({ view, requests, changes, world }: Picture): stri
   return [
     'clinic-mirror demo: two clinics at work, and the calendars and CRMs that follow',
     '',
+    ...listOf('In the browser:', pages),
     renderTable(COLUMNS, rows),
     '',
     'In the clinics just now (appointments are read every 10 s, patients once a minute):',
     ...changes.map((change) => `  ${change}`),
     '',
-    ...placesOf(world),
+    ...listOf(
+      'What the CRMs hold:',
+      world.crms.flatMap((crm) => crm.places),
+    ),
     `Configuration and log: ${world.dir}`,
     'Ctrl-C ends it.',
   ].join('\n');
@@ -58,9 +64,8 @@ function rowOf(target: TargetStatus, now: number, requests: number): string[] {
   ];
 }
 
-function placesOf({ crms }: Pick<World, 'crms'>): string[] {
-  const places = crms.flatMap((crm) => crm.places);
+function listOf(heading: string, places: readonly { name: string; url: string }[]): string[] {
   const width = Math.max(0, ...places.map(({ name }) => name.length));
   const lines = places.map(({ name, url }) => `  ${name.padEnd(width)}  ${url}`);
-  return places.length === 0 ? [] : ['What the CRMs hold:', ...lines, ''];
+  return places.length === 0 ? [] : [heading, ...lines, ''];
 }

@@ -11,6 +11,7 @@ import { type GraphSandbox, startGraphSandbox } from '../sandbox/graph/index.ts'
 import { type FaultProxy, startFaultProxy } from '../sandbox/kit/fault-proxy.ts';
 import { tenantVariable } from '../src/settings/tenant-secrets.ts';
 import type { PrivateDavServer } from '../tools/dav-server.ts';
+import { freePort } from '../tools/free-port.ts';
 import { startRadicale } from '../tools/radicale.ts';
 import { type PrivateRedis, startRedis } from '../tools/redis.ts';
 import type { DemoCrm } from './crm.ts';
@@ -60,6 +61,8 @@ export interface World {
   clinicTenants: ReadonlyMap<string, string>;
   configDir: string;
   env: Record<string, string>;
+  /** Where the pages are, once the daemon runs; null where they are not wanted. */
+  pagesUrl: string | null;
   /** Where configuration and logs lie; removed at the end. */
   dir: string;
   close(): Promise<void>;
@@ -78,6 +81,8 @@ export interface WorldOptions {
   outlook?: boolean;
   /** Patients are contacts in a CRM too: those of the first clinic, with their visits, in HubSpot, those of the second in Salesforce. */
   crm?: boolean;
+  /** Pages for people, and a log of what they do. */
+  pages?: boolean;
   /** Without CalDAV when Radicale can't be had; said through `notice`. */
   notice: (text: string) => void;
 }
@@ -118,7 +123,17 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     files.set(tenant, await configureTenant(tenant, index, parts));
   }
   const configDir = join(dir, 'config');
-  await writeConfiguration(configDir, { clinic, google, graph, crms, options, files });
+  const pagesPort = options.pages === true ? await freePort() : null;
+  await writeConfiguration(configDir, {
+    clinic,
+    google,
+    graph,
+    crms,
+    options,
+    files,
+    pagesPort,
+    dataDirectory: join(dir, 'data'),
+  });
   return {
     dialect: options.dialect ?? 'documented',
     clinic,
@@ -131,6 +146,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     logins,
     clinicTenants: new Map(TENANTS.map((id, index) => [id, clinic.tenants[index]?.id ?? ''])),
     configDir,
+    pagesUrl: pagesPort === null ? null : `http://localhost:${pagesPort}`,
     dir,
     env: {
       REDIS_URL: redis.url,
@@ -239,13 +255,16 @@ async function writeConfiguration(
     crms: readonly DemoCrm[];
     options: WorldOptions;
     files: ReadonlyMap<string, object>;
+    /** Null: no pages. */
+    pagesPort: number | null;
+    dataDirectory: string;
   },
 ): Promise<void> {
-  const { clinic, google, graph, options } = parts;
+  const { clinic, google, graph, options, pagesPort, dataDirectory } = parts;
   const profile = options.dialect ?? 'documented';
   const settings = {
     redis: { url: { env: 'REDIS_URL' } },
-    operator: { port: 0 },
+    ...(pagesPort === null ? { operator: { port: 0 } } : { operator: { port: pagesPort, access: {} }, dataDirectory }),
     secrets: {
       identityKey: { env: 'CLINIC_MIRROR_IDENTITY_KEY' },
       sealingKeys: [{ id: 'k1', key: { env: 'CLINIC_MIRROR_SEALING_KEY' } }],

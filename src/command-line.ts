@@ -133,6 +133,7 @@ async function withInstallation<Result>(
     { loginDesk },
     { openClinicAccess },
     { openBackups },
+    { openAccess },
     { stateProbe },
     { createLogger },
   ] = await Promise.all([
@@ -142,6 +143,7 @@ async function withInstallation<Result>(
     import('./composition/login-desk.ts'),
     import('./composition/clinic.ts'),
     import('./composition/backup.ts'),
+    import('./composition/access.ts'),
     import('./composition/state-probe.ts'),
     import('./log/create-logger.ts'),
   ]);
@@ -161,6 +163,7 @@ async function withInstallation<Result>(
       desk: loginDesk(composition),
       clinic: (tenant) => openClinicAccess(composition, tenant),
       backups: openBackups(composition),
+      access: openAccess(composition),
       state: stateProbe(composition, check),
       acting: { who: await principalOfProcess(options.as), why: options.reason, desk: composition.acts },
     });
@@ -183,7 +186,10 @@ async function runDaemon(host: CommandHost, options: GlobalOptions, role: Role):
     import('./composition/give-back.ts'),
   ]);
   const log = createLogger({ level: configuration.settings.log.level });
-  const daemon = await startDaemon(configuration, log, interrupted, { role, files });
+  const daemon = await startDaemon(configuration, log, interrupted, {
+    ...{ role, files },
+    tell: (text) => void host.stderr.write(`${text}\n`),
+  });
   reload = daemon.reload;
   // Reading thousands of files takes much that is never needed again.
   void daemon.begun.then(() => {

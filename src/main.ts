@@ -1,16 +1,18 @@
 import { WRONG_USER } from './clinic/read/users.ts';
+import { openAccess, publicUrlOf, tellFirstSignIn } from './composition/access.ts';
 import { BROWSER, noteSealingKeys } from './composition/acts.ts';
 import { type Composition, compose } from './composition/compose.ts';
 import { requireEntry } from './composition/connections.ts';
 import { jobHandlers } from './composition/job-handlers.ts';
 import { loginDesk } from './composition/login-desk.ts';
+import { openOperatorDesk } from './composition/operator-desk.ts';
 import { keepReloading, type Reloading } from './composition/reload.ts';
 import type { Connectors } from './composition/targets.ts';
 import { keepAlerting, keepLookingAhead, keepReleasing, watchEpoch } from './composition/upkeep.ts';
 import { connectors as registry } from './connectors/registry.ts';
 import { createAnswerDesk } from './control/answers.ts';
 import { type Installation, requireTenant } from './control/installation.ts';
-import { noPublicPort } from './control/logins.ts';
+import { describeLoginLink, noPublicPort } from './control/logins.ts';
 import { createMetrics, type Metrics } from './control/metrics.ts';
 import { createNotificationReceiver } from './control/notifications.ts';
 import { redisAway } from './control/problems.ts';
@@ -60,6 +62,8 @@ export interface DaemonOptions {
   connectors?: Connectors;
   /** Where the configuration came from: what changes there is taken up. Absent: it stays as it is. */
   files?: ConfigurationFiles;
+  /** Shows a text to whoever started the daemon, past the log, which others read too. Absent: nobody is shown anything. */
+  tell?: (text: string) => void;
 }
 
 /** What is under way may go on for this long after the signal to end; a container engine kills after ten seconds. */
@@ -83,7 +87,7 @@ export async function startDaemon(
   configuration: Configuration,
   log: Logger,
   signal: AbortSignal,
-  { role = 'all', connectors = registry, files }: DaemonOptions = {},
+  { role = 'all', connectors = registry, files, tell }: DaemonOptions = {},
 ): Promise<Daemon> {
   const { settings } = configuration;
   let installation: Installation | null = null;
@@ -108,7 +112,7 @@ export async function startDaemon(
   await noteSealingKeys(composition.acts, settings, log);
   const watch = watchRedis(composition.redis, log);
   opened.defer(() => watch.stop());
-  const operator = await openOperatorPort(composition, metrics, watch);
+  const operator = await openOperatorPort(composition, metrics, watch, tell);
   opened.defer(() => operator.close(SECOND_MS));
   const outside = await openPublicPort(composition, metrics, role);
   opened.defer(() => outside?.close(SECOND_MS));
@@ -209,7 +213,12 @@ function logAllowances(outlines: Iterable<readonly [string, TenantOutline]>, log
   }
 }
 
-function openOperatorPort(composition: Composition, metrics: Metrics, watch: RedisWatch): Promise<ListeningServer> {
+async function openOperatorPort(
+  composition: Composition,
+  metrics: Metrics,
+  watch: RedisWatch,
+  tell: DaemonOptions['tell'],
+): Promise<ListeningServer> {
   const { operator } = composition.configuration.settings;
   const token = operator.token?.reveal() ?? null;
   const verbs: OperatorVerbs = {
@@ -220,7 +229,17 @@ function openOperatorPort(composition: Composition, metrics: Metrics, watch: Red
     },
     problems: async () => (watch.failure() === null ? await metrics.problems() : [redisAway(null)]),
   };
-  return listen(createOperatorServer(verbs, { token, log: composition.log }), 'operator', operator);
+  let port: number | null = null;
+  // Asked by whoever came to the port, so it is known by then.
+  const publicUrl = () => publicUrlOf(composition, port) ?? '';
+  const access = openAccess(composition, publicUrl);
+  const administrators = { desk: openOperatorDesk(composition), access, publicUrl };
+  const isForPeople = operator.access !== undefined;
+  const given = { token, log: composition.log, administrators: isForPeople ? administrators : null };
+  const server = await listen(createOperatorServer(verbs, given), 'operator', operator);
+  ({ port } = server);
+  if (isForPeople && tell !== undefined) await tellFirstSignIn(composition, access, tell);
+  return server;
 }
 
 /** Null where the settings name no port for the outside, or it is another process's. */
@@ -247,10 +266,18 @@ function publicVerbs(composition: Composition, metrics: Metrics): PublicVerbs {
   };
 }
 
-function loginVerbs(composition: Composition): Pick<PublicVerbs, 'beginLogin' | 'completeLogin'> {
+function loginVerbs(composition: Composition): Pick<PublicVerbs, 'describeLogin' | 'beginLogin' | 'completeLogin'> {
   const acting = { who: BROWSER, why: null, desk: composition.acts };
   const languageOf = (tenant: string) => requireTenant(composition.installation, tenant).configuration.language;
   return {
+    async describeLogin(ticket) {
+      try {
+        return await describeLoginLink(loginDesk(composition), ticket);
+      } catch (error) {
+        loginFailure(composition, error);
+        return null;
+      }
+    },
     async beginLogin(ticket) {
       try {
         // Loaded when somebody logs in: it knows every verb.

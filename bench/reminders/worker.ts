@@ -55,7 +55,7 @@ async function carryOut(tenants: ReadonlyMap<string, OpenTenant>, order: Order, 
     }
     const { query, headers, body, channel } = order;
     const callback = { tenant: order.tenant, channel, method: 'POST', query, headers, body };
-    const outline = { zone: 'Europe/Rome', formerly: null, hasReminders: true, triggersEveryMinutes: null };
+    const outline = { name: '', zone: 'UTC', formerly: null, hasReminders: true, triggersEveryMinutes: null };
     const outlines = new Map([...tenants.keys()].map((id) => [id, outline]));
     return { ...outcome, status: await takeReminderCallback({ outlines, tenants, clock }, callback) };
   } catch (error) {

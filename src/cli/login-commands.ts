@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import type { LoginDesk, Revocation } from '../control/logins.ts';
 import type { Acting } from '../control/recording.ts';
-import type { Asked, Print } from './answer.ts';
-import { renderTime, wrap } from './table.ts';
+import type { LoginLink } from '../oauth/store.ts';
+import { type Asked, type Print, wholeNumber } from './answer.ts';
+import { renderTable, renderTime, wrap } from './table.ts';
 
 /** What the commands need of the command line. */
 export interface LoginCommands {
@@ -23,6 +24,7 @@ interface Login {
 interface Choice extends Asked {
   device?: boolean;
   link?: boolean;
+  hours?: number;
 }
 
 const REVOCATIONS: Readonly<Record<Revocation, string>> = {
@@ -32,13 +34,18 @@ const REVOCATIONS: Readonly<Record<Revocation, string>> = {
   'nothing-to-revoke': 'There was no login.',
 };
 
-/** Adds `login`, `accept-account` and `logout`. */
+/** Adds `login`, `accept-account`, `logout` and `logins links …`. */
 export function addLogins(program: Command, outside: LoginCommands): void {
   program
     .command('login <tenant> [connection]')
     .description('log in: to the clinic (default) or to a connection of the tenant file')
     .option('--device', 'by a code that is typed in on another device')
     .option('--link', 'by an address for a browser anywhere; the running daemon, at http.publicUrl, ends the login')
+    .option(
+      '--hours <hours>',
+      'with --link: how long it is good, 168 at most, to be sent to somebody; else ten minutes',
+      wholeNumber,
+    )
     .option('--json', 'as JSON')
     .action((tenant: string, connection = 'clinic', choice: Choice) =>
       outside.withDesk((desk, acting) =>
@@ -79,6 +86,7 @@ export function addLogins(program: Command, outside: LoginCommands): void {
         );
       }),
     );
+  addLinks(program, outside);
 }
 
 async function showLink(
@@ -86,14 +94,52 @@ async function showLink(
   acting: Acting,
   desk: LoginDesk,
   { tenant, connection }: Login,
-  asked: Asked,
+  { hours, ...asked }: Choice,
 ): Promise<void> {
   const { beginRemoteLogin } = await import('../control/acts.ts');
-  const url = await beginRemoteLogin(acting, desk, tenant, connection);
+  const { url, id, endsAt } = await beginRemoteLogin(acting, desk, tenant, connection, hours ?? null);
   outside.err(
-    'Open this address in a browser within ten minutes, and stay in that browser. It can be opened once; the page at the end says how the login went.\n',
+    `Open this address in a browser until ${renderTime(endsAt)}, and stay in that browser. Looking uses nothing up: its button can be pressed once, and the page at the end says how the login went. To take it back: clinic-mirror logins links withdraw ${tenant} ${id}\n`,
   );
-  outside.print(asked, { tenant, connection, url }, () => url);
+  outside.print(asked, { tenant, connection, url, link: id, endsAt }, () => url);
+}
+
+function addLinks(program: Command, outside: LoginCommands): void {
+  const links = program
+    .command('logins')
+    .description('look after logins')
+    .command('links')
+    .description('links that were made with login --link, and that nobody has opened');
+  links
+    .command('list <tenant>')
+    .description('show them: who made them, and how long they are good')
+    .option('--json', 'as JSON')
+    .action((tenant: string, asked: Asked) =>
+      outside.withDesk(async (desk) => {
+        const { listLoginLinks } = await import('../control/logins.ts');
+        const list = await listLoginLinks(desk, tenant);
+        outside.print(asked, { links: list }, () => renderLinks(list));
+      }),
+    );
+  links
+    .command('withdraw <tenant> <link>')
+    .description('take one back: it is good for nothing any more')
+    .option('--json', 'as JSON')
+    .action((tenant: string, link: string, asked: Asked) =>
+      outside.withDesk(async (desk, acting) => {
+        const { withdrawLoginLink } = await import('../control/acts.ts');
+        await withdrawLoginLink(acting, desk, tenant, link);
+        outside.print(asked, { tenant, link }, () => `The link ${link} is good for nothing any more.`);
+      }),
+    );
+}
+
+function renderLinks(links: readonly LoginLink[]): string {
+  if (links.length === 0) return 'No link waits to be opened.';
+  return renderTable(
+    ['link', 'connection', 'made by', 'made at', 'good until'].map((heading) => ({ heading })),
+    links.map(({ id, connection, by, madeAt, endsAt }) => [id, connection, by, renderTime(madeAt), renderTime(endsAt)]),
+  );
 }
 
 async function login(

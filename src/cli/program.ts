@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { Command, Option } from 'commander';
 import manifest from '../../package.json' with { type: 'json' };
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
+import type { AccessDesk } from '../control/access.ts';
 import type { AllBackups } from '../control/backups.ts';
 import type { ClinicAccess } from '../control/clinic.ts';
 import type { StateProbe } from '../control/doctor.ts';
@@ -10,6 +11,7 @@ import type { LoginDesk } from '../control/logins.ts';
 import type { Acting } from '../control/recording.ts';
 import { ROLES, type Role } from '../control/roles.ts';
 import type { Progress } from '../model/progress.ts';
+import { addAccess } from './access-commands.ts';
 import { type Asked, type Print, paged, printer, zoneOf } from './answer.ts';
 import { addAuditLog } from './audit-log-commands.ts';
 import { addBackups } from './backup-commands.ts';
@@ -24,11 +26,11 @@ import { addInit } from './init/command.ts';
 import { addLogins } from './login-commands.ts';
 import { addMatch } from './match-command.ts';
 import { paper } from './paper.ts';
+import { addPlans } from './plan-commands.ts';
 import { addProfiles } from './profile-commands.ts';
 import { addReminders } from './reminder-commands.ts';
 import { renderAudit } from './render-audit.ts';
 import { renderHolds } from './render-explain.ts';
-import { renderPlan } from './render-plan.ts';
 import { renderSync } from './render-sync.ts';
 import { renderRuns, renderUndo } from './render-undo.ts';
 import { addStatus } from './status-commands.ts';
@@ -85,6 +87,7 @@ export interface OpenInstallation {
   /** The clinic API of a tenant. @throws MirrorError as `requireTenant` */
   clinic(tenant: string): ClinicAccess;
   backups: AllBackups;
+  access: AccessDesk;
   state: StateProbe;
   /** Who gives the command, and why. */
   acting: Acting;
@@ -138,13 +141,13 @@ export function createProgram(outside: CliOutside): Command {
     print,
     withDesk: (work) => outside.withInstallation(options(), ({ desk, acting }) => work(desk, acting)),
   });
-  addCycle(program, outside, options, print);
-
   const common = {
     withInstallation: (work: (installation: Installation, acting: Acting) => Promise<void>) =>
       outside.withInstallation(options(), ({ installation, acting }) => work(installation, acting)),
     print,
   };
+  addPlans(program, { ...outside, ...common });
+  addCycle(program, outside, options, print);
   addStatus(program, {
     ...outside,
     print,
@@ -166,6 +169,11 @@ export function createProgram(outside: CliOutside): Command {
       outside.withInstallation(options(), ({ installation, backups, acting }) => work(installation, backups, acting)),
   });
   addAuditLog(program, { ...outside, ...common });
+  addAccess(program, {
+    ...outside,
+    print,
+    withAccess: (work) => outside.withInstallation(options(), ({ access, acting }) => work(access, acting)),
+  });
   addClinicCommands(program, outside, options, print);
   addProfiles(program, { ...outside, profile: (name) => outside.profile(options(), name), print });
   addCompletion(program, { ...outside, names: (directory) => outside.names(directory ?? options().config) });
@@ -194,18 +202,6 @@ function addRun(program: Command, outside: CliOutside, options: () => GlobalOpti
 }
 
 function addCycle(program: Command, outside: CliOutside, options: () => GlobalOptions, print: Print): void {
-  paged(program.command('plan <tenant>'))
-    .description('show what a cycle would write and why; writes nothing')
-    .option('--json', 'as JSON, with every line')
-    .action((tenant: string, asked: Asked) =>
-      outside.withInstallation(options(), async ({ installation }) => {
-        const { planTenant } = await import('../control/plan.ts');
-        const progress = outside.progress();
-        const plan = await planTenant(installation, tenant, progress, outside.signal).finally(() => progress.end());
-        print(asked, plan, () => renderPlan(plan), zoneOf(installation, tenant));
-      }),
-    );
-
   program
     .command('sync <tenant>')
     .description('run one cycle now, to its end')
@@ -258,11 +254,13 @@ function addHolds(program: Command, outside: CliOutside, options: () => GlobalOp
       .command(`${verb} <tenant> <hold>`)
       .description(what)
       .option('--items <number>', 'only if it still has this many', Number)
+      .option('--only <file>', 'only the items whose ids stand in this file, one a line; the others go on waiting')
       .option('--json', 'as JSON')
-      .action((tenant: string, id: string, { items, ...asked }: Asked & { items?: number }) =>
+      .action((tenant: string, id: string, { items, only, ...asked }: Asked & { items?: number; only?: string }) =>
         outside.withInstallation(options(), async ({ installation, acting }) => {
           const { decideHold } = await import('../control/acts.ts');
-          const { hold } = await decideHold(acting, installation, tenant, id, decision, items ?? null);
+          const choice = { items: items ?? null, only: only === undefined ? null : idsIn(await outside.read(only)) };
+          const { hold } = await decideHold(acting, installation, tenant, id, decision, choice);
           const next =
             decision === 'approved' ? ` They go with the next cycle (now: clinic-mirror sync ${tenant}).` : '';
           print(
@@ -273,6 +271,11 @@ function addHolds(program: Command, outside: CliOutside, options: () => GlobalOp
         }),
       );
   }
+}
+
+/** Ids, one a line; empty lines are none. */
+function idsIn(text: string): Set<string> {
+  return new Set(text.split('\n').flatMap((line) => line.trim() || []));
 }
 
 function addUndo(program: Command, outside: CliOutside, options: () => GlobalOptions, print: Print): void {

@@ -1,3 +1,4 @@
+import type { TargetWay } from '../control/appointment-way.ts';
 import type { Explanation, SourceView, TargetExplanation } from '../control/explain.ts';
 import type { TenantHold } from '../control/holds.ts';
 import type { DriftPolicy } from '../control/status-view.ts';
@@ -35,6 +36,16 @@ const BY_HAND: Readonly<Record<DriftPolicy, string>> = {
   report: 'left until the appointment changes, for a person to look at',
 };
 
+function wayText({ compared, written, readBack }: TargetWay): string {
+  const when = (at: number | null, never: string) => (at === null ? never : renderTime(at));
+  const parts = [`compared ${when(compared.at, 'never')}`];
+  if (readBack.covers !== null) {
+    parts.push(`written ${when(written.at, 'before that is remembered')}`);
+    parts.push(readBack.covers ? `read back ${when(readBack.at, 'never')}` : 'not read back since');
+  }
+  return parts.join(', ');
+}
+
 function renderTarget(target: TargetExplanation): string {
   const lines = [`${target.target} (${target.connector})`];
   const { shown, because } = target.decision;
@@ -44,6 +55,7 @@ function renderTarget(target: TargetExplanation): string {
       ? '  the target was given nothing for it'
       : wrap(`was given ${target.link.remoteId}, starting ${renderTime(target.link.startAt)}`, '  '),
   );
+  lines.push(wrap(wayText(target.way), '  '));
   if (target.byHand !== null) {
     const { done, fields, policy } = target.byHand;
     const what = done === 'removed' ? 'deleted by hand' : `edited by hand (${fields.map(fieldName).join(', ')})`;

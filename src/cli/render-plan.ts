@@ -1,4 +1,5 @@
 import type { PlanLine, PlanView, TargetPlanView } from '../control/plan.ts';
+import type { KeptPlan } from '../model/kept-plan.ts';
 import { fieldName } from './field-names.ts';
 import { firstRows } from './paper.ts';
 import { renderTable, renderTime, wrap } from './table.ts';
@@ -22,6 +23,12 @@ export function renderPlan(plan: PlanView): string {
   }
   for (const { target, code } of plan.left) head.push(`${target} could not be looked at (${code}).`);
   return [...head, ...plan.targets.map((target) => renderTarget(plan.tenant, target))].join('\n');
+}
+
+/** The same with what applies it. */
+export function renderKeptPlan(plan: KeptPlan): string {
+  const kept = `Kept until ${renderTime(plan.expiresAt)}. Exactly this:  clinic-mirror apply ${plan.tenant} ${plan.id}`;
+  return `${renderPlan(plan)}\n\n${kept}`;
 }
 
 function renderTarget(tenant: string, target: TargetPlanView): string {

@@ -136,6 +136,7 @@ function installationOf(
         return current().settings.removed.keepDays * DAY_MS;
       },
     },
+    queues: (jobs) => queues.show(jobs),
     pullNow: (tenant) => queues.pullNow(tenant),
     clock,
   };

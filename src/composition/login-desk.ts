@@ -1,5 +1,5 @@
 import { requireTenant } from '../control/installation.ts';
-import type { LoginDesk, RemoteLoginPlace } from '../control/logins.ts';
+import type { LoginDesk, LoginPurpose, RemoteLoginPlace } from '../control/logins.ts';
 import { resumeTargets } from '../control/resume.ts';
 import { LOGIN_CALLBACK_PATH, LOGIN_LINK_PATH } from '../http-server/login-page.ts';
 import { withoutSubscriptions } from '../jobs/subscriptions.ts';
@@ -44,11 +44,26 @@ export function loginDesk(composition: Composition): LoginDesk {
         remedy: `there are: ${loginNames(composition, tenant).join(', ') || 'none'}`,
       });
     },
+    about: (tenant, connection) => purposeOf(composition, tenant, connection),
     isUsed: (tenant, connection) =>
       connection === CLINIC_CONNECTION ||
       [...requireTenant(composition.installation, tenant).targets.values()].some(
         ({ configuration }) => configuration.connection === connection,
       ),
+  };
+}
+
+/** What a login is for, as its configuration tells. */
+function purposeOf({ installation }: Composition, id: string, connection: string): LoginPurpose {
+  const { configuration: tenant, targets } = requireTenant(installation, id);
+  const using = [...targets.values()].filter((target) => target.configuration.connection === connection);
+  return {
+    clinic: tenant.name,
+    language: tenant.language,
+    targets: using.map(({ crm, configuration: { connector } }) => ({
+      connector,
+      holds: crm === null ? 'events' : 'objects',
+    })),
   };
 }
 

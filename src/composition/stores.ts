@@ -1,13 +1,13 @@
 import type { Logger } from '../log/logger.ts';
 import type { Clock } from '../model/time.ts';
-import type { LoginLink, PendingLogin } from '../oauth/store.ts';
+import type { LoginLinks, PendingLogin } from '../oauth/store.ts';
 import type { Settings } from '../settings/settings-schema.ts';
 import { type AlertStore, createAlertStore } from '../state/alerts.ts';
 import { type AuditLog, createAuditLog } from '../state/audit-log.ts';
 import { type CertificateStore, createCertificateStore } from '../state/certificates.ts';
 import { type AwaitDurable, createAwaitDurable } from '../state/durability.ts';
 import { createStateEpoch, type StateEpoch } from '../state/epoch.ts';
-import { keys } from '../state/keys.ts';
+import { createLoginLinks } from '../state/login-links.ts';
 import { createLoginStore, type LoginStore } from '../state/logins.ts';
 import { connectRedis, type RedisClient } from '../state/redis.ts';
 import { createReloadReports, type ReloadReports } from '../state/reload-reports.ts';
@@ -26,7 +26,7 @@ export interface Stores {
   alerts: AlertStore;
   certificates: CertificateStore;
   logins: LoginStore<PendingLogin>;
-  loginLinks: LoginStore<LoginLink>;
+  loginLinks: LoginLinks;
   ring: SealingKey[];
   /** Null where no `dataDirectory` is configured. */
   auditLog: AuditLog | null;
@@ -60,7 +60,7 @@ export function openStores(current: () => Settings, clock: Clock, log: Logger): 
     alerts: createAlertStore(redis),
     certificates: createCertificateStore(redis),
     logins: createLoginStore<PendingLogin>(redis, ring),
-    loginLinks: createLoginStore<LoginLink>(redis, ring, keys.loginLink),
+    loginLinks: createLoginLinks(redis, ring, clock),
     ring,
     auditLog:
       directory === undefined

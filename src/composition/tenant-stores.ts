@@ -1,8 +1,9 @@
 import type { OpenTenant } from '../jobs/tenant.ts';
-import { DAY_MS } from '../model/time.ts';
+import { type Clock, DAY_MS } from '../model/time.ts';
 import type { TenantConfiguration } from '../settings/configuration.ts';
 import { createHoldStore } from '../state/holds.ts';
 import { createJournal } from '../state/journal.ts';
+import { createKeptDocuments } from '../state/kept-documents.ts';
 import { createOutbox } from '../state/outbox.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { createRunStore } from '../state/runs.ts';
@@ -15,7 +16,17 @@ import type { Lasting } from './closing.ts';
 /** A tenant's state in Redis, but for its credentials and what belongs to one feature alone. */
 export type TenantStores = Pick<
   OpenTenant,
-  'links' | 'outbox' | 'unanswered' | 'journal' | 'targetStore' | 'holds' | 'runs' | 'protection' | 'tombstones'
+  | 'links'
+  | 'outbox'
+  | 'unanswered'
+  | 'journal'
+  | 'targetStore'
+  | 'holds'
+  | 'runs'
+  | 'protection'
+  | 'tombstones'
+  | 'plans'
+  | 'tasks'
 >;
 
 /** What a tenant's stores are opened with. */
@@ -25,6 +36,7 @@ export interface TenantStoreParts {
   sealer: Sealer;
   identityKey: Uint8Array;
   journalKeepDays: number;
+  clock: Clock;
   /** What this process knows of the tenant since it was open before. */
   lasting: Pick<Lasting, 'links' | 'protection'>;
 }
@@ -45,6 +57,8 @@ export function openTenantStores(parts: TenantStoreParts): TenantStores {
     targetStore: createTargetStore(redis, tenant.id),
     holds: createHoldStore(redis, tenant.id, sealer),
     runs: createRunStore(redis, tenant.id),
+    plans: createKeptDocuments(redis, tenant.id, 'plan', parts),
+    tasks: createKeptDocuments(redis, tenant.id, 'task', parts),
     protection,
     tombstones: createTombstoneStore(redis, tenant.formerly ?? tenant.id, identityKey, protection),
   };

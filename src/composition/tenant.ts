@@ -96,7 +96,7 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
   const identityKey = settings.secrets.identityKey.reveal();
   const { credentials, connections } = openLogins(tenant, { sealer, leases, http, log }, shared);
   const stores = openTenantStores({
-    ...{ tenant, redis, sealer, identityKey, lasting },
+    ...{ tenant, redis, sealer, identityKey, lasting, clock },
     journalKeepDays: settings.journal.keepDays,
   });
   const clinic = openTenantClinic({

@@ -7,6 +7,7 @@ import type { ActFacts } from '../model/acts.ts';
 import { asMirrorError } from '../model/errors.ts';
 import { accountText } from '../oauth/accounts.ts';
 import type { LoginResult } from '../oauth/login.ts';
+import type { HoldChoice } from '../state/holds.ts';
 import * as audit from './audit.ts';
 import * as backups from './backups.ts';
 import * as clinic from './clinic.ts';
@@ -14,32 +15,15 @@ import { operationOf } from './clinic-question.ts';
 import * as forget from './forget.ts';
 import * as holds from './holds.ts';
 import { type Installation, requireTenant } from './installation.ts';
+import * as keptPlans from './kept-plans.ts';
 import * as logins from './logins.ts';
 import { matchableTarget } from './match.ts';
 import * as match from './match-apply.ts';
-import { type ActAbout, type ActDesk, type Acting, note, recordAct } from './recording.ts';
+import { type ActAbout, type Acting, act, nameOf, note, recordAct } from './recording.ts';
 import * as reminders from './reminders.ts';
 import * as sync from './sync.ts';
 import * as triggers from './triggers.ts';
 import * as undo from './undo.ts';
-
-/** What an act is about, from the arguments of its verb; null for one that changes nothing. What it throws was no act. */
-type AboutOf<Given extends readonly unknown[]> = (
-  desk: ActDesk,
-  ...given: Given
-) => ActAbout | null | Promise<ActAbout | null>;
-
-/** A verb that is recorded. */
-function act<Given extends readonly unknown[], Result>(
-  work: (...given: Given) => Promise<Result>,
-  aboutOf: AboutOf<Given>,
-  factsOf?: (result: Result) => ActFacts,
-): (acting: Acting, ...given: Given) => Promise<Result> {
-  return async (acting, ...given) => {
-    const about = await aboutOf(acting.desk, ...given);
-    return about === null ? work(...given) : recordAct(acting, about, () => work(...given), factsOf);
-  };
-}
 
 /** The id of a tenant that there is: nobody's name gets into the log by a slip of the fingers. */
 function tenantOf(installation: Installation, id: string): string {
@@ -53,6 +37,18 @@ export const syncTenant = act(
   ({ run, targets }) => ({ targets: targets.length, error: run.error?.code ?? null }),
 );
 
+/** @see keptPlans.applyPlan */
+export const applyPlan = act(
+  keptPlans.applyPlan,
+  (_, installation, id, plan) => ({
+    verb: 'apply',
+    tenant: tenantOf(installation, id),
+    // Whatever somebody typed is no id.
+    what: { plan: /^[0-9a-f]{24}$/.test(plan) ? plan : null },
+  }),
+  ({ run, targets }) => ({ targets: targets.length, error: run.error?.code ?? null }),
+);
+
 /** @see audit.auditNow */
 export const auditNow = act(
   audit.auditNow,
@@ -61,7 +57,7 @@ export const auditNow = act(
 );
 
 /**
- * Decides a hold as it is now, or as it was seen: one that changes meanwhile is not decided.
+ * Decides a hold as it is now, or as it was seen, whole or in part: one that changes meanwhile is not decided.
  * @see holds.decideHold
  */
 export async function decideHold(
@@ -70,21 +66,30 @@ export async function decideHold(
   tenantId: string,
   holdId: string,
   decision: 'approved' | 'rejected',
-  items: number | null = null,
+  { items = null, only = null }: HoldChoice = {},
 ): ReturnType<typeof holds.decideHold> {
   const tenant = requireTenant(installation, tenantId);
-  const hold = (await tenant.holds.list()).find(({ id }) => id === holdId);
-  const count = hold?.recordIds.length ?? 0;
+  const all = await tenant.holds.list();
+  const hold = all.find(({ id }) => id === holdId);
+  const recordIds = hold?.recordIds ?? [];
+  const chosen = recordIds.filter((recordId) => only?.has(recordId) ?? true);
+  const isPart = chosen.length < recordIds.length;
   const about: ActAbout = {
     verb: decision === 'approved' ? 'approve' : 'reject',
     tenant: tenant.id,
-    what: { hold: hold?.id ?? null, target: hold?.target ?? null, kind: hold?.kind ?? null, items: count },
+    what: {
+      ...{ hold: hold?.id ?? null, target: hold?.target ?? null, kind: hold?.kind ?? null, items: chosen.length },
+      ...(isPart ? { of: recordIds.length } : {}),
+    },
   };
   if (hold !== undefined && hold.state === 'open' && decision === 'approved') {
-    const subject = digestOf([hold.id, ...hold.recordIds.toSorted()].join('\n'));
+    const subject = digestOf([hold.id, ...chosen.toSorted()].join('\n'));
+    // Part by part is as much as all at once.
+    const before = all.filter(({ partOf, state }) => partOf === hold.id && state === 'approved');
+    const count = before.reduce((sum, part) => sum + part.recordIds.length, chosen.length);
     about.second = { subject, isNeeded: ({ holdsAbove }) => holdsAbove !== undefined && count > holdsAbove };
   }
-  const seen = items ?? (hold === undefined ? null : count);
+  const seen = { items: items ?? (hold === undefined ? null : recordIds.length), only };
   return recordAct(acting, about, () => holds.decideHold(installation, tenantId, holdId, decision, seen));
 }
 
@@ -247,10 +252,28 @@ export const loginWithDevice = act(
   loginFacts,
 );
 
-/** @see logins.beginRemoteLogin */
-export const beginRemoteLogin = act(logins.beginRemoteLogin, (_, desk, tenant, connection) =>
-  loginAbout('login-link', desk, tenant, connection, {}),
-);
+/**
+ * Of who acts.
+ * @see logins.beginRemoteLogin
+ */
+export async function beginRemoteLogin(
+  acting: Acting,
+  desk: logins.LoginDesk,
+  tenant: string,
+  connection: string,
+  hours: number | null = null,
+): Promise<logins.MadeLink> {
+  const about = loginAbout('login-link', desk, tenant, connection, { hours });
+  const work = () => logins.beginRemoteLogin(desk, tenant, connection, nameOf(acting.who), hours);
+  return recordAct(acting, about, work, ({ id }) => ({ link: id }));
+}
+
+/** @see logins.withdrawLoginLink */
+export const withdrawLoginLink = act(logins.withdrawLoginLink, async (_, desk, tenant, id) => {
+  const link = (await desk.links.list(tenant)).find((each) => each.id === id);
+  desk.about(tenant, link?.connection ?? '');
+  return { verb: 'withdraw-link', tenant, what: { connection: link?.connection ?? null, link: link?.id ?? null } };
+});
 
 /**
  * Records only what a good link began: whoever posts others fills nothing.
@@ -262,9 +285,9 @@ export async function openRemoteLogin(
   ticket: string,
 ): Promise<logins.OpenedLogin> {
   const opened = await logins.openRemoteLogin(desk, ticket);
-  const { tenant, connection } = opened;
+  const { tenant, connection, link } = opened;
   // Without an entry the browser is not told where to go on.
-  await note(acting, { verb: 'open-link', tenant, what: { connection } }, { outcome: 'begun' });
+  await note(acting, { verb: 'open-link', tenant, what: { connection, link } }, { outcome: 'begun' });
   return opened;
 }
 

@@ -2,6 +2,7 @@ import type { AuditEntry } from '../model/acts.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Instant } from '../model/time.ts';
 import type { AuditLog, AuditLogVerdict } from '../state/audit-log.ts';
+import { type Page, type PageQuestion, pageOf } from './paging.ts';
 import type { ActDesk } from './recording.ts';
 
 /** Which entries are wanted; null for all. */
@@ -38,6 +39,39 @@ export async function* readAuditLog(desk: ActDesk, filter: AuditLogFilter): Asyn
         (key === null || Object.values(entry.what).some((value) => String(value).split(' ').includes(key))));
     if (isWanted) yield line;
   }
+}
+
+/** Entries of the log, newest first. */
+export interface ActPage extends Page<AuditEntry> {
+  /** Lines that are not as they were written, whatever is wanted. */
+  changed: number;
+}
+
+/**
+ * A page of entries, newest first.
+ * @param isSeen whether entries of a tenant are shown; null: of none, or all
+ * @throws as {@link readAuditLog}; MirrorError `settings`, code `cursor-unusable`
+ */
+export async function listActs(
+  desk: ActDesk,
+  filter: AuditLogFilter,
+  isSeen: (tenant: string | null) => boolean,
+  question: PageQuestion,
+): Promise<ActPage> {
+  const entries: AuditEntry[] = [];
+  let changed = 0;
+  for await (const { entry } of readAuditLog(desk, filter)) {
+    if (entry === null) changed += 1;
+    else if (isSeen(entry.tenant)) entries.push(entry);
+  }
+  return { ...pageOf(entries, question, nameFromNewest), changed };
+}
+
+const LATEST_MS = 1e14;
+
+/** The later, the smaller. */
+function nameFromNewest({ at, chain, sequence }: AuditEntry): string {
+  return [LATEST_MS - Date.parse(at), chain, LATEST_MS - sequence].join(' ');
 }
 
 /**

@@ -6,6 +6,7 @@ import { hasLeft, type Instant } from '../model/time.ts';
 import { fieldsByHand } from '../sync/audit.ts';
 import { type Exclusion, exclusionOf } from '../sync/feed.ts';
 import { windowOf } from '../sync/followed.ts';
+import { type LastCycle, type TargetWay, wayOf } from './appointment-way.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import type { DriftPolicy } from './status-view.ts';
 
@@ -20,8 +21,8 @@ export type SourceView =
 export interface TargetExplanation {
   target: string;
   connector: string;
-  /** Whether it should be shown there, and the rule that says so. */
-  decision: { shown: boolean; because: string };
+  /** Whether it should be shown there, and the rule that says so: its code, and in words. */
+  decision: { shown: boolean; code: DecisionCode; because: string };
   /** What the target was last given; null when nothing. */
   link: { startAt: Instant; epoch: number; remoteId: string } | null;
   /** What a person did to its object, and what is done about that; null when nothing is known. */
@@ -32,21 +33,43 @@ export interface TargetExplanation {
   > | null;
   holds: Pick<Hold, 'id' | 'kind' | 'state'>[];
   failure: string | null;
+  /** The rest of its way: what it was compared with, what was written, and what was read back. */
+  way: TargetWay;
 }
 
 /** One appointment's whole story, without its contents. */
 export interface Explanation {
   tenant: string;
   appointment: string;
+  /** The clinic's answer for this appointment alone. */
   source: SourceView;
+  /** When it was asked. */
+  askedAt: Instant;
+  /** The last cycle, which read all; null before the first. */
+  lastCycle: LastCycle | null;
   targets: TargetExplanation[];
 }
 
-const EXCLUSIONS: Readonly<Record<Exclusion, string>> = {
+/** Why an appointment is shown in a target, or is not. */
+const DECISIONS = {
+  'tenant-paused': 'the tenant is paused',
+  'target-paused': 'the target is paused',
+  absent: 'the clinic has no such appointment',
+  unread: 'the clinic could not be asked, or its answer could not be used',
+  forgotten: 'an operator had its patient forgotten',
   agenda: 'its agenda does not feed this target',
   treatment: 'the target does not show its treatment',
   'blocked-time': 'the target does not show blocked time',
-};
+  status: 'the target does not show its status',
+  'before-window': 'it lies before the window: what was written stays',
+  'beyond-window': 'it lies beyond the window: it is written when it comes nearer',
+  pinned: "an undo put it back, whatever the target's rules say",
+  'of-contact': "it passes this target's rules; its patient must be held by the target of contacts too: see health",
+  shown: 'its agenda feeds this target, its status is shown, and it lies in the window',
+} satisfies Record<Exclusion, string> & Record<string, string>;
+
+/** Such a reason. */
+export type DecisionCode = keyof typeof DECISIONS;
 
 /** Reads the appointment alone and everything that we hold of it. */
 export async function explain(
@@ -60,7 +83,18 @@ export async function explain(
   const holds = await tenant.holds.list();
   const followers = [...tenant.targets.values()].filter(({ stream }) => stream === 'appointments');
   const targets = followers.map((target) => explainTarget(tenant, target, recordId, source, appointment, holds));
-  return { tenant: tenantId, appointment: recordId, source, targets: await Promise.all(targets) };
+  const [last] = await tenant.runs.list(1);
+  return {
+    ...{ tenant: tenantId, appointment: recordId, source, askedAt: tenant.clock() },
+    lastCycle:
+      last === undefined
+        ? null
+        : {
+            ...{ run: last.id, startedAt: last.startedAt },
+            ...{ completeness: last.snapshot?.completeness ?? null, error: last.error?.code ?? null },
+          },
+    targets: await Promise.all(targets),
+  };
 }
 
 /** What the clinic says of an appointment at this moment; a clinic that can't be asked is an answer too. */
@@ -124,6 +158,7 @@ async function explainTarget(
       .filter((hold) => hold.target === target.id && hold.recordIds.includes(recordId))
       .map(({ id, kind, state }) => ({ id, kind, state })),
     failure: record.failure === null ? null : record.failure.code,
+    way: await wayOf(tenant, target, recordId, { source, link: link ?? null, pending, stored: record }),
   };
 }
 
@@ -139,28 +174,23 @@ function decide(
   isPinned: boolean,
   isForgotten: boolean,
 ): TargetExplanation['decision'] {
-  const no = (because: string) => ({ shown: false, because });
-  if (tenant.configuration.paused) return no('the tenant is paused');
-  if (target.configuration.paused) return no('the target is paused');
-  if (source.state === 'absent') return no('the clinic has no such appointment');
-  if (appointment === null) return no('the clinic could not be asked, or its answer could not be used');
-  if (isForgotten) return no('an operator had its patient forgotten');
+  const no = (code: DecisionCode, because: string = DECISIONS[code]) => ({ shown: false, code, because });
+  const yes = (code: DecisionCode, because: string = DECISIONS[code]) => ({ shown: true, code, because });
+  if (tenant.configuration.paused) return no('tenant-paused');
+  if (target.configuration.paused) return no('target-paused');
+  if (source.state === 'absent') return no('absent');
+  if (appointment === null) return no('unread');
+  if (isForgotten) return no('forgotten');
   const { statuses } = target.configuration;
   const exclusion = isPinned ? null : exclusionOf(appointment, target.configuration);
-  if (exclusion !== null) return no(EXCLUSIONS[exclusion]);
+  if (exclusion !== null) return no(exclusion);
   const isStatusShown = statuses.includes(appointment.status) || (isPinned && appointment.status !== 'cancelled');
-  if (!isStatusShown) return no(`the target does not show the status ${appointment.status}`);
+  if (!isStatusShown) return no('status', `the target does not show the status ${appointment.status}`);
   const window = windowOf(target, tenant.clock());
-  if (hasLeft(appointment.time, window)) return no('it lies before the window: what was written stays');
-  if (appointment.time.startAt >= window.toAt)
-    return no('it lies beyond the window: it is written when it comes nearer');
-  if (isPinned) return { shown: true, because: "an undo put it back, whatever the target's rules say" };
-  if (target.crm !== null) {
-    const contacts = target.configuration.crm?.contacts;
-    return {
-      shown: true,
-      because: `it passes this target's rules; its patient must be held by ${contacts} too: see health`,
-    };
-  }
-  return { shown: true, because: 'its agenda feeds this target, its status is shown, and it lies in the window' };
+  if (hasLeft(appointment.time, window)) return no('before-window');
+  if (appointment.time.startAt >= window.toAt) return no('beyond-window');
+  if (isPinned) return yes('pinned');
+  if (target.crm === null) return yes('shown');
+  const contacts = target.configuration.crm?.contacts;
+  return yes('of-contact', `it passes this target's rules; its patient must be held by ${contacts} too: see health`);
 }

@@ -13,15 +13,16 @@ const LONGEST_WAIT_MS = 5 * SECOND_MS;
 export interface StateFigures {
   /**
    * Computes them anew when they are too old, once for all who ask meanwhile.
+   * @param waitMs how long whoever asks waits for it, once there are figures at all; by default what was said when they were created
    * @returns how old they are, in milliseconds
    * @throws MirrorError as the state does, Redis not answering among it
    */
-  refresh(installation: Installation): Promise<number>;
+  refresh(installation: Installation, waitMs?: number): Promise<number>;
 }
 
 /**
  * @param compute reads the state and tells the figures
- * @param longestWaitMs how long whoever asks waits for it, once there are figures at all
+ * @param longestWaitMs how long whoever asks waits for it where they don't say otherwise
  */
 export function createStateFigures(
   compute: (installation: Installation) => Promise<void>,
@@ -41,16 +42,14 @@ export function createStateFigures(
     return ageMs < 0 || ageMs >= Math.max(KEPT_MS, KEPT_TIMES * computed.tookMs);
   }
   return {
-    async refresh(installation) {
+    async refresh(installation, waitMs = longestWaitMs) {
       if (isOld(installation.clock())) {
         computing ??= computeNow(installation).finally(() => {
           computing = null;
         });
         // Whoever stopped waiting leaves nobody who hears of a failure; the next one asks again.
         computing.catch(() => {});
-        await (computed === null
-          ? computing
-          : Promise.race([computing, pause(longestWaitMs, undefined, { ref: false })]));
+        await (computed === null ? computing : Promise.race([computing, pause(waitMs, undefined, { ref: false })]));
       }
       return installation.clock() - (computed?.at ?? installation.clock());
     },

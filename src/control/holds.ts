@@ -1,5 +1,6 @@
 import type { Hold } from '../model/plan.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
+import type { HoldChoice } from '../state/holds.ts';
 import { type Installation, requireTenant } from './installation.ts';
 
 /** How long a decision stands: long enough for every cycle that it concerns. */
@@ -23,19 +24,21 @@ export async function listHolds(installation: Installation, only?: string): Prom
 /**
  * Decides a hold: approved, its deletions go with the next cycle, which is asked for at once; rejected, the objects stay and
  * are not held again for a week. Who approves a hold of people says that nobody has to be kept out, for the whole tenant.
- * @param items how many the person saw in it, so that one that grew meanwhile is not approved unseen; null when nobody counted
- * @throws MirrorError `settings`, code `no-such-hold`, `hold-decided` or `hold-changed`
+ * @param choice what the person saw in it, so that one that grew meanwhile is not approved unseen; and what of it is decided: the rest
+ *   goes on waiting, however little it is
+ * @returns the hold that was decided: a part has an id of its own
+ * @throws MirrorError `settings`, code `no-such-hold`, `hold-decided`, `hold-changed` or `hold-whole-only`
  */
 export async function decideHold(
   installation: Installation,
   tenantId: string,
   holdId: string,
   decision: 'approved' | 'rejected',
-  items: number | null = null,
+  choice: HoldChoice = {},
 ): Promise<{ hold: TenantHold; effectiveAt: Instant }> {
   const tenant = requireTenant(installation, tenantId);
   const now = installation.clock();
-  const hold = await tenant.holds.decide(holdId, decision, now, now + DECISION_MS, items);
+  const hold = await tenant.holds.decide(holdId, decision, now, now + DECISION_MS, choice);
   if (hold.kind === 'first-run' && decision === 'approved') {
     await tenant.targetStore.write(hold.target, { firstRunApprovedAt: now });
   }

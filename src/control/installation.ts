@@ -1,3 +1,4 @@
+import type { ShownQueue } from '../jobs/shown-queues.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Ending } from '../model/endings.ts';
 import { MirrorError } from '../model/errors.ts';
@@ -55,7 +56,10 @@ export interface Tenants {
 export interface Installation {
   tenants: Tenants;
   /** What is known of the same tenants without opening them. */
-  outlines: ReadonlyMap<string, Pick<TenantOutline, 'zone' | 'formerly' | 'hasReminders' | 'triggersEveryMinutes'>>;
+  outlines: ReadonlyMap<
+    string,
+    Pick<TenantOutline, 'name' | 'zone' | 'formerly' | 'hasReminders' | 'triggersEveryMinutes'>
+  >;
   /** Tenants whose configuration can't be used. */
   setAside: readonly TenantSetAside[];
   connections(tenant: OpenTenant): Promise<ConnectionStatus[]>;
@@ -71,6 +75,8 @@ export interface Installation {
   approvals(tenant: string): Promise<ApprovalRequest[]>;
   /** What was taken out of the configuration and still has keys. */
   removed: Pick<RemovedStore, 'parts' | 'tenants'> & { keepMs: number };
+  /** What waits in every queue of work, is under way and failed; `jobs` of each sort at most are named. */
+  queues(jobs: number): Promise<ShownQueue[]>;
   /** Tells the running daemon, if there is one, to pull a tenant now. */
   pullNow(tenant: string): Promise<void>;
   clock: Clock;

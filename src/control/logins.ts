@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import type { Logger } from '../log/logger.ts';
 import { MirrorError } from '../model/errors.ts';
+import { HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import { accountText } from '../oauth/accounts.ts';
 import { confirmAccount } from '../oauth/confirm-account.ts';
 import { type DevicePrompt, loginByDevice } from '../oauth/device-login.ts';
@@ -14,8 +14,9 @@ import {
   storeLogin,
 } from '../oauth/login.ts';
 import { loginOnLoopback } from '../oauth/loopback-login.ts';
-import { requireSecureUrl } from '../oauth/providers.ts';
-import type { LoginLinks, PendingLogins } from '../oauth/store.ts';
+import { type Provider, requireSecureUrl } from '../oauth/providers.ts';
+import type { LoginLink, LoginLinks, PendingLogins } from '../oauth/store.ts';
+import { newSecret } from './secrets.ts';
 
 export type { Revocation };
 
@@ -25,6 +26,8 @@ export interface LoginDesk {
   target(tenant: string, connection: string): LoginTarget;
   /** Whether anything would use the login: the reading of the clinic, or a target. */
   isUsed(tenant: string, connection: string): boolean;
+  /** What whoever is asked to log in is told of. @throws MirrorError as `requireTenant` */
+  about(tenant: string, connection: string): LoginPurpose;
   pending: PendingLogins;
   links: LoginLinks;
   clock: () => number;
@@ -42,6 +45,15 @@ export interface LoginDesk {
   ): Promise<Result>;
   /** Told of every login that was made, and of accounts that were found right: what waited for it goes on. */
   onLogin(tenant: string, connection: string): Promise<void>;
+}
+
+/** Whose login is asked for, and what for. */
+export interface LoginPurpose {
+  /** As the clinic is called. */
+  clinic: string;
+  language: 'it' | 'en';
+  /** What would be written through it: events of a calendar, or objects of a CRM. None for the login to the clinic itself. */
+  targets: readonly { connector: string; holds: 'events' | 'objects' }[];
 }
 
 /** Addresses of the running daemon. */
@@ -78,17 +90,92 @@ export async function loginWithDevice(
   return made(desk, await storeLogin(target, answer, { way: 'elsewhere' }, signal));
 }
 
+/** How long a link is good that somebody opens at once, and the longest for one that is sent. Our choice. */
+const LINK_LIFE_MS = 10 * MINUTE_MS;
+/** Hours that a link may be good for, at most. */
+export const LONGEST_LINK_HOURS = 168;
+
+/** A link that was made. */
+export interface MadeLink extends Pick<LoginLink, 'id' | 'endsAt'> {
+  /** The address for a browser on whichever machine; its button can be pressed once. */
+  url: string;
+}
+
 /**
  * Makes a link to a page of the running daemon, at which a login begins that the daemon ends.
- * @returns the address for a browser on whichever machine; it can be opened once, for ten minutes
- * @throws MirrorError `settings`, code `insecure-address`, where browsers reach the daemon by plain http; code `no-public-port`, where not at all
+ * @param by who makes it
+ * @param hours how long it is good, {@link LONGEST_LINK_HOURS} at most; null: ten minutes
+ * @throws MirrorError `settings`, code `insecure-address`, where browsers reach the daemon by plain http; code `no-public-port`, where not at
+ *   all; code `link-too-long`
  */
-export async function beginRemoteLogin(desk: LoginDesk, tenant: string, connection: string): Promise<string> {
+export async function beginRemoteLogin(
+  desk: LoginDesk,
+  tenant: string,
+  connection: string,
+  by: string,
+  hours: number | null,
+): Promise<MadeLink> {
   usedTarget(desk, tenant, connection);
   const address = requireSecureUrl(requireRemote(desk).linkUrl, 'http.publicUrl');
+  if (hours !== null && !(hours > 0 && hours <= LONGEST_LINK_HOURS)) throw linkTooLong();
   const ticket = newSecret();
-  await desk.links.put(ticket, { tenant, connection });
-  return `${address}/${ticket}`;
+  const madeAt = desk.clock();
+  const endsAt = madeAt + (hours === null ? LINK_LIFE_MS : hours * HOUR_MS);
+  const { id } = await desk.links.put(ticket, { tenant, connection, by, madeAt, endsAt });
+  return { id, endsAt, url: `${address}/${ticket}` };
+}
+
+/** What stands behind a link, for whoever opened it. */
+export interface LoginLinkDescription extends LoginPurpose {
+  tenant: string;
+  connection: string;
+  vendor: Provider['name'];
+  /** What the vendor will be asked for. */
+  scopes: readonly string[];
+  /** Whose login the tenant file asks for: an address, a domain with `@` before it, or an id; null for anybody's. */
+  expected: string | null;
+  endsAt: Instant;
+}
+
+/**
+ * Tells what stands behind a link. Looking uses nothing up, so that programs which open links in mails take nothing away.
+ * @throws MirrorError `authorization`, code `login-unknown`; `settings` where the connection is not configured any more
+ */
+export async function describeLoginLink(desk: LoginDesk, ticket: string): Promise<LoginLinkDescription> {
+  const link = await desk.links.find(ticket);
+  if (link === null) throw loginUnknown();
+  const { tenant, connection, endsAt } = link;
+  const { server, scopes, expected } = usedTarget(desk, tenant, connection);
+  const { address, domain, subject } = expected ?? {};
+  const account = address ?? (domain === undefined ? subject : `@${domain}`) ?? null;
+  const vendor = server.provider.name;
+  return { ...desk.about(tenant, connection), tenant, connection, vendor, scopes, expected: account, endsAt };
+}
+
+/** Links of a tenant that nobody has opened, oldest first: who made them, and how long they are good. @throws MirrorError as `requireTenant` */
+export async function listLoginLinks(desk: LoginDesk, tenant: string): Promise<LoginLink[]> {
+  desk.about(tenant, '');
+  return desk.links.list(tenant);
+}
+
+/** Takes a link back before somebody opens it. @throws MirrorError `settings`, code `no-such-link` */
+export async function withdrawLoginLink(desk: LoginDesk, tenant: string, id: string): Promise<void> {
+  if (await desk.links.withdraw(tenant, id)) return;
+  throw new MirrorError('there is no such link: it was opened, withdrawn, or is too old', {
+    actor: 'settings',
+    code: 'no-such-link',
+    retry: 'never',
+    remedy: `see: clinic-mirror logins links list ${tenant}`,
+  });
+}
+
+function linkTooLong(): MirrorError {
+  return new MirrorError('a link can not be good for so long', {
+    actor: 'settings',
+    code: 'link-too-long',
+    retry: 'never',
+    remedy: `choose at most ${LONGEST_LINK_HOURS} hours`,
+  });
 }
 
 function requireRemote({ remote }: LoginDesk): RemoteLoginPlace {
@@ -110,6 +197,8 @@ export function noPublicPort(message: string): MirrorError {
 export interface OpenedLogin {
   tenant: string;
   connection: string;
+  /** Id of the link. */
+  link: string;
   /** Where the browser goes on. */
   url: URL;
   /** What that browser keeps: it alone can end the login. */
@@ -123,11 +212,17 @@ export interface OpenedLogin {
 export async function openRemoteLogin(desk: LoginDesk, ticket: string): Promise<OpenedLogin> {
   const link = await desk.links.take(ticket);
   if (link === null) throw loginUnknown();
-  const { tenant, connection } = link;
+  const { tenant, connection, id } = link;
   const { callbackUrl } = requireRemote(desk);
   const browserKey = newSecret();
   const target = usedTarget(desk, tenant, connection);
-  return { tenant, connection, browserKey, url: await beginLogin(target, desk.pending, callbackUrl, browserKey) };
+  return {
+    tenant,
+    connection,
+    link: id,
+    browserKey,
+    url: await beginLogin(target, desk.pending, callbackUrl, browserKey),
+  };
 }
 
 /**
@@ -190,11 +285,6 @@ function usedTarget(desk: LoginDesk, tenant: string, connection: string): LoginT
 async function made(desk: LoginDesk, result: LoginResult): Promise<LoginResult> {
   await desk.onLogin(result.tenant, result.connection);
   return result;
-}
-
-/** 256 bits that nobody can guess, as they stand in an address or a cookie. */
-function newSecret(): string {
-  return randomBytes(32).toString('base64url');
 }
 
 function pause(durationMs: number, signal: AbortSignal): Promise<void> {

@@ -1,63 +1,18 @@
 import { z } from 'zod';
 import type { Cycle } from '../jobs/cycle.ts';
 import { planCycle } from '../jobs/plan-cycle.ts';
-import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import type { OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError } from '../model/errors.ts';
+import type { PlanLine, PlanView, TargetPlanView } from '../model/kept-plan.ts';
 import type { Hold, PlannedChange } from '../model/plan.ts';
 import type { Progress } from '../model/progress.ts';
-import type { Instant } from '../model/time.ts';
 import type { TargetConfiguration } from '../settings/configuration.ts';
+import type { TargetSetup } from '../sync/cycle-input.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import { asMatchable, findMatches } from './match.ts';
 
-/** One line of a plan: ids, codes, field names, and a title that tells nothing of the patient; no other content. */
-export interface PlanLine {
-  /** Id of the appointment, patient or invoice. */
-  record: string;
-  operation: 'create' | 'update' | 'delete';
-  reason: string;
-  fields: readonly string[];
-  /** Null for a patient. */
-  startAt: Instant | null;
-  /** What the calendar would show; null where the policy has titles that tell of the patient, and where nothing is written. */
-  title: string | null;
-  /** `go`: would be written; `held` for a person; `refused` by one. */
-  verdict: 'go' | 'held' | 'refused';
-}
-
-/** What a cycle would do to one target now. */
-export interface TargetPlanView {
-  target: string;
-  /** The calendar by the name that we give it, or the id in its settings; null for a CRM, and one that is named by an address. */
-  calendar: string | null;
-  links: number;
-  /** Records that are as they should be: nothing waits for them, and nothing failed. */
-  unchanged: number;
-  /** Changes from before that fail, the deletions among them; `health` names them. */
-  failing: number;
-  /** Changes from before that wait for their turn. */
-  waiting: number;
-  released: number;
-  /**
-   * Before the first write to a CRM: contacts there that are not ours, and patients who look like one; or the code of why they can't be read.
-   * Null where that is no question.
-   */
-  existing: { contacts: number; alike: number } | { unread: string } | null;
-  lines: PlanLine[];
-}
-
-/** What a cycle would do now. */
-export interface PlanView {
-  tenant: string;
-  asOf: Instant;
-  snapshot: { completeness: string; reason: string | null; records: number; setAside: number };
-  /** Absent records that could not be read alone: nothing would be done about them. */
-  unconfirmed: number;
-  targets: TargetPlanView[];
-  /** Targets that could not be looked at, with the code of the reason. */
-  left: readonly { target: string; code: string }[];
-}
+export type { PlanLine, PlanView, TargetPlanView } from '../model/kept-plan.ts';
 
 /** Reads clinic and state and shows the difference; writes nothing anywhere. */
 export async function planTenant(
@@ -67,13 +22,17 @@ export async function planTenant(
   signal: AbortSignal,
 ): Promise<PlanView> {
   const tenant = requireTenant(installation, id);
-  const cycle = await planCycle(tenant, { lease: null, progress }, signal);
+  return planView(tenant, await planCycle(tenant, { lease: null, progress }, signal), signal);
+}
+
+/** A cycle that only looked, as it is shown. */
+export async function planView(tenant: OpenTenant, cycle: Cycle, signal: AbortSignal): Promise<PlanView> {
   const { clinicReading, confirmations, plans, left } = cycle;
   const existing = new Map<string, TargetPlanView['existing']>();
   for (const plan of plans) existing.set(plan.target.id, await existingOf(tenant, plan, cycle, signal));
   const { snapshot } = clinicReading;
   return {
-    tenant: id,
+    tenant: tenant.id,
     asOf: clinicReading.startedAt,
     snapshot: {
       completeness: snapshot.completeness,
@@ -85,19 +44,24 @@ export async function planTenant(
     left,
     targets: plans.map((plan) => ({
       target: plan.target.id,
-      calendar: calendarOf(tenant.targets.get(plan.target.id)),
+      calendar: calendarOf(plan.target),
       links: plan.linkCount,
       unchanged: plan.unchanged - plan.unsettled,
       ...plan.standing,
       released: plan.released.length,
       existing: existing.get(plan.target.id) ?? null,
-      lines: [
-        ...plan.passed.map((change) => lineOf(change, 'go', tenant.targets.get(plan.target.id))),
-        ...heldChanges(plan.held).map((change) => lineOf(change, 'held', tenant.targets.get(plan.target.id))),
-        ...plan.refused.map((change) => lineOf(change, 'refused', tenant.targets.get(plan.target.id))),
-      ].sort((a, b) => (a.startAt ?? 0) - (b.startAt ?? 0)),
+      lines: planLines(plan),
     })),
   };
+}
+
+/** What a plan means to do to one target, in the order of the records' times. */
+export function planLines({ target, passed, held, refused }: TargetPlan): PlanLine[] {
+  return [
+    ...passed.map((change) => lineOf(change, 'go', target)),
+    ...heldChanges(held).map((change) => lineOf(change, 'held', target)),
+    ...refused.map((change) => lineOf(change, 'refused', target)),
+  ].sort((a, b) => (a.startAt ?? 0) - (b.startAt ?? 0));
 }
 
 async function existingOf(
@@ -131,20 +95,20 @@ const calendarSettings = z.object({
   ]),
 });
 
-function calendarOf(target: OpenTarget | undefined): string | null {
-  if (target === undefined || target.crm !== null) return null;
-  return calendarSettings.safeParse(target.configuration.settings).data?.calendar ?? null;
+function calendarOf({ crm, configuration }: TargetSetup): string | null {
+  if (crm !== null) return null;
+  return calendarSettings.safeParse(configuration.settings).data?.calendar ?? null;
 }
 
 /** Titles of these levels tell nothing of the patient. */
 const TELLS_NOTHING: ReadonlySet<TargetConfiguration['title']> = new Set(['busy', 'appointment', 'code']);
 
-function titleOf({ wanted }: PlannedChange, target: OpenTarget | undefined): string | null {
+function titleOf({ wanted }: PlannedChange, { configuration }: TargetSetup): string | null {
   if (wanted.want === 'absent' || !('title' in wanted.item)) return null;
-  return target !== undefined && TELLS_NOTHING.has(target.configuration.title) ? wanted.item.title : null;
+  return TELLS_NOTHING.has(configuration.title) ? wanted.item.title : null;
 }
 
-function lineOf(change: PlannedChange, verdict: PlanLine['verdict'], target: OpenTarget | undefined): PlanLine {
+function lineOf(change: PlannedChange, verdict: PlanLine['verdict'], target: TargetSetup): PlanLine {
   const { recordId, reason, fields, wanted } = change;
   const operation = wanted.want === 'absent' ? 'delete' : reason === 'new' ? 'create' : 'update';
   return {
@@ -155,5 +119,6 @@ function lineOf(change: PlannedChange, verdict: PlanLine['verdict'], target: Ope
     startAt: wanted.startAt === 0 ? null : wanted.startAt,
     title: titleOf(change, target),
     verdict,
+    fingerprint: wanted.want === 'absent' ? null : wanted.fingerprint,
   };
 }

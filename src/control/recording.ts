@@ -66,6 +66,29 @@ export async function recordAct<Result>(
   return result;
 }
 
+/** What an act is about, from the arguments of its verb; null for one that changes nothing. What it throws was no act. */
+type AboutOf<Given extends readonly unknown[]> = (
+  desk: ActDesk,
+  ...given: Given
+) => ActAbout | null | Promise<ActAbout | null>;
+
+/** A verb that is recorded: with who acts and why before its own arguments. */
+export function act<Given extends readonly unknown[], Result>(
+  work: (...given: Given) => Promise<Result>,
+  aboutOf: AboutOf<Given>,
+  factsOf?: (result: Result) => ActFacts,
+): (acting: Acting, ...given: Given) => Promise<Result> {
+  return async (acting, ...given) => {
+    const about = await aboutOf(acting.desk, ...given);
+    return about === null ? work(...given) : recordAct(acting, about, () => work(...given), factsOf);
+  };
+}
+
+/** As somebody is named to others. */
+export function nameOf({ claimed, name }: Principal): string {
+  return claimed ?? name;
+}
+
 /**
  * Writes an entry of an act. @returns its number; null where nothing is recorded
  * @throws MirrorError `settings`, code `audit-log-unwritable`
@@ -127,6 +150,8 @@ async function secondOf(acting: Acting, about: ActAbout): Promise<ActFacts> {
     throw secondNeeded(expiresAt);
   }
   if (personOf(request.by, policy) === person) throw samePerson(request);
+  // One person may have both a user of the machine and an account.
+  if (request.by.kind !== who.kind) throw otherWay(request);
   // Somebody else was the second person just now: this is a new request.
   if (!(await store.take(id))) return secondOf(acting, about);
   return { requestedBy: request.by.claimed ?? request.by.name, requestedById: request.by.id };
@@ -134,6 +159,7 @@ async function secondOf(acting: Acting, about: ActAbout): Promise<ActFacts> {
 
 /** What tells one person from another. */
 function personOf({ kind, id, claimed }: Principal, { persons }: ApprovalSettings): string {
+  if (kind === 'holder') throw nobodyKnown();
   if (persons === 'system' || kind === 'account') return id;
   if (claimed !== null) return `name:${claimed.trim().toLowerCase()}`;
   throw new MirrorError('two persons have to want this, and it is not known who you are', {
@@ -141,6 +167,25 @@ function personOf({ kind, id, claimed }: Principal, { persons }: ApprovalSetting
     code: 'name-missing',
     retry: 'never',
     remedy: 'give your name with --as',
+  });
+}
+
+/** Of several secrets nobody knows whose they are. */
+function nobodyKnown(): MirrorError {
+  return new MirrorError('two persons have to want this, and whoever holds a token or the passphrase is not known', {
+    actor: 'guard',
+    code: 'second-person-unknown',
+    retry: 'never',
+    remedy: 'sign in with an account of your own (operator.access.oidc), or give the command on the machine',
+  });
+}
+
+function otherWay({ by, expiresAt }: ApprovalRequest): MirrorError {
+  return new MirrorError('the second person has to come in the same way as the first', {
+    actor: 'guard',
+    code: 'second-person-other-way',
+    retry: 'never',
+    remedy: `until ${new Date(expiresAt).toISOString().slice(0, 16)}Z ${by.kind === 'account' ? 'sign in' : 'give the command on the machine'}, as they did`,
   });
 }
 

@@ -41,9 +41,9 @@ const AXES: Readonly<Record<TargetState, [InStep, CanGoOn]>> = {
 /** Tenants that are open at once to be looked at. */
 const TENANTS_AT_ONCE = 50;
 
-/** @param only one tenant; all of them when absent */
-export async function status(installation: Installation, only?: string): Promise<Status> {
-  const ids = only === undefined ? [...installation.tenants.keys()] : [only];
+/** @param only one tenant, or some; all of them when absent */
+export async function status(installation: Installation, only?: string | readonly string[]): Promise<Status> {
+  const ids = only === undefined ? [...installation.tenants.keys()] : [only].flat();
   const tenants: TenantStatus[] = [];
   const statusOf = (id: string) => tenantStatus(installation, requireTenant(installation, id));
   for (const some of slices(ids, TENANTS_AT_ONCE)) tenants.push(...(await Promise.all(some.map(statusOf))));

@@ -1,3 +1,4 @@
+import type { RefusalOf } from '../jobs/pull.ts';
 import { pushTarget, type StopSignals } from '../jobs/push.ts';
 import { pullAfresh } from '../jobs/read-streams.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
@@ -31,18 +32,20 @@ const PATIENCE_MS = 15 * SECOND_MS;
 /**
  * One cycle of a tenant now, to its end: read, plan, and write until nothing is left that can be written now. Safe beside a
  * running daemon: both use the same leases, and what it is at is waited for.
- * @throws MirrorError `settings`, code `tenant-paused`
+ * @param refusalOf looks at the plan before anything of it is carried into the state
+ * @throws MirrorError `settings`, code `tenant-paused`; what `refusalOf` gives
  */
 export async function syncTenant(
   installation: Installation,
   id: string,
   progress: Progress,
   signals: StopSignals,
+  refusalOf?: RefusalOf,
 ): Promise<SyncResult> {
   const tenant = requireTenant(installation, id);
   if (tenant.configuration.paused) throw pausedError(id);
   await resumeTargets(tenant);
-  const run = await pullAfresh(tenant, progress, signals.stop);
+  const run = await pullAfresh(tenant, progress, signals.stop, refusalOf);
   const targets = [...tenant.targets.values()].filter(({ configuration }) => !configuration.paused);
   const written = new Map<string, number>();
   const total = await totalPending(tenant, targets);

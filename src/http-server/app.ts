@@ -24,15 +24,56 @@ const CONNECTION_LIMITS: ConnectionLimits = {
   mostConnections: 1_000,
 };
 
+/** What browsers may do with the pages of a port. */
+export interface PagePolicy {
+  /** Directives of a Content-Security-Policy. */
+  directives: Readonly<Record<string, readonly string[]>>;
+  referrer: 'no-referrer' | 'same-origin';
+}
+
+/** Pages that load nothing, and may send no form unless they say so themselves. */
+const BARE_POLICY: PagePolicy = {
+  directives: {
+    defaultSrc: ["'none'"],
+    styleSrc: [LOGIN_PAGE_STYLE_SOURCE],
+    baseUri: ["'none'"],
+    formAction: ["'none'"],
+    frameAncestors: ["'none'"],
+  },
+  referrer: 'no-referrer',
+};
+
+/**
+ * Pages with scripts and styles of this port alone, none of them inline. Their addresses are told to this port alone; told to nobody, browsers
+ * would not say of a form either where it comes from (Origin is `null` then: https://fetch.spec.whatwg.org/#append-a-request-origin-header).
+ */
+export const PAGES_POLICY: PagePolicy = {
+  directives: {
+    defaultSrc: ["'none'"],
+    scriptSrc: ["'self'"],
+    styleSrc: ["'self'"],
+    imgSrc: ["'self'", 'data:'],
+    connectSrc: ["'self'"],
+    fontSrc: ["'self'"],
+    formAction: ["'self'"],
+    baseUri: ["'none'"],
+    frameAncestors: ["'none'"],
+  },
+  referrer: 'same-origin',
+};
+
 /** What both ports have in common. */
 export interface AppOptions {
   log: Logger;
+  /** Default: pages that load nothing. */
+  policy?: PagePolicy;
   /** Default: 5 s for headers, 10 s for requests, looked after every second; 1,000 connections. */
   limits?: ConnectionLimits;
 }
 
 /** An application that answers nothing yet but 404: bounded, with the headers of each answer, and a log without addresses. */
-export async function openApp({ log, limits = CONNECTION_LIMITS }: AppOptions): Promise<FastifyInstance> {
+export async function openApp(options: AppOptions): Promise<FastifyInstance> {
+  const { log, limits = CONNECTION_LIMITS, policy = BARE_POLICY } = options;
   const { headersTimeoutMs, requestTimeoutMs, checkEveryMs, mostConnections } = limits;
   const app = fastify({
     logger: false,
@@ -52,14 +93,9 @@ export async function openApp({ log, limits = CONNECTION_LIMITS }: AppOptions): 
     xFrameOptions: { action: 'deny' },
     contentSecurityPolicy: {
       useDefaults: false,
-      directives: {
-        defaultSrc: ["'none'"],
-        styleSrc: [LOGIN_PAGE_STYLE_SOURCE],
-        baseUri: ["'none'"],
-        formAction: ["'none'"],
-        frameAncestors: ["'none'"],
-      },
+      directives: { ...policy.directives },
     },
+    referrerPolicy: { policy: policy.referrer },
   });
   addHooks(app, log);
   return app;

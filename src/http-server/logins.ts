@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../log/logger.ts';
 import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { cookieOf } from './cookies.ts';
+import { languageOf } from './languages.ts';
 import {
   LOGIN_CALLBACK_PATH,
   LOGIN_LINK_PATH,
@@ -29,7 +31,7 @@ const LINK_POLICY = [
   "frame-ancestors 'none'",
 ].join(';');
 
-type LoginVerbs = Pick<PublicVerbs, 'beginLogin' | 'completeLogin'>;
+type LoginVerbs = Pick<PublicVerbs, 'describeLogin' | 'beginLogin' | 'completeLogin'>;
 
 /**
  * Adds the pages of logins: where one begins by a link, and the way back from the provider. A cookie binds them to one browser, so that a
@@ -47,8 +49,12 @@ export function addLogins(app: FastifyInstance, verbs: LoginVerbs, options: { pu
     },
   };
   const path = `${LOGIN_LINK_PATH}/:ticket`;
-  // Nothing is looked up: whether the link is good is told when it is used.
-  app.get(path, route, async ({ headers }, reply) => sendLink(reply, loginLinkPage(headers['accept-language'] ?? '')));
+  app.get<{ Params: { ticket: string } }>(path, route, async ({ params, headers }, reply) => {
+    const accepted = headers['accept-language'] ?? '';
+    const about = await verbs.describeLogin(params.ticket);
+    if (about === null) return answer(reply, { outcome: 'expired', language: languageOf(accepted, 'en') });
+    return sendLink(reply, loginLinkPage(about, accepted));
+  });
   app.post<{ Params: { ticket: string } }>(path, route, async ({ params }, reply) => {
     const begun = await verbs.beginLogin(params.ticket);
     if ('outcome' in begun) return answer(reply, begun);
@@ -58,7 +64,7 @@ export function addLogins(app: FastifyInstance, verbs: LoginVerbs, options: { pu
   });
   app.get(LOGIN_CALLBACK_PATH, route, async (request, reply) => {
     const url = callbackUrl(request, options.publicUrl());
-    const browserKey = keptBy(request, cookieName(options.publicUrl(), url));
+    const browserKey = cookieOf(request, cookieName(options.publicUrl(), url));
     const result = await verbs.completeLogin({ url: url.href, browserKey });
     if (browserKey !== '') reply.header('set-cookie', cookie(options.publicUrl(), url, '', 0));
     return answer(reply, result);
@@ -84,12 +90,6 @@ function cookie(publicUrl: string, login: URL, value: string, lifeSeconds: numbe
   const attributes = ['Path=/', `Max-Age=${lifeSeconds}`, 'HttpOnly', 'SameSite=Lax'];
   if (isSecure(publicUrl)) attributes.push('Secure');
   return [`${cookieName(publicUrl, login)}=${value}`, ...attributes].join('; ');
-}
-
-/** What the browser keeps under this name; empty for nothing. */
-function keptBy({ headers }: FastifyRequest, name: string): string {
-  const pairs = (headers.cookie ?? '').split(';').map((pair) => pair.trim());
-  return pairs.find((pair) => pair.startsWith(`${name}=`))?.slice(name.length + 1) ?? '';
 }
 
 function isSecure(publicUrl: string): boolean {

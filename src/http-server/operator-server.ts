@@ -1,17 +1,35 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { AccessDesk } from '../control/access.ts';
 import type { Problem } from '../model/problems.ts';
 import { SECOND_MS } from '../model/time.ts';
-import { type AppOptions, openApp } from './app.ts';
+import { accessBy, addAccess } from './access/access.ts';
+import { isOfThisMachine } from './access/own-address.ts';
+import { addSignIn } from './access/sign-in.ts';
+import { addApi } from './api/api.ts';
+import { type AppOptions, openApp, PAGES_POLICY } from './app.ts';
+import { bearerIn } from './bearer.ts';
+import type { OperatorDesk } from './operator-desk.ts';
+import { addPages } from './pages/pages.ts';
 import type { NotReady, OperatorVerbs } from './verbs.ts';
 
 /** What {@link createOperatorServer} needs beside the verbs. */
 export interface OperatorServerOptions extends AppOptions {
   /** Whoever wants more than a bare yes or no must show it; null: whoever reaches the port may, which is on the loopback then. */
   token: string | null;
+  /** Pages and API for administrators, and how they are let in; null or absent: there are none. */
+  administrators?: Administrators | null;
   /** Milliseconds of a clock that only goes forward. */
   clock?: () => number;
+}
+
+/** What pages and API are made with. */
+export interface Administrators {
+  desk: OperatorDesk;
+  access: AccessDesk;
+  /** How browsers reach the port, without a slash at the end. */
+  publicUrl(): string;
 }
 
 /** A probe that waits longer for an answer would count it as none. */
@@ -19,18 +37,16 @@ const PROBE_TIMEOUT_MS = 3 * SECOND_MS;
 const PROBLEMS_TIMEOUT_MS = SECOND_MS;
 /** Metrics may be so old: they are written out once for all who ask meanwhile, since all tenants take seconds of the one thread. */
 const METRICS_KEPT_MS = 5 * SECOND_MS;
-/** As this machine's own programs call it. A page of the web that has its name lead here (DNS rebinding) brings that name. */
-const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i;
 
 /**
- * Builds the port for operators: health, readiness and metrics; all else is 404. Without the token, where there is one, health and
- * readiness are told by their status alone, and metrics not at all. {@link listen} opens it.
+ * Builds the port for operators: health, readiness and metrics, pages and API where there are administrators; all else is 404. Without the
+ * token, where there is one, health and readiness are told by their status alone, and metrics not at all. {@link listen} opens it.
  */
 export async function createOperatorServer(
   verbs: OperatorVerbs,
-  { token, clock = () => performance.now(), ...options }: OperatorServerOptions,
+  { token, administrators = null, clock = () => performance.now(), ...options }: OperatorServerOptions,
 ): Promise<FastifyInstance> {
-  const app = await openApp(options);
+  const app = await openApp({ ...options, ...(administrators === null ? {} : { policy: PAGES_POLICY }) });
   const mayKnow = token === null ? isOfThisMachine : bearerOf(token);
   const metrics = keptFor(METRICS_KEPT_MS, clock, async () => Buffer.from(await verbs.metrics()));
   app.get('/healthz', { schema: { response: { 200: HEALTH_SCHEMA } } }, async () => ({ alive: true }));
@@ -55,7 +71,15 @@ export async function createOperatorServer(
     if (!mayKnow(request)) return reply.code(401).header('www-authenticate', 'Bearer').send({ error: 'not-allowed' });
     return reply.type('text/plain; version=0.0.4; charset=utf-8').send(await metrics());
   });
+  if (administrators !== null) await addAdministrators(app, administrators);
   return app;
+}
+
+async function addAdministrators(app: FastifyInstance, { desk, access, publicUrl }: Administrators): Promise<void> {
+  addAccess(app, accessBy(access, publicUrl));
+  await addSignIn(app, access, { publicUrl, log: desk.log });
+  addApi(app, desk);
+  addPages(app, desk);
 }
 
 /** @param problems null for whoever may not know more than a bare yes or no */
@@ -74,17 +98,13 @@ async function soon(problems: Promise<readonly Problem[]>): Promise<readonly Pro
   return Promise.race([problems.catch(() => []), given]);
 }
 
-function isOfThisMachine({ headers }: FastifyRequest): boolean {
-  return LOOPBACK_HOST.test(headers.host ?? '');
-}
-
 /** Compared in constant time, whatever its length: digests are of one. */
 function bearerOf(token: string): (request: FastifyRequest) => boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   const expected = digest(token);
-  return ({ headers }) => {
-    const [, given] = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '') ?? [];
-    return given !== undefined && timingSafeEqual(digest(given), expected);
+  return (request) => {
+    const given = bearerIn(request);
+    return given !== null && timingSafeEqual(digest(given), expected);
   };
 }
 

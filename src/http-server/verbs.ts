@@ -1,4 +1,5 @@
 import type { AnswerPage, GivenAnswer } from '../control/answers.ts';
+import type { LoginLinkDescription } from '../control/logins.ts';
 import type { Problem } from '../model/problems.ts';
 
 /** Something without which the daemon can't do its work now. Constant words, ids and codes only. */
@@ -78,6 +79,8 @@ export interface OperatorVerbs {
 
 /** What the port for the outside asks of the daemon. */
 export interface PublicVerbs {
+  /** Tells what stands behind a link of a login, and uses nothing up; null when it is good for nothing. @param ticket what stands in the link */
+  describeLogin(ticket: string): Promise<LoginLinkDescription | null>;
   /** Begins a login by a link, which is good for one call; guarding that is the verb's own matter. @param ticket what stands in the link */
   beginLogin(ticket: string): Promise<BegunLogin | LoginResult>;
   /**

@@ -74,6 +74,21 @@ export async function readClinic(
   return { reach, ...appointments, directory: { ...catalogue, patients }, withheld, clinic, streams };
 }
 
+/** What the clinic shows of a calendar's agendas in a window, for a person who looks: no cycle goes by it. */
+export async function readForLook(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  window: TimeWindow,
+  signal: AbortSignal,
+): Promise<Pick<ClinicReading, 'directory' | 'snapshot' | 'startedAt'>> {
+  const { catalogue } = await readParts(tenant, [target], signal);
+  const { agendas } = target.configuration;
+  const reading = await readAll(tenant, [{ window, agendas }], tenant.clock(), signal);
+  const lacked = namesPatients([target]) && lacksNames(reading.snapshot);
+  const patients = await part('patients', lacked, [], () => tenant.clinic.patients(signal));
+  return { ...reading, directory: { ...catalogue, patients } };
+}
+
 /** The appointments that a target follows, or computes its properties from. */
 function readingsOf(target: OpenTarget, now: Instant): ReadingScope[] {
   const { agendas, window } = target.configuration;

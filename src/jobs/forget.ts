@@ -202,6 +202,9 @@ async function removeTraces(tenant: OpenTenant, records: PatientRecords): Promis
     const entries = await reminders.ledger.readSome(records.reminders.reminders.map(({ id }) => id));
     await reminders.alarms.cancel([...entries.values()]);
   }
+  // They name records, and are made again within seconds.
+  await tenant.plans.clear();
+  await tenant.tasks.clear();
   const gone = await tenant.tombstones.reminders.forget(records.reminders, records.ids.appointments);
   return {
     journalLines: lines,

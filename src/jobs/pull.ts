@@ -1,10 +1,11 @@
-import { asMirrorError } from '../model/errors.ts';
+import { asMirrorError, type MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/progress.ts';
 import { DAY_MS } from '../model/time.ts';
 import { PLAN_LEASE, SUPERSEDED } from '../state/generations.ts';
 import type { Lease } from '../state/leases.ts';
 import { type RunReport, runIdOf } from '../state/runs.ts';
 import { commitCycle } from './commit.ts';
+import type { Cycle } from './cycle.ts';
 import { endImpossibleWaits } from './lanes.ts';
 import { planCycle } from './plan-cycle.ts';
 import { resumeReminders } from './plan-reminders.ts';
@@ -36,21 +37,26 @@ export async function pullTenant(
  * The same, after the cycle that is under way, and all is read.
  * @param tell is told of the steps, and of what is waited for
  * @param options.justRead what CRMs need beside appointments was read just before
+ * @throws what `options.refusalOf` gives
  */
 export async function pullWhenFree(
   tenant: OpenTenant,
   tell: Progress,
   signal: AbortSignal,
-  { justRead = false }: { justRead?: boolean } = {},
+  { justRead = false, refusalOf }: { justRead?: boolean; refusalOf?: RefusalOf | undefined } = {},
 ): Promise<RunReport> {
   const lease = await waitForLease(tenant.leases, PLAN_LEASE, { what: 'a cycle', tell }, signal);
-  return underLease(tenant, lease, { progress: tell, isPaced: false, justRead, wake: nobody }, signal);
+  return underLease(tenant, lease, { progress: tell, isPaced: false, justRead, refusalOf, wake: nobody }, signal);
 }
+
+/** Looks at what was planned before anything of it is carried into the state. @returns why none of it must be; null when it may */
+export type RefusalOf = (cycle: Cycle) => MirrorError | null;
 
 interface CycleOptions {
   progress: Progress;
   isPaced: boolean;
   justRead: boolean;
+  refusalOf?: RefusalOf | undefined;
   wake(target: string): Promise<void>;
 }
 
@@ -60,10 +66,11 @@ async function nobody(): Promise<void> {}
 async function underLease(
   tenant: OpenTenant,
   lease: Lease,
-  { progress, isPaced, justRead, wake }: CycleOptions,
+  { progress, isPaced, justRead, refusalOf, wake }: CycleOptions,
   signal: AbortSignal,
 ): Promise<RunReport> {
   const startedAt = tenant.clock();
+  let refusal: MirrorError | null = null;
   try {
     const guarded = AbortSignal.any([signal, lease.signal]);
     const now = tenant.clock();
@@ -82,6 +89,8 @@ async function underLease(
     await endImpossibleWaits(tenant, activeTargets(tenant));
     const paced = isPaced ? { pacedAt: startedAt } : {};
     const cycle = await planCycle(tenant, { lease, progress, justRead, ...paced }, guarded);
+    refusal = refusalOf?.(cycle) ?? null;
+    if (refusal !== null) throw refusal;
     await commitCycle(tenant, cycle, lease, { run: runIdOf(startedAt), wake });
     return await reportRun(tenant, startedAt, cycle, null);
   } catch (error) {
@@ -89,7 +98,7 @@ async function underLease(
     // Whoever is forgotten meanwhile stays in memory until the next cycle at most, however long the clinic can't be read.
     tenant.memory.appointments.invalidate();
     const failure = asMirrorError(error);
-    if (failure.code === SUPERSEDED) throw failure;
+    if (failure.code === SUPERSEDED || failure === refusal) throw failure;
     tenant.log.warn(
       { tenant: tenant.id, code: failure.code, actor: failure.actor, status: failure.status },
       'a cycle ended early',

@@ -7,6 +7,7 @@ import { JOBS, type JobName } from './catalogue.ts';
 import type { IsNeedless } from './needless.ts';
 import type { ReminderAlarms, Wake } from './open-reminders.ts';
 import { openRepetitions, type QueueOf, type Repetitions } from './repetitions.ts';
+import { type ShownQueue, showQueues } from './shown-queues.ts';
 
 /** The way to give the workers of all replicas something to do. */
 export interface WorkQueues {
@@ -37,6 +38,8 @@ export interface WorkQueues {
   wakeTriggers(tenant: string, delayMs: number, options: { read: boolean }): Promise<void>;
   /** The alarms of a tenant's reminders. @param clock the one that their times go by */
   reminderAlarms(tenant: string, clock: Clock): ReminderAlarms;
+  /** What waits in every queue, is under way and failed; `jobs` of each sort at most are named. */
+  show(jobs: number): Promise<ShownQueue[]>;
   close(): Promise<void>;
 }
 
@@ -96,6 +99,7 @@ export function openQueues(redis: RedisPlace, isNeedless: IsNeedless, checkEvery
       );
     },
     reminderAlarms: (tenant, clock) => openAlarms(queueOf, tenant, clock),
+    show: async (jobs) => showQueues([...(await all()).queues.values()], jobs),
     async close() {
       clearInterval(timer);
       if (opened === null) return;

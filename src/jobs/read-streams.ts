@@ -1,7 +1,7 @@
 import type { Progress } from '../model/progress.ts';
 import { STREAMS_LEASE } from '../state/generations.ts';
 import type { RunReport } from '../state/runs.ts';
-import { pullWhenFree } from './pull.ts';
+import { pullWhenFree, type RefusalOf } from './pull.ts';
 import { readStreams } from './stream-readers.ts';
 import { lookAtStreams } from './streams.ts';
 import { activeTargets, type OpenTenant } from './tenant.ts';
@@ -58,15 +58,22 @@ export async function readStreamsInTurn(
  * One cycle for a person who waits for it: nothing that was read before will do. What CRMs follow is read first, while the
  * daemon's cycles go on.
  * @param tell is told what is read, and what is waited for
+ * @param refusalOf looks at the plan before it is carried into the state
+ * @throws what `refusalOf` gives
  */
-export async function pullAfresh(tenant: OpenTenant, tell: Progress, signal: AbortSignal): Promise<RunReport> {
+export async function pullAfresh(
+  tenant: OpenTenant,
+  tell: Progress,
+  signal: AbortSignal,
+  refusalOf?: RefusalOf,
+): Promise<RunReport> {
   const targets = activeTargets(tenant);
-  if (targets.every(({ crm }) => crm === null)) return pullWhenFree(tenant, tell, signal);
+  if (targets.every(({ crm }) => crm === null)) return pullWhenFree(tenant, tell, signal, { refusalOf });
   const lease = await waitForLease(tenant.leases, STREAMS_LEASE, { what: 'a reading of patients', tell }, signal);
   try {
     const look = await lookAtStreams(tenant, targets, { fresh: true });
     await readStreams(tenant, look, tell, AbortSignal.any([signal, lease.signal]));
-    return await pullWhenFree(tenant, tell, signal, { justRead: true });
+    return await pullWhenFree(tenant, tell, signal, { justRead: true, refusalOf });
   } finally {
     await lease.release();
   }

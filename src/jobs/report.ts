@@ -1,4 +1,6 @@
 import type { MirrorError } from '../model/errors.ts';
+import { type HourlyChanges, NO_CHANGES, withChanges } from '../model/hourly-changes.ts';
+import type { Instant } from '../model/time.ts';
 import { type Pace, type RunReport, runIdOf, type TargetRun } from '../state/runs.ts';
 import type { Confirmation } from '../sync/absence.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
@@ -50,6 +52,7 @@ export async function reportRun(
           },
     near: null,
     pace: { ...pace, nearSince: 0, isPlain: cycle?.isPlain ?? false },
+    hourly: hourlyAfter(previous, startedAt, cycle),
     setAside: countBy(setAside, ({ code }) => code),
     setAsideExamples: examples.map(({ recordId, code, field }) => ({
       recordId: isForgotten(recordId ?? '') ? null : recordId,
@@ -74,6 +77,11 @@ export async function reportRun(
   return run;
 }
 
+function hourlyAfter(previous: RunReport | undefined, at: Instant, cycle: Cycle | null): HourlyChanges {
+  const changes = cycle?.plans.reduce((sum, { passed }) => sum + passed.length, 0) ?? 0;
+  return withChanges(previous?.hourly ?? NO_CHANGES, at, changes);
+}
+
 /** Whether CRMs were planned, or what they follow can't be read: who tried goes on trying. */
 function hadCrms({ plans, clinicReading }: Cycle): boolean {
   return clinicReading.streams.failed.size > 0 || plans.some(({ target }) => target.crm !== null);
@@ -83,16 +91,18 @@ function hadCrms({ plans, clinicReading }: Cycle): boolean {
 function nearRun(
   startedAt: number,
   finishedAt: number,
-  { clinicReading, plans }: Cycle,
+  cycle: Cycle,
   previous: RunReport,
   pace: Pace,
 ): Partial<RunReport> {
+  const { clinicReading, plans } = cycle;
   const planned = new Map(plans.map((plan) => [plan.target.id, plan]));
   const nothing = { held: 0, confirmed: 0, stillThere: 0, unconfirmed: 0 };
   return {
     ...{ id: runIdOf(startedAt), startedAt, finishedAt, error: null, clinic: clinicReading.clinic },
     near: { records: clinicReading.snapshot.records.size, requests: clinicReading.snapshot.requests },
     pace: { ...pace, nearSince: pace.nearSince + 1 },
+    hourly: hourlyAfter(previous, startedAt, cycle),
     targets: previous.targets.map((run) => ({
       ...run,
       ...nothing,

@@ -2,6 +2,8 @@ import type { AppointmentQuery } from '../clinic/read/snapshot.ts';
 import type { Connector, ConnectorSupports, Subscriptions } from '../connectors/connector.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Item } from '../model/items.ts';
+import type { KeptPlan } from '../model/kept-plan.ts';
+import type { KeptTask } from '../model/kept-task.ts';
 import type {
   Agenda,
   Appointment,
@@ -20,6 +22,7 @@ import type { TargetConfiguration, TenantConfiguration } from '../settings/confi
 import type { Generation } from '../state/generations.ts';
 import type { HoldStore } from '../state/holds.ts';
 import type { Journal } from '../state/journal.ts';
+import type { KeptDocuments } from '../state/kept-documents.ts';
 import type { Leases } from '../state/leases.ts';
 import type { LinkStore } from '../state/links.ts';
 import type { Outbox } from '../state/outbox.ts';
@@ -118,6 +121,10 @@ export interface OpenTenant {
   /** What this process read of streams that aren't read with each cycle. */
   memory: StreamMemory;
   tombstones: TombstoneStore;
+  /** Plans that a person may apply. */
+  plans: KeptDocuments<KeptPlan>;
+  /** Long work that somebody began by the API. */
+  tasks: KeptDocuments<KeptTask>;
   protection: Protection;
   notifications: TenantNotifications;
   /** Null where none are configured. */

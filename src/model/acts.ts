@@ -1,19 +1,23 @@
 /** What a person does to an installation with a command or an API, by the words of the audit log. */
 export const ACT_VERBS = [
   ...['login', 'login-link', 'logout', 'accept-account'],
-  ...['approve', 'reject', 'undo', 'release', 'match', 'unmatch', 'sync', 'audit'],
+  ...['approve', 'reject', 'undo', 'release', 'match', 'unmatch', 'sync', 'apply', 'audit'],
   ...['forget', 'follow-again', 'backup', 'restore', 'accept-loss'],
   ...['opt-out', 'lift-opt-out', 'reopen-channel', 'reopen-endpoint', 'clinic-write'],
+  ...['withdraw-link', 'sign-in-link', 'access-token', 'revoke-access-token'],
 ] as const;
 /** Such a word. */
 export type ActVerb = (typeof ACT_VERBS)[number];
 
 /**
- * What the log tells beside them: a browser opened the link of a login, or came back from the provider; a daemon took files up, or was
+ * What the log tells beside them: an administrator signed in, out, or set the passphrase; a browser opened the link of a login, or came back from the provider; a daemon took files up, or was
  * started with other sealing keys; the log itself was begun, or its oldest entries went.
  */
 export type AuditVerb =
   | ActVerb
+  | 'sign-in'
+  | 'sign-out'
+  | 'set-passphrase'
   | 'open-link'
   | 'end-link'
   | 'reload-configuration'
@@ -23,11 +27,14 @@ export type AuditVerb =
 
 /** Who acts. */
 export interface Principal {
-  /** `os-user`: by the command line; `account`: of an administrator, by an API; `browser`: whoever holds a login's link; `daemon`: by itself. */
-  kind: 'os-user' | 'account' | 'browser' | 'daemon';
+  /**
+   * `os-user`: by the command line; `account`: of an administrator, by pages or API; `holder`: whoever has a token, or the owner's passphrase,
+   * and nobody knows who that is; `browser`: whoever holds a login's link, or tries to sign in; `daemon`: by itself.
+   */
+  kind: 'os-user' | 'account' | 'holder' | 'browser' | 'daemon';
   /** What the system calls them. */
   name: string;
-  /** What tells two persons apart, as far as the system can: `login:1001`, `uid:1001`, `account:7`. */
+  /** What tells two persons apart, as far as the system can: `login:1001`, `uid:1001`, `account:<issuer>#<subject>`. */
   id: string;
   /** The name that they gave themselves; null when none. Nobody checks it. */
   claimed: string | null;

@@ -57,6 +57,8 @@ export const HOLD_KINDS = [
 export interface Hold {
   /** Short id to name it by on the command line. */
   id: string;
+  /** Of the hold that a person decided a part of: this one. Absent: it is whole. */
+  partOf?: string;
   target: string;
   kind: HoldKind;
   state: 'open' | 'approved' | 'rejected';

@@ -196,7 +196,7 @@ async function readReplaceable({ place }: LoginTarget): Promise<Credential | nul
 }
 
 /** `invalid_grant` speaks of the code here, not of a login that has ended, unless it tells what an administrator must set right. */
-function codeRefused(error: unknown): never {
+export function codeRefused(error: unknown): never {
   if (oauthErrorCode(error) !== 'invalid_grant' || neededFirst(asMirrorError(error).code) !== null) throw error;
   throw new MirrorError('the provider does not accept the code of this login: it is too old or was used before', {
     actor: 'authorization',
@@ -209,7 +209,7 @@ function codeRefused(error: unknown): never {
 
 /** The error of a login, or of a link to one, that nothing is known of any more. */
 export function loginUnknown(): MirrorError {
-  return new MirrorError('this login is not known: it was completed before, or begun more than ten minutes ago', {
+  return new MirrorError('this login is not known: it was completed before, or is too old, or its link was withdrawn', {
     actor: 'authorization',
     code: 'login-unknown',
     retry: 'never',

@@ -5,7 +5,7 @@ import { MirrorError } from '../model/errors.ts';
 /** Who issues the tokens, and as which client we ask. Plain data from the settings. */
 export interface Provider {
   /** Names the provider's calls in metrics: `oauth.<name>.token`. */
-  name: 'clinic' | 'google' | 'microsoft' | 'hubspot' | 'salesforce' | 'oauth';
+  name: 'clinic' | 'google' | 'microsoft' | 'hubspot' | 'salesforce' | 'oauth' | 'administrators';
   /** The issuer's address: the metadata and the authorization response must name the same (RFC 8414, RFC 9207). */
   issuer: string;
   clientId: string;
@@ -138,6 +138,18 @@ export function microsoftProvider(settings: MicrosoftProviderSettings): Provider
         : `${authority}/{tid}/v2.0`,
     ],
   };
+}
+
+/** The provider at which administrators sign in. @throws MirrorError `settings` when the issuer is neither https nor on this machine */
+export function administratorsProvider(settings: {
+  issuer: string;
+  clientId: string;
+  clientSecret: string | null;
+}): Provider {
+  const issuer = requireSecureUrl(settings.issuer, 'the issuer');
+  const { clientId, clientSecret } = settings;
+  const endpoints = { endpoints: null, deviceEndpoint: null, loginParameters: {} };
+  return { name: 'administrators', issuer, clientId, clientSecret, ...endpoints };
 }
 
 /** Whether secrets may be sent there: https anywhere, http on this machine alone (RFC 8252 section 8.3). */

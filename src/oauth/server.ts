@@ -3,12 +3,13 @@ import type { Account } from '../model/credentials.ts';
 import type { Instant } from '../model/time.ts';
 import { readAccount } from './ask-account.ts';
 import { type AnswerFacts, toMirrorError } from './errors.ts';
+import { validateIdToken } from './id-token.ts';
 import { createMetadata } from './metadata.ts';
 import { readBaseUrl } from './placed-tokens.ts';
 import { isPlainHttp, type Provider } from './providers.ts';
 import { type Reach, recordingFetch } from './recording-fetch.ts';
 import { type LoginAnswer, readNames, refreshLifeMs, secondsToMs, type TokenAnswer } from './token-answer.ts';
-import { accountOfNames } from './told-account.ts';
+import { accountOfNames, type Claims } from './told-account.ts';
 
 /** An authorization server as one of its clients. Every method throws {@link MirrorError} by who must act. */
 export interface AuthorizationServer {
@@ -26,6 +27,11 @@ export interface AuthorizationServer {
   ): Promise<LoginAnswer>;
   /** Whose login it is, as {@link readAccount} tells. */
   accountOf(answer: LoginAnswer, nonce: string | null, signal: AbortSignal): Promise<Account | null>;
+  /**
+   * What the id_token of a login says, and beside it what the userinfo endpoint tells: some providers put addresses and groups there alone.
+   * @throws MirrorError as {@link validateIdToken}; for an answer without an id_token too
+   */
+  claimsOf(answer: LoginAnswer, nonce: string, signal: AbortSignal): Promise<Claims>;
   /** Sends one refresh request, never a second one by itself. */
   refresh(refreshToken: string, signal: AbortSignal): Promise<TokenAnswer>;
   /** Begins a login by device code (RFC 8628 section 3.1). */
@@ -78,6 +84,16 @@ export function createAuthorizationServer(reach: Reach): AuthorizationServer {
   return {
     provider,
     accountOf: async (answer, nonce, signal) => readAccount(reach, await metadata(), call, { answer, nonce }, signal),
+    async claimsOf({ names, skewMs, accessToken }, nonce, signal) {
+      const known = await metadata();
+      const claims = await validateIdToken(reach, known, names.idToken ?? '', { nonce, skewMs }, signal);
+      if (known.userinfo_endpoint === undefined) return claims;
+      const asked = call('userinfo', signal, (configuration) =>
+        openid.fetchUserInfo(configuration, accessToken, String(claims.sub)),
+      );
+      // Who it is stands in the id_token; what is missing without this is not let in by it.
+      return { ...(await asked.catch(() => null)), ...claims };
+    },
     async authorizationUrl(parameters) {
       const configuration = configure(await metadata(), provider);
       return openid.buildAuthorizationUrl(configuration, { ...provider.loginParameters, ...parameters });

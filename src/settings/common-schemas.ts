@@ -21,14 +21,16 @@ export function wholeNumber(least = 1, most = 1_000_000_000) {
 /** This machine, or a bare host name as containers of one network have them. */
 const NEARBY = /^(127(\.\d{1,3}){3}|\[::1\]|[a-z0-9_-]*[a-z_-][a-z0-9_-]*)$/;
 
-/** A base address: https, or plain http to nearby hosts, since tokens travel there; no credentials, query or fragment. */
-export const baseAddress = z
+/** An address as it is written: https, or plain http to nearby hosts, since tokens travel there; no credentials, query or fragment. */
+export const address = z
   .string()
   .refine(
     isBaseAddress,
     'give an https:// address without user, query and fragment (http:// only on this machine or to a bare host name)',
-  )
-  .transform((address) => address.replace(/\/+$/, ''));
+  );
+
+/** The same, to put paths behind it. */
+export const baseAddress = address.transform((written) => written.replace(/\/+$/, ''));
 
 function isBaseAddress(address: string): boolean {
   const url = URL.parse(address);

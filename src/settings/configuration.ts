@@ -41,8 +41,11 @@ export interface TenantConfiguration extends Omit<TenantFile, 'connections' | 't
 /** What of a tenant's configuration is in memory while nothing is done for the tenant. */
 export interface TenantOutline {
   id: string;
-  paused: boolean;
+  /** As the clinic is called. */
+  name: string;
+  /** The clinic's IANA time zone. */
   zone: string;
+  paused: boolean;
   /** Id under which its state was first kept; null when it is the same. */
   formerly: string | null;
   clinic: { client: string; tenantId: string | null };

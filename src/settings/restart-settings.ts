@@ -7,7 +7,11 @@ const PARTS: Readonly<Record<string, (settings: Settings) => unknown>> = {
   dataDirectory: ({ dataDirectory }) => dataDirectory,
   'http.host': ({ http }) => http.host,
   'http.port': ({ http }) => http.port,
-  operator: ({ operator }) => operator,
+  'operator.host': ({ operator }) => operator.host,
+  'operator.port': ({ operator }) => operator.port,
+  'operator.token': ({ operator }) => operator.token,
+  // Pages are there from the start, or not at all; who may see them is followed.
+  'operator.access': ({ operator }) => operator.access !== undefined,
   secrets: ({ secrets }) => secrets,
   'leases.ttlMs': ({ leases }) => leases.ttlMs,
   'push.targetConcurrency': ({ push }) => push.targetConcurrency,
@@ -23,7 +27,11 @@ export function takeUpSettings(read: Settings, running: Settings): { settings: S
     textOf(part(read)) === textOf(part(running)) ? [] : [name],
   );
   if (awaitsRestart.length === 0) return { settings: read, awaitsRestart };
-  const { redis, dataDirectory, operator, secrets, leases, log, http } = running;
+  const { redis, dataDirectory, secrets, leases, log, http } = running;
+  const { host, port, token } = running.operator;
+  // Who is not let in any more is not, from now on.
+  const access = running.operator.access && read.operator.access;
+  const operator = { ...read.operator, host, port, token, access };
   const isElsewhere = awaitsRestart.some((name) => name.startsWith('http.'));
   const kept = { redis, dataDirectory, operator, secrets, leases, log };
   const push = { ...read.push, targetConcurrency: running.push.targetConcurrency };

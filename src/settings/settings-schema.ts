@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { accessSection, operatorUrl } from './access-schema.ts';
 import { alertsSection } from './alert-schema.ts';
 import { approvals, auditLog } from './approval-schema.ts';
 import { baseAddress, mapOf, name, text, wholeNumber } from './common-schemas.ts';
@@ -191,13 +192,19 @@ function operatorSection(secrets: SecretSchemas) {
       host: text.default('127.0.0.1').describe('Address to listen on for monitoring; any but the loopback needs token'),
       port: wholeNumber(0, 65_535)
         .default(8_090)
-        .describe('Port of /metrics, /healthz and /readyz; 0 takes a free one'),
+        .describe('Port of /metrics, /healthz and /readyz, of pages and API where access is set; 0 takes a free one'),
+      publicUrl: operatorUrl
+        .optional()
+        .describe('How browsers of administrators reach this port. Default: http://localhost:<port>'),
       token: secrets.text
         .refine((token) => OPERATOR_TOKEN.test(token.reveal()), 'make one with: openssl rand -hex 32')
         .optional()
         .describe(
           'Whoever asks for metrics, or why the daemon is not ready, must show it: Authorization: Bearer <token>',
         ),
+      access: accessSection(secrets)
+        .optional()
+        .describe('Who may look at the pages and call the API of this port; without it there are none'),
     })
     .prefault({});
 }

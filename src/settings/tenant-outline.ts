@@ -2,12 +2,13 @@ import type { TenantConfiguration, TenantOutline } from './configuration.ts';
 
 /** The outline of a whole configuration. */
 export function outlineOf(tenant: TenantConfiguration, hash: string): TenantOutline {
-  const { id, paused, zone, formerly = null, clinic, targets, connections, reminders, triggers } = tenant;
+  const { id, name, zone, paused, formerly = null, clinic, targets, connections, reminders, triggers } = tenant;
   const all = [...targets.values()];
   return {
     id,
-    paused,
+    name,
     zone,
+    paused,
     formerly,
     clinic: { client: clinic.client, tenantId: clinic.tenantId },
     targets: all.map((target) => ({ id: target.id, formerly: target.formerly ?? null })),

@@ -45,12 +45,16 @@ export class AuditLogFiles {
     for (const folder of await this.#folders(chain)) yield* await this.#numbersIn(chain, folder);
   }
 
+  /** The same from the highest one down. @param below the last one that is not wanted */
+  async *numbersBack(chain: string, below = Number.POSITIVE_INFINITY): AsyncGenerator<number, void> {
+    for (const folder of (await this.#folders(chain)).reverse()) {
+      for (const sequence of (await this.#numbersIn(chain, folder)).reverse()) if (sequence < below) yield sequence;
+    }
+  }
+
   /** The highest number; 0 for none. */
   async lastNumber(chain: string): Promise<number> {
-    for (const folder of (await this.#folders(chain)).reverse()) {
-      const last = (await this.#numbersIn(chain, folder)).at(-1);
-      if (last !== undefined) return last;
-    }
+    for await (const last of this.numbersBack(chain)) return last;
     return 0;
   }
 

@@ -15,6 +15,12 @@ export interface AuditLogVerdict {
   faults: AuditLogFault[];
 }
 
+/** Where an entry stands. */
+export interface AuditPlace {
+  chain: string;
+  sequence: number;
+}
+
 /** The log of what persons do: entries that hold each other by MACs, in files, with the ends of their chains in Redis. */
 export interface AuditLog {
   /**
@@ -24,6 +30,8 @@ export interface AuditLog {
   append(draft: AuditDraft): Promise<AuditEntry>;
   /** Lines of JSON, oldest first; `entry` null for one that is not as it was written. @throws as `append` */
   read(): AsyncGenerator<{ line: string; entry: AuditEntry | null }, void>;
+  /** The same from the newest one back, each with its place. @param before the last one that is not wanted; null for all */
+  readBack(before: AuditPlace | null): AsyncGenerator<AuditPlace & { line: string; entry: AuditEntry | null }, void>;
   /** @param elsewhere chains that other directories hold. @throws as `append` */
   verify(elsewhere: ReadonlySet<string>): Promise<AuditLogVerdict>;
 }
@@ -72,6 +80,16 @@ export function createAuditLog(parts: AuditLogParts): AuditLog {
         for await (const sequence of files.numbers(chain)) {
           const stored = await files.read(chain, sequence);
           if (stored !== null) yield { line: stored.line, entry: isGenuine(stored, key()) ? stored.entry : null };
+        }
+      }
+    },
+    async *readBack(before) {
+      for (const chain of (await files.chains()).reverse()) {
+        if (before !== null && chain > before.chain) continue;
+        for await (const sequence of files.numbersBack(chain, chain === before?.chain ? before.sequence : undefined)) {
+          const stored = await files.read(chain, sequence);
+          if (stored === null) continue;
+          yield { chain, sequence, line: stored.line, entry: isGenuine(stored, key()) ? stored.entry : null };
         }
       }
     },

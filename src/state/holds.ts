@@ -16,15 +16,17 @@ export interface HoldStore {
   /** Makes the open hold of this target and kind cover exactly these records; none closes it. One that is being decided stays. */
   cover(target: string, kind: Hold['kind'], recordIds: readonly string[], context: HoldContext): Promise<Hold | null>;
   /**
-   * @param items how many a person saw in it; null when nobody counted
-   * @throws MirrorError `settings`, code `no-such-hold`, `hold-decided`, or `hold-changed` when it holds another number by now
+   * Decides a hold whole or in part: a part becomes a hold of its own, and what is not in it goes on waiting under the hold's id.
+   * @returns the hold that was decided
+   * @throws MirrorError `settings`, code `no-such-hold`, `hold-decided`, `hold-changed` when it does not hold what was seen by now, or
+   *   `hold-whole-only`
    */
   decide(
     id: string,
     state: 'approved' | 'rejected',
     now: Instant,
     expiresAt: Instant,
-    items?: number | null,
+    choice?: HoldChoice,
   ): Promise<Hold>;
   /**
    * Rejects open holds that expired and forgets decisions that did. A first run, or a hold of people, that nobody decided is forgotten too, so that the
@@ -39,6 +41,14 @@ export interface HoldStore {
   forget(target: string, recordIds: ReadonlySet<string>): Promise<number>;
 }
 
+/** What a person saw of a hold, and chose of it. */
+export interface HoldChoice {
+  /** How many records were in it; absent, or null: nobody counted. */
+  items?: number | null;
+  /** Records that are decided; absent, or null: all of them. */
+  only?: ReadonlySet<string> | null;
+}
+
 /** What a new or changed hold is stamped with. */
 export interface HoldContext {
   linkCount: number;
@@ -46,9 +56,11 @@ export interface HoldContext {
   expiresAt: Instant;
 }
 
-// Changes a hold only if it is still as it was read: a plan and a person may come at once. KEYS: holds. ARGV: id, as read, new or ''.
+// Changes a hold only if it is still as it was read: a plan and a person may come at once. KEYS: holds. ARGV: id, as read, new or '', and
+// id and value of the part that is taken out of it, where one is.
 const CHANGE = `
 if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
+if ARGV[4] then redis.call('HSET', KEYS[1], ARGV[4], ARGV[5]) end
 if ARGV[3] == '' then redis.call('HDEL', KEYS[1], ARGV[1]) else redis.call('HSET', KEYS[1], ARGV[1], ARGV[3]) end
 return 1`;
 
@@ -78,18 +90,19 @@ export function createHoldStore(redis: RedisClient, tenant: string, sealer: Seal
       await put(born);
       return born;
     },
-    async decide(id, state, now, expiresAt, items = null) {
+    async decide(id, state, now, expiresAt, choice = {}) {
       for (;;) {
         const before = await read(id);
         if (before === null) throw holdError('no-such-hold', `there is no hold "${id}"`);
         const { hold } = before;
-        if (hold.state !== 'open') throw holdError('hold-decided', `the hold "${id}" was ${hold.state} already`);
-        const count = hold.recordIds.length;
-        if (items !== null && items !== count) {
-          throw holdError('hold-changed', `the hold "${id}" has ${count} items now, not ${items}`);
-        }
+        const { chosen, rest } = partsOf(hold, choice);
         const decided: Hold = { ...hold, state, decidedAt: now, expiresAt };
-        if (await change(before, decided)) return decided;
+        if (rest.length === 0) {
+          if (await change(before, decided)) return decided;
+          continue;
+        }
+        const part = { ...decided, id: newId(), partOf: id, recordIds: chosen };
+        if (await change(before, { ...hold, recordIds: rest }, part)) return part;
       }
     },
     async expire(now, rejectionExpiresAt) {
@@ -128,10 +141,11 @@ function sealedHolds(redis: RedisClient, key: string, sealer: Sealer) {
   const all = async () =>
     Object.entries(await redis.hgetall(key)).map(([id, value]) => ({ id, read: opened(sealer, id, value) }));
   const list = async () => (await all()).flatMap(({ read }) => readable(read) ?? []);
-  /** @param next null to forget it. @returns false when the hold was changed meanwhile */
-  const change = async (before: Read, next: Hold | null): Promise<boolean> => {
+  /** @param next null to forget it. @param part of it, put in beside. @returns false when the hold was changed meanwhile */
+  const change = async (before: Read, next: Hold | null, part?: Hold): Promise<boolean> => {
     const written = next === null ? '' : sealed(next);
-    return (await redis.eval(CHANGE, 1, key, before.hold.id, before.value, written)) === 1;
+    const beside = part === undefined ? [] : [part.id, sealed(part)];
+    return (await redis.eval(CHANGE, 1, key, before.hold.id, before.value, written, ...beside)) === 1;
   };
   const read = async (id: string) => {
     const value = await redis.hget(key, id);
@@ -161,6 +175,30 @@ function sealedHolds(redis: RedisClient, key: string, sealer: Sealer) {
       return forged.length === 0 ? 0 : redis.hdel(key, ...forged);
     },
   };
+}
+
+/** Kinds of which each record is a removal of its own; the others say something of a whole target, or of the tenant. */
+const DECIDED_IN_PARTS: ReadonlySet<Hold['kind']> = new Set(['cancelled', 'vanished']);
+
+/** What of a hold is decided, and what goes on waiting. @throws MirrorError as {@link HoldStore.decide} */
+function partsOf(
+  { id, kind, state, recordIds }: Hold,
+  { items = null, only = null }: HoldChoice,
+): { chosen: string[]; rest: string[] } {
+  if (state !== 'open') throw holdError('hold-decided', `the hold "${id}" was ${state} already`);
+  const count = recordIds.length;
+  if (items !== null && items !== count) {
+    throw holdError('hold-changed', `the hold "${id}" has ${count} items now, not ${items}`);
+  }
+  const chosen = recordIds.filter((recordId) => only?.has(recordId) ?? true);
+  const rest = recordIds.filter((recordId) => only?.has(recordId) === false);
+  if (only !== null && (chosen.length === 0 || chosen.length < only.size)) {
+    throw holdError('hold-changed', `${only.size - chosen.length} of the chosen items are not in the hold "${id}"`);
+  }
+  if (rest.length > 0 && !DECIDED_IN_PARTS.has(kind)) {
+    throw holdError('hold-whole-only', `the hold "${id}" (${kind}) can only be decided whole`);
+  }
+  return { chosen, rest };
 }
 
 /** A hold, and what Redis has of it. */

@@ -37,6 +37,8 @@ export interface Journal {
   read(run: string): Promise<JournalEntry[]>;
   /** Runs with a journal, newest first, at most 100. */
   list(now: Instant): Promise<JournaledRun[]>;
+  /** What runs did to a record's object, newest first, as far as `list` names them. */
+  linesOf(target: string, recordId: string, now: Instant): Promise<(JournalEntry & { run: string })[]>;
   /** Keeps records in a target although its rules leave them out, until then, or longer where they are pinned longer. */
   pin(target: string, recordIds: readonly string[], untilAt: Instant): Promise<void>;
   unpin(target: string, recordIds: readonly string[]): Promise<void>;
@@ -98,6 +100,11 @@ export function createJournal(
         .sort((one, other) => other.at - one.at)
         .slice(0, LISTED_RUNS);
     },
+    async linesOf(target, recordId, now) {
+      const field = `${target}${SEPARATOR}${recordId}`;
+      const lists = await Promise.all(tenants.map((one) => linesIn(redis, one, field, now - keepMs)));
+      return lists.flat().sort((one, other) => other.at - one.at);
+    },
     async pin(target, recordIds, untilAt) {
       const pipeline = redis.pipeline();
       for (const recordId of recordIds) pipeline.zadd(keys.pins(tenant, target), 'GT', untilAt, recordId);
@@ -152,6 +159,24 @@ async function forgetLines(
   }
   await removals.exec();
   return removed;
+}
+
+/** The lines of one field in the newest journals. */
+async function linesIn(
+  redis: RedisClient,
+  tenant: string,
+  field: string,
+  oldestAt: Instant,
+): Promise<(JournalEntry & { run: string })[]> {
+  const runs = await redis.zrevrangebyscore(keys.journals(tenant), '+inf', oldestAt, 'LIMIT', 0, LISTED_RUNS);
+  const pipeline = redis.pipeline();
+  for (const run of runs) pipeline.hget(keys.journal(tenant, run), field);
+  const answers = (await pipeline.exec()) ?? [];
+  return answers.flatMap(([error, line], index) => {
+    if (error !== null) throw error;
+    const run = runs[index] as string;
+    return line === null ? [] : entriesOf({ [field]: line as string }).map((entry) => ({ ...entry, run }));
+  });
 }
 
 async function listOf(redis: RedisClient, tenant: string, oldestAt: Instant): Promise<JournaledRun[]> {

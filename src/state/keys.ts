@@ -26,7 +26,8 @@
  * | `cm:{T}:pins:<target>`               | zset   | until expiry      | undo              | planner               |
  * | `cm:{T}:credential:<connection>`     | hash   | connection's      | oauth             | oauth                 |
  * | `cm:{login}:<hash of state>`         | string | ten minutes       | login             | callback, once        |
- * | `cm:{login}:login-link:<ticket hash>` | string | ten minutes       | login             | the link's page, once |
+ * | `cm:{login}:login-link:<ticket hash>` | string | as its link       | login             | the link's page       |
+ * | `cm:{T}:login-links`                 | hash   | until opened, withdrawn or expired | login, operator | the link's page, operator |
  * | `cm:{T}:subscriptions`               | hash   | target's          | subscriptions' upkeep| upkeep, status        |
  * | `cm:{subscription-<id>}:subscription` | string | subscription's    | subscriptions' upkeep | receiver, upkeep      |
  * | `cm:{T}:reminder:<id>`               | hash   | retention         | planner, sender   | sender, operator      |
@@ -57,7 +58,15 @@
  * | `cm:{clinic-mirror}:certificates`    | hash   | seven days        | certificates      | status                |
  * | `cm:{clinic-mirror}:reloads`         | hash   | while files are refused | reload      | status                |
  * | `cm:{clinic-mirror}:audit-log`       | hash   | for ever          | audit log         | audit log             |
+ * | `cm:{clinic-mirror}:session:<hash>`  | string | idle time         | sign-in, pages    | pages, API            |
+ * | `cm:{clinic-mirror}:sessions-era:<hash of account>` | string | longest session | "sign out everywhere" | pages, API  |
+ * | `cm:{clinic-mirror}:sign-in-link:<ticket hash>` | string | an hour   | daemon, operator  | sign-in, once         |
+ * | `cm:{clinic-mirror}:sign-in-attempts:<who>` | string | quarter of an hour | sign-in      | sign-in               |
+ * | `cm:{clinic-mirror}:passphrase`      | string | for ever          | sign-in           | sign-in               |
+ * | `cm:{clinic-mirror}:access-tokens`   | hash   | until revoked or expired | operator   | pages, API            |
  * | `cm:{T}:approvals`                   | hash   | until expiry      | operator          | operator, status      |
+ * | `cm:{T}:document:<kind>:<id>`        | string | an hour           | operator          | operator              |
+ * | `cm:{T}:documents:<kind>`            | zset   | an hour           | operator          | operator              |
  * | `cm:{T}:lease:<name>`                | string | lease time        | its holder        | every fenced write    |
  * | `cm:{T}:lease-waiting:<name>`        | hash   | ten seconds       | leases            | leases                |
  * | `cm:{T}:fence:<name>`                | string | for ever          | leases            | leases                |
@@ -105,6 +114,7 @@ export const keys = {
   subscriptions: (tenant: string) => tenantKey(tenant, 'subscriptions'),
   subscription: (id: string) => `cm:{subscription-${id}}:subscription`,
   login: (state: string) => `cm:{login}:${state}`,
+  loginLinks: (tenant: string) => tenantKey(tenant, 'login-links'),
   loginLink: (ticket: string) => `cm:{login}:login-link:${ticket}`,
   reminder: (tenant: string, id: string) => tenantKey(tenant, 'reminder', id),
   reminderClaim: (tenant: string, id: string) => tenantKey(tenant, 'reminder-claim', id),
@@ -134,7 +144,15 @@ export const keys = {
   certificates: () => `cm:${QUEUE_PREFIX}:certificates`,
   reloads: () => `cm:${QUEUE_PREFIX}:reloads`,
   auditLog: () => `cm:${QUEUE_PREFIX}:audit-log`,
+  session: (hash: string) => `cm:${QUEUE_PREFIX}:session:${hash}`,
+  sessionsEra: (account: string) => `cm:${QUEUE_PREFIX}:sessions-era:${account}`,
+  signInLink: (ticket: string) => `cm:${QUEUE_PREFIX}:sign-in-link:${ticket}`,
+  signInAttempts: (who: string) => `cm:${QUEUE_PREFIX}:sign-in-attempts:${who}`,
+  passphrase: () => `cm:${QUEUE_PREFIX}:passphrase`,
+  accessTokens: () => `cm:${QUEUE_PREFIX}:access-tokens`,
   approvals: (tenant: string) => tenantKey(tenant, 'approvals'),
+  document: (tenant: string, kind: string, id: string) => tenantKey(tenant, 'document', kind, id),
+  documents: (tenant: string, kind: string) => tenantKey(tenant, 'documents', kind),
   lease: (tenant: string, name: string) => tenantKey(tenant, 'lease', name),
   leaseWaiting: (tenant: string, name: string) => tenantKey(tenant, 'lease-waiting', name),
   fence: (tenant: string, name: string) => tenantKey(tenant, 'fence', name),
@@ -182,6 +200,9 @@ export const TENANT_KINDS = [
   'removed',
   'holds',
   'approvals',
+  'login-links',
+  'document',
+  'documents',
   'clinic-tenant',
   'runs',
   'journal',

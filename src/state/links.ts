@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { MirrorError } from '../model/errors.ts';
 import { fnv1a } from '../model/fnv.ts';
 import { type Cached, KeptRoom } from '../model/kept.ts';
 import type { Link } from '../model/operations.ts';
@@ -31,12 +32,32 @@ export interface LinkLayout {
 /** When the item of a link is, and by which fingerprint it is known. */
 type LinkTime = Pick<Link, 'recordId' | 'fingerprint' | 'startAt' | 'endAt'>;
 
+/** Up to where the links of a target were read. */
+export interface LinkPlace {
+  generation: number;
+  bucket: number;
+  /** The last record of that bucket that was given. */
+  after: string;
+}
+
+/** Some links of a target, and up to where they were read; null: there are no more. */
+export interface LinkPage {
+  links: Link[];
+  next: LinkPlace | null;
+}
+
 /** The link tables of one tenant. */
 export interface LinkStore {
   /** All links of a target by record id. The same map as before while none has changed. */
   read(target: string): Promise<ReadonlyMap<string, Link>>;
   /** Those of the given records that have one. */
   readSome(target: string, recordIds: readonly string[]): Promise<Map<string, Link>>;
+  /**
+   * Some links after a place, in an order of the table's own. Those that are there from the first page to the last come once each.
+   * @param place null for the first page
+   * @throws MirrorError `conflict`, code `cursor-expired`, when the table was laid out anew since that place was given
+   */
+  page(target: string, place: LinkPlace | null, limit: number): Promise<LinkPage>;
   count(target: string): Promise<number>;
   /** Those that say that a person touched their object. */
   marked(target: string): Promise<Link[]>;
@@ -140,6 +161,36 @@ class RedisLinkStore implements LinkStore {
     return links;
   }
 
+  async page(target: string, place: LinkPlace | null, limit: number): Promise<LinkPage> {
+    const at = await this.layout(target);
+    const links: Link[] = [];
+    let [bucket, after] = [place?.bucket ?? 0, place?.after ?? ''];
+    let next: LinkPlace | null = null;
+    for (const slice of slices(this.#bucketsOf(target, at).slice(bucket), BUCKETS_AT_ONCE)) {
+      for (const found of await this.#readBuckets(slice)) {
+        const rest = found
+          .filter(({ recordId }) => recordId > after)
+          .sort((a, b) => (a.recordId < b.recordId ? -1 : 1));
+        const given = rest.slice(0, limit - links.length);
+        links.push(...given);
+        if (given.length < rest.length) {
+          next ??= { generation: at.generation, bucket, after: given.at(-1)?.recordId ?? after };
+        }
+        [bucket, after] = [bucket + 1, ''];
+      }
+      if (next !== null) break;
+    }
+    const { generation } = await this.layout(target);
+    if (generation === (place?.generation ?? at.generation)) return { links, next };
+    if (place === null) return this.page(target, null, limit);
+    throw new MirrorError('the links of the target were laid out anew since the page before', {
+      actor: 'conflict',
+      code: 'cursor-expired',
+      retry: 'never',
+      remedy: 'begin with the first page again',
+    });
+  }
+
   async count(target: string): Promise<number> {
     const pipeline = this.#redis.pipeline();
     for (const bucket of this.#bucketsOf(target, await this.layout(target))) pipeline.hlen(bucket);
@@ -231,16 +282,18 @@ class RedisLinkStore implements LinkStore {
     const links = new Map<string, Link>();
     // Some buckets at a time: what is decoded in one go keeps everybody else waiting.
     for (const slice of slices(this.#bucketsOf(target, at), BUCKETS_AT_ONCE)) {
-      const pipeline = this.#redis.pipeline();
-      for (const bucket of slice) pipeline.hgetall(bucket);
-      for (const [error, fields] of (await pipeline.exec()) ?? []) {
-        if (error !== null) throw error;
-        for (const [recordId, value] of Object.entries(fields as Record<string, string>)) {
-          links.set(recordId, decodeLink(recordId, value));
-        }
-      }
+      for (const link of (await this.#readBuckets(slice)).flat()) links.set(link.recordId, link);
     }
     return links;
+  }
+
+  async #readBuckets(buckets: readonly string[]): Promise<Link[][]> {
+    const pipeline = this.#redis.pipeline();
+    for (const bucket of buckets) pipeline.hgetall(bucket);
+    return ((await pipeline.exec()) ?? []).map(([error, fields]) => {
+      if (error !== null) throw error;
+      return Object.entries(fields as Record<string, string>).map(([id, value]) => decodeLink(id, value));
+    });
   }
 
   #bucketsOf(target: string, { generation, buckets }: LinkLayout): string[] {

@@ -12,7 +12,10 @@ const LOGIN_SEAL_TENANT = '{login}';
 
 /** Logins that persons have begun and not finished, by their state, or links to begin them. `Login` is plain data. */
 export interface LoginStore<Login> {
-  put(state: string, login: Login): Promise<void>;
+  /** @param lifeMs default: ten minutes */
+  put(state: string, login: Login, lifeMs?: number): Promise<void>;
+  /** Looks, and leaves it there; null as below. */
+  find(state: string): Promise<Login | null>;
   /** Gives the login once; null when it is unknown, too old or was taken before. */
   take(state: string): Promise<Login | null>;
 }
@@ -28,15 +31,20 @@ export function createLoginStore<Login>(
   keyOf: (hash: string) => string = keys.login,
 ): LoginStore<Login> {
   const sealer = createSealer(ring, LOGIN_SEAL_TENANT);
+  const opened = (sealed: string | null, key: string) =>
+    sealed === null ? null : (JSON.parse(sealer.open(sealed, key)) as Login);
   return {
-    async put(state, login) {
+    async put(state, login, lifeMs = LOGIN_TTL_MS) {
       const key = keyOf(hashOf(state));
-      await redis.set(key, sealer.seal(JSON.stringify(login), key), 'PX', LOGIN_TTL_MS);
+      await redis.set(key, sealer.seal(JSON.stringify(login), key), 'PX', lifeMs);
+    },
+    async find(state) {
+      const key = keyOf(hashOf(state));
+      return opened(await redis.get(key), key);
     },
     async take(state) {
       const key = keyOf(hashOf(state));
-      const sealed = await redis.getdel(key);
-      return sealed === null ? null : (JSON.parse(sealer.open(sealed, key)) as Login);
+      return opened(await redis.getdel(key), key);
     },
   };
 }

@@ -83,6 +83,10 @@ export interface Outbox {
   clear(target: string): Promise<void>;
   /** What waits for one record; null when nothing does. */
   pendingOf(target: string, recordId: string): Promise<PendingChange | null>;
+  /** What waits for some records, of those for which something does. */
+  pendingOfSome(target: string, recordIds: readonly string[]): Promise<Map<string, PendingChange>>;
+  /** Ids of the records for which something waits, apart by whether its last try failed; in order. */
+  recordIds(target: string): Promise<{ waiting: string[]; failing: string[] }>;
   /** When the change that is due first was decided; null when none waits. */
   oldestAt(target: string): Promise<Instant | null>;
   counts(target: string): Promise<{ pending: number; failing: number }>;
@@ -262,6 +266,23 @@ class RedisOutbox implements Outbox {
   async pendingOf(target: string, recordId: string): Promise<PendingChange | null> {
     const value = await this.#redis.hget(this.#keysOf(target).outbox, recordId);
     return value === null ? null : toPending(recordId, parseEntry(value));
+  }
+
+  async pendingOfSome(target: string, recordIds: readonly string[]): Promise<Map<string, PendingChange>> {
+    if (recordIds.length === 0) return new Map();
+    const values = await this.#redis.hmget(this.#keysOf(target).outbox, ...recordIds);
+    const pending = recordIds.flatMap((id, at) => {
+      const value = values[at] ?? null;
+      return value === null ? [] : [[id, toPending(id, parseEntry(value))] as const];
+    });
+    return new Map(pending);
+  }
+
+  async recordIds(target: string): Promise<{ waiting: string[]; failing: string[] }> {
+    const { outbox, failing } = this.#keysOf(target);
+    const [all, failed] = await Promise.all([this.#redis.hkeys(outbox), this.#redis.zrange(failing, '0', '-1')]);
+    const isFailing = new Set(failed);
+    return { waiting: all.filter((id) => !isFailing.has(id)).sort(), failing: failed.sort() };
   }
 
   async oldestAt(target: string): Promise<Instant | null> {

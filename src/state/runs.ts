@@ -1,3 +1,4 @@
+import { type HourlyChanges, NO_CHANGES } from '../model/hourly-changes.ts';
 import type { Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
@@ -91,6 +92,8 @@ export interface RunReport {
   /** The process that planned CRMs last, or tried to; null when none did, or a person's command, which doesn't go on with it. */
   crmPlanner: string | null;
   targets: readonly TargetRun[];
+  /** Changes that cycles decided in the last day, with those of this one. */
+  hourly: HourlyChanges;
   /** Targets that were left as they are since what they follow is yet to be read, by a job of its own. */
   awaiting: readonly string[];
   /** Code of what ended the cycle early. */
@@ -134,7 +137,7 @@ export function createRunStore(redis: RedisClient, tenant: string): RunStore {
       // Reports of an earlier release don't tell these.
       const untold = {
         ...{ withheld: [], gaps: {}, clinic: null, read: {}, crmPlanner: null, awaiting: [] },
-        ...{ near: null, pace: FIRST_PACE },
+        ...{ near: null, pace: FIRST_PACE, hourly: NO_CHANGES },
       };
       const reports = await redis.lrange(key, 0, limit - 1);
       return reports.map((value) => ({ ...untold, ...(JSON.parse(value) as RunReport) }));

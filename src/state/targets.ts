@@ -132,6 +132,8 @@ export interface TargetStore {
   noteGone(target: string, counts: Readonly<Record<GoneReason, number>>, now: Instant): Promise<void>;
   /** What left the target in the last hour and in the last seven days; either may be longer by an hour at most. */
   gone(target: string, now: Instant): Promise<Record<'hour' | 'week', Record<GoneReason, number>>>;
+  /** The same for each of the last seven days of 24 hours, the newest first. */
+  goneByDay(target: string, now: Instant): Promise<Record<GoneReason, number>[]>;
   /** Records of a stream that were gone when they were read alone: when the reading began that missed them first. */
   misses(stream: StreamName): Promise<Map<string, Instant>>;
   /** Replaces them. */
@@ -178,7 +180,7 @@ export function createTargetStore(redis: RedisClient, tenant: string): TargetSto
 
 type Tallies = Pick<
   TargetStore,
-  'noteGone' | 'gone' | 'misses' | 'keepMisses' | 'countRestorations' | 'restorations' | 'forget'
+  'noteGone' | 'gone' | 'goneByDay' | 'misses' | 'keepMisses' | 'countRestorations' | 'restorations' | 'forget'
 >;
 
 /** What is known of each target. */
@@ -259,13 +261,21 @@ function openTallies(redis: RedisClient, tenant: string): Tallies {
     async gone(target, now) {
       const counts = await redis.hgetall(keys.gone(tenant, target));
       const since = (fromAt: Instant) => {
-        const sums = { cancelled: 0, excluded: 0, vanished: 0, released: 0 };
+        const sums = nothingGone();
         for (const [field, count] of Object.entries(counts)) {
           if (hourOf(field) >= hoursAt(fromAt)) sums[field.split(':')[0] as GoneReason] += Number(count);
         }
         return sums;
       };
       return { hour: since(now - HOUR_MS), week: since(now - GONE_KEPT_MS) };
+    },
+    async goneByDay(target, now) {
+      const days = Array.from({ length: GONE_KEPT_MS / DAY_MS }, nothingGone);
+      for (const [field, count] of Object.entries(await redis.hgetall(keys.gone(tenant, target)))) {
+        const day = days[Math.floor((hoursAt(now) - hourOf(field)) / (DAY_MS / HOUR_MS))];
+        if (day !== undefined) day[field.split(':')[0] as GoneReason] += Number(count);
+      }
+      return days;
     },
     async misses(stream) {
       const misses = await redis.hgetall(keys.misses(tenant, stream));
@@ -311,6 +321,10 @@ async function forgetNoted(redis: RedisClient, key: string, recordIds: ReadonlyS
   const left = { copies: without(copies), refusedThere: Object.fromEntries(refused) };
   await redis.hset(key, { copies: JSON.stringify(left.copies), refusedThere: JSON.stringify(left.refusedThere) });
   return noted;
+}
+
+function nothingGone(): Record<GoneReason, number> {
+  return { cancelled: 0, excluded: 0, vanished: 0, released: 0 };
 }
 
 /** Whole hours since 1970. */

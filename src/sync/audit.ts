@@ -202,7 +202,8 @@ function comesBefore(asFound: Link, other: Link, link: Link | undefined): boolea
   return (asFound.revision ?? 0) > (other.revision ?? 0);
 }
 
-function isSameObject(asFound: Link, link: Link | undefined): boolean {
+/** Whether an object is the one that a link tells of. */
+export function isSameObject(asFound: Link, link: Link | undefined): boolean {
   return link !== undefined && asFound.epoch === link.epoch && asFound.remoteId === link.remoteId;
 }
 

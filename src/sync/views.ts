@@ -11,7 +11,7 @@ import { describeAppointment, exclusionOf } from './feed.ts';
 import { shownOf } from './followed.ts';
 import type { KnownFingerprints } from './known-fingerprints.ts';
 import { describeInvoice, describePatient } from './mapping-sources.ts';
-import { project } from './project.ts';
+import { type Directory, project } from './project.ts';
 
 /** The comparison of one target, but for what it compares with. */
 type Common = Omit<DiffInput, 'records' | 'describe' | 'rule' | 'fingerprints'>;
@@ -35,6 +35,16 @@ interface ComparableView<Source> extends TargetView {
 interface Listed<Source> {
   list: { snapshot: { records: ReadonlyMap<string, Source> } } | null;
   found: readonly Source[];
+}
+
+/** What of a calendar says which events it shows. */
+export interface EventRules extends Pick<TargetInput, 'pinned'> {
+  target: Pick<TargetInput['target'], 'configuration' | 'supports'>;
+}
+
+/** What of the clinic and its tenant an event is made with, beside the appointment. */
+export interface EventSurroundings extends Pick<Planning, 'isForgotten' | 'locale' | 'facts'> {
+  clinicReading: { directory: Directory };
 }
 
 /** A target's view. @param contacts by id, as far as activities and deals go by them */
@@ -120,9 +130,9 @@ function ofAgendas(
 }
 
 /** Events of a calendar. Pinned records belong whatever the rules say, unless the clinic cancelled them. */
-function eventRule(
-  { target: { configuration, supports }, pinned }: TargetInput,
-  { clinicReading: { directory }, isForgotten, locale, facts }: Planning,
+export function eventRule(
+  { target: { configuration, supports }, pinned }: EventRules,
+  { clinicReading: { directory }, isForgotten, locale, facts }: EventSurroundings,
 ): (appointment: Appointment, key: () => ItemKey) => Decision {
   const policy = { ...configuration, ...locale, presets: supports.presets ?? [] };
   return (appointment, key) => {

@@ -75,6 +75,7 @@ describe('a request is counted for', () => {
     const log = createLogger({ level: 'debug', destination: { write: () => {} } });
     const verbs = {
       completeLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
+      describeLogin: async () => null,
       beginLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
       takeNotification: async () => null,
       takeReminderCallback: async () => 404,

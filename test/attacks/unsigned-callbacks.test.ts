@@ -75,7 +75,7 @@ test('a tenant without reminders is not opened for whoever guesses its name', as
   const outlines = new Map(
     [true, false].map((hasReminders) => [
       hasReminders ? 'uno' : 'due',
-      { zone: 'Europe/Rome', formerly: null, hasReminders, triggersEveryMinutes: null },
+      { name: '', zone: 'UTC', formerly: null, hasReminders, triggersEveryMinutes: null },
     ]),
   );
   const ask = (tenant: string) =>

@@ -65,7 +65,7 @@ describe('times', () => {
   });
 
   test('of one clinic are in its zone; of several in that which they share', () => {
-    const rome = { zone: 'Europe/Rome', formerly: null, hasReminders: false, triggersEveryMinutes: null };
+    const rome = { name: '', zone: 'Europe/Rome', formerly: null, hasReminders: false, triggersEveryMinutes: null };
     const outlines = new Map([
       ['a', rome],
       ['b', rome],

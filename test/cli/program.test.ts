@@ -61,6 +61,7 @@ async function run(
           throw new Error('not in this test');
         },
         backups: { backup: refuse, restore: refuse, seal: (text) => text, open: (text) => text },
+        access: new Proxy({}, { get: () => refuse }) as OpenInstallation['access'],
         state: { check: refuse, requireIdentity: refuse, time: refuse, view: refuse },
         acting: openActing({ log: null }),
         ...given,

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { renderSync } from '../../src/cli/render-sync.ts';
 import { isWhole, type SyncResult } from '../../src/control/sync.ts';
+import { NO_CHANGES } from '../../src/model/hourly-changes.ts';
 import { FIRST_PACE } from '../../src/state/runs.ts';
 
 test('what was changed by hand and is restored counts as changed', () => {
@@ -41,6 +42,7 @@ function resultOf(planned: Record<string, number>): SyncResult {
       snapshot: { completeness: 'complete', reason: null, records: 10, requests: 1 },
       near: null,
       pace: FIRST_PACE,
+      hourly: NO_CHANGES,
       setAside: {},
       setAsideExamples: [],
       unknownStatuses: [],

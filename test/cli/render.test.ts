@@ -19,6 +19,7 @@ import type { MatchResult } from '../../src/control/match-apply.ts';
 import type { PlanLine, PlanView } from '../../src/control/plan.ts';
 import { problemsOf } from '../../src/control/problems.ts';
 import type { Status, TargetStatus } from '../../src/control/status-view.ts';
+import { NO_CHANGES } from '../../src/model/hourly-changes.ts';
 import { TRIGGER_EVENTS } from '../../src/settings/trigger-schema.ts';
 import type { ApprovalRequest } from '../../src/state/approvals.ts';
 import type { RunReport } from '../../src/state/runs.ts';
@@ -138,6 +139,7 @@ const runs: fc.Arbitrary<RunReport> = fc.record({
     ),
   ),
   near: fc.option(fc.record({ records: counts, requests: counts })),
+  hourly: fc.constant(NO_CHANGES),
   pace: fc.record({ nearPerWhole: counts, nearSince: counts, late: counts, inTime: counts, isPlain: fc.boolean() }),
   setAside: fc.dictionary(names, counts, { maxKeys: 8 }),
   setAsideExamples: fc.constant([]),
@@ -244,6 +246,7 @@ const lines: fc.Arbitrary<PlanLine> = fc.record({
   startAt: times,
   title: fc.option(foreign),
   verdict: fc.constantFrom('go', 'held', 'refused'),
+  fingerprint: fc.option(names),
 });
 const plans: fc.Arbitrary<PlanView> = fc.record({
   tenant: names,
@@ -344,8 +347,7 @@ const holds: fc.Arbitrary<TenantHold> = fc.record({
   expiresAt: fc.nat(NOW),
 });
 const explanations: fc.Arbitrary<Explanation> = fc.record({
-  tenant: names,
-  appointment: foreign,
+  ...{ tenant: names, appointment: foreign, askedAt: fc.nat(NOW), lastCycle: fc.constant(null) },
   source: fc.oneof(
     fc.record({
       state: fc.constant('there' as const),
@@ -362,7 +364,17 @@ const explanations: fc.Arbitrary<Explanation> = fc.record({
     fc.record({
       target: names,
       connector: names,
-      decision: fc.record({ shown: fc.boolean(), because: texts }),
+      decision: fc.record({ shown: fc.boolean(), code: fc.constant('shown' as const), because: texts }),
+      way: fc.record({
+        compared: fc.record({ at: times, found: fc.constant('same' as const), fields: fc.constant([]) }),
+        written: fc.record({
+          at: times,
+          version: fc.option(foreign),
+          revision: fc.option(counts),
+          changes: fc.constant([]),
+        }),
+        readBack: fc.record({ at: times, covers: fc.option(fc.boolean()) }),
+      }),
       link: fc.option(fc.record({ startAt: fc.nat(NOW), epoch: fc.nat(8), remoteId: foreign })),
       byHand: fc.option(
         fc.record({

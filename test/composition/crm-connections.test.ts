@@ -17,10 +17,10 @@ import {
 } from '../../src/control/logins.ts';
 import { createHttpClient } from '../../src/http/client.ts';
 import { silentLogger } from '../../src/log/logger.ts';
-import type { LoginLink, PendingLogin } from '../../src/oauth/store.ts';
+import type { PendingLogin } from '../../src/oauth/store.ts';
 import { createCredentialStore } from '../../src/state/credentials.ts';
-import { keys } from '../../src/state/keys.ts';
 import { createLeases } from '../../src/state/leases.ts';
+import { createLoginLinks } from '../../src/state/login-links.ts';
 import { createLoginStore } from '../../src/state/logins.ts';
 import { createSealer } from '../../src/state/sealing.ts';
 import { NEVER, RING } from '../oauth/connection.ts';
@@ -77,7 +77,8 @@ ${files.connections}
     target: (_tenant, id) => connections.get(id)!.tokens!.login,
     isUsed: () => true,
     pending: createLoginStore<PendingLogin>(redis.connect(), RING),
-    links: createLoginStore<LoginLink>(redis.connect(), RING, keys.loginLink),
+    links: createLoginLinks(redis.connect(), RING, Date.now),
+    about: () => ({ clinic: 'Studio Rossi', language: 'it', targets: [] }),
     clock: () => time.now,
     log: silentLogger,
     remote: {
@@ -159,8 +160,9 @@ describe('logins at HubSpot', () => {
 
   test('by a link begin at the port for browsers, and are refused where there is none', async () => {
     const { desk } = await openHubSpot();
-    expect(await beginRemoteLogin(desk, 'uno', 'crm')).toMatch(/^https:\/\/mirror\.example\/oauth\/login\/[\w-]{20,}$/);
-    await expect(beginRemoteLogin({ ...desk, remote: null }, 'uno', 'crm')).rejects.toMatchObject({
+    const { url } = await beginRemoteLogin(desk, 'uno', 'crm', 'anna', null);
+    expect(url).toMatch(/^https:\/\/mirror\.example\/oauth\/login\/[\w-]{20,}$/);
+    await expect(beginRemoteLogin({ ...desk, remote: null }, 'uno', 'crm', 'anna', null)).rejects.toMatchObject({
       ...{ actor: 'settings', code: 'no-public-port' },
       remedy: expect.stringContaining('http.port'),
     });

@@ -64,6 +64,7 @@ function inMemory(recorded: AuditDraft[]): AuditLog {
       } as AuditEntry;
     },
     async *read() {},
+    async *readBack() {},
     verify: async () => ({ chains: [], faults: [] }),
   };
 }

@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest';
+import * as accessActs from '../../src/control/access-acts.ts';
 import * as acts from '../../src/control/acts.ts';
+import { keepPlan } from '../../src/control/kept-plans.ts';
 import { toMatchFile } from '../../src/control/match-file.ts';
 import type { Acting } from '../../src/control/recording.ts';
 import { ACT_VERBS, type ActFacts, type ActVerb } from '../../src/model/acts.ts';
 import { connect, NEVER, TENANT } from '../oauth/connection.ts';
 import { useRedis } from '../support/redis.ts';
+import { openAccessWorld } from './access-world.ts';
 import { openActing, person } from './acting.ts';
 import { openActsClinic, openActsLogins, openActsWorld, openTriggerInstallation, PATIENT } from './acts-world.ts';
 
@@ -20,6 +23,8 @@ interface Given {
   what?: ActFacts;
   /** What the entry of its end says beside. */
   facts?: ActFacts;
+  /** Null for an act of no tenant. */
+  tenant?: string | null;
 }
 /** The same for each verb: whoever adds one says here what it leaves. */
 type GivenByVerb<Verb extends ActVerb = ActVerb> = Readonly<Record<Verb, () => Promise<Given>>>;
@@ -59,7 +64,7 @@ async function optedOut(lift: boolean): Promise<Given> {
   };
 }
 
-const OF_LOGINS: GivenByVerb<'login' | 'login-link' | 'logout' | 'accept-account'> = {
+const OF_LOGINS: GivenByVerb<'login' | 'login-link' | 'withdraw-link' | 'logout' | 'accept-account'> = {
   async login() {
     const { desk, browse } = await logins();
     return {
@@ -71,8 +76,17 @@ const OF_LOGINS: GivenByVerb<'login' | 'login-link' | 'logout' | 'accept-account
   async 'login-link'() {
     const { desk } = await logins();
     return {
-      act: (acting) => acts.beginRemoteLogin(acting, desk, TENANT, CONNECTION),
-      what: { connection: CONNECTION },
+      act: (acting) => acts.beginRemoteLogin(acting, desk, TENANT, CONNECTION, 48),
+      what: { connection: CONNECTION, hours: 48 },
+      facts: { link: expect.stringMatching(/^[0-9a-f]{12}$/) },
+    };
+  },
+  async 'withdraw-link'() {
+    const { desk } = await logins();
+    const { id } = await acts.beginRemoteLogin(openActing(), desk, TENANT, CONNECTION);
+    return {
+      act: (acting) => acts.withdrawLoginLink(acting, desk, TENANT, id),
+      what: { connection: CONNECTION, link: id },
     };
   },
   async logout() {
@@ -96,7 +110,7 @@ const OF_LOGINS: GivenByVerb<'login' | 'login-link' | 'logout' | 'accept-account
 };
 
 const OF_TARGETS: GivenByVerb<
-  'approve' | 'reject' | 'undo' | 'release' | 'match' | 'unmatch' | 'sync' | 'audit' | 'clinic-write'
+  'approve' | 'reject' | 'undo' | 'release' | 'match' | 'unmatch' | 'sync' | 'apply' | 'audit' | 'clinic-write'
 > = {
   approve: () => decided('approved'),
   reject: () => decided('rejected'),
@@ -127,6 +141,15 @@ const OF_TARGETS: GivenByVerb<
       facts: { targets: 2, error: null },
     };
   },
+  async apply() {
+    const { installation } = await world();
+    const { id } = await keepPlan(installation, TENANT, QUIET, NEVER);
+    return {
+      act: (acting) => acts.applyPlan(acting, installation, TENANT, id, QUIET, SIGNALS),
+      what: { plan: id },
+      facts: { targets: 2, error: null },
+    };
+  },
   async audit() {
     const { installation } = await world();
     return { act: (acting) => acts.auditNow(acting, installation, TENANT, QUIET, NEVER), facts: { targets: 2 } };
@@ -153,7 +176,34 @@ const BACKUPS = {
   restore: async () => ({ restored: ['clinic'], kept: [], protections: 3, pins: 2, rejections: 0, at: null }),
 };
 
-const OF_STATE: GivenByVerb<Exclude<ActVerb, keyof typeof OF_LOGINS | keyof typeof OF_TARGETS>> = {
+const OF_ACCESS: GivenByVerb<'sign-in-link' | 'access-token' | 'revoke-access-token'> = {
+  async 'sign-in-link'() {
+    const { desk } = openAccessWorld(redis.connect());
+    return { act: (acting) => accessActs.makeSignInLink(acting, desk), what: { first: false }, tenant: null };
+  },
+  async 'access-token'() {
+    const { desk } = openAccessWorld(redis.connect());
+    const wish = { name: 'monitor', level: 'viewer', tenants: [TENANT], days: 1 } as const;
+    return {
+      act: (acting) => accessActs.createAccessToken(acting, desk, wish),
+      what: { token: 'monitor', level: 'viewer', tenants: TENANT, days: 1 },
+      tenant: null,
+    };
+  },
+  async 'revoke-access-token'() {
+    const { desk, token } = openAccessWorld(redis.connect());
+    await token('viewer');
+    return {
+      act: (acting) => accessActs.revokeAccessToken(acting, desk, 'viewer'),
+      what: { token: 'viewer' },
+      tenant: null,
+    };
+  },
+};
+
+const OF_STATE: GivenByVerb<
+  Exclude<ActVerb, keyof typeof OF_LOGINS | keyof typeof OF_TARGETS | keyof typeof OF_ACCESS>
+> = {
   async forget() {
     const { installation } = await world();
     return {
@@ -207,15 +257,15 @@ const OF_STATE: GivenByVerb<Exclude<ActVerb, keyof typeof OF_LOGINS | keyof type
   },
 };
 
-const GIVEN: GivenByVerb = { ...OF_LOGINS, ...OF_TARGETS, ...OF_STATE };
+const GIVEN: GivenByVerb = { ...OF_LOGINS, ...OF_TARGETS, ...OF_ACCESS, ...OF_STATE };
 
 describe('each verb', () => {
   test.each(ACT_VERBS)('leaves who, tenant, what and why before it is begun, and how it ended: %s', async (verb) => {
-    const { act, what = {}, facts = {} } = await GIVEN[verb]();
+    const { act, what = {}, facts = {}, tenant = TENANT } = await GIVEN[verb]();
     const who = person('bruno', 'Bruno');
     const acting = openActing({ who, why: 'INC-7' });
     await act(acting);
-    const whose = { verb, tenant: TENANT, who, why: 'INC-7', code: null };
+    const whose = { verb, tenant, who, why: 'INC-7', code: null };
     expect(acting.recorded).toEqual([
       { ...whose, outcome: 'begun', act: null, what },
       { ...whose, outcome: 'done', act: 1, what: { ...what, ...facts } },
@@ -224,10 +274,10 @@ describe('each verb', () => {
   });
 
   test.each(ACT_VERBS)('is refused where it wants a reason and has none, and that is recorded: %s', async (verb) => {
-    const { act, what = {} } = await GIVEN[verb]();
+    const { act, what = {}, tenant = TENANT } = await GIVEN[verb]();
     const acting = openActing({ reasonFor: [verb] });
     await expect(act(acting)).rejects.toMatchObject({ code: 'reason-missing' });
-    const whose = { verb, tenant: TENANT, who: person('anna'), why: null, act: null };
+    const whose = { verb, tenant, who: person('anna'), why: null, act: null };
     expect(acting.recorded).toEqual([{ ...whose, outcome: 'refused', code: 'reason-missing', what }]);
   });
 });

@@ -4,9 +4,9 @@ import type { LoginDesk } from '../../src/control/logins.ts';
 import { listRuns } from '../../src/control/undo.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
-import type { LoginLink, PendingLogin } from '../../src/oauth/store.ts';
+import type { PendingLogin } from '../../src/oauth/store.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
-import { keys } from '../../src/state/keys.ts';
+import { createLoginLinks } from '../../src/state/login-links.ts';
 import { createLoginStore } from '../../src/state/logins.ts';
 import { committedProfile } from '../clinic/open-client.ts';
 import { cycle } from '../jobs/cycle.ts';
@@ -104,7 +104,8 @@ export async function openActsLogins(connect: () => Redis) {
     target: () => target,
     isUsed: () => true,
     pending: createLoginStore<PendingLogin>(connect(), RING),
-    links: createLoginStore<LoginLink>(connect(), RING, keys.loginLink),
+    links: createLoginLinks(connect(), RING, Date.now),
+    about: () => ({ clinic: 'Studio Rossi', language: 'it', targets: [] }),
     clock: Date.now,
     log: silentLogger,
     remote: { callbackUrl: 'https://mirror.example/oauth/callback', linkUrl: 'https://mirror.example/oauth/login' },

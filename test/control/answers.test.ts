@@ -301,6 +301,7 @@ describe('the page', () => {
     const lines: string[] = [];
     const log = createLogger({ level: 'debug', destination: { write: (line) => lines.push(line) } });
     const verbs = {
+      describeLogin: async () => null,
       beginLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
       completeLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
       takeNotification: async () => null,

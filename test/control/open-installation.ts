@@ -15,9 +15,9 @@ export function openInstallation(choice: InstallationChoice): Installation & { p
   return {
     tenants: new Map(choice.tenants.map((tenant) => [tenant.id, tenant])),
     outlines: new Map(
-      choice.tenants.map(({ id, configuration: { zone, formerly = null }, reminders, triggers }) => {
+      choice.tenants.map(({ id, configuration: { name, zone, formerly = null }, reminders, triggers }) => {
         const triggersEveryMinutes = triggers?.file.everyMinutes ?? null;
-        return [id, { zone, formerly, hasReminders: reminders !== null, triggersEveryMinutes }];
+        return [id, { name, zone, formerly, hasReminders: reminders !== null, triggersEveryMinutes }];
       }),
     ),
     setAside: choice.setAside ?? [],
@@ -36,6 +36,7 @@ export function openInstallation(choice: InstallationChoice): Installation & { p
     outlook: async () => ({ endings: [], quotas: [], unkept: null }),
     approvals: async () => [],
     removed: { parts: async () => new Map(), tenants: async () => new Map(), keepMs: 0 },
+    queues: async () => [],
     pullNow: async (tenant) => void pulled.push(tenant),
     clock: () => choice.tenants[0]?.clock() ?? 0,
     pulled,

@@ -124,6 +124,7 @@ describe('the callback address', () => {
   async function open(world: ReminderWorld) {
     const installation = openInstallation({ tenants: [world.tenant] });
     const verbs = {
+      describeLogin: async () => null,
       beginLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
       completeLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
       takeNotification: async () => null,

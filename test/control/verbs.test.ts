@@ -6,11 +6,12 @@ import { planTenant } from '../../src/control/plan.ts';
 import { resumeTargets } from '../../src/control/resume.ts';
 import { status } from '../../src/control/status.ts';
 import { syncTenant } from '../../src/control/sync.ts';
+import { auditTarget } from '../../src/jobs/audit.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { type Actor, MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import type { StoredTarget } from '../../src/state/targets.ts';
-import { cycle, NEVER, pull, targetOf } from '../jobs/cycle.ts';
+import { cycle, drain, NEVER, pull, targetOf } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant, type TenantChoice } from '../jobs/open-tenant.ts';
@@ -255,7 +256,7 @@ describe('an explanation', () => {
     const { clinic, installation } = open(0, changes, configuration);
     clinic.appointments.set('1', appointmentOf('1', appointment));
     const view = await explain(installation, 'studio-rossi', '1', NEVER);
-    expect(view.targets[0]?.decision).toEqual({ shown: because === shownBecause, because });
+    expect(view.targets[0]?.decision).toMatchObject({ shown: because === shownBecause, because });
     expect(view.source).toMatchObject({ state: 'there' });
   });
 
@@ -282,6 +283,30 @@ describe('an explanation', () => {
       holds: [{ kind: 'vanished', state: 'open' }],
     });
     expect(JSON.stringify(gone)).not.toMatch(/Mario|Rossi/);
+  });
+
+  test('tells when each step was and by which evidence, from the comparison to the reading back', async () => {
+    const { clinic, clock, tenant, installation } = open(2);
+    await cycle(tenant);
+    const wayOf = async () => (await explain(installation, 'studio-rossi', '1', NEVER)).targets[0]?.way;
+    expect(await wayOf()).toMatchObject({
+      compared: { at: NOW, found: 'same', fields: [] },
+      written: { changes: [], version: expect.any(String), revision: expect.any(Number) },
+    });
+    clock.now += HOUR_MS;
+    clinic.appointments.set('1', appointmentOf('1', { inHours: 99 }));
+    expect(await wayOf()).toMatchObject({ compared: { at: NOW, found: 'newer', fields: ['time'] } });
+    const run = await pull(tenant);
+    expect(await wayOf()).toMatchObject({ compared: { at: clock.now, found: 'differs', fields: ['time'] } });
+    await drain(tenant, targetOf(tenant));
+    clock.now += HOUR_MS;
+    expect(await wayOf()).toMatchObject({
+      compared: { found: 'same' },
+      written: { at: clock.now - HOUR_MS, changes: [{ effect: 'updated', reason: 'content-changed', run: run.id }] },
+      readBack: { at: null, covers: false },
+    });
+    await auditTarget(tenant, targetOf(tenant), NEVER, { whole: true });
+    expect(await wayOf()).toMatchObject({ readBack: { at: clock.now, covers: true } });
   });
 
   test('tells when the clinic cannot be asked, or its row cannot be used', async () => {

@@ -202,7 +202,7 @@ const PLAYS: Record<keyof typeof FAULTS, Play> = {
     seenAfter: 'cycle',
     async mend({ tenant, composition }) {
       for (const { id } of await tenant().holds.list()) {
-        await decideHold(composition.installation, TENANT, id, 'approved', null);
+        await decideHold(composition.installation, TENANT, id, 'approved');
       }
     },
     goneAfter: 'cycle',

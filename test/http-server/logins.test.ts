@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { loginLinkPage } from '../../src/http-server/login-page.ts';
+import type { LoginLinkDescription } from '../../src/control/logins.ts';
+import { loginLinkPage, loginPage } from '../../src/http-server/login-page.ts';
 import { createPublicServer } from '../../src/http-server/public-server.ts';
 import type { BegunLogin, PublicVerbs } from '../../src/http-server/verbs.ts';
 import { createLogger } from '../../src/log/create-logger.ts';
@@ -8,6 +9,12 @@ const BEGUN: BegunLogin = {
   url: new URL('https://login.test/authorize?state=canary-state&x="><b>'),
   browserKey: 'canary-key',
   language: 'it',
+};
+
+const ABOUT: LoginLinkDescription = {
+  ...{ clinic: 'Studio <Aurora>', language: 'it', tenant: 'aurora', connection: 'doctor-2', vendor: 'google' },
+  ...{ targets: [{ connector: 'google-calendar', holds: 'events' }], expected: '@aurora.example', endsAt: 0 },
+  scopes: ['https://www.googleapis.com/auth/calendar.app.created'],
 };
 
 async function open(publicUrl: string, verbs: Partial<PublicVerbs> = {}) {
@@ -19,6 +26,7 @@ async function open(publicUrl: string, verbs: Partial<PublicVerbs> = {}) {
     takeReminderCallback: async () => 204,
     showAnswer: async () => ({ says: 'unknown', about: null, form: null }),
     takeAnswer: async () => ({ says: 'unknown', about: null, form: null }),
+    describeLogin: async () => ABOUT,
     async beginLogin(ticket) {
       begun.push(ticket);
       return BEGUN;
@@ -44,14 +52,44 @@ describe('the link of a login', () => {
         url: '/oauth/login/canary-ticket',
         headers: { 'accept-language': language },
       });
-      expect([statusCode, body]).toEqual([200, loginLinkPage(language)]);
-      expect(body).toContain(language.startsWith('it') ? '<html lang="it">' : '<html lang="en">');
+      expect([statusCode, body]).toEqual([200, loginLinkPage(ABOUT, language)]);
+      // Without a language of ours the clinic's counts.
+      expect(body).toContain(language === 'en' ? '<html lang="en">' : '<html lang="it">');
       expect(headers['content-security-policy']).toContain("form-action 'self'");
       expect(headers['set-cookie']).toBeUndefined();
       expect(headers).toMatchObject({ 'referrer-policy': 'no-referrer', 'cache-control': 'no-store' });
     }
     expect(begun).toEqual([]);
     expect(lines.join('')).not.toContain('canary');
+  });
+
+  test('tells who asks, what will be done and what not, and whose account is expected; a clinic’s name is text', () => {
+    const page = loginLinkPage(ABOUT, 'en');
+    expect(page).toContain('<h1>Connect your account to Studio &lt;Aurora&gt;</h1>');
+    expect(page).toContain('<dd>…@aurora.example</dd>');
+    expect(page).toContain('<button>Continue with Google</button>');
+    expect(page).toContain('the permission does not reach them');
+  });
+
+  test.each([
+    [
+      'a wide permission',
+      { scopes: ['https://www.googleapis.com/auth/calendar.events'] },
+      'the permission covers them too',
+    ],
+    ['another vendor', { vendor: 'microsoft', scopes: ['Calendars.ReadWrite'] }, 'the permission covers them too'],
+    ['a CRM', { vendor: 'hubspot', targets: [{ connector: 'hubspot', holds: 'objects' }] }, 'Keep contacts'],
+    ['the clinic', { vendor: 'clinic', targets: [] }, 'with your rights'],
+  ] as const)('never promises more than is true of %s', (_, changes, told) => {
+    const page = loginLinkPage({ ...ABOUT, ...changes }, 'en');
+    expect(page).toContain(told);
+    expect(page).not.toContain('the permission does not reach them');
+  });
+
+  test('that is good for nothing says so, in the browser’s language', async () => {
+    const { app } = await open('https://mirror.test', { describeLogin: async () => null });
+    const { statusCode, body } = await app.inject({ url: '/oauth/login/x', headers: { 'accept-language': 'it' } });
+    expect([statusCode, body]).toEqual([400, loginPage({ outcome: 'expired', language: 'it' })]);
   });
 
   test('begins a login in the browser that presses the button, and binds it by a cookie', async () => {

@@ -13,6 +13,7 @@ async function open(take: (posted: PostedNotification) => Promise<string | null>
     takeReminderCallback: async () => 204,
     showAnswer: async () => ({ says: 'unknown', about: null, form: null }) as const,
     takeAnswer: async () => ({ says: 'unknown', about: null, form: null }) as const,
+    describeLogin: async () => null,
     beginLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
     completeLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
     takeNotification: (posted: PostedNotification) => {

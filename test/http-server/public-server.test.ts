@@ -22,6 +22,7 @@ async function open(verbs: Partial<PublicVerbs> = {}, publicUrl = 'https://mirro
     takeReminderCallback: async () => 204,
     showAnswer: async () => ({ says: 'unknown', about: null, form: null }),
     takeAnswer: async () => ({ says: 'unknown', about: null, form: null }),
+    describeLogin: async () => null,
     beginLogin: async () => ({ outcome: 'expired', language: 'en' }),
     completeLogin: async ({ url }) => {
       callbacks.push(url);

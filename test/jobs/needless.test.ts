@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import type { JobName } from '../../src/jobs/catalogue.ts';
 import { createNeedless, neverNeedless } from '../../src/jobs/needless.ts';
 import { openQueues } from '../../src/jobs/queues.ts';
+import { NO_CHANGES } from '../../src/model/hourly-changes.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createRunStore, FIRST_PACE, type RunReport } from '../../src/state/runs.ts';
 import { useRedis } from '../support/redis.ts';
@@ -29,7 +30,16 @@ const without = (...jobs: JobName[]) => REPEATED.filter((job) => !jobs.includes(
 function report(code: string | null): RunReport {
   const error = code === null ? null : { code, actor: 'authorization', message: 'a message', remedy: null };
   return {
-    ...{ id: 'a', startedAt: 1, finishedAt: 2, snapshot: null, near: null, pace: FIRST_PACE, setAside: {} },
+    ...{
+      id: 'a',
+      startedAt: 1,
+      finishedAt: 2,
+      snapshot: null,
+      near: null,
+      pace: FIRST_PACE,
+      hourly: NO_CHANGES,
+      setAside: {},
+    },
     ...{ setAsideExamples: [], unknownStatuses: [], withheld: [], gaps: {}, clinic: null, read: {}, crmPlanner: null },
     ...{ targets: [], awaiting: [], error },
   };

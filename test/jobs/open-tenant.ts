@@ -11,6 +11,7 @@ import { createStateEpoch, type StateEpoch } from '../../src/state/epoch.ts';
 import { createGeneration, leasesUnder } from '../../src/state/generations.ts';
 import { createHoldStore } from '../../src/state/holds.ts';
 import { createJournal, JOURNAL_KEEP_MS } from '../../src/state/journal.ts';
+import { createKeptDocuments } from '../../src/state/kept-documents.ts';
 import { createLeases } from '../../src/state/leases.ts';
 import { createLinkStore } from '../../src/state/links.ts';
 import { createOutbox } from '../../src/state/outbox.ts';
@@ -109,6 +110,8 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     targetStore: createTargetStore(redis, id),
     holds: createHoldStore(redis, id, createSealer(SEALING_KEYS, id)),
     runs: createRunStore(redis, id),
+    plans: createKeptDocuments(redis, id, 'plan', { sealer: createSealer(SEALING_KEYS, id), clock }),
+    tasks: createKeptDocuments(redis, id, 'task', { sealer: createSealer(SEALING_KEYS, id), clock }),
     journal: createJournal(redis, id, JOURNAL_KEEP_MS, {
       tenant: choice.formerly,
       target: (target) => choice.targets.find((each) => (each.id ?? 'doctor') === target)?.configuration?.formerly,

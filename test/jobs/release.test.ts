@@ -333,6 +333,12 @@ test('of every key it is said whether it goes with its target, its connection or
     'reloads',
     'alerts',
     'audit-log',
+    'session',
+    'sessions-era',
+    'sign-in-link',
+    'sign-in-attempts',
+    'passphrase',
+    'access-tokens',
     'budget',
     'a',
   ]);

@@ -74,10 +74,44 @@ describe('a hold', () => {
     const holds = open();
     const hold = await holds.cover('doctor', 'vanished', ['1', '2'], CONTEXT);
     await holds.cover('doctor', 'vanished', ['1', '2', '3'], CONTEXT);
-    const decide = (items: number) => holds.decide(hold?.id ?? '', 'approved', NOW, NOW + DAY_MS, items);
+    const decide = (items: number) => holds.decide(hold?.id ?? '', 'approved', NOW, NOW + DAY_MS, { items });
     await expect(decide(2)).rejects.toMatchObject({ actor: 'settings', code: 'hold-changed' });
     expect(await decide(3)).toMatchObject({ state: 'approved', recordIds: ['1', '2', '3'] });
   });
+
+  test('of removals is decided in part: the rest goes on waiting, under the same id', async () => {
+    const holds = open();
+    const hold = await holds.cover('doctor', 'vanished', ['1', '2', '3'], CONTEXT);
+    const only = new Set(['1', '3']);
+    const part = await holds.decide(hold?.id ?? '', 'approved', NOW + 5, NOW + DAY_MS, { items: 3, only });
+    expect(part).toMatchObject({ partOf: hold?.id, state: 'approved', recordIds: ['1', '3'], decidedAt: NOW + 5 });
+    expect(part.id).not.toBe(hold?.id);
+    expect(await holds.list()).toEqual(expect.arrayContaining([part, { ...hold, recordIds: ['2'] }]));
+    const rest = await holds.decide(hold?.id ?? '', 'rejected', NOW + 6, NOW + DAY_MS, { only: new Set(['2']) });
+    expect(rest).toMatchObject({ id: hold?.id, state: 'rejected', recordIds: ['2'] });
+  });
+
+  test('of which something was chosen that it does not hold is not decided', async () => {
+    const holds = open();
+    const hold = await holds.cover('doctor', 'vanished', ['1', '2'], CONTEXT);
+    const decide = (...ids: string[]) =>
+      holds.decide(hold?.id ?? '', 'approved', NOW, NOW + DAY_MS, { only: new Set(ids) });
+    await expect(decide('1', '9')).rejects.toMatchObject({ code: 'hold-changed' });
+    await expect(decide()).rejects.toMatchObject({ code: 'hold-changed' });
+    expect(await holds.list()).toEqual([hold]);
+  });
+
+  test.each(['first-run', 'replaced', 'people'] as const)(
+    '%s says something of all: no part is decided',
+    async (kind) => {
+      const holds = open();
+      const hold = await holds.cover('doctor', kind, ['1', '2'], CONTEXT);
+      const decide = (...ids: string[]) =>
+        holds.decide(hold?.id ?? '', 'approved', NOW, NOW + DAY_MS, { only: new Set(ids) });
+      await expect(decide('1')).rejects.toMatchObject({ code: 'hold-whole-only' });
+      expect(await decide('1', '2')).toMatchObject({ id: hold?.id, state: 'approved' });
+    },
+  );
 
   test('that was decided is not changed by what is held later', async () => {
     const holds = open();

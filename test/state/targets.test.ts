@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { NO_CHANGES } from '../../src/model/hourly-changes.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { createRunStore, FIRST_PACE, type RunReport } from '../../src/state/runs.ts';
 import { createTargetStore, type StoredTarget } from '../../src/state/targets.ts';
@@ -90,6 +91,22 @@ describe('what left a target', () => {
     expect((await targets.gone('nurse', NOW)).week).toEqual(NONE);
   });
 
+  test('is told day by day, the newest first', async () => {
+    const targets = createTargetStore(redis.connect(), 'studio-rossi');
+    await targets.noteGone('doctor', { ...NONE, vanished: 3 }, NOW);
+    await targets.noteGone('doctor', { ...NONE, cancelled: 4, excluded: 2 }, NOW + 2 * DAY_MS);
+    const days = await targets.goneByDay('doctor', NOW + 2 * DAY_MS + HOUR_MS);
+    expect(days).toEqual([
+      { ...NONE, cancelled: 4, excluded: 2 },
+      NONE,
+      { ...NONE, vanished: 3 },
+      NONE,
+      NONE,
+      NONE,
+      NONE,
+    ]);
+  });
+
   test('does not pile up where something is deleted every hour, and is forgotten in the end', async () => {
     const connection = redis.connect();
     const targets = createTargetStore(connection, 'studio-rossi');
@@ -136,6 +153,7 @@ test('of the reports the newest fifty are kept, newest first', async () => {
     snapshot: null,
     near: null,
     pace: FIRST_PACE,
+    hourly: NO_CHANGES,
     setAside: {},
     setAsideExamples: [],
     unknownStatuses: [],

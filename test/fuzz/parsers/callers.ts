@@ -61,7 +61,7 @@ const mail: Parser = {
 async function openLogins() {
   const app = fastify({ logger: false, bodyLimit: 1_024 });
   const ended = { outcome: 'expired', language: 'en' } as const;
-  const verbs = { beginLogin: async () => ended, completeLogin: async () => ended };
+  const verbs = { describeLogin: async () => null, beginLogin: async () => ended, completeLogin: async () => ended };
   await app.register((scope, _options, done) => {
     addLogins(scope, verbs, { publicUrl: () => 'https://a.example', log: silentLogger });
     done();

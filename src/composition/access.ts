@@ -1,0 +1,83 @@
+import { type AccessDesk, isPassphraseMissing, type SignInLink } from '../control/access.ts';
+import { createHttpClient } from '../http/client.ts';
+import type { Clock } from '../model/time.ts';
+import { administratorsProvider } from '../oauth/providers.ts';
+import { type AuthorizationServer, createAuthorizationServer } from '../oauth/server.ts';
+import type { OidcSettings } from '../settings/access-schema.ts';
+import { createAccessSealer } from '../state/access-seal.ts';
+import { createAccessTokenStore } from '../state/access-tokens.ts';
+import { keys } from '../state/keys.ts';
+import { createLoginStore } from '../state/logins.ts';
+import { createPassphraseStore } from '../state/passphrase.ts';
+import { createSessionStore } from '../state/sessions.ts';
+import { createSignInAttempts } from '../state/sign-in-attempts.ts';
+import { principalOfDaemon } from './acts.ts';
+import type { Composition } from './compose.ts';
+
+/**
+ * What administrators are let in with.
+ * @param publicUrl how browsers reach the port for operators; default: as the settings tell
+ */
+export function openAccess(composition: Composition, publicUrl?: () => string): AccessDesk {
+  const { redis, acts, installation } = composition;
+  const { clock } = installation;
+  const { secrets } = composition.configuration.settings;
+  const sealer = createAccessSealer(secrets.identityKey.reveal());
+  const ring = secrets.sealingKeys.map(({ id, key }) => ({ id, key: key.reveal() }));
+  return {
+    settings: () => composition.configuration.settings.operator.access ?? null,
+    publicUrl: publicUrl ?? (() => publicUrlOf(composition, null)),
+    serverOf: createServers(clock),
+    sessions: createSessionStore(redis, sealer, clock),
+    tokens: createAccessTokenStore(redis, sealer, clock),
+    passphrase: createPassphraseStore(redis, sealer),
+    links: createLoginStore<SignInLink>(redis, ring, keys.signInLink),
+    attempts: createSignInAttempts(redis, (who) => acts.keyed('', who)),
+    sealer,
+    tenants: () => [...composition.configuration.outlines.keys()],
+    acts,
+    clock,
+  };
+}
+
+/** How browsers reach the port for operators. @param port that was taken; null where it is not known. @returns null where it can't be told */
+export function publicUrlOf(composition: Composition, port: number | null): string | null {
+  const { operator } = composition.configuration.settings;
+  const taken = port ?? (operator.port === 0 ? null : operator.port);
+  return operator.publicUrl ?? (taken === null ? null : `http://localhost:${taken}`);
+}
+
+/**
+ * Tells whoever started the daemon where the owner signs in for the first time. The address is for their eyes alone: the log, which is kept and
+ * collected, tells that there is one. A daemon that can't tell runs all the same.
+ * @param tell shows a text to whoever started the daemon
+ */
+export async function tellFirstSignIn(
+  { acts, log }: Composition,
+  access: AccessDesk,
+  tell: (text: string) => void,
+): Promise<void> {
+  try {
+    if (!(await isPassphraseMissing(access))) return;
+    const { makeSignInLink } = await import('../control/access-acts.ts');
+    const { url } = await makeSignInLink({ who: principalOfDaemon(), why: 'first start', desk: acts }, access, true);
+    tell(`Nobody can sign in yet. Choose the owner's passphrase here, within an hour, once:\n\n${url}\n`);
+    log.warn({}, 'nobody can sign in yet: where to, was shown once; shown again by: clinic-mirror access sign-in');
+  } catch (error) {
+    log.error({ error }, 'nobody can sign in yet, and where to could not be shown');
+  }
+}
+
+/** One server for as long as the settings of it are the same: what it told of itself is kept with it. */
+function createServers(clock: Clock): (oidc: OidcSettings) => AuthorizationServer {
+  const http = createHttpClient({ userAgent: 'clinic-mirror', clock });
+  let known: { oidc: OidcSettings; server: AuthorizationServer } | null = null;
+  return (oidc) => {
+    if (known?.oidc !== oidc) {
+      const { issuer, clientId, clientSecret } = oidc;
+      const provider = administratorsProvider({ issuer, clientId, clientSecret: clientSecret?.reveal() ?? null });
+      known = { oidc, server: createAuthorizationServer({ provider, http, clock }) };
+    }
+    return known.server;
+  };
+}

@@ -1,0 +1,157 @@
+import type { AccessRights } from '../model/access.ts';
+import { MirrorError } from '../model/errors.ts';
+import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../model/time.ts';
+import type { AuthorizationServer } from '../oauth/server.ts';
+import type { AccessSettings, OidcSettings } from '../settings/access-schema.ts';
+import type { AccessToken, AccessTokenStore } from '../state/access-tokens.ts';
+import type { LoginStore } from '../state/logins.ts';
+import type { PassphraseStore } from '../state/passphrase.ts';
+import type { Sealer } from '../state/sealing.ts';
+import type { SessionLife, SessionStore } from '../state/sessions.ts';
+import type { SignInAttempts } from '../state/sign-in-attempts.ts';
+import { accountIdOf, rightsOf, type SignedIn, toRights } from './access-rights.ts';
+import type { ActDesk } from './recording.ts';
+import { newSecret } from './secrets.ts';
+
+/** What administrators are let in with; put together by `composition/`. */
+export interface AccessDesk {
+  /** As of now; null: nobody is let in. */
+  settings(): AccessSettings | null;
+  /** How browsers reach the port, without a slash at the end; null where that can't be told. */
+  publicUrl(): string | null;
+  /** @throws MirrorError `settings`, code `insecure-address` */
+  serverOf(oidc: OidcSettings): AuthorizationServer;
+  sessions: SessionStore<SignedIn>;
+  tokens: AccessTokenStore;
+  passphrase: PassphraseStore;
+  links: LoginStore<SignInLink>;
+  attempts: SignInAttempts;
+  /** Seals what a browser keeps while it is at the provider. */
+  sealer: Sealer;
+  /** Ids of all tenants. */
+  tenants(): readonly string[];
+  acts: ActDesk;
+  clock: Clock;
+}
+
+/** An address that signs the owner in once. */
+export interface SignInLink {
+  /** Shown by the daemon at its first start: it is good for setting the passphrase, and only while there is none. */
+  mustSet: boolean;
+}
+
+/** Somebody who is let in. */
+export interface Entrant extends AccessRights {
+  /** What tells two of them apart for good: `account:<issuer>#<subject>`, `token:<name>`, `owner`. */
+  id: string;
+  /** As people call them. */
+  name: string;
+}
+
+/** Below it stands everything of signing in. */
+export const SIGN_IN_PATH = '/sign-in';
+/** Where a session ends. */
+export const SIGN_OUT_PATH = '/sign-out';
+
+/** How long sessions last by the settings. */
+export function sessionLifeOf({ sessionHours, idleMinutes }: AccessSettings): SessionLife {
+  return { mostMs: sessionHours * HOUR_MS, idleMs: idleMinutes * MINUTE_MS };
+}
+
+/** Whose session it is, with what they may do by the settings of now; null for nobody who is let in. */
+export async function entrantBySession(desk: AccessDesk, session: string): Promise<Entrant | null> {
+  const settings = desk.settings();
+  if (settings === null) return null;
+  const who = await desk.sessions.use(session, sessionLifeOf(settings));
+  const rights = who === null ? null : rightsOf(who, settings);
+  if (who === null || rights === null) return null;
+  return { id: accountIdOf(who), name: who.way === 'passphrase' ? 'owner' : who.name, ...rights };
+}
+
+/** Whose token it is; null for nobody who is let in. */
+export async function entrantByToken(desk: AccessDesk, shown: string): Promise<Entrant | null> {
+  const token = desk.settings() === null ? null : await desk.tokens.find(shown);
+  return token === null ? null : { id: `token:${token.name}`, name: token.name, ...toRights(token) };
+}
+
+/** How long an address is good that a person asked for, and the one of the first start, which may be read later. */
+const LINK_LIFE_MS = 10 * MINUTE_MS;
+const FIRST_LINK_LIFE_MS = HOUR_MS;
+
+/**
+ * Makes an address at which the owner signs in once, and may set the passphrase.
+ * @param isFirst made by a daemon at its first start
+ * @throws MirrorError `settings`, code `passphrase-off` or `no-operator-address`
+ */
+export async function makeSignInLink(desk: AccessDesk, isFirst = false): Promise<{ url: string; endsAt: number }> {
+  if (desk.settings()?.passphrase !== true) throw passphraseOff();
+  const base = desk.publicUrl();
+  if (base === null) throw noAddress();
+  const ticket = newSecret();
+  const lifeMs = isFirst ? FIRST_LINK_LIFE_MS : LINK_LIFE_MS;
+  await desk.links.put(ticket, { mustSet: isFirst }, lifeMs);
+  return { url: `${base}${SIGN_IN_PATH}/link/${ticket}`, endsAt: desk.clock() + lifeMs };
+}
+
+/** Whether somebody has to set the passphrase before anybody gets in by it. */
+export async function isPassphraseMissing(desk: AccessDesk): Promise<boolean> {
+  return desk.settings()?.passphrase === true && !(await desk.passphrase.isSet());
+}
+
+/** What a token is to be. */
+export interface TokenWish extends Pick<AccessToken, 'name' | 'level' | 'tenants'> {
+  days: number;
+}
+
+/**
+ * Makes a token for a program.
+ * @param by who makes it
+ * @returns what the program shows, told this once
+ * @throws MirrorError `settings`, code `token-name-taken` or `no-such-tenant`
+ */
+export async function createAccessToken(
+  desk: AccessDesk,
+  { name, level, tenants, days }: TokenWish,
+  by: string,
+): Promise<{ shown: string; token: AccessToken }> {
+  const unknown = tenants?.find((tenant) => !desk.tenants().includes(tenant));
+  if (unknown !== undefined) throw noSuchTenant(unknown);
+  const madeAt = desk.clock();
+  const token = { name, level, tenants, by, madeAt, endsAt: madeAt + days * DAY_MS };
+  const shown = await desk.tokens.make(token);
+  if (shown === null) throw nameTaken(name);
+  return { shown, token };
+}
+
+/** The tokens that are good, by name; none shows its secret. */
+export function listAccessTokens(desk: AccessDesk): Promise<AccessToken[]> {
+  return desk.tokens.list();
+}
+
+/** Ends a token at once. @throws MirrorError `settings`, code `no-such-token` */
+export async function revokeAccessToken(desk: AccessDesk, name: string): Promise<void> {
+  if (await desk.tokens.revoke(name)) return;
+  throw refusal('no-such-token', `there is no token "${name}"`, 'see: clinic-mirror access token list');
+}
+
+function noSuchTenant(id: string): MirrorError {
+  return refusal('no-such-tenant', `there is no tenant "${id}"`, 'name tenants of the folder tenants/');
+}
+
+function nameTaken(name: string): MirrorError {
+  const remedy = `choose another name, or end it first: clinic-mirror access token revoke ${name}`;
+  return refusal('token-name-taken', `there is a token "${name}" already`, remedy);
+}
+
+function passphraseOff(): MirrorError {
+  const remedy = 'set operator.access in clinic-mirror.yaml, with passphrase: true where it has oidc';
+  return refusal('passphrase-off', 'nobody signs in with a passphrase here', remedy);
+}
+
+function noAddress(): MirrorError {
+  return refusal('no-operator-address', 'it is not known how browsers reach the pages', 'set operator.publicUrl');
+}
+
+function refusal(code: string, message: string, remedy: string): MirrorError {
+  return new MirrorError(message, { actor: 'settings', code, retry: 'never', remedy });
+}

@@ -1,0 +1,93 @@
+import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import type { Link, ReasonCode } from '../model/operations.ts';
+import type { PendingChange } from '../model/plan.ts';
+import type { Instant } from '../model/time.ts';
+import type { JournalEffect } from '../state/journal.ts';
+import type { StoredTarget } from '../state/targets.ts';
+import type { SourceView } from './explain.ts';
+
+/** The last cycle of a tenant, which read its clinic or could not. */
+export interface LastCycle {
+  run: string;
+  startedAt: Instant;
+  /** How much the last reading of all showed; null when that failed. */
+  completeness: string | null;
+  /** Code of what ended it early. */
+  error: string | null;
+}
+
+/**
+ * What came of comparing an appointment with what the target was last given: `none`: nothing is there, and nothing waits; `same`; `newer`: the
+ * clinic tells another time by now, which no plan has seen; `new`, `differs` and `removal`: such a change waits.
+ */
+export type Comparison = 'none' | 'same' | 'newer' | 'new' | 'differs' | 'removal';
+
+/** What a run did to the object of an appointment. */
+export interface WayWrite {
+  at: Instant;
+  effect: JournalEffect;
+  reason: ReasonCode;
+  run: string;
+}
+
+/** An appointment's way into one target, from comparing to reading back, each step with when and by which evidence. No contents. */
+export interface TargetWay {
+  compared: {
+    /** When the target was last planned; null before the first time. */
+    at: Instant | null;
+    found: Comparison;
+    /** Names of the fields that differ, as far as known. */
+    fields: string[];
+  };
+  written: {
+    /** Of the last write, where that is known: of an object that was made and not changed since, until it is read back. */
+    at: Instant | null;
+    /** The version tag that the target gave, and our count of decisions that stands on the object. */
+    version: string | null;
+    revision: number | null;
+    /** Changes and removals that runs made, newest first. */
+    changes: WayWrite[];
+  };
+  readBack: {
+    /** When the target was last read back; null before the first time. */
+    at: Instant | null;
+    /** Whether that was after the last write; null where nothing was written. */
+    covers: boolean | null;
+  };
+}
+
+/** Gathers the evidence; asks neither clinic nor target. */
+export async function wayOf(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  recordId: string,
+  known: { source: SourceView; link: Link | null; pending: PendingChange | null; stored: StoredTarget },
+): Promise<TargetWay> {
+  const { link, stored } = known;
+  const [changes, unseen] = await Promise.all([
+    tenant.journal.linesOf(target.id, recordId, tenant.clock()),
+    tenant.links.unseen(target.id),
+  ]);
+  const writtenAt = unseen.get(recordId) ?? changes[0]?.at ?? null;
+  const readAt = stored.drift?.checkedAt ?? null;
+  const isSeen = readAt !== null && !unseen.has(recordId) && (writtenAt === null || writtenAt <= readAt);
+  return {
+    compared: { at: stored.lastPlannedAt, ...comparisonOf(target, known) },
+    written: { at: writtenAt, version: link?.versionTag ?? null, revision: link?.revision ?? null, changes },
+    readBack: { at: readAt, covers: link === null ? null : isSeen },
+  };
+}
+
+function comparisonOf(
+  { identity }: Pick<OpenTarget, 'identity'>,
+  { source, link, pending }: { source: SourceView; link: Link | null; pending: PendingChange | null },
+): Pick<TargetWay['compared'], 'found' | 'fields'> {
+  if (pending?.want === 'absent') return { found: 'removal', fields: [] };
+  if (pending !== null && link === null) return { found: 'new', fields: [] };
+  if (pending !== null && link !== null) {
+    return { found: 'differs', fields: identity.differingFields(link.fingerprint, pending.fingerprint ?? '') };
+  }
+  if (link === null) return { found: 'none', fields: [] };
+  const isNewer = source.state === 'there' && Math.floor(source.startAt / 1_000) !== Math.floor(link.startAt / 1_000);
+  return isNewer ? { found: 'newer', fields: ['time'] } : { found: 'same', fields: [] };
+}

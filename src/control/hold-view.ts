@@ -1,0 +1,142 @@
+import { readForLook } from '../jobs/clinic-reading.ts';
+import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import { asMirrorError, MirrorError } from '../model/errors.ts';
+import type { Appointment, AppointmentStatus } from '../model/records.ts';
+import { DAY_MS, type Instant, type TimeWindow } from '../model/time.ts';
+import type { ApprovalRequest } from '../state/approvals.ts';
+import type { GoneCounts } from '../sync/guard.ts';
+import type { TenantHold } from './holds.ts';
+import { type Installation, requireTenant } from './installation.ts';
+import type { Acting } from './recording.ts';
+
+/** One record that a hold keeps back. */
+export interface HeldItem {
+  record: string;
+  /** When it is: by the clinic, else as the target was last given it; null for what has no time, or of which neither tells. */
+  startAt: Instant | null;
+  /** By the clinic; null where its list does not tell of it now. */
+  agenda: { id: string; name: string | null } | null;
+  status: AppointmentStatus | null;
+}
+
+/** A hold with what a person needs to decide it. */
+export interface HoldView {
+  hold: TenantHold;
+  connector: string;
+  zone: string;
+  /** Limits beyond which removals of this kind are held; null for the other kinds. */
+  limit: { share: number; count: number } | null;
+  /** How many records left the target in this way on each of the last seven days, the newest first; null for the other kinds. */
+  usual: number[] | null;
+  /** By time; those without one last. */
+  items: HeldItem[];
+  /** Why the clinic's list could not be read for the items; null when it was, or was not needed. */
+  unread: string | null;
+  /** Whether a part of it can be decided: where each record is a removal of its own. */
+  isDivisible: boolean;
+  /** Who wanted to have it approved already, where two persons have to. */
+  requests: Pick<ApprovalRequest, 'by' | 'at' | 'expiresAt' | 'what'>[];
+}
+
+/** Records that leave a target in the same way as a hold's, as they are counted day by day; absent where none are. */
+const COUNTED = {
+  cancelled: ({ cancelled }: GoneCounts) => cancelled,
+  vanished: ({ vanished, excluded }: GoneCounts) => vanished + excluded,
+} as const;
+
+/**
+ * Tells of a hold what it keeps back and what is usual. Asks the clinic for one list, no target, and writes nothing.
+ * @throws MirrorError `settings`, code `no-such-tenant` or `no-such-hold`
+ */
+export async function viewHold(
+  installation: Installation,
+  tenantId: string,
+  holdId: string,
+  signal: AbortSignal,
+): Promise<HoldView> {
+  const tenant = requireTenant(installation, tenantId);
+  const hold = (await tenant.holds.list()).find(({ id }) => id === holdId);
+  const target = hold === undefined ? undefined : tenant.targets.get(hold.target);
+  if (hold === undefined || target === undefined) throw noSuchHold(holdId);
+  const kind = hold.kind === 'cancelled' || hold.kind === 'vanished' ? hold.kind : null;
+  const days = kind === null ? [] : await tenant.targetStore.goneByDay(target.id, tenant.clock());
+  const { items, unread } = await itemsOf(tenant, target, hold.recordIds, signal);
+  const requests = await installation.approvals(tenantId);
+  return {
+    hold: { ...hold, tenant: tenantId },
+    connector: target.configuration.connector,
+    zone: tenant.configuration.zone,
+    limit: kind === null ? null : target.configuration.guard[kind],
+    usual: kind === null ? null : days.map(COUNTED[kind]),
+    ...{ items, unread, isDivisible: kind !== null },
+    requests: requests
+      .filter(({ what }) => what.hold === holdId)
+      .map(({ by, at, expiresAt, what }) => ({ by, at, expiresAt, what })),
+  };
+}
+
+/** From more items than this on a second person has to want the same, here; null where one is always enough. */
+export function secondPersonAbove({ desk }: Pick<Acting, 'desk'>, tenantId: string): number | null {
+  return desk.approvalsOf(tenantId).policy.holdsAbove ?? null;
+}
+
+async function itemsOf(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  recordIds: readonly string[],
+  signal: AbortSignal,
+): Promise<Pick<HoldView, 'items' | 'unread'>> {
+  const links = await tenant.links.readSome(target.id, recordIds);
+  const spans = [...links.values()].filter(({ startAt }) => startAt > 0);
+  const window = {
+    fromAt: Math.min(...spans.map(({ startAt }) => startAt)),
+    toAt: Math.max(...spans.map(({ endAt }) => endAt)),
+  };
+  // One day more on either side: what is held may have moved a little, and a list is asked for by whole days.
+  const wider = { fromAt: window.fromAt - DAY_MS, toAt: window.toAt + DAY_MS };
+  const isTimed = target.stream === 'appointments' && spans.length > 0;
+  const seen = isTimed ? await listed(tenant, target, wider, signal) : NOTHING_LISTED;
+  const items = recordIds.map((record): HeldItem => {
+    const appointment = seen.appointments.get(record);
+    const startAt = appointment?.time.startAt ?? links.get(record)?.startAt ?? 0;
+    const id = appointment?.agendaId;
+    return {
+      ...{ record, startAt: startAt === 0 ? null : startAt, status: appointment?.status ?? null },
+      agenda: id === undefined ? null : { id, name: seen.agendas.get(id)?.name ?? null },
+    };
+  });
+  const at = ({ startAt }: HeldItem) => startAt ?? Number.POSITIVE_INFINITY;
+  return { items: items.toSorted((one, other) => at(one) - at(other)), unread: seen.unread };
+}
+
+interface Listed {
+  appointments: ReadonlyMap<string, Appointment>;
+  agendas: ReadonlyMap<string, { name: string }>;
+  unread: string | null;
+}
+
+const NOTHING_LISTED: Listed = { appointments: new Map(), agendas: new Map(), unread: null };
+
+async function listed(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  window: TimeWindow,
+  signal: AbortSignal,
+): Promise<Listed> {
+  try {
+    const { snapshot, directory } = await readForLook(tenant, target, window, signal);
+    return { appointments: snapshot.records, agendas: directory.agendas, unread: null };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { ...NOTHING_LISTED, unread: asMirrorError(error).code };
+  }
+}
+
+function noSuchHold(id: string): MirrorError {
+  return new MirrorError(`there is no hold ${JSON.stringify(id)}`, {
+    actor: 'settings',
+    code: 'no-such-hold',
+    retry: 'never',
+    remedy: 'see "clinic-mirror holds list"',
+  });
+}

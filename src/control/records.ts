@@ -1,0 +1,177 @@
+import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import { MirrorError } from '../model/errors.ts';
+import type { Instant } from '../model/time.ts';
+import type { LinkPlace } from '../state/links.ts';
+import { fieldsByHand } from '../sync/audit.ts';
+import { type Installation, requireTenant } from './installation.ts';
+import { newestPlan } from './kept-plans.ts';
+import { cursorOf, type Page, type PageQuestion, pageOf, readCursor } from './paging.ts';
+
+/**
+ * Where a record stands in a target. `in-sync`: its object is as it should be, as far as is known; `waiting` for its turn; `failing`: its last
+ * write failed; `held` until a person decides; `excluded` by the target's rules, by the plan that was kept last; `by-hand`: a person changed
+ * or deleted its object.
+ */
+export const RECORD_STATES = ['in-sync', 'waiting', 'failing', 'held', 'excluded', 'by-hand'] as const;
+/** Such a state. */
+export type RecordState = (typeof RECORD_STATES)[number];
+
+/** One record of a target: ids, codes and names of fields, never contents. */
+export interface RecordLine {
+  record: string;
+  /** Why it stands there: the code of the last failure, the kind of hold, the rule that leaves it out, what was done by hand. */
+  code: string | null;
+  /** What that is about: names of fields, rules and permissions; for what is held the hold's id. */
+  about: string | null;
+  /** Null where it has no time, or that is not known. */
+  startAt: Instant | null;
+  /** Since when it stands there; null where that is not known. */
+  sinceAt: Instant | null;
+  /** When it is tried again; null where nothing is tried. */
+  nextTryAt: Instant | null;
+}
+
+/** Records of a target in one state. */
+export interface RecordList extends Page<RecordLine> {
+  target: string;
+  state: RecordState;
+  /** When the plan was made that tells of them; null: as of now. */
+  asOf: Instant | null;
+  /** How many of all are left out, by the rule's code, where that is told; calendars tell no more than this. Null in other states. */
+  counts: Readonly<Record<string, number>> | null;
+}
+
+/**
+ * Records of a target in one state, from what is known of them here: neither the clinic nor the target is asked.
+ * @throws MirrorError `settings`, code `no-such-tenant`, `no-such-target` or `cursor-unusable`; `conflict`, code `cursor-expired`
+ */
+export async function listRecords(
+  installation: Installation,
+  tenantId: string,
+  targetId: string,
+  state: RecordState,
+  question: PageQuestion,
+): Promise<RecordList> {
+  const tenant = requireTenant(installation, tenantId);
+  const target = tenant.targets.get(targetId);
+  if (target === undefined) throw noSuchTarget(tenant);
+  const list = { target: targetId, state, asOf: null, counts: null };
+  if (state === 'excluded') return { ...list, ...(await excludedRecords(installation, tenant, targetId, question)) };
+  return { ...list, ...(await LISTS[state](tenant, target, question)) };
+}
+
+type ListOf = (tenant: OpenTenant, target: OpenTarget, question: PageQuestion) => Promise<Page<RecordLine>>;
+
+const LISTS: Readonly<Record<Exclude<RecordState, 'excluded'>, ListOf>> = {
+  async 'in-sync'({ links, outbox }, { id }, { after, limit }) {
+    const place = after === null ? null : readCursor(after, placeOf);
+    const page = await links.page(id, place, limit);
+    const settled = page.links.filter(({ drift }) => drift === null);
+    const pending = await outbox.pendingOfSome(
+      id,
+      settled.map(({ recordId }) => recordId),
+    );
+    return {
+      items: settled
+        .filter(({ recordId }) => !pending.has(recordId))
+        .map(({ recordId, startAt }) => ({ ...NOTHING_KNOWN, record: recordId, startAt: timeOf(startAt) })),
+      next: page.next === null ? null : cursorOf(page.next),
+    };
+  },
+  waiting: async ({ outbox }, { id }, question) =>
+    pendingPage(outbox, id, (await outbox.recordIds(id)).waiting, question),
+  failing: async ({ outbox }, { id }, question) =>
+    pendingPage(outbox, id, (await outbox.recordIds(id)).failing, question),
+  async held({ holds, links }, { id }, question) {
+    const open = (await holds.list()).filter(({ target, state }) => target === id && state === 'open');
+    // One may stand in holds of two kinds: the first tells of it.
+    const held = new Map(open.reverse().flatMap((hold) => hold.recordIds.map((record) => [record, hold] as const)));
+    const page = pageOf(held.keys(), question, (record) => record);
+    const linked = await links.readSome(id, page.items);
+    return {
+      ...page,
+      items: page.items.map((record) => {
+        const hold = held.get(record);
+        return {
+          ...{ ...NOTHING_KNOWN, record, code: hold?.kind ?? null, about: hold?.id ?? null },
+          ...{ startAt: timeOf(linked.get(record)?.startAt ?? 0), sinceAt: hold?.createdAt ?? null },
+        };
+      }),
+    };
+  },
+  async 'by-hand'({ links }, { id, identity }, question) {
+    const page = pageOf(await links.marked(id), question, ({ recordId }) => recordId);
+    return {
+      ...page,
+      items: page.items.map((link) => ({
+        ...{ ...NOTHING_KNOWN, record: link.recordId, code: link.drift },
+        ...{ about: fieldsByHand(link, identity).join(', ') || null, startAt: timeOf(link.startAt) },
+      })),
+    };
+  },
+};
+
+const NOTHING_KNOWN: RecordLine = {
+  record: '',
+  code: null,
+  about: null,
+  startAt: null,
+  sinceAt: null,
+  nextTryAt: null,
+};
+
+async function pendingPage(
+  outbox: OpenTenant['outbox'],
+  target: string,
+  recordIds: readonly string[],
+  question: PageQuestion,
+): Promise<Page<RecordLine>> {
+  const page = pageOf(recordIds, question, (recordId) => recordId);
+  const pending = await outbox.pendingOfSome(target, page.items);
+  // What was done since its id was read is no more to be told of.
+  const items = [...pending.values()].map(({ recordId, lastError, reason, about = null, ...change }) => ({
+    ...{ record: recordId, code: lastError ?? reason, about },
+    ...{ startAt: timeOf(change.startAt), sinceAt: change.enqueuedAt, nextTryAt: change.dueAt },
+  }));
+  return { ...page, items };
+}
+
+async function excludedRecords(
+  installation: Installation,
+  { id, runs }: OpenTenant,
+  targetId: string,
+  question: PageQuestion,
+): Promise<Page<RecordLine> & Pick<RecordList, 'asOf' | 'counts'>> {
+  const plan = await newestPlan(installation, id);
+  const excluded = plan?.excluded.find(({ target }) => target === targetId);
+  if (plan !== null && excluded !== undefined) {
+    const { counts, records } = excluded;
+    const page = pageOf(records, question, ({ record }) => record);
+    const items = page.items.map(({ record, why }) => ({ ...NOTHING_KNOWN, record, code: why }));
+    return { ...page, items, asOf: plan.asOf, counts };
+  }
+  const [run] = await runs.list(1);
+  const counts = run?.targets.find(({ target }) => target === targetId)?.leftOut ?? null;
+  return { items: [], next: null, asOf: run?.startedAt ?? null, counts };
+}
+
+/** Patients have no time. */
+function timeOf(at: Instant): Instant | null {
+  return at === 0 ? null : at;
+}
+
+function placeOf(place: unknown): LinkPlace | null {
+  if (typeof place !== 'object' || place === null) return null;
+  const { generation, bucket, after } = place as Record<string, unknown>;
+  const isPlace = Number.isInteger(generation) && Number.isInteger(bucket) && typeof after === 'string';
+  return isPlace && Number(bucket) >= 0 ? { generation: Number(generation), bucket: Number(bucket), after } : null;
+}
+
+function noSuchTarget({ id, targets }: OpenTenant): MirrorError {
+  return new MirrorError(`the tenant "${id}" has no target of that id`, {
+    actor: 'settings',
+    code: 'no-such-target',
+    retry: 'never',
+    remedy: `name one of: ${[...targets.keys()].join(', ') || 'none'}`,
+  });
+}

@@ -1,0 +1,228 @@
+import type { Principal } from '../model/acts.ts';
+import { asMirrorError, MirrorError } from '../model/errors.ts';
+import { type Instant, MINUTE_MS } from '../model/time.ts';
+import { loginUnknown } from '../oauth/login.ts';
+import { beginSignIn, completeSignIn, type PendingSignIn } from '../oauth/sign-in.ts';
+import type { OidcSettings } from '../settings/access-schema.ts';
+import { type AccessDesk, SIGN_IN_PATH, sessionLifeOf } from './access.ts';
+import { accountIdOf, rightsOf, type SignedIn, signedInBy } from './access-rights.ts';
+import { type Acting, note, recordAct } from './recording.ts';
+
+/** Whoever has not said yet who they are. */
+const STRANGER: Principal = { kind: 'browser', name: 'browser', id: 'browser', claimed: null };
+
+/** Tries within a quarter of an hour of one address (an office may share it), and as one account, over all addresses. */
+const PER_ADDRESS = 20;
+const PER_ACCOUNT = 100;
+/** Failures of which the audit log tells: it is kept for years, and who guesses does so by the thousand. */
+const TOLD = new Set([1, 10, PER_ADDRESS + 1, PER_ACCOUNT + 1]);
+
+/** Shorter ones can be guessed (NIST SP 800-63B-4 section 3.1.1.2: 15 characters where nothing else is asked for). */
+export const SHORTEST_PASSPHRASE = 15;
+const LONGEST_PASSPHRASE = 256;
+
+/** A sign-in at the provider is ended within this time. */
+const PENDING_LIFE_MS = 10 * MINUTE_MS;
+/** What sealed pendings belong to. */
+const PENDING_CONTEXT = 'pending sign-in';
+
+interface Kept extends PendingSignIn {
+  endsAt: Instant;
+  to: string;
+}
+
+/** Who is signed in from now on, and what their browser keeps. */
+export interface NewSession {
+  session: string;
+  /** Where the browser goes on; a path of ours. */
+  to: string;
+}
+
+/**
+ * Begins a sign-in at the provider. Nothing is stored here, whoever asks for it: what its answer must fit goes along, sealed, with the browser.
+ * @param to where the browser goes on afterwards
+ * @throws MirrorError `settings`, code `oidc-off`; as {@link beginSignIn}
+ */
+export async function beginOidcSignIn(desk: AccessDesk, to: string): Promise<{ url: URL; kept: string }> {
+  const oidc = requireOidc(desk);
+  const redirectUri = `${desk.publicUrl() ?? ''}${SIGN_IN_PATH}/callback`;
+  const { url, pending } = await beginSignIn(desk.serverOf(oidc), oidc.scopes, redirectUri);
+  const kept: Kept = { ...pending, to, endsAt: desk.clock() + PENDING_LIFE_MS };
+  return { url, kept: desk.sealer.seal(JSON.stringify(kept), PENDING_CONTEXT) };
+}
+
+/**
+ * Ends it, with the address that the provider sent the browser to.
+ * @param kept what the browser brings back of its beginning; empty for nothing
+ * @param caller whose request it is, for limits; null where it can't be told
+ * @throws MirrorError as {@link completeSignIn}; `authorization`, code `login-unknown`, `sign-in-not-allowed` or `sign-in-too-often`
+ */
+export async function endOidcSignIn(
+  desk: AccessDesk,
+  callback: { search: string; kept: string; caller: string | null },
+  signal: AbortSignal,
+): Promise<NewSession> {
+  return limited(desk, { caller: callback.caller, account: null }, async () => {
+    const oidc = requireOidc(desk);
+    const { to, endsAt, ...pending } = openKept(desk, callback.kept);
+    if (endsAt <= desk.clock()) throw loginUnknown();
+    const address = new URL(pending.redirectUri);
+    address.search = callback.search;
+    const claims = await completeSignIn(desk.serverOf(oidc), address, pending, signal);
+    const who = signedInBy(oidc, claims);
+    if (who === null) throw notAllowed();
+    return { session: await beginSession(desk, who), to };
+  });
+}
+
+/**
+ * Signs the owner in.
+ * @throws MirrorError `authorization`, code `passphrase-wrong` or `sign-in-too-often`
+ */
+export async function signInByPassphrase(desk: AccessDesk, passphrase: string, caller: string | null): Promise<string> {
+  return limited(desk, { caller, account: 'owner' }, async () => {
+    const isOn = desk.settings()?.passphrase === true && passphrase.length <= LONGEST_PASSPHRASE;
+    if (!isOn || !(await desk.passphrase.fits(passphrase))) throw wrongPassphrase();
+    return beginSession(desk, { way: 'passphrase' });
+  });
+}
+
+/** What an address is good for that signs in once; null when it is used up. Looking uses nothing up. */
+export async function describeSignInLink(desk: AccessDesk, ticket: string): Promise<{ mustSet: boolean } | null> {
+  const link = desk.settings()?.passphrase === true ? await desk.links.find(ticket) : null;
+  if (link === null || (link.mustSet && (await desk.passphrase.isSet()))) return null;
+  return { mustSet: link.mustSet };
+}
+
+/**
+ * Uses such an address: sets the passphrase, which ends every session of the owner, or only signs in.
+ * @param passphrase null: it stays as it is
+ * @throws MirrorError `authorization`, code `login-unknown`; `settings`, code `passphrase-unusable`
+ */
+export async function useSignInLink(desk: AccessDesk, ticket: string, passphrase: string | null): Promise<string> {
+  const link = await describeSignInLink(desk, ticket);
+  if (link === null) throw loginUnknown();
+  const isLong = passphrase !== null && [...passphrase].length >= SHORTEST_PASSPHRASE;
+  if (passphrase === null ? link.mustSet : !isLong || passphrase.length > LONGEST_PASSPHRASE) throw unusable();
+  if ((await desk.links.take(ticket)) === null) throw loginUnknown();
+  if (passphrase !== null) {
+    await recordAct(acting(desk, STRANGER), { verb: 'set-passphrase', tenant: null }, async () => {
+      await desk.passphrase.set(passphrase);
+      await desk.sessions.endAll(accountIdOf({ way: 'passphrase' }));
+    });
+  }
+  return beginSession(desk, { way: 'passphrase' });
+}
+
+/** Ends a session, or all of whose it is. @param who as their session tells */
+export async function signOut(
+  desk: AccessDesk,
+  who: { id: string; name: string },
+  session: string,
+  isEverywhere: boolean,
+): Promise<void> {
+  // First what counts; it is told of afterwards.
+  await desk.sessions.end(session);
+  if (isEverywhere) await desk.sessions.endAll(who.id);
+  await note(acting(desk, principalOf(who)), about('sign-out', { everywhere: isEverywhere }), { outcome: 'done' });
+}
+
+/** An administrator, as the audit log names them. */
+export function principalOf({ id, name }: { id: string; name: string }): Principal {
+  return { kind: id.startsWith('account:') ? 'account' : 'holder', name, id, claimed: null };
+}
+
+async function beginSession(desk: AccessDesk, who: SignedIn): Promise<string> {
+  const settings = desk.settings();
+  const rights = settings === null ? null : rightsOf(who, settings);
+  if (settings === null || rights === null) throw notAllowed();
+  const id = accountIdOf(who);
+  const name = who.way === 'passphrase' ? 'owner' : who.name;
+  // What can't be recorded is not done.
+  const what = { way: who.way, level: rights.level, tenants: rights.tenants?.size ?? null };
+  await note(acting(desk, principalOf({ id, name })), about('sign-in', what), { outcome: 'done' });
+  return desk.sessions.begin(id, who, sessionLifeOf(settings));
+}
+
+/** Lets no more through than somebody who mistypes needs. The narrower limit goes first: who is held back by it uses up nothing of the other. */
+async function limited<Result>(
+  desk: AccessDesk,
+  { caller, account }: { caller: string | null; account: string | null },
+  work: () => Promise<Result>,
+): Promise<Result> {
+  // Where the address can't be told all would share its limit; they are counted for what is told of them.
+  const counters: [name: string, limit: number][] = [
+    [`address ${caller ?? 'unknown'}`, caller === null ? Number.POSITIVE_INFINITY : PER_ADDRESS],
+  ];
+  if (account !== null) counters.push([`account ${account}`, PER_ACCOUNT]);
+  let attempts = 0;
+  try {
+    for (const [name, limit] of counters) {
+      attempts = await desk.attempts.count(name);
+      if (attempts > limit) throw tooOften();
+    }
+    const result = await work();
+    for (const [name] of counters) await desk.attempts.forget(name);
+    return result;
+  } catch (error) {
+    const { code } = asMirrorError(error);
+    if (TOLD.has(attempts)) {
+      await note(acting(desk, STRANGER), about('sign-in', { attempts }), { outcome: 'refused', code });
+    }
+    throw error;
+  }
+}
+
+function acting({ acts }: AccessDesk, who: Principal): Acting {
+  return { who, why: null, desk: acts };
+}
+
+function about(verb: 'sign-in' | 'sign-out', what: Record<string, string | number | boolean | null>) {
+  return { verb, tenant: null, what };
+}
+
+function requireOidc(desk: AccessDesk): OidcSettings {
+  const oidc = desk.settings()?.oidc;
+  if (oidc !== undefined && desk.publicUrl() !== null) return oidc;
+  throw refused('oidc-off', 'nobody signs in at a provider here', 'set operator.access.oidc and operator.publicUrl');
+}
+
+/** What another one sealed, or a browser changed, is no beginning. */
+function openKept({ sealer }: AccessDesk, kept: string): Kept {
+  try {
+    return JSON.parse(sealer.open(kept, PENDING_CONTEXT)) as Kept;
+  } catch {
+    throw loginUnknown();
+  }
+}
+
+function notAllowed(): MirrorError {
+  return refused(
+    'sign-in-not-allowed',
+    'this account may not look at anything here',
+    'an owner adds it to operator.access.oidc, by an address that the provider has verified, its subject or a group',
+  );
+}
+
+function wrongPassphrase(): MirrorError {
+  const remedy = 'on the machine, make an address to set another one: clinic-mirror access sign-in';
+  return refused('passphrase-wrong', 'this is not the passphrase', remedy);
+}
+
+function unusable(): MirrorError {
+  const remedy = `choose one of ${SHORTEST_PASSPHRASE} to ${LONGEST_PASSPHRASE} characters, such as four words by chance`;
+  return refused('passphrase-unusable', 'the passphrase is too short or too long', remedy);
+}
+
+function tooOften(): MirrorError {
+  return new MirrorError('too many tries to sign in', {
+    actor: 'authorization',
+    code: 'sign-in-too-often',
+    retry: 'later',
+    remedy: 'wait a quarter of an hour; or on the machine: clinic-mirror access sign-in',
+  });
+}
+
+function refused(code: string, message: string, remedy: string): MirrorError {
+  return new MirrorError(message, { actor: 'authorization', code, retry: 'never', remedy });
+}

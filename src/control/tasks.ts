@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto';
+import type { StopSignals } from '../jobs/push.ts';
+import type { OpenTenant } from '../jobs/tenant.ts';
+import type { Logger } from '../log/logger.ts';
+import { asMirrorError, MirrorError } from '../model/errors.ts';
+import type { KeptTask, TaskKind } from '../model/kept-task.ts';
+import type { Progress } from '../model/progress.ts';
+import { SECOND_MS } from '../model/time.ts';
+import { type Installation, requireTenant } from './installation.ts';
+
+/** How often a task tells that it goes on. */
+const ALIVE_EVERY_MS = 5 * SECOND_MS;
+/** Not heard of for so long, it ended with its process. */
+const LOST_AFTER_MS = 30 * SECOND_MS;
+/** Tasks of one tenant under way at once in one process: they wait for the same leases. */
+const MOST_AT_ONCE = 5;
+/** What is under way when the process ends may take so long to stop. */
+const STOP_GRACE_MS = SECOND_MS;
+
+/** A task as it is told of. `lost`: its process ended without a word; the work is safe to be begun again. */
+export interface TaskView extends Omit<KeptTask, 'aliveAt' | 'state'> {
+  state: KeptTask['state'] | 'lost';
+}
+
+/** What a task does. What it gives must be what the API answers. */
+export type TaskWork = (progress: Progress, signals: StopSignals) => Promise<object>;
+
+/** A task that was begun here. */
+export interface BegunTask {
+  id: string;
+  /** Its result. @throws what the work throws */
+  result: Promise<object>;
+}
+
+/** Long work of callers of the API: what is begun here goes on without them, and every process can tell of it. */
+export interface Tasks {
+  /** @throws MirrorError `settings`, code `no-such-tenant`; `remote`, code `too-many-tasks` */
+  begin(tenant: string, kind: TaskKind, work: TaskWork): Promise<BegunTask>;
+  /** @throws MirrorError `settings`, code `no-such-task` or `no-such-tenant` */
+  read(tenant: string, id: string): Promise<TaskView>;
+  /** Stops what is under way, and waits a second for it at most. */
+  close(): Promise<void>;
+}
+
+/** Opens the tasks of a process. */
+export function openTasks(installation: Installation, log: Logger): Tasks {
+  const ending = new AbortController();
+  const running = new Map<Promise<unknown>, string>();
+  const signals = { stop: ending.signal, abort: ending.signal };
+  return {
+    async begin(tenantId, kind, work) {
+      const tenant = requireTenant(installation, tenantId);
+      if ([...running.values()].filter((id) => id === tenantId).length >= MOST_AT_ONCE) throw tooMany();
+      const note = new TaskNote(tenant, kind, log);
+      await note.keep();
+      const result = note.follow(work(note.progress, signals));
+      const ended: Promise<unknown> = result.then(
+        () => running.delete(ended),
+        () => running.delete(ended),
+      );
+      running.set(ended, tenantId);
+      return { id: note.task.id, result };
+    },
+    async read(tenantId, id) {
+      const { tasks, clock } = requireTenant(installation, tenantId);
+      const task = await tasks.read(id);
+      if (task === null) throw noSuchTask();
+      const { aliveAt, state, ...others } = task;
+      return { ...others, state: state === 'running' && aliveAt < clock() - LOST_AFTER_MS ? 'lost' : state };
+    },
+    async close() {
+      ending.abort();
+      const deadline = new Promise((resolve) => setTimeout(resolve, STOP_GRACE_MS).unref());
+      await Promise.race([Promise.all(running.keys()), deadline]);
+    },
+  };
+}
+
+/** Keeps what is known of a task while its work goes on. */
+class TaskNote {
+  readonly task: KeptTask;
+  readonly #tenant: Pick<OpenTenant, 'tasks' | 'clock'>;
+  readonly #log: Logger;
+
+  constructor(tenant: Pick<OpenTenant, 'tasks' | 'clock'>, kind: TaskKind, log: Logger) {
+    const beganAt = tenant.clock();
+    const nothing = { step: null, result: null, error: null };
+    this.task = { id: randomUUID(), kind, beganAt, aliveAt: beganAt, state: 'running', ...nothing };
+    this.#tenant = tenant;
+    this.#log = log;
+  }
+
+  readonly progress: Progress = (step) => {
+    this.task.step = step;
+  };
+
+  async keep(): Promise<void> {
+    this.task.aliveAt = this.#tenant.clock();
+    await this.#tenant.tasks.put(this.task.id, this.task);
+  }
+
+  async follow(work: Promise<object>): Promise<object> {
+    const alive = setInterval(() => void this.#keepAsFarAsCan(), ALIVE_EVERY_MS);
+    try {
+      const result = await work;
+      Object.assign(this.task, { state: 'done', result });
+      return result;
+    } catch (thrown) {
+      const { code, actor, message, remedy = null } = asMirrorError(thrown);
+      Object.assign(this.task, { state: 'failed', error: { code, actor, message, remedy } });
+      throw thrown;
+    } finally {
+      clearInterval(alive);
+      await this.#keepAsFarAsCan();
+    }
+  }
+
+  /** What can't be told now is told with the next try, or the task counts as lost. */
+  async #keepAsFarAsCan(): Promise<void> {
+    await this.keep().catch((error: unknown) => this.#log.warn({ error }, 'a task could not be kept'));
+  }
+}
+
+function noSuchTask(): MirrorError {
+  return new MirrorError('there is no task of that id', {
+    actor: 'settings',
+    code: 'no-such-task',
+    retry: 'never',
+    remedy: 'tasks are kept for an hour; what they did is in runs and in the audit log',
+  });
+}
+
+function tooMany(): MirrorError {
+  return new MirrorError('too much long work of this tenant is under way', {
+    actor: 'remote',
+    code: 'too-many-tasks',
+    retry: 'later',
+    retryAfterMs: 10 * SECOND_MS,
+    remedy: 'wait until some of it has ended',
+  });
+}

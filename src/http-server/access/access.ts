@@ -1,0 +1,98 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type AccessDesk, type Entrant, entrantBySession, entrantByToken, SIGN_IN_PATH } from '../../control/access.ts';
+import { bearerIn } from '../bearer.ts';
+import { formOf } from '../forms.ts';
+import { mayDo, maySee, type Visitor } from '../visitors.ts';
+import { browserKeyOf } from './browser-keys.ts';
+import { isFromHere, isOwnHost } from './own-address.ts';
+
+/** How visitors are told apart. */
+export interface Access {
+  /** Null for nobody in particular. Who shows a token is asked by it alone. */
+  visitorOf(request: FastifyRequest): Promise<Visitor | null>;
+  /** How browsers reach the port, without a slash at the end. */
+  publicUrl(): string;
+}
+
+/** Visitors by the session that their browser keeps, or by the token that a program shows. */
+export function accessBy(desk: AccessDesk, publicUrl: () => string): Access {
+  return {
+    publicUrl,
+    async visitorOf(request) {
+      const token = bearerIn(request);
+      if (token !== null) return withCsrf(await entrantByToken(desk, token), token);
+      const session = browserKeyOf(request, 'session', publicUrl());
+      return session === '' ? null : withCsrf(await entrantBySession(desk, session), session);
+    },
+  };
+}
+
+/** Follows from what the browser keeps, which it tells to no page: whoever shows it was shown it by a page of ours. */
+function withCsrf(entrant: Entrant | null, secret: string): Visitor | null {
+  return entrant === null ? null : { ...entrant, csrf: digestOf(`csrf ${secret}`).toString('base64url') };
+}
+
+/** Calls that change nothing (RFC 9110 section 9.2.1). */
+const LOOKS = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/**
+ * Lets nobody in below a route's level; whoever may not see a tenant is told that there is none. Who it is, is asked before a body is read; that a
+ * change comes from a page of ours, afterwards: forms bring the proof as the field `csrf`, calls as the header `x-csrf-token`, and programs with a
+ * token need none, since no browser shows that by itself.
+ */
+export function addAccess(app: FastifyInstance, access: Access): void {
+  app.decorateRequest('visitor', null);
+  readForms(app);
+  app.addHook('onRequest', async (request, reply) => {
+    const { level } = request.routeOptions.config;
+    if (level === undefined) return;
+    if (!isOwnHost(request, access.publicUrl())) return reply.code(421).send({ error: 'not-this-host' });
+    const visitor = await access.visitorOf(request);
+    if (visitor === null) return askWho(request, reply);
+    if (!maySeeTenantOf(request, visitor)) return reply.code(404).send({ error: 'no-such-tenant' });
+    if (!mayDo(visitor, level)) return reply.code(403).send({ error: 'not-allowed' });
+    request.visitor = visitor;
+  });
+  app.addHook('preValidation', async (request, reply) => {
+    const { visitor } = request;
+    if (visitor === null || LOOKS.has(request.method) || bearerIn(request) !== null) return;
+    const isOurs = isFromHere(request, access.publicUrl()) !== false && showsCsrf(request, visitor);
+    if (!isOurs) return reply.code(403).send({ error: 'not-from-here' });
+  });
+}
+
+/** A person is led to where they sign in, and back; a program is told. */
+function askWho(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const isPerson = LOOKS.has(request.method) && (request.headers.accept ?? '').includes('text/html');
+  if (isPerson) return reply.redirect(`${SIGN_IN_PATH}?to=${encodeURIComponent(request.url)}`, 303);
+  // RFC 6750 section 3.
+  return reply.code(401).header('www-authenticate', 'Bearer').send({ error: 'not-logged-in' });
+}
+
+function maySeeTenantOf({ params }: FastifyRequest, visitor: Visitor): boolean {
+  if (typeof params !== 'object' || params === null || !('tenant' in params)) return true;
+  return typeof params.tenant === 'string' && maySee(visitor, params.tenant);
+}
+
+function showsCsrf(request: FastifyRequest, { csrf }: Visitor): boolean {
+  const shown = request.headers['x-csrf-token'] ?? formOf(request).get('csrf');
+  return typeof shown === 'string' && timingSafeEqual(digestOf(shown), digestOf(csrf));
+}
+
+function digestOf(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+/** Forms as browsers send them; a name that comes several times is a list. */
+function readForms(app: FastifyInstance): void {
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string' },
+    async (_request: FastifyRequest, body: string | Buffer) => {
+      const fields = new URLSearchParams(body.toString());
+      const named = [...new Set(fields.keys())].map((name) => [name, fields.getAll(name)] as const);
+      return Object.fromEntries(named.map(([name, values]) => [name, values.length === 1 ? values[0] : values]));
+    },
+  );
+}

@@ -1,0 +1,27 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { cookieOf } from '../cookies.ts';
+
+/** What a browser keeps for us: its session, and how a sign-in at a provider began. */
+export type BrowserKey = 'session' | 'sign-in';
+
+/** What the browser keeps; empty for nothing. */
+export function browserKeyOf(request: FastifyRequest, key: BrowserKey, publicUrl: string): string {
+  return cookieOf(request, nameOf(key, publicUrl));
+}
+
+/**
+ * Has the browser keep something, which no script can read, until it is closed or told otherwise; empty takes it away. `Lax`: it comes along
+ * when the provider, a mail or an alert leads the browser to one of our pages, where looking changes nothing, and with no form, frame or
+ * call of another site. `Strict` would ask whoever follows such a link to sign in again.
+ */
+export function setBrowserKey(reply: FastifyReply, key: BrowserKey, value: string, publicUrl: string): void {
+  const attributes = ['Path=/', 'HttpOnly', 'SameSite=Lax'];
+  if (value === '') attributes.push('Max-Age=0');
+  if (publicUrl.startsWith('https:')) attributes.push('Secure');
+  reply.header('set-cookie', [`${nameOf(key, publicUrl)}=${value}`, ...attributes].join('; '));
+}
+
+/** `__Host-`: no other host and no plain http can set it (RFC 6265bis section 4.1.3.2). Cookies know no ports, so others name whose they are. */
+function nameOf(key: BrowserKey, publicUrl: string): string {
+  return publicUrl.startsWith('https:') ? `__Host-${key}` : `clinic-mirror-${key}`;
+}

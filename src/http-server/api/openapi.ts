@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import manifest from '../../../package.json' with { type: 'json' };
+import { PROBLEM_TYPE, problemDocument } from './problems.ts';
+import type { Route } from './route.ts';
+import { begunTask } from './schemas/tasks.ts';
+
+/** Below it stands the API. */
+export const API_PATH = '/api/v1';
+
+/** A part of a document in JSON. */
+type Json = Record<string, unknown>;
+
+/** Refusals that any route may answer. */
+const REFUSED = { 400: 'Not as the route takes it', 401: 'Nobody is logged in', 403: 'The level does not suffice' };
+const REFUSED_FURTHER = {
+  404: 'There is none, or not for this visitor',
+  409: 'It can not be done as things are',
+  '5XX': 'It could not be done or told now',
+};
+
+/** The API as OpenAPI 3.1 describes it (https://spec.openapis.org/oas/v3.1.1): from the very schemas by which it is checked. */
+export function openApiDocument(routes: readonly Route[]): Json {
+  const paths: Record<string, Json> = {};
+  for (const route of routes) {
+    const path = `${API_PATH}${route.path}`;
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) };
+  }
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'clinic-mirror',
+      version: manifest.version,
+      description: 'What the pages for operators do. Times are milliseconds since 1970-01-01 UTC.',
+      license: { name: 'Unlicensed' },
+    },
+    servers: [{ url: '/', description: 'The port for operators' }],
+    security: [{ token: [] }, { session: [] }],
+    tags: [...new Set(routes.map(tagOf))].map((name) => ({ name })),
+    paths,
+    components: {
+      schemas: { Problem: schemaOf(problemDocument, 'output'), BegunTask: schemaOf(begunTask, 'output') },
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer', description: 'A token of an administrator' },
+        session: { type: 'apiKey', in: 'cookie', name: 'session', description: 'A login of the pages' },
+      },
+    },
+  };
+}
+
+function operationOf(route: Route): Json {
+  const { name, summary, level, params, query, body, reply, task } = route;
+  const problem = { [PROBLEM_TYPE]: { schema: { $ref: '#/components/schemas/Problem' } } };
+  const refusals = Object.entries({ ...REFUSED, ...REFUSED_FURTHER }).map(([status, description]) => [
+    status,
+    { description, content: problem },
+  ]);
+  return {
+    operationId: name,
+    summary,
+    description: `For visitors of the level ${level} or above.`,
+    tags: [tagOf(route)],
+    parameters: [...parametersOf(params, 'path'), ...parametersOf(query, 'query'), ...(task === null ? [] : [PREFER])],
+    ...(body === null
+      ? {}
+      : {
+          requestBody: {
+            required: isRequired(body),
+            content: { 'application/json': { schema: schemaOf(body, 'input') } },
+          },
+        }),
+    responses: {
+      200: { description: 'Done', content: { 'application/json': { schema: schemaOf(reply, 'output') } } },
+      ...(task === null ? {} : { 202: BEGUN }),
+      ...Object.fromEntries(refusals),
+    },
+  };
+}
+
+const PREFER = {
+  name: 'Prefer',
+  in: 'header',
+  schema: { type: 'string' },
+  description:
+    '`respond-async`, or `wait=<seconds>`: how long to wait for the end before a task is answered (RFC 7240)',
+};
+
+const BEGUN = {
+  description: 'It takes longer: ask for the task',
+  headers: { Location: { schema: { type: 'string' }, description: 'Address of the task' } },
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/BegunTask' } } },
+};
+
+/** What a route is about: the first word of its path that is no tenant. */
+function tagOf({ path }: Route): string {
+  const [first = '', second = first] = path.split('/').filter((part) => part !== '' && !part.startsWith('{'));
+  return first === 'tenants' ? second : first;
+}
+
+function parametersOf(schema: z.ZodObject, place: 'path' | 'query'): Json[] {
+  return Object.entries(schema.shape).map(([name, type]) => {
+    const { description, ...rest } = schemaOf(type as z.ZodType, 'input');
+    const required = place === 'path' || isRequired(type as z.ZodType);
+    return { name, in: place, required, schema: rest, ...(description === undefined ? {} : { description }) };
+  });
+}
+
+function isRequired(schema: z.ZodType): boolean {
+  return !schema.safeParse(schema instanceof z.ZodObject ? {} : undefined).success;
+}
+
+function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, target: 'draft-2020-12', unrepresentable: 'any' });
+  return rest;
+}

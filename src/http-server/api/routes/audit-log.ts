@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { listActs } from '../../../control/audit-log.ts';
+import { maySee } from '../../visitors.ts';
+import { paged, pageOfItems, type Route, route } from '../route.ts';
+import { instant } from '../schemas/common.ts';
+import { actFacts, principal } from '../schemas/status.ts';
+
+const entry = z.object({
+  chain: z.string(),
+  sequence: z.number(),
+  at: z.string().describe('RFC 3339, UTC'),
+  verb: z.string(),
+  tenant: z.string().nullable(),
+  who: principal,
+  what: actFacts,
+  why: z.string().nullable(),
+  outcome: z.enum(['requested', 'refused', 'begun', 'done', 'failed']),
+  code: z.string().nullable(),
+  act: z.number().nullable().describe('Number of the entry in which the act was begun'),
+});
+
+/** What persons did. */
+export const AUDIT_LOG_ROUTES: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/audit-log',
+    name: 'listActs',
+    summary: 'Entries of the audit log, newest first; what concerns no tenant is for those who may see all',
+    level: 'viewer',
+    query: paged.extend({
+      tenant: z.string().nullable().default(null),
+      verb: z.string().nullable().default(null),
+      sinceAt: z.coerce.number().pipe(instant).nullable().default(null),
+      record: z.string().max(200).nullable().default(null).describe('Of one record of the tenant, by its id'),
+    }),
+    reply: pageOfItems(entry).extend({
+      changed: z.number().describe('Entries that are not as they were written; audit-log verify tells more'),
+    }),
+    handle({ acting, visitor, query: { after, limit, ...filter } }) {
+      const isSeen = (tenant: string | null) => (tenant === null ? visitor.tenants === null : maySee(visitor, tenant));
+      return listActs(acting.desk, filter, isSeen, { after, limit });
+    },
+  }),
+];

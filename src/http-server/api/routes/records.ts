@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import { explain } from '../../../control/explain.ts';
+import { listRecords, RECORD_STATES } from '../../../control/records.ts';
+import { paged, pageOfItems, type Route, route } from '../route.ts';
+import { countsByCode, instant } from '../schemas/common.ts';
+import { driftPolicy } from '../schemas/status.ts';
+
+const recordLine = z.object({
+  record: z.string(),
+  code: z
+    .string()
+    .nullable()
+    .describe('The last failure, the reason, the kind of hold, the rule, what was done by hand'),
+  about: z.string().nullable().describe('Names of fields, rules and permissions; of what is held the id of the hold'),
+  startAt: instant.nullable(),
+  sinceAt: instant.nullable(),
+  nextTryAt: instant.nullable(),
+});
+
+const recordState = z.enum(RECORD_STATES);
+
+/** What the clinic says of a record now. */
+export const source = z.discriminatedUnion('state', [
+  z.object({
+    state: z.literal('there'),
+    status: z.string(),
+    agenda: z.string(),
+    startAt: instant,
+    updatedAt: instant.nullable(),
+  }),
+  z.object({ state: z.literal('absent') }),
+  z.object({ state: z.literal('unusable'), code: z.string(), field: z.string() }),
+  z.object({ state: z.literal('unknown'), code: z.string(), message: z.string() }),
+]);
+
+const explanation = z.object({
+  tenant: z.string(),
+  appointment: z.string(),
+  source,
+  targets: z.array(
+    z.object({
+      target: z.string(),
+      connector: z.string(),
+      decision: z.object({ shown: z.boolean(), because: z.string() }),
+      link: z.object({ startAt: instant, epoch: z.number(), remoteId: z.string() }).nullable(),
+      byHand: z
+        .object({ done: z.enum(['edited', 'removed']), fields: z.array(z.string()), policy: driftPolicy })
+        .nullable(),
+      pending: z
+        .object({
+          reason: z.string(),
+          want: z.enum(['present', 'absent']),
+          attempts: z.number(),
+          lastError: z.string().nullable(),
+          about: z.string().optional(),
+          parked: z.boolean(),
+          enqueuedAt: instant,
+          dueAt: instant,
+        })
+        .nullable(),
+      holds: z.array(z.object({ id: z.string(), kind: z.string(), state: z.string() })),
+      failure: z.string().nullable(),
+    }),
+  ),
+});
+
+/** Records of targets, and why each is where it is. */
+export const RECORD_ROUTES: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/tenants/{tenant}/targets/{target}/records',
+    name: 'listRecords',
+    summary:
+      'Records of a target in one state, with codes, from what is known here; neither clinic nor target is asked',
+    level: 'viewer',
+    query: paged.extend({ state: recordState.describe('`excluded` tells of the plan that was kept last') }),
+    reply: pageOfItems(recordLine).extend({
+      target: z.string(),
+      state: recordState,
+      asOf: instant.nullable().describe('Of what is excluded: when that was planned; null: as of now'),
+      counts: countsByCode.nullable().describe('Of what is excluded: how many, by rule; calendars tell no more'),
+    }),
+    handle: ({ desk, params, query: { state, ...question } }) =>
+      listRecords(desk.installation, params.tenant, params.target, state, question),
+  }),
+  route({
+    method: 'GET',
+    path: '/tenants/{tenant}/appointments/{appointment}/explanation',
+    name: 'explainAppointment',
+    summary: 'Why an appointment is, or is not, in each target; asks the clinic for it',
+    level: 'viewer',
+    reply: explanation,
+    handle: ({ desk, params, signals }) => explain(desk.installation, params.tenant, params.appointment, signals.stop),
+  }),
+];

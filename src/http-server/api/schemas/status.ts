@@ -1,0 +1,191 @@
+import { z } from 'zod';
+import { canGoOn, countsByCode, failure, inStep, instant, problem } from './common.ts';
+
+/** What of a target could not be read, or is not known. */
+export const gap = z.object({
+  code: z.string(),
+  count: z.number(),
+  what: z.array(z.string()),
+  near: z.array(z.string()),
+});
+
+const drift = z.object({
+  checkedAt: instant,
+  checked: z.number(),
+  edited: z.number(),
+  removed: z.number(),
+  unlinked: z.number(),
+  fields: countsByCode,
+  churning: z.number(),
+  churningFields: z.array(z.string()),
+  overwritten: z.number().optional(),
+  twinsRemoved: z.number().optional(),
+  calendarReplaced: z.boolean().optional(),
+});
+
+/** What is done about changes by hand. */
+export const driftPolicy = z.enum(['repair', 'keep', 'report']);
+
+/** What an audit found. */
+export const auditReply = z.object({
+  tenant: z.string(),
+  targets: z.array(z.object({ target: z.string(), policy: driftPolicy, drift: drift.nullable() })),
+});
+
+/** Where a target stands. */
+export const targetStatus = z.object({
+  target: z.string(),
+  connector: z.string(),
+  connection: z.string(),
+  state: z.enum([
+    ...['paused', 'stopped', 'resting', 'held', 'failing', 'drifted', 'incomplete', 'working'],
+    ...['stale', 'in-sync', 'new'],
+  ] as const),
+  inStep,
+  canGoOn,
+  inSyncAsOf: instant.nullable(),
+  nearAsOf: instant.nullable(),
+  gaps: z.array(gap),
+  exceptGapsAsOf: instant.nullable(),
+  links: z.number().describe('Objects that the target is known to hold'),
+  pending: z.number(),
+  failing: z.number(),
+  held: z.number(),
+  oldestPendingAt: instant.nullable(),
+  failure: failure.extend({ sinceAt: instant }).nullable(),
+  policy: driftPolicy,
+  drift: drift.nullable(),
+  notifications: z.object({
+    sinceAt: instant.nullable(),
+    untilAt: instant.nullable(),
+    reason: z.string().nullable(),
+  }),
+  created: z.number(),
+  updated: z.number(),
+  deleted: z.number(),
+  adopted: z.number(),
+  ambiguous: z.number(),
+  forged: z.number(),
+});
+
+/** Where a login stands. */
+export const connectionStatus = z.object({
+  connection: z.string(),
+  kind: z.string(),
+  state: z.enum(['connected', 'unconfirmed', 'needs-login', 'no-tenant', 'never', 'static']),
+  reason: z.string().nullable(),
+  account: z.string().nullable(),
+  sinceAt: instant.nullable(),
+  accessExpiresAt: instant.nullable(),
+  refreshExpiresAt: instant.nullable(),
+  missingScopes: z.array(z.string()),
+});
+
+/** What one cycle did, in numbers. */
+export const runReport = z.object({
+  id: z.string(),
+  startedAt: instant,
+  finishedAt: instant,
+  snapshot: z
+    .object({
+      completeness: z.enum(['complete', 'partial', 'changes']),
+      reason: z.string().nullable(),
+      records: z.number(),
+      requests: z.number(),
+      repeated: z.number().optional(),
+    })
+    .nullable(),
+  near: z.object({ records: z.number(), requests: z.number() }).nullable(),
+  setAside: countsByCode,
+  setAsideExamples: z.array(z.object({ recordId: z.string().nullable(), code: z.string(), field: z.string() })),
+  unknownStatuses: z.array(z.string()),
+  withheld: z.array(z.object({ part: z.string(), code: z.string(), remedy: z.string().nullable() })),
+  gaps: z.record(z.string(), z.array(gap)),
+  targets: z.array(
+    z.object({
+      target: z.string(),
+      planned: countsByCode,
+      held: z.number(),
+      released: z.number(),
+      unchanged: z.number(),
+      confirmed: z.number(),
+      stillThere: z.number(),
+      unconfirmed: z.number(),
+      leftOut: countsByCode,
+      unusable: countsByCode,
+    }),
+  ),
+  awaiting: z.array(z.string()),
+  error: failure.nullable(),
+});
+
+/** What a cycle on demand came to. */
+export const syncReply = z.object({ tenant: z.string(), run: runReport, targets: z.array(targetStatus) });
+
+const removed = z.array(z.object({ name: z.string(), missedAt: instant, releaseAt: instant }));
+
+/** Who acted. */
+export const principal = z.object({
+  kind: z.enum(['os-user', 'account', 'browser', 'holder', 'daemon']),
+  name: z.string(),
+  id: z.string(),
+  claimed: z.string().nullable(),
+});
+
+/** What an act is about: numbers and names of our own. */
+export const actFacts = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]));
+
+/** Where a tenant stands. */
+export const tenantStatus = z.object({
+  tenant: z.string(),
+  name: z.string(),
+  paused: z.boolean(),
+  configuration: z.object({ number: z.number(), isOurs: z.boolean(), supersededAt: instant.nullable() }),
+  connections: z.array(connectionStatus),
+  lastRun: runReport.nullable(),
+  targets: z.array(targetStatus),
+  removed,
+  doubt: z.object({ code: z.string(), sinceAt: instant }).nullable(),
+  approvals: z.array(
+    z.object({
+      id: z.string(),
+      verb: z.string(),
+      what: actFacts,
+      by: principal,
+      at: instant,
+      expiresAt: instant,
+    }),
+  ),
+  reminders: z
+    .object({
+      waiting: z.number(),
+      closedChannels: z.array(z.object({ channel: z.string(), code: z.string(), at: instant })),
+    })
+    .nullable(),
+  triggers: z
+    .object({
+      waiting: z.number(),
+      closed: z.array(z.object({ endpoint: z.string(), code: z.string(), at: instant })),
+      off: z.array(
+        z.object({ endpoint: z.string(), event: z.string(), code: z.string(), remedy: z.string().nullable() }),
+      ),
+    })
+    .nullable(),
+  problems: z.array(problem),
+});
+
+/** A tenant in a list. */
+export const tenantLine = z.object({
+  tenant: z.string(),
+  name: z.string().nullable().describe('Null where its configuration has faults'),
+  paused: z.boolean(),
+  inStep: inStep.describe('The worst of its targets'),
+  canGoOn: canGoOn.describe('The worst of its targets'),
+  targets: z.number(),
+  inSyncAsOf: instant.nullable().describe('All its targets showed what the clinic showed then'),
+  pending: z.number(),
+  failing: z.number(),
+  held: z.number(),
+  faults: z.number().describe('Faults of its configuration, for which it is not run'),
+  problems: z.array(problem),
+});

@@ -1,0 +1,17 @@
+import type { Backups } from '../control/backups.ts';
+import type { Installation } from '../control/installation.ts';
+import type { LoginDesk } from '../control/logins.ts';
+import type { Acting } from '../control/recording.ts';
+import type { Logger } from '../log/logger.ts';
+import type { Visitor } from './visitors.ts';
+
+/** What pages and API work on; `main.ts` gives it. They call the verbs of `control/` with it, as commands do. */
+export interface OperatorDesk {
+  installation: Installation;
+  /** As of now: settings may have changed since the start. */
+  loginDesk(): LoginDesk;
+  backups: Backups;
+  /** For every verb that changes something (`control/acts.ts`). @param why the visitor's reason; null for none */
+  acting(visitor: Visitor, why: string | null): Acting;
+  log: Logger;
+}

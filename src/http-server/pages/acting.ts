@@ -1,0 +1,22 @@
+import type { FastifyRequest } from 'fastify';
+import type { Acting } from '../../control/recording.ts';
+import type { ActVerb } from '../../model/acts.ts';
+import { type Html, html } from '../../model/html.ts';
+import { formOf } from '../forms.ts';
+import type { OperatorDesk } from '../operator-desk.ts';
+import { visitorOf } from '../visitors.ts';
+import type { PageContext } from './context.ts';
+import { ACTS } from './texts/acts.ts';
+
+/** Who sent a form, and why: for the verbs that change something. */
+export function actingOf(request: FastifyRequest, desk: OperatorDesk): Acting {
+  const why = formOf(request).get('why')?.trim() ?? '';
+  return desk.acting(visitorOf(request), why === '' ? null : why);
+}
+
+/** Where a reason is given; nothing where the verb asks for none here. */
+export function reasonField({ language, visitor }: PageContext, desk: OperatorDesk, verb: ActVerb): Html | null {
+  if (visitor === null || !desk.acting(visitor, null).desk.reasonFor.includes(verb)) return null;
+  const words = ACTS[language];
+  return html`<label class="reason">${words.reason} <input name="why" required maxlength="200" aria-describedby="why-hint"></label><p class="quiet" id="why-hint">${words.reasonHint}</p>`;
+}

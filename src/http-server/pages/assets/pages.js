@@ -1,0 +1,108 @@
+// What a page does beyond being read: copies, keys, and following what happens. Without it every page can be read and every form be sent.
+
+/** The part of a page that is made anew. */
+const main = () => document.getElementById('main');
+
+// A click copies.
+const showCopyButtons = () => {
+  for (const button of document.querySelectorAll('button.copy[hidden]')) button.hidden = false;
+};
+document.addEventListener('click', async (event) => {
+  const button = event.target.closest?.('button.copy');
+  if (!button) return;
+  await navigator.clipboard.writeText(button.dataset.copy);
+  const before = button.textContent;
+  button.textContent = button.dataset.done;
+  setTimeout(() => {
+    button.textContent = before;
+  }, 1_500);
+});
+
+// j and k go through the rows, Enter opens one (it is a link), / goes to the search.
+document.addEventListener('keydown', (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest('input, textarea, select, [contenteditable]')) return;
+  if (event.key === '/') {
+    const search = document.querySelector('input[type="search"]');
+    if (!search) return;
+    event.preventDefault();
+    search.focus();
+    search.select();
+    return;
+  }
+  if (event.key !== 'j' && event.key !== 'k') return;
+  const rows = [...document.querySelectorAll('a.row')];
+  if (rows.length === 0) return;
+  const at = rows.indexOf(document.activeElement);
+  const next = event.key === 'j' ? Math.min(at + 1, rows.length - 1) : Math.max(at - 1, 0);
+  rows[next].focus();
+  event.preventDefault();
+});
+
+/** Fetches the page and takes over its main part; what has the focus, is open or is being typed stays as it is. */
+async function renew() {
+  const response = await fetch(location.href, { headers: { accept: 'text/html' } });
+  if (!response.ok || response.redirected) {
+    location.reload();
+    return;
+  }
+  const next = new DOMParser().parseFromString(await response.text(), 'text/html');
+  const renewed = next.getElementById('main');
+  if (!renewed || !main()) return;
+  globalThis.Idiomorph.morph(main(), renewed, {
+    ignoreActiveValue: true,
+    restoreFocus: true,
+    callbacks: {
+      beforeAttributeUpdated: (name, node, change) =>
+        !(change === 'remove' && name === 'open' && node.tagName === 'DETAILS'),
+    },
+  });
+  showCopyButtons();
+}
+
+/** Follows what happens for as long as somebody looks: a browser holds few connections to one server. */
+function follow({ live, lost }) {
+  let source = null;
+  let renewing = Promise.resolve();
+  let isAsked = false;
+  const notice = document.createElement('p');
+  notice.className = 'lost';
+  notice.setAttribute('role', 'status');
+  const tell = (text) => {
+    notice.textContent = text;
+    if (text === '') notice.remove();
+    else document.body.append(notice);
+  };
+  const ask = () => {
+    // However much happens meanwhile, one more time is enough.
+    if (isAsked) return;
+    isAsked = true;
+    renewing = renewing
+      .then(() => {
+        isAsked = false;
+        return renew();
+      })
+      .catch(() => tell(lost));
+  };
+  const open = () => {
+    if (source !== null || document.hidden) return;
+    source = new EventSource(live === '' ? '/events' : `/events?tenant=${encodeURIComponent(live)}`);
+    source.addEventListener('changed', ask);
+    source.addEventListener('open', () => tell(''));
+    source.addEventListener('error', () => tell(lost));
+  };
+  const close = () => {
+    source?.close();
+    source = null;
+  };
+  document.addEventListener('visibilitychange', () => {
+    if (document.hidden) return close();
+    open();
+    ask();
+  });
+  addEventListener('pagehide', close);
+  open();
+}
+
+showCopyButtons();
+if (document.body.dataset.live !== undefined) follow(document.body.dataset);

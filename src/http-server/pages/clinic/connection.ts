@@ -1,0 +1,95 @@
+import type { FastifyInstance } from 'fastify';
+import { acceptAccount, beginRemoteLogin } from '../../../control/acts.ts';
+import { type ConnectionStatus, requireTenant } from '../../../control/installation.ts';
+import { MirrorError } from '../../../model/errors.ts';
+import { type Html, type HtmlPart, html } from '../../../model/html.ts';
+import { type Instant, SECOND_MS } from '../../../model/time.ts';
+import { formOf } from '../../forms.ts';
+import type { OperatorDesk } from '../../operator-desk.ts';
+import { actingOf, reasonField } from '../acting.ts';
+import { contextOf, type PageContext } from '../context.ts';
+import { type Page, sendPage } from '../layout.ts';
+import { copyable, csrfField, linkButton } from '../parts.ts';
+import { ACTS } from '../texts/acts.ts';
+import { FRAME } from '../texts/frame.ts';
+import { connectionAddress, standing } from './connections.ts';
+
+const ROUTE = '/tenants/:tenant/connections/:connection';
+/** The account is asked for at its provider. */
+const ACCEPT_TIMEOUT_MS = 30 * SECOND_MS;
+interface Place {
+  Params: { tenant: string; connection: string };
+}
+
+/** Adds the page at which a login is made: by a link, for whoever's account it is. */
+export function addConnectionPage(app: FastifyInstance, desk: OperatorDesk): void {
+  const config = { level: 'operator' } as const;
+  app.get<Place>(ROUTE, { config }, async (request, reply) => {
+    const { tenant, connection } = request.params;
+    const found = await requireConnection(desk, tenant, connection);
+    const context = contextOf(request, desk, tenant);
+    return sendPage(reply, context, connectionPage(context, desk, found, waysIn(context, desk, found)));
+  });
+  app.post<Place>(`${ROUTE}/link`, { config }, async (request, reply) => {
+    const { tenant, connection } = request.params;
+    const found = await requireConnection(desk, tenant, connection);
+    const link = await beginRemoteLogin(actingOf(request, desk), desk.loginDesk(), tenant, connection);
+    const context = contextOf(request, desk, tenant);
+    return sendPage(reply, context, connectionPage(context, desk, found, madeLink(context, link.url, link.endsAt)));
+  });
+  const accepting = { config, handlerTimeout: ACCEPT_TIMEOUT_MS + SECOND_MS };
+  app.post<Place>(`${ROUTE}/accept`, accepting, async (request, reply) => {
+    const { tenant, connection } = request.params;
+    const account = formOf(request).get('account') ?? '';
+    const signal = AbortSignal.timeout(ACCEPT_TIMEOUT_MS);
+    await acceptAccount(actingOf(request, desk), desk.loginDesk(), tenant, connection, account, signal);
+    return reply.redirect(connectionAddress(tenant, connection), 303);
+  });
+}
+
+async function requireConnection(
+  { installation }: OperatorDesk,
+  tenant: string,
+  connection: string,
+): Promise<ConnectionStatus> {
+  const connections = await installation.connections(requireTenant(installation, tenant));
+  const found = connections.find((each) => each.connection === connection);
+  if (found !== undefined) return found;
+  throw new MirrorError('there is no such connection', {
+    actor: 'settings',
+    code: 'no-such-login',
+    retry: 'never',
+    remedy: `there are: ${connections.map((each) => each.connection).join(', ') || 'none'}`,
+  });
+}
+
+function connectionPage(context: PageContext, desk: OperatorDesk, found: ConnectionStatus, then: HtmlPart): Page {
+  const words = ACTS[context.language];
+  const { connection, kind, account, sinceAt } = found;
+  const facts = html`<dl class="facts"><dt>${words.kind}</dt><dd>${kind}</dd><dt>${words.account}</dt><dd>${account ?? FRAME[context.language].unknown}</dd><dt>${words.standing}</dt><dd>${standing(context, found)}</dd>${sinceAt === null ? null : html`<dt>${words.granted}</dt><dd>${context.times.both(sinceAt)}</dd>`}</dl>`;
+  const accept = found.state === 'unconfirmed' ? acceptForm(context, desk, found) : null;
+  return { title: words.connectTitle(connection), main: html`${facts}${accept}${then}` };
+}
+
+function waysIn(context: PageContext, desk: OperatorDesk, { connection, state }: ConnectionStatus): Html {
+  const words = ACTS[context.language];
+  const tenant = context.tenant?.id ?? '';
+  if (state === 'static') return html`<p>${words.staticText}</p>`;
+  const command = html`<p>${words.byCommand} ${copyable(context, `clinic-mirror login ${tenant} ${connection}`)}</p>`;
+  // Where browsers can't reach the daemon there are no links.
+  if (desk.loginDesk().remote === null) return command;
+  const address = `${connectionAddress(tenant, connection)}/link`;
+  const form = html`<form class="stack" method="post" action="${address}">${csrfField(context.visitor)}<p>${words.linkText}</p>${reasonField(context, desk, 'login-link')}<p><button class="button main">${words.makeLink}</button></p></form>`;
+  return html`${form}${command}`;
+}
+
+function madeLink(context: PageContext, link: string, endsAt: Instant): Html {
+  const words = ACTS[context.language];
+  return html`<div class="notice stack" role="status"><p>${words.linkMade(context.times.text(endsAt))}</p><p>${copyable(context, link)}</p><p>${linkButton(link, words.openLink)}</p></div>`;
+}
+
+function acceptForm(context: PageContext, desk: OperatorDesk, { connection, account }: ConnectionStatus): Html {
+  const words = ACTS[context.language];
+  const tenant = context.tenant?.id ?? '';
+  return html`<form class="notice act stack" method="post" action="${connectionAddress(tenant, connection)}/accept">${csrfField(context.visitor)}<p>${words.acceptText}</p><label>${words.acceptAsk} <input name="account" required maxlength="300" autocomplete="off"></label>${reasonField(context, desk, 'accept-account')}<p><button class="button main">${words.accept(account ?? '')}</button></p></form>`;
+}

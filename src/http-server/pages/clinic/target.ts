@@ -1,0 +1,101 @@
+import type { FastifyInstance } from 'fastify';
+import { requireTenant } from '../../../control/installation.ts';
+import {
+  listRecords,
+  RECORD_STATES,
+  type RecordLine,
+  type RecordList,
+  type RecordState,
+} from '../../../control/records.ts';
+import { type Html, html } from '../../../model/html.ts';
+import type { OperatorDesk } from '../../operator-desk.ts';
+import { contextOf, type PageContext } from '../context.ts';
+import { type Page, sendPage } from '../layout.ts';
+import { clinicAddress } from '../navigation.ts';
+import { copyable, emptyState, linkButton, pager, table } from '../parts.ts';
+import { RECORDS } from '../texts/records.ts';
+import { byCode } from './records.ts';
+import { targetAddress } from './targets.ts';
+
+const LIMIT = 50;
+interface Question {
+  Params: { tenant: string; target: string };
+  Querystring: { state?: string; after?: string };
+}
+
+/** Adds the page of one target: which records are in sync, wait, fail, are held or left out, and why. */
+export function addTargetPage(app: FastifyInstance, desk: OperatorDesk): void {
+  const config = { level: 'viewer' } as const;
+  app.get<Question>('/tenants/:tenant/targets/:target', { config }, async (request, reply) => {
+    const { tenant, target } = request.params;
+    const { installation } = desk;
+    const state =
+      RECORD_STATES.find((each) => each === request.query.state) ?? (await firstState(desk, tenant, target));
+    const after = typeof request.query.after === 'string' ? request.query.after : null;
+    const list = await listRecords(installation, tenant, target, state, { after, limit: LIMIT });
+    const isCalendar = requireTenant(installation, tenant).targets.get(target)?.crm === null;
+    const context = contextOf(request, desk, tenant);
+    return sendPage(reply, context, targetPage(context, tenant, list, isCalendar));
+  });
+}
+
+/** What needs a look first; all in order else. */
+async function firstState({ installation }: OperatorDesk, tenant: string, target: string): Promise<RecordState> {
+  const { outbox } = requireTenant(installation, tenant);
+  return (await outbox.counts(target)).failing > 0 ? 'failing' : 'in-sync';
+}
+
+function targetPage(context: PageContext, tenant: string, list: RecordList, isCalendar: boolean): Page {
+  const words = RECORDS[context.language];
+  const { target, state, items, next } = list;
+  const own = targetAddress(tenant, target);
+  const states = RECORD_STATES.map((each) => {
+    const isHere = each === state ? html` aria-current="page"` : null;
+    return html`<li><a class="tab" href="${own}?state=${each}"${isHere}>${words[each]}</a></li>`;
+  });
+  const tabs = html`<nav class="tabs" aria-label="${words.states}"><ul>${states}</ul></nav>`;
+  const further = next === null ? null : `${own}?${new URLSearchParams({ state, after: next })}`;
+  const records =
+    items.length === 0
+      ? list.counts === null && emptyState(words.none)
+      : html`<div>${recordTable(context, tenant, words[state], items)}${pager(context, further)}</div>`;
+  const command = html`<p class="quiet">${words.command} ${copyable(context, `clinic-mirror health ${tenant} ${target}`)}</p>`;
+  return {
+    title: target,
+    main: html`${tabs}${leftOut(context, list)}${records}${command}`,
+    beside: isCalendar ? linkButton(`${own}/week`, words.week) : null,
+    isLive: true,
+  };
+}
+
+function leftOut({ language, times }: PageContext, { counts, asOf, items }: RecordList): Html | null {
+  if (counts === null) return null;
+  const words = RECORDS[language];
+  const only = items.length === 0 ? html` <span class="quiet">${words.countsOnly}</span>` : null;
+  return html`<p>${words.left} ${asOf === null ? '–' : times.at(asOf)}: ${byCode(counts)}${only}</p>`;
+}
+
+function recordTable(context: PageContext, tenant: string, caption: string, items: readonly RecordLine[]): Html {
+  const words = RECORDS[context.language];
+  const { times } = context;
+  const columns = [words.record, words.starts, words.why, words.about, words.since, words.nextTry];
+  const rows = items.map(({ record, startAt, code, about, sinceAt, nextTryAt }) => ({
+    id: `record-${record}`,
+    address: clinicAddress(tenant, `/explain?id=${encodeURIComponent(record)}`),
+    cells: [
+      html`<code>${record}</code>`,
+      startAt && times.at(startAt),
+      code === null ? null : html`<code>${code}</code>`,
+      about,
+      sinceAt && times.both(sinceAt),
+      nextTryAt && times.both(nextTryAt),
+    ],
+  }));
+  // A column that nothing stands in is left out.
+  const used = columns.map((_, at) => rows.some(({ cells }) => cells[at] !== null));
+  return table(
+    caption,
+    columns.filter((_, at) => used[at]).map((title) => ({ title })),
+    rows.map((row) => ({ ...row, cells: row.cells.filter((_, at) => used[at]) })),
+  );
+}

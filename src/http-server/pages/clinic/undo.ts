@@ -1,0 +1,80 @@
+import type { FastifyInstance } from 'fastify';
+import { undoRun } from '../../../control/acts.ts';
+import type { UndoView } from '../../../control/undo.ts';
+import { type Html, html } from '../../../model/html.ts';
+import { SECOND_MS } from '../../../model/time.ts';
+import type { OperatorDesk } from '../../operator-desk.ts';
+import { actingOf, reasonField } from '../acting.ts';
+import { contextOf, type PageContext } from '../context.ts';
+import { sendPage } from '../layout.ts';
+import { clinicAddress } from '../navigation.ts';
+import { copyable, csrfField, emptyState, table } from '../parts.ts';
+import { ACTS } from '../texts/acts.ts';
+
+const ROUTE = '/tenants/:tenant/runs/:run/undo';
+/** The clinic is asked for each record of the run, and written is what is put back. */
+const TIMEOUT_MS = 60 * SECOND_MS;
+/** Rows that are shown one by one. */
+const MOST_ROWS = 200;
+interface Place {
+  Params: { tenant: string; run: string };
+}
+
+/** Adds the page at which a run is undone: what would come of it first, then what came of it. */
+export function addUndoPage(app: FastifyInstance, desk: OperatorDesk): void {
+  const options = { config: { level: 'operator' } as const, handlerTimeout: TIMEOUT_MS + SECOND_MS };
+  const signalsOf = () => {
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    return { stop: signal, abort: signal };
+  };
+  const progress = () => {};
+  app.get<Place>(ROUTE, options, async (request, reply) => {
+    const { tenant, run } = request.params;
+    const context = contextOf(request, desk, tenant);
+    const view = await undoRun(
+      actingOf(request, desk),
+      ...([desk.installation, run, { tenant, dryRun: true }, progress, signalsOf()] as const),
+    );
+    const words = ACTS[context.language];
+    const main = html`${records(context, view)}${undoForm(context, desk, view)}`;
+    return sendPage(reply, context, { title: words.undoTitle(run), main });
+  });
+  app.post<Place>(ROUTE, options, async (request, reply) => {
+    const { tenant, run } = request.params;
+    const context = contextOf(request, desk, tenant);
+    const view = await undoRun(
+      actingOf(request, desk),
+      ...([desk.installation, run, { tenant, dryRun: false }, progress, signalsOf()] as const),
+    );
+    const words = ACTS[context.language];
+    const pinned =
+      view.pinnedUntil === null ? null : html`<p>${words.pinned(context.times.text(view.pinnedUntil))}</p>`;
+    const done = html`<div class="notice" role="status"><p>${words.undoDone}</p>${pinned}</div>`;
+    return sendPage(reply, context, { title: words.undoTitle(run), main: html`${done}${records(context, view)}` });
+  });
+}
+
+function records(context: PageContext, { run, tenant, dryRun, records: all }: UndoView): Html {
+  const words = ACTS[context.language];
+  if (all.length === 0) return emptyState(words.undoNothing);
+  const columns = [words.target, words.record, words.effect, words.result].map((title) => ({ title }));
+  const rows = all.slice(0, MOST_ROWS).map(({ target, record, effect, result }) => ({
+    cells: [
+      target,
+      html`<a href="${clinicAddress(tenant, `/explain?id=${encodeURIComponent(record)}`)}"><code>${record}</code></a>`,
+      words[effect],
+      result === 'waiting' && !dryRun ? words.waitingStill : words[result],
+    ],
+  }));
+  const rest = all.length - MOST_ROWS;
+  const more =
+    rest <= 0 ? null : html`<p class="more">+ ${rest} ${copyable(context, `clinic-mirror undo ${run} --dry-run`)}</p>`;
+  return html`${table(words.undoTitle(run), columns, rows)}${more}`;
+}
+
+function undoForm(context: PageContext, desk: OperatorDesk, { run, tenant, records: all }: UndoView): Html | null {
+  const words = ACTS[context.language];
+  if (all.length === 0) return null;
+  const address = clinicAddress(tenant, `/runs/${encodeURIComponent(run)}/undo`);
+  return html`<form class="stack" method="post" action="${address}">${csrfField(context.visitor)}<p>${words.undoText}</p>${reasonField(context, desk, 'undo')}<p><button class="button main">${words.undo}</button></p></form>`;
+}

@@ -1,0 +1,64 @@
+import type { FastifyRequest } from 'fastify';
+import type { Instant } from '../../model/time.ts';
+import { cookieOf } from '../cookies.ts';
+import { type Language, languageOf } from '../languages.ts';
+import type { OperatorDesk } from '../operator-desk.ts';
+import { maySee, type Visitor, visitorOf } from '../visitors.ts';
+import { type Times, timesIn, usualZone } from './times.ts';
+
+/** Cookies that keep what a visitor chose; neither tells who they are. */
+export const LANGUAGE_COOKIE = 'language';
+export const LOOK_COOKIE = 'look';
+
+/** Colours that a visitor may choose; without a choice the browser's. */
+export type Look = 'light' | 'dark';
+
+/** What every page is made with. */
+export interface PageContext {
+  language: Language;
+  look: Look | null;
+  /** Null on pages for nobody in particular, such as the one to log in. */
+  visitor: Visitor | null;
+  /** Writes times in the clinic's zone, or in the one that most clinics of the visitor have. */
+  times: Times;
+  /** Path and query of the page: forms of the frame lead back to it. */
+  address: string;
+  /** The clinic that the page is about; null for pages about all. */
+  tenant: { id: string; name: string } | null;
+}
+
+/** What a page is made with. @param tenant the one that the page is about; its zone is the page's */
+export function contextOf(request: FastifyRequest, { installation }: OperatorDesk, tenant?: string): PageContext {
+  const visitor = visitorOf(request);
+  const { outlines, clock } = installation;
+  const outline = tenant === undefined ? undefined : outlines.get(tenant);
+  const seen = [...outlines].filter(([id]) => maySee(visitor, id)).map(([, { zone }]) => zone);
+  const language = chosenLanguage(request);
+  return {
+    ...{ language, visitor },
+    look: chosenLook(request),
+    times: timesIn(outline?.zone ?? usualZone(seen), language, clock()),
+    address: request.url,
+    tenant: tenant === undefined ? null : { id: tenant, name: outline?.name ?? tenant },
+  };
+}
+
+/** What a page for nobody in particular is made with. */
+export function strangerContext(request: FastifyRequest, now: Instant): PageContext {
+  const language = chosenLanguage(request);
+  const look = chosenLook(request);
+  return { language, look, visitor: null, times: timesIn('UTC', language, now), address: request.url, tenant: null };
+}
+
+/** The language that a visitor chose, else the browser's first that there are pages in. */
+function chosenLanguage(request: FastifyRequest): Language {
+  const chosen = cookieOf(request, LANGUAGE_COOKIE);
+  if (chosen === 'it' || chosen === 'en') return chosen;
+  return languageOf(request.headers['accept-language'] ?? '', 'en');
+}
+
+/** The colours that a visitor chose; null for the browser's. */
+function chosenLook(request: FastifyRequest): Look | null {
+  const chosen = cookieOf(request, LOOK_COOKIE);
+  return chosen === 'light' || chosen === 'dark' ? chosen : null;
+}

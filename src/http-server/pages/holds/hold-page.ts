@@ -1,0 +1,140 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { decideHold } from '../../../control/acts.ts';
+import { type HoldView, secondPersonAbove, viewHold } from '../../../control/hold-view.ts';
+import { listHolds } from '../../../control/holds.ts';
+import { asMirrorError, MirrorError } from '../../../model/errors.ts';
+import { html } from '../../../model/html.ts';
+import { SECOND_MS } from '../../../model/time.ts';
+import { formOf } from '../../forms.ts';
+import type { OperatorDesk } from '../../operator-desk.ts';
+import { actingOf, reasonField } from '../acting.ts';
+import { contextOf } from '../context.ts';
+import { sendPage } from '../layout.ts';
+import { failureNotice, notice } from '../notices.ts';
+import { HOLDS } from '../texts/holds.ts';
+import { holdAddress } from './address.ts';
+import { type Choice, renderDecision } from './render-decision.ts';
+import { renderHold, renderHolds } from './render-hold.ts';
+import { chosenIn } from './selection.ts';
+
+/** One list is read from the clinic for the items of a hold. */
+const READ_MS = 40 * SECOND_MS;
+
+/** Each of some thousands of items may be named. */
+const FORM_BYTES = 256 * 1_024;
+
+interface Place {
+  Params: { tenant: string; hold: string };
+}
+
+/** Adds the pages of what is held: all of a clinic's, one of them, and its decision in two steps, the first of which shows what would happen. */
+export function addHoldPages(app: FastifyInstance, desk: OperatorDesk): void {
+  const { installation } = desk;
+  app.get<{ Params: { tenant: string } }>(
+    '/tenants/:tenant/holds',
+    { config: { level: 'viewer' } },
+    async (request, reply) => {
+      const { tenant } = request.params;
+      const context = contextOf(request, desk, tenant);
+      const main = renderHolds(context, await listHolds(installation, tenant));
+      return sendPage(reply, context, { title: HOLDS[context.language].title, main, isLive: true });
+    },
+  );
+  const slow = { handlerTimeout: READ_MS + 5 * SECOND_MS };
+  app.get<Place>('/tenants/:tenant/holds/:hold', { config: { level: 'viewer' }, ...slow }, async (request, reply) => {
+    const { tenant, hold } = request.params;
+    return sendHold(request, reply, desk, await viewHold(installation, tenant, hold, AbortSignal.timeout(READ_MS)));
+  });
+  app.post<Place>(
+    '/tenants/:tenant/holds/:hold',
+    { config: { level: 'operator' }, bodyLimit: FORM_BYTES, ...slow },
+    async (request, reply) => {
+      const { tenant, hold } = request.params;
+      const view = await viewHold(installation, tenant, hold, AbortSignal.timeout(READ_MS));
+      const choice = choiceOf(formOf(request), view);
+      if (choice.chosen.length === 0) return sendHold(request, reply, desk, view, null);
+      return choice.isDecided
+        ? decide(request, reply, desk, view, choice)
+        : sendDecision(request, reply, desk, view, choice);
+    },
+  );
+}
+
+/** What a form wants to have done with which items of a hold. */
+function choiceOf(form: URLSearchParams, view: HoldView): Choice & { isDecided: boolean } {
+  const isPart = form.get('choice') === 'selected' && view.isDivisible;
+  return {
+    decision: form.get('choice') === 'keep' ? 'rejected' : 'approved',
+    chosen: isPart ? chosenIn(form, view.items, view.zone) : view.items,
+    isPart,
+    seen: Number(form.get('seen') ?? view.items.length),
+    isDecided: form.get('step') === 'decide',
+  };
+}
+
+/** @param failure what did not work; null: nothing was chosen */
+function sendHold(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  desk: OperatorDesk,
+  view: HoldView,
+  failure?: MirrorError | null,
+): FastifyReply {
+  const context = contextOf(request, desk, view.hold.tenant);
+  const words = HOLDS[context.language];
+  const told =
+    failure === undefined
+      ? null
+      : failure === null
+        ? notice(words.nothingChosen)
+        : failureNotice(context, words.refused, failure);
+  const main = html`${told}${renderHold(context, view)}`;
+  // What is being chosen would be lost with a new page.
+  const page = { title: words.titleOf(view.items.length), main, isLive: view.hold.state !== 'open' };
+  return sendPage(reply, context, page, failure === undefined ? 200 : 409);
+}
+
+function sendDecision(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  desk: OperatorDesk,
+  view: HoldView,
+  choice: Choice,
+  failure: MirrorError | null = null,
+): FastifyReply {
+  const context = contextOf(request, desk, view.hold.tenant);
+  const words = HOLDS[context.language];
+  const asked = {
+    reason: reasonField(context, desk, choice.decision === 'approved' ? 'approve' : 'reject'),
+    secondAbove: secondPersonAbove(actingOf(request, desk), view.hold.tenant),
+  };
+  const isNoted = failure?.code === 'second-person-needed';
+  const told = failure === null ? null : isNoted ? notice(words.noted) : failureNotice(context, words.refused, failure);
+  const main = html`${told}${isNoted ? null : renderDecision(context, view, choice, asked)}`;
+  const status = failure === null || isNoted ? 200 : 409;
+  return sendPage(reply, context, { title: words.titleOf(view.items.length), main }, status);
+}
+
+async function decide(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  desk: OperatorDesk,
+  view: HoldView,
+  choice: Choice,
+): Promise<FastifyReply> {
+  const { hold } = view;
+  const { decision, chosen, isPart, seen } = choice;
+  const acting = actingOf(request, desk);
+  const only = isPart ? new Set(chosen.map(({ record }) => record)) : null;
+  try {
+    const decided = await decideHold(acting, desk.installation, hold.tenant, hold.id, decision, { items: seen, only });
+    return reply.redirect(holdAddress(hold.tenant, decided.hold.id), 303);
+  } catch (error) {
+    if (!(error instanceof MirrorError)) throw error;
+    const failure = asMirrorError(error);
+    // Another view of it is needed where it is no longer what was seen.
+    if (failure.actor !== 'guard' && !failure.code.startsWith('reason-'))
+      return sendHold(request, reply, desk, view, failure);
+    return sendDecision(request, reply, desk, view, choice, failure);
+  }
+}

@@ -1,0 +1,138 @@
+import type { HeldItem, HoldView } from '../../../control/hold-view.ts';
+import type { TenantHold } from '../../../control/holds.ts';
+import { type Html, type HtmlPart, html } from '../../../model/html.ts';
+import { mayDo } from '../../visitors.ts';
+import type { PageContext } from '../context.ts';
+import { explainAddress } from '../explain/address.ts';
+import { copyable, csrfField, emptyState, hiddenFields, section, table, unfolding } from '../parts.ts';
+import { HOLD_NAMES } from '../texts/explain.ts';
+import { HOLDS } from '../texts/holds.ts';
+import { holdAddress } from './address.ts';
+import { byAgenda, byDay, type HeldDay, NONE } from './selection.ts';
+
+/** Check boxes of single items beyond which nobody would go through them. */
+export const MOST_CHOSEN_ALONE = 1_000;
+
+/** All holds of a clinic, open ones first. */
+export function renderHolds({ language, times }: PageContext, holds: readonly TenantHold[]): Html {
+  const words = HOLDS[language];
+  if (holds.length === 0) return emptyState(words.empty);
+  const columns = [
+    { title: words.kind },
+    { title: words.target },
+    { title: words.items, isFigure: true },
+    { title: words.since },
+    { title: words.state },
+  ];
+  const rows = holds.map(({ id, tenant, kind, target, recordIds, createdAt, state }) => ({
+    id: `hold-${id}`,
+    address: holdAddress(tenant, id),
+    cells: [
+      HOLD_NAMES[language][kind],
+      target,
+      recordIds.length,
+      times.both(createdAt),
+      html`<span class="${state === 'open' ? 'act' : 'quiet'}">${words[state]}</span>`,
+    ],
+  }));
+  return table(words.title, columns, rows);
+}
+
+/** One hold: why, what is usual, what it keeps back, and the buttons for whoever may decide. */
+export function renderHold(context: PageContext, view: HoldView): Html {
+  const { hold, unread, requests } = view;
+  const words = HOLDS[context.language];
+  const isOpen = hold.state === 'open';
+  const mayDecide = isOpen && context.visitor !== null && mayDo(context.visitor, 'operator');
+  const noted = requests.map(
+    ({ by, what }) => html`<p class="notice">${words.requested(by.name, String(what.items ?? ''))}</p>`,
+  );
+  const unreadLine = unread === null ? null : html`<p class="notice">${words.unread(unread)}</p>`;
+  const items = renderItems(context, view, mayDecide);
+  return html`${factsOf(context, view)}${noted}${unreadLine}${mayDecide ? decisionForm(context, view, items) : section('items', words.items, items)}`;
+}
+
+function factsOf(context: PageContext, view: HoldView): Html {
+  const { hold, connector, limit, usual } = view;
+  const { language, times } = context;
+  const words = HOLDS[language];
+  const facts: [string, HtmlPart][] = [
+    [words.kind, HOLD_NAMES[language][hold.kind]],
+    [words.why, html`${words.reasons[hold.kind]} ${words.linked(hold.linkCount)}`],
+    [words.target, html`${hold.target} <span class="quiet">${connector}</span>`],
+    [words.since, times.both(hold.createdAt)],
+  ];
+  if (usual !== null) {
+    const range = words.usualRange(Math.min(...usual), Math.max(...usual));
+    facts.push([words.usual, html`${range} <span class="quiet">(${usual.join(', ')}: ${words.lastDays})</span>`]);
+  }
+  if (limit !== null) facts.push(['', words.limit(limit.count, Math.round(limit.share * 100))]);
+  if (hold.state !== 'open') {
+    const when = hold.decidedAt === null ? null : times.both(hold.decidedAt);
+    facts.push([words.wasDecided, html`<strong>${words[hold.state]}</strong> ${when}`]);
+  } else {
+    facts.push([words.ends, times.at(hold.expiresAt)]);
+    facts.push([words.command, copyable(context, `clinic-mirror holds approve ${hold.tenant} ${hold.id}`)]);
+  }
+  return html`<dl class="facts">${facts.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
+}
+
+function decisionForm({ visitor, language }: PageContext, { hold, items, isDivisible }: HoldView, list: Html): Html {
+  const words = HOLDS[language];
+  const button = (choice: string, kind: string, text: string) =>
+    html`<button class="button ${kind}" name="choice" value="${choice}">${text}</button>`;
+  const buttons = isDivisible
+    ? [
+        button('keep', 'main', words.keep),
+        button('selected', 'danger', words.removeSelected),
+        button('all', 'danger', words.removeAll(items.length)),
+      ]
+    : [button('keep', 'main', words.rejectOther), button('all', 'danger', words.approveOther)];
+  return html`<form method="post" action="${holdAddress(hold.tenant, hold.id)}" class="stack">${csrfField(visitor)}${hiddenFields({ step: 'show', seen: String(items.length) })}<div class="buttons sticky">${buttons}</div>${section('items', words.items, list)}</form>`;
+}
+
+function renderItems(context: PageContext, view: HoldView, mayDecide: boolean): Html {
+  const { items, zone, isDivisible } = view;
+  const words = HOLDS[context.language];
+  const canChoose = mayDecide && isDivisible;
+  const isTooMany = items.length > MOST_CHOSEN_ALONE;
+  const agendas = byAgenda(items);
+  const byAgendas = agendas.map(({ agenda, items: ofAgenda }) => {
+    const name = agenda === null ? words.noAgenda : (agenda.name ?? agenda.id);
+    const box = checkBox('agenda', agenda?.id ?? NONE, html`${name}: ${words.ofAgenda(ofAgenda.length)}`);
+    return html`<li>${canChoose ? box : html`${name}: ${ofAgenda.length}`}</li>`;
+  });
+  const days = byDay(items, zone).map((day) => renderDay(context, view, day, { canChoose, isTooMany }));
+  const first = agendas.length < 2 ? null : html`<h3>${words.byAgenda}</h3><ul class="boxes">${byAgendas}</ul>`;
+  return html`${canChoose && isTooMany ? html`<p class="notice">${words.tooMany(MOST_CHOSEN_ALONE)}</p>` : null}${first}<h3>${words.byDay}</h3>${days}`;
+}
+
+function renderDay(
+  context: PageContext,
+  { hold }: HoldView,
+  { date, startAt, items }: HeldDay,
+  { canChoose, isTooMany }: { canChoose: boolean; isTooMany: boolean },
+): Html {
+  const words = HOLDS[context.language];
+  const name = startAt === null ? words.noDay : context.times.day(startAt);
+  const box = canChoose ? checkBox('day', date ?? NONE, words.ofDay(items.length)) : null;
+  const lines = items.map((item) => {
+    const line = itemLine(context, hold.tenant, item);
+    return html`<li>${canChoose && !isTooMany ? checkBox('item', item.record, line) : line}</li>`;
+  });
+  return unfolding(
+    `day-${date ?? NONE}`,
+    html`${name} <span class="quiet">${items.length}</span>`,
+    html`<div>${box}<ul class="boxes">${lines}</ul></div>`,
+  );
+}
+
+/** One item: its time, agenda and id; nothing of what it holds. */
+export function itemLine({ times }: PageContext, tenant: string, { record, startAt, agenda, status }: HeldItem): Html {
+  const told = [agenda?.name ?? agenda?.id ?? null, status].filter((each) => each !== null).join(', ');
+  return html`<span>${startAt === null ? null : html`<strong>${times.clock(startAt)}</strong> `}<a href="${explainAddress(tenant, record)}">${record}</a> <span class="quiet">${told}</span></span>`;
+}
+
+function checkBox(name: string, value: string, text: HtmlPart): Html {
+  return html`<label><input type="checkbox" name="${name}" value="${value}"> ${text}</label>`;
+}

@@ -1,0 +1,97 @@
+import type { FastifyReply } from 'fastify';
+import { SIGN_OUT_PATH } from '../../control/access.ts';
+import { type Html, type HtmlPart, html } from '../../model/html.ts';
+import type { Instant } from '../../model/time.ts';
+import type { Visitor } from '../visitors.ts';
+import { type AssetName, assetAddress } from './assets.ts';
+import type { PageContext } from './context.ts';
+import { clinicAddress, type NavigationLink, navigationOf } from './navigation.ts';
+import { csrfField, hiddenFields } from './parts.ts';
+import { PREFERENCES_PATH } from './preferences.ts';
+import { FRAME } from './texts/frame.ts';
+
+/** What a page shows, within the frame that all share. */
+export interface Page {
+  title: string;
+  main: Html;
+  /** Beside the heading: figures, buttons. */
+  beside?: HtmlPart;
+  /** When it was as it is shown; default now. */
+  asOf?: Instant;
+  /** Whether it follows what happens: its main part is fetched anew when something changed (`live.ts`). */
+  isLive?: boolean;
+  /** What it is styled with beside what all pages are. */
+  style?: AssetName;
+  /** Wider than others, for what has several panes. */
+  isWide?: boolean;
+}
+
+/** Sends a page. */
+export function sendPage(reply: FastifyReply, context: PageContext, page: Page, status = 200): FastifyReply {
+  return reply.code(status).type('text/html; charset=utf-8').send(framed(context, page).toString());
+}
+
+/** The whole of a page. */
+export function framed(context: PageContext, page: Page): Html {
+  const { language, look, tenant } = context;
+  const words = FRAME[language];
+  const title = tenant === null ? page.title : `${page.title} · ${tenant.name}`;
+  return html`<!doctype html>
+<html lang="${language}"${look === null ? null : html` data-look="${look}"`}>
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex"><meta name="color-scheme" content="light dark">
+<title>${title} – clinic-mirror</title>
+<link rel="icon" type="image/svg+xml" href="${assetAddress('icon.svg')}"><link rel="stylesheet" href="${assetAddress('pages.css')}">${page.style === undefined ? null : html`<link rel="stylesheet" href="${assetAddress(page.style)}">`}
+<script defer src="${assetAddress('idiomorph.js')}"></script><script type="module" src="${assetAddress('pages.js')}"></script></head>
+<body${page.isLive === true ? liveAttributes(context) : null}><a class="skip" href="#main">${words.skip}</a>
+${bar(context)}
+<main id="main" tabindex="-1"${page.isWide === true ? html` class="wide"` : null}>
+<div class="head"><div>${crumb(context)}<h1>${page.title}</h1></div>${page.beside}</div>
+${page.main}
+${context.visitor === null ? null : foot(context, page)}
+</main></body></html>
+`;
+}
+
+function foot({ language, times }: PageContext, { asOf = times.now }: Page): Html {
+  const words = FRAME[language];
+  return html`<p class="foot">${words.timesIn(times.zone)} · ${words.asOf} ${times.at(asOf)}</p>`;
+}
+
+function liveAttributes({ tenant, language }: PageContext): Html {
+  return html` data-live="${tenant?.id ?? ''}" data-lost="${FRAME[language].lost}"`;
+}
+
+function bar(context: PageContext): Html {
+  const { language, visitor } = context;
+  const { site, clinic } = navigationOf(context);
+  const words = FRAME[language];
+  return html`<header class="bar"><a class="brand" href="/">clinic-mirror</a>${links(words.site, site)}${links(words.clinic, clinic)}${visitor === null ? null : html`<div class="beside">${preferences(context)}${whoLooks(context, visitor)}</div>`}</header>`;
+}
+
+function whoLooks({ language }: PageContext, visitor: Visitor): Html {
+  return html`<form class="preferences" method="post" action="${SIGN_OUT_PATH}">${csrfField(visitor)}<span class="visitor">${visitor.name}</span><button>${FRAME[language].signOut}</button></form>`;
+}
+
+function links(label: string, entries: readonly NavigationLink[]): Html | null {
+  if (entries.length === 0) return null;
+  const items = entries.map(({ address, text, isHere }) => {
+    return html`<li><a href="${address}"${isHere ? html` aria-current="page"` : null}>${text}</a></li>`;
+  });
+  return html`<nav aria-label="${label}"><ul>${items}</ul></nav>`;
+}
+
+function preferences({ language, look, visitor, address }: PageContext): Html {
+  const words = FRAME[language];
+  const other = language === 'en' ? 'it' : 'en';
+  const colours = (['light', 'dark'] as const).map((each) => {
+    // Chosen again it is the browser's choice once more.
+    const isChosen = look === each;
+    return html`<button name="look" value="${isChosen ? '' : each}" aria-pressed="${isChosen ? 'true' : 'false'}">${words[each]}</button>`;
+  });
+  return html`<form class="preferences" method="post" action="${PREFERENCES_PATH}">${csrfField(visitor)}${hiddenFields({ back: address })}<span role="group" aria-label="${words.look}">${colours}</span><button name="language" value="${other}" lang="${other}">${words.otherLanguage}</button></form>`;
+}
+
+function crumb({ tenant, address }: PageContext): Html | null {
+  if (tenant === null || address.split('?')[0] === clinicAddress(tenant.id)) return null;
+  return html`<p class="crumb"><a href="${clinicAddress(tenant.id)}">${tenant.name}</a></p>`;
+}

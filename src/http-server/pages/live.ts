@@ -1,0 +1,152 @@
+import { hash } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
+import type { OverviewDesk } from '../../control/overview.ts';
+import { status } from '../../control/status.ts';
+import { MINUTE_MS, SECOND_MS } from '../../model/time.ts';
+import type { OperatorDesk } from '../operator-desk.ts';
+import { maySee, type Visitor, visitorOf } from '../visitors.ts';
+import { overviewFor } from './overview.ts';
+
+/** How often it is looked whether something changed, while somebody follows. */
+const LOOK_EVERY_MS = 2 * SECOND_MS;
+/** A comment is sent so often, so that whatever stands between keeps the connection. */
+const BEAT_EVERY_MS = 20 * SECOND_MS;
+/** A stream ends after this and the browser opens another: whether it may is asked again. */
+const STREAM_LIFE_MS = 5 * MINUTE_MS;
+/** Pages that one visitor follows at a time; a browser itself opens six connections to a server. */
+const MOST_OF_VISITOR = 8;
+/** Streams of all visitors. */
+const MOST_STREAMS = 200;
+/** Milliseconds after which a browser opens an ended stream again. */
+const RETRY_MS = 3_000;
+
+/** Somebody who follows a page. */
+interface Follower {
+  visitor: Visitor;
+  /** Null: the Overview. */
+  tenant: string | null;
+  response: ServerResponse;
+  /** A digest of what they have seen; null before the first look: their page was made just now. */
+  seen: string | null;
+  endAt: number;
+  beatAt: number;
+}
+
+/** How time goes for {@link addLive}: a test has its own. */
+export interface LiveTimes {
+  lookEveryMs?: number;
+  /** Milliseconds of a clock that only goes forward. */
+  clock?: () => number;
+}
+
+/**
+ * Adds the stream of events by which pages follow what happens (https://html.spec.whatwg.org/multipage/server-sent-events.html): `changed` says that
+ * the page is to be fetched again, and nothing else. One loop looks for all who follow, and stands still while nobody does.
+ */
+export function addLive(
+  app: FastifyInstance,
+  desk: OperatorDesk,
+  overview: OverviewDesk,
+  { lookEveryMs = LOOK_EVERY_MS, clock = () => performance.now() }: LiveTimes = {},
+): void {
+  const followers = new Set<Follower>();
+  const ending = new AbortController();
+  let looking: Promise<void> | null = null;
+  const drop = (follower: Follower) => {
+    followers.delete(follower);
+    follower.response.end();
+  };
+  const look = async () => {
+    while (followers.size > 0 && !ending.signal.aborted) {
+      await tellOfChanges(followers, desk, overview);
+      const now = clock();
+      for (const follower of followers) {
+        if (now >= follower.endAt) drop(follower);
+        else if (now >= follower.beatAt) {
+          follower.beatAt = now + BEAT_EVERY_MS;
+          follower.response.write(':\n\n');
+        }
+      }
+      await pause(lookEveryMs, undefined, { signal: ending.signal }).catch(() => {});
+    }
+    looking = null;
+  };
+  app.get<{ Querystring: { tenant?: string } }>('/events', { config: { level: 'viewer' } }, async (request, reply) => {
+    const visitor = visitorOf(request);
+    const { tenant = null } = request.query;
+    if (tenant !== null && (!maySee(visitor, tenant) || desk.installation.tenants.get(tenant) === undefined)) {
+      return reply.callNotFound();
+    }
+    const own = [...followers].filter((each) => each.visitor.id === visitor.id).length;
+    if (own >= MOST_OF_VISITOR || followers.size >= MOST_STREAMS) {
+      return reply.code(429).send({ error: 'too-many-streams' });
+    }
+    const response = begin(reply.hijack().raw);
+    const now = clock();
+    const told = request.headers['last-event-id'];
+    const follower: Follower = {
+      ...{ visitor, tenant, response, seen: typeof told === 'string' ? told : null },
+      ...{ endAt: now + STREAM_LIFE_MS, beatAt: now + BEAT_EVERY_MS },
+    };
+    followers.add(follower);
+    response.once('close', () => followers.delete(follower));
+    looking ??= look();
+  });
+  app.addHook('preClose', async () => {
+    ending.abort();
+    for (const follower of followers) drop(follower);
+    await looking;
+  });
+}
+
+function begin(response: ServerResponse): ServerResponse {
+  response.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    // Proxies that collect answers would keep events back (nginx: proxy_buffering).
+    'x-accel-buffering': 'no',
+  });
+  response.write(`retry: ${RETRY_MS}\n\n`);
+  return response;
+}
+
+async function tellOfChanges(
+  followers: ReadonlySet<Follower>,
+  { installation, log }: OperatorDesk,
+  overview: OverviewDesk,
+): Promise<void> {
+  try {
+    const tenants = new Set([...followers].map(({ tenant }) => tenant));
+    const all = tenants.has(null) ? await overview.read() : null;
+    const digests = new Map<string, string>();
+    for (const tenant of tenants) {
+      // One that was taken out of the configuration meanwhile changes no more.
+      if (tenant === null || installation.tenants.get(tenant) === undefined) continue;
+      const { at: _at, ...found } = await status(installation, tenant);
+      digests.set(tenant, digestOf(found));
+    }
+    for (const follower of followers) {
+      const { tenant, visitor, response, seen } = follower;
+      const found = tenant === null ? all && digestOf(shownOf(all, visitor)) : (digests.get(tenant) ?? null);
+      if (found === null || found === seen) continue;
+      follower.seen = found;
+      // A browser brings the id along when it opens the stream again, so that nothing is missed in between.
+      response.write(seen === null ? `id: ${found}\n\n` : `id: ${found}\nevent: changed\ndata:\n\n`);
+    }
+  } catch (error) {
+    // Redis may be away: pages stay as they are, and say as of when.
+    log.debug({ error }, 'it could not be looked whether pages changed');
+  }
+}
+
+function shownOf(overview: Parameters<typeof overviewFor>[0], visitor: Visitor): unknown {
+  const { at: _at, ...shown } = overviewFor(overview, visitor);
+  return shown;
+}
+
+function digestOf(value: unknown): string {
+  return hash('sha256', JSON.stringify(value), 'base64url');
+}

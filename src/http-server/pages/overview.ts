@@ -1,0 +1,181 @@
+import type { FastifyInstance } from 'fastify';
+import type { ClinicSummary, Overview, OverviewDesk } from '../../control/overview.ts';
+import { type Html, html } from '../../model/html.ts';
+import type { Problem } from '../../model/problems.ts';
+import type { OperatorDesk } from '../operator-desk.ts';
+import { maySee, type Visitor } from '../visitors.ts';
+import { contextOf, type PageContext } from './context.ts';
+import { type Page, sendPage } from './layout.ts';
+import { clinicAddress } from './navigation.ts';
+import { canGoOnMark, copyable, emptyState, inStepMark, pager, section, table } from './parts.ts';
+import { problemTable } from './problems.ts';
+import { sparkline } from './sparkline.ts';
+import { OVERVIEW } from './texts/overview.ts';
+
+/** So few clinics are listed without a search. */
+const LISTED_AT_ONCE = 20;
+/** Rows of a part of the page: with a thousand clinics an outage may concern them all. */
+const MOST_ROWS = 40;
+
+/** Whoever looks sees what concerns their clinics; what concerns all together, who sees all. */
+export function overviewFor({ at, clinics, problems }: Overview, visitor: Visitor): Overview {
+  return {
+    at,
+    clinics: clinics.filter(({ tenant }) => maySee(visitor, tenant)),
+    problems: problems.filter(({ tenant }) => (tenant === null ? visitor.tenants === null : maySee(visitor, tenant))),
+  };
+}
+
+/** Adds the page that one begins with: what needs a hand first, and what is well in one line. */
+export function addOverviewPage(app: FastifyInstance, desk: OperatorDesk, overview: OverviewDesk): void {
+  const config = { level: 'viewer' } as const;
+  app.get<{ Querystring: { q?: string; from?: string } }>('/', { config }, async (request, reply) => {
+    const context = contextOf(request, desk);
+    const { q = null, from } = request.query;
+    const { visitor } = context;
+    if (visitor === null) return reply.callNotFound();
+    const seen = overviewFor(await overview.read(), visitor);
+    const search = { text: typeof q === 'string' ? q.trim() : null, from: Math.max(0, Number(from) || 0) };
+    return sendPage(reply, context, overviewPage(context, seen, search));
+  });
+}
+
+/** What somebody looks for among clinics. */
+interface ClinicSearch {
+  /** Null: nobody asked. */
+  text: string | null;
+  from: number;
+}
+
+/** The page, from what the visitor may see. */
+export function overviewPage(context: PageContext, overview: Overview, search: ClinicSearch): Page {
+  const words = OVERVIEW[context.language];
+  const { clinics } = overview;
+  const main =
+    clinics.length === 0 && overview.problems.length === 0 ? nothing(context) : parts(context, overview, search);
+  return { title: words.title, main, beside: counts(context, overview), asOf: overview.at, isLive: true };
+}
+
+function nothing(context: PageContext): Html {
+  const words = OVERVIEW[context.language];
+  const command = html`<p>${words.noClinicsNext} ${copyable(context, 'clinic-mirror init')}</p>`;
+  return emptyState(words.noClinics, command);
+}
+
+function parts(context: PageContext, overview: Overview, search: ClinicSearch): Html {
+  const words = OVERVIEW[context.language];
+  const { problems } = overview;
+  const forYou = problems.filter(({ needs }) => needs === 'person');
+  const byTime = problems.filter(({ needs }) => needs === 'time');
+  const needsYou =
+    forYou.length === 0
+      ? html`<p class="quiet">${words.nothingNeedsYou}</p>`
+      : someOf(context, words.needsYou, forYou, overview);
+  const waits =
+    byTime.length === 0
+      ? null
+      : section('waits', words.waitsByItself, someOf(context, words.waitsByItself, byTime, overview));
+  return html`${section('needs-you', words.needsYou, needsYou)}${waits}${wellPart(context, overview)}${clinicsPart(context, overview, search)}`;
+}
+
+function someOf(context: PageContext, caption: string, problems: readonly Problem[], { clinics }: Overview): Html {
+  const names = new Map(clinics.map(({ tenant, name }) => [tenant, name]));
+  const rest = problems.length - MOST_ROWS;
+  const shown = problemTable(context, caption, problems.slice(0, MOST_ROWS), {
+    nameOf: (tenant) => names.get(tenant) ?? tenant,
+    pageOf: (tenant) => (names.has(tenant) ? clinicAddress(tenant) : null),
+  });
+  const command = html`<p class="more">${OVERVIEW[context.language].more(rest)} ${copyable(context, 'clinic-mirror status --problems')}</p>`;
+  return html`${shown}${rest > 0 ? command : null}`;
+}
+
+/** How clinics fall into those that need somebody, those that wait, and the others. */
+function kindsOf({ clinics, problems }: Overview) {
+  const forYou = new Set(problems.filter(({ needs }) => needs === 'person').map(({ tenant }) => tenant));
+  const byTime = new Set(problems.map(({ tenant }) => tenant));
+  const paused = clinics.filter((clinic) => clinic.paused);
+  const active = clinics.filter((clinic) => !clinic.paused);
+  const well = active.filter(({ tenant }) => !byTime.has(tenant));
+  const waiting = active.filter(({ tenant }) => byTime.has(tenant) && !forYou.has(tenant));
+  const needing = [...forYou].filter((tenant) => tenant !== null);
+  return { needing, waiting, well, paused };
+}
+
+function counts(context: PageContext, overview: Overview): Html {
+  const words = OVERVIEW[context.language];
+  const { needing, waiting, well, paused } = kindsOf(overview);
+  const told = [
+    needing.length === 0 ? null : html`<span class="act">${words.needYou(needing.length)}</span>`,
+    waiting.length === 0 ? null : html`<span class="wait">${words.wait(waiting.length)}</span>`,
+    html`<span class="ok">${words.well(well.length)}</span>`,
+    paused.length === 0 ? null : words.paused(paused.length),
+  ].filter((each) => each !== null);
+  return html`<p class="counts">${words.clinics(overview.clinics.length)}${told.map((each) => html` · ${each}`)}</p>`;
+}
+
+function wellPart(context: PageContext, overview: Overview): Html | null {
+  const words = OVERVIEW[context.language];
+  const { well } = kindsOf(overview);
+  const times = well.flatMap(({ inSyncAsOf, targets }) => (targets === 0 ? [] : [inSyncAsOf]));
+  const known = times.filter((at) => at !== null);
+  const oldest = known.length === 0 ? null : html`, ${words.oldest} ${context.times.at(Math.min(...known))}`;
+  const never = known.length < times.length ? html`, ${words.notYet}` : null;
+  return section(
+    'well',
+    words.wellHeading,
+    html`<p>${words.clinics(well.length)}${oldest}${never}</p>`,
+    hourlyChanges(context, overview.clinics),
+  );
+}
+
+function hourlyChanges({ language }: PageContext, clinics: readonly ClinicSummary[]): Html {
+  const words = OVERVIEW[language];
+  const [first] = clinics;
+  const sums = (first?.hourly ?? []).map((_, hour) =>
+    clinics.reduce((sum, { hourly }) => sum + (hourly[hour] ?? 0), 0),
+  );
+  const all = sums.reduce((sum, count) => sum + count, 0);
+  const told = words.changesTold(sums.at(-1) ?? 0, Math.max(0, ...sums), all);
+  return html`<p class="hourly">${sparkline(sums, told)} <span class="quiet">${words.changes}</span></p>`;
+}
+
+function clinicsPart(context: PageContext, { clinics }: Overview, { text, from }: ClinicSearch): Html {
+  const words = OVERVIEW[context.language];
+  const field = html`<form class="search" role="search" action="/"><input type="search" name="q" value="${text ?? ''}" aria-label="${words.search}" placeholder="${words.search}  /" maxlength="200"><button class="button plain">${words.searchButton}</button></form>`;
+  const isListed = text !== null || clinics.length <= LISTED_AT_ONCE;
+  if (!isListed) return section('clinics', words.allClinics, null, field);
+  const wanted = (text ?? '').toLowerCase();
+  const found = clinics.filter(({ tenant, name }) => `${tenant} ${name}`.toLowerCase().includes(wanted));
+  const shown = found.slice(from, from + MOST_ROWS);
+  const next = new URLSearchParams({ q: text ?? '', from: String(from + MOST_ROWS) });
+  const list =
+    shown.length === 0
+      ? emptyState(words.noneFound)
+      : html`${clinicTable(context, shown)}${pager(context, found.length > from + MOST_ROWS ? `/?${next}` : null)}`;
+  const count =
+    text === null ? null : html`<p class="quiet" role="status">${words.found(found.length, clinics.length)}</p>`;
+  return section('clinics', words.allClinics, html`${count}${list}`, field);
+}
+
+function clinicTable(context: PageContext, clinics: readonly ClinicSummary[]): Html {
+  const words = OVERVIEW[context.language];
+  const columns = [
+    { title: words.clinic },
+    { title: words.inStep },
+    { title: words.able },
+    ...[words.targets, words.pending, words.held, words.failing].map((title) => ({ title, isFigure: true })),
+  ];
+  const rows = clinics.map(
+    ({ tenant, name, paused, inStep, canGoOn, inSyncAsOf, targets, pending, held, failing }) => ({
+      id: tenant,
+      address: clinicAddress(tenant),
+      cells: [
+        name,
+        inStepMark(context, inStep, inSyncAsOf),
+        paused ? html`<span class="quiet">${words.pausedWord}</span>` : canGoOnMark(context, canGoOn),
+        ...[targets, pending, held, failing],
+      ],
+    }),
+  );
+  return table(words.allClinics, columns, rows);
+}

@@ -1,0 +1,124 @@
+import type { CanGoOn, InStep } from '../../control/status-view.ts';
+import { type Html, type HtmlPart, html } from '../../model/html.ts';
+import type { Instant } from '../../model/time.ts';
+import type { PageContext } from './context.ts';
+import { FRAME } from './texts/frame.ts';
+import { STATES } from './texts/states.ts';
+
+/** The shapes of the first axis, for who sees no colours: a full disc, half of one, two bars, a ring. */
+const SHAPES: Readonly<Record<InStep, Html>> = {
+  'in-sync': html`<circle cx="6" cy="6" r="5"/>`,
+  behind: html`<circle cx="6" cy="6" r="4.25" fill="none" stroke="currentColor" stroke-width="1.5"/><path d="M6 1.5a4.5 4.5 0 0 1 0 9z"/>`,
+  held: html`<path d="M2 1h3v10H2zM7 1h3v10H7z"/>`,
+  unknown: html`<circle cx="6" cy="6" r="4.25" fill="none" stroke="currentColor" stroke-width="1.5" stroke-dasharray="2.2 2.2"/>`,
+};
+
+/** Hues of the second axis; the words say the same. */
+const HUES: Readonly<Record<CanGoOn, string>> = { yes: 'ok', 'waits-for-vendor': 'wait', 'waits-for-person': 'act' };
+
+/** Whether something is in step with the clinic, as shape and word. @param asOf null where it never was, or that is told elsewhere */
+export function inStepMark({ language, times }: PageContext, inStep: InStep, asOf: Instant | null = null): Html {
+  const words = STATES[language];
+  const since = asOf === null ? null : html` <span class="quiet">${words.asOf(times.text(asOf))}</span>`;
+  return html`<span class="mark ${inStep}"><svg viewBox="0 0 12 12" aria-hidden="true">${SHAPES[inStep]}</svg>${words[inStep]}${since}</span>`;
+}
+
+/** Whether work goes on, in a word. */
+export function canGoOnMark({ language }: PageContext, canGoOn: CanGoOn): Html {
+  return html`<span class="able ${HUES[canGoOn]}">${STATES[language][canGoOn]}</span>`;
+}
+
+/** A column of a table. */
+export interface Column {
+  title: string;
+  /** Figures stand on the right, one below the other. */
+  isFigure?: boolean;
+}
+
+/** A row of a table. */
+export interface Row {
+  cells: readonly HtmlPart[];
+  /** The page behind the row: its first cell is the link, and all of the row leads there. */
+  address?: string;
+  /** What tells it from other rows, whatever their order: a live page keeps what is open in it. */
+  id?: string;
+}
+
+/** A table, which is a list of cards on a narrow screen. @param caption what it is, for who hears it */
+export function table(caption: string, columns: readonly Column[], rows: readonly Row[]): Html {
+  const kind = ({ isFigure }: Column) => (isFigure === true ? html` class="figure"` : null);
+  const head = columns.map((column) => html`<th role="columnheader" scope="col"${kind(column)}>${column.title}</th>`);
+  const cellsOf = ({ cells, address }: Row) =>
+    columns.map((column, at) => {
+      const cell = cells[at];
+      const content = at === 0 && address !== undefined ? html`<a class="row" href="${address}">${cell}</a>` : cell;
+      return html`<td role="cell" data-label="${column.title}"${kind(column)}>${content}</td>`;
+    });
+  const body = rows.map((row) => {
+    const id = row.id === undefined ? null : html` id="row-${row.id}"`;
+    return html`<tr role="row"${id}${row.address === undefined ? null : html` class="leads"`}>${cellsOf(row)}</tr>`;
+  });
+  return html`<table role="table"><caption class="heard">${caption}</caption><thead role="rowgroup"><tr role="row">${head}</tr></thead><tbody role="rowgroup">${body}</tbody></table>`;
+}
+
+/** A button that changes something. */
+export interface Action {
+  address: string;
+  text: string;
+  /** What is sent beside the visitor's proof. */
+  fields?: Readonly<Record<string, string>>;
+  /** What a person fills in. */
+  more?: HtmlPart;
+  /** `main`: what is to be done; `danger`: what takes something away. Default `plain`. */
+  kind?: 'main' | 'danger' | 'plain';
+}
+
+/** A button that changes something: a form of its own, with the proof that it is a page of ours. */
+export function actionButton(
+  { visitor }: PageContext,
+  { address, text, fields = {}, more, kind = 'plain' }: Action,
+): Html {
+  return html`<form method="post" action="${address}">${csrfField(visitor)}${hiddenFields(fields)}${more}<button class="button ${kind}">${text}</button></form>`;
+}
+
+/** What every form that changes something holds. */
+export function csrfField(visitor: PageContext['visitor']): Html | null {
+  return visitor === null ? null : hiddenFields({ csrf: visitor.csrf });
+}
+
+/** Fields of a form that nobody sees. */
+export function hiddenFields(fields: Readonly<Record<string, string>>): Html {
+  return html`${Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}`;
+}
+
+/** A link that looks like a button: it leads to where something is done. */
+export function linkButton(address: string, text: string, kind: 'main' | 'plain' = 'main'): Html {
+  return html`<a class="button ${kind}" href="${address}">${text}</a>`;
+}
+
+/** A command, or an id, that a click copies. */
+export function copyable({ language }: PageContext, text: string): Html {
+  return html`<span class="copyable"><code>${text}</code><button type="button" class="copy" data-copy="${text}" data-done="${FRAME[language].copied}" hidden>${FRAME[language].copy}</button></span>`;
+}
+
+/** What stands where nothing is: what will appear, and what to do. */
+export function emptyState(text: string, more: HtmlPart = null): Html {
+  return html`<div class="empty"><p>${text}</p>${more}</div>`;
+}
+
+/** Something that unfolds. @param id stays the same while the page lives, so that what is open stays open */
+export function unfolding(id: string, summary: HtmlPart, content: HtmlPart): Html {
+  return html`<details id="${id}"><summary>${summary}</summary>${content}</details>`;
+}
+
+/** A part of a page below a heading. */
+export function section(id: string, heading: string, content: HtmlPart, beside: HtmlPart = null): Html {
+  return html`<section aria-labelledby="${id}"><div class="head"><h2 id="${id}">${heading}</h2>${beside}</div>${content}</section>`;
+}
+
+/** Leads to the next page of a list; nothing where this is the last one. */
+export function pager({ language }: PageContext, address: string | null): Html | null {
+  return address === null
+    ? null
+    : html`<nav class="pager" aria-label="${FRAME[language].next}"><a class="button plain" rel="next" href="${address}">${FRAME[language].next}</a></nav>`;
+}

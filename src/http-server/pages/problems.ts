@@ -1,0 +1,73 @@
+import { type Html, html } from '../../model/html.ts';
+import type { Problem } from '../../model/problems.ts';
+import { mayDo } from '../visitors.ts';
+import type { PageContext } from './context.ts';
+import { clinicAddress } from './navigation.ts';
+import { copyable, linkButton, table } from './parts.ts';
+import { OVERVIEW } from './texts/overview.ts';
+
+/** Whose it is, and where that is looked at. */
+export interface ProblemPlaces {
+  nameOf(tenant: string): string;
+  /** Null for one that is not open, since its file has faults. */
+  pageOf(tenant: string): string | null;
+}
+
+/**
+ * What is the matter, one row each: the sentence that every surface repeats, since when, what waits, and one thing to do.
+ * @param places null on the page of the clinic itself
+ */
+export function problemTable(
+  context: PageContext,
+  caption: string,
+  problems: readonly Problem[],
+  places: ProblemPlaces | null,
+): Html {
+  const words = OVERVIEW[context.language];
+  const columns = [
+    ...(places === null ? [] : [{ title: words.clinic }]),
+    { title: words.what },
+    { title: words.since },
+    { title: words.waiting, isFigure: true },
+    { title: words.toDo },
+  ];
+  const rows = problems.map((problem) => {
+    const { tenant, subject, code, sentence, sinceAt, waiting } = problem;
+    const name = tenant === null ? words.everywhere : (places?.nameOf(tenant) ?? tenant);
+    const page = tenant === null ? null : (places?.pageOf(tenant) ?? null);
+    const hasPage = tenant !== null && (places === null || page !== null);
+    return {
+      id: `problem ${tenant ?? ''} ${subject} ${code}`.replaceAll(/[^\w-]+/g, '-'),
+      ...(page === null ? {} : { address: page }),
+      cells: [
+        ...(places === null ? [] : [name]),
+        html`<span class="what" lang="en"><span class="quiet">${subject}:</span> ${sentence} <code>${code}</code></span>`,
+        sinceAt === null ? null : context.times.both(sinceAt),
+        waiting === 0 ? null : waiting,
+        toDo(context, problem, hasPage),
+      ],
+    };
+  });
+  return table(caption, columns, rows);
+}
+
+/** One button where a page leads on, else the command. */
+function toDo(context: PageContext, problem: Problem, hasPage: boolean): Html | null {
+  const { tenant, subject, code, next } = problem;
+  const words = OVERVIEW[context.language];
+  const [kind = '', id = ''] = subject.split(' ');
+  if (tenant !== null && hasPage) {
+    const isOperator = context.visitor !== null && mayDo(context.visitor, 'operator');
+    if (kind === 'login' && isOperator) {
+      return linkButton(clinicAddress(tenant, `/connections/${encodeURIComponent(id)}`), words.connect);
+    }
+    if (kind === 'target' && code === 'held') return linkButton(clinicAddress(tenant, '/holds'), words.decide);
+    if (kind === 'target' && code === 'failing') {
+      return linkButton(clinicAddress(tenant, `/targets/${encodeURIComponent(id)}`), words.look);
+    }
+  }
+  if (next === null) return null;
+  return next.startsWith('clinic-mirror ')
+    ? copyable(context, next)
+    : html`<span class="quiet" lang="en">${next}</span>`;
+}

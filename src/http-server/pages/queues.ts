@@ -1,0 +1,81 @@
+import type { FastifyInstance } from 'fastify';
+import type { ShownJob, ShownQueue } from '../../jobs/shown-queues.ts';
+import { type Html, html } from '../../model/html.ts';
+import type { OperatorDesk } from '../operator-desk.ts';
+import { contextOf, type PageContext } from './context.ts';
+import { sendPage } from './layout.ts';
+import { emptyState, section, table } from './parts.ts';
+import { QUEUES } from './texts/queues.ts';
+
+/** Jobs of each sort that a queue names. */
+const MOST_JOBS = 20;
+
+/** Adds the page of the queues of work, for owners: about all clinics, and only to look at. */
+export function addQueuesPage(app: FastifyInstance, desk: OperatorDesk): void {
+  app.get('/queues', { config: { level: 'owner' } }, async (request, reply) => {
+    const context = contextOf(request, desk);
+    const { tenants } = context.visitor ?? { tenants: new Set<string>() };
+    const queues = await desk.installation.queues(MOST_JOBS);
+    const main = renderQueues(
+      context,
+      queues,
+      (tenant) => tenants === null || (tenant !== null && tenants.has(tenant)),
+    );
+    return sendPage(reply, context, { title: QUEUES[context.language].title, main });
+  });
+}
+
+/** @param maySee whether the visitor may see jobs of a tenant; null for those of none */
+export function renderQueues(
+  context: PageContext,
+  queues: readonly ShownQueue[],
+  maySee: (tenant: string | null) => boolean,
+): Html {
+  const words = QUEUES[context.language];
+  const columns = [
+    { title: words.queue },
+    ...[words.waiting, words.active, words.delayed, words.failed].map((title) => ({ title, isFigure: true })),
+  ];
+  const rows = queues.map(({ queue, counts: { waiting, active, delayed, failed } }) => ({
+    id: `queue-${queue}`,
+    cells: [queue, waiting, active, delayed, failed === 0 ? 0 : html`<span class="act">${failed}</span>`],
+  }));
+  const jobs = queues.flatMap(({ queue, waiting, active, failed }) => {
+    const listed = [
+      ...ofState(active, words.active),
+      ...ofState(waiting, words.waiting),
+      ...ofState(failed, words.failed),
+    ];
+    return listed.filter(({ job }) => maySee(job.tenant)).map((each) => ({ ...each, queue }));
+  });
+  return html`<p class="quiet">${words.intro}</p>${table(words.title, columns, rows)}${section('jobs', words.jobs, jobs.length === 0 ? emptyState(words.noJobs) : jobsTable(context, jobs))}`;
+}
+
+function ofState(jobs: readonly ShownJob[], state: string) {
+  return jobs.map((job) => ({ job, state }));
+}
+
+function jobsTable(
+  { language, times }: PageContext,
+  jobs: readonly { queue: string; state: string; job: ShownJob }[],
+): Html {
+  const words = QUEUES[language];
+  const columns = [
+    ...[words.queue, words.state, words.tenant, words.target, words.due, words.ended].map((title) => ({ title })),
+    { title: words.attempts, isFigure: true },
+    { title: words.job },
+  ];
+  const rows = jobs.map(({ queue, state, job }) => ({
+    cells: [
+      queue,
+      state,
+      job.tenant,
+      job.target,
+      times.at(job.dueAt),
+      job.endedAt === null ? null : times.both(job.endedAt),
+      job.attempts,
+      html`<code>${job.id}</code>`,
+    ],
+  }));
+  return html`${table(words.jobs, columns, rows)}<p class="quiet">${words.why}</p>`;
+}

@@ -1,0 +1,151 @@
+import type { Texts } from './texts.ts';
+
+const count = (one: string, many: string) => (n: number) => (n === 1 ? `1 ${one}` : `${n} ${many}`);
+
+const en = {
+  title: 'Holds',
+  empty: 'Nothing is held. What would take away unusually much waits here until somebody decides.',
+  kind: 'What is held',
+  target: 'Target',
+  items: 'Items',
+  since: 'Since',
+  state: 'State',
+  open: 'waits for you',
+  approved: 'approved',
+  rejected: 'kept',
+  titleOf: (items: number) => `Hold of ${items === 1 ? '1 item' : `${items} items`}`,
+  why: 'Why',
+  reasons: {
+    vanished:
+      'The clinic’s list no longer shows these appointments, and each was asked for alone, or is about to be. Are they really gone?',
+    cancelled: 'The clinic says that these appointments are cancelled: more than usual at once.',
+    'first-run': 'This is the first run of this target, and its settings ask for a look before anything is written.',
+    replaced: 'The clinic’s list shows nearly nothing of what the target holds: it may be another clinic’s.',
+    people: 'It is not known for certain who was forgotten, since the state was lost or went back.',
+  },
+  linked: (links: number) => `The target held ${count('event', 'events')(links)} when this was held.`,
+  limit: (limit: number, share: number) =>
+    `More than ${limit} and more than ${share} % of them at once wait for a person.`,
+  usual: 'Usual here',
+  usualRange: (least: number, most: number) => (least === most ? `${most} a day` : `${least}–${most} a day`),
+  lastDays: 'in the last seven days, the newest first',
+  ends: 'Undecided it is kept until',
+  command: 'As a command',
+  unread: (code: string) =>
+    `The clinic’s list could not be read now (${code}): times are those that the target was given.`,
+  choose: 'Which',
+  byAgenda: 'By agenda',
+  byDay: 'By day',
+  noDay: 'Without a time',
+  noAgenda: 'not in the clinic’s list now',
+  ofDay: (n: number) => `all ${n} of this day`,
+  ofAgenda: (n: number) => `all ${n} of this agenda`,
+  tooMany: (most: number) =>
+    `More than ${most} items can’t be chosen here one by one. Choose by day or agenda, or use the command with a list of ids.`,
+  keep: 'Keep the events…',
+  removeSelected: 'Remove selected…',
+  removeAll: (n: number) => `Remove all ${n}…`,
+  approveOther: 'Let it go on…',
+  rejectOther: 'Refuse it…',
+  nothingChosen: 'Choose at least one item, or remove all.',
+  wasDecided: 'It was decided',
+  willHappen: 'What will happen',
+  willRemove: (n: number, target: string) =>
+    `${count('event is', 'events are')(n)} removed from “${target}” with the next cycle.`,
+  restStays: (n: number) => `${count('other stays', 'others stay')(n)} held and can be decided later.`,
+  willKeep: (n: number, target: string) =>
+    `${count('event stays', 'events stay')(n)} in “${target}”, and for a week this is not asked again.`,
+  willGoOn: (n: number, target: string) =>
+    `“${target}” goes on: what is held, ${count('item', 'items')(n)}, is written with the next cycle.`,
+  willGoOnPeople:
+    'What waits of people is written, in all targets of this clinic: you say that nobody has to be kept out.',
+  willRefuse: (target: string) => `Nothing of it is written to “${target}”.`,
+  undo: 'Removed events can be put back by an undo of the run.',
+  second: (above: number) =>
+    `More than ${above} items take two persons: that you want this is noted, and somebody else then does the same here.`,
+  requested: (name: string, items: string) =>
+    `${name} wants to approve ${items} of these already: somebody else has to want exactly the same.`,
+  doRemove: (n: number) => `Remove ${count('event', 'events')(n)}`,
+  doKeep: 'Keep the events',
+  doApprove: 'Let it go on',
+  doReject: 'Refuse it',
+  back: 'Back',
+  noted: 'That you want this is noted. Somebody else now has to want the same.',
+  refused: 'Nothing was decided',
+  record: 'Appointment',
+};
+
+/** The words of holds. */
+export const HOLDS: Texts<typeof en> = {
+  en,
+  it: {
+    title: 'Sospensioni',
+    empty: 'Non c’è nulla di sospeso. Ciò che toglierebbe più del solito aspetta qui finché qualcuno decide.',
+    kind: 'Che cosa è sospeso',
+    target: 'Destinazione',
+    items: 'Elementi',
+    since: 'Da',
+    state: 'Stato',
+    open: 'attende te',
+    approved: 'approvata',
+    rejected: 'conservati',
+    titleOf: (items) => `Sospensione di ${items === 1 ? '1 elemento' : `${items} elementi`}`,
+    why: 'Perché',
+    reasons: {
+      vanished:
+        'L’elenco della clinica non mostra più questi appuntamenti, e ciascuno è stato chiesto da solo, o sta per esserlo. Sono davvero spariti?',
+      cancelled: 'La clinica dice che questi appuntamenti sono annullati: più del solito in una volta.',
+      'first-run': 'È il primo ciclo di questa destinazione, e le impostazioni chiedono uno sguardo prima di scrivere.',
+      replaced: 'L’elenco della clinica non mostra quasi nulla di ciò che c’è: può essere di un’altra clinica.',
+      people: 'Non si sa con certezza chi è stato dimenticato, perché lo stato è andato perso o è tornato indietro.',
+    },
+    linked: (links) => `La destinazione aveva ${count('evento', 'eventi')(links)} quando è stata sospesa.`,
+    limit: (limit, share) => `Più di ${limit} e più del ${share} % in una volta attendono una persona.`,
+    usual: 'Di solito qui',
+    usualRange: (least, most) => (least === most ? `${most} al giorno` : `${least}–${most} al giorno`),
+    lastDays: 'negli ultimi sette giorni, dal più recente',
+    ends: 'Senza decisione restano fino a',
+    command: 'Come comando',
+    unread: (code) => `L’elenco della clinica ora non si può leggere (${code}): gli orari sono quelli già scritti.`,
+    choose: 'Quali',
+    byAgenda: 'Per agenda',
+    byDay: 'Per giorno',
+    noDay: 'Senza orario',
+    noAgenda: 'ora non nell’elenco della clinica',
+    ofDay: (n) => `tutti i ${n} di questo giorno`,
+    ofAgenda: (n) => `tutti i ${n} di questa agenda`,
+    tooMany: (most) =>
+      `Più di ${most} elementi non si scelgono qui uno per uno. Scegli per giorno o agenda, oppure usa il comando con un elenco di codici.`,
+    keep: 'Conserva gli eventi…',
+    removeSelected: 'Togli i selezionati…',
+    removeAll: (n) => `Togli tutti i ${n}…`,
+    approveOther: 'Lascia proseguire…',
+    rejectOther: 'Rifiuta…',
+    nothingChosen: 'Scegli almeno un elemento, oppure togli tutti.',
+    wasDecided: 'È stata decisa',
+    willHappen: 'Che cosa succederà',
+    willRemove: (n, target) =>
+      `${count('evento è tolto', 'eventi sono tolti')(n)} da “${target}” con il prossimo ciclo.`,
+    restStays: (n) => `${count('altro resta sospeso', 'altri restano sospesi')(n)} e si può decidere più tardi.`,
+    willKeep: (n, target) =>
+      `${count('evento resta', 'eventi restano')(n)} in “${target}”, e per una settimana non si chiede più.`,
+    willGoOn: (n, target) =>
+      `“${target}” prosegue: ciò che è sospeso, ${count('elemento', 'elementi')(n)}, è scritto con il prossimo ciclo.`,
+    willGoOnPeople:
+      'Ciò che attende di persone è scritto, in tutte le destinazioni di questa clinica: dici che nessuno dev’essere tenuto fuori.',
+    willRefuse: (target) => `Non ne viene scritto nulla in “${target}”.`,
+    undo: 'Gli eventi tolti si possono rimettere annullando il ciclo.',
+    second: (above) =>
+      `Oltre ${above} elementi servono due persone: la tua richiesta è annotata, e un’altra persona poi fa lo stesso qui.`,
+    requested: (name, items) =>
+      `${name} vuole già approvarne ${items}: un’altra persona deve volere esattamente lo stesso.`,
+    doRemove: (n) => `Togli ${count('evento', 'eventi')(n)}`,
+    doKeep: 'Conserva gli eventi',
+    doApprove: 'Lascia proseguire',
+    doReject: 'Rifiuta',
+    back: 'Indietro',
+    noted: 'La tua richiesta è annotata. Ora un’altra persona deve volere lo stesso.',
+    refused: 'Non è stato deciso nulla',
+    record: 'Appuntamento',
+  },
+};

@@ -1,0 +1,152 @@
+import type { WeekEntryView, WeekTime, WeekView } from '../../../control/week.ts';
+import { DAY_MS, type Instant, MINUTE_MS } from '../../../model/time.ts';
+import { offsetMs } from '../../../model/zones.ts';
+
+/** Minutes of a day that its last row ends with. */
+const DAY_MINUTES = DAY_MS / MINUTE_MS;
+/** Rows of the grid are of so many minutes. */
+export const ROW_MINUTES = 5;
+/** What is shorter takes up as much, so that its words have a line. */
+const LEAST_MINUTES = 20;
+/** Blocks side by side in a day; further ones are told below it, since nobody could read them. */
+export const MOST_LANES = 6;
+/** Hours that are always shown. */
+const USUAL_HOURS = { from: 8, to: 18 };
+
+/** On which side a block stands: `both` where clinic and calendar have the same time for it. */
+export type Side = 'clinic' | 'calendar' | 'both';
+
+/** One entry, or one side of it, in one day. */
+export interface Block {
+  entry: WeekEntryView;
+  side: Side;
+  /** As its side tells; in the day it may be cut. */
+  time: WeekTime;
+}
+
+/** A block among the hours of its day, by the clock on the wall. */
+export interface PlacedBlock extends Block {
+  /** Minutes since midnight as the clock shows them, whole rows. */
+  fromMinute: number;
+  toMinute: number;
+  /** From 0 on, of so many that stand side by side at this time. */
+  lane: number;
+  lanes: number;
+}
+
+/** What a day shows. */
+export interface GridDay {
+  date: string;
+  startAt: Instant;
+  endAt: Instant;
+  /** Hours that it has: 23 or 25 where the clock changes. */
+  hours: number;
+  allDay: Block[];
+  placed: PlacedBlock[];
+  /** What has no room side by side. */
+  more: Block[];
+}
+
+/** A week as it is drawn. */
+export interface WeekGrid {
+  days: GridDay[];
+  /** Whole hours between which the days are drawn. */
+  fromHour: number;
+  toHour: number;
+}
+
+/** Lays a week out. Pure. */
+export function gridOf({ days, entries, zone }: Pick<WeekView, 'days' | 'entries' | 'zone'>): WeekGrid {
+  const blocks = entries.flatMap(blocksOf);
+  const laid = days.map((day) => dayOf(day, blocks, zone));
+  const placed = laid.flatMap((day) => day.placed);
+  const hours = {
+    fromHour: Math.floor(Math.min(USUAL_HOURS.from * 60, ...placed.map(({ fromMinute }) => fromMinute)) / 60),
+    toHour: Math.ceil(Math.max(USUAL_HOURS.to * 60, ...placed.map(({ toMinute }) => toMinute)) / 60),
+  };
+  return { days: laid, ...hours };
+}
+
+/** One block where both sides have one time, else one for each side that has any. */
+function blocksOf(entry: WeekEntryView): Block[] {
+  const clinic = entry.clinic?.time ?? null;
+  const calendar = entry.calendar?.time ?? null;
+  if (clinic !== null && calendar !== null && isSameTime(clinic, calendar))
+    return [{ entry, side: 'both', time: clinic }];
+  return [
+    ...(clinic === null ? [] : [{ entry, side: 'clinic' as const, time: clinic }]),
+    ...(calendar === null ? [] : [{ entry, side: 'calendar' as const, time: calendar }]),
+  ];
+}
+
+/** Whether two times are one, as far as calendars keep them: to the second. */
+export function isSameTime(one: WeekTime, other: WeekTime): boolean {
+  if (one.kind === 'all-day' && other.kind === 'all-day') {
+    return one.startDate === other.startDate && one.endDate === other.endDate;
+  }
+  if (one.kind === 'all-day' || other.kind === 'all-day') return false;
+  return [one.startAt - other.startAt, one.endAt - other.endAt].every((apart) => Math.abs(apart) < 1_000);
+}
+
+function dayOf({ date, startAt, endAt }: WeekView['days'][number], blocks: readonly Block[], zone: string): GridDay {
+  const allDay: Block[] = [];
+  const timed: Omit<PlacedBlock, 'lane' | 'lanes'>[] = [];
+  for (const block of blocks) {
+    const { time } = block;
+    if (time.kind === 'all-day') {
+      // Dates compare as texts.
+      if (time.startDate <= date && (date < time.endDate || date === time.startDate)) allDay.push(block);
+      continue;
+    }
+    const [from, to] = [Math.max(time.startAt, startAt), Math.min(Math.max(time.endAt, time.startAt + 1), endAt)];
+    if (from >= to) continue;
+    if (from === startAt && to === endAt) allDay.push(block);
+    else timed.push({ ...block, ...minutesOf(from, to, endAt, zone) });
+  }
+  const { placed, more } = sideBySide(timed);
+  return { date, startAt, endAt, hours: Math.round((endAt - startAt) / (60 * MINUTE_MS)), allDay, placed, more };
+}
+
+/** Minutes of the day by the clock on the wall: an hour that comes twice is drawn once, one that is skipped stays empty. */
+function minutesOf(from: Instant, to: Instant, dayEndAt: Instant, zone: string) {
+  const start = Math.min(minuteOf(from, zone), DAY_MINUTES - LEAST_MINUTES);
+  const shown = to === dayEndAt ? DAY_MINUTES : minuteOf(to, zone);
+  // Where the clock went back meanwhile, its end may show an earlier time than its beginning.
+  const end = shown > start ? shown : start + (to - from) / MINUTE_MS;
+  const fromMinute = Math.floor(start / ROW_MINUTES) * ROW_MINUTES;
+  const toMinute = Math.ceil(Math.max(end, fromMinute + LEAST_MINUTES) / ROW_MINUTES) * ROW_MINUTES;
+  return { fromMinute, toMinute: Math.min(toMinute, DAY_MINUTES) };
+}
+
+function minuteOf(at: Instant, zone: string): number {
+  const wallMs = at + offsetMs(zone, at);
+  return (((wallMs % DAY_MS) + DAY_MS) % DAY_MS) / MINUTE_MS;
+}
+
+/** Gives blocks that overlap a lane each: the first that is free, as people lay out cards. */
+function sideBySide(blocks: readonly Omit<PlacedBlock, 'lane' | 'lanes'>[]): Pick<GridDay, 'placed' | 'more'> {
+  const sorted = blocks.toSorted((one, other) => one.fromMinute - other.fromMinute || other.toMinute - one.toMinute);
+  const placed: PlacedBlock[] = [];
+  const more: Block[] = [];
+  let group: PlacedBlock[] = [];
+  let ends: number[] = [];
+  const close = () => {
+    for (const block of group) block.lanes = ends.length;
+    placed.push(...group);
+    group = [];
+    ends = [];
+  };
+  for (const block of sorted) {
+    if (ends.every((end) => end <= block.fromMinute)) close();
+    const free = ends.findIndex((end) => end <= block.fromMinute);
+    const lane = free === -1 ? ends.length : free;
+    if (lane >= MOST_LANES) {
+      more.push(block);
+      continue;
+    }
+    ends[lane] = block.toMinute;
+    group.push({ ...block, lane, lanes: 0 });
+  }
+  close();
+  return { placed, more };
+}

@@ -1,0 +1,49 @@
+import { MOST_LANES, ROW_MINUTES, type Side } from './grid.ts';
+
+/** Columns of a day: each number of lanes up to the most, and half of each lane, is a whole number of them. */
+const COLUMNS = 120;
+const HOURS = 24;
+const ROWS_OF_HOUR = 60 / ROW_MINUTES;
+
+/** Class of the row that a block begins or ends with, counted from the first row that is drawn. */
+export function rowClass(edge: 'from' | 'to', minute: number, fromHour: number): string {
+  return `${edge}-${minute / ROW_MINUTES - fromHour * ROWS_OF_HOUR}`;
+}
+
+/** Class of the columns that a block takes up. */
+export function laneClass(lane: number, lanes: number, side: Side): string {
+  return `lane-${lane}-${lanes}-${side}`;
+}
+
+/** Class of a day that is so many hours high. */
+export function hoursClass(hours: number): string {
+  return `hours-${hours}`;
+}
+
+/**
+ * Where everything in a week's grid may stand, as rules for the classes above: a style in an element is what our Content-Security-Policy
+ * forbids.
+ */
+export function weekPlaces(): string {
+  const rows = Array.from({ length: HOURS * ROWS_OF_HOUR + 1 }, (_, row) => row);
+  const lanes = Array.from({ length: MOST_LANES }, (_, index) => index + 1);
+  return [
+    ...rows.map((row) => `.from-${row}{grid-row-start:${row + 1}}.to-${row}{grid-row-end:${row + 1}}`),
+    ...lanes.flatMap((of) => Array.from({ length: of }, (_, lane) => placesOf(lane, of))),
+    ...Array.from({ length: HOURS }, (_, hour) => {
+      return `.${hoursClass(hour + 1)}{grid-template-rows:repeat(${(hour + 1) * ROWS_OF_HOUR},5px)}`;
+    }),
+  ].join('\n');
+}
+
+function placesOf(lane: number, lanes: number): string {
+  const width = COLUMNS / lanes;
+  const start = lane * width + 1;
+  const middle = start + width / 2;
+  const place = (side: Side, from: number, to: number) => `.${laneClass(lane, lanes, side)}{grid-column:${from}/${to}}`;
+  return [
+    place('both', start, start + width),
+    place('clinic', start, middle),
+    place('calendar', middle, start + width),
+  ].join('');
+}

@@ -1,0 +1,31 @@
+import type { Actor } from './errors.ts';
+import type { Instant } from './time.ts';
+
+/** What takes longer than a caller of the API should have to wait. */
+export const TASK_KINDS = ['plan', 'apply', 'sync', 'audit', 'undo', 'forget', 'preview-forget'] as const;
+/** Such work. */
+export type TaskKind = (typeof TASK_KINDS)[number];
+
+/** Long work that a caller of the API began, as any process can tell of it. */
+export interface KeptTask {
+  id: string;
+  kind: TaskKind;
+  beganAt: Instant;
+  /** Told again every few seconds while it goes on: a process that ends without a word is noticed by it. */
+  aliveAt: Instant;
+  state: 'running' | 'done' | 'failed';
+  /** The step that it is at, or was last; null before the first. */
+  step: string | null;
+  /** As the API answers it; null while it runs, and when it failed. */
+  result: unknown;
+  /** Why it failed; null otherwise. */
+  error: TaskError | null;
+}
+
+/** What of an error a task keeps. */
+export interface TaskError {
+  code: string;
+  actor: Actor;
+  message: string;
+  remedy: string | null;
+}

@@ -1,0 +1,66 @@
+import type { Redis } from 'ioredis';
+import type { AccessDesk, SignInLink } from '../../src/control/access.ts';
+import type { SignedIn } from '../../src/control/access-rights.ts';
+import type { AccessLevel } from '../../src/model/access.ts';
+import type { AuthorizationServer } from '../../src/oauth/server.ts';
+import { type AccessSettings, accessSection } from '../../src/settings/access-schema.ts';
+import { secretSchemas } from '../../src/settings/secret-reference.ts';
+import { createAccessSealer } from '../../src/state/access-seal.ts';
+import { createAccessTokenStore } from '../../src/state/access-tokens.ts';
+import { keys } from '../../src/state/keys.ts';
+import { createLoginStore } from '../../src/state/logins.ts';
+import { createPassphraseStore } from '../../src/state/passphrase.ts';
+import { createSessionStore } from '../../src/state/sessions.ts';
+import { createSignInAttempts } from '../../src/state/sign-in-attempts.ts';
+import { RING, TENANT } from '../oauth/connection.ts';
+import { NOW } from '../sync/arbitraries.ts';
+import { openActing } from './acting.ts';
+
+/** The settings of `operator.access`, as they are written. */
+export function accessSettings(written: object = {}): AccessSettings {
+  return accessSection(secretSchemas({ env: { CLIENT_SECRET: 'shh-client' }, dir: '/nowhere' })).parse(written);
+}
+
+/** What a test chooses of how administrators are let in. */
+export interface AccessChoice {
+  access?: AccessSettings | null;
+  publicUrl?: string | null;
+  tenants?: readonly string[];
+  server?: AuthorizationServer;
+}
+
+/** How administrators are let in, on a real Redis, with a clock that the test moves and settings that it changes. */
+export function openAccessWorld(redis: Redis, choice: AccessChoice = {}) {
+  const { publicUrl = 'https://mirror.test', tenants = [TENANT, 'studio-bianchi'] } = choice;
+  const state = { now: NOW, access: choice.access === undefined ? accessSettings() : choice.access };
+  const sealer = createAccessSealer(Buffer.alloc(32, 7));
+  const clock = () => state.now;
+  const { desk: acts, recorded } = openActing({ clock });
+  const desk: AccessDesk = {
+    settings: () => state.access,
+    publicUrl: () => publicUrl,
+    serverOf: () => {
+      if (choice.server !== undefined) return choice.server;
+      throw new Error('not in this test');
+    },
+    sessions: createSessionStore<SignedIn>(redis, sealer, clock),
+    tokens: createAccessTokenStore(redis, sealer, clock),
+    passphrase: createPassphraseStore(redis, sealer),
+    links: createLoginStore<SignInLink>(redis, RING, keys.signInLink),
+    attempts: createSignInAttempts(redis, (who) => acts.keyed('', who)),
+    sealer,
+    tenants: () => tenants,
+    acts,
+    clock,
+  };
+  return {
+    desk,
+    state,
+    recorded,
+    /** A token of this name and level. @returns what its holder shows */
+    async token(name: string, level: AccessLevel = 'viewer', of: readonly string[] | null = null): Promise<string> {
+      const made = { name, level, tenants: of, by: 'anna', madeAt: state.now, endsAt: state.now + 86_400_000 };
+      return (await desk.tokens.make(made)) ?? '';
+    },
+  };
+}

@@ -1,0 +1,19 @@
+import { afterAll, beforeAll } from 'vitest';
+import { browserPath, NO_BROWSER, startBrowser, type TestBrowser } from '../../tools/browser.ts';
+
+export { browserPath, NO_BROWSER };
+
+/** One browser for a test file; started before its first test. Nothing where there is none: its tests are skipped then. */
+export function useBrowser(): { get(): TestBrowser } {
+  let browser: TestBrowser | null = null;
+  beforeAll(async () => {
+    if (browserPath !== null) browser = await startBrowser();
+  }, 30_000);
+  afterAll(() => browser?.close());
+  return {
+    get() {
+      if (browser === null) throw new Error(NO_BROWSER);
+      return browser;
+    },
+  };
+}

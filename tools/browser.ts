@@ -1,0 +1,35 @@
+import { existsSync } from 'node:fs';
+
+/** Where a browser may be: what the variable names, else Debian's and Google's. */
+const PLACES = [process.env.CLINIC_MIRROR_BROWSER, '/usr/bin/chromium', '/usr/bin/google-chrome'];
+
+/** Nothing of the outside, and no first-run pages. */
+const ARGUMENTS = [
+  ...['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
+  ...['--disable-component-update', '--disable-sync', '--force-color-profile=srgb'],
+];
+
+/** The browser of this machine; null where there is none. */
+export const browserPath = PLACES.find((path) => path !== undefined && path !== '' && existsSync(path)) ?? null;
+
+/** Why tests that need one are skipped. */
+export const NO_BROWSER = 'no browser is found: set CLINIC_MIRROR_BROWSER, or install chromium';
+
+type Chromium = Awaited<ReturnType<typeof import('playwright-core')['chromium']['launch']>>;
+
+/** A browser that looks at pages. */
+export interface TestBrowser {
+  /** Somebody new, with a screen, a language and colours of their own. */
+  open: Chromium['newContext'];
+  close(): Promise<void>;
+}
+
+/** Starts the browser of this machine with an empty profile. @throws Error where there is none */
+export async function startBrowser(): Promise<TestBrowser> {
+  if (browserPath === null) throw new Error(NO_BROWSER);
+  const { chromium } = await import('playwright-core');
+  // Its own user may start it only without the sandbox (https://crbug.com/638180).
+  const args = process.getuid?.() === 0 ? [...ARGUMENTS, '--no-sandbox'] : ARGUMENTS;
+  const browser = await chromium.launch({ executablePath: browserPath, headless: true, args });
+  return { open: (options) => browser.newContext(options), close: () => browser.close() };
+}

@@ -1,0 +1,90 @@
+/**
+ * npm run screenshots [page…]: pictures of the pages, from a demo with activity, in docs/screenshots. They hold invented clinics alone.
+ */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { logInAll, runCli, startDaemon } from '../demo/daemon.ts';
+import { bookThisWeek, signInAddress } from '../demo/pages.ts';
+import { openWatch, waitUntilInSync } from '../demo/watch.ts';
+import { startWorld, type World } from '../demo/world.ts';
+import { startBrowser, type TestBrowser } from './browser.ts';
+
+const FOLDER = new URL('../docs/screenshots/', import.meta.url).pathname;
+const SCREENS = { wide: { width: 1_200, height: 800 }, phone: { width: 390, height: 844 } } as const;
+const LOOKS = ['light', 'dark'] as const;
+/** Higher ones are cut: a picture shows what a page is like. */
+const MOST_HEIGHT = 1_600;
+
+/** Pages by name, each with its address. */
+const PAGES: Readonly<Record<string, (tenant: string) => string>> = {
+  overview: () => '/',
+  clinic: (tenant) => `/tenants/${tenant}`,
+  activity: () => '/activity',
+};
+
+async function main(names: readonly string[]): Promise<void> {
+  const say = (text: string) => process.stderr.write(`${text}\n`);
+  const sizes = { appointmentsPerTenant: 200, agendasPerTenant: 3, patientsPerTenant: 60, pullEverySeconds: 5 };
+  const world = await startWorld({ ...sizes, outlook: true, crm: true, pages: true, notice: say });
+  const watch = openWatch(world);
+  try {
+    await logInAll(world, say);
+    const daemon = startDaemon(world);
+    try {
+      await waitUntilInSync(watch, Date.now(), () => {}, daemon.process, 120_000);
+      await makeActivity(world);
+      const browser = await startBrowser();
+      try {
+        await takeAll(world, browser, names.length === 0 ? Object.keys(PAGES) : names);
+      } finally {
+        await browser.close();
+      }
+    } finally {
+      await daemon.stop();
+    }
+  } finally {
+    await watch.close();
+    await world.close();
+  }
+}
+
+/** Somebody books and cancels, more than may go unseen is cancelled, a login ends: every part of a page has something to show. */
+async function makeActivity(world: World): Promise<void> {
+  const [first, second] = [...world.clinicTenants];
+  const [calendar] = world.targets;
+  if (first === undefined || second === undefined || calendar === undefined)
+    throw new Error('the world has two clinics');
+  for (let count = 0; count < 3; count += 1) bookThisWeek(world, calendar);
+  world.clinic.simulate(first[1], { booked: 3, moved: 4, cancelled: 2 });
+  await runCli(world, ['sync', first[0]]);
+  world.clinic.simulate(first[1], { cancelled: 40 });
+  await runCli(world, ['logout', second[0], 'doctor-1']);
+  await runCli(world, ['sync', first[0]]);
+  await runCli(world, ['sync', second[0]]);
+}
+
+async function takeAll(world: World, browser: TestBrowser, names: readonly string[]): Promise<void> {
+  await mkdir(FOLDER, { recursive: true });
+  const [tenant = ''] = world.clinicTenants.keys();
+  for (const [screen, viewport] of Object.entries(SCREENS)) {
+    for (const look of LOOKS) {
+      const person = await browser.open({ viewport, colorScheme: look, locale: 'en-GB' });
+      const page = await person.newPage();
+      await page.goto(await signInAddress(world));
+      await page.locator('main button').first().click();
+      await page.waitForURL(`${world.pagesUrl}/`);
+      for (const name of names) {
+        const address = PAGES[name]?.(tenant);
+        if (address === undefined) throw new Error(`there is no page "${name}": ${Object.keys(PAGES).join(', ')}`);
+        await page.goto(`${world.pagesUrl}${address}`);
+        const height = Math.min(MOST_HEIGHT, await page.evaluate('document.documentElement.scrollHeight'));
+        const clip = { x: 0, y: 0, width: viewport.width, height };
+        const picture = await page.screenshot({ fullPage: true, clip });
+        await writeFile(join(FOLDER, `${name}-${look}-${screen}.png`), picture);
+      }
+      await person.close();
+    }
+  }
+}
+
+await main(process.argv.slice(2));
