@@ -29,7 +29,7 @@ function runDetails(context: PageContext, tenant: string, run: RunView): Html {
     held === 0 ? null : html`<span class="hold">${words.heldBack(held)}</span>`,
     error === null ? null : html`<span class="act"><code>${error.code}</code></span>`,
   ].filter((each) => each !== null);
-  const took = words.seconds(((finishedAt - startedAt) / SECOND_MS).toFixed(1));
+  const took = `${((finishedAt - startedAt) / SECOND_MS).toFixed(1)} s`;
   const summary = html`${context.times.both(startedAt)}${told.map((each) => html` · ${each}`)} <span class="quiet">· ${took}</span>`;
   const read =
     near === null
