@@ -4,6 +4,12 @@ import { type PrivateRedis, type StartRedisOptions, startRedis } from '../../too
 import { OneSlotRedis } from './one-slot-redis.ts';
 import { DAEMON, refusedCommands, TESTER, type UsersFile, writeUsersFile } from './redis-users.ts';
 
+/** What a test file chooses of its Redis. */
+interface TestRedisOptions extends Pick<StartRedisOptions, 'appendOnly'> {
+  /** It keeps what is in it from test to test: for tests that look at one world. */
+  isKept?: boolean;
+}
+
 /** A Redis for one test file (or one `describe`), empty at the start of each test. */
 export interface TestRedis {
   /**
@@ -30,7 +36,7 @@ export interface TestRedis {
  *     const redis = useRedis();
  *     test('…', async () => { const connection = redis.connect(); … });
  */
-export function useRedis(options: Pick<StartRedisOptions, 'appendOnly'> = {}): TestRedis {
+export function useRedis({ isKept = false, ...options }: TestRedisOptions = {}): TestRedis {
   // Each holds the folder of the data or serves from it: the first one's stop() removes it.
   const servers: PrivateRedis[] = [];
   const connections: Redis[] = [];
@@ -55,7 +61,7 @@ export function useRedis(options: Pick<StartRedisOptions, 'appendOnly'> = {}): T
   beforeAll(() => start());
   beforeEach(async () => {
     if (hasCrashed) await startAgain();
-    await asked(server(), (connection) => connection.flushall());
+    if (!isKept) await asked(server(), (connection) => connection.flushall());
   });
   afterAll(async () => {
     for (const connection of connections) connection.disconnect();

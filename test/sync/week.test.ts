@@ -135,8 +135,8 @@ describe('an event in a week', () => {
     const entries = compare(booked, item, [copy, remoteOf('1', item), nameless]);
     expect(entries.map(({ record, difference }) => [record, difference?.kind ?? null])).toEqual([
       ['1', null],
-      [null, 'copy'],
       ['1', 'copy'],
+      [null, 'copy'],
     ]);
   });
 });

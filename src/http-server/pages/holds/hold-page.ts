@@ -3,7 +3,7 @@ import { decideHold } from '../../../control/acts.ts';
 import { type HoldView, secondPersonAbove, viewHold } from '../../../control/hold-view.ts';
 import { listHolds } from '../../../control/holds.ts';
 import { asMirrorError, MirrorError } from '../../../model/errors.ts';
-import { html } from '../../../model/html.ts';
+import { type Html, html } from '../../../model/html.ts';
 import { SECOND_MS } from '../../../model/time.ts';
 import { formOf } from '../../forms.ts';
 import type { OperatorDesk } from '../../operator-desk.ts';
@@ -15,7 +15,7 @@ import { HOLDS } from '../texts/holds.ts';
 import { holdAddress } from './address.ts';
 import { type Choice, renderDecision } from './render-decision.ts';
 import { renderHold, renderHolds } from './render-hold.ts';
-import { chosenIn } from './selection.ts';
+import { chosenIn, seenOf } from './selection.ts';
 
 /** One list is read from the clinic for the items of a hold. */
 const READ_MS = 40 * SECOND_MS;
@@ -52,7 +52,9 @@ export function addHoldPages(app: FastifyInstance, desk: OperatorDesk): void {
       const { tenant, hold } = request.params;
       const view = await viewHold(installation, tenant, hold, AbortSignal.timeout(READ_MS));
       const choice = choiceOf(formOf(request), view);
-      if (choice.chosen.length === 0) return sendHold(request, reply, desk, view, null);
+      const { nothingChosen, changed } = HOLDS[contextOf(request, desk, tenant).language];
+      if (choice.seen !== seenOf(view)) return sendHold(request, reply, desk, view, notice(changed));
+      if (choice.chosen.length === 0) return sendHold(request, reply, desk, view, notice(nothingChosen));
       return choice.isDecided
         ? decide(request, reply, desk, view, choice)
         : sendDecision(request, reply, desk, view, choice);
@@ -61,37 +63,31 @@ export function addHoldPages(app: FastifyInstance, desk: OperatorDesk): void {
 }
 
 /** What a form wants to have done with which items of a hold. */
-function choiceOf(form: URLSearchParams, view: HoldView): Choice & { isDecided: boolean } {
+function choiceOf(form: URLSearchParams, view: HoldView): Choice & { isDecided: boolean; seen: string | null } {
   const isPart = form.get('choice') === 'selected' && view.isDivisible;
   return {
     decision: form.get('choice') === 'keep' ? 'rejected' : 'approved',
     chosen: isPart ? chosenIn(form, view.items, view.zone) : view.items,
     isPart,
-    seen: Number(form.get('seen') ?? view.items.length),
+    seen: form.get('seen'),
     isDecided: form.get('step') === 'decide',
   };
 }
 
-/** @param failure what did not work; null: nothing was chosen */
+/** @param told why nothing was decided; absent where nothing was to be */
 function sendHold(
   request: FastifyRequest,
   reply: FastifyReply,
   desk: OperatorDesk,
   view: HoldView,
-  failure?: MirrorError | null,
+  told?: Html,
 ): FastifyReply {
   const context = contextOf(request, desk, view.hold.tenant);
   const words = HOLDS[context.language];
-  const told =
-    failure === undefined
-      ? null
-      : failure === null
-        ? notice(words.nothingChosen)
-        : failureNotice(context, words.refused, failure);
   const main = html`${told}${renderHold(context, view)}`;
   // What is being chosen would be lost with a new page.
   const page = { title: words.titleOf(view.items.length), main, isLive: view.hold.state !== 'open' };
-  return sendPage(reply, context, page, failure === undefined ? 200 : 409);
+  return sendPage(reply, context, page, told === undefined ? 200 : 409);
 }
 
 function sendDecision(
@@ -123,18 +119,23 @@ async function decide(
   choice: Choice,
 ): Promise<FastifyReply> {
   const { hold } = view;
-  const { decision, chosen, isPart, seen } = choice;
+  const { decision, chosen, isPart } = choice;
   const acting = actingOf(request, desk);
   const only = isPart ? new Set(chosen.map(({ record }) => record)) : null;
   try {
-    const decided = await decideHold(acting, desk.installation, hold.tenant, hold.id, decision, { items: seen, only });
+    const decided = await decideHold(acting, desk.installation, hold.tenant, hold.id, decision, {
+      items: view.items.length,
+      only,
+    });
     return reply.redirect(holdAddress(hold.tenant, decided.hold.id), 303);
   } catch (error) {
     if (!(error instanceof MirrorError)) throw error;
     const failure = asMirrorError(error);
     // Another view of it is needed where it is no longer what was seen.
-    if (failure.actor !== 'guard' && !failure.code.startsWith('reason-'))
-      return sendHold(request, reply, desk, view, failure);
+    if (failure.actor !== 'guard' && !failure.code.startsWith('reason-')) {
+      const context = contextOf(request, desk, hold.tenant);
+      return sendHold(request, reply, desk, view, failureNotice(context, HOLDS[context.language].refused, failure));
+    }
     return sendDecision(request, reply, desk, view, choice, failure);
   }
 }

@@ -5,6 +5,7 @@ import { csrfField, hiddenFields, linkButton, section, unfolding } from '../part
 import { HOLDS } from '../texts/holds.ts';
 import { holdAddress } from './address.ts';
 import { itemLine } from './render-hold.ts';
+import { seenOf } from './selection.ts';
 
 /** What a visitor wants to have done with which items of a hold. */
 export interface Choice {
@@ -12,8 +13,6 @@ export interface Choice {
   chosen: readonly HeldItem[];
   /** They are not all. */
   isPart: boolean;
-  /** How many items the visitor saw in the hold. */
-  seen: number;
 }
 
 /**
@@ -28,7 +27,7 @@ export function renderDecision(
 ): Html {
   const words = HOLDS[context.language];
   const { hold } = view;
-  const { decision, chosen, isPart, seen } = choice;
+  const { decision, chosen, isPart } = choice;
   const isApproval = decision === 'approved';
   const isSecondNeeded = isApproval && asked.secondAbove !== null && chosen.length > asked.secondAbove;
   const sentences = [
@@ -36,7 +35,7 @@ export function renderDecision(
     isSecondNeeded ? words.second(asked.secondAbove ?? 0) : null,
   ];
   const told = sentences.filter((each) => each !== null).map((each) => html`<p>${each}</p>`);
-  const fields = { step: 'decide', seen: String(seen), choice: isApproval ? (isPart ? 'selected' : 'all') : 'keep' };
+  const fields = { step: 'decide', seen: seenOf(view), choice: isApproval ? (isPart ? 'selected' : 'all') : 'keep' };
   // Each by itself: a day may have got more meanwhile.
   const items = isPart ? chosen.map(({ record }) => hiddenFields({ item: record })) : null;
   const text = view.isDivisible

@@ -8,7 +8,7 @@ import { copyable, csrfField, emptyState, hiddenFields, section, table, unfoldin
 import { HOLD_NAMES } from '../texts/explain.ts';
 import { HOLDS } from '../texts/holds.ts';
 import { holdAddress } from './address.ts';
-import { byAgenda, byDay, type HeldDay, NONE } from './selection.ts';
+import { byAgenda, byDay, type HeldDay, NONE, seenOf } from './selection.ts';
 
 /** Check boxes of single items beyond which nobody would go through them. */
 export const MOST_CHOSEN_ALONE = 1_000;
@@ -88,7 +88,7 @@ function decisionForm({ visitor, language }: PageContext, { hold, items, isDivis
         button('all', 'danger', words.removeAll(items.length)),
       ]
     : [button('keep', 'main', words.rejectOther), button('all', 'danger', words.approveOther)];
-  return html`<form method="post" action="${holdAddress(hold.tenant, hold.id)}" class="stack">${csrfField(visitor)}${hiddenFields({ step: 'show', seen: String(items.length) })}<div class="buttons sticky">${buttons}</div>${section('items', words.items, list)}</form>`;
+  return html`<form method="post" action="${holdAddress(hold.tenant, hold.id)}" class="stack">${csrfField(visitor)}${hiddenFields({ step: 'show', seen: seenOf({ items }) })}<div class="buttons sticky">${buttons}</div>${section('items', words.items, list)}</form>`;
 }
 
 function renderItems(context: PageContext, view: HoldView, mayDecide: boolean): Html {

@@ -1,4 +1,5 @@
-import type { HeldItem } from '../../../control/hold-view.ts';
+import { createHash } from 'node:crypto';
+import type { HeldItem, HoldView } from '../../../control/hold-view.ts';
 import { DAY_MS, type Instant } from '../../../model/time.ts';
 import { offsetMs } from '../../../model/zones.ts';
 
@@ -51,4 +52,10 @@ export function chosenIn(form: URLSearchParams, items: readonly HeldItem[], zone
     ({ record, startAt, agenda }) =>
       chosen.has(record) || days.has(dateOf(startAt, zone) ?? NONE) || agendas.has(agenda?.id ?? NONE),
   );
+}
+
+/** What a visitor saw in a hold, as a form brings it back: another one for other items. */
+export function seenOf({ items }: Pick<HoldView, 'items'>): string {
+  const records = items.map(({ record }) => record).toSorted();
+  return createHash('sha256').update(JSON.stringify(records)).digest('base64url').slice(0, 22);
 }
