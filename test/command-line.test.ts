@@ -27,9 +27,3 @@ test('each has the environment that it is given: one that lets every certificate
   expect(err).toContain('NODE_TLS_REJECT_UNAUTHORIZED');
   expect((await runHere(NO_INSTALLATION, ['status'])).err).not.toContain('NODE_TLS_REJECT_UNAUTHORIZED');
 });
-
-test('what no command throws by itself is told as an error with a code', async () => {
-  const { code, err } = await runHere(NO_INSTALLATION, ['clinic', 'no-such-thing', 'clinic-1']);
-  expect(code).not.toBe(0);
-  expect(err).not.toContain('    at ');
-});
