@@ -375,4 +375,16 @@ describe('a sync on demand', () => {
       { state: 'in-sync' },
     ]);
   });
+
+  test('asks a target once that a person must do something for, and does not wait for the time of the next try', async () => {
+    let now = NOW;
+    const { clinic, model, tenant, installation } = open(2, { clock: () => (now += 300) });
+    await cycle(tenant);
+    clinic.appointments.set('9', appointmentOf('9'));
+    model.wholeTargetError = new MirrorError('x', { actor: 'authorization', code: 'login-refused', retry: 'never' });
+    const { apply, prepare } = model.calls;
+    const result = await syncTenant(installation, 'studio-rossi', SILENT, SIGNALS);
+    expect(result.targets).toMatchObject([{ state: 'stopped', pending: 1 }]);
+    expect(model.calls).toMatchObject({ apply: apply + 1, prepare });
+  });
 });

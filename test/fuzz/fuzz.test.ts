@@ -29,9 +29,9 @@ describe('the fuzzer itself', () => {
     ['takes long', 'faulty-slow', 'hang', { ...UNLIMITED, milliseconds: 1 }],
     ['takes much memory', 'faulty-large', 'memory', { ...UNLIMITED, bytes: 1e6 }],
   ] as const)('finds what %s, and goes on after it', async (_, parser, kind, limits) => {
-    const outcome = await fuzz({ parser, seed: 1, most: 12, forMs: 120_000, limits, givenUpMs: 500 });
-    expect(outcome.inputs).toBe(12);
-    expect(outcome.findings.length).toBeGreaterThan(0);
+    const outcome = await fuzz({ parser, seed: 1, most: 5, forMs: 120_000, limits, givenUpMs: 500 });
+    expect(outcome.inputs).toBe(5);
+    expect(outcome.findings[0]?.index).toBeLessThan(4);
     expect(new Set(outcome.findings.map((finding) => finding.kind))).toEqual(new Set([kind]));
   });
 

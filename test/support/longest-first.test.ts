@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import type { TestSpecification, Vitest } from 'vitest/node';
+import LongestFirst from './longest-first.ts';
+
+const FILES = ['test/sync/diff.test.ts', 'test/e2e/undo.test.ts', 'test/simulation/reminders.test.ts'];
+
+/** The order in which files are begun. @param took milliseconds that each file took last time, where that is known */
+async function ordered(took: Readonly<Record<string, number>>): Promise<string[]> {
+  const config = { root: '/project', isolate: false, sequence: { groupOrder: 0 } };
+  const files = FILES.map((path) => ({ moduleId: `/project/${path}`, project: { name: '', config } }));
+  const cache = {
+    getTestSpecificationResult({ moduleId }: { moduleId: string }) {
+      const duration = took[moduleId.slice('/project/'.length)];
+      return duration === undefined ? undefined : { duration, failed: false };
+    },
+  };
+  const sequencer = new LongestFirst({ config, cache } as unknown as Vitest);
+  const sorted = await sequencer.sort(files as unknown as TestSpecification[]);
+  return sorted.map(({ moduleId }) => moduleId.slice('/project/'.length));
+}
+
+test('before the first run what is known to take long is begun first', async () => {
+  const first = ['test/simulation/reminders.test.ts', 'test/e2e/undo.test.ts', 'test/sync/diff.test.ts'];
+  expect(await ordered({})).toEqual(first);
+  expect(await ordered({ 'test/sync/diff.test.ts': 9 }), 'a few known ones say nothing of the others').toEqual(first);
+});
+
+test('once all were run, what took longest is', async () => {
+  const took = { 'test/sync/diff.test.ts': 9_000, 'test/e2e/undo.test.ts': 2, 'test/simulation/reminders.test.ts': 3 };
+  expect(await ordered(took)).toEqual([
+    'test/sync/diff.test.ts',
+    'test/simulation/reminders.test.ts',
+    'test/e2e/undo.test.ts',
+  ]);
+});
