@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { onTestFinished } from 'vitest';
 import { Provider } from '../../../sandbox/clinic/authorization/engine.ts';
+import { createTokenStore } from '../../../sandbox/clinic/authorization/token-store.ts';
 import { newSigningKey } from '../../../sandbox/kit/oauth/jwt.ts';
 
 /** A person at the provider: what it tells of them. */
@@ -19,6 +19,7 @@ export interface OidcServer {
   clientSecret: string;
   /** Goes where the browser is sent, and signs in as this person. @returns where the provider sends the browser back to; null: they refused */
   signIn(address: string, person: Person | null): Promise<URL>;
+  close(): void;
 }
 
 /** Starts a real one (oidc-provider), which tells addresses and groups by its userinfo endpoint alone, as many do. */
@@ -28,13 +29,11 @@ export async function startOidcServer(redirectUri: string): Promise<OidcServer> 
   const http = createServer((request, response) => void answer(request, response).catch(() => response.destroy()));
   http.listen(0, '127.0.0.1');
   await once(http, 'listening');
-  onTestFinished(() => {
-    http.close();
-    http.closeAllConnections();
-  });
   const address = http.address();
   const issuer = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
+  const tokens = createTokenStore();
   const provider = new Provider(issuer, {
+    adapter: (model: string) => tokens.adapter(model),
     clients: [{ ...client, token_endpoint_auth_method: 'client_secret_post' }],
     clientAuthMethods: ['client_secret_post'],
     jwks: { keys: [{ ...newSigningKey().privateKey.export({ format: 'jwk' }), alg: 'RS256', use: 'sig' }] },
@@ -64,6 +63,10 @@ export async function startOidcServer(redirectUri: string): Promise<OidcServer> 
     issuer,
     clientId: client.client_id,
     clientSecret: client.client_secret,
+    close() {
+      http.close();
+      http.closeAllConnections();
+    },
     async signIn(begun, whose) {
       person = whose;
       const cookies = new Map<string, string>();

@@ -1,20 +1,25 @@
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHttpClient } from '../../../src/http/client.ts';
 import { MINUTE_MS } from '../../../src/model/time.ts';
 import { administratorsProvider } from '../../../src/oauth/providers.ts';
 import { createAuthorizationServer } from '../../../src/oauth/server.ts';
 import { accessSettings } from '../../control/access-world.ts';
 import { useRedis } from '../../support/redis.ts';
-import { type Person, startOidcServer } from './oidc-server.ts';
+import { type OidcServer, type Person, startOidcServer } from './oidc-server.ts';
 import { account, openPort, PEOPLE } from './open-port.ts';
 
 const redis = useRedis();
 const CALLBACK = 'https://mirror.test/sign-in/callback';
 const OLGA: Person = { sub: '248289761001', email: 'olga@clinic.example', email_verified: true };
 
+let provider: OidcServer;
+beforeAll(async () => {
+  provider = await startOidcServer(CALLBACK);
+});
+afterAll(() => provider.close());
+
 /** The port, with a provider at which three rules let people in; and a page of a viewer, which tells who looks. */
 async function open() {
-  const provider = await startOidcServer(CALLBACK);
   const { issuer, clientId, clientSecret } = provider;
   const oidc = {
     ...{ issuer, clientId, clientSecret: { env: 'CLIENT_SECRET' } },
@@ -41,7 +46,7 @@ async function open() {
     const answer = await browser.get(`${back.pathname}${back.search}`);
     return { browser, back, answer };
   };
-  return { ...port, provider, signIn };
+  return { ...port, signIn };
 }
 
 describe('at a provider', () => {
@@ -58,7 +63,7 @@ describe('at a provider', () => {
       { name: 'anna@elsewhere.example', level: 'viewer', tenants: null },
     ],
   ])('whoever is let in gets where they wanted to go: %s', async (_, person, visitor) => {
-    const { signIn, provider, recorded } = await open();
+    const { signIn, recorded } = await open();
     const { browser, answer } = await signIn(person);
     expect([answer.statusCode, answer.headers.location]).toEqual([303, '/test/studio-rossi']);
     expect(browser.cookies.get('__Host-sign-in')).toBeUndefined();
@@ -85,7 +90,7 @@ describe('at a provider', () => {
   });
 
   test("an answer ends in the browser that asked for it, in time, once, and only as the provider's own", async () => {
-    const { signIn, provider, browser, state } = await open();
+    const { signIn, browser, state } = await open();
     const stranger = browser();
     const begun = await stranger.get('/sign-in/provider');
     const other = await signIn(OLGA);
@@ -107,7 +112,7 @@ describe('at a provider', () => {
   });
 
   test('what a browser keeps meanwhile tells nobody anything, and can not be written by it', async () => {
-    const { browser, provider } = await open();
+    const { browser } = await open();
     const { cookies, get } = browser();
     const { headers } = await get('/sign-in/provider?to=/canary');
     const kept = cookies.get('__Host-sign-in') ?? '';
