@@ -15,7 +15,8 @@ import {
 } from '../oauth/login.ts';
 import { loginOnLoopback } from '../oauth/loopback-login.ts';
 import { type Provider, requireSecureUrl } from '../oauth/providers.ts';
-import type { LoginLink, LoginLinks, PendingLogins } from '../oauth/store.ts';
+import type { PendingLogins } from '../oauth/store.ts';
+import type { LoginLink, LoginLinks } from '../state/login-links.ts';
 import { newSecret } from './secrets.ts';
 
 export type { Revocation };
