@@ -246,7 +246,10 @@ function addHolds(program: Command, outside: CliOutside, options: () => GlobalOp
           const { hold } = await decideHold(acting, installation, tenant, id, decision, choice);
           const next =
             decision === 'approved' ? ` They go with the next cycle (now: clinic-mirror sync ${tenant}).` : '';
-          outside.out(`Hold ${hold.id} of ${hold.target} is ${decision}: ${hold.recordIds.length} items.${next}`);
+          const rest = hold.partOf === undefined ? '' : ` The others go on waiting as hold ${hold.partOf}.`;
+          outside.out(
+            `Hold ${hold.id} of ${hold.target} is ${decision}: ${hold.recordIds.length} items.${next}${rest}`,
+          );
         }),
       );
   }

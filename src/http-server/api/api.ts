@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { requireTenant } from '../../control/installation.ts';
 import { openTasks, type Tasks } from '../../control/tasks.ts';
 import { SECOND_MS } from '../../model/time.ts';
 import type { OperatorDesk } from '../operator-desk.ts';
@@ -50,6 +51,8 @@ function addRoute(api: FastifyInstance, route: Route, desk: OperatorDesk, tasks:
     },
     handler: async (request, reply) => {
       const given = givenOf(request, desk, tasks);
+      const { tenant } = ofTenant.partial().parse(given.params);
+      if (tenant !== undefined) requireTenant(desk.installation, tenant);
       return task === null ? route.handle(given) : answerTask({ ...route, task }, given, request, reply);
     },
   });
@@ -85,6 +88,7 @@ async function answerTask(
   return reply.code(202).header('location', address).send({ task: begun.id, address });
 }
 
+/** Of the routes of tenants. */
 const ofTenant = z.object({ tenant: z.string() });
 const asObject = z.looseObject({});
 
