@@ -9,6 +9,7 @@ import { measureFair } from './fair/fair.ts';
 import { measureLatency } from './fair/latency.ts';
 import { measureWorkers } from './fair/workers.ts';
 import type { Figure } from './figure.ts';
+import { measureHttp } from './http.ts';
 import { measureTenant } from './scale/tenant.ts';
 import { measureTenants } from './scale/tenants.ts';
 import { measureStart } from './start/start.ts';
@@ -38,6 +39,7 @@ clinics and a dead gateway, against the same alone.
 latency: from asking for a cycle to the write, idle.
 workers: writes of 2 and 4 daemons against one.
 tenant: what a small tenant takes of Redis.
+http: answers of the API with 50 readers beside a first sync of so many (--records) appointments, against the same when all is quiet.
 tenants: small clinics (--tenants) read every --seconds by one daemon on one core, for --minutes: cycles in time, their lag, its memory.
 
 Figures go to standard output, progress to standard error. The exit code is 0 when every goal was met, 1 when one was not, 2 for what is
@@ -59,6 +61,7 @@ const MEASUREMENTS = {
   peer: measurePeer,
   tenant: measureTenant,
   tenants: measureTenants,
+  http: measureHttp,
 };
 
 async function main(): Promise<number> {

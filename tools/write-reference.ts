@@ -3,13 +3,16 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { shared, type VendorErrors } from '../src/connectors/errors.ts';
 import { connectors } from '../src/connectors/registry.ts';
+import { openApiDocument } from '../src/http-server/api/openapi.ts';
+import { ROUTES } from '../src/http-server/api/routes.ts';
 import { reminderChannels } from '../src/reminders/channels/registry.ts';
 import { jsonSchemas } from '../src/settings/json-schemas.ts';
 import { ANY, renderErrors } from './error-table.ts';
+import { renderRoutes } from './route-table.ts';
 import { keysOfSchema, renderKeys, type SchemaKey } from './schema-table.ts';
 
 const docs = join(import.meta.dirname, '../docs');
-const FILES = ['configuration.md', 'clinic-profile.md', 'errors.md', 'reminders.md'];
+const FILES = ['api.md', 'configuration.md', 'clinic-profile.md', 'errors.md', 'reminders.md'];
 const BLOCK = /(<!-- reference: ([a-z-]+) -->\n)[\s\S]*?(<!-- end -->)/g;
 const VENDOR_PART = 'targets.<name>.settings.';
 const CHANNEL_PART = 'reminders.channels.<name>.settings.';
@@ -47,6 +50,7 @@ function referenceTables(): Map<string, string> {
     ['tenant', renderKeys(tenant)],
     ['profile', renderKeys(keys('clinic-profile.json'))],
     ['errors', renderErrors(catalogues)],
+    ['api', renderRoutes(openApiDocument(ROUTES))],
   ]);
   for (const name of connectors.keys()) {
     const [schema] = [...jsonSchemas(new Map([...connectors].filter(([each]) => each === name)), new Map())]

@@ -3,6 +3,7 @@ import { createLogger } from '../../src/log/create-logger.ts';
 import { startDaemon } from '../../src/main.ts';
 import { reminderChannels } from '../../src/reminders/channels/registry.ts';
 import { loadConfiguration } from '../../src/settings/load.ts';
+import { openApiPort } from './api-port.ts';
 import { sinkConnectors as connectors } from './sink-connector.ts';
 
 /** The daemon in a process of its own, with sinks as its targets: `node daemon.ts <directory>`. A line says that it runs. */
@@ -10,6 +11,8 @@ const dir = process.argv[2] ?? '';
 const configuration = loadConfiguration({ dir, env: process.env, connectors, reminderChannels, mode: 'strict' });
 const log = createLogger({ level: 'warn' });
 const daemon = await startDaemon(configuration, log, new AbortController().signal, { connectors });
-process.stdout.write('runs\n');
+const api = await openApiPort(daemon.composition);
+process.stdout.write(`api ${api.port}, runs\n`);
 await once(process, 'SIGTERM');
+await api.close(0);
 await daemon.close();

@@ -70,6 +70,8 @@ export interface World extends AsyncDisposable {
 
 /** A daemon in a process of its own. */
 export interface RunningDaemon extends AsyncDisposable {
+  /** Where its API is, up to the version. */
+  apiUrl: string;
   /** The memory that it has now. */
   megabytes(): number;
   /** Processor time that it has used. */
@@ -261,12 +263,17 @@ async function startDaemon(
   const killWithParent = () => child.kill('SIGKILL');
   process.once('exit', killWithParent);
   const ended = once(child, 'exit').finally(() => process.removeListener('exit', killWithParent));
+  let said = '';
   await new Promise<void>((resolve, reject) => {
-    child.stdout?.on('data', (text: Buffer) => text.includes('runs\n') && resolve());
+    child.stdout?.on('data', (text: Buffer) => {
+      said += text;
+      if (said.includes('runs\n')) resolve();
+    });
     void ended.then(() => reject(new Error('the daemon ended')));
   });
   const told = (name: string) => readFileSync(`/proc/${child.pid}/${name}`, 'utf8');
   return {
+    apiUrl: `http://127.0.0.1:${/api (\d+)/.exec(said)?.[1]}/api/v1`,
     megabytes: () => Number(/VmRSS:\s+(\d+)/.exec(told('status'))?.[1]) / 1_024,
     cpuSeconds: () => cpuSecondsOf(child.pid),
     async [Symbol.asyncDispose]() {

@@ -1,12 +1,8 @@
 import type { Command } from 'commander';
 import type { LoginDesk, Revocation } from '../control/logins.ts';
 import type { Acting } from '../control/recording.ts';
-<<<<<<< HEAD
-import type { LoginLink } from '../oauth/store.ts';
-import { type Asked, type Print, wholeNumber } from './answer.ts';
-=======
 import type { LoginLink } from '../state/login-links.ts';
->>>>>>> access
+import { type Asked, type Print, wholeNumber } from './answer.ts';
 import { renderTable, renderTime, wrap } from './table.ts';
 
 /** What the commands need of the command line. */

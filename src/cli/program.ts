@@ -263,10 +263,11 @@ function addHolds(program: Command, outside: CliOutside, options: () => GlobalOp
           const { hold } = await decideHold(acting, installation, tenant, id, decision, choice);
           const next =
             decision === 'approved' ? ` They go with the next cycle (now: clinic-mirror sync ${tenant}).` : '';
+          const rest = hold.partOf === undefined ? '' : ` The others go on waiting as hold ${hold.partOf}.`;
           print(
             asked,
             { tenant, hold },
-            () => `Hold ${hold.id} of ${hold.target} is ${decision}: ${hold.recordIds.length} items.${next}`,
+            () => `Hold ${hold.id} of ${hold.target} is ${decision}: ${hold.recordIds.length} items.${next}${rest}`,
           );
         }),
       );

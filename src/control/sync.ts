@@ -44,8 +44,10 @@ export async function syncTenant(
 ): Promise<SyncResult> {
   const tenant = requireTenant(installation, id);
   if (tenant.configuration.paused) throw pausedError(id);
-  await resumeTargets(tenant);
+  if (refusalOf === undefined) await resumeTargets(tenant);
   const run = await pullAfresh(tenant, progress, signals.stop, refusalOf);
+  // Who is refused has nothing done at all, what waited from before included.
+  if (refusalOf !== undefined) await resumeTargets(tenant);
   const targets = [...tenant.targets.values()].filter(({ configuration }) => !configuration.paused);
   const written = new Map<string, number>();
   const total = await totalPending(tenant, targets);

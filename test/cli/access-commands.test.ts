@@ -16,11 +16,8 @@ function open() {
     const program = new Command().exitOverride();
     addAccess(program, {
       withAccess: (work) => work(world.desk, acting),
-      print: (json, value, text) => {
-        ran.out += json === true ? JSON.stringify(value) : text;
-      },
-      out: (text) => {
-        ran.out += text;
+      print: ({ json = false }, value, render) => {
+        ran.out += json ? JSON.stringify(value) : render();
       },
       err: (text) => {
         ran.err += text;

@@ -246,6 +246,37 @@ describe('a hold', () => {
       code: 'hold-decided',
     });
   });
+
+  test('is decided in part by a file of ids', async () => {
+    const { clinic, installation, tenant } = open(30);
+    await cycle(tenant);
+    clinic.appointments.clear();
+    await cycle(tenant);
+    const [hold] = await tenant.holds.list();
+    const approve = ['holds', 'approve', 'studio-rossi', hold?.id ?? '', '--only', 'ids.txt'];
+    const ran = await run(approve, { installation, files: { 'ids.txt': '3\r\n 7 \n\n' } });
+    expect(ran.out).toContain(`: 2 items.`);
+    expect(ran.out).toContain(`The others go on waiting as hold ${hold?.id}.`);
+    expect(await tenant.holds.list()).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ state: 'approved', partOf: hold?.id, recordIds: ['3', '7'] }),
+        expect.objectContaining({ state: 'open', id: hold?.id }),
+      ]),
+    );
+  });
+});
+
+describe('a plan', () => {
+  test('that is saved says what applies it, and is applied', async () => {
+    const { installation, tenant } = open(3);
+    const saved = await run(['plan', 'studio-rossi', '--save'], { installation });
+    const [, id = ''] = /clinic-mirror apply studio-rossi ([0-9a-f]{24})$/m.exec(saved.out) ?? [];
+    const json = await run(['plan', 'studio-rossi', '--save', '--json'], { installation });
+    expect(JSON.parse(json.out)).toMatchObject({ id, targets: [{ lines: [{}, {}, {}] }] });
+    expect(await run(['apply', 'studio-rossi', id], { installation })).toMatchObject({ code: 0, thrown: null });
+    expect((await tenant.links.read('doctor')).size).toBe(3);
+    expect((await run(['apply', 'studio-rossi', id], { installation })).thrown).toMatchObject({ code: 'plan-drifted' });
+  });
 });
 
 describe('sealed copies of logins', () => {

@@ -42,7 +42,6 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
       'waitsForPerson',
     ],
     ...['proposeMatches', 'findMatches', 'unmatchedPatients', 'matchableTarget', 'asMatchable', 'contactDigest'],
-<<<<<<< HEAD
     ...['toMatchFile', 'fromMatchFile', 'keepPlan', 'keptPlan', 'newestPlan', 'planView', 'planLines'],
     ...['planSummary'],
     ...['listRecords', 'listTenants', 'listActs', 'openTasks', 'pageOf', 'cursorOf', 'readCursor'],
@@ -50,9 +49,6 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
     ...['describeLoginLink', 'listLoginLinks', 'entrantBySession', 'entrantByToken', 'describeSignInLink'],
     ...['isPassphraseMissing', 'listAccessTokens', 'beginOidcSignIn', 'sessionLifeOf', 'principalOf'],
     ...['accountIdOf', 'signedInBy', 'rightsOf', 'toRights', 'newSecret'],
-=======
-    ...['toMatchFile', 'fromMatchFile'],
->>>>>>> access
   ],
   'records what it does itself': [...['endOidcSignIn', 'signInByPassphrase', 'useSignInLink', 'signOut']],
   'makes a question, or an error': ['inputOf', 'notTaken', 'commandOf', 'operationOf', 'pausedError', 'noPublicPort'],

@@ -175,7 +175,15 @@ describe('a plan', () => {
     });
     expect(view.targets[0]).toMatchObject({ target: 'doctor', links: 14, unchanged: 12, released: 0 });
     expect(view.targets[0]?.lines).toEqual([
-      { record: 'new', operation: 'create', reason: 'new', fields: [], startAt: NOW + 2 * HOUR_MS, verdict: 'go' },
+      {
+        record: 'new',
+        operation: 'create',
+        reason: 'new',
+        fields: [],
+        startAt: NOW + 2 * HOUR_MS,
+        verdict: 'go',
+        fingerprint: expect.any(String),
+      },
       {
         record: '1',
         operation: 'delete',
@@ -183,6 +191,7 @@ describe('a plan', () => {
         fields: [],
         startAt: NOW + 25 * HOUR_MS,
         verdict: 'go',
+        fingerprint: null,
       },
       {
         record: '0',
@@ -191,6 +200,7 @@ describe('a plan', () => {
         fields: ['time'],
         startAt: NOW + 100 * HOUR_MS,
         verdict: 'go',
+        fingerprint: expect.any(String),
       },
     ]);
     expect(model.calls).toEqual(calls);

@@ -30,6 +30,12 @@ test('a plan shows what a cycle would do and writes nothing anywhere', async () 
   expect((JSON.parse(out) as { targets: { lines: unknown[] }[] }).targets[0]?.lines).toHaveLength(4);
   expect(writesAt(target.proxy)).toEqual([]);
   expect(await state()).toEqual(before);
+
+  const { id } = JSON.parse((await world.cli('plan', 'clinic-1', '--save', '--json')).out) as { id: string };
+  expect((await world.cli('apply', 'clinic-1', id)).out).toMatch(/in-sync/);
+  expect(writesAt(target.proxy)).not.toEqual([]);
+  const again = await world.cli('apply', 'clinic-1', id);
+  expect([again.code, again.err]).toEqual([1, expect.stringContaining('plan-drifted')]);
 });
 
 test('explain tells why an appointment is shown, gone, held or failing', async () => {

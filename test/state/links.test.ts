@@ -331,3 +331,68 @@ describe('links that are kept in memory', () => {
     expect(await links.read('doctor')).not.toBe(await links.read('doctor'));
   });
 });
+
+describe('a walk over the links of a target in pages', () => {
+  async function walk(links: LinkStore, limit: number, between: () => Promise<void> = async () => {}) {
+    const pages: string[][] = [];
+    let place: Awaited<ReturnType<LinkStore['page']>>['next'] = null;
+    do {
+      const page = await links.page('doctor', place, limit);
+      pages.push(page.links.map(({ recordId }) => recordId));
+      place = page.next;
+      if (place !== null) await between();
+    } while (place !== null);
+    return pages;
+  }
+
+  test('gives each once, in full pages, whatever their number and the size of a page', async () => {
+    const { links, lease } = await open();
+    await fc.assert(
+      fc.asyncProperty(
+        fc.uniqueArray(recordIds, { maxLength: 200 }),
+        fc.integer({ min: 1, max: 70 }),
+        fc.constantFrom(1, 500),
+        async (ids, limit, expected) => {
+          await links.clear('doctor', lease);
+          await links.fit('doctor', expected, lease);
+          await links.writeAll(
+            'doctor',
+            ids.map((id) => linkOf(id)),
+            lease,
+          );
+          const pages = await walk(links, limit);
+          expect(pages.flat().sort()).toEqual([...ids].sort());
+          expect(pages.slice(0, -1).every(({ length }) => length === limit)).toBe(true);
+        },
+      ),
+      { numRuns: 20 },
+    );
+  });
+
+  test('misses none that stay, while others come and go', async () => {
+    const { links, lease } = await open();
+    await links.fit('doctor', 400, lease);
+    await links.writeAll('doctor', many(300), lease);
+    let round = 0;
+    const found = (
+      await walk(links, 50, async () => {
+        round += 1;
+        await links.release('doctor', [`appointment-${round}`], lease);
+        await links.writeAll('doctor', [linkOf(`late-${round}`)], lease);
+      })
+    ).flat();
+    const stayed = many(300)
+      .map(({ recordId }) => recordId)
+      .slice(10);
+    expect(stayed.filter((id) => found.filter((each) => each === id).length !== 1)).toEqual([]);
+  });
+
+  test('is to be begun again once the table is laid out anew', async () => {
+    const { links, lease } = await open();
+    await links.writeAll('doctor', many(130), lease);
+    const { next } = await links.page('doctor', null, 10);
+    await links.fit('doctor', 500, lease);
+    await expect(links.page('doctor', next, 10)).rejects.toMatchObject({ actor: 'conflict', code: 'cursor-expired' });
+    expect((await walk(links, 40)).flat()).toHaveLength(130);
+  });
+});

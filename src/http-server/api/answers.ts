@@ -84,11 +84,7 @@ function errorOfServer({ statusCode = 500 }: FastifyError): MirrorError | null {
   });
 }
 
-function requestError(
-  code: 'request-invalid' | 'request-too-large',
-  message: string,
-  about: string | null,
-): MirrorError {
+function requestError(code: string, message: string, about: string | null): MirrorError {
   return new MirrorError(message, {
     actor: 'settings',
     code,

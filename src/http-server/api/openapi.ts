@@ -58,6 +58,7 @@ function operationOf(route: Route): Json {
     operationId: name,
     summary,
     description: `For visitors of the level ${level} or above.`,
+    'x-level': level,
     tags: [tagOf(route)],
     parameters: [...parametersOf(params, 'path'), ...parametersOf(query, 'query'), ...(task === null ? [] : [PREFER])],
     ...(body === null

@@ -71,7 +71,7 @@ export async function openPort(redis: Redis, choice: AccessChoice = {}) {
   // https://fastify.dev/docs/latest/Reference/Hooks/#diagnostics-channel-hooks: the one way to see routes that are added later by others.
   subscribe('fastify.initialization', seen);
   const app = await createOperatorServer(
-    { readiness: async () => [], metrics: async () => '' },
+    { readiness: async () => [], problems: async () => [], metrics: async () => '' },
     { token: null, log, administrators: { desk, access: world.desk, publicUrl: () => publicUrl } },
   ).finally(() => unsubscribe('fastify.initialization', seen));
   onTestFinished(() => app.close());

@@ -101,7 +101,6 @@ async function statusOf(
   { installation }: OperatorDesk,
   id: string,
 ): Promise<{ tenant: TenantStatus; problems: Problem[] }> {
-  requireTenant(installation, id);
   const { tenants, problems } = await status(installation, id);
   const [tenant] = tenants;
   if (tenant === undefined) throw new Error('the status of one tenant tells of one tenant');

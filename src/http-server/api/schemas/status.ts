@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { canGoOn, countsByCode, failure, inStep, instant, problem } from './common.ts';
 
 /** What of a target could not be read, or is not known. */
-export const gap = z.object({
+const gap = z.object({
   code: z.string(),
   count: z.number(),
   what: z.array(z.string()),

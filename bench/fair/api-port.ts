@@ -1,0 +1,26 @@
+import { principalOfDaemon } from '../../src/composition/acts.ts';
+import { openBackups } from '../../src/composition/backup.ts';
+import type { Composition } from '../../src/composition/compose.ts';
+import { loginDesk } from '../../src/composition/login-desk.ts';
+import { addApi } from '../../src/http-server/api/api.ts';
+import { openApp } from '../../src/http-server/app.ts';
+import { type ListeningServer, listen } from '../../src/http-server/listen.ts';
+import type { Visitor } from '../../src/http-server/visitors.ts';
+
+const OWNER: Visitor = { id: 'token:bench', name: 'bench', level: 'owner', tenants: null, csrf: '' };
+
+/** Opens the API of a daemon on a free port of the loopback, where whoever asks is an owner: how one is let in is not measured. */
+export async function openApiPort(composition: Composition): Promise<ListeningServer> {
+  const { installation, acts, log } = composition;
+  const app = await openApp({ log });
+  app.decorateRequest('visitor', null);
+  app.addHook('onRequest', async (request) => {
+    request.visitor = OWNER;
+  });
+  addApi(app, {
+    ...{ installation, log, backups: openBackups(composition) },
+    loginDesk: () => loginDesk(composition),
+    acting: (_, why) => ({ who: principalOfDaemon(), why, desk: acts }),
+  });
+  return listen(Promise.resolve(app), 'operator', { host: '127.0.0.1', port: 0 });
+}

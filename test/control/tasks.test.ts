@@ -1,0 +1,109 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { openTasks } from '../../src/control/tasks.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import { MirrorError } from '../../src/model/errors.ts';
+import { SECOND_MS } from '../../src/model/time.ts';
+import { createModelClinic } from '../jobs/model-clinic.ts';
+import { openTenant } from '../jobs/open-tenant.ts';
+import { useRedis } from '../support/redis.ts';
+import { NOW } from '../sync/arbitraries.ts';
+import { openInstallation } from './open-installation.ts';
+
+const redis = useRedis();
+const TENANT = 'studio-rossi';
+
+function open() {
+  const clock = { now: NOW };
+  const tenant = openTenant({
+    ...{ redis: redis.connect(), id: TENANT, clinic: createModelClinic(), targets: [] },
+    clock: () => clock.now,
+  });
+  const tasks = openTasks(openInstallation({ tenants: [tenant] }), silentLogger);
+  return { clock, tenant, tasks };
+}
+
+let world: ReturnType<typeof open>;
+beforeEach(() => {
+  world = open();
+});
+
+/** Work that goes on until it is let. */
+function waiting() {
+  const end = Promise.withResolvers<object>();
+  return { work: () => end.promise, end };
+}
+
+describe('a task', () => {
+  test('tells its step, then its result', async () => {
+    const { work, end } = waiting();
+    const { id, result } = await world.tasks.begin(TENANT, 'sync', async (progress) => {
+      progress('reading the clinic');
+      return work();
+    });
+    expect(await world.tasks.read(TENANT, id)).toMatchObject({ state: 'running', result: null });
+    end.resolve({ records: 3 });
+    await result;
+    expect(await world.tasks.read(TENANT, id)).toEqual({
+      ...{
+        id,
+        kind: 'sync',
+        beganAt: NOW,
+        state: 'done',
+        step: 'reading the clinic',
+        result: { records: 3 },
+        error: null,
+      },
+    });
+  });
+
+  test('that fails keeps who must act and what to do', async () => {
+    const refusal = { actor: 'guard', code: 'made-up', retry: 'never', remedy: 'wait' } as const;
+    const { id, result } = await world.tasks.begin(TENANT, 'undo', () =>
+      Promise.reject(new MirrorError('no', refusal)),
+    );
+    await expect(result).rejects.toMatchObject({ code: 'made-up' });
+    const error = { actor: 'guard', code: 'made-up', message: 'no', remedy: 'wait' };
+    expect(await world.tasks.read(TENANT, id)).toMatchObject({ state: 'failed', error });
+  });
+
+  test('whose process is not heard of any more is lost, for every process', async () => {
+    const { work, end } = waiting();
+    const { id, result } = await world.tasks.begin(TENANT, 'sync', work);
+    const other = openTasks(openInstallation({ tenants: [world.tenant] }), silentLogger);
+    world.clock.now += 29 * SECOND_MS;
+    expect((await other.read(TENANT, id)).state).toBe('running');
+    world.clock.now += 2 * SECOND_MS;
+    expect((await other.read(TENANT, id)).state).toBe('lost');
+    end.resolve({});
+    await result;
+    expect((await other.read(TENANT, id)).state).toBe('done');
+  });
+
+  test('is told to stop when its process ends, which waits for it', async () => {
+    const stopped: string[] = [];
+    const { result } = await world.tasks.begin(TENANT, 'sync', async (_, { stop }) => {
+      await new Promise((resolve) => stop.addEventListener('abort', resolve, { once: true }));
+      stopped.push('sync');
+      return {};
+    });
+    await world.tasks.close();
+    expect(stopped).toEqual(['sync']);
+    await result;
+  });
+
+  test('is not begun beside five others of its tenant', async () => {
+    const { work, end } = waiting();
+    const begun = [];
+    for (let count = 0; count < 5; count += 1) begun.push(await world.tasks.begin(TENANT, 'sync', work));
+    const refused = { code: 'too-many-tasks', retry: 'later', retryAfterMs: expect.any(Number) };
+    await expect(world.tasks.begin(TENANT, 'sync', work)).rejects.toMatchObject(refused);
+    end.resolve({});
+    await Promise.all(begun.map(({ result }) => result));
+    await (await world.tasks.begin(TENANT, 'sync', work)).result;
+  });
+
+  test('of another tenant is not told of', async () => {
+    await expect(world.tasks.read(TENANT, 'none')).rejects.toMatchObject({ code: 'no-such-task' });
+    await expect(world.tasks.read('nobody', 'none')).rejects.toMatchObject({ code: 'no-such-tenant' });
+  });
+});

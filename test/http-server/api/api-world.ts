@@ -1,0 +1,166 @@
+import type { Redis } from 'ioredis';
+import { expect } from 'vitest';
+import type { LoginDesk } from '../../../src/control/logins.ts';
+import { addAccess } from '../../../src/http-server/access/access.ts';
+import { addApi } from '../../../src/http-server/api/api.ts';
+import { openApp } from '../../../src/http-server/app.ts';
+import type { OperatorDesk } from '../../../src/http-server/operator-desk.ts';
+import type { AccessLevel, Visitor } from '../../../src/http-server/visitors.ts';
+import { silentLogger } from '../../../src/log/logger.ts';
+import type { AuditEntry } from '../../../src/model/acts.ts';
+import type { ApprovalSettings } from '../../../src/settings/approval-schema.ts';
+import { createApprovalStore } from '../../../src/state/approvals.ts';
+import type { AuditLog } from '../../../src/state/audit-log.ts';
+import { openActing, person } from '../../control/acting.ts';
+import { openActsWorld } from '../../control/acts-world.ts';
+import { openInstallation } from '../../control/open-installation.ts';
+import { cycle } from '../../jobs/cycle.ts';
+import { createModelClinic } from '../../jobs/model-clinic.ts';
+import { createModelTarget } from '../../jobs/model-target.ts';
+import { openTenant } from '../../jobs/open-tenant.ts';
+import { appointmentOf, NOW } from '../../sync/arbitraries.ts';
+
+/** The tenant of which most is known. */
+export const ROSSI = 'studio-rossi';
+/** The other one. */
+export const AURORA = 'aurora';
+/** One whose file has faults. */
+export const BROKEN = 'broken';
+
+/** Administrators by the token that they show. */
+const VISITORS: Readonly<Record<string, Pick<Visitor, 'level' | 'tenants'>>> = {
+  viewer: { level: 'viewer', tenants: null },
+  operator: { level: 'operator', tenants: null },
+  bruno: { level: 'operator', tenants: null },
+  owner: { level: 'owner', tenants: null },
+  'viewer-of-aurora': { level: 'viewer', tenants: new Set([AURORA]) },
+};
+
+/** What a test chooses. */
+export interface ApiChoice {
+  policy?: Partial<ApprovalSettings>;
+  loginDesk?: LoginDesk;
+  backups?: OperatorDesk['backups'];
+}
+
+/** The API over three tenants; one is filled once, and one can't be run. */
+export async function openApiWorld(redis: Redis, choice: ApiChoice = {}) {
+  const rossi = await openActsWorld(redis);
+  const aurora = openAurora(redis);
+  await cycle(aurora.tenant);
+  const fault = { file: 'tenants/broken.yaml', line: 1, path: '', message: 'no', remedy: 'mend it' };
+  const setAside = [{ id: BROKEN, faults: [fault] }] as never;
+  const installation = openInstallation({ tenants: [rossi.tenant, aurora.tenant], setAside });
+  const log = auditLogInMemory();
+  const store = createApprovalStore(redis, ROSSI, Buffer.alloc(32, 7), () => NOW);
+  const { policy = {} } = choice;
+  const noLogins = () => {
+    throw new Error('no test asked for logins');
+  };
+  const desk: OperatorDesk = {
+    installation,
+    loginDesk: choice.loginDesk === undefined ? noLogins : () => choice.loginDesk as LoginDesk,
+    backups: choice.backups ?? { backup: async () => 'sealed', restore: () => Promise.reject(new Error('unused')) },
+    acting: ({ name }, why) => openActing({ who: person(name), why, store, policy, log }),
+    log: silentLogger,
+  };
+  const app = await openApp({ log: silentLogger });
+  const access = {
+    publicUrl: () => 'http://localhost',
+    visitorOf: async ({ headers }: { headers: { authorization?: string | undefined } }) =>
+      visitorOf(headers.authorization),
+  };
+  addAccess(app, access);
+  addApi(app, desk);
+  await app.ready();
+  const as =
+    (visitor: string | null) =>
+    async (method: 'GET' | 'POST', path: string, body?: object, headers: Record<string, string> = {}) => {
+      const answer = await app.inject({
+        method,
+        url: `/api/v1${path}`,
+        headers: { ...(visitor === null ? {} : { authorization: `Bearer ${visitor}` }), ...headers },
+        ...(body === undefined ? {} : { payload: body }),
+      });
+      return { status: answer.statusCode, body: answer.json(), headers: answer.headers };
+    };
+  return { app, installation, rossi, aurora, as, entries: log.entries };
+}
+
+function visitorOf(authorization: string | undefined): Visitor | null {
+  const token = authorization?.replace('Bearer ', '') ?? '';
+  const visitor = VISITORS[token];
+  return visitor === undefined ? null : { ...visitor, id: `token:${token}`, name: token, csrf: '' };
+}
+
+/** A calendar with three appointments, and more to come. */
+function openAurora(redis: Redis) {
+  const clock = { now: NOW };
+  const clinic = createModelClinic();
+  const book = (id: string, inHours: number) => clinic.appointments.set(id, appointmentOf(id, { inHours }));
+  for (const [index, id] of ['a', 'b', 'c'].entries()) book(id, 24 + index);
+  const model = createModelTarget();
+  const tenant = openTenant({
+    redis,
+    id: AURORA,
+    name: 'Aurora',
+    clinic,
+    targets: [{ model }],
+    clock: () => clock.now,
+  });
+  return { tenant, clinic, clock, book, model };
+}
+
+function auditLogInMemory(): AuditLog & { entries: AuditEntry[] } {
+  const entries: AuditEntry[] = [];
+  return {
+    entries,
+    async append(draft) {
+      const entry = { ...draft, chain: '0001-memory', sequence: entries.length + 1, previous: null };
+      const whole = { ...entry, at: new Date(NOW + entries.length * 1_000).toISOString() };
+      entries.push(whole);
+      return whole;
+    },
+    async *read() {
+      for (const entry of entries) yield { line: JSON.stringify(entry), entry };
+    },
+    async *readBack() {
+      for (const entry of entries.toReversed()) yield { line: JSON.stringify(entry), entry };
+    },
+    verify: async () => ({ chains: [], faults: [] }),
+  };
+}
+
+/** How every refusal looks. */
+export function problemLike(status: number, code: string) {
+  return {
+    status,
+    headers: expect.objectContaining({ 'content-type': expect.stringMatching(/^application\/problem\+json/) }),
+    body: expect.objectContaining({
+      type: `urn:clinic-mirror:error:${code}`,
+      status,
+      code,
+      detail: expect.any(String),
+    }),
+  };
+}
+
+/** All pages of a list, one after the other. */
+export async function allPages(
+  ask: (query: string) => Promise<{ status: number; body: { items: unknown[]; next: string | null } }>,
+  limit: number,
+): Promise<unknown[]> {
+  const all: unknown[] = [];
+  let after: string | null = null;
+  do {
+    const query: string = after === null ? `limit=${limit}` : `limit=${limit}&after=${encodeURIComponent(after)}`;
+    const { status, body } = await ask(query);
+    expect([status, body.items.length <= limit]).toEqual([200, true]);
+    all.push(...body.items);
+    after = body.next;
+  } while (after !== null);
+  return all;
+}
+
+/** The levels, least first. */
+export const LEVELS: readonly AccessLevel[] = ['viewer', 'operator', 'owner'];

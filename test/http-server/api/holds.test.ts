@@ -1,0 +1,66 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { cycle } from '../../jobs/cycle.ts';
+import { useRedis } from '../../support/redis.ts';
+import { allPages, openApiWorld, problemLike, ROSSI } from './api-world.ts';
+
+const redis = useRedis();
+let world: Awaited<ReturnType<typeof openApiWorld>>;
+let hold: { id: string; recordIds: readonly string[] };
+let path: string;
+beforeEach(async () => {
+  world = await openApiWorld(redis.connect(), { policy: { holdsAbove: 10 } });
+  hold = await world.rossi.heldRun();
+  path = `/tenants/${ROSSI}/holds/${hold.id}`;
+  return () => world.app.close();
+});
+
+describe('a hold', () => {
+  test('is listed, and told with its records page by page', async () => {
+    const listed = { id: hold.id, tenant: ROSSI, target: 'doctor', state: 'open', items: 30, partOf: null };
+    const { body } = await world.as('viewer')('GET', `/tenants/${ROSSI}/holds`);
+    expect(body.items).toMatchObject([listed]);
+    expect((await world.as('viewer')('GET', '/holds')).body.items).toMatchObject([listed]);
+    expect((await world.as('viewer-of-aurora')('GET', '/holds')).body.items).toEqual([]);
+    const records = await allPages(async (query) => {
+      const { status, body: page } = await world.as('viewer')('GET', `${path}?${query}`);
+      return { status, body: { items: page.records, next: page.next } };
+    }, 7);
+    expect(records).toEqual([...hold.recordIds].sort());
+  });
+
+  test('is decided in part: what was chosen goes, the rest waits', async () => {
+    const only = hold.recordIds.slice(0, 9);
+    const decision = { decision: 'approved', items: 30, only, reason: 'INC-7' };
+    const { status, body } = await world.as('operator')('POST', `${path}/decision`, decision);
+    expect([status, body.hold]).toMatchObject([200, { state: 'approved', items: 9, partOf: hold.id }]);
+    expect(world.installation.pulled).toEqual([ROSSI]);
+    await cycle(world.rossi.tenant);
+    expect((await world.rossi.tenant.links.read('doctor')).size).toBe(21);
+    expect((await world.as('viewer')('GET', path)).body.hold).toMatchObject({ state: 'open', items: 21 });
+    expect(world.entries[0]).toMatchObject({
+      verb: 'approve',
+      why: 'INC-7',
+      what: { hold: hold.id, items: 9, of: 30 },
+    });
+  });
+
+  test('that needs two persons is approved by the second', async () => {
+    const decide = (who: string) => world.as(who)('POST', `${path}/decision`, { decision: 'approved', items: 30 });
+    expect(await decide('operator')).toEqual(problemLike(409, 'second-person-needed'));
+    expect(await decide('operator')).toEqual(problemLike(409, 'second-person-same'));
+    expect((await decide('bruno')).body.hold).toMatchObject({ id: hold.id, state: 'approved', items: 30 });
+  });
+
+  test.each([
+    ['grew since it was looked at', { decision: 'rejected', items: 29 }, 409, 'hold-changed'],
+    ['does not hold what was chosen', { decision: 'rejected', only: ['nothing'] }, 409, 'hold-changed'],
+    ['is decided otherwise than it can be', { decision: 'perhaps' }, 400, 'request-invalid'],
+  ])('that %s is not decided', async (_, body, status, code) => {
+    expect(await world.as('operator')('POST', `${path}/decision`, body)).toEqual(problemLike(status, code));
+    expect((await world.as('viewer')('GET', path)).body.hold).toMatchObject({ state: 'open', items: 30 });
+  });
+
+  test('that is not there is not found', async () => {
+    expect(await world.as('viewer')('GET', `/tenants/${ROSSI}/holds/zzzzz`)).toEqual(problemLike(404, 'no-such-hold'));
+  });
+});
