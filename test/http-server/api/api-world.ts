@@ -124,8 +124,11 @@ function auditLogInMemory(): AuditLog & { entries: AuditEntry[] } {
     async *read() {
       for (const entry of entries) yield { line: JSON.stringify(entry), entry };
     },
-    async *readBack() {
-      for (const entry of entries.toReversed()) yield { line: JSON.stringify(entry), entry };
+    async *readBack(before) {
+      const older = entries.filter(({ sequence }) => before === null || sequence < before.sequence).toReversed();
+      for (const entry of older) {
+        yield { chain: entry.chain, sequence: entry.sequence, line: JSON.stringify(entry), entry };
+      }
     },
     verify: async () => ({ chains: [], faults: [] }),
   };
