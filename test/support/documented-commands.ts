@@ -36,6 +36,14 @@ export function commandsIn(markdown: string): DocumentedCommand[] {
   });
 }
 
+/** What is said of a command without the arguments and options that it needs. */
+const NAME_ALONE: ReadonlySet<string> = new Set([
+  'commander.help',
+  'commander.missingArgument',
+  'commander.missingMandatoryOptionValue',
+  'commander.optionMissingArgument',
+]);
+
 /** What the program says against a documented command; null when it takes it. */
 export async function commandFault({ text, isWhole }: DocumentedCommand): Promise<string | null> {
   const words = wordsOf(text);
@@ -46,7 +54,7 @@ export async function commandFault({ text, isWhole }: DocumentedCommand): Promis
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     // The name of a group is enough in a sentence.
-    const isName = !isWhole && ['commander.help', 'commander.missingArgument'].includes(error.code);
+    const isName = !isWhole && NAME_ALONE.has(error.code);
     return isName || ['commander.helpDisplayed', 'commander.version'].includes(error.code) ? null : error.message;
   }
 }
