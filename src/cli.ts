@@ -6,6 +6,7 @@ import { type CliOutside, createProgram, type Wanted } from './cli/program.ts';
 import { createProgress } from './cli/progress.ts';
 import { renderError } from './cli/render-error.ts';
 import { requireCertificateChecks } from './http/certificate-checks.ts';
+import { takeLibraryWords } from './log/library-words.ts';
 import { asMirrorError } from './model/errors.ts';
 import { SECOND_MS } from './model/time.ts';
 import type { ConfigurationFiles } from './settings/configuration-files.ts';
@@ -91,6 +92,7 @@ const outside: CliOutside = {
     ]);
     // Standard output is for the answer; what goes wrong is told once, at the end.
     const log = createLogger({ level: 'error', destination: process.stderr });
+    takeLibraryWords(log);
     const composition = compose({ configuration, log, priority: 'interactive' });
     try {
       const check = (signal: AbortSignal) =>
@@ -123,7 +125,9 @@ const outside: CliOutside = {
       import('./main.ts'),
       import('./composition/give-back.ts'),
     ]);
-    const log = createLogger({ level: configuration.settings.log.level });
+    const { level, format } = configuration.settings.log;
+    const log = createLogger(format === undefined ? { level } : { level, readable: format === 'text' });
+    takeLibraryWords(log);
     const daemon = await startDaemon(configuration, log, interrupted.signal, { role, files });
     reload = daemon.reload;
     // Reading thousands of files takes much that is never needed again.

@@ -5,6 +5,7 @@ import { PLAN_LEASE, SUPERSEDED } from '../state/generations.ts';
 import type { Lease } from '../state/leases.ts';
 import { type RunReport, runIdOf } from '../state/runs.ts';
 import { commitCycle } from './commit.ts';
+import type { Cycle } from './cycle.ts';
 import { endImpossibleWaits } from './lanes.ts';
 import { planCycle } from './plan-cycle.ts';
 import { resumeReminders } from './plan-reminders.ts';
@@ -72,6 +73,7 @@ async function underLease(
     const paced = isPaced ? { pacedAt: startedAt } : {};
     const cycle = await planCycle(tenant, { lease, progress, justRead, ...paced }, guarded);
     await commitCycle(tenant, cycle, lease, runIdOf(startedAt));
+    tellDecided(tenant, runIdOf(startedAt), cycle);
     return await reportRun(tenant, startedAt, cycle, null);
   } catch (error) {
     if (signal.aborted) throw error;
@@ -87,4 +89,11 @@ async function underLease(
   } finally {
     await lease.release();
   }
+}
+
+/** A line for a cycle that had something to do; what came of it each target tells when it was written to. */
+function tellDecided({ log }: Pick<OpenTenant, 'log'>, run: string, { plans }: Cycle): void {
+  const changes = plans.reduce((sum, { passed }) => sum + passed.length, 0);
+  const held = plans.reduce((sum, plan) => sum + Object.values(plan.held).flat().length, 0);
+  if (changes + held > 0) log.info({ run, changes, held }, 'a cycle decided changes');
 }

@@ -23,12 +23,12 @@ export function commandsIn(markdown: string): DocumentedCommand[] {
     }
     if (isBlock) {
       const command =
-        /^\s*(?:\$ )?(?:npx |docker compose (?:exec|run)(?: -\S+| --\S+)* daemon )?(clinic-mirror [^\s:].*)$/.exec(
+        /^\s*(?:\$ )?(?:npx |docker compose (?:exec|run)(?: -\S+| --\S+)* daemon )?(clinic-mirror [^\s:<].*)$/.exec(
           text,
         )?.[1];
       return command === undefined ? [] : [{ text: command, line, isWhole: true }];
     }
-    return [...text.matchAll(/`(clinic-mirror [^`]+)`/g)].map(([, command = '']) => ({
+    return [...text.matchAll(/`(clinic-mirror [^`<][^`]*)`/g)].map(([, command = '']) => ({
       text: command,
       line,
       isWhole: false,
