@@ -13,6 +13,7 @@ import { createProgress, type Terminal } from './cli/progress.ts';
 import { renderError } from './cli/render-error.ts';
 import type { Role } from './control/roles.ts';
 import { requireCertificateChecks } from './http/certificate-checks.ts';
+import { takeLibraryWords } from './log/library-words.ts';
 import { asMirrorError } from './model/errors.ts';
 import type { ConfigurationFiles } from './settings/configuration-files.ts';
 import { ConfigurationError, type ConfigurationFault } from './settings/faults.ts';
@@ -149,6 +150,7 @@ async function withInstallation<Result>(
   ]);
   // Standard output is for the answer; what goes wrong is told once, at the end.
   const log = createLogger({ level: 'error', destination: host.stderr });
+  const putBack = takeLibraryWords(log);
   const composition = compose({ configuration, log, priority: 'interactive' });
   try {
     const check = (signal: AbortSignal) =>
@@ -169,6 +171,7 @@ async function withInstallation<Result>(
     });
   } finally {
     await composition.close();
+    putBack();
   }
 }
 
@@ -185,7 +188,9 @@ async function runDaemon(host: CommandHost, options: GlobalOptions, role: Role):
     import('./main.ts'),
     import('./composition/give-back.ts'),
   ]);
-  const log = createLogger({ level: configuration.settings.log.level });
+  const { level, format } = configuration.settings.log;
+  const log = createLogger(format === undefined ? { level } : { level, readable: format === 'text' });
+  const putBack = takeLibraryWords(log);
   const daemon = await startDaemon(configuration, log, interrupted, {
     ...{ role, files },
     tell: (text) => void host.stderr.write(`${text}\n`),
@@ -199,4 +204,5 @@ async function runDaemon(host: CommandHost, options: GlobalOptions, role: Role):
     await new Promise<void>((resolve) => interrupted.addEventListener('abort', () => resolve(), { once: true }));
   }
   await daemon.close();
+  putBack();
 }

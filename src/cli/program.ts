@@ -96,9 +96,8 @@ export interface OpenInstallation {
 const ROLE_HELP =
   'a part of it, where several processes share the work: scheduler puts work into the queues in its time, worker does it, http takes logins, notifications and answers of patients; all have the probes';
 
-/** Builds the command line. What a command does is loaded when it does it: help and a mistyped option should not wait. */
-export function createProgram(outside: CliOutside): Command {
-  const program = new Command('clinic-mirror')
+function withoutCommands(): Command {
+  return new Command('clinic-mirror')
     .description('Keeps calendars and a CRM in step with a clinic management system.')
     .version(manifest.version, '--version', 'show the version')
     .option('-c, --config <directory>', 'directory of the configuration; else CLINIC_MIRROR_CONFIG, else ./config')
@@ -108,6 +107,11 @@ export function createProgram(outside: CliOutside): Command {
     .configureHelp({ helpWidth: paper().textColumns })
     .helpOption('-h, --help', 'show this help')
     .showHelpAfterError();
+}
+
+/** Builds the command line. What a command does is loaded when it does it: help and a mistyped option should not wait. */
+export function createProgram(outside: CliOutside): Command {
+  const program = withoutCommands();
   const options = (): GlobalOptions => {
     const { config, as, reason } = program.opts<Partial<GlobalOptions>>();
     return {

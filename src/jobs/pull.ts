@@ -92,6 +92,7 @@ async function underLease(
     refusal = refusalOf?.(cycle) ?? null;
     if (refusal !== null) throw refusal;
     await commitCycle(tenant, cycle, lease, { run: runIdOf(startedAt), wake });
+    tellDecided(tenant, runIdOf(startedAt), cycle);
     return await reportRun(tenant, startedAt, cycle, null);
   } catch (error) {
     if (signal.aborted) throw error;
@@ -107,4 +108,11 @@ async function underLease(
   } finally {
     await lease.release();
   }
+}
+
+/** A line for a cycle that had something to do; what came of it each target tells when it was written to. */
+function tellDecided({ log }: Pick<OpenTenant, 'log'>, run: string, { plans }: Cycle): void {
+  const changes = plans.reduce((sum, { passed }) => sum + passed.length, 0);
+  const held = plans.reduce((sum, plan) => sum + Object.values(plan.held).flat().length, 0);
+  if (changes + held > 0) log.info({ run, changes, held }, 'a cycle decided changes');
 }

@@ -104,11 +104,12 @@ async function drain(
   const endsAt = tenant.clock() + tenant.slice.durationMs;
   let settled = 0;
   let lookAt: number | null = null;
+  const written = { created: 0, updated: 0, deleted: 0, adopted: 0, failed: 0 };
   try {
     const container = await openCalendar(tenant, target, lease, signals.abort);
     if (container === null) return { settled, idle: false, nextInMs: null };
     while (settled < tenant.slice.operations && tenant.clock() < endsAt && !signals.stop.aborted) {
-      const count = await pushBatch(tenant, target, container, lease, signals.abort);
+      const count = await pushBatch(tenant, target, container, lease, { written, abort: signals.abort });
       if (count === 0) break;
       settled += count;
       progress?.('writing', settled);
@@ -122,6 +123,9 @@ async function drain(
     const lost = lease.signal.aborted || failure.code === 'lease-lost';
     if (signals.abort.aborted || lost) return { settled, idle: false, nextInMs: SECOND_MS };
     return { settled, idle: false, nextInMs: await noteFailure(tenant, target, failure) };
+  } finally {
+    const isAny = Object.values(written).some((count) => count > 0);
+    if (isAny) tenant.log.info({ target: target.id, ...written }, 'a target was written to');
   }
   const times = [await tenant.outbox.nextDueAt(target.id), lookAt].filter((at) => at !== null);
   return {
@@ -131,13 +135,16 @@ async function drain(
   };
 }
 
+/** What a turn wrote, for its line in the log. */
+type Written = Record<'created' | 'updated' | 'deleted' | 'adopted' | 'failed', number>;
+
 /** Sends what is due, at most one round of the connector's batches. @returns how many entries were settled */
 async function pushBatch(
   tenant: OpenTenant,
   target: OpenTarget,
   container: string,
   lease: Lease,
-  abort: AbortSignal,
+  { written, abort }: { written: Written; abort: AbortSignal },
 ): Promise<number> {
   const { batchSize, concurrency } = target.supports;
   const entries = await dueEntries(tenant, target, batchSize * concurrency);
@@ -183,7 +190,13 @@ async function pushBatch(
     const outcomes = await notingUnsent(applied, batch, (entries) =>
       tenant.outbox.markUnsent(target.id, entries, lease),
     );
-    await settleOutcomes(tenant, target, [...outcomes, ...unanswered(batch, outcomes)], toSend, lease);
+    await settleOutcomes(
+      tenant,
+      target,
+      [...outcomes, ...unanswered(batch, outcomes)],
+      { sent: toSend, written },
+      lease,
+    );
   });
   const failed = (await Promise.allSettled(rounds)).find((round) => round.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
@@ -231,10 +244,10 @@ function outcomeMissing(): MirrorError {
 type Sent = ReadonlyMap<string, { entry: OutboxEntry; link: Link | null }>;
 
 async function settleOutcomes(
-  tenant: Pick<OpenTenant, 'clock' | 'elapsedBetween' | 'outbox' | 'random' | 'targetStore'>,
+  tenant: Pick<OpenTenant, 'clock' | 'elapsedBetween' | 'log' | 'outbox' | 'random' | 'targetStore'>,
   target: OpenTarget,
   outcomes: readonly Outcome<Item>[],
-  sent: Sent,
+  { sent, written }: { sent: Sent; written: Written },
   lease: Lease,
 ): Promise<void> {
   const now = tenant.clock();
@@ -262,6 +275,24 @@ async function settleOutcomes(
   if (isStale) await tenant.targetStore.write(target.id, { plannedAsOf: null });
   await tenant.outbox.settle(target.id, settlements, now, lease, { noteTakenOut });
   await tenant.targetStore.count(target.id, counts);
+  for (const [name, count] of Object.entries(counts)) written[name as keyof typeof counts] += count;
+  written.failed += outcomes.filter(({ result }) => result === 'failed').length;
+  tellDeletions(tenant, target, outcomes, sent);
+}
+
+/** A line for each entry that was taken out, by ids alone; of whoever was forgotten not even that. */
+function tellDeletions(
+  { log }: Pick<OpenTenant, 'log'>,
+  target: OpenTarget,
+  outcomes: readonly Outcome<Item>[],
+  sent: Sent,
+): void {
+  for (const outcome of outcomes) {
+    if (outcome.result !== 'deleted' || outcome.effect !== 'deleted') continue;
+    const { reason, run } = sent.get(outcome.recordId)?.entry ?? {};
+    const record = reason === 'forgotten' ? null : outcome.recordId;
+    log.info({ target: target.id, record, reason, run }, 'an entry was deleted');
+  }
 }
 
 /** The target works again; with nothing left it is as fresh as the snapshot that was planned last. */

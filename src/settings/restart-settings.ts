@@ -16,6 +16,7 @@ const PARTS: Readonly<Record<string, (settings: Settings) => unknown>> = {
   'leases.ttlMs': ({ leases }) => leases.ttlMs,
   'push.targetConcurrency': ({ push }) => push.targetConcurrency,
   'log.level': ({ log }) => log.level,
+  'log.format': ({ log }) => log.format,
 };
 
 /**

@@ -249,7 +249,13 @@ export function settingsSchema(secrets: SecretSchemas) {
       })
       .prefault({}),
     log: z
-      .strictObject({ level: z.enum(LOG_LEVELS).default('info').describe('The least level that is written') })
+      .strictObject({
+        level: z.enum(LOG_LEVELS).default('info').describe('The least level that is written'),
+        format: z
+          .enum(['json', 'text'])
+          .optional()
+          .describe('json: one object a line; text: lines for people. Default: text in a terminal, else json'),
+      })
       .prefault({}),
   });
 }

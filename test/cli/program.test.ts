@@ -1,23 +1,17 @@
 import { readFileSync } from 'node:fs';
-import { Readable } from 'node:stream';
-import { text } from 'node:stream/consumers';
-import type { Command } from 'commander';
-import { CommanderError } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import type { ConfiguredNames } from '../../src/cli/completion.ts';
-import { type CliOutside, createProgram, type OpenInstallation } from '../../src/cli/program.ts';
 import { OPERATIONS } from '../../src/clinic/schema/operations.ts';
 import { clinicProfileSchema } from '../../src/clinic/schema/profile.ts';
 import { MirrorError } from '../../src/model/errors.ts';
-import { openActing } from '../control/acting.ts';
 import { openInstallation } from '../control/open-installation.ts';
-import { cycle, NEVER } from '../jobs/cycle.ts';
+import { cycle } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+import { type Given, type Ran, runProgram } from './run-program.ts';
 
 const redis = useRedis();
 
@@ -31,95 +25,9 @@ function open(booked = 0) {
   return { clinic, model, tenant, installation: openInstallation({ tenants: [tenant] }) };
 }
 
-interface Ran {
-  out: string;
-  err: string;
-  /** What the process would end with: 0 when nobody says otherwise. */
-  code: number;
-  thrown: unknown;
-  configs: string[];
-  /** What daemons were run as. */
-  roles: string[];
-  written: Record<string, string>;
-}
-
-/** Runs one command line against the given installation. */
-async function run(
-  args: readonly string[],
-  given: Partial<OpenInstallation> & { faults?: object[]; files?: Record<string, string> } = {},
-): Promise<Ran> {
-  const ran: Ran = { out: '', err: '', code: 0, thrown: null, configs: [], roles: [], written: {} };
-  const refuse = () => Promise.reject(new Error('not in this test'));
-  const desk = new Proxy({}, { get: () => refuse }) as OpenInstallation['desk'];
-  const outside: CliOutside = {
-    async withInstallation(options, work) {
-      ran.configs.push(options.config);
-      return work({
-        installation: open().installation,
-        desk,
-        clinic: () => {
-          throw new Error('not in this test');
-        },
-        backups: { backup: refuse, restore: refuse, seal: (text) => text, open: (text) => text },
-        access: new Proxy({}, { get: () => refuse }) as OpenInstallation['access'],
-        state: { check: refuse, requireIdentity: refuse, time: refuse, view: refuse },
-        acting: openActing({ log: null }),
-        ...given,
-      });
-    },
-    async run(options, role) {
-      ran.configs.push(options.config);
-      ran.roles.push(role);
-    },
-    checkConfiguration: async () => ({ faults: given.faults ?? [], text: 'the summary' }),
-    signal: NEVER,
-    profile: async () => clinicProfileSchema.parse({}),
-    names: async () => NAMES,
-    lines: () => Readable.from([]),
-    read: async (file) => given.files?.[file ?? ''] ?? `text of ${file}\n`,
-    write: async (file, content) => {
-      ran.written[file] = typeof content === 'string' ? content : await text(content);
-    },
-    out: (text) => {
-      ran.out += `${text}\n`;
-    },
-    err: (text) => {
-      ran.err += `${text}\n`;
-    },
-    progress: () => Object.assign(() => {}, { end: () => {} }),
-    exit: (code) => {
-      ran.code = code;
-    },
-  };
-  const program = createProgram(outside);
-  for (const command of [program, ...descendants(program)]) {
-    command.exitOverride().configureOutput({
-      writeOut: (text) => {
-        ran.out += text;
-      },
-      writeErr: (text) => {
-        ran.err += text;
-      },
-    });
-  }
-  try {
-    await program.parseAsync(['node', 'clinic-mirror', ...args]);
-  } catch (error) {
-    ran.thrown = error;
-    if (error instanceof CommanderError) ran.code = error.exitCode;
-  }
-  return ran;
-}
-
-/** Names that completion finds in the files. */
-const NAMES: ConfiguredNames = {
-  tenants: () => ['aurora', 'belvedere'],
-  targets: (tenant) => (tenant === 'aurora' ? ['doctor-1', 'room'] : []),
-  connections: () => ['clinic', 'practice'],
-};
-
-function descendants(command: Command): Command[] {
-  return command.commands.flatMap((each) => [each, ...descendants(each)]);
+/** Runs one command line against the given installation, else against one of a clinic without appointments. */
+function run(args: readonly string[], given: Given = {}): Promise<Ran> {
+  return runProgram(args, { installation: open().installation, ...given });
 }
 
 describe('the configuration check', () => {

@@ -436,7 +436,9 @@ describe('a field that differs and is not known is said to be so', () => {
   test('in a plan', () => {
     const line: PlanLine = { ...one(lines), record: '4711', reason: 'content-changed', fields: ['unknown'] };
     const target = one(plans.map(({ targets }) => targets[0]).filter((each) => each !== undefined));
-    const text = renderPlan({ ...one(plans), targets: [{ ...target, lines: [line] }] });
+    const text = onPaper({ tableColumns: null }, () =>
+      renderPlan({ ...one(plans), targets: [{ ...target, lines: [line] }] }),
+    );
     expect(text).toContain(`content-changed: ${NOT_KNOWN}`);
   });
 

@@ -23,18 +23,26 @@ export function commandsIn(markdown: string): DocumentedCommand[] {
     }
     if (isBlock) {
       const command =
-        /^\s*(?:\$ )?(?:npx |docker compose (?:exec|run)(?: -\S+| --\S+)* daemon )?(clinic-mirror [^\s:].*)$/.exec(
+        /^\s*(?:\$ )?(?:npx |docker compose (?:exec|run)(?: -\S+| --\S+)* daemon )?(clinic-mirror [^\s:<].*)$/.exec(
           text,
         )?.[1];
       return command === undefined ? [] : [{ text: command, line, isWhole: true }];
     }
-    return [...text.matchAll(/`(clinic-mirror [^`]+)`/g)].map(([, command = '']) => ({
+    return [...text.matchAll(/`(clinic-mirror [^`<][^`]*)`/g)].map(([, command = '']) => ({
       text: command,
       line,
       isWhole: false,
     }));
   });
 }
+
+/** What is said of a command without the arguments and options that it needs. */
+const NAME_ALONE: ReadonlySet<string> = new Set([
+  'commander.help',
+  'commander.missingArgument',
+  'commander.missingMandatoryOptionValue',
+  'commander.optionMissingArgument',
+]);
 
 /** What the program says against a documented command; null when it takes it. */
 export async function commandFault({ text, isWhole }: DocumentedCommand): Promise<string | null> {
@@ -46,7 +54,7 @@ export async function commandFault({ text, isWhole }: DocumentedCommand): Promis
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     // The name of a group is enough in a sentence.
-    const isName = !isWhole && ['commander.help', 'commander.missingArgument'].includes(error.code);
+    const isName = !isWhole && NAME_ALONE.has(error.code);
     return isName || ['commander.helpDisplayed', 'commander.version'].includes(error.code) ? null : error.message;
   }
 }

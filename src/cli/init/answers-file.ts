@@ -47,7 +47,7 @@ export function answersOf(text: string, env: NodeJS.ProcessEnv, tell: (text: str
     },
     async another(id, count) {
       const list = at(id);
-      return Array.isArray(list) && count < list.length;
+      return count === 0 || (Array.isArray(list) && count < list.length);
     },
     tell,
   };

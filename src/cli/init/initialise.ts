@@ -1,14 +1,41 @@
 import { join } from 'node:path';
+import type { Installation } from '../../control/installation.ts';
+import type { LoginDesk } from '../../control/logins.ts';
+import type { Acting } from '../../control/recording.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { LoginResult } from '../../oauth/login.ts';
 import { keysAt, type YamlFile } from '../../settings/yaml-file.ts';
+import type { Print } from '../answer.ts';
 import { wrap } from '../table.ts';
 import { answersOf } from './answers-file.ts';
 import type { Asker } from './asker.ts';
-import type { InitChoice, InitCommand } from './command.ts';
 import { askSettings, type Registrations, registrationsOf } from './settings-part.ts';
 import { askCalendars, askTenant, type NewCalendar, type NewTenant, type Places, tenantText } from './tenant-part.ts';
 import { readExisting, replaceOwnFile, SETTINGS_FILE, tenantFile, writeNewFiles } from './written-files.ts';
+
+/** What the command needs of the command line. */
+export interface InitCommand {
+  /** Opens the installation of a directory, does the work, closes it again. */
+  withInstallation<Result>(
+    dir: string,
+    tenant: string,
+    work: (installation: Installation, desk: LoginDesk, acting: Acting) => Promise<Result>,
+  ): Promise<Result>;
+  /** Checks the configuration of a directory. */
+  check(dir: string): Promise<{ faults: readonly object[]; text: string }>;
+  read(file: string): Promise<string>;
+  print: Print;
+  err(text: string): void;
+  signal: AbortSignal;
+  exit(code: number): void;
+}
+
+/** How a person sets up. */
+export interface InitChoice {
+  answers?: string;
+  device?: boolean;
+  json?: boolean;
+}
 
 /**
  * Sets up a clinic in a directory, or one more in a directory that is set up. What was begun and not ended is gone on with: settings stand, and
@@ -153,11 +180,7 @@ function logIn(
   });
 }
 
-async function placesOf(
-  { tenants }: Parameters<Parameters<InitCommand['withInstallation']>[2]>[0],
-  tenant: string,
-  { signal }: InitCommand,
-): Promise<Places> {
+async function placesOf({ tenants }: Installation, tenant: string, { signal }: InitCommand): Promise<Places> {
   const { clinic } = tenants.get(tenant) ?? {};
   const agendas = (await clinic?.agendas(signal)) ?? [];
   // What a login may not read is not shown; only names of places are missing then.

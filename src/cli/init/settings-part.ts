@@ -30,6 +30,9 @@ const KEY_BYTES = 32;
 const HEAD =
   '# Made by clinic-mirror init. Every key: docs/configuration.md. Secrets stand in keys/, which nobody else may read.\n\n';
 
+const AS_DOCUMENTED =
+  '# The clinic answers as its specification suggests. What it does otherwise is written here: docs/clinic-profile.md.\n{}\n';
+
 /** The registrations of settings that are there already. The first of each is meant. */
 export function registrationsOf(settings: YamlFile): Registrations | null {
   const first = (section: string) => keysAt(settings, [section])[0] ?? null;
@@ -123,8 +126,9 @@ async function askClinic(
     ...{ id: 'clinic.document', ask: "File with the clinic's OpenAPI document, if there is one", isOptional: true },
     why: 'the profile that says how the clinic answers is proposed from it; without one it is taken to answer as its specification suggests',
   });
-  if (document !== '') files.set(join('profiles', 'clinic.yaml'), await profileOf(document));
-  const client = { profile: document === '' ? 'documented' : 'clinic', baseUrl, authUrl, clientId };
+  const profile = document === '' ? 'documented' : 'clinic';
+  files.set(join('profiles', `${profile}.yaml`), document === '' ? AS_DOCUMENTED : await profileOf(document));
+  const client = { profile, baseUrl, authUrl, clientId };
   return {
     ...(port === '' ? {} : { http: { loginPort: Number(port) } }),
     clinicClients: { main: { ...client, ...(secret === '' ? {} : { clientSecret: kept('clinic-secret', secret) }) } },

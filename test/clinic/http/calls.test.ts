@@ -160,7 +160,7 @@ describe('a clinic that can not answer now', () => {
     expect(error).toMatchObject({
       actor: 'remote',
       code: 'timeout',
-      message: 'clinic.userInfo.read: no answer in time',
+      message: `clinic.userInfo.read: no answer in time: ${new URL(server.url).host}`,
     });
     expect(server.requests).toHaveLength(2);
   });

@@ -1,0 +1,104 @@
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { type Command, CommanderError } from 'commander';
+import type { ConfiguredNames } from '../../src/cli/completion.ts';
+import { type CliOutside, createProgram, type OpenInstallation } from '../../src/cli/program.ts';
+import { clinicProfileSchema } from '../../src/clinic/schema/profile.ts';
+import { openActing } from '../control/acting.ts';
+import { openInstallation } from '../control/open-installation.ts';
+import { NEVER } from '../jobs/cycle.ts';
+
+/** What a command line did. */
+export interface Ran {
+  out: string;
+  err: string;
+  /** What the process would end with: 0 when nobody says otherwise. */
+  code: number;
+  thrown: unknown;
+  configs: string[];
+  /** What daemons were run as. */
+  roles: string[];
+  written: Record<string, string>;
+}
+
+/** What it works on, and the files that it may read. */
+export interface Given extends Partial<OpenInstallation> {
+  faults?: object[];
+  files?: Record<string, string>;
+}
+
+/** Runs one command line in this process. */
+export async function runProgram(args: readonly string[], given: Given): Promise<Ran> {
+  const ran: Ran = { out: '', err: '', code: 0, thrown: null, configs: [], roles: [], written: {} };
+  const refuse = () => Promise.reject(new Error('not in this test'));
+  const desk = new Proxy({}, { get: () => refuse }) as OpenInstallation['desk'];
+  const outside: CliOutside = {
+    async withInstallation(options, work) {
+      ran.configs.push(options.config);
+      return work({
+        installation: openInstallation({ tenants: [] }),
+        desk,
+        clinic: () => {
+          throw new Error('not in this test');
+        },
+        backups: { backup: refuse, restore: refuse, seal: (text) => text, open: (text) => text },
+        access: new Proxy({}, { get: () => refuse }) as OpenInstallation['access'],
+        state: { check: refuse, requireIdentity: refuse, time: refuse, view: refuse },
+        acting: openActing({ log: null }),
+        ...given,
+      });
+    },
+    async run(options, role) {
+      ran.configs.push(options.config);
+      ran.roles.push(role);
+    },
+    checkConfiguration: async () => ({ faults: given.faults ?? [], text: 'the summary' }),
+    signal: NEVER,
+    profile: async () => clinicProfileSchema.parse({}),
+    names: async () => NAMES,
+    lines: () => Readable.from([]),
+    read: async (file) => given.files?.[file ?? ''] ?? `text of ${file}\n`,
+    write: async (file, content) => {
+      ran.written[file] = typeof content === 'string' ? content : await text(content);
+    },
+    out: (text) => {
+      ran.out += `${text}\n`;
+    },
+    err: (text) => {
+      ran.err += `${text}\n`;
+    },
+    progress: () => Object.assign(() => {}, { end: () => {} }),
+    exit: (code) => {
+      ran.code = code;
+    },
+  };
+  const program = createProgram(outside);
+  for (const command of [program, ...descendants(program)]) {
+    command.exitOverride().configureOutput({
+      writeOut: (text) => {
+        ran.out += text;
+      },
+      writeErr: (text) => {
+        ran.err += text;
+      },
+    });
+  }
+  try {
+    await program.parseAsync(['node', 'clinic-mirror', ...args]);
+  } catch (error) {
+    ran.thrown = error;
+    if (error instanceof CommanderError) ran.code = error.exitCode;
+  }
+  return ran;
+}
+
+/** Names that completion finds in the files. */
+const NAMES: ConfiguredNames = {
+  tenants: () => ['aurora', 'belvedere'],
+  targets: (tenant) => (tenant === 'aurora' ? ['doctor-1', 'room'] : []),
+  connections: () => ['clinic', 'practice'],
+};
+
+function descendants(command: Command): Command[] {
+  return command.commands.flatMap((each) => [each, ...descendants(each)]);
+}

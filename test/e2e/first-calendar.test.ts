@@ -1,0 +1,127 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { compare } from '../../demo/compare.ts';
+import { runCli } from '../../demo/daemon.ts';
+import { readCaldavEvents } from '../../demo/read-targets.ts';
+import { authorizeInBrowser, type ClinicSandbox, startClinicSandbox } from '../../sandbox/clinic/index.ts';
+import { useRadicale } from '../support/radicale.ts';
+import { useRedis } from '../support/redis.ts';
+
+const redis = useRedis();
+const radicale = useRadicale();
+const DOCUMENT = readFileSync(new URL('../../docs/first-calendar.md', import.meta.url), 'utf8');
+const CALENDAR_PASSWORD = 'CALENDAR_PASSWORD';
+
+/** Answers as the document shows them, with the servers of this test. */
+function documentedAnswers(clinic: ClinicSandbox) {
+  const answers = parse(/```yaml\n(redisUrl[\s\S]*?)```/.exec(DOCUMENT)?.[1] ?? '');
+  const [user] = radicale().users;
+  const [client] = clinic.clients;
+  answers.redisUrl = redis.url;
+  Object.assign(answers.clinic, { baseUrl: clinic.baseUrl, authUrl: clinic.authUrl });
+  Object.assign(answers.clinic, { clientId: client?.clientId, clientSecret: client?.clientSecret });
+  const password = { env: CALENDAR_PASSWORD };
+  Object.assign(answers.calendars[0], { server: radicale().url, username: user?.name, password });
+  return answers;
+}
+
+describe('the document on the first calendar', () => {
+  let clinic: ClinicSandbox;
+  let dir = '';
+  beforeAll(async () => {
+    clinic = await startClinicSandbox({ tenants: 1, appointments: 20, agendas: 2, pastDays: 5, futureDays: 60 });
+    dir = await mkdtemp(join(tmpdir(), 'clinic-mirror-first-'));
+  });
+  afterAll(async () => {
+    await clinic.close();
+    await rm(dir, { recursive: true, force: true });
+  });
+
+  /** Runs a command as the document has it, with a person who logs in where an address is shown. */
+  async function run(...args: string[]) {
+    const env = { [CALENDAR_PASSWORD]: radicale().users[0]?.password ?? '' };
+    let visited: Promise<unknown> | null = null;
+    const ran = await runCli({ configDir: join(dir, 'mine'), env }, args, (text) => {
+      const url = /^(http:\S+authorize\S*)\n/m.exec(text)?.[1];
+      const user = clinic.tenants[0]?.user;
+      if (url === undefined || user === undefined) return;
+      visited ??= authorizeInBrowser(url, user).then(async (back) => (await fetch(back)).text());
+    });
+    await visited;
+    return ran;
+  }
+
+  async function answered(name: string, answers: object): Promise<string> {
+    const file = join(dir, name);
+    await writeFile(file, stringify(answers));
+    return file;
+  }
+
+  test('leads to a calendar that shows what the clinic shows; ended in the middle it goes on, and nothing is overwritten', async () => {
+    const mine = join(dir, 'mine');
+    const { calendars, ...begun } = documentedAnswers(clinic);
+    const broken = await run('init', mine, '--answers', await answered('begun.yaml', begun));
+    expect(broken).toMatchObject({ code: 1, err: expect.stringContaining('calendars.0.agendas') });
+    const keys = await readFileSync(join(mine, 'keys', 'identity-key'), 'utf8');
+
+    const made = await run('init', mine, '--json', '--answers', await answered('whole.yaml', { ...begun, calendars }));
+    expect(made.code, made.err).toBe(0);
+    const { next, targets } = JSON.parse(made.out);
+    expect(targets).toEqual(['dr-bianchi']);
+    expect(readFileSync(join(mine, 'keys', 'identity-key'), 'utf8')).toBe(keys);
+    await expectOwn(mine);
+
+    expect(await run('config', 'check', '--live')).toMatchObject({ code: 0 });
+    for (const command of next as string[]) {
+      const words = command.split(' ').slice(3);
+      const ran = await run(...words);
+      expect(ran.code, `${command}: ${ran.err}${ran.out}`).toBe(0);
+    }
+    const [user] = radicale().users;
+    const read = () =>
+      readCaldavEvents(`${radicale().url}${radicale().homePathOf(user!.name)}`, {
+        username: user!.name,
+        password: user!.password,
+      });
+    const agendaIds = clinic.tenants[0]!.agendas.map(({ id }) => id);
+    const world = { clinic, clinicTenants: new Map([['aurora', clinic.tenants[0]!.id]]) };
+    const shown = await compare(world, { tenant: 'aurora', agendaIds, read });
+    expect(shown).toMatchObject({ duplicates: 0, missing: 0 });
+    expect(shown.records).toBeGreaterThan(5);
+
+    const again = await run('init', mine, '--answers', join(dir, 'whole.yaml'));
+    expect(again).toMatchObject({ code: 1, err: expect.stringContaining('init-not-empty') });
+  });
+
+  test('is followed without a terminal by an error that says how', async () => {
+    const ran = await run('init', join(dir, 'other'));
+    expect(ran).toMatchObject({ code: 1, err: expect.stringMatching(/no-terminal[\s\S]*--answers/) });
+    expect(existsSync(join(dir, 'other'))).toBe(false);
+  });
+});
+
+/** Nobody else may read what was made, secrets or not, and no secret stands in a YAML file. */
+async function expectOwn(folder: string): Promise<void> {
+  // Whoever can't enter the folder reads nothing in it; the audit log is made by the daemon.
+  expect((await stat(folder)).mode & 0o077).toBe(0);
+  const all = await readdir(folder, { recursive: true });
+  const names = all.filter((name) => !/^data\b/.test(name));
+  expect(names).toEqual(expect.arrayContaining(['clinic-mirror.yaml', join('tenants', 'aurora.yaml')]));
+  const secrets: string[] = [];
+  for (const name of names) {
+    const { mode, ...info } = await stat(join(folder, name));
+    expect(mode & 0o077, name).toBe(0);
+    if (info.size > 0 && /^(keys|secrets)\/.*[^/]$/.test(name) && (mode & 0o170000) === 0o100000) {
+      secrets.push(readFileSync(join(folder, name), 'utf8').trim());
+    }
+  }
+  expect(secrets.length).toBeGreaterThan(4);
+  const texts = names.filter((name) => name.endsWith('.yaml')).map((name) => readFileSync(join(folder, name), 'utf8'));
+  // The password of the calendar is a word that stands everywhere.
+  const told = secrets.filter((secret) => secret.length > 12 && texts.some((text) => text.includes(secret)));
+  expect(told).toEqual([]);
+}
