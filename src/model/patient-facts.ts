@@ -46,6 +46,20 @@ export function factToldIn(patient: KnownPatient, { texts, mayTell, own }: Leavi
   return null;
 }
 
+/**
+ * Letters and digits of a text, whatever its case, accents and signs: two texts in which a mapping changed no more than these are equal so.
+ */
+export function lettersOf(text: string): string {
+  return folded(text)
+    .toUpperCase()
+    .replaceAll(/[^\p{L}\p{N}]+/gu, '');
+}
+
+/** Digits by which a telephone is told apart, however its country is written; '' for none. */
+export function phoneDigitsOf(text: string): string {
+  return text.replaceAll(/\D/g, '').slice(-PHONE_DIGITS);
+}
+
 /** Texts as phrases are looked for in them. Most are looked at once and hold nothing, so each form is made when it is asked for. */
 class Content {
   readonly #read: readonly string[];
@@ -109,7 +123,7 @@ function phrasesOf(fact: PatientFact, written: readonly string[]): string[] {
       return written.flatMap(nameParts);
     case 'phone':
       return written.flatMap((number) => {
-        const digits = number.replaceAll(/\D/g, '').slice(-PHONE_DIGITS);
+        const digits = phoneDigitsOf(number);
         return digits.length < FEWEST_PHONE_DIGITS ? [] : [digits];
       });
     case 'birth-date':

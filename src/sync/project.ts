@@ -83,6 +83,12 @@ const TEXTS = {
   },
 } as const;
 
+/** What titles say in place of a patient's name. */
+export const APPOINTMENT_WORDS: readonly string[] = [TEXTS.it, TEXTS.en].flatMap(({ busy, appointment }) => [
+  busy,
+  appointment,
+]);
+
 const STATUS_TEXTS: Record<'it' | 'en', Record<AppointmentStatus, string>> = {
   it: {
     booked: 'prenotato',
