@@ -26,15 +26,13 @@ export function checkedEvent(
   key: () => ItemKey,
 ): Decision {
   const patient = appointment.patient ?? directory.patients.get(appointment.patientId ?? '');
-  const nobodys = project({ ...appointment, patient: null }, policy, { ...directory, patients: NOBODY }, key);
+  const nobodys = project({ ...appointment, patient: null }, policy, { ...directory, patients: new Map() }, key);
   if (patient !== undefined && policy.title !== 'full') {
     const told = factToldIn(patient, { texts: textsOf(item), mayTell: () => false, own: () => textsOf(nobodys) });
     if (told !== null) return stopped(told);
   }
   return nobodys === null || isOf(item, nobodys, policy.title, patient) ? { item } : stopped('other-person');
 }
-
-const NOBODY: Directory['patients'] = new Map();
 
 /**
  * Whether an event differs from that for nobody in nothing but what its level tells of the patient. Of initials nobody can tell whose they
