@@ -24,6 +24,6 @@ export default {
   exclude: ['duplicates'],
   // Started by tools/mutants.ts, a plugin of it, and required where no import can be resolved (json-server-child.js).
   ignoreDependencies: ['@stryker-mutator/core', '@stryker-mutator/vitest-runner', 'json-server'],
-  // Asked where they are there: promtool, systemd-analyze.
-  ignoreBinaries: ['flock', 'promtool', 'systemd-analyze'],
+  // Asked where they are there: promtool, ssh-keygen, systemd-analyze.
+  ignoreBinaries: ['flock', 'promtool', 'ssh-keygen', 'systemd-analyze'],
 } satisfies KnipConfig;

@@ -98,6 +98,7 @@ export async function startDaemon(
   const composition = compose({
     configuration,
     log,
+    actLines: process.stdout,
     priority: 'background',
     observe: metrics.observeHttp,
     observeLag: metrics.observeReminderLag,

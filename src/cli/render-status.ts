@@ -66,7 +66,8 @@ function renderState({ durability, directory, wentBackAt, wentBackTo, writesLost
   }
   if (directory !== 'kept') {
     const why = directory === 'none' ? 'no dataDirectory is set' : 'dataDirectory can not be written to';
-    lines.push(`nothing is kept outside Redis: ${why}`);
+    const noAuditLog = directory === 'none' ? ', so there is no audit log either' : '';
+    lines.push(`nothing is kept outside Redis: ${why}${noAuditLog}`);
   }
   if (durability === 'unsupported') lines.push('this Redis does not tell when a decision is on its disk');
   if (durability === 'late') lines.push('Redis did not confirm the last decision in time: reminders wait');

@@ -12,11 +12,27 @@ import type { Settings } from '../settings/settings-schema.ts';
 import { createApprovalStore } from '../state/approvals.ts';
 import type { Stores } from './stores.ts';
 
-/** What acts are recorded with, and allowed by. @param current gives the configuration that counts now */
-export function openActDesk(current: () => Configuration, { redis, auditLog }: Stores, clock: Clock): ActDesk {
+/** Where lines that tell of acts go, one JSON object each with `audit: true`. */
+export interface ActLines {
+  write(line: string): unknown;
+}
+
+/**
+ * What acts are recorded with, and allowed by.
+ * @param current gives the configuration that counts now
+ * @param lines for acts where no audit log is kept
+ */
+export function openActDesk(
+  current: () => Configuration,
+  { redis, auditLog }: Pick<Stores, 'redis' | 'auditLog'>,
+  clock: Clock,
+  lines: ActLines,
+): ActDesk {
   const identityKey = current().settings.secrets.identityKey.reveal();
   return {
     log: auditLog,
+    tell: (draft) =>
+      void lines.write(`${JSON.stringify({ audit: true, time: new Date(clock()).toISOString(), ...draft })}\n`),
     get reasonFor() {
       return current().settings.auditLog.reasonFor;
     },

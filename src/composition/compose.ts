@@ -11,7 +11,7 @@ import { DAY_MS } from '../model/time.ts';
 import { watchClock } from '../model/watched-clock.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { createEvaluator } from '../sync/mapping/index.ts';
-import { openActDesk } from './acts.ts';
+import { type ActLines, openActDesk } from './acts.ts';
 import { OPEN_TENANTS } from './closing.ts';
 import { connectionStatuses } from './connection-statuses.ts';
 import { startExpressionThread } from './expression-thread.ts';
@@ -43,6 +43,8 @@ export interface CompositionOptions extends Given {
   clock?: Clock;
   /** How many tenants stay open when nothing is done for them. Default 100. */
   openTenants?: number;
+  /** Where acts are told where no audit log is kept. Default: standard error, since what a command answers is on the other. */
+  actLines?: ActLines;
   /** Default: those of the registry. */
   connectors?: Connectors;
 }
@@ -56,7 +58,7 @@ export function compose(options: CompositionOptions): Composition {
   let { configuration } = options;
   const stores = openStores(() => configuration.settings, clock, log);
   const { redis, writer, epoch, removed, reloads, alerts, certificates, logins, loginLinks } = stores;
-  const acts = openActDesk(() => configuration, stores, clock);
+  const acts = openActDesk(() => configuration, stores, clock, options.actLines ?? process.stderr);
   const isNeedless = createNeedless(redis, () => configuration.outlines);
   const queues = openQueues(settings.redis.place.reveal(), isNeedless);
   const shared = {

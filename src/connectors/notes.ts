@@ -58,9 +58,13 @@ export function readNotes(text: string, stamp: string | null | undefined, form: 
   for (let first = 0; first <= places; first += 1) {
     const some = marks.slice(first, first + length);
     if (digestOf(some.map(({ mark }) => mark)) !== digest) continue;
-    const [begin, end] = [some[0]!.at, some.at(-1)!.end];
-    const theirs = [text.slice(0, begin), text.slice(end)].map(withoutLine).filter((part) => part !== '');
-    return { ours: plainOf(text.slice(begin, end), form), theirs: theirs.join('\n') };
+    const [before, after] = [text.slice(0, some[0]!.at), text.slice(some.at(-1)!.end)];
+    const theirs = [before, after].map(withoutLine).filter((part) => marksOf(part, form).length > 0);
+    if (theirs.length === 0) return { ours: plainOf(text, form), theirs: '' };
+    // A space at the end of ours stays with it, as far as the line tells that it is.
+    const [space = ''] = /^[^\S\n]*(?=\n-{8}\n)/.exec(after) ?? [];
+    const ours = text.slice(before.length, text.length - after.length + space.length);
+    return { ours: plainOf(ours, form), theirs: theirs.join('\n') };
   }
   return { ours: plainOf(text, form), theirs: withoutLine(text) };
 }
@@ -110,11 +114,14 @@ function isTag(token: string): boolean {
 
 /** A part of a description without the space around it, and without the line that we drew at its beginning or end. */
 function withoutLine(part: string): string {
-  return part
-    .replace(/^(?:\s|<br\s*\/?>)*-{8}(?=\s|<|$)/i, '')
-    .replace(/(?<=\s|>|^)-{8}(?:\s|<br\s*\/?>)*$/i, '')
-    .replace(/^(?:\s|<br\s*\/?>)+/i, '')
-    .trimEnd();
+  const ended = withoutEnd(part.replace(/^(?:\s|<br\s*\/?>)*(?:-{8}(?=\s|<|$)(?:\s|<br\s*\/?>)*)?/i, ''));
+  return /(^|[\s>])-{8}$/.test(ended.slice(-LINE.length - 1)) ? withoutEnd(ended.slice(0, -LINE.length)) : ended;
+}
+
+function withoutEnd(part: string): string {
+  let left = part.trimEnd();
+  while (/<br\s?\/?>$/i.test(left.slice(-6))) left = left.slice(0, left.lastIndexOf('<')).trimEnd();
+  return left;
 }
 
 function digestOf(marks: readonly string[]): string {

@@ -85,13 +85,20 @@ async function keptFinding(state: StateProbe): Promise<Finding> {
   const subject = 'data directory';
   if (directory === 'kept') return ok(null, subject, 'decisions are kept outside Redis too');
   return {
-    ...{ tenant: null, subject, result: 'problem', what: 'nothing is kept outside Redis' },
+    ...{ tenant: null, subject, result: 'problem', what: nothingKept(directory) },
     code: directory === 'none' ? 'no-data-directory' : 'data-directory-failed',
     next:
       directory === 'none'
-        ? 'set dataDirectory in clinic-mirror.yaml: by it a Redis that was lost is noticed'
+        ? 'set dataDirectory in clinic-mirror.yaml: by it a Redis that was lost is noticed, and acts leave entries that can be checked'
         : 'make dataDirectory a folder that the daemon may write to',
   };
+}
+
+function nothingKept(directory: EpochView['directory']): string {
+  const nothing = 'nothing is kept outside Redis';
+  return directory === 'none'
+    ? `${nothing}, and there is no audit log: acts are told as lines of the log alone`
+    : nothing;
 }
 
 async function clockFinding(installation: Installation, state: StateProbe): Promise<Finding> {

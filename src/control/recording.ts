@@ -8,8 +8,10 @@ import type { AuditLog } from '../state/audit-log.ts';
 
 /** What acts are recorded with, and allowed by; put together by `composition/`. */
 export interface ActDesk {
-  /** Null where no `dataDirectory` is configured: nothing is recorded then. */
+  /** Null where no `dataDirectory` is configured: acts are told as lines alone then. */
   log: AuditLog | null;
+  /** Tells of an act where no log is kept. */
+  tell(draft: AuditDraft): void;
   /** What is done only with a reason. */
   readonly reasonFor: readonly ActVerb[];
   approvalsOf(tenant: string): { policy: ApprovalSettings; store: ApprovalStore };
@@ -90,7 +92,7 @@ export function nameOf({ claimed, name }: Principal): string {
 }
 
 /**
- * Writes an entry of an act. @returns its number; null where nothing is recorded
+ * Writes an entry of an act. @returns its number; null where no log is kept: then it is told as a line
  * @throws MirrorError `settings`, code `audit-log-unwritable`
  */
 export async function note(
@@ -98,8 +100,10 @@ export async function note(
   { verb, tenant, what = {} }: ActAbout,
   came: Pick<AuditDraft, 'outcome'> & Partial<Pick<AuditDraft, 'code' | 'act'>>,
 ): Promise<number | null> {
-  const entry = await desk.log?.append({ verb, tenant, who, what, why, code: null, act: null, ...came });
-  return entry?.sequence ?? null;
+  const draft = { verb, tenant, who, what, why, code: null, act: null, ...came };
+  if (desk.log !== null) return (await desk.log.append(draft)).sequence;
+  desk.tell(draft);
+  return null;
 }
 
 /** Whether an act may begin; a refusal is recorded. @returns what the log says of the first person, where there were two */

@@ -70,6 +70,20 @@ export class FactSearch {
   }
 }
 
+/**
+ * Letters and digits of a text, whatever its case, accents and signs: two texts in which a mapping changed no more than these are equal so.
+ */
+export function lettersOf(text: string): string {
+  return folded(text)
+    .toUpperCase()
+    .replaceAll(/[^\p{L}\p{N}]+/gu, '');
+}
+
+/** Digits by which a telephone is told apart, however its country is written; '' for none. */
+export function phoneDigitsOf(text: string): string {
+  return text.replaceAll(/\D/g, '').slice(-PHONE_DIGITS);
+}
+
 /** A text as phrases are looked for in it. Most hold nothing of a patient, so each form is made when it is asked for. */
 class Content {
   readonly #read: string;
@@ -128,7 +142,7 @@ function phrasesOf(fact: PatientFact, written: string): readonly string[] {
     case 'last-name':
       return nameParts(written);
     case 'phone': {
-      const digits = written.replaceAll(/\D/g, '').slice(-PHONE_DIGITS);
+      const digits = phoneDigitsOf(written);
       return digits.length < FEWEST_PHONE_DIGITS ? [] : [digits];
     }
     case 'birth-date':

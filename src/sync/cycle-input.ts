@@ -91,7 +91,7 @@ export interface TargetSetup {
   supports: { presets?: readonly string[] };
   /** Null for a calendar. The patient history answers for derived properties; null where the mapping uses none. */
   crm: {
-    mapping: Pick<Mapping, 'needs' | 'isPlain' | 'mapNow' | 'properties' | 'tells'>;
+    mapping: Pick<Mapping, 'needs' | 'isPlain' | 'mapNow' | 'properties' | 'tells' | 'copies'>;
     patientHistory: Pick<PatientHistory, 'of' | 'covers'> | null;
     /** Mapped properties by which people refuse. */
     refusals: readonly Refusal[];

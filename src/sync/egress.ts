@@ -1,10 +1,25 @@
-import type { CalendarItem, CrmItem } from '../model/items.ts';
+import type { CalendarItem, CrmItem, ItemTime } from '../model/items.ts';
 import type { ItemKey } from '../model/operations.ts';
-import type { FactSearch, KnownPatient, PatientFact } from '../model/patient-facts.ts';
-import type { Appointment } from '../model/records.ts';
+import {
+  type FactSearch,
+  type KnownPatient,
+  lettersOf,
+  type PatientFact,
+  phoneDigitsOf,
+} from '../model/patient-facts.ts';
+import type { Appointment, AppointmentPatient } from '../model/records.ts';
+import { type Instant, SECOND_MS } from '../model/time.ts';
 import type { TargetSetup } from './cycle-input.ts';
 import type { Decision } from './diff.ts';
-import { type Directory, type ProjectionPolicy, project } from './project.ts';
+import type { Mapping } from './mapping/contract.ts';
+import {
+  APPOINTMENT_WORDS,
+  type Directory,
+  type EventTexts,
+  type ProjectionPolicy,
+  type TitleLevel,
+  textsFor,
+} from './project.ts';
 
 /**
  * Looks at what would leave, once more and by other means than it was made: whatever tells of the patient what the target's policy or mapping
@@ -12,8 +27,9 @@ import { type Directory, type ProjectionPolicy, project } from './project.ts';
  */
 
 /**
- * The decision that an event for an appointment is; the object stays as it is when the event would tell too much. Words that an event for
- * nobody would have too, as those of a location that is called as the patient is, are not told of the patient.
+ * The decision that an event for an appointment is; the object stays as it is when the event would tell too much, or tells of another
+ * appointment or of somebody else. Words that an event for nobody would have too, as those of a location that is called as the patient
+ * is, are not told of the patient.
  */
 export function checkedEvent(
   item: CalendarItem,
@@ -24,17 +40,61 @@ export function checkedEvent(
   facts: FactSearch,
 ): Decision {
   const patient = appointment.patient ?? directory.patients.get(appointment.patientId ?? '');
-  if (patient === undefined || policy.title === 'full') return { item };
-  const told = facts.toldIn(patient, {
-    texts: textsOf(item),
-    mayTell: () => false,
-    own: () => textsOf(project({ ...appointment, patient: null }, policy, { ...directory, patients: new Map() }, key)),
-  });
-  return told === null ? { item } : stopped(told);
+  const nobodys = textsFor({ ...appointment, patient: NOBODY }, policy, directory, key);
+  if (patient !== undefined && policy.title !== 'full') {
+    const told = facts.toldIn(patient, { texts: textsOf(item), mayTell: () => false, own: () => textsOf(nobodys) });
+    if (told !== null) return stopped(told);
+  }
+  return isAt(item.time, appointment.time) && isOf(item, nobodys, policy.title, patient)
+    ? { item }
+    : stopped('other-person');
 }
 
-function textsOf(item: CalendarItem | null): (string | null)[] {
-  return item === null ? [] : [item.title, item.description, item.location];
+/** A patient of whom nothing is known. */
+const NOBODY: AppointmentPatient = { id: '', firstName: null, lastName: null };
+
+/** Whether an event is at an appointment's time, whatever its zone. */
+function isAt(shown: ItemTime, time: Appointment['time']): boolean {
+  if (shown.kind === 'timed' && time.kind === 'timed') {
+    return isInstant(shown.start, time.startAt) && isInstant(shown.end, time.endAt);
+  }
+  return (
+    shown.kind === 'all-day' &&
+    time.kind === 'all-day' &&
+    shown.startDate === time.startDate &&
+    shown.endDate === time.endDate
+  );
+}
+
+/** Whether a local time with its offset is this instant, to the second. */
+function isInstant(text: string, at: Instant): boolean {
+  return Math.floor(Date.parse(text) / SECOND_MS) === Math.floor(at / SECOND_MS);
+}
+
+/**
+ * Whether an event differs from that for nobody in nothing but what its level tells of the patient. Of initials nobody can tell whose they
+ * are.
+ */
+function isOf(item: CalendarItem, nobodys: EventTexts, level: TitleLevel, patient?: KnownPatient): boolean {
+  if (item.description !== nobodys.description || item.location !== nobodys.location) return false;
+  if (level === 'initials' || item.title === nobodys.title) return true;
+  return level === 'full' && patient !== undefined && isNamed(item.title, nobodys.title, patient);
+}
+
+/** Whether a title says no more than the one for nobody and the name of the patient, wherever a format puts it. */
+function isNamed(title: string, nobodys: string, { firstName, lastName }: KnownPatient): boolean {
+  const names = [firstName, lastName].map((name) => name ?? '');
+  const without = (text: string, words: readonly string[]) =>
+    words.reduce((left, word) => left.replaceAll(lettersOf(word), ''), lettersOf(text));
+  // A name may stand in the word for an appointment, or that word in a name.
+  return [
+    [...names, ...APPOINTMENT_WORDS],
+    [...APPOINTMENT_WORDS, ...names],
+  ].some((words) => without(title, words) === without(nobodys, words));
+}
+
+function textsOf({ title, description, location }: EventTexts): (string | null)[] {
+  return [title, description, location];
 }
 
 /** The fields of a patient that tell a fact, as rules name them and as expressions do. */
@@ -49,7 +109,7 @@ const FIELDS: Readonly<Record<PatientFact, readonly string[]>> = {
 };
 
 /**
- * The same of an object in a CRM, of a patient or of one of theirs. Texts alone are looked at: dates and numbers of other things may be the
+ * The same of an object in a CRM, of a patient or of one of theirs: a contact's name, address, telephone and tax code are the patient's own. Texts alone are looked at: dates and numbers of other things may be the
  * patient's by chance.
  * @param others texts of the clinic from which properties may be made
  */
@@ -70,10 +130,24 @@ export function checkedObject(
     mayTell: (fact) => stream === 'patients' && FIELDS[fact].some(tells.field),
     own: () => [...others, ...tells.texts],
   });
-  return told === null ? { item } : stopped(told);
+  if (told !== null) return stopped(told);
+  return stream !== 'patients' || isAsPatient(item, patient, crm.mapping) ? { item } : stopped('other-person');
 }
 
-function stopped(fact: PatientFact): Decision {
+/** Whether what the mapping takes from a patient as it is is theirs; what it leaves empty is nobody's. */
+function isAsPatient({ properties }: CrmItem, patient: KnownPatient, { copies }: Pick<Mapping, 'copies'>): boolean {
+  return [...copies].every(([name, field]) => {
+    const value = properties[name];
+    if (typeof value !== 'string' || value === '') return true;
+    if (field === 'phone' || field === 'mobilePhone')
+      return phoneDigitsOf(value) === phoneDigitsOf(patient[field] ?? '');
+    const { firstName, lastName } = patient;
+    const own = field === 'fullName' ? [firstName, lastName].join('') : patient[field];
+    return lettersOf(value) === lettersOf(own ?? '');
+  });
+}
+
+function stopped(fact: PatientFact | 'other-person'): Decision {
   return { retain: `egress-${fact}`, stopsWriting: true };
 }
 

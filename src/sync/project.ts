@@ -83,6 +83,12 @@ const TEXTS = {
   },
 } as const;
 
+/** What titles say in place of a patient's name. */
+export const APPOINTMENT_WORDS: readonly string[] = [TEXTS.it, TEXTS.en].flatMap(({ busy, appointment }) => [
+  busy,
+  appointment,
+]);
+
 const STATUS_TEXTS: Record<'it' | 'en', Record<AppointmentStatus, string>> = {
   it: {
     booked: 'prenotato',
@@ -124,14 +130,30 @@ export function project(
   const links = linksOf(appointment, policy, directory);
   const presets = presetsOf(appointment, policy, links);
   return {
-    title: wholeTitle(appointment, policy, directory, key),
-    description: descriptionOf(appointment, policy, directory, links),
-    location: policy.fields.includes('location') ? locationText(appointment, directory) : null,
+    ...textsFor(appointment, policy, directory, key, links),
     time: timeOf(appointment, policy, directory),
     busy: !policy.free.includes(status),
     ...(policy.tentative.includes(status) ? { tentative: true } : {}),
     ...(policy.visibility === 'default' ? { visibility: 'default' } : {}),
     ...(Object.keys(presets).length === 0 ? {} : { presets }),
+  };
+}
+
+/** What is to be read of an event. */
+export type EventTexts = Pick<CalendarItem, 'title' | 'description' | 'location'>;
+
+/** The texts alone of what a target should hold for an appointment. @param key as {@link project} */
+export function textsFor(
+  appointment: Appointment,
+  policy: ProjectionPolicy,
+  directory: Directory,
+  key: () => ItemKey,
+  links = linksOf(appointment, policy, directory),
+): EventTexts {
+  return {
+    title: wholeTitle(appointment, policy, directory, key),
+    description: descriptionOf(appointment, policy, directory, links),
+    location: policy.fields.includes('location') ? locationText(appointment, directory) : null,
   };
 }
 

@@ -25,6 +25,10 @@ describe('what stands in the description of an event', () => {
     expect(read(text)).toEqual({ ours: OURS, theirs });
   });
 
+  test('keeps a space at the end of ours, which the line tells', () => {
+    expect(read(`${OURS}  \n--------\nRing`)).toEqual({ ours: `${OURS}  `, theirs: 'Ring' });
+  });
+
   test('is all a person’s where they changed ours, or deleted it, or we wrote none', () => {
     expect(read('Dr. Verdi\nStatus: late')).toEqual({
       ours: 'Dr. Verdi\nStatus: late',

@@ -114,6 +114,9 @@ function personsHands(sandbox: GraphSandbox): PersonsHands {
   };
 }
 
+/** Outlook's names of zones, as far as the cases write in them. */
+const ZONES: Readonly<Record<string, string>> = { 'W. Europe Standard Time': 'Europe/Rome' };
+
 function toRemoteObject(event: SeenEvent): RemoteObject {
   const propertyOf = (name: string) =>
     event.singleValueExtendedProperties.find(({ id }) => id === property(name))?.value ?? null;
@@ -137,7 +140,7 @@ function toRemoteObject(event: SeenEvent): RemoteObject {
     alarms: event.isReminderOn ? 1 : 0,
     isSilenced: false,
     links: [],
-    clockZone: String(event.originalStartTimeZone),
+    clockZone: ZONES[String(event.originalStartTimeZone)] ?? String(event.originalStartTimeZone),
     version: event['@odata.etag'],
   };
 }

@@ -43,6 +43,7 @@ export function openActing(choice: ActingChoice = {}): Acting & { recorded: Audi
     recorded,
     desk: {
       log,
+      tell: (draft) => void recorded.push(draft),
       reasonFor: choice.reasonFor ?? [],
       approvalsOf: () => ({ policy: { ...ONE_PERSON, ...choice.policy }, store: choice.store ?? noStore }),
       keyed: (tenant, id) => createHash('sha256').update(`${tenant} ${id}`).digest('base64url').slice(0, 22),

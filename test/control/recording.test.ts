@@ -85,8 +85,13 @@ describe('an act', () => {
     expect(begun).toBe(false);
   });
 
-  test('is done without an entry where no log is kept', async () => {
-    expect(await outcomeOf(openActing({ log: null }), SYNC)).toBe('done');
+  test('is told all the same where no log is kept, before it is done and after', async () => {
+    const acting = openActing({ log: null, why: 'INC-7' });
+    expect(await outcomeOf(acting, SYNC)).toBe('done');
+    expect(acting.recorded).toMatchObject([
+      { verb: 'sync', outcome: 'begun', why: 'INC-7', who: { name: 'anna' } },
+      { verb: 'sync', outcome: 'done', why: 'INC-7', act: null },
+    ]);
   });
 });
 

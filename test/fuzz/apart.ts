@@ -1,31 +1,64 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { fuzz, type Outcome, type Run } from './run.ts';
+import { fuzz, nothingYet, type Outcome, type Run, together } from './run.ts';
+import type { Finding } from './thread.ts';
 
 const ENTRY = fileURLToPath(import.meta.url);
 
 /**
  * As {@link fuzz}, in a process of its own. The limit of a thread's heap ends that thread alone only where little is asked for at once: what
- * asks for one large piece, as an array that grows, ends the process that the thread is in.
+ * asks for one large piece, as an array that grows, ends the process that the thread is in. That is a finding, and the next process begins
+ * with the input after it.
  */
 export async function fuzzApart(run: Run): Promise<Outcome> {
-  const { parser, seed, from: index = 0 } = run;
-  const child = fork(ENTRY, { serialization: 'advanced', stdio: 'ignore' });
-  let outcome: Outcome | null = null;
-  child.once('message', (told: Outcome) => {
-    outcome = told;
-    // Now it ends: not before, since what it told could come after its end.
-    child.disconnect();
-  });
-  child.send(run);
-  const [code, signal]: unknown[] = await once(child, 'exit');
-  if (outcome !== null) return outcome;
-  const what = `an input from here on ended the whole process (${signal ?? `exit code ${code}`})`;
-  // As Node ends for want of memory.
-  const kind = signal === 'SIGABRT' ? 'memory' : 'crash';
-  const findings: Outcome['findings'] = [{ parser, seed, index, kind, what }];
-  return { parser, findings, inputs: 0, refused: 0, slowestMs: 0, mostBytes: 0 };
+  const endsAt = performance.now() + run.forMs;
+  const beyond = (run.from ?? 0) + run.most;
+  let outcome = nothingYet(run.parser);
+  for (let from = run.from ?? 0; from < beyond && performance.now() < endsAt; ) {
+    const part = await oneProcess({ ...run, from, most: beyond - from, forMs: endsAt - performance.now() }, from);
+    if ('outcome' in part) return together(outcome, part.outcome);
+    const inputs = part.finding.index + 1 - from;
+    outcome = together(outcome, { ...nothingYet(run.parser), inputs, findings: [part.finding] });
+    from = part.finding.index + 1;
+  }
+  return outcome;
+}
+
+/** What a process came to, or with which input it ended before. */
+async function oneProcess(run: Run, from: number): Promise<{ outcome: Outcome } | { finding: Finding }> {
+  const folder = mkdtempSync(join(tmpdir(), 'clinic-mirror-fuzzed-'));
+  const placeFile = join(folder, 'place');
+  try {
+    const child = fork(ENTRY, { serialization: 'advanced', stdio: 'ignore' });
+    let outcome: Outcome | null = null;
+    child.once('message', (told: Outcome) => {
+      outcome = told;
+      // Now it ends: not before, since what it told could come after its end.
+      child.disconnect();
+    });
+    child.send({ ...run, placeFile });
+    const [code, signal]: unknown[] = await once(child, 'exit');
+    if (outcome !== null) return { outcome };
+    const what = `this input ended the whole process (${signal ?? `exit code ${code}`})`;
+    // As Node ends for want of memory.
+    const kind = signal === 'SIGABRT' ? 'memory' : 'crash';
+    return { finding: { parser: run.parser, seed: run.seed, index: placeIn(placeFile, from), kind, what } };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** The input that a process was at when it ended. */
+function placeIn(file: string, from: number): number {
+  try {
+    return Number(readFileSync(file, 'utf8')) || from;
+  } catch {
+    return from;
+  }
 }
 
 // Only as the process of its own: whoever imports this has another entry.

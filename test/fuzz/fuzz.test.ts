@@ -52,10 +52,14 @@ describe('the fuzzer itself', () => {
     expect(findings).toEqual(taking.map((index) => ({ ...told, index })));
   });
 
-  test('outlives an input that asks for too much at once, which ends the process of its thread', async () => {
+  test('outlives inputs that ask for too much at once, which end the process of their thread, names each, and goes on', async () => {
     const run = { parser: 'faulty-one-piece', seed: 3, most: 4, limits: UNLIMITED, threadMib: 96 };
-    const { findings } = await fuzzApart({ ...run, forMs: 120_000, givenUpMs: 60_000 });
-    expect(findings).toMatchObject([{ parser: run.parser, seed: run.seed, kind: 'memory' }]);
+    const { inputs, findings } = await fuzzApart({ ...run, forMs: 120_000, givenUpMs: 60_000 });
+    const parser = FAULTY.get(run.parser)!;
+    const taking = [0, 1, 2, 3].filter((index) => inputOf(parser, run.seed, index).includes('b'));
+    expect([inputs, taking.length]).toEqual([4, 2]);
+    const told = { parser: run.parser, seed: run.seed, kind: 'memory' };
+    expect(findings).toMatchObject(taking.map((index) => ({ ...told, index })));
   });
 
   test('makes the same input of the same seed and number, and others of others', () => {

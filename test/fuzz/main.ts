@@ -2,10 +2,11 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { fuzzApart } from './apart.ts';
 import { inputOf } from './mutations.ts';
 import { PARSERS } from './parsers/index.ts';
 import { renderOutcomes } from './report.ts';
-import { fuzz, type Outcome } from './run.ts';
+import type { Outcome } from './run.ts';
 import type { Finding, Limits } from './thread.ts';
 
 const MINUTE_MS = 60_000;
@@ -79,7 +80,7 @@ async function main(): Promise<number> {
   const outcomes: Outcome[] = [];
   for (const parser of names) {
     const most = replay === null ? Number.MAX_SAFE_INTEGER : 1;
-    const outcome = await fuzz({ parser, seed, most, forMs, limits: LIMITS, ...input });
+    const outcome = await fuzzApart({ parser, seed, most, forMs, limits: LIMITS, ...input });
     outcomes.push(outcome);
     for (const finding of outcome.findings) keep(finding);
   }

@@ -13,7 +13,7 @@ export interface Outcome extends Figures {
   findings: Finding[];
 }
 
-export interface Run extends Pick<Task, 'parser' | 'seed' | 'most' | 'forMs' | 'limits' | 'input'> {
+export interface Run extends Pick<Task, 'parser' | 'seed' | 'most' | 'forMs' | 'limits' | 'input' | 'placeFile'> {
   /** The first input; 0 when absent. */
   from?: number;
   /** Processor time after which an input is given up. */
@@ -27,23 +27,36 @@ export const UNLIMITED: Limits = { milliseconds: Infinity, bytes: Infinity };
 
 /** Has a parser read many inputs in a thread of its own. One that ends the thread is a finding, and the next one begins after it. */
 export async function fuzz(run: Run): Promise<Outcome> {
-  const outcome: Outcome = { parser: run.parser, findings: [], inputs: 0, refused: 0, slowestMs: 0, mostBytes: 0 };
+  let outcome = nothingYet(run.parser);
   const endsAt = performance.now() + run.forMs;
   const first = run.from ?? 0;
   for (let from = first; from < first + run.most; ) {
     const task = { ...run, from, most: first + run.most - from, forMs: endsAt - performance.now() };
     const part = await oneThread(task, run);
-    outcome.findings.push(...part.findings);
-    if (part.figures !== null) return withFigures(outcome, part.figures);
-    outcome.inputs += part.index + 1 - from;
+    const { findings } = part;
+    if (part.figures !== null) return together(outcome, { parser: run.parser, ...part.figures, findings });
+    outcome = together(outcome, { ...nothingYet(run.parser), inputs: part.index + 1 - from, findings });
     from = part.index + 1;
     if (performance.now() > endsAt) break;
   }
   return outcome;
 }
 
-function withFigures(outcome: Outcome, { inputs, refused, slowestMs, mostBytes }: Figures): Outcome {
-  return { ...outcome, inputs: outcome.inputs + inputs, refused, slowestMs, mostBytes };
+/** Before the first input. */
+export function nothingYet(parser: string): Outcome {
+  return { parser, findings: [], inputs: 0, refused: 0, slowestMs: 0, mostBytes: 0 };
+}
+
+/** What two parts of a run came to. */
+export function together(one: Outcome, other: Outcome): Outcome {
+  return {
+    parser: one.parser,
+    findings: [...one.findings, ...other.findings],
+    inputs: one.inputs + other.inputs,
+    refused: one.refused + other.refused,
+    slowestMs: Math.max(one.slowestMs, other.slowestMs),
+    mostBytes: Math.max(one.mostBytes, other.mostBytes),
+  };
 }
 
 interface Part {

@@ -1,4 +1,5 @@
 /** Entry of the thread that parsers run in: it goes from one input to the next and tells what it met. */
+import { openSync, writeSync } from 'node:fs';
 import { getHeapStatistics } from 'node:v8';
 import { parentPort, workerData } from 'node:worker_threads';
 import { MirrorError } from '../../src/model/errors.ts';
@@ -23,6 +24,8 @@ export interface Task {
   input?: Uint8Array;
   /** Where the thread says which input it is at. */
   place: SharedArrayBuffer;
+  /** And where it says so for whoever outlives the process. */
+  placeFile?: string;
 }
 
 export interface Limits {
@@ -56,6 +59,7 @@ const TRIES = 3;
 
 const task = workerData as Task;
 const place = new Int32Array(task.place);
+const file = task.placeFile === undefined ? null : openSync(task.placeFile, 'w');
 const say = (said: Said) => parentPort?.postMessage(said);
 
 async function main(): Promise<void> {
@@ -65,6 +69,7 @@ async function main(): Promise<void> {
   const endsAt = performance.now() + task.forMs;
   for (let index = task.from; index < task.from + task.most && performance.now() < endsAt; index += 1) {
     Atomics.store(place, 0, index);
+    if (file !== null) writeSync(file, `${index}\n`, 0);
     const input = task.input === undefined ? inputOf(parser, task.seed, index) : Buffer.from(task.input);
     const met = await measured(parser, input, task.limits);
     figures.inputs += 1;

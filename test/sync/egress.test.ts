@@ -55,6 +55,28 @@ describe('an event', () => {
     },
   );
 
+  test.each(['busy', 'appointment', 'code'] as const)('at %s that names somebody else stays here', (title) => {
+    for (const changes of [{ title: 'Anna Neri' }, { description: 'after Anna' }, { location: 'Casa Neri' }])
+      expect(decided(changes, { title })).toEqual({ retain: 'egress-other-person', stopsWriting: true });
+  });
+
+  test('at full that names somebody else, or somebody beside, stays here, however the title is put together', () => {
+    const titleFormat = parseTitleFormat('{agenda}{title}') ?? undefined;
+    const glued = { title: 'full', fields: ['agenda'], titleFormat } as const;
+    const other = { retain: 'egress-other-person', stopsWriting: true };
+    expect(decided({ title: 'Anna Neri' }, { title: 'full' })).toEqual(other);
+    expect(decided({ title: 'Mario Rossi, Anna' }, { title: 'full' })).toEqual(other);
+    expect(decided({ description: 'Mario Rossi' }, { title: 'full' })).toEqual(other);
+    expect(decided({ title: 'Dr. VerdiAnna Neri' }, glued)).toEqual(other);
+    expect(decided({}, glued)).toMatchObject({ item: { title: 'Dr. VerdiMario Rossi' } });
+  });
+
+  test('that another appointment made stays here by its time', () => {
+    const [one, other] = [appointmentOf('1', { inHours: 1 }), appointmentOf('2', { inHours: 2 })];
+    const decision = checkedEvent(made(other, POLICY), one, POLICY, DIRECTORY, () => KEY, new FactSearch());
+    expect(decision).toEqual({ retain: 'egress-other-person', stopsWriting: true });
+  });
+
   test('at full names the patient', () => {
     expect(decided({ title: 'Mario Rossi' }, { title: 'full' })).toMatchObject({ item: { title: 'Mario Rossi' } });
   });
@@ -73,6 +95,10 @@ describe('an event', () => {
       'Verd',
       'Seen',
       'Via Roma 1',
+      'Appo',
+      'Appointmentson',
+      'Großmann',
+      'O’Brien',
     ];
     const name = fc.option(fc.oneof(fc.constantFrom(...words), fc.string({ unit: 'grapheme', maxLength: 12 })));
     const policy = fc.record({
@@ -84,7 +110,10 @@ describe('an event', () => {
         'full' as const,
       ),
       fields: fc.subarray(['location', 'agenda', 'treatment', 'status'] as const),
-      titleFormat: fc.constantFrom(undefined, parseTitleFormat('Seen by {agenda}: {title}') ?? undefined),
+      titleFormat: fc.constantFrom(
+        undefined,
+        ...['Seen by {agenda}: {title}', '{agenda}{title}'].map((format) => parseTitleFormat(format)!),
+      ),
     });
     fc.assert(
       fc.property(name, name, policy, (firstName, lastName, given) => {
@@ -131,6 +160,34 @@ describe('an object in a CRM', () => {
     [{ note: 'language' }, 'via appia 12', 'egress-address'],
   ])('that the mapping %o does not make so stays here: %s', (mapping, value, code) => {
     expect(decided(mapping, { note: value })).toEqual({ retain: code, stopsWriting: true });
+  });
+
+  test.each([
+    [{ note: 'firstName' }, 'Bruno'],
+    [{ note: { from: 'lastName', transforms: ['upper'] } }, 'BIANCHI'],
+    [{ note: 'fullName' }, 'Bruno Bianchi'],
+    [{ note: 'email' }, 'bruno@example.org'],
+    [{ note: 'taxCode' }, 'BNCBRN80A01H501U'],
+    [{ note: { from: 'mobilePhone', transforms: ['e164'] } }, '+393477654321'],
+  ])('that the mapping %o fills from somebody else stays here: %s', (mapping, value) => {
+    expect(decided(mapping, { note: value })).toEqual({ retain: 'egress-other-person', stopsWriting: true });
+  });
+
+  test('is never kept back for what its mapping makes of its own patient', () => {
+    const text = fc.option(fc.string({ unit: 'grapheme', maxLength: 20 }));
+    const transform = fc.constantFrom('upper', 'lower', 'title-case', 'first-line', null);
+    const field = fc.constantFrom('firstName', 'lastName', 'fullName', 'email', 'taxCode', 'mobilePhone');
+    const phone = fc.option(fc.oneof(text, fc.stringMatching(/^\+?3[0-9 ]{5,14}$/)));
+    const given = fc.record({ firstName: text, lastName: text, email: text, taxCode: text, mobilePhone: phone });
+    fc.assert(
+      fc.property(given, field, transform, fc.boolean(), (values, from, change, isNumber) => {
+        const wanted = isNumber && from === 'mobilePhone' ? 'e164' : change;
+        const rule = { note: { from, ...(wanted === null ? {} : { transforms: [wanted] }) } };
+        const patient = { ...anna, ...values };
+        const { properties } = mappingOf(rule).mapNow({ stream: 'patients', patient, derived: null });
+        expect(decided(rule, properties as Record<string, string>, patient)).toMatchObject({ item: { properties } });
+      }),
+    );
   });
 
   test('may hold what expressions read, and all of the patient where nobody can tell what they read', () => {

@@ -3,7 +3,14 @@ import type { PropertyKind, PropertyValue } from '../../model/items.ts';
 import { type ExpressionOutline, outlineExpression } from '../../settings/crm-expressions.ts';
 import type { CrmFile, CrmRule } from '../../settings/crm-schema.ts';
 import { type CrmTransform, crmSourceOf, kindAfter, type SourceKind } from '../../settings/crm-sources.ts';
-import type { Mapped, MappedRecord, Mapping, MappingSource } from './contract.ts';
+import {
+  COPIED_FIELDS,
+  type CopiedField,
+  type Mapped,
+  type MappedRecord,
+  type Mapping,
+  type MappingSource,
+} from './contract.ts';
 import type { EvaluateExpressions } from './evaluate.ts';
 import type { ExpressionOutcome, ExpressionRule } from './expressions.ts';
 import { type FieldRules, type FieldValue, fieldReader } from './fields.ts';
@@ -47,6 +54,7 @@ export function compileMapping(crm: CrmFile, zone: string, evaluate: EvaluateExp
   return {
     properties: compiled.map(({ name, kind, ...rule }) => ({ name, kind, ...wordsOf(rule) })),
     tells: { field: (path) => uses(compiled, (field) => field === path), texts: textsIn(compiled) },
+    copies: copiesIn(compiled),
     needs: needsOf(compiled),
     isPlain,
     mapNow(source) {
@@ -60,6 +68,15 @@ export function compileMapping(crm: CrmFile, zone: string, evaluate: EvaluateExp
       return withBreaks(sources, (source, index) => mapWith(compiled, source, outcomes[index] ?? [], rules), signal);
     },
   };
+}
+
+function copiesIn(compiled: readonly CompiledRule[]): Map<string, CopiedField> {
+  return new Map(
+    compiled.flatMap(({ name, origin, values, transforms }) => {
+      const field = 'field' in origin ? COPIED_FIELDS.find((one) => one === origin.field) : undefined;
+      return field === undefined || values !== null || transforms.includes('first-line') ? [] : [[name, field]];
+    }),
+  );
 }
 
 function wordsOf({ origin, values }: Pick<CompiledRule, 'origin' | 'values'>): { words?: readonly string[] } {

@@ -44,12 +44,20 @@ export interface MappingFault {
 /** What a record is mapped to, or what keeps it from being mapped: then its object stays as it is. */
 export type Mapped = MappedRecord | MappingFault;
 
+/** Fields that tell patients apart, and that a mapping may take as they are. */
+export const COPIED_FIELDS = ['firstName', 'lastName', 'fullName', 'email', 'phone', 'mobilePhone', 'taxCode'] as const;
+
+/** One of {@link COPIED_FIELDS}. */
+export type CopiedField = (typeof COPIED_FIELDS)[number];
+
 /** A target's mapping, compiled. */
 export interface Mapping {
   /** By name. */
   properties: readonly MappedProperty[];
   /** What properties may tell: whether a field is read, by its path, and the texts that the operator wrote. */
   tells: { field(path: string): boolean; texts: readonly string[] };
+  /** Properties that hold a field of the patient as it is, but for case and spelling: which one, by property. */
+  copies: ReadonlyMap<string, CopiedField>;
   /** What must be read beside the records: the past, for derived fields; invoices, for amounts; the doctors behind them; the catalogue of treatments. */
   needs: { history: boolean; invoices: boolean; doctors: boolean; treatment: boolean };
   /** It holds no expressions: `mapNow` can be used. */

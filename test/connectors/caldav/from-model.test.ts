@@ -382,7 +382,9 @@ describe('a description where we write none', () => {
     const kept = linesOf(toCalendarObject(objectWith({}, { stored: noted })));
     expect(kept).toContain('DESCRIPTION:Ring\\, twice');
     const ours = linesOf(toCalendarObject(objectWith({ description: 'Ours' }, { stored: noted })));
-    expect(ours.filter((line) => line.startsWith('DESCRIPTION'))).toEqual(['DESCRIPTION:Ours']);
+    expect(ours.filter((line) => line.startsWith('DESCRIPTION'))).toEqual([
+      'DESCRIPTION:Ours\\n--------\\nRing\\, twice',
+    ]);
   });
 
   test('is ours in an event of before, which does not say whose it is', () => {

@@ -105,7 +105,7 @@ describe('a change of an event that is there', () => {
     expect(description.length).toBeLessThanOrEqual(8_192);
     expect(description.endsWith(`\n--------\n${long}`)).toBe(true);
     const full = 'x'.repeat(8_192);
-    expect(patched(itemWith({ description: 'Ours' }), full)).toMatchObject({ description: full });
+    expect(patched(itemWith({ description: 'Ours' }), full)).not.toHaveProperty('description');
   });
 });
 

@@ -259,7 +259,9 @@ describe('an update', () => {
     expect(calls[1]?.body).not.toHaveProperty('body');
     expect(result).toEqual(wrote('updated', { versionTag: null }));
     const withNotes = { ...update(null), item: itemWith({ title: 'New', description: 'Ours' }) };
-    expect(play(withNotes, listed(theirs), written()).calls[1]?.body).toMatchObject({ body: { content: 'Ours' } });
+    expect(play(withNotes, listed(theirs), written()).calls[1]?.body).toMatchObject({
+      body: { content: 'Ours\n--------\nRing twice' },
+    });
   });
 
   test('whose key stands on somebody else’s event gives the key up, and makes no second event', () => {

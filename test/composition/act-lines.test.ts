@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { openActDesk } from '../../src/composition/acts.ts';
+import type { Stores } from '../../src/composition/stores.ts';
+import { recordAct } from '../../src/control/recording.ts';
+import type { Configuration } from '../../src/settings/configuration.ts';
+import { person } from '../control/acting.ts';
+import { NOW } from '../sync/arbitraries.ts';
+
+const CONFIGURATION = {
+  settings: { secrets: { identityKey: { reveal: () => new Uint8Array(32) } }, auditLog: { reasonFor: [] } },
+} as unknown as Configuration;
+
+test('an act where no audit log is kept is one JSON line when it begins and one when it ends, with who and why', async () => {
+  const written: string[] = [];
+  const stores = { auditLog: null } as unknown as Stores;
+  const lines = { write: (line: string) => written.push(line) };
+  const desk = openActDesk(
+    () => CONFIGURATION,
+    stores,
+    () => NOW,
+    lines,
+  );
+  const acting = { who: person('anna', 'Anna Bianchi'), why: 'INC-7', desk };
+  await recordAct(acting, { verb: 'forget', tenant: 'aurora', what: { erased: 3 } }, async () => 'done');
+  expect(written.every((line) => line.endsWith('\n') && line.trim().split('\n').length === 1)).toBe(true);
+  const told = {
+    ...{ audit: true, time: new Date(NOW).toISOString(), verb: 'forget', tenant: 'aurora', what: { erased: 3 } },
+    ...{ who: { name: 'anna', claimed: 'Anna Bianchi' }, why: 'INC-7' },
+  };
+  expect(written.map((line) => JSON.parse(line))).toMatchObject([
+    { ...told, outcome: 'begun' },
+    { ...told, outcome: 'done' },
+  ]);
+});
