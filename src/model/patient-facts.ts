@@ -74,7 +74,7 @@ export class FactSearch {
  * Letters and digits of a text, whatever its case, accents and signs: two texts in which a mapping changed no more than these are equal so.
  */
 export function lettersOf(text: string): string {
-  return folded(text)
+  return folded(text.toUpperCase())
     .toUpperCase()
     .replaceAll(/[^\p{L}\p{N}]+/gu, '');
 }

@@ -81,16 +81,18 @@ function isOf(item: CalendarItem, nobodys: EventTexts, level: TitleLevel, patien
   return level === 'full' && patient !== undefined && isNamed(item.title, nobodys.title, patient);
 }
 
-/** Whether a title says no more than the one for nobody and the name of the patient, wherever a format puts it. */
+/** Whether a title is the one for nobody with the patient's name in place of the word for an appointment, once or wherever it stands. */
 function isNamed(title: string, nobodys: string, { firstName, lastName }: KnownPatient): boolean {
-  const names = [firstName, lastName].map((name) => name ?? '');
-  const without = (text: string, words: readonly string[]) =>
-    words.reduce((left, word) => left.replaceAll(lettersOf(word), ''), lettersOf(text));
-  // A name may stand in the word for an appointment, or that word in a name.
-  return [
-    [...names, ...APPOINTMENT_WORDS],
-    [...APPOINTMENT_WORDS, ...names],
-  ].some((words) => without(title, words) === without(nobodys, words));
+  const [told, plain, name] = [title, nobodys, `${firstName ?? ''}${lastName ?? ''}`].map(lettersOf) as [
+    string,
+    string,
+    string,
+  ];
+  return APPOINTMENT_WORDS.map(lettersOf).some((word) => {
+    const parts = plain.split(word);
+    const named = (at: number) => parts.slice(0, at).join(word) + name + parts.slice(at).join(word);
+    return told === parts.join(name) || parts.some((_, at) => at > 0 && told === named(at));
+  });
 }
 
 function textsOf({ title, description, location }: EventTexts): (string | null)[] {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { FactSearch } from '../../src/model/patient-facts.ts';
 import type { Appointment, Patient } from '../../src/model/records.ts';
-import { parseTitleFormat } from '../../src/model/title-format.ts';
+import { parseTitleFormat, type TitleFormat } from '../../src/model/title-format.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
 import { checkedEvent, checkedObject } from '../../src/sync/egress.ts';
 import { compileMapping } from '../../src/sync/mapping/compile.ts';
@@ -23,6 +23,10 @@ const DIRECTORY: Directory = {
   patients: new Map(),
   pageUrl: null,
 };
+
+const [SEEN_BY, GLUED] = ['Seen by {agenda}: {title}', '{agenda}{title}'].map(
+  (format) => parseTitleFormat(format)!,
+) as [TitleFormat, TitleFormat];
 
 describe('an event', () => {
   const made = (appointment: Appointment, policy: ProjectionPolicy) => {
@@ -61,8 +65,7 @@ describe('an event', () => {
   });
 
   test('at full that names somebody else, or somebody beside, stays here, however the title is put together', () => {
-    const titleFormat = parseTitleFormat('{agenda}{title}') ?? undefined;
-    const glued = { title: 'full', fields: ['agenda'], titleFormat } as const;
+    const glued = { title: 'full', fields: ['agenda'], titleFormat: GLUED } as const;
     const other = { retain: 'egress-other-person', stopsWriting: true };
     expect(decided({ title: 'Anna Neri' }, { title: 'full' })).toEqual(other);
     expect(decided({ title: 'Mario Rossi, Anna' }, { title: 'full' })).toEqual(other);
@@ -110,18 +113,18 @@ describe('an event', () => {
         'full' as const,
       ),
       fields: fc.subarray(['location', 'agenda', 'treatment', 'status'] as const),
-      titleFormat: fc.constantFrom(
-        undefined,
-        ...['Seen by {agenda}: {title}', '{agenda}{title}'].map((format) => parseTitleFormat(format)!),
-      ),
+      titleFormat: fc.constantFrom(undefined, SEEN_BY, GLUED),
     });
     fc.assert(
       fc.property(name, name, policy, (firstName, lastName, given) => {
         const patient = { id: 'p1', firstName, lastName };
         const appointment = appointmentOf('1', { patient, treatmentId: 't1' });
+        // Where initials stand right behind a doctor's name, only the full name can be told from it.
+        const titleFormat = given.titleFormat === GLUED && given.title !== 'full' ? SEEN_BY : given.titleFormat;
         const all = {
           ...POLICY,
           ...given,
+          titleFormat,
           fields: given.titleFormat === undefined ? given.fields : [...new Set([...given.fields, 'agenda' as const])],
         };
         const item = made(appointment, all);
