@@ -99,6 +99,7 @@ const outside: CliOutside = {
         clinic: (tenant) => openClinicAccess(composition, tenant),
         backups: openBackups(composition),
         state: stateProbe(composition, check),
+        publicUrl: composition.configuration.settings.http.publicUrl,
         acting: { who: await principalOfProcess(options.as), why: options.reason, desk: composition.acts },
       });
     } finally {

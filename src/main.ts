@@ -9,6 +9,7 @@ import type { Connectors } from './composition/targets.ts';
 import { keepAlerting, keepLookingAhead, keepReleasing, watchEpoch } from './composition/upkeep.ts';
 import { connectors as registry } from './connectors/registry.ts';
 import { createAnswerDesk } from './control/answers.ts';
+import { showFeed } from './control/feeds.ts';
 import { type Installation, requireTenant } from './control/installation.ts';
 import { noPublicPort } from './control/logins.ts';
 import { createMetrics, type Metrics } from './control/metrics.ts';
@@ -32,6 +33,7 @@ import { SECOND_MS } from './model/time.ts';
 import type { Configuration, TenantOutline } from './settings/configuration.ts';
 import type { ConfigurationFiles } from './settings/configuration-files.ts';
 import { createAnswerDirectory } from './state/answers.ts';
+import { createFeedDirectory } from './state/feeds.ts';
 import { joinAll } from './state/generations.ts';
 import { type RedisWatch, watchRedis } from './state/redis.ts';
 import { checkRedis, keepChecking } from './state/redis-check.ts';
@@ -237,10 +239,12 @@ async function openPublicPort(composition: Composition, metrics: Metrics, role: 
 function publicVerbs(composition: Composition, metrics: Metrics): PublicVerbs {
   const { installation, redis, composed } = composition;
   const promptClinic = ({ id }: OpenTenant) => requireEntry(composed, id).promptClinic;
+  const feeds = createFeedDirectory(redis);
   const answers = createAnswerDesk({ installation, directory: createAnswerDirectory(redis), clinicOf: promptClinic });
   return {
     takeNotification: openReceiver(composition, metrics),
     takeReminderCallback: (report) => takeReminderCallback(composition.installation, report),
+    showFeed: (token, caller, knownTag) => showFeed({ installation, directory: feeds }, token, caller, knownTag),
     showAnswer: answers.show,
     takeAnswer: answers.take,
     ...loginVerbs(composition),

@@ -50,3 +50,19 @@ export const FAULTS = {
   'changes pile up': { code: 'TODO', needs: 'person', sentence: '', next: null },
   'nobody works for the clinics': { code: 'TODO', needs: 'person', sentence: '', next: null },
 } as const satisfies Record<string, Fault>;
+
+/** A Markdown table with a row for each fault. */
+export function renderFaults(faults: Readonly<Record<string, Fault>>): string {
+  const rows = Object.entries(faults).map(([what, { code, needs, sentence, next }]) => {
+    const action =
+      next === null ? (needs === 'time' ? 'wait' : 'see the code') : isCommand(next) ? `\`${next}\`` : next;
+    return `| ${what} | ${sentence} | \`${code}\` | ${needs === 'person' ? 'you' : 'time'} | ${action} |`;
+  });
+  return ['| what happened | what is said | code | who ends it | next action |', '|---|---|---|---|---|', ...rows].join(
+    '\n',
+  );
+}
+
+function isCommand(next: string): boolean {
+  return next.startsWith('clinic-mirror ');
+}

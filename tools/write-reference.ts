@@ -6,10 +6,11 @@ import { connectors } from '../src/connectors/registry.ts';
 import { reminderChannels } from '../src/reminders/channels/registry.ts';
 import { jsonSchemas } from '../src/settings/json-schemas.ts';
 import { ANY, renderErrors } from './error-table.ts';
+import { FAULTS, renderFaults } from './fault-table.ts';
 import { keysOfSchema, renderKeys, type SchemaKey } from './schema-table.ts';
 
 const docs = join(import.meta.dirname, '../docs');
-const FILES = ['configuration.md', 'clinic-profile.md', 'errors.md', 'reminders.md'];
+const FILES = ['configuration.md', 'clinic-profile.md', 'errors.md', 'faults.md', 'reminders.md'];
 const BLOCK = /(<!-- reference: ([a-z-]+) -->\n)[\s\S]*?(<!-- end -->)/g;
 const VENDOR_PART = 'targets.<name>.settings.';
 const CHANNEL_PART = 'reminders.channels.<name>.settings.';
@@ -47,6 +48,7 @@ function referenceTables(): Map<string, string> {
     ['tenant', renderKeys(tenant)],
     ['profile', renderKeys(keys('clinic-profile.json'))],
     ['errors', renderErrors(catalogues)],
+    ['faults', renderFaults(FAULTS)],
   ]);
   for (const name of connectors.keys()) {
     const [schema] = [...jsonSchemas(new Map([...connectors].filter(([each]) => each === name)), new Map())]

@@ -14,6 +14,7 @@ import { addAuditLog } from './audit-log-commands.ts';
 import { addBackups } from './backup-commands.ts';
 import { addClinic, addProbe } from './clinic-commands.ts';
 import { addDoctor } from './doctor-command.ts';
+import { addFeeds } from './feed-commands.ts';
 import { addForget } from './forget-command.ts';
 import { addHealth } from './health-command.ts';
 import { addLogins } from './login-commands.ts';
@@ -79,6 +80,8 @@ export interface OpenInstallation {
   state: StateProbe;
   /** Who gives the command, and why. */
   acting: Acting;
+  /** How others reach the public port; null where none is open. */
+  publicUrl: string | null;
 }
 
 const ROLE_HELP =
@@ -138,6 +141,13 @@ export function createProgram(outside: CliOutside): Command {
   addForget(program, { ...outside, ...common });
   addReminders(program, { ...outside, ...common, read: () => outside.read(undefined) });
   addTriggers(program, { ...outside, ...common });
+  addFeeds(program, {
+    ...common,
+    withInstallation: (work) =>
+      outside.withInstallation(options(), ({ installation, acting, publicUrl }) =>
+        work(installation, acting, publicUrl),
+      ),
+  });
   addBackups(program, {
     ...outside,
     ...common,

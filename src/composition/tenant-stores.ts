@@ -1,6 +1,7 @@
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { DAY_MS } from '../model/time.ts';
 import type { TenantConfiguration } from '../settings/configuration.ts';
+import { createTenantFeeds } from '../state/feeds.ts';
 import { createHoldStore } from '../state/holds.ts';
 import { createJournal } from '../state/journal.ts';
 import { createOutbox } from '../state/outbox.ts';
@@ -15,7 +16,16 @@ import type { Lasting } from './closing.ts';
 /** A tenant's state in Redis, but for its credentials and what belongs to one feature alone. */
 export type TenantStores = Pick<
   OpenTenant,
-  'links' | 'outbox' | 'unanswered' | 'journal' | 'targetStore' | 'holds' | 'runs' | 'protection' | 'tombstones'
+  | 'feeds'
+  | 'links'
+  | 'outbox'
+  | 'unanswered'
+  | 'journal'
+  | 'targetStore'
+  | 'holds'
+  | 'runs'
+  | 'protection'
+  | 'tombstones'
 >;
 
 /** What a tenant's stores are opened with. */
@@ -35,6 +45,7 @@ export function openTenantStores(parts: TenantStoreParts): TenantStores {
   const { links, protection } = parts.lasting;
   const journalKeepMs = parts.journalKeepDays * DAY_MS;
   return {
+    feeds: createTenantFeeds(redis, tenant.id, sealer, identityKey),
     links,
     outbox: createOutbox(redis, tenant.id, sealer, links, journalKeepMs),
     unanswered: createUnansweredStore(redis, tenant.id),

@@ -4,6 +4,7 @@ export const ACT_VERBS = [
   ...['approve', 'reject', 'undo', 'release', 'match', 'unmatch', 'sync', 'audit'],
   ...['forget', 'follow-again', 'backup', 'restore', 'accept-loss'],
   ...['opt-out', 'lift-opt-out', 'reopen-channel', 'reopen-endpoint', 'clinic-write'],
+  ...['rotate-feed', 'withdraw-feed'],
 ] as const;
 /** Such a word. */
 export type ActVerb = (typeof ACT_VERBS)[number];

@@ -61,6 +61,7 @@ async function run(
         backups: { backup: refuse, restore: refuse },
         state: { check: refuse, requireIdentity: refuse, time: refuse, view: refuse },
         acting: openActing({ log: null }),
+        publicUrl: null,
         ...given,
       });
     },
