@@ -24,7 +24,7 @@ test('status knows when certificates and secrets end, and what of each quota is 
   const budget = { requestsPerMinute: 600, burst: 500, requestsPerDay: 5 };
   const world = await useSmallWorld({
     redisUrl: redis.url,
-    settings: { notifications: { url: `https://${of}/` } },
+    settings: { http: { port: 0 }, notifications: { url: `https://${of}/` } },
     clinicClient: { budget },
   });
   const file = join(world.configDir, 'clinic-mirror.yaml');
