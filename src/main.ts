@@ -131,10 +131,8 @@ export async function startDaemon(
   });
   const releasing = does(role, 'scheduler') ? keepReleasing(composition) : null;
   opened.defer(() => releasing?.end());
-  if (does(role, 'scheduler')) {
-    opened.defer(keepAlerting(composition));
-    opened.defer(keepLookingAhead(composition));
-  }
+  const upkeep = does(role, 'scheduler') ? [keepAlerting(composition), keepLookingAhead(composition)] : [];
+  for (const end of upkeep) opened.defer(end);
   const reloading = files === undefined ? null : openReloading({ files, composition, metrics, releasing });
   opened.defer(() => reloading?.end());
   const ports = { operatorPort: operator.port, publicPort: outside?.port ?? null };

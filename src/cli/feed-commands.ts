@@ -8,7 +8,7 @@ import { renderTable, renderTime } from './table.ts';
 export interface FeedCommands {
   /** Opens the installation, does the work, closes it again. */
   withInstallation(
-    work: (installation: Installation, acting: Acting, publicUrl: string | null) => Promise<void>,
+    work: (open: { installation: Installation; acting: Acting; publicUrl: string | null }) => Promise<void>,
   ): Promise<void>;
   print(json: boolean | undefined, value: object, text: string): void;
 }
@@ -21,7 +21,7 @@ export function addFeeds(program: Command, { withInstallation, print }: FeedComm
     .description('show which feeds have an address, and when they were last fetched')
     .option('--json', 'as JSON')
     .action((tenant: string | undefined, { json }: { json?: boolean }) =>
-      withInstallation(async (installation) => {
+      withInstallation(async ({ installation }) => {
         const { listFeeds } = await import('../control/feeds.ts');
         const views = await listFeeds(installation, tenant);
         print(json, views, renderFeeds(views));
@@ -32,7 +32,7 @@ export function addFeeds(program: Command, { withInstallation, print }: FeedComm
     .description('make a new address, shown this once; the one before ends')
     .option('--json', 'as JSON')
     .action((tenant: string, target: string, { json }: { json?: boolean }) =>
-      withInstallation(async (installation, acting, publicUrl) => {
+      withInstallation(async ({ installation, acting, publicUrl }) => {
         const { rotateFeed } = await import('../control/acts.ts');
         const made = await rotateFeed(acting, installation, tenant, target, publicUrl);
         const before = made.hadOne ? 'The address of before has ended.' : 'Whoever has it reads the calendar.';
@@ -44,7 +44,7 @@ export function addFeeds(program: Command, { withInstallation, print }: FeedComm
     .description("end a feed's address: whoever has it gets nothing more")
     .option('--json', 'as JSON')
     .action((tenant: string, target: string, { json }: { json?: boolean }) =>
-      withInstallation(async (installation, acting) => {
+      withInstallation(async ({ installation, acting }) => {
         const { withdrawFeed } = await import('../control/acts.ts');
         const ended = await withdrawFeed(acting, installation, tenant, target);
         const what = ended.hadOne ? 'ended. What calendars have fetched stays with them.' : 'had no address.';

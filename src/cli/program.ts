@@ -141,13 +141,7 @@ export function createProgram(outside: CliOutside): Command {
   addForget(program, { ...outside, ...common });
   addReminders(program, { ...outside, ...common, read: () => outside.read(undefined) });
   addTriggers(program, { ...outside, ...common });
-  addFeeds(program, {
-    ...common,
-    withInstallation: (work) =>
-      outside.withInstallation(options(), ({ installation, acting, publicUrl }) =>
-        work(installation, acting, publicUrl),
-      ),
-  });
+  addFeeds(program, { print, withInstallation: (work) => outside.withInstallation(options(), work) });
   addBackups(program, {
     ...outside,
     ...common,

@@ -184,12 +184,7 @@ export async function targetStatus(
     drift,
     ...(target.configuration.connector === FEED_CONNECTOR && { feed: await tenant.feeds.access(target.id) }),
     notifications: notificationStatus(tenant, target, record.container, subscriptions),
-    created,
-    updated,
-    deleted,
-    adopted,
-    ambiguous,
-    forged,
+    ...{ created, updated, deleted, adopted, ambiguous, forged },
   };
 }
 

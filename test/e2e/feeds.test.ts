@@ -40,7 +40,7 @@ async function open(changes: object = {}) {
   });
   onTestFinished(() => server.close());
   const fetched = (url: string, headers: Record<string, string> = {}) =>
-    server.inject({ url: new URL(url).pathname, headers, remoteAddress: '198.51.100.7' });
+    server.inject({ url: new URL(url).pathname, headers, remoteAddress: '8.8.8.8' });
   const address = async () => (await rotateFeed(installation, TENANT, FEED, PUBLIC_URL)).url;
   return { world, installation, fetched, address, cycle: () => cycle(installation) };
 }

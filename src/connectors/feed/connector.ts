@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FeedEntry, FeedShelf } from '../../model/feeds.ts';
-import type { ItemTime } from '../../model/items.ts';
+import type { CalendarItem, ItemTime } from '../../model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import { overlaps, type TimeSpan, type TimeWindow } from '../../model/time.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
@@ -47,7 +47,8 @@ export function openFeed(context: ConnectorContext<FeedSettings>): Connector {
 async function carryOut(shelf: FeedShelf, operation: Operation, ownerTag: string, now: number): Promise<Outcome> {
   const { recordId, key, revision } = operation;
   if (operation.kind === 'delete') {
-    const stood = await shelf.takeOut(key, revision);
+    // A person who is to be forgotten goes, whatever was written later.
+    const stood = await shelf.takeOut(key, operation.erase === true ? Number.MAX_SAFE_INTEGER : revision);
     if (stood === 'later') return superseded(shelf, operation);
     return { recordId, result: 'deleted', effect: stood === 'nothing' ? 'already-gone' : 'deleted' };
   }
@@ -57,20 +58,23 @@ async function carryOut(shelf: FeedShelf, operation: Operation, ownerTag: string
     description: operation.item.description || null,
     location: operation.item.location || null,
   };
-  if (operation.kind === 'create') {
-    const known = (await shelf.entries([key])).get(key);
-    // A create that comes again is seen in no fetched calendar.
-    if (known !== undefined && known.revision <= revision && isDeepStrictEqual(known.item, item)) {
-      return { recordId, result: 'written', effect: 'adopted', versionTag: String(known.revision), remoteId: null };
-    }
+  const [made, replaced] =
+    operation.kind === 'create' ? (['created', 'adopted'] as const) : (['recreated', 'updated'] as const);
+  const known = (await shelf.entries([key])).get(key);
+  // What comes again is seen in no fetched calendar.
+  if (known !== undefined && isSame(known, operation, item)) {
+    return { recordId, result: 'written', effect: replaced, versionTag: String(known.revision), remoteId: null };
   }
   const entry = { revision, ownerTag, sealedRecordId, item, ...toFeedEvent(key, item, revision, now) };
   const stood = await shelf.put(key, entry);
   if (stood === 'later') return superseded(shelf, operation);
-  const [made, replaced] =
-    operation.kind === 'create' ? (['created', 'adopted'] as const) : (['recreated', 'updated'] as const);
   const effect = stood === 'nothing' ? made : replaced;
   return { recordId, result: 'written', effect, versionTag: String(revision), remoteId: null };
+}
+
+function isSame(known: FeedEntry, { kind, revision }: Operation, item: CalendarItem): boolean {
+  const isOfIt = kind === 'create' ? known.revision <= revision : known.revision === revision;
+  return isOfIt && isDeepStrictEqual(known.item, item);
 }
 
 async function superseded(shelf: FeedShelf, { recordId, key, revision }: Operation): Promise<Outcome> {
