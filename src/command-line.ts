@@ -167,6 +167,7 @@ async function withInstallation<Result>(
       backups: openBackups(composition),
       access: openAccess(composition),
       state: stateProbe(composition, check),
+      publicUrl: composition.configuration.settings.http.publicUrl,
       acting: { who: await principalOfProcess(options.as), why: options.reason, desk: composition.acts },
     });
   } finally {

@@ -11,6 +11,7 @@ import type { Connectors } from './composition/targets.ts';
 import { keepAlerting, keepLookingAhead, keepReleasing, watchEpoch } from './composition/upkeep.ts';
 import { connectors as registry } from './connectors/registry.ts';
 import { createAnswerDesk } from './control/answers.ts';
+import { showFeed } from './control/feeds.ts';
 import { type Installation, requireTenant } from './control/installation.ts';
 import { describeLoginLink, noPublicPort } from './control/logins.ts';
 import { createMetrics, type Metrics } from './control/metrics.ts';
@@ -34,6 +35,7 @@ import { SECOND_MS } from './model/time.ts';
 import type { Configuration, TenantOutline } from './settings/configuration.ts';
 import type { ConfigurationFiles } from './settings/configuration-files.ts';
 import { createAnswerDirectory } from './state/answers.ts';
+import { createFeedDirectory } from './state/feeds.ts';
 import { joinAll } from './state/generations.ts';
 import { type RedisWatch, watchRedis } from './state/redis.ts';
 import { checkRedis, keepChecking } from './state/redis-check.ts';
@@ -134,10 +136,8 @@ export async function startDaemon(
   });
   const releasing = does(role, 'scheduler') ? keepReleasing(composition) : null;
   opened.defer(() => releasing?.end());
-  if (does(role, 'scheduler')) {
-    opened.defer(keepAlerting(composition));
-    opened.defer(keepLookingAhead(composition));
-  }
+  const upkeep = does(role, 'scheduler') ? [keepAlerting(composition), keepLookingAhead(composition)] : [];
+  for (const end of upkeep) opened.defer(end);
   const reloading = files === undefined ? null : openReloading({ files, composition, metrics, releasing });
   opened.defer(() => reloading?.end());
   const ports = { operatorPort: operator.port, publicPort: outside?.port ?? null };
@@ -257,10 +257,12 @@ async function openPublicPort(composition: Composition, metrics: Metrics, role: 
 function publicVerbs(composition: Composition, metrics: Metrics): PublicVerbs {
   const { installation, redis, composed } = composition;
   const promptClinic = ({ id }: OpenTenant) => requireEntry(composed, id).promptClinic;
+  const feeds = createFeedDirectory(redis);
   const answers = createAnswerDesk({ installation, directory: createAnswerDirectory(redis), clinicOf: promptClinic });
   return {
     takeNotification: openReceiver(composition, metrics),
     takeReminderCallback: (report) => takeReminderCallback(composition.installation, report),
+    showFeed: (token, caller, knownTag) => showFeed({ installation, directory: feeds }, token, caller, knownTag),
     showAnswer: answers.show,
     takeAnswer: answers.take,
     ...loginVerbs(composition),

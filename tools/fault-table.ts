@@ -2,6 +2,7 @@
 export interface Fault {
   code: string;
   needs: 'person' | 'time';
+  /** `<…>` stands for what is another one each time. */
   sentence: string;
   /** Null where nothing is to be done. */
   next: string | null;
@@ -9,44 +10,256 @@ export interface Fault {
 
 /** Each fault by what happened, as a person would tell it. */
 export const FAULTS = {
-  'nobody logged in to the clinic': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'the clinic login was revoked': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'a calendar login was revoked': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'a login lacks a permission': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'nobody said that the account is the right one': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'the user left the clinic': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'a login will end': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'a login rests for too long': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'a calendar was deleted': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'a calendar may no longer be written': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'a vendor asks to slow down': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  "a vendor's quota of the day is used up": { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'a vendor can not be reached': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'a login page stands before a vendor': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'a vendor fails': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'one entry is refused': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'too much would be removed': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'somebody edited an entry by hand': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'a file names an agenda that is not there': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'a row of the clinic can not be read': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'the clinic shows a part of its list': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'the clinic can not be reached': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'a login page stands before the clinic': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'the clinic fails': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'the clinic does not know the address': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  "a tenant's file has faults": { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'a changed file is refused': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'a changed setting needs a restart': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'an act waits for a second person': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'Redis may evict keys': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'Redis keeps nothing on its disk': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'nobody can be told by webhook': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'a channel of reminders is closed': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'a receiver of triggers is closed': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'a certificate ends': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'the budget of a client is short': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  "an account's quota of the day is short": { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'notifications can not be prolonged': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'changes pile up': { code: 'TODO', needs: 'person', sentence: '', next: null },
-  'nobody works for the clinics': { code: 'TODO', needs: 'person', sentence: '', next: null },
+  'nobody logged in to the clinic': {
+    code: 'not-connected',
+    needs: 'person',
+    sentence: 'nobody has logged in yet',
+    next: 'clinic-mirror login clinic-1 clinic',
+  },
+  'the clinic login was revoked': {
+    code: 'login-ended',
+    needs: 'person',
+    sentence: 'the login has ended and a person must log in again',
+    next: 'clinic-mirror login clinic-1 clinic',
+  },
+  'a calendar login was revoked': {
+    code: 'login-ended',
+    needs: 'person',
+    sentence: 'the login has ended and a person must log in again',
+    next: 'clinic-mirror login clinic-1 doctor-1',
+  },
+  'a login lacks a permission': {
+    code: 'scope-missing',
+    needs: 'person',
+    sentence:
+      'it was not granted https://www.googleapis.com/auth/calendar.app.created https://www.googleapis.com/auth/calendar.calendarlist.readonly',
+    next: 'clinic-mirror login clinic-1 doctor-1',
+  },
+  'nobody said that the account is the right one': {
+    code: 'account-unconfirmed',
+    needs: 'person',
+    sentence: 'nobody has said that <account> is the right account',
+    next: 'clinic-mirror accept-account clinic-1 doctor-1 <account>',
+  },
+  'the user left the clinic': {
+    code: 'user-unknown',
+    needs: 'person',
+    sentence: 'the user of this login may not work in the clinic',
+    next: 'clinic-mirror login clinic-1 clinic',
+  },
+  'a login will end': {
+    code: 'login-ending',
+    needs: 'person',
+    sentence: 'the login ends at a time that using it does not put off',
+    next: 'clinic-mirror login clinic-1 doctor-1',
+  },
+  'a login rests for too long': {
+    code: 'login-resting',
+    needs: 'person',
+    sentence: 'the login could not be kept alive, and ends when it rests for longer',
+    next: 'clinic-mirror doctor clinic-1',
+  },
+  'a calendar was deleted': {
+    code: 'calendar-gone',
+    needs: 'person',
+    sentence: 'the calendar is gone, or the connected account cannot see it',
+    next: 'check the calendar id, and that the calendar is shared with the connected account',
+  },
+  'a calendar may no longer be written': {
+    code: 'calendar-forbidden',
+    needs: 'person',
+    sentence: 'Google does not allow this in the calendar',
+    next: 'give the connected account the right to make changes to events in this calendar',
+  },
+  'a vendor asks to slow down': {
+    code: 'rate-limited',
+    needs: 'time',
+    sentence: 'Google asks for fewer requests',
+    next: null,
+  },
+  "a vendor's quota of the day is used up": {
+    code: 'daily-limit',
+    needs: 'time',
+    sentence: 'the daily quota of the Google Cloud project is spent',
+    next: 'wait until midnight Pacific time, or raise the quota of the project',
+  },
+  'a vendor can not be reached': {
+    code: 'connection-failed',
+    needs: 'time',
+    sentence: 'the connection failed: <host>',
+    next: null,
+  },
+  'a login page stands before a vendor': {
+    code: 'html-answer',
+    needs: 'time',
+    sentence: 'an HTML page came in place of an answer of Google',
+    next: null,
+  },
+  'a vendor fails': { code: 'server-error', needs: 'time', sentence: 'Google is failing', next: null },
+  'one entry is refused': {
+    code: 'failing',
+    needs: 'time',
+    sentence: '1 change refused or failed, and tried again',
+    next: 'clinic-mirror health clinic-1 doctor-1',
+  },
+  'too much would be removed': {
+    code: 'held',
+    needs: 'person',
+    sentence: '4 changes held back until a person decides',
+    next: 'clinic-mirror holds list clinic-1',
+  },
+  'somebody edited an entry by hand': {
+    code: 'drifted',
+    needs: 'person',
+    sentence: '1 change by hand left for a person to look at',
+    next: 'clinic-mirror audit clinic-1',
+  },
+  'a file names an agenda that is not there': {
+    code: 'agenda-unknown',
+    needs: 'person',
+    sentence: 'the clinic lists no agenda no-such-agenda',
+    next: 'correct agendas of doctor-1 in tenants/clinic-1.yaml',
+  },
+  'a row of the clinic can not be read': {
+    code: 'rows-unread',
+    needs: 'person',
+    sentence: "<n> rows of the clinic can't be read: bad-time",
+    next: 'clinic-mirror status clinic-1',
+  },
+  'the clinic shows a part of its list': {
+    code: 'stale',
+    needs: 'time',
+    sentence: 'the last cycle could not read all that it follows',
+    next: null,
+  },
+  'the clinic can not be reached': {
+    code: 'connection-failed',
+    needs: 'time',
+    sentence: 'the last cycle failed: clinic.appointments.list: the connection failed: <host>',
+    next: null,
+  },
+  'a login page stands before the clinic': {
+    code: 'html-answer',
+    needs: 'person',
+    sentence: 'the last cycle failed: clinic.appointments.list: an HTML page came instead of JSON',
+    next: 'open the configured address in a browser: a login page, a proxy or maintenance stands before it',
+  },
+  'the clinic fails': {
+    code: 'unavailable',
+    needs: 'time',
+    sentence: 'the last cycle failed: clinic.appointments.list: the clinic is not able to answer, status 503',
+    next: null,
+  },
+  'the clinic does not know the address': {
+    code: 'not-found',
+    needs: 'person',
+    sentence: 'the last cycle failed: clinic.userInfo.read: the clinic knows no such address, status 404',
+    next: 'check the base URL, the profile’s pathPrefix and the tenant id',
+  },
+  "a tenant's file has faults": {
+    code: 'tenant-set-aside',
+    needs: 'person',
+    sentence: 'it is not run: 4 faults in its file',
+    next: 'clinic-mirror config check',
+  },
+  'a changed file is refused': {
+    code: 'file-refused',
+    needs: 'person',
+    sentence: 'a changed file is refused, and what it held before goes on',
+    next: 'clinic-mirror config check',
+  },
+  'a changed setting needs a restart': {
+    code: 'restart-awaited',
+    needs: 'person',
+    sentence: 'changed settings wait for a restart: redis',
+    next: 'restart the daemon',
+  },
+  'an act waits for a second person': {
+    code: 'approval-awaited',
+    needs: 'person',
+    sentence: 'forget waits for a second person: ada wants it',
+    next: 'somebody else gives the same command, or lets it expire',
+  },
+  'Redis may evict keys': {
+    code: 'redis-evicts',
+    needs: 'person',
+    sentence: 'Redis may evict keys when memory is short, which would lose state',
+    next: 'set "maxmemory-policy noeviction" in its configuration',
+  },
+  'Redis keeps nothing on its disk': {
+    code: 'redis-not-durable',
+    needs: 'person',
+    sentence: 'Redis does not keep an append-only file, so a restart would lose state',
+    next: 'set "appendonly yes" in its configuration',
+  },
+  'nobody can be told by webhook': {
+    code: 'webhook-gone',
+    needs: 'person',
+    sentence: 'nobody can be told of problems',
+    next: 'check "alerts" in clinic-mirror.yaml, and the server that it names',
+  },
+  'a channel of reminders is closed': {
+    code: 'webhook-gone',
+    needs: 'person',
+    sentence: 'closed: nothing is sent by it',
+    next: 'mend that, then: clinic-mirror reminders reopen clinic-1 hook',
+  },
+  'a receiver of triggers is closed': {
+    code: 'webhook-gone',
+    needs: 'person',
+    sentence: 'closed: nothing is sent to it',
+    next: 'mend that, then: clinic-mirror triggers reopen clinic-1 portal',
+  },
+  'a certificate ends': {
+    code: 'certificate-ending',
+    needs: 'person',
+    sentence: 'its certificate ends soon',
+    next: 'renew it on that server, and look why that was not done by itself',
+  },
+  'the budget of a client is short': {
+    code: 'quota-short',
+    needs: 'time',
+    sentence: '263 % of what its budget gives in an hour is used',
+    next: 'raise its "budget" as far as the other side allows; until then cycles come late',
+  },
+  "an account's quota of the day is short": {
+    code: 'daily-quota-short',
+    needs: 'person',
+    sentence: '95 % of what the other side allows its account in a day is used',
+    next: 'buy more there, or raise "everyMinutes" of what CRMs follow; nothing is lost, and changes wait',
+  },
+  'notifications can not be prolonged': {
+    code: 'notifications-ending',
+    needs: 'person',
+    sentence: 'the vendor will no longer tell of changes by hand, and audits alone find them (forbidden)',
+    next: 'clinic-mirror doctor clinic-1',
+  },
+  'changes pile up': {
+    code: 'backlog-growing',
+    needs: 'time',
+    sentence: 'more changes come than are written, so they wait longer with each cycle',
+    next: 'clinic-mirror health clinic-1 doctor-1',
+  },
+  'nobody works for the clinics': {
+    code: 'no-cycles',
+    needs: 'person',
+    sentence: 'no cycle has ended since then',
+    next: 'see whether a daemon runs with the role scheduler and one with the role worker, and their logs',
+  },
 } as const satisfies Record<string, Fault>;
+
+/** A Markdown table with a row for each fault. */
+export function renderFaults(faults: Readonly<Record<string, Fault>>): string {
+  const rows = Object.entries(faults).map(([what, { code, needs, sentence, next }]) => {
+    const action =
+      next === null ? (needs === 'time' ? 'wait' : 'see the code') : isCommand(next) ? `\`${next}\`` : next;
+    return `| ${what} | ${sentence} | \`${code}\` | ${needs === 'person' ? 'you' : 'time'} | ${action} |`;
+  });
+  return ['| what happened | what is said | code | who ends it | next action |', '|---|---|---|---|---|', ...rows].join(
+    '\n',
+  );
+}
+
+function isCommand(next: string): boolean {
+  return next.startsWith('clinic-mirror ');
+}

@@ -20,6 +20,7 @@ import { addCompletion, type ConfiguredNames } from './completion.ts';
 import { addConfig } from './config-command.ts';
 import { addDoctor, type DoctorCommand } from './doctor-command.ts';
 import { tellExitCodes } from './exit-codes.ts';
+import { addFeeds } from './feed-commands.ts';
 import { addForget } from './forget-command.ts';
 import { addHealth } from './health-command.ts';
 import { addInit } from './init/command.ts';
@@ -91,6 +92,8 @@ export interface OpenInstallation {
   state: StateProbe;
   /** Who gives the command, and why. */
   acting: Acting;
+  /** How others reach the public port; null where none is open. */
+  publicUrl: string | null;
 }
 
 const ROLE_HELP =
@@ -166,6 +169,7 @@ export function createProgram(outside: CliOutside): Command {
   addForget(program, { ...outside, ...common });
   addReminders(program, { ...outside, ...common, read: () => outside.read(undefined) });
   addTriggers(program, { ...outside, ...common });
+  addFeeds(program, { print, withInstallation: (work) => outside.withInstallation(options(), work) });
   addBackups(program, {
     ...outside,
     ...common,

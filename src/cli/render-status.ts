@@ -74,6 +74,13 @@ function renderState({ durability, directory, wentBackAt, wentBackTo, writesLost
   return lines.length === 0 ? [] : [lines.map((line) => wrap(line)).join('\n')];
 }
 
+function renderFeed({ target, feed }: TargetStatus, tenant: string, now: Instant): string {
+  if (feed == null)
+    return wrap(`${target}: no address yet; make one: clinic-mirror feeds rotate ${tenant} ${target}`, '  ');
+  const fetched = feed.fetchedAt === null ? 'never fetched' : `last fetched ${renderAge(feed.fetchedAt, now)} ago`;
+  return wrap(`${target}: ${fetched}, its address was made ${renderTime(feed.madeAt)}`, '  ');
+}
+
 function renderTenant(tenant: TenantStatus, now: Instant): string {
   const lines = [wrap(`${tenant.tenant}  ${tenant.name}${tenant.paused ? '  (paused)' : ''}`)];
   lines.push(...renderConfiguration(tenant));
@@ -96,6 +103,7 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
     lines.push(...renderGaps({ [target.target]: target.gaps }, target.exceptGapsAsOf, '  '));
     if (target.failure !== null) lines.push('', ...renderFailure(target, now));
     if (target.drift !== null && target.drift.edited + target.drift.removed > 0) lines.push(renderDrift(target, now));
+    if (target.feed !== undefined) lines.push(renderFeed(target, tenant.tenant, now));
     if (target.ambiguous > 0) {
       const what = `${target.ambiguous} objects carry our owner tag and match no record for certain`;
       lines.push(wrap(`${target.target}: ${what}`, '  '));

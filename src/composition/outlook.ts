@@ -1,7 +1,6 @@
-import type { QuotaStatus } from '../control/forecasts.ts';
 import type { Outlook } from '../control/installation.ts';
 import { lookAtCertificate } from '../http/certificate.ts';
-import type { Ending } from '../model/endings.ts';
+import type { Ending, QuotaStatus } from '../model/outlook.ts';
 import { slices } from '../model/slices.ts';
 import { type Clock, DAY_MS, type Instant } from '../model/time.ts';
 import { readCertificate } from '../oauth/certificate.ts';

@@ -10,6 +10,7 @@ import { lazily } from '../model/lazily.ts';
 import type { StreamName } from '../model/streams.ts';
 import type { Clock } from '../model/time.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
+import type { TenantFeeds } from '../state/feeds.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { createSubscriptionDirectory, createSubscriptionStore, type KeptSubscription } from '../state/subscriptions.ts';
 import { createTargetIdentity } from '../sync/identity.ts';
@@ -30,6 +31,7 @@ export interface ConnectorParts {
   identity: string;
   http: HttpClient;
   remotes: SharedState;
+  feeds: Pick<TenantFeeds, 'shelf'>;
   log: Logger;
   clock: Clock;
   connections: ReadonlyMap<string, OpenConnection>;
@@ -138,6 +140,7 @@ function openConnector(
     ...ours,
     authorizer: connection.authorizer(id),
     http: connection.budget === null ? parts.http : withBudget(parts.http, connection.budget),
+    shelf: parts.feeds.shelf(id),
     shared: parts.remotes,
     log: parts.log.child({ target: id }),
     clock: parts.clock,

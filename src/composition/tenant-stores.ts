@@ -1,6 +1,7 @@
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { type Clock, DAY_MS } from '../model/time.ts';
 import type { TenantConfiguration } from '../settings/configuration.ts';
+import { createTenantFeeds } from '../state/feeds.ts';
 import { createHoldStore } from '../state/holds.ts';
 import { createJournal } from '../state/journal.ts';
 import { createKeptDocuments } from '../state/kept-documents.ts';
@@ -16,6 +17,7 @@ import type { Lasting } from './closing.ts';
 /** A tenant's state in Redis, but for its credentials and what belongs to one feature alone. */
 export type TenantStores = Pick<
   OpenTenant,
+  | 'feeds'
   | 'links'
   | 'outbox'
   | 'unanswered'
@@ -47,6 +49,7 @@ export function openTenantStores(parts: TenantStoreParts): TenantStores {
   const { links, protection } = parts.lasting;
   const journalKeepMs = parts.journalKeepDays * DAY_MS;
   return {
+    feeds: createTenantFeeds(redis, tenant.id, sealer, identityKey),
     links,
     outbox: createOutbox(redis, tenant.id, sealer, links, journalKeepMs),
     unanswered: createUnansweredStore(redis, tenant.id),

@@ -109,7 +109,7 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
   const name = tenant.formerly ?? tenant.id;
   const known = { tenant: name, zone: tenant.zone, identityKey, identity: shared.epoch.identity };
   const { connectors, evaluate, remotes } = shared;
-  const parts = { ...known, connectors, evaluate, http, remotes, log, clock, connections };
+  const parts = { ...known, connectors, evaluate, http, remotes, log, clock, connections, feeds: stores.feeds };
   return {
     connections,
     credentials,

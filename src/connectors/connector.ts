@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { HttpClient } from '../http/client.ts';
 import type { Logger } from '../log/logger.ts';
 import type { MirrorError } from '../model/errors.ts';
+import type { FeedShelf } from '../model/feeds.ts';
 import type { CalendarItem, CrmItem, Item, MappedProperty, Presets } from '../model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../model/operations.ts';
 import type { Refusal } from '../model/refusals.ts';
@@ -79,6 +80,8 @@ export interface ConnectorContext<TargetSettings> {
   zone?: string;
   authorizer: Authorizer;
   http: HttpClient;
+  /** Where the daemon itself keeps what the target holds: of a feed alone. */
+  shelf?: FeedShelf;
   /** What the targets of this daemon have in common with a remote side that several of them write to. */
   shared: SharedState;
   log: Logger;
@@ -241,6 +244,8 @@ export interface ConnectorModule<TargetSettings = unknown, Wanted extends Item =
   /** What its targets hold: events of a calendar, or objects of a CRM, whose targets have a `crm` part. */
   readonly holds: 'events' | 'objects';
   readonly supports: ConnectorSupports;
+  /** What titles of a calendar tell where its file does not say; `appointment` when absent. */
+  readonly defaultTitle?: 'appointment' | 'busy';
   /** In place of `supports.keys`, where it depends on the settings or on what is followed. */
   keysOf?(settings: TargetSettings, stream: StreamName): KeyPromise;
   /** In place of `supports.erases`, where it depends on the settings. */

@@ -1,6 +1,7 @@
 import type { Item } from '../model/items.ts';
 import { caldav } from './caldav/index.ts';
 import type { ConnectorModule } from './connector.ts';
+import { feed } from './feed/index.ts';
 import { googleCalendar } from './google-calendar/index.ts';
 import { hubspot } from './hubspot/index.ts';
 import { outlookCalendar } from './outlook-calendar/index.ts';
@@ -9,6 +10,7 @@ import { salesforce } from './salesforce/index.ts';
 
 const modules: readonly ConnectorModule<unknown, Item>[] = [
   caldav,
+  feed,
   googleCalendar,
   hubspot,
   outlookCalendar,

@@ -12,6 +12,7 @@ import * as audit from './audit.ts';
 import * as backups from './backups.ts';
 import * as clinic from './clinic.ts';
 import { operationOf } from './clinic-question.ts';
+import * as feeds from './feeds.ts';
 import * as forget from './forget.ts';
 import * as holds from './holds.ts';
 import { type Installation, requireTenant } from './installation.ts';
@@ -224,6 +225,27 @@ export const reopenEndpoint = act(
     return { verb: 'reopen-endpoint', tenant, what: { endpoint: isKnown ? endpoint : null, skip } };
   },
   ({ closed }) => ({ closed: closed?.code ?? null }),
+);
+
+/** A feed by the name that it has in the configuration; null for what is none. */
+function feedOf(installation: Installation, id: string, target: string) {
+  const tenant = requireTenant(installation, id);
+  const isFeed = tenant.targets.get(target)?.configuration.connector === feeds.FEED_CONNECTOR;
+  return { tenant: tenant.id, what: { target: isFeed ? target : null } };
+}
+
+/** @see feeds.rotateFeed */
+export const rotateFeed = act(
+  feeds.rotateFeed,
+  (_, installation, id, target) => ({ verb: 'rotate-feed', ...feedOf(installation, id, target) }),
+  ({ hadOne }) => ({ hadOne }),
+);
+
+/** @see feeds.withdrawFeed */
+export const withdrawFeed = act(
+  feeds.withdrawFeed,
+  (_, installation, id, target) => ({ verb: 'withdraw-feed', ...feedOf(installation, id, target) }),
+  ({ hadOne }) => ({ hadOne }),
 );
 
 /** @see clinic.writeClinic */

@@ -1,19 +1,9 @@
-import type { Ending } from '../model/endings.ts';
+import type { Ending, QuotaStatus } from '../model/outlook.ts';
 import type { Problem } from '../model/problems.ts';
 import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { IDLE_LIFE_MS } from '../oauth/idle-lives.ts';
 import type { ConnectionStatus } from './installation.ts';
 import type { Status, TargetStatus, TenantStatus } from './status-view.ts';
-
-/** What a client has used of what it may ask, as counted where the requests are allowed. */
-export interface QuotaStatus {
-  /** Where the settings name it: `hubspotClients main`. */
-  client: string;
-  /** Of what the budget gives in an hour: 0 to 1, or a little more. */
-  hourShare: number;
-  /** Tenants whose account has used so much of what the other side allows in 24 hours, where the settings say how much that is. */
-  days: readonly { tenant: string; share: number; usedUpAt: Instant | null }[];
-}
 
 /** Told so long before the end, and not before two thirds of the whole time are over. Our choice. */
 const AHEAD_MS = { login: 14 * DAY_MS, certificate: 14 * DAY_MS, secret: 30 * DAY_MS } as const;

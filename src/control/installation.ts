@@ -1,7 +1,7 @@
 import type { ShownQueue } from '../jobs/shown-queues.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
-import type { Ending } from '../model/endings.ts';
 import { MirrorError } from '../model/errors.ts';
+import type { Ending, QuotaStatus } from '../model/outlook.ts';
 import type { Clock, Instant } from '../model/time.ts';
 import type { TenantOutline, TenantSetAside } from '../settings/configuration.ts';
 import type { AlertStore } from '../state/alerts.ts';
@@ -9,7 +9,6 @@ import type { ApprovalRequest } from '../state/approvals.ts';
 import type { StateEpoch } from '../state/epoch.ts';
 import type { ReloadReport } from '../state/reload-reports.ts';
 import type { RemovedStore } from '../state/removed.ts';
-import type { QuotaStatus } from './forecasts.ts';
 
 /** Where one login stands, in the same words on every surface. */
 export interface ConnectionStatus {

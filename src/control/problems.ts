@@ -1,12 +1,15 @@
 import { redisUnreachable } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
+import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
+import type { TargetGap } from '../state/target-gaps.ts';
 import { forecastsOfInstallation, forecastsOfLogin, forecastsOfTarget } from './forecasts.ts';
 import type { ConnectionStatus } from './installation.ts';
 import type { Status, TargetStatus, TenantStatus } from './status-view.ts';
 
 /** An entry that fails for so long needs a person: most of what passes has passed by then. Our choice. */
 const FAILING_LONG_MS = HOUR_MS;
+const CLINIC_LOGIN = `login ${CLINIC_CONNECTION}`;
 
 /** What is the matter by a status: what needs a person now first, then what will, then in the order of tenants. */
 export function problemsOf(status: Omit<Status, 'problems'>): Problem[] {
@@ -87,12 +90,15 @@ function ofTenant(tenant: TenantStatus, now: Instant): Problem[] {
     problems.push({ ...problem, needs: 'time', sinceAt: configuration.supersededAt });
   }
   const logins = connections.flatMap((connection) => ofLogin(tenant, connection));
-  problems.push(...logins, ...ofClinic(tenant, logins));
+  const ofReading = ofClinic(tenant, logins);
+  problems.push(...logins, ...ofReading);
+  // Without the clinic every target stands as it was: that is told where it comes from.
+  const isUnread = ofReading.length > 0 || logins.some(({ subject }) => subject === CLINIC_LOGIN);
   for (const connection of connections) problems.push(...forecastsOfLogin(id, connection, now));
   const ended = new Set(logins.filter(({ code }) => code !== 'scope-missing').map(({ subject }) => subject));
   for (const target of targets) {
     // What only waits for its login is told there.
-    if (ended.has(`login ${target.connection}`)) continue;
+    if (ended.has(`login ${target.connection}`) || (isUnread && target.state === 'stale')) continue;
     problems.push(...ofTarget(id, target, now), ...forecastsOfTarget(id, target, now));
   }
   return [...problems, ...ofReminders(tenant), ...ofTriggers(tenant)];
@@ -131,7 +137,7 @@ function ofLogin({ tenant, targets }: TenantStatus, connection: ConnectionStatus
 
 /** The last cycle, where it failed otherwise than by its login. */
 function ofClinic({ tenant, lastRun }: TenantStatus, logins: readonly Problem[]): Problem[] {
-  if (lastRun?.error == null || logins.some(({ subject }) => subject === 'login clinic')) return [];
+  if (lastRun?.error == null || logins.some(({ subject }) => subject === CLINIC_LOGIN)) return [];
   const { code, actor, message, remedy } = lastRun.error;
   const needs = isForPerson(actor) ? 'person' : 'time';
   return [
@@ -174,15 +180,35 @@ function ofTarget(tenant: string, target: TargetStatus, now: Instant): Problem[]
         ),
       ];
     }
-    case 'incomplete': {
-      const codes = [...new Set(gaps.map(({ code }) => code))].join(', ');
-      return [problem(codes, `not all of it is known: ${codes}`, `clinic-mirror status ${tenant}`)];
-    }
+    case 'incomplete':
+      return gaps.map((gap) => problem(gap.code, sentenceOf(gap), nextOf(gap, tenant, id)));
     case 'stale':
       return [{ ...problem('stale', 'the last cycle could not read all that it follows', null), needs: 'time' }];
     default:
       return [];
   }
+}
+
+/** What of a target is not known; ids in it are those of its file. */
+function sentenceOf({ code, count: number, what }: TargetGap): string {
+  switch (code) {
+    case 'agenda-unknown':
+    case 'treatment-unknown':
+      return `the clinic lists no ${code.split('-')[0]} ${what.join(', ')}`;
+    case 'agenda-unconfirmed':
+    case 'treatment-unconfirmed':
+      return `whether the clinic has the ${code.split('-')[0]} ${what.join(', ')} may not be read`;
+    case 'rows-unread':
+      return `${count(number, 'row')} of the clinic can't be read: ${what.join(', ')}`;
+    case 'egress-stopped':
+      return `${count(number, 'record')} kept back, since it would have told more of patients than it may: ${what.join(', ')}`;
+  }
+}
+
+function nextOf({ code }: TargetGap, tenant: string, target: string): string {
+  if (code.endsWith('-unknown')) return `correct ${code.split('-')[0]}s of ${target} in tenants/${tenant}.yaml`;
+  if (code.endsWith('-unconfirmed')) return `clinic-mirror login ${tenant} ${CLINIC_CONNECTION}`;
+  return `clinic-mirror ${code === 'rows-unread' ? `status ${tenant}` : `health ${tenant} ${target}`}`;
 }
 
 function ofReminders({ tenant, reminders }: TenantStatus): Problem[] {

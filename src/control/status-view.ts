@@ -4,6 +4,7 @@ import type { TargetConfiguration } from '../settings/configuration.ts';
 import type { AlertFailure } from '../state/alerts.ts';
 import type { ApprovalRequest } from '../state/approvals.ts';
 import type { EpochView } from '../state/epoch.ts';
+import type { FeedAccess } from '../state/feeds.ts';
 import type { Doubt } from '../state/protection.ts';
 import type { RefusedFiles } from '../state/reload-reports.ts';
 import type { RunReport } from '../state/runs.ts';
@@ -75,6 +76,8 @@ export interface TargetStatus {
   /** What is done by hand and stands as of now, found by the audits; null before the first. */
   drift: DriftReport | null;
   notifications: NotificationStatus;
+  /** Of a feed, when its address was made and last used; null while it has none. Absent for what is no feed. */
+  feed?: FeedAccess | null;
   /** What it was given since its state began. */
   created: number;
   updated: number;

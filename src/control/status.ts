@@ -7,6 +7,7 @@ import { type Instant, MINUTE_MS } from '../model/time.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { StoredTarget, TargetFailure } from '../state/targets.ts';
+import { FEED_CONNECTOR } from './feeds.ts';
 import { type ConnectionStatus, type Installation, requireTenant } from './installation.ts';
 import { notificationStatus } from './notification-status.ts';
 import { isForPerson, problemsOf } from './problems.ts';
@@ -181,13 +182,9 @@ export async function targetStatus(
     failure,
     policy,
     drift,
+    ...(target.configuration.connector === FEED_CONNECTOR && { feed: await tenant.feeds.access(target.id) }),
     notifications: notificationStatus(tenant, target, record.container, subscriptions),
-    created,
-    updated,
-    deleted,
-    adopted,
-    ambiguous,
-    forged,
+    ...{ created, updated, deleted, adopted, ambiguous, forged },
   };
 }
 

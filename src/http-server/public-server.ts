@@ -3,6 +3,7 @@ import { NOTIFICATIONS_PATH } from '../jobs/open-subscription.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { addAnswers } from './answers.ts';
 import { type AppOptions, openApp } from './app.ts';
+import { addFeeds } from './feeds.ts';
 import { addLogins } from './logins.ts';
 import { addReminderCallbacks } from './reminder-callbacks.ts';
 import type { PublicVerbs } from './verbs.ts';
@@ -19,7 +20,7 @@ const NOTIFICATION_TIMEOUT_MS = 2.5 * SECOND_MS;
 const NOTIFICATION_BODY_BYTES = 256 * 1_024;
 
 /**
- * Builds the port for the outside: the pages of logins, the receivers of notifications and reports, and the pages of reminders; all else
+ * Builds the port for the outside: the pages of logins, the receivers of notifications and reports, the pages of reminders, and feeds; all else
  * is 404, what is for operators too. {@link listen} opens it.
  */
 export async function createPublicServer(verbs: PublicVerbs, options: PublicServerOptions): Promise<FastifyInstance> {
@@ -30,6 +31,7 @@ export async function createPublicServer(verbs: PublicVerbs, options: PublicServ
     async (scope) => addNotifications(scope, verbs),
     async (scope) => addReminderCallbacks(scope, verbs),
     async (scope) => addAnswers(scope, verbs, options.log),
+    async (scope) => addFeeds(scope, verbs),
   ];
   for (const part of parts) await app.register(part);
   return app;

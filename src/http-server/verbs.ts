@@ -1,4 +1,5 @@
 import type { AnswerPage, GivenAnswer } from '../control/answers.ts';
+import type { FeedAnswer } from '../control/feeds.ts';
 import type { LoginLinkDescription } from '../control/logins.ts';
 import type { Problem } from '../model/problems.ts';
 
@@ -99,6 +100,13 @@ export interface PublicVerbs {
    * @returns the status to answer with
    */
   takeReminderCallback(report: ChannelReport): Promise<number>;
+  /**
+   * A feed, for whoever knows its address.
+   * @param token as the address has it
+   * @param caller the address that the request comes from, for limits; null where it can't be told
+   * @param knownTag what the caller has already; null for nothing
+   */
+  showFeed(token: string, caller: string | null, knownTag: string | null): Promise<FeedAnswer>;
   /**
    * The page behind a reminder's link. Anybody can open one, programs that check links too: nothing changes.
    * @param caller the address that the request comes from, for limits; null where it can't be told

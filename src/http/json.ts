@@ -19,7 +19,7 @@ export function readJson(
 ): unknown {
   const { body } = answer;
   if (body.length === 0) throw unreadable(label, 'empty-answer', 'the answer is empty');
-  if (isHtml(answer)) throw unreadable(label, 'html-answer', 'an HTML page came instead of JSON');
+  if (isHtml(answer)) throw unreadable(label, 'html-answer', 'an HTML page came instead of JSON', PORTAL);
   if (!isUtf8(body)) throw unreadable(label, 'not-utf8', 'the answer is not UTF-8 text');
   const value = parseJson(body, mostValues);
   if (value !== undefined) return value;
@@ -29,12 +29,14 @@ export function readJson(
   throw unreadable(label, 'not-json', `the answer of ${body.length} bytes is not JSON, or was cut short`);
 }
 
+const PORTAL = 'open the configured address in a browser: a login page, a proxy or maintenance stands before it';
+
 /** Whether an answer is an HTML page, by its content type or its first character. */
 export function isHtml(answer: Pick<HttpResponse, 'headers' | 'body'>): boolean {
   if (/^\s*(text\/html|application\/xhtml\+xml)/i.test(answer.headers.get('content-type') ?? '')) return true;
   return answer.body.subarray(0, 100).toString('latin1').trimStart().startsWith('<');
 }
 
-function unreadable(label: string, code: string, what: string): MirrorError {
-  return new MirrorError(`${label}: ${what}`, { actor: 'contract', code, retry: 'later' });
+function unreadable(label: string, code: string, what: string, remedy?: string): MirrorError {
+  return new MirrorError(`${label}: ${what}`, { actor: 'contract', code, retry: 'later', remedy });
 }

@@ -201,6 +201,7 @@ class Exchange {
       code,
       retry: 'later',
       ambiguous,
+      about: this.#host,
       cause: error,
     });
   }

@@ -19,6 +19,7 @@ import type { StreamName } from '../model/streams.ts';
 import type { Clock } from '../model/time.ts';
 import type { ElapsedBetween } from '../model/watched-clock.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
+import type { TenantFeeds } from '../state/feeds.ts';
 import type { Generation } from '../state/generations.ts';
 import type { HoldStore } from '../state/holds.ts';
 import type { Journal } from '../state/journal.ts';
@@ -110,6 +111,7 @@ export interface OpenTenant {
   configuration: TenantConfiguration;
   clinic: ClinicSource;
   targets: ReadonlyMap<string, OpenTarget>;
+  feeds: TenantFeeds;
   links: LinkStore;
   outbox: Outbox;
   unanswered: UnansweredStore;

@@ -5,6 +5,7 @@ export const ACT_VERBS = [
   ...['forget', 'follow-again', 'backup', 'restore', 'accept-loss'],
   ...['opt-out', 'lift-opt-out', 'reopen-channel', 'reopen-endpoint', 'clinic-write'],
   ...['withdraw-link', 'sign-in-link', 'access-token', 'revoke-access-token'],
+  ...['rotate-feed', 'withdraw-feed'],
 ] as const;
 /** Such a word. */
 export type ActVerb = (typeof ACT_VERBS)[number];

@@ -12,6 +12,8 @@ export interface ConnectorDescription {
   /** Streams that its targets can follow. */
   readonly streams: readonly string[];
   readonly holds: 'events' | 'objects';
+  /** What titles tell where a target does not say; `appointment` when absent. */
+  readonly defaultTitle?: 'appointment' | 'busy';
   /** What of a calendar's presets its vendor has a place for. */
   readonly supports: { readonly presets?: readonly string[] };
 }
@@ -22,9 +24,10 @@ export interface ChannelDescription {
 }
 
 /** One use of a connector by a tenant, all defaults filled in. */
-export interface TargetConfiguration extends Omit<TargetFile, 'guard' | 'settings' | 'agendas'> {
+export interface TargetConfiguration extends Omit<TargetFile, 'guard' | 'settings' | 'agendas' | 'title'> {
   id: string;
   agendas: 'all' | readonly string[];
+  title: NonNullable<TargetFile['title']>;
   guard: GuardSettings;
   /** The connector's own part, checked by its schema. */
   settings: unknown;

@@ -50,6 +50,7 @@ export function connection(secrets: SecretSchemas) {
       username: text.describe('Name of the login; no colon'),
       password: secrets.text.describe('Its password; most hosted servers want one made for this application'),
     }),
+    z.strictObject({ kind: z.literal('feed') }),
     ...crmConnections(secrets),
   ]);
 }

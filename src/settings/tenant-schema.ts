@@ -83,8 +83,10 @@ const target = z.strictObject({
     .prefault({}),
   title: z
     .enum(TITLES)
-    .default('appointment')
-    .describe('What titles tell; initials and full tell of the patient and need titleReason'),
+    .optional()
+    .describe(
+      'What titles tell; initials and full tell of the patient and need titleReason. Default: appointment, and busy in a feed',
+    ),
   titleReason: text.optional().describe('Why the titles may tell of patients: who decided, and on what ground'),
   titleFormat: text
     .transform((format, context) => {

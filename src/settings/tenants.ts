@@ -120,7 +120,7 @@ export function openTenantFiles({ dir, secrets, known, usable }: TenantParts): T
   function judge(found: Found, file: YamlFile, checked: Checked): Verdict | null {
     if (usable === null || hashOf === null) return null;
     const { id, ...content } = found;
-    const tenant = buildTenant(id, checked, usable.settings);
+    const tenant = buildTenant(id, checked, usable.settings, known);
     const tagOf = (reference: SecretReference) => usable.verdicts.tagOf(secrets.secretAt(reference) ?? '');
     const named = secrets.as(id, () =>
       referencesIn(file.value).map((reference) => [reference, tagOf(reference)] as const),
@@ -144,7 +144,7 @@ export function openTenantFiles({ dir, secrets, known, usable }: TenantParts): T
       const file = fileOf(join(folder, `${id}.yaml`), JSON.parse(json), () => json);
       const checked = secrets.as(id, () => checkTenant(file, schemas(), known));
       if (checked.faults.length > 0) throw new ConfigurationError(checked.faults);
-      return deepFreeze(buildTenant(id, checked, usable.settings));
+      return deepFreeze(buildTenant(id, checked, usable.settings, known));
     },
   };
 }
@@ -204,11 +204,14 @@ function buildTenant(
   id: string,
   { value, vendorSettings, channelSettings }: Checked,
   settings: Settings,
+  known: KnownNames,
 ): TenantConfiguration {
   if (value === null) throw new TypeError('a tenant with faults is never built');
   const targets = [...value.targets].map(([name, target]): [string, TargetConfiguration] => {
     const guard = mergeGuard(settings.guard, target.guard);
-    const built = { ...target, id: name, guard, agendas: target.agendas ?? 'all', settings: vendorSettings.get(name) };
+    const title = target.title ?? known.connectors.get(target.connector)?.defaultTitle ?? 'appointment';
+    const filled = { agendas: target.agendas ?? 'all', title, settings: vendorSettings.get(name) };
+    const built = { ...target, id: name, guard, ...filled };
     return [name, built];
   });
   const { reminders, ...rest } = value;

@@ -75,17 +75,8 @@ export function openBudgetShare(
   async function ask(ticket: string, units: number): Promise<Answer> {
     const pace = [intervalMs, limits.burst, reserved, units];
     const times = [TICKET_LIFE_MS, TRIAL_MS, LOOK_EVERY_MS, LONGEST_PAUSE_MS];
-    const answer = await redis.eval(
-      TAKE,
-      all.length + 1,
-      ...all,
-      places.used,
-      participant,
-      ticket,
-      priority,
-      ...pace,
-      ...times,
-    );
+    const given = [participant, ticket, priority, ...pace, ...times];
+    const answer = await redis.eval(TAKE, all.length + 1, ...all, places.used, ...given);
     const [waitMs, isPause, isTrial] = answer as [number, number, number];
     return { waitMs, isPause: isPause === 1, isTrial: isTrial === 1 };
   }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Ending } from '../model/endings.ts';
 import { parseJson } from '../model/json.ts';
+import type { Ending } from '../model/outlook.ts';
 import { DAY_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';

@@ -42,6 +42,10 @@
  * | `cm:{answer-H}:answer-link`          | string | retention         | sender            | answers               |
  * | `cm:{T}:answer-claim:<id>`           | string | two minutes       | answers           | answers               |
  * | `cm:{T}:answers-minute:<minute>:<id>` | string | two minutes      | answers           | answers               |
+ * | `cm:{T}:feed:<target>`               | hash   | target's          | lane              | lane, readers of feeds |
+ * | `cm:{T}:feed-access:<target>`        | hash   | until withdrawn   | operator, readers of feeds | the same     |
+ * | `cm:{feed-H}:feed-token`             | string | until withdrawn   | operator          | readers of feeds      |
+ * | `cm:{feed-H}:feed-minute:<minute>`   | string | two minutes       | readers of feeds  | readers of feeds      |
  * | `cm:{T}:opt-outs`                    | hash   | for ever          | callbacks, operator | sender              |
  * | `cm:{T}:tombstones`                | hash   | for ever          | forget            | planner               |
  * | `cm:{T}:receipts`                  | hash   | for ever          | forget            | operator              |
@@ -78,7 +82,7 @@
  *
  * `T` is the tenant id and the hash tag, so that all keys of one tenant live on one node of a Redis Cluster; `B` names a
  * shared budget, `S` a part of the state that is lost or kept together (`clinic-mirror`; on a cluster one for each master), `H` is the hash of
- * an address in a reminder. No value holds patient data or a secret in clear: items and credentials are sealed.
+ * an address in a reminder, or of a feed. No value holds patient data or a secret in clear: items and credentials are sealed.
  * "Target's", "connection's" and "tenant's" last until that is taken out of the configuration and `removed.keepDays` have passed
  * (`jobs/release.ts`); so does what is kept for ever, but for {@link KEPT_KINDS}.
  */
@@ -135,6 +139,10 @@ export const keys = {
   triggersWaiting: (tenant: string, place: string) => tenantKey(tenant, 'triggers-waiting', place),
   triggerEndpoint: (tenant: string, endpoint: string) => tenantKey(tenant, 'trigger-endpoint', endpoint),
   triggerCounts: (tenant: string) => tenantKey(tenant, 'trigger-counts'),
+  feed: (tenant: string, target: string) => tenantKey(tenant, 'feed', target),
+  feedAccess: (tenant: string, target: string) => tenantKey(tenant, 'feed-access', target),
+  feedToken: (hash: string) => `cm:{feed-${hash}}:feed-token`,
+  feedMinute: (name: string, minute: number) => `cm:{feed-${name}}:feed-minute:${minute}`,
   optOuts: (tenant: string) => tenantKey(tenant, 'opt-outs'),
   protection: (tenant: string) => tenantKey(tenant, 'protection'),
   epoch: (shard: number) => `cm:${shardTag(shard)}:epoch`,
@@ -190,6 +198,8 @@ export const TARGET_KINDS = [
   'gone',
   'restorations',
   'pins',
+  'feed',
+  'feed-access',
 ] as const;
 /** The same of a connection. */
 export const CONNECTION_KINDS = ['credential'] as const;

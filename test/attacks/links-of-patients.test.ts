@@ -79,6 +79,7 @@ describe('a request is counted for', () => {
       beginLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
       takeNotification: async () => null,
       takeReminderCallback: async () => 404,
+      showFeed: async () => ({ status: 404 as const }),
       showAnswer: (token: string, caller: string | null) => {
         seen.push(caller);
         return bed.desk.show(token, caller);

@@ -45,6 +45,7 @@ export async function runProgram(args: readonly string[], given: Given): Promise
         access: new Proxy({}, { get: () => refuse }) as OpenInstallation['access'],
         state: { check: refuse, requireIdentity: refuse, time: refuse, view: refuse },
         acting: openActing({ log: null }),
+        publicUrl: null,
         ...given,
       });
     },

@@ -247,6 +247,22 @@ const OF_STATE: GivenByVerb<
       facts: { changed: true },
     };
   },
+  async 'rotate-feed'() {
+    const { installation, feed } = await world();
+    return {
+      act: (acting) => acts.rotateFeed(acting, installation, TENANT, feed, 'https://mirror.example'),
+      what: { target: feed },
+      facts: { hadOne: false },
+    };
+  },
+  async 'withdraw-feed'() {
+    const { installation, feed } = await world();
+    return {
+      act: (acting) => acts.withdrawFeed(acting, installation, TENANT, feed),
+      what: { target: feed },
+      facts: { hadOne: false },
+    };
+  },
   async 'reopen-endpoint'() {
     const installation = openTriggerInstallation(redis.connect());
     return {

@@ -62,6 +62,11 @@ export async function openActsWorld(redis: Redis) {
   await pass();
   return {
     ...{ tenant, installation, identity: contacts.identity },
+    /** A target that others fetch. */
+    get feed() {
+      Object.assign(tenant.targets.get('doctor')!.configuration, { connector: 'feed' });
+      return 'doctor';
+    },
     /** A run that changed one appointment. */
     async changedRun() {
       book('1', 90);

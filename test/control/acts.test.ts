@@ -49,12 +49,15 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
     ...['describeLoginLink', 'listLoginLinks', 'entrantBySession', 'entrantByToken', 'describeSignInLink'],
     ...['isPassphraseMissing', 'listAccessTokens', 'beginOidcSignIn', 'sessionLifeOf', 'principalOf'],
     ...['accountIdOf', 'signedInBy', 'rightsOf', 'toRights', 'newSecret'],
+    ...['listFeeds', 'redisAway'],
+    ...['forecastsOfInstallation', 'forecastsOfLogin', 'forecastsOfTarget'],
   ],
   'records what it does itself': [...['endOidcSignIn', 'signInByPassphrase', 'useSignInLink', 'signOut']],
   'makes a question, or an error': ['inputOf', 'notTaken', 'commandOf', 'operationOf', 'pausedError', 'noPublicPort'],
   'is a part of acts': ['resumeTargets', 'drainTarget'],
   'is what a patient or a vendor does': ['createAnswerDesk', 'createNotificationReceiver', 'takeReminderCallback'],
   'records acts': ['recordAct', 'note', 'act', 'nameOf'],
+  'is what a calendar does that fetches': ['showFeed'],
   'tells people': ['createAlertWatch'],
 };
 

@@ -306,6 +306,7 @@ describe('the page', () => {
       completeLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
       takeNotification: async () => null,
       takeReminderCallback: async () => 404,
+      showFeed: async () => ({ status: 404 as const }),
       showAnswer: desk.show,
       takeAnswer: desk.take,
     };

@@ -43,7 +43,7 @@ describe('a target', () => {
       'clinic-mirror health aurora room',
     ],
     ['drifted', {}, 'person', 'drifted', 'clinic-mirror audit aurora'],
-    ['incomplete', { gaps: [gap] }, 'person', 'agenda-unknown', 'clinic-mirror status aurora'],
+    ['incomplete', { gaps: [gap] }, 'person', 'agenda-unknown', 'correct agendas of room in tenants/aurora.yaml'],
     ['stale', {}, 'time', 'stale', null],
   ])('that is %s: %o', (state, changes, needs, code, next) => {
     const found = problems({ targets: [targetOf(state, changes)] });

@@ -128,6 +128,7 @@ describe('the callback address', () => {
       beginLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
       completeLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
       takeNotification: async () => null,
+      showFeed: async () => ({ status: 404 as const }),
       takeReminderCallback: (report: Parameters<typeof takeReminderCallback>[1]) =>
         takeReminderCallback(installation, report),
       showAnswer: async () => ({ says: 'unknown', about: null, form: null }) as const,

@@ -24,6 +24,7 @@ async function open(publicUrl: string, verbs: Partial<PublicVerbs> = {}) {
   const all: PublicVerbs = {
     takeNotification: async () => null,
     takeReminderCallback: async () => 204,
+    showFeed: async () => ({ status: 404 as const }),
     showAnswer: async () => ({ says: 'unknown', about: null, form: null }),
     takeAnswer: async () => ({ says: 'unknown', about: null, form: null }),
     describeLogin: async () => ABOUT,

@@ -11,6 +11,7 @@ async function open(take: (posted: PostedNotification) => Promise<string | null>
   const log = createLogger({ level: 'debug', destination: { write: (line) => lines.push(line) } });
   const verbs = {
     takeReminderCallback: async () => 204,
+    showFeed: async () => ({ status: 404 as const }),
     showAnswer: async () => ({ says: 'unknown', about: null, form: null }) as const,
     takeAnswer: async () => ({ says: 'unknown', about: null, form: null }) as const,
     describeLogin: async () => null,

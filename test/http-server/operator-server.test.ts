@@ -128,7 +128,7 @@ describe('with a token', () => {
     for (const authorization of [`Bearer ${TOKEN}`, `bearer  ${TOKEN} `]) {
       expect((await ask('/metrics', { authorization })).body).toBe('pulls_total 3\n');
       const ready = await ask('/readyz', { authorization, host: 'mirror.internal:8090' });
-      expect([ready.statusCode, ready.json()]).toEqual([503, { ready: false, missing }]);
+      expect([ready.statusCode, ready.json()]).toEqual([503, { ready: false, missing, problems: [] }]);
     }
   });
 

@@ -20,6 +20,7 @@ async function open(verbs: Partial<PublicVerbs> = {}, publicUrl = 'https://mirro
   const all: PublicVerbs = {
     takeNotification: async () => null,
     takeReminderCallback: async () => 204,
+    showFeed: async () => ({ status: 404 as const }),
     showAnswer: async () => ({ says: 'unknown', about: null, form: null }),
     takeAnswer: async () => ({ says: 'unknown', about: null, form: null }),
     describeLogin: async () => null,

@@ -8,6 +8,7 @@ import { type Clock, DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { watchClock } from '../../src/model/watched-clock.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../../src/settings/configuration.ts';
 import { createStateEpoch, type StateEpoch } from '../../src/state/epoch.ts';
+import { createTenantFeeds } from '../../src/state/feeds.ts';
 import { createGeneration, leasesUnder } from '../../src/state/generations.ts';
 import { createHoldStore } from '../../src/state/holds.ts';
 import { createJournal, JOURNAL_KEEP_MS } from '../../src/state/journal.ts';
@@ -104,6 +105,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     configuration: tenantConfiguration(id, choice, targets),
     clinic,
     targets: new Map(targets.map((target) => [target.id, target])),
+    feeds: createTenantFeeds(redis, id, createSealer(SEALING_KEYS, id), Buffer.alloc(32, 9)),
     links,
     outbox: createOutbox(redis, id, createSealer(SEALING_KEYS, id), links),
     unanswered: createUnansweredStore(redis, id),

@@ -88,7 +88,7 @@ const OWN_STATE = [
   'src/http/standstill.ts',
   'src/composition/expression-thread-entry.ts',
   'src/model/zones.ts',
-  'src/connectors/caldav/time-zones.ts',
+  'src/connectors/icalendar-zones.ts',
 ];
 
 const MAXIMUM_LINES = 400;

@@ -4,13 +4,13 @@ import { foldLines } from '../../model/content-lines.ts';
 import type { CalendarItem, ItemTime } from '../../model/items.ts';
 import type { ItemKey } from '../../model/operations.ts';
 import type { Instant } from '../../model/time.ts';
+import { addInstant, addText, addTimes, carriable, readTimes, textOf } from '../icalendar.ts';
+import { isModestCalendar } from '../modest-calendar.ts';
 import { joinNotes, NO_NOTES, type NotesThere, readNotes, toNotesStamp } from '../notes.ts';
 import { type PresetsThere, withPresets } from '../presets.ts';
 import { fromRevisionText, toRevisionText, withRevision } from '../revision.ts';
-import { addInstant, addText, addTimes, carriable, readTimes, textOf } from './icalendar.ts';
 import { keptOf, OF_A_SERIES } from './kept.ts';
 import { SEQUENCE_EPOCH_AT } from './limits.ts';
-import { isModestCalendar } from './modest-calendar.ts';
 import { addPresets, readPresets } from './presets.ts';
 
 /** Everything that goes into one calendar object. */

@@ -26,10 +26,3 @@ export const MAX_SYNC_PAGES = 1_000;
 
 /** SEQUENCE counts the seconds since this instant: it grows with every write without a look at what is stored, until 2088. */
 export const SEQUENCE_EPOCH_AT = Date.UTC(2020, 0, 1);
-
-/**
- * How long an event without a length lasts on a server: iCloud answers 404 to one without DTEND, Cyrus 3.6 refuses each whose end is not
- * later than its start, and RFC 5545 section 3.8.2.2 a DTEND that is not.
- * @see https://github.com/bitfireAT/davx5-ose/issues/1859 and https://github.com/pimutils/vdirsyncer/issues/1200
- */
-export const POINT_LENGTH_MS = 1_000;

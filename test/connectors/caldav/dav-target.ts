@@ -178,13 +178,20 @@ function foreignEvent(uid: string, title: string): string {
 
 async function remoteObject(path: string, response: Response): Promise<RemoteObject> {
   const calendar = ICAL.Component.fromString(await response.text());
-  const event = eventOf(calendar);
+  const remoteId = remoteIdOf(path.slice(path.lastIndexOf('/') + 1));
+  return { ...shownEvent(calendar, eventOf(calendar)), remoteId, version: response.headers.get('etag') ?? '' };
+}
+
+/** An event as whoever reads the calendar is shown it. */
+export function shownEvent(
+  calendar: ICAL.Component,
+  event: ICAL.Component,
+): Omit<RemoteObject, 'remoteId' | 'version'> {
   const text = (name: string) => event.getFirstPropertyValue(name)?.toString() ?? null;
   const start = event.getFirstPropertyValue('dtstart') as ICAL.Time;
   const end = event.getFirstPropertyValue('dtend') as ICAL.Time;
   const isAllDay = start.isDate;
   return {
-    remoteId: remoteIdOf(path.slice(path.lastIndexOf('/') + 1)),
     ownerTag: text('x-clinic-mirror'),
     sealedRecordId: text('x-clinic-mirror-locator'),
     title: text('summary') ?? '',
@@ -203,7 +210,6 @@ async function remoteObject(path: string, response: Response): Promise<RemoteObj
     isSilenced: alarmsOf(event).includes('NONE'),
     links: ['url', 'conference'].flatMap((name) => text(name) ?? []),
     clockZone: isAllDay ? null : tzidOf(event, 'dtstart'),
-    version: response.headers.get('etag') ?? '',
   };
 }
 

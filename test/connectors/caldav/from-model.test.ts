@@ -8,7 +8,7 @@ import {
   type ObjectToWrite,
   toCalendarObject,
 } from '../../../src/connectors/caldav/from-model.ts';
-import { carriable } from '../../../src/connectors/caldav/icalendar.ts';
+import { carriable } from '../../../src/connectors/icalendar.ts';
 import { NO_NOTES } from '../../../src/connectors/notes.ts';
 import { NO_PRESETS } from '../../../src/connectors/presets.ts';
 import type { CalendarItem } from '../../../src/model/items.ts';

@@ -9,10 +9,12 @@ import { type Composition, compose } from '../../../src/composition/compose.ts';
 import { connectors } from '../../../src/connectors/registry.ts';
 import { requireTenant } from '../../../src/control/installation.ts';
 import { createMetrics, type Metrics } from '../../../src/control/metrics.ts';
+import { resumeTargets } from '../../../src/control/resume.ts';
 import { status } from '../../../src/control/status.ts';
-import { syncTenant } from '../../../src/control/sync.ts';
 import { createOperatorServer } from '../../../src/http-server/operator-server.ts';
-import type { OpenTenant } from '../../../src/jobs/tenant.ts';
+import { pushTarget } from '../../../src/jobs/push.ts';
+import { pullAfresh } from '../../../src/jobs/read-streams.ts';
+import type { OpenTarget, OpenTenant } from '../../../src/jobs/tenant.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import type { Credential } from '../../../src/model/credentials.ts';
 import type { Problem } from '../../../src/model/problems.ts';
@@ -64,9 +66,10 @@ export async function useFaultWorld(redisUrl: string): Promise<FaultWorld> {
   const small = await startSmallWorld({
     redisUrl,
     targets: ['google-calendar', 'outlook-calendar'],
+    appointments: 16,
     target: { audit: { drift: 'report' }, guard: { cancelled: { share: 0.01, count: 1 } } },
     clinicClient: { budget: { requestsPerMinute: 6_000, burst: 500, requestsPerDay: 1_000_000 } },
-    settings: { notifications: { url: 'http://127.0.0.1:9/' } },
+    settings: { http: { port: 0 }, notifications: { url: 'http://127.0.0.1:9/' } },
     reminders: {
       channels: { hook: { kind: 'webhook', settings: HOOK } },
       rules: { 'a-day': { before: 'P1D', channels: ['hook'] } },
@@ -107,8 +110,10 @@ function openFaultWorld(
     cycles: () => cycles,
     async cycle() {
       cycles += 1;
-      tenant();
-      await syncTenant(installation, TENANT, () => {}, { stop: SIGNAL, abort: SIGNAL });
+      const open = tenant();
+      await resumeTargets(open);
+      await pullAfresh(open, () => {}, SIGNAL);
+      for (const target of open.targets.values()) await drain(open, target);
     },
     async rewrite(connection, change) {
       const { credentials } = composition.composed.get(TENANT)!;
@@ -130,6 +135,14 @@ function openFaultWorld(
     shownOn: (problem) => shownOn({ composition, metrics, ahead }, problem),
   };
   return world;
+}
+
+/** Turns of a target's lane as long as they follow at once. */
+async function drain(tenant: OpenTenant, target: OpenTarget): Promise<void> {
+  for (let turns = 0; turns < 5; turns += 1) {
+    const { nextInMs } = await pushTarget(tenant, target, { stop: SIGNAL, abort: SIGNAL });
+    if (nextInMs !== 0) return;
+  }
 }
 
 interface Surfaces {

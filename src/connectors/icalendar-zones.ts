@@ -1,6 +1,6 @@
 import ICAL from 'ical.js';
 import { Temporal } from 'temporal-polyfill';
-import type { Instant } from '../../model/time.ts';
+import type { Instant } from '../model/time.ts';
 
 /** A span in which one offset holds; `from` is when it began. */
 interface Observance {

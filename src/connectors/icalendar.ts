@@ -1,10 +1,16 @@
 import ICAL from 'ical.js';
-import type { ItemTime } from '../../model/items.ts';
-import { DAY_MS, type Instant, SECOND_MS } from '../../model/time.ts';
-import { isZone, meansOnly, toZonedIso } from '../../model/zones.ts';
-import { POINT_LENGTH_MS } from './limits.ts';
+import type { ItemTime } from '../model/items.ts';
+import { DAY_MS, type Instant, SECOND_MS } from '../model/time.ts';
+import { isZone, meansOnly, toZonedIso } from '../model/zones.ts';
+import { instantOfLocal, timeZoneText } from './icalendar-zones.ts';
 import { isPlainTime, isPlainZone } from './modest-calendar.ts';
-import { instantOfLocal, timeZoneText } from './time-zones.ts';
+
+/**
+ * How long an event without a length lasts on a server: iCloud answers 404 to one without DTEND, Cyrus 3.6 refuses each whose end is not
+ * later than its start, and RFC 5545 section 3.8.2.2 a DTEND that is not.
+ * @see https://github.com/bitfireAT/davx5-ose/issues/1859 and https://github.com/pimutils/vdirsyncer/issues/1200
+ */
+const POINT_LENGTH_MS = 1_000;
 
 /** Keeps the zone of an event whose times had to go out, or were stored by the server, as UTC. */
 const ZONE_PROPERTY = 'x-clinic-mirror-zone';

@@ -1,0 +1,105 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { FeedEntry, FeedShelf } from '../../model/feeds.ts';
+import type { CalendarItem, ItemTime } from '../../model/items.ts';
+import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
+import { overlaps, type TimeSpan, type TimeWindow } from '../../model/time.ts';
+import type { Connector, ConnectorContext } from '../connector.ts';
+import { instantOfLocal } from '../icalendar-zones.ts';
+import { toFeedEvent } from './from-model.ts';
+import { KEPT_BEFORE_MS } from './limits.ts';
+import type { FeedSettings } from './schemas.ts';
+
+/** There is one shelf for each target. */
+const CONTAINER = 'feed';
+
+/** Opens one feed. */
+export function openFeed(context: ConnectorContext<FeedSettings>): Connector {
+  const { shelf, ownerTag, clock, zone = 'UTC' } = context;
+  if (shelf === undefined) throw new TypeError('a feed is opened with its shelf');
+  const isOurs = (entry: FeedEntry) => entry.ownerTag === ownerTag;
+  async function ours(window: TimeWindow | null): Promise<[ItemKey, FeedEntry][]> {
+    const entries = [...(await shelf!.entries())].filter(([, entry]) => isOurs(entry));
+    return entries.filter(([, { item }]) => window === null || overlaps(spanOf(item.time, zone), window));
+  }
+  return {
+    prepare: async () => CONTAINER,
+    async apply(_container, operations, signal) {
+      const outcomes: Outcome[] = [];
+      for (const operation of operations) {
+        signal.throwIfAborted();
+        outcomes.push(await carryOut(shelf, operation, ownerTag, clock()));
+      }
+      return outcomes;
+    },
+    async *read(_container, window) {
+      yield (await ours(window)).map(toRemote);
+    },
+    async find(_container, keys) {
+      return [...(await shelf.entries(keys))].filter(([, entry]) => isOurs(entry)).map(toRemote);
+    },
+    async changes(_container, { window }) {
+      await forget(shelf, await ours(null), window.fromAt - KEPT_BEFORE_MS, zone);
+      return { scope: 'whole', items: (await ours(window)).map(toRemote), removed: [], cursor: null };
+    },
+  };
+}
+
+async function carryOut(shelf: FeedShelf, operation: Operation, ownerTag: string, now: number): Promise<Outcome> {
+  const { recordId, key, revision } = operation;
+  if (operation.kind === 'delete') {
+    // A person who is to be forgotten goes, whatever was written later.
+    const stood = await shelf.takeOut(key, operation.erase === true ? Number.MAX_SAFE_INTEGER : revision);
+    if (stood === 'later') return superseded(shelf, operation);
+    return { recordId, result: 'deleted', effect: stood === 'nothing' ? 'already-gone' : 'deleted' };
+  }
+  const { sealedRecordId } = operation;
+  const item = {
+    ...operation.item,
+    description: operation.item.description || null,
+    location: operation.item.location || null,
+  };
+  const [made, replaced] =
+    operation.kind === 'create' ? (['created', 'adopted'] as const) : (['recreated', 'updated'] as const);
+  const known = (await shelf.entries([key])).get(key);
+  // What comes again is seen in no fetched calendar.
+  if (known !== undefined && isSame(known, operation, item)) {
+    return { recordId, result: 'written', effect: replaced, versionTag: String(known.revision), remoteId: null };
+  }
+  const entry = { revision, ownerTag, sealedRecordId, item, ...toFeedEvent(key, item, revision, now) };
+  const stood = await shelf.put(key, entry);
+  if (stood === 'later') return superseded(shelf, operation);
+  const effect = stood === 'nothing' ? made : replaced;
+  return { recordId, result: 'written', effect, versionTag: String(revision), remoteId: null };
+}
+
+function isSame(known: FeedEntry, { kind, revision }: Operation, item: CalendarItem): boolean {
+  const isOfIt = kind === 'create' ? known.revision <= revision : known.revision === revision;
+  return isOfIt && isDeepStrictEqual(known.item, item);
+}
+
+async function superseded(shelf: FeedShelf, { recordId, key, revision }: Operation): Promise<Outcome> {
+  const [remote] = [...(await shelf.entries([key]))].map(toRemote);
+  return { recordId, result: 'superseded', revision: remote?.revision ?? revision, remote: remote ?? null };
+}
+
+function toRemote([key, { sealedRecordId, item, revision }]: readonly [ItemKey, FeedEntry]): RemoteItem {
+  return { key, sealedRecordId, remoteId: key, versionTag: String(revision), item, revision };
+}
+
+/** The window goes on, and nobody deletes what it has passed. */
+async function forget(
+  shelf: FeedShelf,
+  entries: readonly [ItemKey, FeedEntry][],
+  beforeAt: number,
+  zone: string,
+): Promise<void> {
+  for (const [key, { item, revision }] of entries) {
+    if (spanOf(item.time, zone).endAt < beforeAt) await shelf.takeOut(key, revision);
+  }
+}
+
+function spanOf(time: ItemTime, zone: string): TimeSpan {
+  if (time.kind === 'timed') return { startAt: Date.parse(time.start), endAt: Date.parse(time.end) };
+  const midnight = (date: string) => instantOfLocal(`${date}T00:00:00`, zone);
+  return { startAt: midnight(time.startDate), endAt: midnight(time.endDate) };
+}

@@ -1,0 +1,31 @@
+import type { ConnectorModule } from '../connector.ts';
+import { loadedLater } from '../loaded-later.ts';
+import { BATCH_SIZE } from './limits.ts';
+import { type FeedSettings, settingsSchema } from './schemas.ts';
+
+/** Calendars that others fetch from us (iCalendar, RFC 5545). */
+export const feed: ConnectorModule<FeedSettings> = {
+  name: 'feed',
+  streams: ['appointments'],
+  holds: 'events',
+  defaultTitle: 'busy',
+  supports: {
+    operations: ['create', 'update', 'delete'],
+    batchSize: BATCH_SIZE,
+    concurrency: 1,
+    createsContainer: true,
+    revivesKeys: true,
+    keys: 'enforced',
+    twinsAreOurs: true,
+    presets: [],
+    erases: ['appointments'],
+  },
+  connectionKinds: ['feed'],
+  neededScopes: () => [],
+  settingsSchema,
+  open: loadedLater({
+    load: async () => (await import('./connector.ts')).openFeed,
+    locates: () => false,
+    notifies: false,
+  }),
+};

@@ -1,0 +1,173 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { derivedKey } from '../model/derived-key.ts';
+import type { FeedEntry, FeedShelf, StoodThere } from '../model/feeds.ts';
+import { type Instant, MINUTE_MS } from '../model/time.ts';
+import { keys } from './keys.ts';
+import type { RedisClient } from './redis.ts';
+import type { Sealer } from './sealing.ts';
+
+/** The address of a feed, without its token. */
+export interface FeedAccess {
+  madeAt: Instant;
+  /** When it was last asked for; null for never. */
+  fetchedAt: Instant | null;
+  fetches: number;
+}
+
+/** The feeds of one tenant: what they hold, and who may read them. */
+export interface TenantFeeds {
+  shelf(target: string): FeedShelf;
+  /** Null while a feed has no address. */
+  access(target: string): Promise<FeedAccess | null>;
+  /** Makes a new address and ends the one before. @returns its token, which is kept nowhere */
+  rotate(target: string, now: Instant): Promise<string>;
+  /** Ends a feed's address. @returns whether it had one */
+  withdraw(target: string): Promise<boolean>;
+  /** Whether a token is the one that a feed has now, and was made with our identity key. */
+  isCurrent(target: string, token: string): Promise<boolean>;
+  noteFetch(target: string, now: Instant): Promise<void>;
+}
+
+/** Feeds of all tenants by the hash of their tokens: who reads Redis can't use them. */
+export interface FeedDirectory {
+  find(token: string): Promise<{ tenant: string; target: string } | null>;
+  /**
+   * Counts a request of this minute for its token, and for who makes it.
+   * @param caller null where it is not known, and is not limited
+   * @returns false when there were too many
+   */
+  admit(token: string, caller: string | null, now: Instant): Promise<boolean>;
+}
+
+/** A calendar asks every few minutes at most, and several people may share an address; whoever guesses asks for each token once. */
+const PER_TOKEN = 30;
+const PER_CALLER = 60;
+const TOKEN_BYTES = 32;
+/** In the hash of a feed beside its entries, whose names are 32 characters long. */
+const VERSION = 'version';
+
+const VERSIONED = `local t = redis.call('TIME') redis.call('HSET', KEYS[1], '${VERSION}', t[1] .. '-' .. t[2])`;
+const STOOD = `
+local stored = redis.call('HGET', KEYS[1], ARGV[1])
+local before = stored and tonumber(string.match(stored, '^%d+'))
+if before and before > tonumber(ARGV[2]) then return 'later' end`;
+/** KEYS: feed. ARGV: key, revision, entry. */
+const PUT = `${STOOD}
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2] .. ' ' .. ARGV[3])
+${VERSIONED}
+return before and 'earlier' or 'nothing'`;
+/** KEYS: feed. ARGV: key, revision. */
+const TAKE_OUT = `${STOOD}
+if not before then return 'nothing' end
+redis.call('HDEL', KEYS[1], ARGV[1])
+${VERSIONED}
+return 'earlier'`;
+/** KEYS: one counter. ARGV: how long it counts. */
+const COUNT = `
+local counted = redis.call('INCR', KEYS[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+return counted`;
+
+/** Opens the feeds of a tenant. */
+export function createTenantFeeds(
+  redis: RedisClient,
+  tenant: string,
+  sealer: Sealer,
+  identityKey: Uint8Array,
+): TenantFeeds {
+  const key = derivedKey(identityKey, tenant, 'feed addresses');
+  // With the identity key, so that who can write into Redis alone makes no address.
+  const proofOf = (target: string, token: string) =>
+    createHmac('sha256', key()).update(`${target} ${token}`).digest('base64url');
+  async function withdraw(target: string): Promise<boolean> {
+    const hash = await redis.hget(keys.feedAccess(tenant, target), 'hash');
+    if (hash === null) return false;
+    await redis.del(keys.feedAccess(tenant, target));
+    await redis.del(keys.feedToken(hash));
+    return true;
+  }
+  return {
+    shelf: (target) => createFeedShelf(redis, keys.feed(tenant, target), sealer, target),
+    async access(target) {
+      const { madeAt, fetchedAt, fetches } = await redis.hgetall(keys.feedAccess(tenant, target));
+      if (madeAt === undefined) return null;
+      return {
+        madeAt: Number(madeAt),
+        fetchedAt: fetchedAt === undefined ? null : Number(fetchedAt),
+        fetches: Number(fetches),
+      };
+    },
+    async rotate(target, now) {
+      await withdraw(target);
+      const token = randomBytes(TOKEN_BYTES).toString('base64url');
+      const hash = hashOf(token);
+      const facts = { hash, proof: proofOf(target, token), madeAt: now, fetches: 0 };
+      await redis.hset(keys.feedAccess(tenant, target), facts);
+      await redis.set(keys.feedToken(hash), JSON.stringify({ tenant, target }));
+      return token;
+    },
+    withdraw,
+    async isCurrent(target, token) {
+      const proof = Buffer.from((await redis.hget(keys.feedAccess(tenant, target), 'proof')) ?? '');
+      const expected = Buffer.from(proofOf(target, token));
+      return proof.length === expected.length && timingSafeEqual(proof, expected);
+    },
+    async noteFetch(target, now) {
+      await redis.hset(keys.feedAccess(tenant, target), 'fetchedAt', now);
+      await redis.hincrby(keys.feedAccess(tenant, target), 'fetches', 1);
+    },
+  };
+}
+
+function createFeedShelf(redis: RedisClient, place: string, sealer: Sealer, target: string): FeedShelf {
+  const contextOf = (key: string) => `feed/${target}/${key}`;
+  function opened(key: string, stored: string): FeedEntry {
+    const at = stored.indexOf(' ');
+    const entry = JSON.parse(sealer.open(stored.slice(at + 1), contextOf(key))) as Omit<FeedEntry, 'revision'>;
+    return { ...entry, revision: Number(stored.slice(0, at)) };
+  }
+  return {
+    async entries(wanted) {
+      if (wanted?.length === 0) return new Map();
+      const found =
+        wanted === undefined
+          ? Object.entries(await redis.hgetall(place))
+          : (await redis.hmget(place, ...wanted)).map((stored, index) => [wanted[index] ?? '', stored] as const);
+      return new Map(
+        found.flatMap(([key, stored]) =>
+          stored === null || key === VERSION ? [] : [[key, opened(key, stored)] as const],
+        ),
+      );
+    },
+    async put(key, { revision, ...entry }) {
+      const sealed = sealer.seal(JSON.stringify(entry), contextOf(key));
+      return (await redis.eval(PUT, 1, place, key, revision, sealed)) as StoodThere;
+    },
+    async takeOut(key, revision) {
+      return (await redis.eval(TAKE_OUT, 1, place, key, revision)) as StoodThere;
+    },
+    version: async () => (await redis.hget(place, VERSION)) ?? '0',
+  };
+}
+
+/** Opens the directory. */
+export function createFeedDirectory(redis: RedisClient): FeedDirectory {
+  const isWithin = async (name: string, now: Instant, most: number) => {
+    const counter = keys.feedMinute(name, Math.floor(now / MINUTE_MS));
+    return Number(await redis.eval(COUNT, 1, counter, 2 * MINUTE_MS)) <= most;
+  };
+  return {
+    async find(token) {
+      const value = await redis.get(keys.feedToken(hashOf(token)));
+      return value === null ? null : (JSON.parse(value) as { tenant: string; target: string });
+    },
+    async admit(token, caller, now) {
+      const isAllowed = caller === null || (await isWithin(`by-${hashOf(caller)}`, now, PER_CALLER));
+      return isAllowed && (await isWithin(hashOf(token), now, PER_TOKEN));
+    },
+  };
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url');
+}

@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import ICAL from 'ical.js';
+import { startFaultProxy } from '../../sandbox/kit/fault-proxy.ts';
+import { feed } from '../../src/connectors/feed/index.ts';
+import { calendarText } from '../../src/connectors/feed-text.ts';
+import { createTenantFeeds } from '../../src/state/feeds.ts';
+import { createSealer } from '../../src/state/sealing.ts';
+import { shownEvent } from '../connectors/caldav/dav-target.ts';
+import { useRedis } from '../support/redis.ts';
+import { describeConnector } from './connector-contract.ts';
+import type { ContractTarget, RemoteObject } from './contract-target.ts';
+
+const redis = useRedis();
+const RING = [{ id: 'k1', key: Buffer.alloc(32, 3) }];
+const NEVER = () => Promise.reject(new Error('nobody edits a feed'));
+
+/** A feed of its own, as somebody who fetched all of it sees it. */
+async function openFeedTarget(): Promise<ContractTarget> {
+  const proxy = await startFaultProxy('http://127.0.0.1:9');
+  const feeds = createTenantFeeds(redis.connect(), 'aurora', createSealer(RING, 'aurora'), Buffer.alloc(32, 4));
+  const shelf = feeds.shelf(randomUUID());
+  async function objects(): Promise<RemoteObject[]> {
+    const entries = await shelf.entries();
+    const calendar = ICAL.Component.fromString(calendarText('Room; 1', entries));
+    return calendar.getAllSubcomponents('vevent').map((event) => {
+      const remoteId = String(event.getFirstPropertyValue('uid'));
+      const { ownerTag, sealedRecordId } = entries.get(remoteId)!;
+      return { ...shownEvent(calendar, event), remoteId, ownerTag, sealedRecordId, version: event.toString() };
+    });
+  }
+  let ticks = 0;
+  const clock = () => {
+    ticks += 1;
+    return Date.UTC(2026, 10, 20) + ticks * 1_000;
+  };
+  const authorizer = { header: async () => '', renew: async () => '', quotaUser: null };
+  return {
+    supports: feed.supports,
+    container: 'feed',
+    authorizer,
+    open: ({ createCalendar: _, ...worker }) => {
+      return feed.open({ ...worker, settings: { name: 'Room; 1' }, shelf, clock, zone: 'Europe/Rome' });
+    },
+    proxy,
+    server: {
+      objects,
+      ...{ editByHand: NEVER, deleteByHand: NEVER, removeMarkByHand: NEVER, putForeign: NEVER, deleteContainer: NEVER },
+      containers: async () => ['feed'],
+      mails: () => null,
+    },
+    dialect: undefined as never,
+    close: () => proxy.close(),
+  };
+}
+
+/** There is no wire, no vendor and no person's hand between a feed and whoever fetches it: groups that need one can't exist. */
+describeConnector('feed', openFeedTarget, {
+  groups: ['repetition', 'two workers', 'late writes', 'texts', 'times'],
+  skips: {
+    'an update that was held on its way leaves what another worker wrote meanwhile': 'no request is on its way',
+    'a create that arrives after the deletion of its record is found by its key, and can be deleted':
+      'no request is on its way',
+  },
+});
