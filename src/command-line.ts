@@ -54,6 +54,7 @@ export async function runCommand(args: readonly string[], host: CommandHost): Pr
 
 function outsideOf(host: CommandHost, exit: (code: number) => void): CliOutside {
   return {
+    env: host.env,
     signal: host.interrupted,
     out: (answer) => void host.stdout.write(`${answer}\n`),
     err: (message) => void host.stderr.write(`${message}\n`),

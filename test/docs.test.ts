@@ -89,6 +89,7 @@ describe('docs/operating.md', () => {
 });
 
 const unusedOutside: CliOutside = {
+  env: {},
   withInstallation: () => Promise.reject(new Error('unused')),
   run: () => Promise.reject(new Error('unused')),
   checkConfiguration: async () => ({ faults: [], text: '' }),

@@ -168,6 +168,7 @@ describe('audit-log verify', () => {
 test('who gives a command, and why, may stand before it or behind it', async () => {
   const given: Wanted[] = [];
   const outside = {
+    env: {},
     async withInstallation(options: Wanted) {
       given.push(options);
     },

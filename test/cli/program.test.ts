@@ -69,6 +69,7 @@ async function run(
       ran.roles.push(role);
     },
     checkConfiguration: async () => ({ faults: given.faults ?? [], text: 'the summary' }),
+    env: {},
     signal: NEVER,
     profile: async () => clinicProfileSchema.parse({}),
     read: async (file) => given.files?.[file ?? ''] ?? `text of ${file}\n`,
