@@ -74,6 +74,7 @@ function tellFailure(error: unknown, given: Parameters<typeof renderError>[1], h
 
 function outsideOf(host: CommandHost, exit: (code: number) => void): CliOutside {
   return {
+    env: host.env,
     signal: host.interrupted,
     out: (answer) => void host.stdout.write(`${answer}\n`),
     err: (message) => void host.stderr.write(`${message}\n`),
@@ -176,7 +177,10 @@ async function withInstallation<Result>(
   }
 }
 
-/** The daemon, or a part of it, until it is told to end. It alone listens to a signal of the process itself: SIGHUP, to read the configuration anew. */
+/**
+ * The daemon, or a part of it, until it is told to end. It alone listens to a signal of the process itself: SIGHUP, to read the
+ * configuration anew.
+ */
 async function runDaemon(host: CommandHost, options: GlobalOptions, role: Role): Promise<void> {
   const { interrupted } = host;
   // From the first moment on: whoever asks for a reload must not end the process.

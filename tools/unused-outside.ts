@@ -6,7 +6,8 @@ import { clinicProfileSchema } from '../src/clinic/schema/profile.ts';
 export function unusedOutside(): CliOutside {
   const refuse = () => Promise.reject(new Error('no command is carried out here'));
   return {
-    withInstallation: refuse,
+    env: {},
+  withInstallation: refuse,
     run: refuse,
     checkConfiguration: async () => ({ faults: [], text: '' }),
     signal: AbortSignal.abort(),

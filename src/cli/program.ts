@@ -39,6 +39,8 @@ import { addTriggers } from './trigger-commands.ts';
 
 /** What the commands need from outside; `command-line.ts` gives it. */
 export interface CliOutside {
+  /** Variables of the environment. */
+  readonly env: NodeJS.ProcessEnv;
   /** Opens the installation, does the work, closes it again. */
   withInstallation<Result>(options: Wanted, work: (open: OpenInstallation) => Promise<Result>): Promise<Result>;
   /** Runs the daemon, or a part of it, until it is told to end. */
@@ -118,8 +120,8 @@ export function createProgram(outside: CliOutside): Command {
   const options = (): GlobalOptions => {
     const { config, as, reason } = program.opts<Partial<GlobalOptions>>();
     return {
-      config: config ?? process.env.CLINIC_MIRROR_CONFIG ?? 'config',
-      as: as ?? process.env.CLINIC_MIRROR_AS ?? null,
+      config: config ?? outside.env.CLINIC_MIRROR_CONFIG ?? 'config',
+      as: as ?? outside.env.CLINIC_MIRROR_AS ?? null,
       reason: reason ?? null,
     };
   };

@@ -1,4 +1,5 @@
-import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import type { OpenTenant } from '../jobs/tenant.ts';
+import type { StoredTarget } from '../state/targets.ts';
 
 /** Actors whose errors end by what a person does. */
 const PERSONS = new Set(['settings', 'authorization', 'guard']);
@@ -9,17 +10,13 @@ const PERSONS = new Set(['settings', 'authorization', 'guard']);
  */
 export async function resumeTargets(tenant: OpenTenant): Promise<void> {
   for (const target of tenant.targets.values()) {
-    if (!(await waitsForPerson(tenant, target))) continue;
+    if (!waitsForPerson(await tenant.targetStore.read(target.id))) continue;
     await tenant.targetStore.write(target.id, { pausedUntil: null });
     await tenant.outbox.hurry(target.id, tenant.clock());
   }
 }
 
-/** Whether what keeps a target from going on ends by what a person does, and not by waiting. */
-export async function waitsForPerson(
-  { targetStore }: Pick<OpenTenant, 'targetStore'>,
-  { id }: OpenTarget,
-): Promise<boolean> {
-  const { failure } = await targetStore.read(id);
+/** Whether what last kept a target from going on ends by what a person does, and not by waiting. */
+export function waitsForPerson({ failure }: Pick<StoredTarget, 'failure'>): boolean {
   return failure !== null && PERSONS.has(failure.actor);
 }

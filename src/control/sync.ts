@@ -86,7 +86,8 @@ export async function drainTarget(
     });
     done += turn.settled;
     if (turn.nextInMs === null || turn.nextInMs > PATIENCE_MS) return;
-    if (await waitsForPerson(tenant, target)) return;
+    const stored = await tenant.targetStore.read(target.id);
+    if (stored.pausedUntil !== null && waitsForPerson(stored)) return;
     if (turn.idle && (await tenant.outbox.counts(target.id)).pending === 0) return;
     await new Promise((resolve) => setTimeout(resolve, turn.nextInMs ?? 0));
   }

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { runCli } from '../../demo/daemon.ts';
 import type { ProxiedAnswer } from '../../sandbox/kit/fault-proxy.ts';
 import { status } from '../../src/control/status.ts';
 import type { PropertyValue } from '../../src/model/items.ts';
@@ -27,9 +28,8 @@ describe('a mapper that leaks', () => {
     const world = await useSmallWorld({ redisUrl: redis.url, targets });
     callAllPatients(world, LAST_NAME);
 
-    world.env.NODE_OPTIONS = `--import=${LEAKING}`;
-    const leaking = await world.cli('sync', 'clinic-1');
-    delete world.env.NODE_OPTIONS;
+    const env = { ...world.env, NODE_OPTIONS: `--import=${LEAKING}` };
+    const leaking = await runCli({ configDir: world.configDir, env }, ['sync', 'clinic-1']);
 
     const requests = world.targets.flatMap(({ proxy }) => proxy.requests);
     const sent = requests.map(({ url, body }) => `${url}\n${body}`).join('\n');

@@ -169,6 +169,7 @@ describe('audit-log verify', () => {
 test('who gives a command, and why, may stand before it or behind it', async () => {
   const given: Wanted[] = [];
   const outside = {
+    env: {},
     async withInstallation(options: Wanted) {
       given.push(options);
     },

@@ -54,6 +54,7 @@ export async function runProgram(args: readonly string[], given: Given): Promise
       ran.roles.push(role);
     },
     checkConfiguration: async () => ({ faults: given.faults ?? [], text: 'the summary' }),
+    env: {},
     signal: NEVER,
     profile: async () => clinicProfileSchema.parse({}),
     names: async () => NAMES,

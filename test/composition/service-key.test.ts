@@ -92,10 +92,10 @@ async function openContacts() {
     clock: Date.now,
     settings: hubspot.settingsSchema.parse({ apiUrl: proxy.url }),
   });
-  const prepare = () => connector.prepare(null, AbortSignal.timeout(10_000));
-  const write = (container: string) => connector.apply(container, [PATIENT], AbortSignal.timeout(10_000));
+  const prepare = () => connector.prepare(null, AbortSignal.timeout(60_000));
+  const write = (container: string) => connector.apply(container, [PATIENT], AbortSignal.timeout(60_000));
   const read = async (container: string) =>
-    (await Array.fromAsync(connector.read(container, null, AbortSignal.timeout(10_000)))).flat();
+    (await Array.fromAsync(connector.read(container, null, AbortSignal.timeout(60_000)))).flat();
   return { sandbox, proxy, stranger, serviceKey, said, prepare, write, read };
 }
 

@@ -120,7 +120,7 @@ async function openStream(account: Account, stream: StreamName): Promise<CrmTarg
     names,
     required: [],
     constants: [],
-    container: await preparer.prepare(null, AbortSignal.timeout(5_000)),
+    container: await preparer.prepare(null, AbortSignal.timeout(60_000)),
     belonging: { contactKey: null, startAt: stream === 'patients' ? 0 : Date.parse('2027-03-10T08:00:00Z') },
     authorizer,
     open: (worker) => openAt(proxy.url, worker),

@@ -117,7 +117,7 @@ async function openStream(account: Account, speech: RestCrmSpeech, stream: Strea
     log: silentLogger,
     createCalendar: null,
   });
-  const container = await preparer.prepare(null, AbortSignal.timeout(5_000));
+  const container = await preparer.prepare(null, AbortSignal.timeout(60_000));
   proxy.forget();
   return {
     supports: restCrm.supports,

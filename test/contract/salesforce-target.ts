@@ -126,7 +126,7 @@ async function openStream(sandbox: SalesforceSandbox, proxy: FaultProxy, stream:
     names,
     required: REQUIRED[stream],
     constants,
-    container: await preparer.prepare(null, AbortSignal.timeout(5_000)),
+    container: await preparer.prepare(null, AbortSignal.timeout(60_000)),
     belonging: { contactKey: null, startAt: stream === 'patients' ? 0 : Date.parse('2027-03-10T08:00:00Z') },
     authorizer: loginAt(sandbox, proxy.url),
     open: openWorker,

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { explain } from '../../src/control/explain.ts';
 import { decideHold, listHolds } from '../../src/control/holds.ts';
 import { requireTenant } from '../../src/control/installation.ts';
@@ -7,6 +7,7 @@ import { resumeTargets } from '../../src/control/resume.ts';
 import { status } from '../../src/control/status.ts';
 import { syncTenant } from '../../src/control/sync.ts';
 import { auditTarget } from '../../src/jobs/audit.ts';
+import { laneLease } from '../../src/jobs/lanes.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { type Actor, MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
@@ -396,5 +397,26 @@ describe('a sync on demand', () => {
     const result = await syncTenant(installation, 'studio-rossi', SILENT, SIGNALS);
     expect(result.targets).toMatchObject([{ state: 'stopped', pending: 1 }]);
     expect(model.calls).toMatchObject({ apply: apply + 1, prepare });
+  });
+
+  test('waits for another worker on the lane of a target that was stopped, once a person has acted', async () => {
+    const { clinic, model, tenant, installation } = open(2);
+    await cycle(tenant);
+    clinic.appointments.set('9', appointmentOf('9'));
+    model.wholeTargetError = new MirrorError('x', { actor: 'authorization', code: 'login-refused', retry: 'never' });
+    await cycle(tenant);
+    model.wholeTargetError = null;
+    const { leases } = tenant;
+    const another = await leases.tryTake(laneLease('doctor'));
+    const tryTake = leases.tryTake.bind(leases);
+    let refusals = 0;
+    vi.spyOn(leases, 'tryTake').mockImplementation(async (...asked) => {
+      const lease = await tryTake(...asked);
+      // The cycle goes on without the lane, what writes does not.
+      if (lease === null && ++refusals === 2) await another?.release();
+      return lease;
+    });
+    const result = await syncTenant(installation, 'studio-rossi', SILENT, SIGNALS);
+    expect(result.targets).toMatchObject([{ state: 'in-sync', links: 3 }]);
   });
 });

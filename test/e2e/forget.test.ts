@@ -45,7 +45,7 @@ async function useWorld(): Promise<CrmWorld & { calendarId: string }> {
   const visit = async (url: string) =>
     (await fetch(await world.google.authorizeInBrowser(url, { account: ACCOUNT }))).text();
   const desk = loginDesk(world.opened());
-  await loginWithBrowser(desk, TENANT, 'google', (url) => visits.push(visit(url)), AbortSignal.timeout(15_000));
+  await loginWithBrowser(desk, TENANT, 'google', (url) => visits.push(visit(url)), AbortSignal.timeout(60_000));
   await Promise.all(visits);
   return { ...world, calendarId };
 }

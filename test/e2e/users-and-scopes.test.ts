@@ -325,7 +325,7 @@ test('a login while the clinic is away is kept, and says that its user is not kn
   const { user } = world.tenants[0] as SmallTenant;
   const visits: Promise<unknown>[] = [];
   const visit = async (url: string) => (await fetch(await authorizeInBrowser(url, user))).text();
-  const signal = AbortSignal.timeout(15_000);
+  const signal = AbortSignal.timeout(60_000);
   const result = await loginWithBrowser(desk, 'clinic-1', 'clinic', (url) => visits.push(visit(url)), signal);
   await Promise.all(visits);
   expect(result.doubt).toMatchObject({ actor: 'remote', status: 503 });
@@ -389,7 +389,7 @@ function metrics(world: SmallWorld): Promise<string> {
 
 async function refreshClinic(world: SmallWorld): Promise<void> {
   const login = world.opened().composed.get('clinic-1')?.connections.get('clinic');
-  await login?.tokens?.authorizer.renew(AbortSignal.timeout(5_000));
+  await login?.tokens?.authorizer.renew(AbortSignal.timeout(60_000));
 }
 
 /** A cycle of the first tenant in what might be another process. */

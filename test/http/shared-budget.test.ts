@@ -7,7 +7,7 @@ import { openBudgetShare } from '../../src/state/budget.ts';
 import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();
-const signal = AbortSignal.timeout(30_000);
+const signal = AbortSignal.timeout(60_000);
 const server = createServer((_, response) => response.writeHead(429, { 'retry-after': '3600' }).end());
 const httpClient = createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now });
 let url: string;

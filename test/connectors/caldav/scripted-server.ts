@@ -98,7 +98,7 @@ export function openOn(
 
 /** Limits a call, so that a test ends. */
 export function signal(): AbortSignal {
-  return AbortSignal.timeout(20_000);
+  return AbortSignal.timeout(60_000);
 }
 
 /** A 207 of responses. */

@@ -34,7 +34,7 @@ async function remains(
 ): Promise<{ status: string; text: string; sealedRecordId: string | undefined }> {
   const { sandbox, container } = target;
   const path = `/calendar/v3/calendars/${encodeURIComponent(container)}/events/${keyOf(recordId)}`;
-  const authorization = await target.authorizer.header(AbortSignal.timeout(5_000));
+  const authorization = await target.authorizer.header(AbortSignal.timeout(60_000));
   const answer = await fetch(`${sandbox.calendarApiUrl}${path}`, { headers: { authorization } });
   const event = (await answer.json()) as {
     status: string;

@@ -45,7 +45,7 @@ export function steadyLogin(header = 'Bearer token-of-a-test', headerName?: stri
 
 /** A signal that ends no test early. */
 export function signal(): AbortSignal {
-  return AbortSignal.timeout(30_000);
+  return AbortSignal.timeout(60_000);
 }
 
 /** Opens a target of the connector under test. @throws Error when the settings are refused */

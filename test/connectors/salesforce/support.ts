@@ -232,5 +232,5 @@ export async function readAll(by: Connector<CrmItem>): Promise<RemoteItem<CrmIte
 
 /** Ends a call that hangs. */
 export function signal(): AbortSignal {
-  return AbortSignal.timeout(30_000);
+  return AbortSignal.timeout(60_000);
 }

@@ -71,7 +71,7 @@ export const batches = group('many operations', {
   },
   'no operations at all cost no request': async (kit) => {
     kit.target.proxy.forget();
-    expect(await kit.connector.apply(kit.target.container, [], AbortSignal.timeout(5_000))).toEqual([]);
+    expect(await kit.connector.apply(kit.target.container, [], AbortSignal.timeout(60_000))).toEqual([]);
     expect(kit.target.proxy.requests).toEqual([]);
   },
 });

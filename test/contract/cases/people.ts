@@ -76,7 +76,7 @@ export const people = group('people and foreign objects', {
     await kit.attempt([updateOperation('a', kit.item('Changed'), a!.versionTag), deleteOperation('b', b!.versionTag)]);
     expect(await kit.readAll()).toHaveLength(1);
     const keys = [keyOf('a'), keyOf('b'), keyOf('foreign')];
-    const found = await kit.connector.find(kit.target.container, keys, AbortSignal.timeout(10_000));
+    const found = await kit.connector.find(kit.target.container, keys, AbortSignal.timeout(60_000));
     expect(found.map((item) => item.key)).toEqual([keyOf('a')]);
     const foreign = new Set(before.map(({ remoteId }) => remoteId));
     expect((await kit.objects()).filter(({ remoteId }) => foreign.has(remoteId))).toEqual(before);

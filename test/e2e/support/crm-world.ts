@@ -166,7 +166,7 @@ async function logIn(world: SmallWorld, vendors: readonly CrmVendor[]): Promise<
       if (authorize === null) continue;
       const visits: Promise<unknown>[] = [];
       const visit = async (url: string) => (await fetch(await authorize(url))).text();
-      await loginWithBrowser(desk, id, name, (url) => visits.push(visit(url)), AbortSignal.timeout(15_000));
+      await loginWithBrowser(desk, id, name, (url) => visits.push(visit(url)), AbortSignal.timeout(60_000));
       await Promise.all(visits);
     }
   }

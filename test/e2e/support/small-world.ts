@@ -157,7 +157,7 @@ async function logInAll(composition: Composition, world: SmallWorld, options: Lo
         await (await fetch(await back)).text();
       };
       const desk = loginDesk(composition);
-      const signal = AbortSignal.timeout(15_000);
+      const signal = AbortSignal.timeout(60_000);
       const login = await loginWithBrowser(desk, id, connection, (url) => visits.push(visit(url)), signal);
       // An operator says at once that another account is meant.
       if (login.isUnconfirmed) await acceptAccount(desk, id, connection, login.account?.subject ?? 'unknown', signal);
