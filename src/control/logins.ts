@@ -94,7 +94,7 @@ export async function loginWithDevice(
 /** How long a link is good that somebody opens at once, and the longest for one that is sent. Our choice. */
 const LINK_LIFE_MS = 10 * MINUTE_MS;
 /** Hours that a link may be good for, at most. */
-export const LONGEST_LINK_HOURS = 168;
+const LONGEST_LINK_HOURS = 168;
 
 /** A link that was made. */
 export interface MadeLink extends Pick<LoginLink, 'id' | 'endsAt'> {

@@ -25,6 +25,7 @@ const MEASURE = /(at|ms|seconds|count)$/;
 const TEXT_PATTERNS: readonly [pattern: RegExp, replacement: string][] = [
   [/\b(bearer|basic)\s+[\w.~+/=-]+/gi, `$1 ${REDACTED}`],
   [/\beyJ[\w-]+\.[\w-]+(\.[\w-]*)?/g, REDACTED],
+  [/\bcmt_[a-z0-9-]+_[\w-]{43}/g, REDACTED],
   [/:\/\/[^\s/@]*@/g, `://${REDACTED}@`],
   [/[?#][^\s"']*=[^\s"']*/g, `?${REDACTED}`],
   [/[^\s@<>"':/]+@[^\s@<>"'/]+\.[a-z]{2,}/gi, REDACTED],

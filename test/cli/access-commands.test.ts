@@ -41,7 +41,7 @@ test('a token is shown once, listed without what it is, and revoked', async () =
   expect(await desk.tokens.find(shown)).toMatchObject({ level: 'operator', tenants: ['studio-rossi'], by: 'anna' });
   const listed = await run('token', 'list');
   expect(listed.out).toMatch(/ci\s+operator\s+studio-rossi\s+anna/);
-  expect(JSON.stringify([listed, await run('token', 'list', '--json')])).not.toContain(shown.split('_')[2]);
+  expect(JSON.stringify([listed, await run('token', 'list', '--json')])).not.toContain(shown.slice(-43));
   await expect(run('token', 'create', 'ci')).rejects.toMatchObject({ code: 'token-name-taken' });
   await run('token', 'revoke', 'ci');
   expect([await desk.tokens.find(shown), (await run('token', 'list')).out]).toEqual([null, 'There is no token.']);

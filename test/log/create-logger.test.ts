@@ -76,6 +76,7 @@ describe('nothing comes out', () => {
     ['a bearer token', 'sent Bearer canary-abc.def~1', 'canary'],
     ['a basic login', 'Basic Y2FuYXJ5OnB3', 'Y2FuYXJ5'],
     ['a JSON web token', 'got eyJjYW5hcnki.eyJjYW5hcnki.c2ln back', 'jYW5hcnki'],
+    ['a token for the API', `got cmt_ci_${'canary-'.repeat(6)}x back`, 'canary'],
     ['credentials in an address', 'redis://user:canary@host:6379/0', 'canary'],
     ['a query string', 'GET /oauth/callback?code=canary&state=canary', 'canary'],
     ['an e-mail address', 'sent to canary.rossi@clinic.test.', 'canary'],

@@ -289,7 +289,8 @@ describe('a token', () => {
     expect(await ask(bearer(shown))).toBe(200);
     const { session, csrf } = await signedIn(OTTO);
     const cookie = `__Host-session=${session}`;
-    const wrong = [shown.slice(0, -1), `${shown}x`, shown.replace('ci', 'co'), 'cmt_ci_', 'x'];
+    const other = `${shown.slice(0, -1)}${shown.endsWith('A') ? 'B' : 'A'}`;
+    const wrong = [other, shown.slice(0, -1), `${shown}x`, shown.replace('ci', 'co'), 'cmt_ci_', 'x'];
     for (const guess of wrong) {
       expect(await ask({ ...FROM_HERE, ...bearer(guess), cookie, 'x-csrf-token': csrf }), guess).toBe(401);
     }
@@ -307,7 +308,7 @@ describe('a token', () => {
     const connection = redis.connect();
     const [key = ''] = await connection.keys('*access-tokens*');
     const value = String(await connection.hget(key, 'viewer'));
-    expect(value).not.toContain(shown.split('_')[2]);
+    expect(value).not.toContain(shown.slice(-43));
     await connection.hset(key, 'owner', value);
     const moved = shown.replace('viewer', 'owner');
     expect((await app.inject({ method: 'POST', url: '/test/viewer', headers: bearer(moved) })).statusCode).not.toBe(

@@ -93,7 +93,7 @@ export async function openPort(redis: Redis, choice: AccessChoice = {}) {
 }
 
 /** As pages show it to whoever holds the session. */
-export async function csrfOf(session: string): Promise<string> {
+async function csrfOf(session: string): Promise<string> {
   const { createHash } = await import('node:crypto');
   return createHash('sha256').update(`csrf ${session}`).digest('base64url');
 }
