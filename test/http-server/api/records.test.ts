@@ -35,7 +35,7 @@ describe('records of a target', () => {
       fc.asyncProperty(fc.integer({ min: 1, max: 40 }), async (limit) => {
         expect((await records(ROSSI, 'doctor', 'in-sync', limit)).sort()).toEqual(expected);
       }),
-      { numRuns: 12 },
+      { numRuns: 6 },
     );
   });
 
