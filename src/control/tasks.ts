@@ -52,13 +52,14 @@ export function openTasks(installation: Installation, log: Logger): Tasks {
       const tenant = requireTenant(installation, tenantId);
       if ([...running.values()].filter((id) => id === tenantId).length >= MOST_AT_ONCE) throw tooMany();
       const note = new TaskNote(tenant, kind, log);
-      await note.keep();
-      const result = note.follow(work(note.progress, signals));
+      const kept = note.keep();
+      const result = kept.then(() => note.follow(work(note.progress, signals)));
       const ended: Promise<unknown> = result.then(
         () => running.delete(ended),
         () => running.delete(ended),
       );
       running.set(ended, tenantId);
+      await kept;
       return { id: note.task.id, result };
     },
     async read(tenantId, id) {

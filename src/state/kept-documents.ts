@@ -10,11 +10,13 @@ export type DocumentKind = 'plan' | 'task';
 /** How long a document is kept after it was written last. */
 export const DOCUMENT_KEEP_MS = HOUR_MS;
 /** Of more, the oldest go: a program that asks without end fills no memory. */
-const MOST_DOCUMENTS = 20;
+const MOST_DOCUMENTS: Readonly<Record<DocumentKind, number>> = { plan: 5, task: 20 };
+/** Characters of a sealed document: a plan of some 60,000 lines. */
+const MOST_CHARACTERS = 16_000_000;
 
 /** Sealed documents of one tenant and kind, for an hour each. */
 export interface KeptDocuments<Content> {
-  /** Keeps a document, in the place of what stood under the id. */
+  /** Keeps a document, in the place of what stood under the id. @throws MirrorError `settings`, code `document-too-large` */
   put(id: string, content: Content): Promise<void>;
   /** Null for one that there is not, that we did not put in, or whose sealing key is gone. */
   read(id: string): Promise<Content | null>;
@@ -45,6 +47,7 @@ export function createKeptDocuments<Content>(
   return {
     async put(id, content) {
       const sealed = sealer.seal(JSON.stringify(content), contextOf(id));
+      if (sealed.length > MOST_CHARACTERS) throw tooLarge();
       const results = await redis
         .pipeline()
         .set(keyOf(id), sealed, 'PX', DOCUMENT_KEEP_MS)
@@ -52,7 +55,7 @@ export function createKeptDocuments<Content>(
         .pexpire(index, DOCUMENT_KEEP_MS)
         .exec();
       for (const [error] of results ?? []) if (error !== null) throw error;
-      await remove(await redis.zrange(index, '0', `${-MOST_DOCUMENTS - 1}`));
+      await remove(await redis.zrange(index, '0', `${-MOST_DOCUMENTS[kind] - 1}`));
     },
     async read(id) {
       const sealed = await redis.get(keyOf(id));
@@ -78,4 +81,13 @@ export function createKeptDocuments<Content>(
       return ids.length;
     },
   };
+}
+
+function tooLarge(): MirrorError {
+  return new MirrorError('it is too large to be kept in Redis', {
+    actor: 'settings',
+    code: 'document-too-large',
+    retry: 'never',
+    remedy: 'a plan of so many lines can be looked at with "clinic-mirror plan", and is carried out by a sync',
+  });
 }

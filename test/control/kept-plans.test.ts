@@ -74,10 +74,11 @@ describe('a plan that is kept', () => {
   });
 
   test('has the same id for the same world, and another one for another', async () => {
-    const { keep, book, installation, tenant } = await open();
+    const { clock, keep, book, installation, tenant } = await open();
     const { id } = await keep();
     expect((await keep()).id).toBe(id);
     book('b', 52);
+    clock.now += MINUTE_MS;
     const other = await keep();
     expect(other.id).not.toBe(id);
     expect((await newestPlan(installation, tenant.id))?.id).toBe(other.id);

@@ -11,7 +11,10 @@ function open(key = 9) {
   const clock = { now: NOW };
   const sealer = createSealer([{ id: 'k1', key: Buffer.alloc(32, key) }], TENANT);
   const connection = redis.connect();
-  const documents = createKeptDocuments<{ n: number }>(connection, TENANT, 'plan', { sealer, clock: () => clock.now });
+  const documents = createKeptDocuments<{ n: number; text?: string }>(connection, TENANT, 'plan', {
+    sealer,
+    clock: () => clock.now,
+  });
   return { clock, connection, documents };
 }
 
@@ -24,17 +27,24 @@ test('a document is kept sealed, and the one of today takes the place of the one
   expect(await connection.get(`cm:{${TENANT}}:document:plan:a`)).not.toContain('"n"');
 });
 
-test('the twenty that were written last stay, the newest first', async () => {
+test('the five that were written last stay, the newest first', async () => {
   const { clock, documents } = open();
-  for (let n = 0; n < 23; n += 1) {
+  for (let n = 0; n < 8; n += 1) {
     clock.now += 1_000;
     await documents.put(`d${n}`, { n });
   }
   const ids = await documents.ids();
-  expect(ids).toEqual(Array.from({ length: 20 }, (_, at) => `d${22 - at}`));
+  expect(ids).toEqual(['d7', 'd6', 'd5', 'd4', 'd3']);
   expect(await documents.read('d2')).toBeNull();
-  expect(await documents.clear()).toBe(20);
+  expect(await documents.clear()).toBe(5);
   expect(await documents.ids()).toEqual([]);
+});
+
+test('one that is too large for Redis is not kept', async () => {
+  const { connection, documents } = open();
+  const large = { n: 1, text: 'x'.repeat(12_000_000) };
+  await expect(documents.put('a', large)).rejects.toMatchObject({ code: 'document-too-large' });
+  expect(await connection.keys('*')).toEqual([]);
 });
 
 test('one whose hour is over is not named any more', async () => {

@@ -41,7 +41,12 @@ export function openApiDocument(routes: readonly Route[]): Json {
       schemas: { Problem: schemaOf(problemDocument, 'output'), BegunTask: schemaOf(begunTask, 'output') },
       securitySchemes: {
         token: { type: 'http', scheme: 'bearer', description: 'A token of an administrator' },
-        session: { type: 'apiKey', in: 'cookie', name: 'session', description: 'A login of the pages' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: '__Host-session',
+          description: 'A login of the pages; changes need x-csrf-token beside it',
+        },
       },
     },
   };

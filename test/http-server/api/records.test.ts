@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { RECORD_STATES } from '../../../src/control/records.ts';
-import { cycle } from '../../jobs/cycle.ts';
+import { editByHand } from '../../jobs/audit-world.ts';
+import { cycle, pull, targetOf } from '../../jobs/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
 import { AURORA, allPages, openApiWorld, problemLike, ROSSI } from './api-world.ts';
 
@@ -34,13 +35,13 @@ describe('records of a target', () => {
       fc.asyncProperty(fc.integer({ min: 1, max: 40 }), async (limit) => {
         expect((await records(ROSSI, 'doctor', 'in-sync', limit)).sort()).toEqual(expected);
       }),
-      { numRuns: 12 },
+      { numRuns: 6 },
     );
   });
 
   test('are told by their state, with the code of why', async () => {
     const { tenant, clinic, clock, book, model } = world.aurora;
-    model.fault = ({ key }) => (key === tenant.targets.get('doctor')?.identity.key('d', 0) ? 'refused' : null);
+    model.fault = ({ key }) => (key === targetOf(tenant).identity.key('d', 0) ? 'refused' : null);
     book('d', 60);
     await cycle(tenant);
     expect((await records(AURORA, 'doctor', 'in-sync')).sort()).toEqual(['a', 'b', 'c']);
@@ -55,16 +56,23 @@ describe('records of a target', () => {
     expect(await list(AURORA, 'doctor', 'by-hand')).toEqual([]);
   });
 
-  test('that wait for their turn are told with why they are to be written', async () => {
+  test('that wait for their turn are told with why they are to be written, and are not in sync', async () => {
     const { tenant, book } = world.aurora;
-    book('e', 70);
+    book('a', 70);
     book('f', 71);
-    const { pull } = await import('../../jobs/cycle.ts');
     await pull(tenant);
+    expect((await records(AURORA, 'doctor', 'in-sync')).sort()).toEqual(['b', 'c']);
     expect(await list(AURORA, 'doctor', 'waiting', 1)).toMatchObject([
-      { record: 'e', code: 'new' },
+      { record: 'a', code: 'content-changed' },
       { record: 'f', code: 'new' },
     ]);
+  });
+
+  test('that a person changed are told with what was changed, and are not in sync', async () => {
+    editByHand(world.aurora, 'b', { title: 'Moved by hand' });
+    await world.as('operator')('POST', `/tenants/${AURORA}/audit`, {});
+    expect(await list(AURORA, 'doctor', 'by-hand')).toMatchObject([{ record: 'b', code: 'edited', about: 'title' }]);
+    expect((await records(AURORA, 'doctor', 'in-sync')).sort()).toEqual(['a', 'c']);
   });
 
   test('that rules leave out are told by the plan that was kept last, and before one is by their number', async () => {
