@@ -44,7 +44,7 @@ test('what stands in the way is named in the order in which it is mended, with t
   const [target] = world.targets;
   await editTenant(world, tenant!.id, ({ targets }) => {
     targets[target!.target]!.agendas = ['no-such-agenda'];
-    targets[target!.target]!.labels = [{ treatments: ['no-such-treatment'], colour: 'gray' }];
+    Object.assign(targets[target!.target]!, { labels: [{ agendas: ['of-a-label'], colour: 'gray' }] });
   });
   const { credentials, tenant: opened } = requireEntry(world.opened().composed, tenant!.id);
   const [, other] = world.targets;
@@ -62,7 +62,9 @@ test('what stands in the way is named in the order in which it is mended, with t
   ]);
   expect(await world.cli('config', 'check', '--live', tenant!.id)).toMatchObject({
     code: 1,
-    out: expect.stringMatching(/\d agendas? .*[\s\S]*agenda-unknown[\s\S]*What to do, in this order/),
+    out: expect.stringMatching(
+      /target doctor-1: google[\s\S]*of-a-label[\s\S]*agenda-unknown[\s\S]*What to do, in this order/,
+    ),
   });
   expect(findings.find(({ subject }) => subject === `target ${other!.target}`)).toMatchObject({ result: 'not-asked' });
   const [view] = (JSON.parse((await world.cli('status', '--json')).out) as Status).tenants;
