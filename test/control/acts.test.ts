@@ -16,7 +16,9 @@ const redis = useRedis();
 const source = join(import.meta.dirname, '../../src');
 const read = (path: string) => readFileSync(join(source, path), 'utf8');
 const filesIn = (folder: string) =>
-  readdirSync(join(source, folder), { recursive: true }).map((name) => `${folder}/${name}`);
+  readdirSync(join(source, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => `${folder}/${name}`);
 
 /** What `control/` exports and is no act of a person, by why that is so. */
 const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
@@ -40,6 +42,7 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
   ],
   'makes a question, or an error': ['inputOf', 'notTaken', 'commandOf', 'operationOf', 'pausedError', 'noPublicPort'],
   'is a part of acts': ['resumeTargets', 'drainTarget'],
+  'does a recorded act for each tenant': ['backUpAll', 'restoreAll'],
   'is what a patient or a vendor does': ['createAnswerDesk', 'createNotificationReceiver', 'takeReminderCallback'],
   'records acts': ['recordAct', 'note'],
   'tells people': ['createAlertWatch'],
@@ -52,8 +55,8 @@ const recorded = exportedBy(read('control/acts.ts'));
 /** Names that an import takes, and from which module of control/: at the top of a file, or when it is needed. */
 function importsOfControl(text: string): { module: string; names: string[] }[] {
   const patterns = [
-    /import \{([^}]*)\} from '\.{1,2}\/control\/([\w-]+)\.ts'/g,
-    /const \{([^}]*)\} = await import\('\.{1,2}\/control\/([\w-]+)\.ts'\)/g,
+    /import \{([^}]*)\} from '(?:\.{1,2}\/)+control\/([\w-]+)\.ts'/g,
+    /const \{([^}]*)\} = await import\('(?:\.{1,2}\/)+control\/([\w-]+)\.ts'\)/g,
   ];
   return patterns.flatMap((pattern) =>
     [...text.matchAll(pattern)].map(([, names = '', module = '']) => ({

@@ -174,13 +174,22 @@ describe('a plan', () => {
     });
     expect(view.targets[0]).toMatchObject({ target: 'doctor', links: 14, unchanged: 12, released: 0 });
     expect(view.targets[0]?.lines).toEqual([
-      { record: 'new', operation: 'create', reason: 'new', fields: [], startAt: NOW + 2 * HOUR_MS, verdict: 'go' },
+      {
+        record: 'new',
+        operation: 'create',
+        reason: 'new',
+        fields: [],
+        startAt: NOW + 2 * HOUR_MS,
+        title: 'Appointment',
+        verdict: 'go',
+      },
       {
         record: '1',
         operation: 'delete',
         reason: 'cancelled',
         fields: [],
         startAt: NOW + 25 * HOUR_MS,
+        title: null,
         verdict: 'go',
       },
       {
@@ -189,6 +198,7 @@ describe('a plan', () => {
         reason: 'content-changed',
         fields: ['time'],
         startAt: NOW + 100 * HOUR_MS,
+        title: 'Appointment',
         verdict: 'go',
       },
     ]);
