@@ -55,6 +55,7 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
   'records what it does itself': [...['endOidcSignIn', 'signInByPassphrase', 'useSignInLink', 'signOut']],
   'makes a question, or an error': ['inputOf', 'notTaken', 'commandOf', 'operationOf', 'pausedError', 'noPublicPort'],
   'is a part of acts': ['resumeTargets', 'drainTarget'],
+  'does a recorded act for each tenant': ['backUpAll', 'restoreAll'],
   'is what a patient or a vendor does': ['createAnswerDesk', 'createNotificationReceiver', 'takeReminderCallback'],
   'records acts': ['recordAct', 'note', 'act', 'nameOf'],
   'is what a calendar does that fetches': ['showFeed'],

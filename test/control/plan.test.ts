@@ -4,7 +4,12 @@ import type { Installation } from '../../src/control/installation.ts';
 import { planTenant } from '../../src/control/plan.ts';
 import { openCrmWorld, patientOf } from '../jobs/crm-world.ts';
 import { cycle, NEVER } from '../jobs/cycle.ts';
+import { createModelClinic } from '../jobs/model-clinic.ts';
+import { createModelTarget } from '../jobs/model-target.ts';
+import { openTenant } from '../jobs/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
+import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();
 
@@ -46,4 +51,26 @@ test('a plan counts as they should be neither records whose write fails nor thos
   clinic.patientList[2] = patientOf('3', { firstName: 'Ada' });
   world.clock.now += 15 * 60_000;
   expect((await planned()).target).toMatchObject({ unchanged: 2, failing: 1, lines: [{ record: '3' }] });
+});
+
+test('a plan names the calendar, and titles where they tell nothing of the patient', async () => {
+  const clinic = createModelClinic();
+  clinic.appointments.set('1', appointmentOf('1', { inHours: 24 }));
+  const named = { settings: { calendar: { create: 'Appointments of Dr Bianchi' } } };
+  const targets = (['busy', 'appointment', 'code', 'initials', 'full'] as const).map((title) => ({
+    id: title,
+    model: createModelTarget(),
+    configuration: { ...named, title },
+  }));
+  const tenant = openTenant({ redis: redis.connect(), clinic, targets, clock: () => NOW });
+  const plan = await planTenant(openInstallation({ tenants: [tenant] }), tenant.id, () => {}, NEVER);
+  expect(plan.targets.map(({ target, lines }) => [target, lines.map(({ title }) => title !== null)])).toEqual([
+    ['busy', [true]],
+    ['appointment', [true]],
+    ['code', [true]],
+    ['initials', [false]],
+    ['full', [false]],
+  ]);
+  expect(JSON.stringify(plan)).not.toContain('Mario');
+  expect(renderPlan(plan)).toContain('busy (Appointments of Dr Bianchi): 1 to create');
 });

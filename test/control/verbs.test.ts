@@ -184,6 +184,7 @@ describe('a plan', () => {
         startAt: NOW + 2 * HOUR_MS,
         verdict: 'go',
         fingerprint: expect.any(String),
+        title: 'Appointment',
       },
       {
         record: '1',
@@ -191,6 +192,7 @@ describe('a plan', () => {
         reason: 'cancelled',
         fields: [],
         startAt: NOW + 25 * HOUR_MS,
+        title: null,
         verdict: 'go',
         fingerprint: null,
       },
@@ -200,6 +202,7 @@ describe('a plan', () => {
         reason: 'content-changed',
         fields: ['time'],
         startAt: NOW + 100 * HOUR_MS,
+        title: 'Appointment',
         verdict: 'go',
         fingerprint: expect.any(String),
       },

@@ -44,6 +44,7 @@ test('what stands in the way is named in the order in which it is mended, with t
   const [target] = world.targets;
   await editTenant(world, tenant!.id, ({ targets }) => {
     targets[target!.target]!.agendas = ['no-such-agenda'];
+    Object.assign(targets[target!.target]!, { labels: [{ agendas: ['of-a-label'], colour: 'gray' }] });
   });
   const { credentials, tenant: opened } = requireEntry(world.opened().composed, tenant!.id);
   const [, other] = world.targets;
@@ -59,6 +60,12 @@ test('what stands in the way is named in the order in which it is mended, with t
       next: `correct agendas in tenants/${tenant!.id}.yaml`,
     },
   ]);
+  expect(await world.cli('config', 'check', '--live', tenant!.id)).toMatchObject({
+    code: 1,
+    out: expect.stringMatching(
+      /target doctor-1: google[\s\S]*of-a-label[\s\S]*agenda-unknown[\s\S]*What to do, in this order/,
+    ),
+  });
   expect(findings.find(({ subject }) => subject === `target ${other!.target}`)).toMatchObject({ result: 'not-asked' });
   const [view] = (JSON.parse((await world.cli('status', '--json')).out) as Status).tenants;
   expect(view?.targets.map(({ target: id, canGoOn }) => [id, canGoOn])).toEqual([

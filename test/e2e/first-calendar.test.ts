@@ -93,6 +93,10 @@ describe('the document on the first calendar', () => {
     expect(shown).toMatchObject({ duplicates: 0, missing: 0 });
     expect(shown.records).toBeGreaterThan(5);
 
+    expect(await run('login', 'nobody', 'nothing')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('no-such-tenant'),
+    });
     const again = await run('init', mine, '--answers', join(dir, 'whole.yaml'));
     expect(again).toMatchObject({ code: 1, err: expect.stringContaining('init-not-empty') });
   });

@@ -186,6 +186,7 @@ describe('a body', () => {
     const error = await failure(ask(url));
     expect(error).toMatchObject({ actor: 'remote', code: 'connection-failed' });
     expect(error.message).not.toContain(NAME);
+    expect(error.message).toBe(`the connection failed: ${new URL(url).host}`);
   });
 
   test('that is packed and breaks off is an error, also where only its end tells how long it is', async () => {

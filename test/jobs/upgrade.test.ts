@@ -1,0 +1,92 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { afterEach, describe, expect, test } from 'vitest';
+import { JOBS, type JobName } from '../../src/jobs/catalogue.ts';
+import { neverNeedless } from '../../src/jobs/needless.ts';
+import { pullTenant } from '../../src/jobs/pull.ts';
+import { pushTarget } from '../../src/jobs/push.ts';
+import { openQueues } from '../../src/jobs/queues.ts';
+import type { JobHandlers } from '../../src/jobs/workers.ts';
+import { type Logger, silentLogger } from '../../src/log/logger.ts';
+import { useRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { NOW } from '../sync/arbitraries.ts';
+import { startSomeWorkers } from './some-workers.ts';
+import { jobsIn, type LeftBehind, leaveBehind, openUpgradeWorld, putBehind } from './upgrade-world.ts';
+
+const redis = useRedis();
+const FIXTURES = new URL('../fixtures/upgrade/', import.meta.url);
+const opened: { close(graceMs: number): Promise<void> }[] = [];
+
+afterEach(async () => {
+  for (const each of opened.splice(0).reverse()) await each.close(1_000);
+});
+
+/** Brings the clinic into its calendar, then has Redis hold what a version left behind instead. */
+async function takeOver(left: LeftBehind) {
+  const connection = redis.connect();
+  const world = await openUpgradeWorld(connection);
+  world.change();
+  await connection.flushall();
+  await putBehind(connection, left);
+  return world;
+}
+
+/** Workers of this version that pull and push as the daemon does, and note what other jobs they were given. */
+function work({ tenant }: Awaited<ReturnType<typeof takeOver>>) {
+  const errors: { data: object; message: string }[] = [];
+  const log: Logger = { ...silentLogger, error: (data, message) => errors.push({ data, message }), child: () => log };
+  const seen = new Map<string, unknown>();
+  const waking = openQueues(redis.url, neverNeedless);
+  opened.push(waking);
+  const noting = Object.fromEntries(
+    (Object.keys(JOBS) as JobName[]).map((name) => [name, async (data: unknown) => void seen.set(name, data)]),
+  ) as unknown as JobHandlers;
+  const handlers: JobHandlers = {
+    ...noting,
+    async pull(data, { stop }) {
+      await pullTenant(tenant, stop);
+      await waking.wake(tenant.id, 'doctor', 0);
+      seen.set('pull', data);
+    },
+    async push(data, signals) {
+      const target = tenant.targets.get(data.target);
+      const turn = target === undefined ? null : await pushTarget(tenant, target, signals);
+      if (turn?.nextInMs != null && !signals.stop.aborted) await waking.wake(data.tenant, data.target, turn.nextInMs);
+      seen.set('push', data);
+    },
+  };
+  opened.push(startSomeWorkers(redis.url, handlers, { log }));
+  return { seen, errors };
+}
+
+describe.each(readdirSync(FIXTURES))('what version %s left behind', (version) => {
+  const left = JSON.parse(readFileSync(new URL(`${version}/redis.json`, FIXTURES), 'utf8')) as LeftBehind;
+
+  test('is worked off: every job is understood, what waited is written once, and decisions stand', async () => {
+    const world = await takeOver(left);
+    const before = world.model.calls.operations;
+    const { seen, errors } = work(world);
+    const names = [...new Set(jobsIn(left).map(({ name }) => name))].toSorted();
+    expect(names).toEqual(Object.keys(JOBS).toSorted());
+    await waitFor(() => seen.size === names.length, { what: 'every kind of job to be done' });
+    await waitFor(async () => (await world.tenant.outbox.counts('doctor')).pending === 0, {
+      what: 'what waited to be written',
+    });
+    expect(errors).toEqual([]);
+    expect(world.model.objects()).toHaveLength(4);
+    expect(await world.tenant.links.count('doctor')).toBe(4);
+    // One is moved, two are new, one stays: nothing is written twice or again.
+    expect(world.model.calls.operations - before).toBe(3);
+    expect((await world.tenant.holds.list()).map(({ state, recordIds }) => [state, recordIds])).toContainEqual([
+      'rejected',
+      ['kept-by-a-person'],
+    ]);
+    expect(Object.keys(await world.tenant.journal.pins('doctor', NOW))).toEqual(['put-back']);
+    expect(await world.tenant.holds.dropForged()).toBe(0);
+  });
+});
+
+test('what this version leaves behind holds a job of every kind', async () => {
+  const left = await leaveBehind(redis.connect(), redis.url);
+  expect([...new Set(jobsIn(left).map(({ name }) => name))].toSorted()).toEqual(Object.keys(JOBS).toSorted());
+});
