@@ -1,5 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
-import type { CalendarItem, CrmItem } from '../model/items.ts';
+import type { CalendarItem, CrmItem, ItemTime } from '../model/items.ts';
 import type { ItemKey } from '../model/operations.ts';
 import { factToldIn, type KnownPatient, lettersOf, type PatientFact, phoneDigitsOf } from '../model/patient-facts.ts';
 import type { Appointment } from '../model/records.ts';
@@ -40,9 +39,15 @@ export function checkedEvent(
  */
 function isOf(item: CalendarItem, nobodys: CalendarItem, level: TitleLevel, patient?: KnownPatient): boolean {
   const isAsNobodys = item.description === nobodys.description && item.location === nobodys.location;
-  if (!isAsNobodys || !isDeepStrictEqual(item.time, nobodys.time)) return false;
+  if (!isAsNobodys || !isSameTime(item.time, nobodys.time)) return false;
   if (level === 'initials' || item.title === nobodys.title) return true;
   return level === 'full' && patient !== undefined && isNamed(item.title, nobodys.title, patient);
+}
+
+function isSameTime(one: ItemTime, other: ItemTime): boolean {
+  if (one.kind === 'timed')
+    return other.kind === 'timed' && one.start === other.start && one.end === other.end && one.zone === other.zone;
+  return other.kind === 'all-day' && one.startDate === other.startDate && one.endDate === other.endDate;
 }
 
 /** Whether a title is the one for nobody with the patient's name in place of the word for an appointment, once or wherever it stands. */
