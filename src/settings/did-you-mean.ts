@@ -4,7 +4,11 @@ export function didYouMean(written: string, known: Iterable<string>): string | n
   let nearest: string | null = null;
   let nearestDistance = Math.max(2, Math.floor(folded.length / 3)) + 1;
   for (const word of known) {
-    const distance = editDistance(folded, fold(word));
+    const other = fold(word);
+    // No fewer changes than one is longer than the other: a word without end is compared with none.
+    const least = Math.abs(folded.length - other.length);
+    if (least >= nearestDistance || least >= word.length) continue;
+    const distance = editDistance(folded, other);
     if (distance < nearestDistance && distance < word.length) {
       nearest = word;
       nearestDistance = distance;

@@ -48,7 +48,7 @@ describe('a mapper that leaks', () => {
     await expectExact(world);
   });
 
-  test('tells a CRM nothing that its mapping does not name, and leaves what it holds of the patient', async () => {
+  test('tells a CRM nothing that its mapping does not name, nor of somebody else, and leaves what it holds', async () => {
     const { tenant, clinic, contacts } = openCrmWorld(redis, {
       contacts: { consents: [], mapping: { note: 'firstName' } },
     });
@@ -67,9 +67,13 @@ describe('a mapper that leaks', () => {
 
     const run = await cycle(tenant);
 
-    expect(notes(contacts)).toEqual(['Anna Maria', 'Bruno']);
-    expect(run.targets.find(({ target }) => target === 'contacts')?.leftOut).toEqual({ 'egress-tax-code': 1 });
-    expect(run.gaps.contacts).toEqual([{ code: 'egress-stopped', count: 1, what: ['egress-tax-code'], near: [] }]);
+    const codes = ['egress-other-person', 'egress-tax-code'];
+    expect(notes(contacts)).toEqual(['Anna', 'Bruno']);
+    expect(run.targets.find(({ target }) => target === 'contacts')?.leftOut).toEqual(
+      Object.fromEntries(codes.map((code) => [code, 1])),
+    );
+    expect(run.gaps.contacts).toMatchObject([{ code: 'egress-stopped', count: 2, near: [] }]);
+    expect(run.gaps.contacts?.flatMap((gap) => ('what' in gap ? gap.what : [])).toSorted()).toEqual(codes);
   });
 });
 

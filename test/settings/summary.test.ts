@@ -40,3 +40,11 @@ test.each([
 ])('of %j among %j one may have meant %j', (written, known, expected) => {
   expect(didYouMean(written, known)).toBe(expected);
 });
+
+test('a word without end is near no other, and costs the daemon no time', () => {
+  const endless = `Europe/${'ro'.repeat(500_000)}`;
+  const before = process.threadCpuUsage().user;
+  expect(didYouMean(endless, Intl.supportedValuesOf('timeZone'))).toBeNull();
+  // Compared letter by letter it took half a minute.
+  expect(process.threadCpuUsage().user - before).toBeLessThan(5_000_000);
+});
