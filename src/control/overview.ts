@@ -66,7 +66,7 @@ export function openOverview(installation: Installation): OverviewDesk {
 }
 
 /** A status in one line for each clinic. */
-export function overviewOf({ at, tenants, problems }: Status): Overview {
+function overviewOf({ at, tenants, problems }: Status): Overview {
   return { at, problems, clinics: tenants.map((tenant) => summaryOf(tenant, at)) };
 }
 
