@@ -71,6 +71,16 @@ function isInstant(text: string, at: Instant): boolean {
   return Math.floor(Date.parse(text) / SECOND_MS) === Math.floor(at / SECOND_MS);
 }
 
+/**
+ * Whether an event differs from that for nobody in nothing but what its level tells of the patient. Of initials nobody can tell whose they
+ * are.
+ */
+function isOf(item: CalendarItem, nobodys: EventTexts, level: TitleLevel, patient?: KnownPatient): boolean {
+  if (item.description !== nobodys.description || item.location !== nobodys.location) return false;
+  if (level === 'initials' || item.title === nobodys.title) return true;
+  return level === 'full' && patient !== undefined && isNamed(item.title, nobodys.title, patient);
+}
+
 /** Whether a title is the one for nobody with the patient's name in place of the word for an appointment, once or wherever it stands. */
 function isNamed(title: string, nobodys: string, { firstName, lastName }: KnownPatient): boolean {
   const [told, plain, name] = [title, nobodys, `${firstName ?? ''}${lastName ?? ''}`].map(lettersOf) as [
