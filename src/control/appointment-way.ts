@@ -18,9 +18,9 @@ export interface LastCycle {
 
 /**
  * What came of comparing an appointment with what the target was last given: `none`: nothing is there, and nothing waits; `same`; `newer`: the
- * clinic tells another time by now, which no plan has seen; `new`, `differs` and `removal`: such a change waits.
+ * clinic tells another time by now, which no plan has seen; `gone`: the clinic has it no more, and it still stands there; `new`, `differs` and `removal`: such a change waits.
  */
-export type Comparison = 'none' | 'same' | 'newer' | 'new' | 'differs' | 'removal';
+export type Comparison = 'none' | 'same' | 'newer' | 'gone' | 'new' | 'differs' | 'removal';
 
 /** What a run did to the object of an appointment. */
 export interface WayWrite {
@@ -88,6 +88,7 @@ function comparisonOf(
     return { found: 'differs', fields: identity.differingFields(link.fingerprint, pending.fingerprint ?? '') };
   }
   if (link === null) return { found: 'none', fields: [] };
+  if (source.state === 'absent') return { found: 'gone', fields: [] };
   const isNewer = source.state === 'there' && Math.floor(source.startAt / 1_000) !== Math.floor(link.startAt / 1_000);
   return isNewer ? { found: 'newer', fields: ['time'] } : { found: 'same', fields: [] };
 }

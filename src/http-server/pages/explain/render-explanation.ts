@@ -112,7 +112,8 @@ function comparedStep(
     ({ id, kind }) => html`${words.held}: <a href="${holdAddress(tenant, id)}">${HOLD_NAMES[language][kind]}</a>`,
   );
   const fields = compared.fields.length === 0 ? null : words.fields(fieldNames(compared.fields, language));
-  const state = open.length > 0 ? 'stopped' : compared.at === null ? 'waits' : 'done';
+  const isSettled = compared.found === 'same' || compared.found === 'none';
+  const state = open.length > 0 ? 'stopped' : compared.at === null || !isSettled ? 'waits' : 'done';
   const found = compared.at === null ? words.never : COMPARISONS[language][compared.found];
   return { name: words.compared, at: compared.at, state, lines: [found, fields, ...held] };
 }

@@ -4,6 +4,7 @@ import type { PageContext } from '../context.ts';
 import { explainAddress } from '../explain/address.ts';
 import { holdAddress } from '../holds/address.ts';
 import { emptyState, section } from '../parts.ts';
+import { ruleName } from '../texts/explain.ts';
 import { fieldNames } from '../texts/fields.ts';
 import { WEEK } from '../texts/week.ts';
 
@@ -48,9 +49,12 @@ export function differenceText({ language, ...context }: PageContext, entry: Wee
       return isMoved ? words.movedByHand(time) : words.edited(fieldNames(fields, language));
     }
     case 'surplus':
-      return difference.why === 'vanished' ? words.vanished : words.surplus(difference.why);
+      if (difference.why === 'vanished') return words.vanished;
+      return entry.clinic?.status === 'cancelled' ? words.cancelled : words.surplus(ruleName(difference.why, language));
     case 'copy':
       return record === null ? words.namelessCopy : words.copy;
+    case 'unlisted':
+      return words.unlisted;
     case 'unknown':
       return words.notKnown;
   }

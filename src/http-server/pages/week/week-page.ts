@@ -66,6 +66,9 @@ export function renderWeek(context: PageContext, view: WeekView, calendars: read
   const others = calendars.map((id) => {
     return html`<li><a href="${weekAddress(tenant, id, view.from)}"${id === target ? html` aria-current="true"` : null}>${id}</a></li>`;
   });
+  const tabs =
+    calendars.length < 2 ? null : html`<nav class="tabs" aria-label="${words.calendars}"><ul>${others}</ul></nav>`;
+  const above = [...notices, tabs].filter((each) => each !== null);
   const near = (days: number) => new Date(Date.parse(view.from) + days * DAY_MS).toISOString().slice(0, 10);
   return {
     title: words.title(target),
@@ -74,6 +77,6 @@ export function renderWeek(context: PageContext, view: WeekView, calendars: read
     isWide: true,
     style: 'week.css',
     beside: html`<nav class="buttons" aria-label="${words.weeks}">${linkButton(weekAddress(tenant, target, near(-7)), words.before, 'plain')}${linkButton(weekAddress(tenant, target), words.today, 'plain')}${linkButton(weekAddress(tenant, target, near(7)), words.after, 'plain')}</nav>`,
-    main: html`<div class="stack">${notices}${calendars.length < 2 ? null : html`<nav class="tabs" aria-label="${words.calendars}"><ul>${others}</ul></nav>`}</div><div class="panes">${renderGrid(context, view, gridOf(view))}${renderDifferences(context, view)}</div>`,
+    main: html`${above.length === 0 ? null : html`<div class="stack">${above}</div>`}<div class="panes">${renderDifferences(context, view)}${renderGrid(context, view, gridOf(view))}</div>`,
   };
 }
