@@ -24,7 +24,7 @@ const PAGES: Readonly<Record<string, (tenant: string) => string>> = {
 
 async function main(names: readonly string[]): Promise<void> {
   const say = (text: string) => process.stderr.write(`${text}\n`);
-  const sizes = { appointmentsPerTenant: 200, agendasPerTenant: 3, patientsPerTenant: 60, pullEverySeconds: 5 };
+  const sizes = { appointmentsPerTenant: 200, agendasPerTenant: 3, patientsPerTenant: 60, pullEverySeconds: 10 };
   const world = await startWorld({ ...sizes, outlook: true, crm: true, pages: true, notice: say });
   const watch = openWatch(world);
   try {
@@ -57,8 +57,12 @@ async function makeActivity(world: World): Promise<void> {
   for (let count = 0; count < 3; count += 1) bookThisWeek(world, calendar);
   world.clinic.simulate(first[1], { booked: 3, moved: 4, cancelled: 2 });
   await runCli(world, ['sync', first[0]]);
-  world.clinic.simulate(first[1], { cancelled: 40 });
   await runCli(world, ['logout', second[0], 'doctor-1']);
+  const [room = ''] =
+    world.targets.find(({ tenant, target }) => tenant === first[0] && target === 'room')?.agendaIds ?? [];
+  const gone = [...world.clinic.appointments(first[1])].filter(({ agendaId }) => agendaId === room).slice(0, 40);
+  for (const { id } of gone) world.clinic.remove(first[1], id, 'hard');
+  await runCli(world, ['sync', first[0]]);
   await runCli(world, ['sync', first[0]]);
   await runCli(world, ['sync', second[0]]);
 }

@@ -15,9 +15,13 @@ export function runsPart(context: PageContext, tenant: string, runs: readonly Ru
   const words = CLINIC[context.language];
   if (runs.length === 0) return section('runs', words.runs, emptyState(words.noRuns));
   const busy = runs.filter((run) => changesOf(run) + heldOf(run) > 0 || run.error !== null);
-  const quiet = html`<p class="quiet">${words.quietRuns(runs.length - busy.length, runs.length)}</p>`;
+  const quiet = html`<p class="quiet more">${words.quietRuns(runs.length - busy.length, runs.length)}</p>`;
   const shown = busy.slice(0, SHOWN).map((run) => runDetails(context, tenant, run));
-  return section('runs', words.runs, html`<div>${shown}</div>${quiet}`);
+  return section(
+    'runs',
+    words.runs,
+    html`${shown.length === 0 ? null : html`<div class="folds">${shown}</div>`}${quiet}`,
+  );
 }
 
 function runDetails(context: PageContext, tenant: string, run: RunView): Html {
@@ -29,7 +33,7 @@ function runDetails(context: PageContext, tenant: string, run: RunView): Html {
     held === 0 ? null : html`<span class="hold">${words.heldBack(held)}</span>`,
     error === null ? null : html`<span class="act"><code>${error.code}</code></span>`,
   ].filter((each) => each !== null);
-  const took = words.seconds(((finishedAt - startedAt) / SECOND_MS).toFixed(1));
+  const took = `${((finishedAt - startedAt) / SECOND_MS).toFixed(1)} s`;
   const summary = html`${context.times.both(startedAt)}${told.map((each) => html` · ${each}`)} <span class="quiet">· ${took}</span>`;
   const read =
     near === null

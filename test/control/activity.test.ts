@@ -1,0 +1,103 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type ActivityLine, readActivity } from '../../src/control/activity.ts';
+import type { AuditEntry } from '../../src/model/acts.ts';
+import type { AuditLog } from '../../src/state/audit-log.ts';
+import { NOW } from '../sync/arbitraries.ts';
+import { openActing, person } from './acting.ts';
+
+/** A log in memory: what it was given, oldest first. */
+function logOf(entries: readonly AuditEntry[]): AuditLog {
+  return {
+    ...(openActing().desk.log as AuditLog),
+    async *readBack(before) {
+      for (const entry of entries.toReversed()) {
+        const { chain, sequence } = entry;
+        const isBefore =
+          before === null || chain < before.chain || (chain === before.chain && sequence < before.sequence);
+        if (isBefore) yield { chain, sequence, line: '', entry };
+      }
+    },
+  };
+}
+
+function entryOf(sequence: number, changes: Partial<AuditEntry> = {}): AuditEntry {
+  return {
+    ...{ chain: '0001-abc', sequence, at: new Date(NOW + sequence).toISOString(), previous: null },
+    ...{ verb: 'sync', tenant: 'rossi', who: person('anna'), what: {}, why: null, code: null },
+    ...{ outcome: 'begun', act: null },
+    ...changes,
+  };
+}
+
+async function readAll(entries: readonly AuditEntry[], limit: number, sees = (_: string | null) => true) {
+  const { desk } = openActing({ log: logOf(entries) });
+  const lines: ActivityLine[] = [];
+  const sizes: number[] = [];
+  let after: string | null = null;
+  do {
+    const page = await readActivity(desk, { after, limit, sees });
+    lines.push(...(page?.lines ?? []));
+    sizes.push(page?.lines.length ?? 0);
+    after = page?.next ?? null;
+  } while (after !== null);
+  return { lines, sizes };
+}
+
+test('an act is told once, by its end where it ended, newest first, however it is cut into pages', async () => {
+  const acts = fc.array(fc.record({ ends: fc.boolean(), among: fc.integer({ min: 0, max: 3 }) }), { maxLength: 12 });
+  await fc.assert(
+    fc.asyncProperty(acts, fc.integer({ min: 1, max: 5 }), async (wanted, limit) => {
+      const entries: AuditEntry[] = [];
+      const open: { act: number; among: number }[] = [];
+      const end = () => {
+        for (const each of open) each.among -= 1;
+        for (const each of open.filter(({ among }) => among < 0)) {
+          open.splice(open.indexOf(each), 1);
+          entries.push(entryOf(entries.length + 1, { outcome: 'done', act: each.act }));
+        }
+      };
+      for (const { ends, among } of wanted) {
+        entries.push(entryOf(entries.length + 1));
+        if (ends) open.push({ act: entries.length, among });
+        end();
+      }
+      while (open.length > 0) end();
+      const ended = new Set(entries.flatMap(({ act }) => act ?? []));
+      const expected = entries.filter(({ sequence }) => !ended.has(sequence)).map(({ sequence }) => sequence);
+      const { lines, sizes } = await readAll(entries, limit);
+      expect(lines.map(({ sequence }) => sequence)).toEqual(expected.reverse());
+      expect(sizes.every((size) => size <= limit)).toBe(true);
+    }),
+  );
+});
+
+test('whoever sees some clinics alone is told of those alone', async () => {
+  const entries = [entryOf(1), entryOf(2, { tenant: 'bianchi' }), entryOf(3, { tenant: null })];
+  const { lines } = await readAll(entries, 10, (tenant) => tenant === 'rossi');
+  expect(lines.map(({ sequence }) => sequence)).toEqual([1]);
+});
+
+test('numbers of one chain say nothing of another one', async () => {
+  const entries = [
+    entryOf(1),
+    entryOf(1, { chain: '0002-def' }),
+    entryOf(2, { chain: '0002-def', act: 1, outcome: 'done' }),
+  ];
+  const { lines } = await readAll(entries, 10);
+  expect(lines.map(({ chain, sequence }) => [chain, sequence])).toEqual([
+    ['0002-def', 2],
+    ['0001-abc', 1],
+  ]);
+});
+
+test('what is no place in the log is refused', async () => {
+  const { desk } = openActing({ log: logOf([]) });
+  const question = { after: '../../etc/passwd', limit: 1, sees: () => true };
+  await expect(readActivity(desk, question)).rejects.toMatchObject({ code: 'cursor-unusable' });
+});
+
+test('where no log is kept nothing is claimed', async () => {
+  const { desk } = openActing({ log: null });
+  expect(await readActivity(desk, { after: null, limit: 1, sees: () => true })).toBeNull();
+});

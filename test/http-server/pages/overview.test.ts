@@ -1,0 +1,147 @@
+import { expect, test } from 'vitest';
+import type { ClinicSummary, Overview } from '../../../src/control/overview.ts';
+import type { PageContext } from '../../../src/http-server/pages/context.ts';
+import { framed } from '../../../src/http-server/pages/layout.ts';
+import { overviewFor, overviewPage } from '../../../src/http-server/pages/overview.ts';
+import { timesIn } from '../../../src/http-server/pages/times.ts';
+import type { Problem } from '../../../src/model/problems.ts';
+import { MINUTE_MS } from '../../../src/model/time.ts';
+import { NOW } from '../../sync/arbitraries.ts';
+import { OWNER } from './open-pages.ts';
+
+const NO_SEARCH: Parameters<typeof overviewPage>[2] = { text: null, from: 0 };
+
+function contextIn(language: PageContext['language'] = 'en'): PageContext {
+  const times = timesIn('Europe/Rome', language, NOW);
+  return { language, look: null, visitor: OWNER, times, address: '/', tenant: null };
+}
+
+function clinicOf(tenant: string, changes: Partial<ClinicSummary> = {}): ClinicSummary {
+  return {
+    ...{ tenant, name: `Studio ${tenant}`, paused: false, inStep: 'in-sync', canGoOn: 'yes' },
+    ...{ inSyncAsOf: NOW - MINUTE_MS, targets: 3, pending: 0, failing: 0, held: 0 },
+    hourly: Array.from({ length: 24 }, (_, hour) => hour),
+    ...changes,
+  };
+}
+
+function problemOf(tenant: string | null, changes: Partial<Problem> = {}): Problem {
+  return {
+    ...{ tenant, subject: 'target room', code: 'calendar-gone', needs: 'person', sinceAt: NOW - 90 * MINUTE_MS },
+    ...{ sentence: 'the calendar is gone', next: `clinic-mirror sync ${tenant}`, waiting: 14 },
+    ...changes,
+  };
+}
+
+function shown(overview: Overview, { context = contextIn(), search = NO_SEARCH } = {}): string {
+  return framed(context, overviewPage(context, overview, search)).toString();
+}
+
+/** What a person reads. */
+function words(page: string): string {
+  return page
+    .replaceAll(/<(style|script|title)[^>]*>.*?<\/\1>/gs, '')
+    .replaceAll(/<[^>]+>/g, ' ')
+    .replaceAll(/\s+/g, ' ');
+}
+
+test('what needs a hand comes first, with since when, how many wait and what to do; what passes by itself after it', () => {
+  const passing = problemOf('corallo', {
+    needs: 'time',
+    code: 'rate-limited',
+    sentence: 'it asks us to wait',
+    next: null,
+  });
+  const page = shown({
+    at: NOW,
+    clinics: ['aurora', 'corallo', 'edera'].map((tenant) => clinicOf(tenant)),
+    problems: [problemOf('aurora'), passing],
+  });
+  const told = words(page);
+  expect(told).toContain('3 clinics · 1 needs you · 1 waits · 1 well');
+  expect(told).toContain('the calendar is gone calendar-gone 1 hr ago · 08:30 14 clinic-mirror sync aurora');
+  expect(page.indexOf('the calendar is gone')).toBeLessThan(page.indexOf('Waits by itself'));
+  expect(page.indexOf('Waits by itself')).toBeLessThan(page.indexOf('it asks us to wait'));
+  expect(told).toContain('1 clinic, oldest in sync as of 09:59');
+});
+
+test.each([
+  [
+    'a login',
+    problemOf('aurora', { subject: 'login doctor-2', code: 'login-ended' }),
+    '/tenants/aurora/connections/doctor-2',
+  ],
+  ['a hold', problemOf('aurora', { code: 'held' }), '/tenants/aurora/holds'],
+  ['refused changes', problemOf('aurora', { code: 'failing' }), '/tenants/aurora/targets/room'],
+])('the one button of %s leads to where it is mended', (_, problem, address) => {
+  const page = shown({ at: NOW, clinics: [clinicOf('aurora')], problems: [problem] });
+  expect(page.match(/<a class="button main"[^>]*>/g)).toEqual([`<a class="button main" href="${address}">`]);
+});
+
+test('who may only look is offered no button to log in with', () => {
+  const context = { ...contextIn(), visitor: { ...OWNER, level: 'viewer' as const } };
+  const problem = problemOf('aurora', { subject: 'login doctor-2', code: 'login-ended' });
+  expect(shown({ at: NOW, clinics: [clinicOf('aurora')], problems: [problem] }, { context })).not.toContain(
+    'button main',
+  );
+});
+
+test('a state is told by a word, whatever the colours', () => {
+  const clinics = [
+    clinicOf('a', { inStep: 'held', canGoOn: 'waits-for-person' }),
+    clinicOf('b', { inStep: 'behind', canGoOn: 'waits-for-vendor' }),
+    clinicOf('c', { inStep: 'unknown', inSyncAsOf: null }),
+  ];
+  const told = words(shown({ at: NOW, clinics, problems: [] }));
+  for (const word of ['held as of 09:59', 'waits for you', 'behind as of 09:59', 'waits by itself', 'unknown runs']) {
+    expect(told).toContain(word);
+  }
+});
+
+test('clinics are found by their name and their id', () => {
+  const clinics = Array.from({ length: 50 }, (_, index) => clinicOf(`t${index}`, { name: `Clinica numero ${index}` }));
+  const told = (text: string) => words(shown({ at: NOW, clinics, problems: [] }, { search: { text, from: 0 } }));
+  expect(told('NUMERO 49')).toContain('1 of 50');
+  expect(told('t49')).toContain('1 of 50');
+  expect(told('nothing')).toContain('No clinic has that');
+});
+
+test('whoever sees some clinics is told of those alone, and not of what concerns all', () => {
+  const whole = {
+    at: NOW,
+    clinics: [clinicOf('a'), clinicOf('b')],
+    problems: [problemOf('a'), problemOf('b'), problemOf(null)],
+  };
+  const seen = overviewFor(whole, { ...OWNER, tenants: new Set(['b']) });
+  expect(seen.clinics.map(({ tenant }) => tenant)).toEqual(['b']);
+  expect(seen.problems.map(({ tenant }) => tenant)).toEqual(['b']);
+});
+
+test('with a thousand clinics of which all need somebody the page stays below 60 kB', () => {
+  const ids = Array.from({ length: 1_000 }, (_, index) => `poliambulatorio-${index}`);
+  const clinics = ids.map((id) => clinicOf(id));
+  const page = shown({ at: NOW, clinics, problems: ids.map((id) => problemOf(id, { subject: 'login doctor-1' })) });
+  expect(Buffer.byteLength(page)).toBeLessThan(60_000);
+  expect(words(page)).toContain('960 more clinic-mirror status --problems');
+});
+
+test('what a clinic and a problem are called is text, whatever it says', () => {
+  const evil = '"><img src=x onerror=alert(1)><script>alert(2)</script>';
+  const problem = problemOf('a', {
+    subject: `target ${evil}`,
+    code: evil,
+    sentence: evil,
+    next: `clinic-mirror ${evil}`,
+  });
+  const page = shown({ at: NOW, clinics: [clinicOf('a', { name: evil })], problems: [problem] });
+  expect(page).not.toContain('<img');
+  expect(page).not.toContain('<script>');
+  expect(words(page)).toContain('&lt;script&gt;');
+});
+
+test('it is told in Italian too, by the clock of the clinic', () => {
+  const page = shown({ at: NOW, clinics: [clinicOf('a')], problems: [] }, { context: contextIn('it') });
+  expect(page).toContain('<html lang="it"');
+  expect(words(page)).toContain('1 clinica · 1 a posto');
+  expect(words(page)).toContain('Orari in Europe/Rome · alle 10:00');
+});

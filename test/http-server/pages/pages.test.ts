@@ -1,0 +1,213 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { openActsWorld } from '../../control/acts-world.ts';
+import { openInstallation } from '../../control/open-installation.ts';
+import { useRedis } from '../../support/redis.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { OWNER, openPages } from './open-pages.ts';
+
+const redis = useRedis();
+const NO_CLINIC = openInstallation({ tenants: [] });
+const TENANT = 'studio-rossi';
+
+async function openWorld(choice: Partial<Parameters<typeof openPages>[0]> = {}) {
+  const world = await openActsWorld(redis.connect());
+  return { ...world, ...(await openPages({ installation: world.installation, ...choice })) };
+}
+
+describe('what pages load', () => {
+  test('is kept by browsers for good where the address names what it holds, and asked for again else', async () => {
+    const { app, see } = await openPages({ installation: NO_CLINIC, visitor: null });
+    const addresses = (await openPages({ installation: NO_CLINIC }).then(({ see: seen }) => seen('/'))).match(
+      /\/assets\/[^"]+/g,
+    );
+    expect(addresses?.length).toBeGreaterThan(3);
+    for (const url of addresses ?? []) {
+      const { statusCode, headers } = await app.inject({ url });
+      expect([statusCode, headers['cache-control']]).toEqual([200, 'public, max-age=31536000, immutable']);
+    }
+    const other = await app.inject({ url: '/assets/pages.css?v=other' });
+    expect(other.headers['cache-control']).toBe('no-cache');
+    expect(JSON.parse(await see('/assets/..%2fpages.ts'))).toEqual({ error: 'not-found' });
+  });
+
+  test('is packed for who takes it so', async () => {
+    const { app } = await openPages({ installation: NO_CLINIC });
+    const plain = await app.inject({ url: '/assets/pages.css' });
+    const packed = await app.inject({ url: '/assets/pages.css', headers: { 'accept-encoding': 'br, gzip' } });
+    expect(packed.headers['content-encoding']).toBe('gzip');
+    expect(packed.rawPayload.length).toBeLessThan(plain.rawPayload.length / 2);
+  });
+
+  test('is of this server alone: no page has a script or a style in itself', async () => {
+    const { see, app } = await openWorld();
+    for (const path of ['/', '/activity', `/tenants/${TENANT}`, `/tenants/${TENANT}/targets/doctor`]) {
+      const page = await see(path);
+      expect(page).toContain('</html>');
+      expect(page).not.toMatch(/<style|\sstyle=|\son\w+=|<script(?! (defer|type="module") src="\/assets\/)/);
+      expect(page).not.toMatch(/(?:src|href)="(?!\/|#|\?)/);
+    }
+    const { headers } = await app.inject({ url: '/' });
+    expect(headers['content-security-policy']).toContain("script-src 'self'");
+  });
+});
+
+describe('language and colours', () => {
+  test('are the browser’s until somebody chooses, and stay then', async () => {
+    const { see, post } = await openPages({ installation: NO_CLINIC });
+    expect(await see('/', { 'accept-language': 'it-IT,it;q=0.9' })).toContain('<html lang="it">');
+    const chosen = await post('/preferences', { language: 'en', look: 'dark', back: '/activity' });
+    expect([chosen.statusCode, chosen.headers.location]).toEqual([303, '/activity']);
+    const cookie = [chosen.headers['set-cookie'] ?? []]
+      .flat()
+      .map((each) => each.split(';')[0])
+      .join('; ');
+    expect(await see('/', { 'accept-language': 'it', cookie })).toContain('<html lang="en" data-look="dark">');
+  });
+
+  test('lead nowhere but back here, and take nothing else', async () => {
+    const { post } = await openPages({ installation: NO_CLINIC });
+    for (const back of ['https://evil.test', '//evil.test', '/\\evil.test', 'javascript:alert(1)', '']) {
+      expect((await post('/preferences', { language: 'it', back })).headers.location).toBe('/');
+    }
+    expect(
+      (await post('/preferences', { language: 'x; Domain=evil', back: '/' })).headers['set-cookie'],
+    ).toBeUndefined();
+  });
+});
+
+describe('a clinic’s page', () => {
+  test('shows targets, logins, records and runs, and what a run wrote can be undone from there', async () => {
+    const { see, changedRun, post, recorded } = await openWorld();
+    const run = await changedRun();
+    const page = await see(`/tenants/${TENANT}`);
+    for (const part of ['targets', 'connections', 'records', 'runs', 'reminders', 'holds'])
+      expect(page).toContain(`id="${part}"`);
+    const address = `/tenants/${TENANT}/runs/${run}/undo`;
+    expect(page).toContain(`href="${address}"`);
+    const before = await see(address);
+    expect(before).toContain('would be brought to what the clinic has now');
+    expect(recorded).toEqual([]);
+    expect((await post(address)).statusCode).toBe(200);
+    expect(recorded.map(({ verb, outcome }) => `${verb} ${outcome}`)).toEqual(['undo begun', 'undo done']);
+  });
+
+  test('begins a cycle, in the name of who pressed the button, and tells how it ended', async () => {
+    const { see, post, recorded } = await openWorld();
+    const { statusCode, headers } = await post(`/tenants/${TENANT}/sync`);
+    expect(statusCode).toBe(303);
+    expect(recorded.map(({ verb, who }) => `${verb} by ${who.name}`)).toEqual(['sync by owner', 'sync by owner']);
+    expect(await see(String(headers.location))).toMatch(/<strong>Sync now:<\/strong> done\./);
+  });
+
+  test('asks for a reason where one is wanted', async () => {
+    const { see, post, recorded } = await openWorld({ acting: { reasonFor: ['sync'] } });
+    expect(await see(`/tenants/${TENANT}`)).toContain('name="why" required');
+    const without = await post(`/tenants/${TENANT}/sync`);
+    expect(await see(String(without.headers.location))).toContain('reason-missing');
+    await post(`/tenants/${TENANT}/sync`, { why: 'ticket 7' });
+    expect(recorded.at(-1)).toMatchObject({ verb: 'sync', outcome: 'done', why: 'ticket 7' });
+  });
+
+  test('tells of what is held, and leads there', async () => {
+    const { see, heldRun } = await openWorld();
+    await heldRun();
+    const page = await see(`/tenants/${TENANT}`);
+    expect(page).toContain('1 waits for a decision');
+    expect(page).toContain(`href="/tenants/${TENANT}/holds"`);
+    expect(await see(`/tenants/${TENANT}/targets/doctor?state=held`)).toContain('/explain?id=');
+  });
+
+  test('of one that is not there says so, with what there is', async () => {
+    const { app } = await openWorld();
+    const { statusCode, body } = await app.inject({ url: '/tenants/nobody', headers: { 'accept-language': 'en' } });
+    expect(statusCode).toBe(404);
+    expect(body).toContain('no-such-tenant');
+    expect(body).toContain('role="alert"');
+  });
+
+  test('changes nothing without the proof of a form, and for who may only look', async () => {
+    const { post, recorded } = await openWorld({ visitor: { ...OWNER, level: 'viewer' } });
+    expect((await post(`/tenants/${TENANT}/sync`)).statusCode).toBe(403);
+    const owner = await openWorld();
+    expect((await owner.post(`/tenants/${TENANT}/sync`, { csrf: 'guessed' })).statusCode).toBe(403);
+    expect([...recorded, ...owner.recorded]).toEqual([]);
+  });
+});
+
+test('every page says who may come, and what changes something is for operators; files are for everybody', async () => {
+  const { routes } = await openPages({ installation: NO_CLINIC });
+  expect(routes.filter(({ level }) => level === null).map(({ url }) => url)).toEqual(['/assets/:name']);
+  const forms = routes.filter(({ method, url }) => method === 'POST' && url !== '/preferences');
+  expect(forms.length).toBeGreaterThan(4);
+  expect(forms.filter(({ level }) => level === 'viewer')).toEqual([]);
+});
+
+describe('pages that follow what happens', () => {
+  const streams: AbortController[] = [];
+  afterEach(() => {
+    for (const stream of streams.splice(0)) stream.abort();
+  });
+
+  /** What a browser reads of the stream until a text comes, or it ends. */
+  async function follow(url: string, headers: Record<string, string> = {}) {
+    const ending = new AbortController();
+    streams.push(ending);
+    const response = await fetch(url, { signal: ending.signal, headers });
+    const heard = { text: '', isOver: false };
+    const reading = (async () => {
+      for await (const chunk of response.body ?? []) heard.text += new TextDecoder().decode(chunk);
+    })();
+    reading
+      .catch(() => {})
+      .finally(() => {
+        heard.isOver = true;
+      });
+    return { response, heard };
+  }
+
+  test('are told that something changed, and nothing of what', async () => {
+    const { listen, changedRun } = await openWorld();
+    const { response, heard } = await follow(`${await listen()}/events?tenant=${TENANT}`);
+    expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+    await waitFor(() => heard.text.includes('id: '), { what: 'the first look' });
+    expect(heard.text).not.toContain('changed');
+    await changedRun();
+    await waitFor(() => heard.text.includes('event: changed\ndata:\n\n'), { what: 'the change' });
+    expect(heard.text.replaceAll(/^(id: [\w-]{43}|event: changed|data:|retry: 3000|:|)$/gm, '').trim()).toBe('');
+  });
+
+  test('hear of what changed while they were away', async () => {
+    const { listen } = await openWorld();
+    const { heard } = await follow(`${await listen()}/events?tenant=${TENANT}`, { 'last-event-id': 'of-before' });
+    await waitFor(() => heard.text.includes('changed'), { what: 'the change' });
+  });
+
+  test('end with the server', async () => {
+    const { app, listen } = await openWorld();
+    const { heard } = await follow(`${await listen()}/events`);
+    await app.close();
+    await waitFor(() => heard.isOver, { what: 'the end' });
+  });
+
+  test('are followed by one visitor at eight places at most', async () => {
+    const { listen } = await openPages({ installation: NO_CLINIC });
+    const url = await listen();
+    const statuses: number[] = [];
+    for (let count = 0; count < 9; count += 1) statuses.push((await follow(`${url}/events`)).response.status);
+    expect(statuses).toEqual([...Array.from({ length: 8 }, () => 200), 429]);
+  });
+
+  test('of a clinic that somebody may not see are not there', async () => {
+    const { app } = await openWorld({ visitor: { ...OWNER, tenants: new Set(['another']) } });
+    for (const url of [`/events?tenant=${TENANT}`, '/events?tenant=nobody', `/tenants/${TENANT}`]) {
+      expect((await app.inject({ url })).statusCode).toBe(404);
+    }
+  });
+});
+
+describe('who did what', () => {
+  test('says so where no log is kept', async () => {
+    const { see } = await openPages({ installation: NO_CLINIC, acting: { log: null } });
+    expect(await see('/activity')).toContain('dataDirectory');
+  });
+});
