@@ -4,6 +4,7 @@ import { type Html, type HtmlPart, html } from '../../../model/html.ts';
 import type { KeptPlan, PlanLine, TargetPlanView } from '../../../model/kept-plan.ts';
 import type { PageContext } from '../context.ts';
 import { explainAddress } from '../explain/address.ts';
+import { fieldNames, reasonText } from '../names.ts';
 import { clinicAddress } from '../navigation.ts';
 import { failureNotice, notice } from '../notices.ts';
 import {
@@ -17,8 +18,7 @@ import {
   section,
   table,
 } from '../parts.ts';
-import { fieldNames } from '../texts/fields.ts';
-import { PLAN, reasonText } from '../texts/plan.ts';
+import { PLAN } from '../texts/plan.ts';
 
 /** Lines of a target that are shown; nobody reads more one by one. */
 const MOST_LINES = 300;

@@ -116,7 +116,7 @@ export const EXPLAIN: Texts<typeof en> = {
 };
 
 /** Why an appointment is shown, or is not. */
-export const REASONS: Readonly<Record<Language, Readonly<Record<DecisionCode, string>>>> = {
+export const DECISIONS: Readonly<Record<Language, Readonly<Record<DecisionCode, string>>>> = {
   en: {
     'tenant-paused': 'the clinic is paused',
     'target-paused': 'the target is paused',
@@ -150,12 +150,6 @@ export const REASONS: Readonly<Record<Language, Readonly<Record<DecisionCode, st
     shown: 'la sua agenda alimenta questa destinazione, lo stato è mostrato ed è nella finestra',
   },
 };
-
-/** A rule that leaves appointments out, in words; a code that is not known here as it is. */
-export function ruleName(code: string, language: Language): string {
-  const known: Readonly<Record<string, string>> = REASONS[language];
-  return known[code] ?? code;
-}
 
 /** What a comparison found. */
 export const COMPARISONS: Readonly<Record<Language, Readonly<Record<Comparison, string>>>> = {

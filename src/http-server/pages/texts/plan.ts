@@ -110,7 +110,7 @@ export const PLAN: Texts<typeof en> = {
 };
 
 /** Why a line is in a plan. */
-const REASONS: Readonly<Record<Language, Readonly<Record<ReasonCode, string>>>> = {
+export const PLAN_REASONS: Readonly<Record<Language, Readonly<Record<ReasonCode, string>>>> = {
   en: {
     new: 'new',
     'content-changed': 'changed',
@@ -132,9 +132,3 @@ const REASONS: Readonly<Record<Language, Readonly<Record<ReasonCode, string>>>> 
     forgotten: 'il suo paziente è dimenticato',
   },
 };
-
-/** A reason in words; a code that is not known here as it is. */
-export function reasonText(reason: string, language: Language): string {
-  const known: Readonly<Record<string, string>> = REASONS[language];
-  return known[reason] ?? reason;
-}

@@ -3,9 +3,8 @@ import { type Html, type HtmlPart, html } from '../../../model/html.ts';
 import type { PageContext } from '../context.ts';
 import { explainAddress } from '../explain/address.ts';
 import { holdAddress } from '../holds/address.ts';
+import { fieldNames, ruleName } from '../names.ts';
 import { emptyState, section } from '../parts.ts';
-import { ruleName } from '../texts/explain.ts';
-import { fieldNames } from '../texts/fields.ts';
 import { WEEK } from '../texts/week.ts';
 
 /** What differs in a week, in words, and what becomes of it. */
