@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { requireTenant } from '../../../control/installation.ts';
 import { viewWeek, type WeekView } from '../../../control/week.ts';
 import { html } from '../../../model/html.ts';
 import { DAY_MS, SECOND_MS } from '../../../model/time.ts';
@@ -36,10 +37,14 @@ export function addWeekPage(app: FastifyInstance, desk: OperatorDesk): void {
       const { tenant, target } = request.params;
       const context = contextOf(request, desk, tenant);
       const question = { date: request.query.from ?? null, titles: maySeeTitles(context) };
-      const view = await kept(JSON.stringify([tenant, target, question]), () =>
+      const open = requireTenant(desk.installation, tenant);
+      // What was read counts no more once anything was planned or written: a page that follows it comes for just that.
+      const [last] = await open.runs.list(1);
+      const { version } = await open.links.layout(target);
+      const view = await kept(JSON.stringify([tenant, target, question, last?.id, version]), () =>
         viewWeek(desk.installation, tenant, target, question, AbortSignal.timeout(READ_MS)),
       );
-      const calendars = [...(desk.installation.tenants.get(tenant)?.targets.values() ?? [])];
+      const calendars = [...open.targets.values()];
       const others = calendars.filter(({ crm }) => crm === null).map(({ id }) => id);
       return sendPage(reply, context, renderWeek(context, view, others));
     },
