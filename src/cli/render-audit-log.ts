@@ -51,7 +51,7 @@ function rowOf({ began, ended }: ShownAct): string[] {
 }
 
 function nameOf({ kind, name, claimed }: AuditEntry['who']): string {
-  const known = kind === 'os-user' ? name : kind === 'account' ? `account ${name}` : kind;
+  const known = kind === 'os-user' ? name : kind === 'account' || kind === 'holder' ? `${kind} ${name}` : kind;
   return claimed === null ? known : `${claimed} (${known})`;
 }
 

@@ -1,12 +1,12 @@
 import type { Logger } from '../log/logger.ts';
 import type { Clock } from '../model/time.ts';
-import type { LoginLinks, PendingLogin } from '../oauth/store.ts';
+import type { PendingLogin } from '../oauth/store.ts';
 import type { Settings } from '../settings/settings-schema.ts';
 import { type AlertStore, createAlertStore } from '../state/alerts.ts';
 import { type AuditLog, createAuditLog } from '../state/audit-log.ts';
 import { type AwaitDurable, createAwaitDurable } from '../state/durability.ts';
 import { createStateEpoch, type StateEpoch } from '../state/epoch.ts';
-import { createLoginLinks } from '../state/login-links.ts';
+import { createLoginLinks, type LoginLinks } from '../state/login-links.ts';
 import { createLoginStore, type LoginStore } from '../state/logins.ts';
 import { connectRedis, type RedisClient } from '../state/redis.ts';
 import { createReloadReports, type ReloadReports } from '../state/reload-reports.ts';

@@ -131,27 +131,27 @@ export function listAccessTokens(desk: AccessDesk): Promise<AccessToken[]> {
 /** Ends a token at once. @throws MirrorError `settings`, code `no-such-token` */
 export async function revokeAccessToken(desk: AccessDesk, name: string): Promise<void> {
   if (await desk.tokens.revoke(name)) return;
-  throw refusal('no-such-token', `there is no token "${name}"`, 'see: clinic-mirror access token list');
+  throw accessRefused('no-such-token', `there is no token "${name}"`, 'see: clinic-mirror access token list');
 }
 
 function noSuchTenant(id: string): MirrorError {
-  return refusal('no-such-tenant', `there is no tenant "${id}"`, 'name tenants of the folder tenants/');
+  return accessRefused('no-such-tenant', `there is no tenant "${id}"`, 'name tenants of the folder tenants/');
 }
 
 function nameTaken(name: string): MirrorError {
   const remedy = `choose another name, or end it first: clinic-mirror access token revoke ${name}`;
-  return refusal('token-name-taken', `there is a token "${name}" already`, remedy);
+  return accessRefused('token-name-taken', `there is a token "${name}" already`, remedy);
 }
 
 function passphraseOff(): MirrorError {
   const remedy = 'set operator.access in clinic-mirror.yaml, with passphrase: true where it has oidc';
-  return refusal('passphrase-off', 'nobody signs in with a passphrase here', remedy);
+  return accessRefused('passphrase-off', 'nobody signs in with a passphrase here', remedy);
 }
 
 function noAddress(): MirrorError {
-  return refusal('no-operator-address', 'it is not known how browsers reach the pages', 'set operator.publicUrl');
+  return accessRefused('no-operator-address', 'it is not known how browsers reach the pages', 'set operator.publicUrl');
 }
 
-function refusal(code: string, message: string, remedy: string): MirrorError {
+function accessRefused(code: string, message: string, remedy: string): MirrorError {
   return new MirrorError(message, { actor: 'settings', code, retry: 'never', remedy });
 }

@@ -15,7 +15,8 @@ import {
 } from '../oauth/login.ts';
 import { loginOnLoopback } from '../oauth/loopback-login.ts';
 import { type Provider, requireSecureUrl } from '../oauth/providers.ts';
-import type { LoginLink, LoginLinks, PendingLogins } from '../oauth/store.ts';
+import type { PendingLogins } from '../oauth/store.ts';
+import type { LoginLink, LoginLinks } from '../state/login-links.ts';
 import { newSecret } from './secrets.ts';
 
 export type { Revocation };
@@ -93,7 +94,7 @@ export async function loginWithDevice(
 /** How long a link is good that somebody opens at once, and the longest for one that is sent. Our choice. */
 const LINK_LIFE_MS = 10 * MINUTE_MS;
 /** Hours that a link may be good for, at most. */
-export const LONGEST_LINK_HOURS = 168;
+const LONGEST_LINK_HOURS = 168;
 
 /** A link that was made. */
 export interface MadeLink extends Pick<LoginLink, 'id' | 'endsAt'> {

@@ -184,7 +184,11 @@ function about(verb: 'sign-in' | 'sign-out', what: Record<string, string | numbe
 function requireOidc(desk: AccessDesk): OidcSettings {
   const oidc = desk.settings()?.oidc;
   if (oidc !== undefined && desk.publicUrl() !== null) return oidc;
-  throw refused('oidc-off', 'nobody signs in at a provider here', 'set operator.access.oidc and operator.publicUrl');
+  throw signInRefused(
+    'oidc-off',
+    'nobody signs in at a provider here',
+    'set operator.access.oidc and operator.publicUrl',
+  );
 }
 
 /** What another one sealed, or a browser changed, is no beginning. */
@@ -197,7 +201,7 @@ function openKept({ sealer }: AccessDesk, kept: string): Kept {
 }
 
 function notAllowed(): MirrorError {
-  return refused(
+  return signInRefused(
     'sign-in-not-allowed',
     'this account may not look at anything here',
     'an owner adds it to operator.access.oidc, by an address that the provider has verified, its subject or a group',
@@ -206,12 +210,12 @@ function notAllowed(): MirrorError {
 
 function wrongPassphrase(): MirrorError {
   const remedy = 'on the machine, make an address to set another one: clinic-mirror access sign-in';
-  return refused('passphrase-wrong', 'this is not the passphrase', remedy);
+  return signInRefused('passphrase-wrong', 'this is not the passphrase', remedy);
 }
 
 function unusable(): MirrorError {
   const remedy = `choose one of ${SHORTEST_PASSPHRASE} to ${LONGEST_PASSPHRASE} characters, such as four words by chance`;
-  return refused('passphrase-unusable', 'the passphrase is too short or too long', remedy);
+  return signInRefused('passphrase-unusable', 'the passphrase is too short or too long', remedy);
 }
 
 function tooOften(): MirrorError {
@@ -223,6 +227,6 @@ function tooOften(): MirrorError {
   });
 }
 
-function refused(code: string, message: string, remedy: string): MirrorError {
+function signInRefused(code: string, message: string, remedy: string): MirrorError {
   return new MirrorError(message, { actor: 'authorization', code, retry: 'never', remedy });
 }

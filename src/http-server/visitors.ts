@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { ACCESS_LEVELS, type AccessLevel, type AccessRights } from '../model/access.ts';
 
-export { ACCESS_LEVELS, type AccessLevel };
+export type { AccessLevel };
 
 /** An administrator who looks at pages or calls the API. */
 export interface Visitor extends AccessRights {

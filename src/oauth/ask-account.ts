@@ -4,7 +4,7 @@ import { MirrorError } from '../model/errors.ts';
 import { validateIdToken } from './id-token.ts';
 import type { Reach } from './recording-fetch.ts';
 import type { LoginAnswer } from './token-answer.ts';
-import { accountOfClaims, accountOfHub } from './told-account.ts';
+import { accountOfClaims, accountOfHub, type Claims } from './told-account.ts';
 
 /** Calls the authorization server, and throws {@link MirrorError}. */
 export type CallServer = <Result>(
@@ -40,6 +40,27 @@ export async function readAccount(
     if (error instanceof MirrorError) return answer.account;
     throw error;
   }
+}
+
+/**
+ * What the id_token of a login says, and beside it what the userinfo endpoint tells: some providers put addresses and groups there alone.
+ * @throws MirrorError `authorization`, code `id-token-rejected`, for an answer without one too; `remote` when its keys can't be read now
+ */
+export async function readClaims(
+  reach: Reach,
+  metadata: openid.ServerMetadata,
+  call: CallServer,
+  { answer, nonce }: { answer: LoginAnswer; nonce: string },
+  signal: AbortSignal,
+): Promise<Claims> {
+  const { names, skewMs, accessToken } = answer;
+  const claims = await validateIdToken(reach, metadata, names.idToken ?? '', { nonce, skewMs }, signal);
+  if (metadata.userinfo_endpoint === undefined) return claims;
+  const asked = call('userinfo', signal, (configuration) =>
+    openid.fetchUserInfo(configuration, accessToken, String(claims.sub)),
+  );
+  // Who it is stands in the id_token; where this can't be asked, less is known, and nobody is let in by it.
+  return { ...(await asked.catch(() => null)), ...claims };
 }
 
 async function askAccount(

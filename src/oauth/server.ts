@@ -1,9 +1,8 @@
 import * as openid from 'openid-client';
 import type { Account } from '../model/credentials.ts';
 import type { Instant } from '../model/time.ts';
-import { readAccount } from './ask-account.ts';
+import { readAccount, readClaims } from './ask-account.ts';
 import { type AnswerFacts, toMirrorError } from './errors.ts';
-import { validateIdToken } from './id-token.ts';
 import { createMetadata } from './metadata.ts';
 import { readBaseUrl } from './placed-tokens.ts';
 import { isPlainHttp, type Provider } from './providers.ts';
@@ -27,10 +26,7 @@ export interface AuthorizationServer {
   ): Promise<LoginAnswer>;
   /** Whose login it is, as {@link readAccount} tells. */
   accountOf(answer: LoginAnswer, nonce: string | null, signal: AbortSignal): Promise<Account | null>;
-  /**
-   * What the id_token of a login says, and beside it what the userinfo endpoint tells: some providers put addresses and groups there alone.
-   * @throws MirrorError as {@link validateIdToken}; for an answer without an id_token too
-   */
+  /** Who somebody is, as {@link readClaims} tells. */
   claimsOf(answer: LoginAnswer, nonce: string, signal: AbortSignal): Promise<Claims>;
   /** Sends one refresh request, never a second one by itself. */
   refresh(refreshToken: string, signal: AbortSignal): Promise<TokenAnswer>;
@@ -84,16 +80,7 @@ export function createAuthorizationServer(reach: Reach): AuthorizationServer {
   return {
     provider,
     accountOf: async (answer, nonce, signal) => readAccount(reach, await metadata(), call, { answer, nonce }, signal),
-    async claimsOf({ names, skewMs, accessToken }, nonce, signal) {
-      const known = await metadata();
-      const claims = await validateIdToken(reach, known, names.idToken ?? '', { nonce, skewMs }, signal);
-      if (known.userinfo_endpoint === undefined) return claims;
-      const asked = call('userinfo', signal, (configuration) =>
-        openid.fetchUserInfo(configuration, accessToken, String(claims.sub)),
-      );
-      // Who it is stands in the id_token; what is missing without this is not let in by it.
-      return { ...(await asked.catch(() => null)), ...claims };
-    },
+    claimsOf: async (answer, nonce, signal) => readClaims(reach, await metadata(), call, { answer, nonce }, signal),
     async authorizationUrl(parameters) {
       const configuration = configure(await metadata(), provider);
       return openid.buildAuthorizationUrl(configuration, { ...provider.loginParameters, ...parameters });

@@ -1,5 +1,4 @@
 import type { Credential, CredentialStanding } from '../model/credentials.ts';
-import type { Instant } from '../model/time.ts';
 
 /** A lease as far as a fenced write needs it. */
 export interface HeldLease {
@@ -41,31 +40,6 @@ export interface PendingLogin {
   /** Digest of what the one browser holds that may end it; null for a login that ends at a receiver of its own on this machine. */
   browser: string | null;
   scopes: readonly string[];
-}
-
-/** A link by which a person begins a login in a browser anywhere, once. */
-export interface LoginLink {
-  /** Names it to those who made it; it opens nothing. */
-  id: string;
-  tenant: string;
-  connection: string;
-  /** Who made it, as the system calls them. */
-  by: string;
-  madeAt: Instant;
-  endsAt: Instant;
-}
-
-/** Keeps links by the ticket that stands in them. Those that ended are not there. */
-export interface LoginLinks {
-  put(ticket: string, link: Omit<LoginLink, 'id'>): Promise<LoginLink>;
-  /** Looks, and uses nothing up. */
-  find(ticket: string): Promise<LoginLink | null>;
-  /** Gives the link once. */
-  take(ticket: string): Promise<LoginLink | null>;
-  /** Those that nobody has opened, oldest first. */
-  list(tenant: string): Promise<LoginLink[]>;
-  /** @returns whether it was there */
-  withdraw(tenant: string, id: string): Promise<boolean>;
 }
 
 /** Keeps begun logins by their `state`. */

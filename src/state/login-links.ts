@@ -1,9 +1,33 @@
 import { hash, randomBytes } from 'node:crypto';
-import { type Clock, DAY_MS } from '../model/time.ts';
-import type { LoginLink, LoginLinks } from '../oauth/store.ts';
+import { type Clock, DAY_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { createSealer, type SealingKey } from './sealing.ts';
+
+/** A link by which a person begins a login in a browser anywhere, once. */
+export interface LoginLink {
+  /** Names it to those who made it; it opens nothing. */
+  id: string;
+  tenant: string;
+  connection: string;
+  /** Who made it, as the system calls them. */
+  by: string;
+  madeAt: Instant;
+  endsAt: Instant;
+}
+
+/** Keeps links by the ticket that stands in them. Those that ended are not there. */
+export interface LoginLinks {
+  put(ticket: string, link: Omit<LoginLink, 'id'>): Promise<LoginLink>;
+  /** Looks, and uses nothing up. */
+  find(ticket: string): Promise<LoginLink | null>;
+  /** Gives the link once. */
+  take(ticket: string): Promise<LoginLink | null>;
+  /** Those that nobody has opened, oldest first. */
+  list(tenant: string): Promise<LoginLink[]>;
+  /** @returns whether it was there */
+  withdraw(tenant: string, id: string): Promise<boolean>;
+}
 
 /** Longer than any link is good for. */
 const TABLE_LIFE_MS = 8 * DAY_MS;

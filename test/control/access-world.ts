@@ -16,6 +16,9 @@ import { RING, TENANT } from '../oauth/connection.ts';
 import { NOW } from '../sync/arbitraries.ts';
 import { openActing } from './acting.ts';
 
+/** What a guess costs by intent would take seconds of a busy machine. */
+const CHEAP = { N: 16, r: 8, p: 1 };
+
 /** The settings of `operator.access`, as they are written. */
 export function accessSettings(written: object = {}): AccessSettings {
   return accessSection(secretSchemas({ env: { CLIENT_SECRET: 'shh-client' }, dir: '/nowhere' })).parse(written);
@@ -45,7 +48,7 @@ export function openAccessWorld(redis: Redis, choice: AccessChoice = {}) {
     },
     sessions: createSessionStore<SignedIn>(redis, sealer, clock),
     tokens: createAccessTokenStore(redis, sealer, clock),
-    passphrase: createPassphraseStore(redis, sealer),
+    passphrase: createPassphraseStore(redis, sealer, CHEAP),
     links: createLoginStore<SignInLink>(redis, RING, keys.signInLink),
     attempts: createSignInAttempts(redis, (who) => acts.keyed('', who)),
     sealer,

@@ -169,6 +169,36 @@ describe('two persons', () => {
     expect(await outcomeOf(as('node', 'Bruno'), forgetting('p1'))).toBe('done');
   });
 
+  test('come in the same way: one person may have a user of the machine and an account', async () => {
+    const { as, store } = openDesk();
+    const account = (name: string) =>
+      openActing({
+        who: { kind: 'account', name, id: `account:id#${name}`, claimed: null },
+        store,
+        policy: { forget: true },
+      });
+    expect(await outcomeOf(as('anna'), forgetting('p1'))).toBe('second-person-needed');
+    expect(await outcomeOf(account('anna'), forgetting('p1'))).toBe('second-person-other-way');
+    expect(await outcomeOf(account('anna'), forgetting('p2'))).toBe('second-person-needed');
+    expect(await outcomeOf(account('anna'), forgetting('p2'))).toBe('second-person-same');
+    expect(await outcomeOf(as('bruno'), forgetting('p2'))).toBe('second-person-other-way');
+    expect(await outcomeOf(account('bruno'), forgetting('p2'))).toBe('done');
+    expect(await outcomeOf(as('bruno'), forgetting('p1'))).toBe('done');
+  });
+
+  test.each(['owner', 'token:ci'])('are none of those who are not known: %s', async (id) => {
+    const { as, store } = openDesk();
+    const holder = openActing({
+      who: { kind: 'holder', name: id, id, claimed: 'Anna' },
+      store,
+      policy: { forget: true },
+    });
+    expect(await outcomeOf(holder, forgetting('p1'))).toBe('second-person-unknown');
+    expect(await store.list()).toEqual([]);
+    await outcomeOf(as('anna'), forgetting('p1'));
+    expect(await outcomeOf(holder, forgetting('p1'))).toBe('second-person-unknown');
+  });
+
   test('are not told apart by a name where the system does it', async () => {
     const { as } = openDesk();
     await outcomeOf(as('anna', 'Anna'), forgetting('p1'));

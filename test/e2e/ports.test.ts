@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { Role } from '../../src/control/roles.ts';
+import { createLogger } from '../../src/log/create-logger.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { startDaemon } from '../../src/main.ts';
 import { useRedis } from '../support/redis.ts';
@@ -14,6 +15,22 @@ async function start(role: Role, http: object) {
   const daemon = await startDaemon(world.open().configuration, silentLogger, NEVER, { role });
   onTestFinished(() => daemon.close());
   return daemon;
+}
+
+/** A daemon that lets administrators in; what it told whoever started it, and its log. */
+async function startForAdministrators(settings: object) {
+  const world = await startSmallWorld({ redisUrl: redis.url, appointments: 0, settings });
+  onTestFinished(() => world.close());
+  const started: { close(): Promise<void> }[] = [];
+  onTestFinished(async () => void (await Promise.all(started.map((daemon) => daemon.close()))));
+  const [told, logged]: [string[], string[]] = [[], []];
+  const log = createLogger({ level: 'debug', destination: { write: (line) => logged.push(line) } });
+  const startOne = async () => {
+    const daemon = await startDaemon(world.open().configuration, log, NEVER, { tell: (text) => told.push(text) });
+    started.push(daemon);
+    return daemon;
+  };
+  return { startOne, told, logged };
 }
 
 const statusOf = async (port: number | null, path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).status;
@@ -40,4 +57,34 @@ test('without a port in the settings nothing is open to the outside, and the rol
   const { operatorPort, publicPort } = await start('all', {});
   expect([await statusOf(operatorPort, '/readyz'), publicPort]).toEqual([200, null]);
   await expect(start('http', {})).rejects.toMatchObject({ actor: 'settings', code: 'no-public-port' });
+});
+
+test('the owner of a new installation is shown once where to choose a passphrase, and signs in with it from then on', async () => {
+  const { startOne, told, logged } = await startForAdministrators({ operator: { port: 0, access: {} } });
+  const { operatorPort } = await startOne();
+  const [, link = ''] = /^(http:\/\/localhost:\d+\/\S+)$/m.exec(told.join('\n')) ?? [];
+  expect(link).toMatch(new RegExp(`^http://localhost:${operatorPort}/sign-in/link/[\\w-]{43}$`));
+  const send = (url: string, form: Record<string, string>) =>
+    fetch(url.replace('localhost', '127.0.0.1'), {
+      method: 'POST',
+      body: new URLSearchParams(form),
+      headers: { origin: `http://127.0.0.1:${operatorPort}` },
+      redirect: 'manual',
+    });
+  const passphrase = 'correct horse battery staple';
+  const first = await send(link, { passphrase, again: passphrase });
+  expect([first.status, first.headers.get('location')]).toEqual([303, '/']);
+  expect(first.headers.get('set-cookie')).toMatch(/^clinic-mirror-session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax$/);
+  expect((await send(link, { passphrase, again: passphrase })).status).toBe(400);
+  expect((await send(`http://localhost:${operatorPort}/sign-in`, { passphrase })).status).toBe(303);
+  await startOne();
+  expect(told).toHaveLength(1);
+  expect(logged.join('')).toContain('nobody can sign in yet');
+  expect(logged.join('')).not.toContain(link.split('/').at(-1));
+});
+
+test('where nobody is let in there is nothing to sign in to', async () => {
+  const { startOne, told } = await startForAdministrators({});
+  const { operatorPort } = await startOne();
+  expect([await statusOf(operatorPort, '/sign-in'), told]).toEqual([404, []]);
 });

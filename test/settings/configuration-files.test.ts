@@ -223,7 +223,7 @@ describe('settings and profiles', () => {
       'schedule: { pullEverySeconds: 60 }\nleases: { ttlMs: 9000 }\nhttp: { port: 9999 }\noperator: { port: 9998 }\n';
     write('clinic-mirror.yaml', SETTINGS.replace('6390', '6391').concat(others));
     const { after, reopened } = readAgain();
-    expect(after.awaitsRestart).toEqual(['redis', 'http.port', 'operator', 'leases.ttlMs']);
+    expect(after.awaitsRestart).toEqual(['redis', 'http.port', 'operator.port', 'leases.ttlMs']);
     expect(after.settings.redis.place.reveal()).toEqual(url);
     expect(after.settings).toMatchObject({ schedule: { pullEverySeconds: 60 }, leases: { ttlMs: 30_000 } });
     expect(after.settings.http).toMatchObject({ port: null, publicUrl: null });

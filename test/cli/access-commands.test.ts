@@ -1,0 +1,83 @@
+import { Command } from 'commander';
+import { expect, test } from 'vitest';
+import { addAccess } from '../../src/cli/access-commands.ts';
+import { openAccessWorld } from '../control/access-world.ts';
+import { openActing } from '../control/acting.ts';
+import { useRedis } from '../support/redis.ts';
+
+const redis = useRedis();
+
+/** The commands on a real Redis. */
+function open() {
+  const world = openAccessWorld(redis.connect());
+  const acting = openActing();
+  const run = async (...args: string[]) => {
+    const ran = { out: '', err: '' };
+    const program = new Command().exitOverride();
+    addAccess(program, {
+      withAccess: (work) => work(world.desk, acting),
+      print: (json, value, text) => {
+        ran.out += json === true ? JSON.stringify(value) : text;
+      },
+      out: (text) => {
+        ran.out += text;
+      },
+      err: (text) => {
+        ran.err += text;
+      },
+    });
+    for (const command of [program, ...program.commands.flatMap((each) => [each, ...each.commands])]) {
+      command.exitOverride().configureOutput({ writeErr: () => {} });
+      for (const inner of command.commands) inner.exitOverride().configureOutput({ writeErr: () => {} });
+    }
+    await program.parseAsync(['node', 'clinic-mirror', 'access', ...args]);
+    return ran;
+  };
+  return { ...world, run, acting };
+}
+
+test('a token is shown once, listed without what it is, and revoked', async () => {
+  const { run, desk, acting } = open();
+  const shown = (await run('token', 'create', 'ci', '--level', 'operator', '--tenant', 'studio-rossi', '--days', '30'))
+    .out;
+  expect(shown).toMatch(/^cmt_ci_[\w-]{43}$/);
+  expect(await desk.tokens.find(shown)).toMatchObject({ level: 'operator', tenants: ['studio-rossi'], by: 'anna' });
+  const listed = await run('token', 'list');
+  expect(listed.out).toMatch(/ci\s+operator\s+studio-rossi\s+anna/);
+  expect(JSON.stringify([listed, await run('token', 'list', '--json')])).not.toContain(shown.split('_')[2]);
+  await expect(run('token', 'create', 'ci')).rejects.toMatchObject({ code: 'token-name-taken' });
+  await run('token', 'revoke', 'ci');
+  expect([await desk.tokens.find(shown), (await run('token', 'list')).out]).toEqual([null, 'There is no token.']);
+  await expect(run('token', 'revoke', 'ci')).rejects.toMatchObject({ code: 'no-such-token' });
+  expect(JSON.stringify(acting.recorded)).not.toContain(shown);
+});
+
+test.each([
+  ['a name of capitals', ['token', 'create', 'CI']],
+  ['a level that there is not', ['token', 'create', 'ci', '--level', 'admin']],
+  ['no end', ['token', 'create', 'ci', '--days', '0']],
+  ['an end in years', ['token', 'create', 'ci', '--days', '367']],
+])('a token of %s is not made', async (_, args) => {
+  const { run, desk } = open();
+  await expect(run(...args)).rejects.toThrow();
+  expect(await desk.tokens.list()).toEqual([]);
+});
+
+test('a token for a clinic that there is not is not made, and what was typed is not recorded', async () => {
+  const { run, desk, acting } = open();
+  await expect(run('token', 'create', 'ci', '--tenant', 'mario-rossi')).rejects.toMatchObject({
+    code: 'no-such-tenant',
+  });
+  expect(await desk.tokens.list()).toEqual([]);
+  expect(JSON.stringify(acting.recorded)).not.toContain('mario');
+});
+
+test('an address signs in once, where somebody signs in with a passphrase, and browsers can reach the port', async () => {
+  const { run, state } = open();
+  expect((await run('sign-in')).out).toMatch(/^https:\/\/mirror\.test\/sign-in\/link\/[\w-]{43}$/);
+  state.access = null;
+  await expect(run('sign-in')).rejects.toMatchObject({ code: 'passphrase-off' });
+  const { desk } = openAccessWorld(redis.connect(), { publicUrl: null });
+  const { makeSignInLink } = await import('../../src/control/access.ts');
+  await expect(makeSignInLink(desk)).rejects.toMatchObject({ code: 'no-operator-address' });
+});

@@ -1,0 +1,129 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { FastifyInstance, InjectOptions, RouteOptions } from 'fastify';
+import type { Redis } from 'ioredis';
+import { onTestFinished } from 'vitest';
+import { accountIdOf, type SignedIn } from '../../../src/control/access-rights.ts';
+import type { OperatorDesk } from '../../../src/http-server/operator-desk.ts';
+import { createOperatorServer } from '../../../src/http-server/operator-server.ts';
+import { createLogger } from '../../../src/log/create-logger.ts';
+import { type AccessChoice, accessSettings, openAccessWorld } from '../../control/access-world.ts';
+import { openActing } from '../../control/acting.ts';
+import { openInstallation } from '../../control/open-installation.ts';
+
+const ISSUER = 'https://id.test';
+
+/** Three persons of one provider, each with another level; the operator has one clinic. */
+export const PEOPLE = accessSettings({
+  passphrase: true,
+  oidc: {
+    issuer: ISSUER,
+    clientId: 'mirror',
+    people: [
+      { email: 'vera@clinic.example', level: 'viewer' },
+      { email: 'otto@clinic.example', level: 'operator', tenants: ['studio-rossi'] },
+      { email: 'olga@clinic.example', level: 'owner' },
+    ],
+  },
+});
+
+/** Somebody whom the provider vouches for. */
+export function account(name: string): SignedIn {
+  const email = `${name}@clinic.example`;
+  return { way: 'oidc', issuer: ISSUER, subject: `subject-of-${name}`, email, name: email, groups: [] };
+}
+
+/** A page of ours from which a browser sends something. */
+export const FROM_HERE = { origin: 'https://mirror.test', 'sec-fetch-site': 'same-origin', host: 'mirror.test' };
+
+/** A browser: its cookies, and what it sends along by itself. */
+export interface Browser {
+  cookies: Map<string, string>;
+  get(url: string, headers?: Record<string, string>): ReturnType<FastifyInstance['inject']>;
+  /** A form of a page of ours, unless other headers say otherwise. */
+  post(
+    url: string,
+    form: Record<string, string>,
+    headers?: Record<string, string>,
+  ): ReturnType<FastifyInstance['inject']>;
+}
+
+/** A port for operators with pages and API, on a real Redis, and every route that it has. */
+export async function openPort(redis: Redis, choice: AccessChoice = {}) {
+  const world = openAccessWorld(redis, { access: PEOPLE, ...choice });
+  const publicUrl = choice.publicUrl ?? 'https://mirror.test';
+  const lines: string[] = [];
+  const log = createLogger({ level: 'debug', destination: { write: (line) => lines.push(line) } });
+  const unused = () => Promise.reject(new Error('not in this test'));
+  const desk: OperatorDesk = {
+    installation: openInstallation({ tenants: [] }),
+    loginDesk: () => {
+      throw new Error('not in this test');
+    },
+    backups: { backup: unused, restore: unused },
+    acting: (_, why) => openActing({ why }),
+    log,
+  };
+  const routes: RouteOptions[] = [];
+  const seen = (told: unknown) => {
+    const { fastify } = told as { fastify: FastifyInstance };
+    fastify.addHook('onRoute', (route) => void routes.push(route));
+  };
+  // https://fastify.dev/docs/latest/Reference/Hooks/#diagnostics-channel-hooks: the one way to see routes that are added later by others.
+  subscribe('fastify.initialization', seen);
+  const app = await createOperatorServer(
+    { readiness: async () => [], metrics: async () => '' },
+    { token: null, log, administrators: { desk, access: world.desk, publicUrl: () => publicUrl } },
+  ).finally(() => unsubscribe('fastify.initialization', seen));
+  onTestFinished(() => app.close());
+  return {
+    ...world,
+    app,
+    routes,
+    lines,
+    browser: () => openBrowser(app),
+    /** A browser in which somebody is signed in. */
+    async signedIn(who: SignedIn): Promise<Browser & { csrf: string; session: string }> {
+      const life = { mostMs: 43_200_000, idleMs: 3_600_000 };
+      const session = await world.desk.sessions.begin(accountIdOf(who), who, life);
+      const browser = openBrowser(app);
+      browser.cookies.set('__Host-session', session);
+      return { ...browser, session, csrf: await csrfOf(session) };
+    },
+  };
+}
+
+/** As pages show it to whoever holds the session. */
+async function csrfOf(session: string): Promise<string> {
+  const { createHash } = await import('node:crypto');
+  return createHash('sha256').update(`csrf ${session}`).digest('base64url');
+}
+
+function openBrowser(app: FastifyInstance): Browser {
+  const cookies = new Map<string, string>();
+  const send = async (options: InjectOptions) => {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const answer = await app.inject({
+      ...options,
+      headers: { ...(cookie === '' ? {} : { cookie }), ...options.headers },
+    });
+    for (const { name, value, maxAge } of answer.cookies) {
+      if (maxAge === 0) cookies.delete(name);
+      else cookies.set(name, value);
+    }
+    return answer;
+  };
+  const html = { accept: 'text/html,*/*' };
+  const type = 'application/x-www-form-urlencoded';
+  return {
+    cookies,
+    get: (url, headers = {}) =>
+      send({ method: 'GET', url, headers: { host: 'mirror.test', ...html, ...headers } }) as never,
+    post: (url, form, headers = FROM_HERE) =>
+      send({
+        method: 'POST',
+        url,
+        headers: { ...html, 'content-type': type, ...headers },
+        payload: new URLSearchParams(form).toString(),
+      }) as never,
+  };
+}

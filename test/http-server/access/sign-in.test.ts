@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createHttpClient } from '../../../src/http/client.ts';
+import { MINUTE_MS } from '../../../src/model/time.ts';
+import { administratorsProvider } from '../../../src/oauth/providers.ts';
+import { createAuthorizationServer } from '../../../src/oauth/server.ts';
+import { accessSettings } from '../../control/access-world.ts';
+import { useRedis } from '../../support/redis.ts';
+import { type OidcServer, type Person, startOidcServer } from './oidc-server.ts';
+import { account, openPort, PEOPLE } from './open-port.ts';
+
+const redis = useRedis();
+const CALLBACK = 'https://mirror.test/sign-in/callback';
+const OLGA: Person = { sub: '248289761001', email: 'olga@clinic.example', email_verified: true };
+
+let provider: OidcServer;
+beforeAll(async () => {
+  provider = await startOidcServer(CALLBACK);
+});
+afterAll(() => provider.close());
+
+/** The port, with a provider at which three rules let people in; and a page of a viewer, which tells who looks. */
+async function open() {
+  const { issuer, clientId, clientSecret } = provider;
+  const oidc = {
+    ...{ issuer, clientId, clientSecret: { env: 'CLIENT_SECRET' } },
+    people: [
+      { email: 'Olga@Clinic.example', level: 'owner' },
+      { subject: 'subject-of-otto', level: 'operator', tenants: ['studio-rossi'] },
+    ],
+    groups: [{ value: 'front-desk', level: 'viewer' }],
+  };
+  const http = createHttpClient({ userAgent: 'test', clock: Date.now });
+  const told = administratorsProvider({ issuer, clientId, clientSecret });
+  const server = createAuthorizationServer({ provider: told, http, clock: Date.now });
+  const port = await openPort(redis.connect(), { access: accessSettings({ oidc }), server });
+  port.app.get('/test/:tenant', { config: { level: 'viewer' } }, async ({ visitor }) => ({
+    ...{ id: visitor?.id, name: visitor?.name, level: visitor?.level },
+    tenants: visitor?.tenants === null ? null : [...(visitor?.tenants ?? [])],
+  }));
+  /** Signs in as far as the provider, and comes back. */
+  const signIn = async (person: Person | null, browser = port.browser()) => {
+    const begun = await browser.get('/sign-in/provider?to=/test/studio-rossi');
+    expect(begun.statusCode).toBe(303);
+    const back = await provider.signIn(String(begun.headers.location), person);
+    expect(`${back.origin}${back.pathname}`).toBe(CALLBACK);
+    const answer = await browser.get(`${back.pathname}${back.search}`);
+    return { browser, back, answer };
+  };
+  return { ...port, signIn };
+}
+
+describe('at a provider', () => {
+  test.each<[string, Person, object]>([
+    ['by an address that it vouches for', OLGA, { name: 'olga@clinic.example', level: 'owner', tenants: null }],
+    [
+      'by its own id of the person',
+      { sub: 'subject-of-otto' },
+      { name: 'subject-of-otto', level: 'operator', tenants: ['studio-rossi'] },
+    ],
+    [
+      'by a group',
+      { sub: '7', email: 'anna@elsewhere.example', email_verified: true, groups: ['staff', 'front-desk'] },
+      { name: 'anna@elsewhere.example', level: 'viewer', tenants: null },
+    ],
+  ])('whoever is let in gets where they wanted to go: %s', async (_, person, visitor) => {
+    const { signIn, recorded } = await open();
+    const { browser, answer } = await signIn(person);
+    expect([answer.statusCode, answer.headers.location]).toEqual([303, '/test/studio-rossi']);
+    expect(browser.cookies.get('__Host-sign-in')).toBeUndefined();
+    const id = `account:${provider.issuer}#${person.sub}`;
+    expect((await browser.get('/test/studio-rossi')).json()).toEqual({ id, ...visitor });
+    expect(recorded).toMatchObject([{ verb: 'sign-in', outcome: 'done', who: { kind: 'account', id } }]);
+  });
+
+  test.each<[string, Person | null]>([
+    ['of whom no rule speaks', { sub: '9', email: 'mallory@clinic.example', email_verified: true }],
+    ["with somebody's address that it does not vouch for", { ...OLGA, sub: '9', email_verified: false }],
+    ["with somebody's address of which it says nothing", { sub: '9', email: 'olga@clinic.example' }],
+    ['with a group that is called nearly so', { sub: '9', groups: ['front-desk-2', 'FRONT-DESK'] }],
+    ["with somebody's id as an address", { sub: '9', email: 'subject-of-otto', email_verified: true }],
+    ['who refuses', null],
+  ])('whoever is not let in is told, and has no session: %s', async (_, person) => {
+    const { signIn, recorded } = await open();
+    const { browser, answer } = await signIn(person);
+    expect(answer.statusCode).toBe(400);
+    expect([...browser.cookies.keys()]).toEqual([]);
+    expect((await browser.get('/test/studio-rossi')).statusCode).toBe(303);
+    expect(recorded).toMatchObject([{ verb: 'sign-in', outcome: 'refused', what: { attempts: 1 } }]);
+    expect(JSON.stringify(recorded)).not.toMatch(/mallory|olga/);
+  });
+
+  test("an answer ends in the browser that asked for it, in time, once, and only as the provider's own", async () => {
+    const { signIn, browser, state } = await open();
+    const stranger = browser();
+    const begun = await stranger.get('/sign-in/provider');
+    const other = await signIn(OLGA);
+    // The attacker has the victim open the attacker's own answer, and the other way round.
+    expect((await stranger.get(`/sign-in/callback${other.back.search}`)).statusCode).toBe(400);
+    expect((await browser().get(`/sign-in/callback${other.back.search}`)).statusCode).toBe(400);
+    expect((await other.browser.get(`/sign-in/callback${other.back.search}`)).statusCode).toBe(400);
+    const late = browser();
+    const address = String((await late.get('/sign-in/provider')).headers.location);
+    const back = await provider.signIn(address, OLGA);
+    state.now += 10 * MINUTE_MS;
+    expect((await late.get(`/sign-in/callback${back.search}`)).statusCode).toBe(400);
+    expect(new URL(String(begun.headers.location)).searchParams.get('code_challenge_method')).toBe('S256');
+    for (const changed of [`${back.search}x`, back.search.replace('iss=', 'iss=https%3A%2F%2Fevil.test%2F'), '']) {
+      const again = browser();
+      await again.get('/sign-in/provider');
+      expect((await again.get(`/sign-in/callback${changed}`)).statusCode).toBe(400);
+    }
+  });
+
+  test('what a browser keeps meanwhile tells nobody anything, and can not be written by it', async () => {
+    const { browser } = await open();
+    const { cookies, get } = browser();
+    const { headers } = await get('/sign-in/provider?to=/canary');
+    const kept = cookies.get('__Host-sign-in') ?? '';
+    expect(Buffer.from(kept.split('.')[2] ?? '', 'base64url').toString('latin1')).not.toMatch(/canary|state|issuer/);
+    expect(await redis.connect().keys('*')).toEqual([]);
+    const back = await provider.signIn(String(headers.location), OLGA);
+    cookies.set('__Host-sign-in', `${kept.slice(0, -2)}${kept.endsWith('AA') ? 'BB' : 'AA'}`);
+    expect((await get(`/sign-in/callback${back.search}`)).statusCode).toBe(400);
+  });
+
+  test('that is away keeps nobody from being told so', async () => {
+    const { browser, state, lines } = await open();
+    state.access = {
+      ...PEOPLE,
+      oidc: { ...(PEOPLE.oidc as NonNullable<typeof PEOPLE.oidc>), issuer: 'https://id.test' },
+    };
+    const { get } = browser();
+    // Begun at one provider, it is not ended at another one.
+    expect((await get('/sign-in/callback?code=c&state=s')).statusCode).toBe(400);
+    expect(lines.join('')).not.toContain('code=c');
+  });
+});
+
+describe('the page', () => {
+  test('offers what there is, in Italian and English', async () => {
+    const port = await openPort(redis.connect());
+    const { get } = port.browser();
+    const both = (await get('/sign-in?to=/week')).body;
+    expect(both).toContain('<html lang="en"');
+    expect(both).toContain('href="/sign-in/provider?to=%2Fweek"');
+    expect(both).toContain('Continue with id.test');
+    expect(both).toContain('name="passphrase"');
+    port.state.access = { ...PEOPLE, passphrase: false };
+    expect((await get('/sign-in')).body).not.toContain('name="passphrase"');
+    port.state.access = accessSettings();
+    expect((await get('/sign-in', { 'accept-language': 'it-IT' })).body).toMatch(/<html lang="it"[\s\S]*Accedi/);
+    port.state.access = null;
+    expect((await get('/sign-in')).body).toContain('Nobody can sign in here');
+  });
+
+  test('is where a person comes who is not signed in; a program is told in a word', async () => {
+    const port = await openPort(redis.connect());
+    port.app.get('/test', { config: { level: 'viewer' } }, async () => ({}));
+    const { get } = port.browser();
+    expect((await get('/test?a=1')).headers.location).toBe('/sign-in?to=%2Ftest%3Fa%3D1');
+    const answer = await get('/test', { accept: 'application/json' });
+    expect([answer.statusCode, answer.json()]).toEqual([401, { error: 'not-logged-in' }]);
+    expect(answer.headers['www-authenticate']).toBe('Bearer');
+  });
+
+  test('of one who is signed in is what their rights are now, and all that is not there is not found', async () => {
+    const port = await openPort(redis.connect());
+    const { get } = await port.signedIn(account('vera'));
+    for (const url of ['/nothing', '/test/../nothing', '/sign-in/nothing']) {
+      expect((await get(url)).statusCode).toBe(404);
+    }
+  });
+});
