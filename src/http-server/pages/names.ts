@@ -1,18 +1,12 @@
 import type { Language } from '../languages.ts';
 import { DECISIONS } from './texts/explain.ts';
 import { FIELDS } from './texts/fields.ts';
-import { PLAN_REASONS } from './texts/plan.ts';
 
 /** Names of fields in a row, as people read them; those of a CRM are called as the CRM calls them. */
 export function fieldNames(fields: readonly string[], language: Language): string {
   return new Intl.ListFormat(language, { type: 'conjunction' }).format(
     fields.map((field) => nameIn(FIELDS[language], field)),
   );
-}
-
-/** Why something is in a plan, in words. */
-export function reasonText(reason: string, language: Language): string {
-  return nameIn(PLAN_REASONS[language], reason);
 }
 
 /** A rule that leaves appointments out, in words. */

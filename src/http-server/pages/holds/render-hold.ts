@@ -11,7 +11,7 @@ import { holdAddress } from './address.ts';
 import { byAgenda, byDay, type HeldDay, NONE, seenOf } from './selection.ts';
 
 /** Check boxes of single items beyond which nobody would go through them. */
-export const MOST_CHOSEN_ALONE = 1_000;
+const MOST_CHOSEN_ALONE = 1_000;
 
 /** All holds of a clinic, open ones first. */
 export function renderHolds({ language, times }: PageContext, holds: readonly TenantHold[]): Html {

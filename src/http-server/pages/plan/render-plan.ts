@@ -2,9 +2,10 @@ import type { SyncResult } from '../../../control/sync.ts';
 import type { TaskView } from '../../../control/tasks.ts';
 import { type Html, type HtmlPart, html } from '../../../model/html.ts';
 import type { KeptPlan, PlanLine, TargetPlanView } from '../../../model/kept-plan.ts';
+import { reasonWord } from '../clinic/runs.ts';
 import type { PageContext } from '../context.ts';
 import { explainAddress } from '../explain/address.ts';
-import { fieldNames, reasonText } from '../names.ts';
+import { fieldNames } from '../names.ts';
 import { clinicAddress } from '../navigation.ts';
 import { failureNotice, notice } from '../notices.ts';
 import {
@@ -106,7 +107,7 @@ function linesTable(context: PageContext, tenant: string, { target, lines }: Tar
       operations[operation],
       html`<a href="${explainAddress(tenant, record)}">${record}</a>`,
       startAt === null ? null : times.at(startAt),
-      [reasonText(reason, language), fields.length === 0 ? null : fieldNames(fields, language)]
+      [reasonWord(reason, language), fields.length === 0 ? null : fieldNames(fields, language)]
         .filter((each) => each !== null)
         .join(': '),
       html`<span class="${verdict === 'go' ? 'quiet' : 'hold'}">${verdicts[verdict]}</span>`,

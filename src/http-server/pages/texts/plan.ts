@@ -1,5 +1,3 @@
-import type { ReasonCode } from '../../../model/operations.ts';
-import type { Language } from '../../languages.ts';
 import type { Texts } from './texts.ts';
 
 const en = {
@@ -106,29 +104,5 @@ export const PLAN: Texts<typeof en> = {
     appliedText: (run) => `Il ciclo ${run} ha fatto ciò che dice il piano.`,
     targetNow: 'Come stanno ora le destinazioni',
     command: 'Come comando',
-  },
-};
-
-/** Why a line is in a plan. */
-export const PLAN_REASONS: Readonly<Record<Language, Readonly<Record<ReasonCode, string>>>> = {
-  en: {
-    new: 'new',
-    'content-changed': 'changed',
-    cancelled: 'cancelled in the clinic',
-    excluded: 'left out by a rule',
-    vanished: 'gone from the clinic',
-    'edited-by-hand': 'changed by hand',
-    'removed-by-hand': 'removed by hand',
-    forgotten: 'its patient is forgotten',
-  },
-  it: {
-    new: 'nuovo',
-    'content-changed': 'cambiato',
-    cancelled: 'annullato nella clinica',
-    excluded: 'escluso da una regola',
-    vanished: 'sparito dalla clinica',
-    'edited-by-hand': 'cambiato a mano',
-    'removed-by-hand': 'tolto a mano',
-    forgotten: 'il suo paziente è dimenticato',
   },
 };

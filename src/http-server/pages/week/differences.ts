@@ -76,7 +76,7 @@ function nextText({ language, times }: PageContext, tenant: string, next: WeekNe
 }
 
 /** Day and time of an entry, in the clinic's zone. */
-export function whenText({ times, language }: PageContext, time: WeekTime): string {
+function whenText({ times, language }: PageContext, time: WeekTime): string {
   if (time.kind === 'all-day') return `${time.startDate} (${WEEK[language].allDay})`;
   return `${times.day(time.startAt)} ${times.clock(time.startAt)}`;
 }

@@ -22,7 +22,7 @@ const KEPT_MS = 5 * SECOND_MS;
 const READ_MS = 40 * SECOND_MS;
 
 /** Address of a target's week. @param date a date of it, `YYYY-MM-DD`; absent: today's */
-export function weekAddress(tenant: string, target: string, date?: string): string {
+function weekAddress(tenant: string, target: string, date?: string): string {
   const query = date === undefined ? '' : `?from=${date}`;
   return clinicAddress(tenant, `/targets/${encodeURIComponent(target)}/week${query}`);
 }
@@ -57,7 +57,7 @@ function maySeeTitles({ visitor }: PageContext): boolean {
 }
 
 /** The page. @param calendars ids of the clinic's calendars */
-export function renderWeek(context: PageContext, view: WeekView, calendars: readonly string[]): Page {
+function renderWeek(context: PageContext, view: WeekView, calendars: readonly string[]): Page {
   const words = WEEK[context.language];
   const { tenant, target, clinic, calendar } = view;
   const notices = [
