@@ -10,10 +10,13 @@ import { startWorld, type World } from '../demo/world.ts';
 import { startBrowser, type TestBrowser } from './browser.ts';
 
 const FOLDER = new URL('../docs/screenshots/', import.meta.url).pathname;
-const SCREENS = { wide: { width: 1_200, height: 800 }, phone: { width: 390, height: 844 } } as const;
-const LOOKS = ['light', 'dark'] as const;
+/** Each page on a desk by day, and on a phone by night: light and dark are the same colours for both. */
+const SCREENS = [
+  { look: 'light', screen: 'wide', viewport: { width: 1_200, height: 800 } },
+  { look: 'dark', screen: 'phone', viewport: { width: 390, height: 844 } },
+] as const;
 /** Higher ones are cut: a picture shows what a page is like. */
-const MOST_HEIGHT = 1_600;
+const MOST_HEIGHT = 1_300;
 
 /** Pages by name, each with its address. */
 const PAGES: Readonly<Record<string, (tenant: string) => string>> = {
@@ -70,24 +73,21 @@ async function makeActivity(world: World): Promise<void> {
 async function takeAll(world: World, browser: TestBrowser, names: readonly string[]): Promise<void> {
   await mkdir(FOLDER, { recursive: true });
   const [tenant = ''] = world.clinicTenants.keys();
-  for (const [screen, viewport] of Object.entries(SCREENS)) {
-    for (const look of LOOKS) {
-      const person = await browser.open({ viewport, colorScheme: look, locale: 'en-GB' });
-      const page = await person.newPage();
-      await page.goto(await signInAddress(world));
-      await page.locator('main button').first().click();
-      await page.waitForURL(`${world.pagesUrl}/`);
-      for (const name of names) {
-        const address = PAGES[name]?.(tenant);
-        if (address === undefined) throw new Error(`there is no page "${name}": ${Object.keys(PAGES).join(', ')}`);
-        await page.goto(`${world.pagesUrl}${address}`);
-        const height = Math.min(MOST_HEIGHT, await page.evaluate('document.documentElement.scrollHeight'));
-        const clip = { x: 0, y: 0, width: viewport.width, height };
-        const picture = await page.screenshot({ fullPage: true, clip });
-        await writeFile(join(FOLDER, `${name}-${look}-${screen}.png`), picture);
-      }
-      await person.close();
+  for (const { look, screen, viewport } of SCREENS) {
+    const person = await browser.open({ viewport, colorScheme: look, locale: 'en-GB' });
+    const page = await person.newPage();
+    await page.goto(await signInAddress(world));
+    await page.locator('main button').first().click();
+    await page.waitForURL(`${world.pagesUrl}/`);
+    for (const name of names) {
+      const address = PAGES[name]?.(tenant);
+      if (address === undefined) throw new Error(`there is no page "${name}": ${Object.keys(PAGES).join(', ')}`);
+      await page.goto(`${world.pagesUrl}${address}`);
+      const height = Math.min(MOST_HEIGHT, await page.evaluate('document.documentElement.scrollHeight'));
+      const clip = { x: 0, y: 0, width: viewport.width, height };
+      await writeFile(join(FOLDER, `${name}-${look}-${screen}.png`), await page.screenshot({ fullPage: true, clip }));
     }
+    await person.close();
   }
 }
 

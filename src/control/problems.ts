@@ -137,7 +137,7 @@ function ofTarget(tenant: string, target: TargetStatus, now: Instant): Problem[]
       return [{ ...problem(code, message, forTenant(remedy, tenant)), needs, sinceAt }];
     }
     case 'held': {
-      const { code = 'held', message, remedy = null, sinceAt = null } = failure ?? {};
+      const { code = 'held', message, remedy = null, sinceAt = target.heldSinceAt } = failure ?? {};
       const sentence = message ?? `${count(held, 'change')} held back until a person decides`;
       return [
         { ...problem(code, sentence, forTenant(remedy, tenant) ?? `clinic-mirror holds list ${tenant}`), sinceAt },

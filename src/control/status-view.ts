@@ -67,6 +67,8 @@ export interface TargetStatus {
   pending: number;
   failing: number;
   held: number;
+  /** Since when a person has to decide; null when nothing is held. */
+  heldSinceAt: Instant | null;
   /** When the change that is due first was decided. */
   oldestPendingAt: Instant | null;
   failure: TargetFailure | null;

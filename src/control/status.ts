@@ -132,9 +132,8 @@ export async function targetStatus(
     tenant.outbox.oldestAt(target.id),
     tenant.notifications.store.read(),
   ]);
-  const held = holds
-    .filter((hold) => hold.target === target.id && hold.state === 'open')
-    .reduce((sum, hold) => sum + hold.recordIds.length, 0);
+  const open = holds.filter((hold) => hold.target === target.id && hold.state === 'open');
+  const held = open.reduce((sum, hold) => sum + hold.recordIds.length, 0);
   const { failure, created, updated, deleted, adopted, ambiguous, forged } = record;
   const isPart = target.stream === 'appointments' && lastRun?.snapshot?.completeness === 'partial';
   const isLeft = lastRun !== null && !lastRun.targets.some((run) => run.target === target.id);
@@ -175,6 +174,7 @@ export async function targetStatus(
     links: links - marked.filter((link) => link.drift === 'removed').length,
     ...counts,
     held,
+    heldSinceAt: open.length === 0 ? null : Math.min(...open.map(({ createdAt }) => createdAt)),
     oldestPendingAt,
     failure,
     policy,

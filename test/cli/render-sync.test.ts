@@ -71,6 +71,7 @@ function resultOf(planned: Record<string, number>): SyncResult {
         pending: 0,
         failing: 0,
         held: 0,
+        heldSinceAt: null,
         oldestPendingAt: null,
         failure: null,
         policy: 'repair',

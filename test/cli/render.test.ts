@@ -94,6 +94,7 @@ const targets: fc.Arbitrary<TargetStatus> = fc.record({
   pending: counts,
   failing: counts,
   held: counts,
+  heldSinceAt: times,
   oldestPendingAt: times,
   failure: failures,
   policy: fc.constantFrom('repair', 'keep', 'report'),

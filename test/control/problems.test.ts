@@ -10,7 +10,7 @@ const FAILURE = { ...failure, remedy: 'run: clinic-mirror sync <tenant>' };
 
 function targetOf(state: TargetState, changes: Partial<TargetStatus> = {}): TargetStatus {
   const figures = { links: 10, pending: 0, failing: 0, held: 0, created: 0, updated: 0, deleted: 0, adopted: 0 };
-  const times = { inSyncAsOf: NOW, nearAsOf: NOW, exceptGapsAsOf: null, oldestPendingAt: null };
+  const times = { inSyncAsOf: NOW, nearAsOf: NOW, exceptGapsAsOf: null, heldSinceAt: null, oldestPendingAt: null };
   return {
     ...{ target: 'room', connector: 'caldav', connection: 'dav', state, inStep: 'in-sync', canGoOn: 'yes' },
     ...{ ...figures, ...times, gaps: [], failure: null, policy: 'repair', drift: null, ambiguous: 0, forged: 0 },

@@ -33,6 +33,8 @@ export interface Column {
   title: string;
   /** Figures stand on the right, one below the other. */
   isFigure?: boolean;
+  /** What stands there says it all: the title is for who hears it. */
+  isPlain?: boolean;
 }
 
 /** A row of a table. */
@@ -44,19 +46,28 @@ export interface Row {
   id?: string;
 }
 
-/** A table, which is a list of cards on a narrow screen. @param caption what it is, for who hears it */
+/**
+ * A table, which is a list of cards on a narrow screen. A column in which nothing stands is left out.
+ * @param caption what it is, for who hears it
+ */
 export function table(caption: string, columns: readonly Column[], rows: readonly Row[]): Html {
+  const used = columns.flatMap((column, at) =>
+    rows.some(({ cells }) => (cells[at] ?? null) !== null) ? [{ ...column, at }] : [],
+  );
   const kind = ({ isFigure }: Column) => (isFigure === true ? html` class="figure"` : null);
-  const head = columns.map((column) => html`<th role="columnheader" scope="col"${kind(column)}>${column.title}</th>`);
-  const cellsOf = ({ cells, address }: Row) =>
-    columns.map((column, at) => {
-      const cell = cells[at];
-      const content = at === 0 && address !== undefined ? html`<a class="row" href="${address}">${cell}</a>` : cell;
-      return html`<td role="cell" data-label="${column.title}"${kind(column)}>${content}</td>`;
+  const head = used.map((column) => {
+    const title = column.isPlain === true ? html`<span class="heard">${column.title}</span>` : column.title;
+    return html`<th role="columnheader" scope="col"${kind(column)}>${title}</th>`;
+  });
+  const body = rows.map(({ id, address, cells }) => {
+    const shown = used.map((column) => {
+      const { at, title, isPlain } = column;
+      const isLink = at === 0 && address !== undefined;
+      const content = isLink ? html`<a class="row" href="${address}">${cells[at]}</a>` : cells[at];
+      return html`<td role="cell" data-label="${isPlain === true ? '' : title}"${kind(column)}>${content}</td>`;
     });
-  const body = rows.map((row) => {
-    const id = row.id === undefined ? null : html` id="row-${row.id}"`;
-    return html`<tr role="row"${id}${row.address === undefined ? null : html` class="leads"`}>${cellsOf(row)}</tr>`;
+    const name = id === undefined ? null : html` id="row-${id}"`;
+    return html`<tr role="row"${name}${address === undefined ? null : html` class="leads"`}>${shown}</tr>`;
   });
   return html`<table role="table"><caption class="heard">${caption}</caption><thead role="rowgroup"><tr role="row">${head}</tr></thead><tbody role="rowgroup">${body}</tbody></table>`;
 }

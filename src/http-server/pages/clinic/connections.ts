@@ -12,9 +12,10 @@ const WELL: ReadonlySet<ConnectionStatus['state']> = new Set(['connected', 'stat
 /** A clinic's logins: whose each is, since when it is granted, when it ends, and the way to make it anew. */
 export function connectionsPart(context: PageContext, tenant: string, connections: readonly ConnectionStatus[]): Html {
   const words = CLINIC[context.language];
-  const columns = [words.connection, words.account, words.standing, words.granted, words.ends, ''].map((title) => ({
-    title,
-  }));
+  const columns = [
+    ...[words.connection, words.account, words.standing, words.granted, words.ends].map((title) => ({ title })),
+    { title: words.connect, isPlain: true },
+  ];
   const rows = connections.map((each) => {
     const { connection, kind, account, sinceAt } = each;
     return {

@@ -91,11 +91,9 @@ function recordTable(context: PageContext, tenant: string, caption: string, item
       nextTryAt && times.both(nextTryAt),
     ],
   }));
-  // A column that nothing stands in is left out.
-  const used = columns.map((_, at) => rows.some(({ cells }) => cells[at] !== null));
   return table(
     caption,
-    columns.filter((_, at) => used[at]).map((title) => ({ title })),
-    rows.map((row) => ({ ...row, cells: row.cells.filter((_, at) => used[at]) })),
+    columns.map((title) => ({ title })),
+    rows,
   );
 }

@@ -19,7 +19,7 @@ export function targetsPart(
     { title: words.inStep },
     { title: words.able },
     ...[words.links, words.pending, words.held, words.failing].map((title) => ({ title, isFigure: true })),
-    { title: '' },
+    { title: words.week, isPlain: true },
   ];
   const rows = targets.map((each) => {
     const { target, connector, inStep, canGoOn, inSyncAsOf, exceptGapsAsOf, links, pending, held, failing } = each;

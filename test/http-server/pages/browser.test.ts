@@ -1,0 +1,140 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { describe, expect, test } from 'vitest';
+import type { ConnectionStatus } from '../../../src/control/installation.ts';
+import { openActsWorld } from '../../control/acts-world.ts';
+import type { ModelClinic } from '../../jobs/model-clinic.ts';
+import { browserPath, NO_BROWSER, useBrowser } from '../../support/browser.ts';
+import { useRedis } from '../../support/redis.ts';
+import { appointmentOf } from '../../sync/arbitraries.ts';
+import { openPages } from './open-pages.ts';
+
+const redis = useRedis();
+const browser = useBrowser();
+const TENANT = 'studio-rossi';
+const PATHS = ['/', `/tenants/${TENANT}`, `/tenants/${TENANT}/targets/doctor`, '/activity'];
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+/** What would run, or stand there, if a page took it for more than a text. */
+const EVIL = `"'><img src=x onerror="document.title='run'"><script>document.title='run'</script>`;
+
+const LOGIN: ConnectionStatus = {
+  ...{ connection: 'google', kind: 'google', state: 'needs-login', reason: 'login-ended', sinceAt: 1_000_000 },
+  ...{ account: `${EVIL}@clinic.example`, accessExpiresAt: null, refreshExpiresAt: null, missingScopes: [EVIL] },
+};
+
+async function openWorld() {
+  const world = await openActsWorld(redis.connect());
+  return { ...world, ...(await openPages({ installation: world.installation })) };
+}
+
+/** A clinic in which everything that somebody else writes, and that a page shows, is not what it should be. */
+async function openEvilWorld() {
+  const world = await openActsWorld(redis.connect());
+  const { tenant } = world;
+  const { appointments } = tenant.clinic as ModelClinic;
+  appointments.set(EVIL, appointmentOf(EVIL, { inHours: 30 }));
+  await world.changedRun();
+  const [run] = await tenant.runs.list(1);
+  if (run === undefined) throw new Error('there is no run');
+  const error = { code: EVIL, actor: 'remote', message: EVIL, remedy: EVIL };
+  const example = { recordId: EVIL, code: EVIL, field: EVIL };
+  await tenant.runs.add({ ...run, error, setAside: { [EVIL]: 1 }, setAsideExamples: [example] });
+  Object.assign(tenant.configuration, { name: EVIL });
+  const installation = { ...world.installation, connections: async () => [LOGIN] };
+  return { ...world, ...(await openPages({ installation })) };
+}
+
+test('whatever a clinic or a vendor writes, a page shows it as a text', async () => {
+  const { see } = await openEvilWorld();
+  for (const path of [...PATHS, `/tenants/${TENANT}/targets/doctor?state=in-sync`, `/?q=${encodeURIComponent(EVIL)}`]) {
+    const page = await see(path);
+    expect(page).toContain('</html>');
+    expect(page).not.toContain('<img');
+    expect(page).not.toContain('<script>');
+  }
+  expect(await see(`/tenants/${TENANT}`)).toContain('&lt;script&gt;');
+});
+
+describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER})`, () => {
+  test('nothing that a clinic writes runs or stands there', async () => {
+    const { listen } = await openEvilWorld();
+    const url = await listen();
+    const person = await browser.get().open();
+    const page = await person.newPage();
+    for (const path of PATHS) {
+      await page.goto(`${url}${path}`);
+      expect(await page.locator('img, script:not([src])').count()).toBe(0);
+      expect(await page.title()).not.toBe('run');
+    }
+    await person.close();
+  });
+
+  test.each(['light', 'dark'] as const)('everybody can use the pages, in %s colours', async (colorScheme) => {
+    const { listen, heldRun, changedRun } = await openWorld();
+    await changedRun();
+    await heldRun();
+    const url = await listen();
+    const person = await browser.get().open({ colorScheme, locale: 'en-GB' });
+    const page = await person.newPage();
+    for (const path of PATHS) {
+      await page.goto(`${url}${path}`);
+      await page.evaluate(AXE);
+      const violations = await page.evaluate(
+        "axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html }) => html).join(' ')))",
+      );
+      expect(violations, path).toEqual([]);
+    }
+    await person.close();
+  });
+
+  test('nothing is wider than a phone of 360 px', async () => {
+    const { listen, heldRun } = await openWorld();
+    await heldRun();
+    const url = await listen();
+    const person = await browser.get().open({ viewport: { width: 360, height: 740 }, locale: 'it-IT' });
+    const page = await person.newPage();
+    for (const path of PATHS) {
+      await page.goto(`${url}${path}`);
+      expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(360);
+    }
+    await person.close();
+  });
+
+  test('all is reached by keys: the content first, rows by j and k, the search by /', async () => {
+    const { listen } = await openWorld();
+    const url = await listen();
+    const person = await browser.get().open({ locale: 'en-GB' });
+    const page = await person.newPage();
+    const focused = () => page.evaluate('document.activeElement.textContent || document.activeElement.name');
+    await page.goto(url);
+    await page.keyboard.press('Tab');
+    expect(await focused()).toBe('Skip to the content');
+    await page.keyboard.press('j');
+    expect(await focused()).toMatch(/Rossi|rossi/);
+    await page.keyboard.press('/');
+    expect(await focused()).toBe('q');
+    await page.keyboard.type('jk/');
+    expect(await page.locator('input[name=q]').inputValue()).toBe('jk/');
+    await page.goto(url);
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`${url}/tenants/${TENANT}`);
+    await person.close();
+  });
+
+  test('a page that follows shows what changed, and what was unfolded stays so', async () => {
+    const { listen, changedRun } = await openWorld();
+    const url = await listen();
+    const person = await browser.get().open({ locale: 'en-GB' });
+    const page = await person.newPage();
+    await page.goto(`${url}/tenants/${TENANT}`);
+    const runs = page.locator('#runs ~ * details, section:has(#runs) details');
+    const before = await runs.count();
+    const id = await runs.first().getAttribute('id');
+    await page.locator(`#${id} summary`).click();
+    await changedRun();
+    await expect.poll(() => runs.count(), { timeout: 10_000 }).toBeGreaterThan(before);
+    expect(await page.locator(`#${id}`).getAttribute('open')).not.toBeNull();
+    await person.close();
+  });
+});
