@@ -247,6 +247,17 @@ describe('a hold', () => {
     expect((await world().tenant.holds.list()).map(({ state }) => state)).toEqual(['open']);
   });
 
+  test.each(['', 'approve', 'ALL'])('is not decided by the choice "%s", which no button makes', async (choice) => {
+    const fields: [string, string][] = [
+      ['step', 'decide'],
+      ['choice', choice],
+      ['seen', seen],
+      ['why', 'T-0'],
+    ];
+    expect((await world().send('operator', page(), fields)).status).toBe(409);
+    expect((await world().tenant.holds.list()).map(({ state }) => state)).toEqual(['open']);
+  });
+
   test('is decided in part: what was chosen goes, the rest stays held', async () => {
     const { send, tenant, model } = world();
     const chosen: [string, string][] = [
