@@ -2,9 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { viewHold } from '../../../src/control/hold-view.ts';
 import { viewWeek } from '../../../src/control/week.ts';
 import { HOUR_MS } from '../../../src/model/time.ts';
-import { cycle, NEVER, pull } from '../../jobs/cycle.ts';
+import { cycle, NEVER } from '../../jobs/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
-import { NOW } from '../../sync/arbitraries.ts';
 import { CLINIC, openViewsWorld, type ViewsChoice } from './views-world.ts';
 
 const redis = useRedis({ isKept: true });
@@ -341,12 +340,8 @@ describe('a plan', () => {
 
 test('the queues are shown to owners, with ids of clinics and targets and nothing else of a job', async () => {
   const world = await openViewsWorld(redis.connect(), { appointments: 0 });
-  const job = { id: '7', tenant: CLINIC, target: 'doctor', addedAt: NOW, dueAt: NOW, endedAt: NOW, attempts: 3 };
-  const counts = { waiting: 0, active: 0, delayed: 2, failed: 1 };
-  world.installation.queues = async () => [{ queue: 'push', counts, waiting: [], active: [], failed: [job] }];
   const { body } = await world.open('owner', '/queues');
   expect(body).toMatch(/push.*Failed.*doctor/s);
   expect((await world.open('operator', '/queues')).status).toBe(403);
-  await pull(world.tenant);
   await world.close();
 });
