@@ -51,7 +51,7 @@ export async function signInAddress(world: Pick<World, 'configDir' | 'env'>): Pr
 }
 
 /** The page of the week in which bookings are seen to come. */
-export function weekAddress({ pagesUrl, targets }: Pick<World, 'pagesUrl' | 'targets'>): string | null {
+function weekAddress({ pagesUrl, targets }: Pick<World, 'pagesUrl' | 'targets'>): string | null {
   const [shown] = targets;
   if (pagesUrl === null || shown === undefined) return null;
   return `${pagesUrl}/tenants/${shown.tenant}/targets/${shown.target}/week`;

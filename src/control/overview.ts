@@ -1,6 +1,6 @@
 import { countsUntil, NO_CHANGES } from '../model/hourly-changes.ts';
 import type { Problem } from '../model/problems.ts';
-import { type Instant, SECOND_MS } from '../model/time.ts';
+import { type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { createStateFigures } from './figures.ts';
 import type { Installation } from './installation.ts';
 import { status } from './status.ts';
@@ -35,7 +35,7 @@ export interface Overview {
 /** Keeps an overview for all who look. */
 export interface OverviewDesk {
   /**
-   * At most half a minute old. It is computed anew when it is some seconds old, once for all who ask; whoever asks meanwhile gets the one before.
+   * At most ten minutes old. It is computed anew when it is some seconds old, once for all who ask; whoever asks meanwhile gets the one before.
    * @throws MirrorError as the state does, Redis not answering among it
    */
   read(): Promise<Overview>;
@@ -44,7 +44,7 @@ export interface OverviewDesk {
 /** With a thousand clinics computing takes seconds: so long who asks waits for it, */
 const PATIENCE_MS = 100;
 /** unless what there is is older than this: nobody has looked for a while. */
-const OLDEST_MS = 30 * SECOND_MS;
+const OLDEST_MS = 10 * MINUTE_MS;
 const LONGEST_WAIT_MS = 60 * SECOND_MS;
 /** Worst first. */
 const WORST_STEP: readonly InStep[] = ['held', 'unknown', 'behind', 'in-sync'];
@@ -66,7 +66,7 @@ export function openOverview(installation: Installation): OverviewDesk {
 }
 
 /** A status in one line for each clinic. */
-export function overviewOf({ at, tenants, problems }: Status): Overview {
+function overviewOf({ at, tenants, problems }: Status): Overview {
   return { at, problems, clinics: tenants.map((tenant) => summaryOf(tenant, at)) };
 }
 

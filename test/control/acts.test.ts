@@ -25,6 +25,7 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
   'only looks': [
     ...['readAuditLog', 'verifyAuditLog', 'readClinic', 'readClinicRaw', 'readInvoiceDoctors', 'readClinicPdf'],
     ...['previewWrite', 'tenantDuplicates', 'explain', 'readSource', 'createStateFigures', 'previewForgetting'],
+    ...['openOverview', 'recentRuns', 'readActivity'],
     ...['listReceipts', 'tenantHealth', 'listHolds', 'planTenant', 'notificationStatus', 'reminderStatus', 'status'],
     ...['upcomingReminders', 'previewDay', 'settledReminders', 'explainReminders', 'targetStatus', 'isWhole'],
     ...['endpointStatuses', 'triggerStatus', 'listTriggers', 'listRuns', 'tenantOfRun', 'requireTenant', 'does'],

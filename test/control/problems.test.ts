@@ -109,6 +109,11 @@ describe('a target', () => {
     expect(found).toMatchObject([{ tenant: 'aurora', subject: 'target room', needs, code, next }]);
   });
 
+  test('that is held is told since when a person has to decide', () => {
+    const target = targetOf('held', { held: 48, heldSinceAt: NOW - HOUR_MS });
+    expect(problems({ targets: [target] })).toMatchObject([{ code: 'held', sinceAt: NOW - HOUR_MS }]);
+  });
+
   test('whose login has ended is told once, by the login, with what waits for it', () => {
     const stopped = targetOf('stopped', { failure: { ...FAILURE, code: 'login-ended' }, pending: 14 });
     const found = problems({ connections: [loginOf('needs-login', { reason: 'login-ended' })], targets: [stopped] });

@@ -20,7 +20,7 @@ export function showErrors(app: FastifyInstance, desk: OperatorDesk): void {
 }
 
 /** What a page says of an error. */
-export function errorPage(context: PageContext, error: MirrorError): Page {
+function errorPage(context: PageContext, error: MirrorError): Page {
   const words = FRAME[context.language];
   const { code, message, remedy } = error;
   const isKnown = code !== 'unexpected';

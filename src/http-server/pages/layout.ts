@@ -22,6 +22,8 @@ export interface Page {
   isLive?: boolean;
   /** What it is styled with beside what all pages are. */
   style?: AssetName;
+  /** What the stream of events calls what is shown, where that may be older than the page. */
+  seen?: string;
   /** Wider than others, for what has several panes. */
   isWide?: boolean;
 }
@@ -42,7 +44,7 @@ export function framed(context: PageContext, page: Page): Html {
 <title>${title} – clinic-mirror</title>
 <link rel="icon" type="image/svg+xml" href="${assetAddress('icon.svg')}"><link rel="stylesheet" href="${assetAddress('pages.css')}">${page.style === undefined ? null : html`<link rel="stylesheet" href="${assetAddress(page.style)}">`}
 <script defer src="${assetAddress('idiomorph.js')}"></script><script type="module" src="${assetAddress('pages.js')}"></script></head>
-<body${page.isLive === true ? liveAttributes(context) : null}><a class="skip" href="#main">${words.skip}</a>
+<body${page.isLive === true ? liveAttributes(context, page) : null}><a class="skip" href="#main">${words.skip}</a>
 ${bar(context)}
 <main id="main" tabindex="-1"${page.isWide === true ? html` class="wide"` : null}>
 <div class="head"><div>${crumb(context)}<h1>${page.title}</h1></div>${page.beside}</div>
@@ -57,8 +59,8 @@ function foot({ language, times }: PageContext, { asOf = times.now }: Page): Htm
   return html`<p class="foot">${words.timesIn(times.zone)} · ${words.asOf} ${times.at(asOf)}</p>`;
 }
 
-function liveAttributes({ tenant, language }: PageContext): Html {
-  return html` data-live="${tenant?.id ?? ''}" data-lost="${FRAME[language].lost}"`;
+function liveAttributes({ tenant, language }: PageContext, { seen }: Page): Html {
+  return html` data-live="${tenant?.id ?? ''}"${seen === undefined ? null : html` data-seen="${seen}"`} data-lost="${FRAME[language].lost}"`;
 }
 
 function bar(context: PageContext): Html {

@@ -7,7 +7,7 @@ import { status } from '../../control/status.ts';
 import { MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 import type { OperatorDesk } from '../operator-desk.ts';
 import { maySee, type Visitor, visitorOf } from '../visitors.ts';
-import { overviewFor } from './overview.ts';
+import { digestOfOverview, overviewFor } from './overview.ts';
 
 /** How often it is looked whether something changed, while somebody follows. */
 const LOOK_EVERY_MS = 2 * SECOND_MS;
@@ -73,27 +73,31 @@ export function addLive(
     }
     looking = null;
   };
-  app.get<{ Querystring: { tenant?: string } }>('/events', { config: { level: 'viewer' } }, async (request, reply) => {
-    const visitor = visitorOf(request);
-    const { tenant = null } = request.query;
-    if (tenant !== null && (!maySee(visitor, tenant) || desk.installation.tenants.get(tenant) === undefined)) {
-      return reply.callNotFound();
-    }
-    const own = [...followers].filter((each) => each.visitor.id === visitor.id).length;
-    if (own >= MOST_OF_VISITOR || followers.size >= MOST_STREAMS) {
-      return reply.code(429).send({ error: 'too-many-streams' });
-    }
-    const response = begin(reply.hijack().raw);
-    const now = clock();
-    const told = request.headers['last-event-id'];
-    const follower: Follower = {
-      ...{ visitor, tenant, response, seen: typeof told === 'string' ? told : null },
-      ...{ endAt: now + STREAM_LIFE_MS, beatAt: now + BEAT_EVERY_MS },
-    };
-    followers.add(follower);
-    response.once('close', () => followers.delete(follower));
-    looking ??= look();
-  });
+  app.get<{ Querystring: { tenant?: string; seen?: string } }>(
+    '/events',
+    { config: { level: 'viewer' } },
+    async (request, reply) => {
+      const visitor = visitorOf(request);
+      const { tenant = null } = request.query;
+      if (tenant !== null && (!maySee(visitor, tenant) || desk.installation.tenants.get(tenant) === undefined)) {
+        return reply.callNotFound();
+      }
+      const own = [...followers].filter((each) => each.visitor.id === visitor.id).length;
+      if (own >= MOST_OF_VISITOR || followers.size >= MOST_STREAMS) {
+        return reply.code(429).send({ error: 'too-many-streams' });
+      }
+      const response = begin(reply.hijack().raw);
+      const now = clock();
+      const told = request.headers['last-event-id'] ?? request.query.seen;
+      const follower: Follower = {
+        ...{ visitor, tenant, response, seen: typeof told === 'string' ? told : null },
+        ...{ endAt: now + STREAM_LIFE_MS, beatAt: now + BEAT_EVERY_MS },
+      };
+      followers.add(follower);
+      response.once('close', () => followers.delete(follower));
+      looking ??= look();
+    },
+  );
   app.addHook('preClose', async () => {
     ending.abort();
     for (const follower of followers) drop(follower);
@@ -130,7 +134,8 @@ async function tellOfChanges(
     }
     for (const follower of followers) {
       const { tenant, visitor, response, seen } = follower;
-      const found = tenant === null ? all && digestOf(shownOf(all, visitor)) : (digests.get(tenant) ?? null);
+      const found =
+        tenant === null ? all && digestOfOverview(overviewFor(all, visitor)) : (digests.get(tenant) ?? null);
       if (found === null || found === seen) continue;
       follower.seen = found;
       // A browser brings the id along when it opens the stream again, so that nothing is missed in between.
@@ -140,11 +145,6 @@ async function tellOfChanges(
     // Redis may be away: pages stay as they are, and say as of when.
     log.debug({ error }, 'it could not be looked whether pages changed');
   }
-}
-
-function shownOf(overview: Parameters<typeof overviewFor>[0], visitor: Visitor): unknown {
-  const { at: _at, ...shown } = overviewFor(overview, visitor);
-  return shown;
 }
 
 function digestOf(value: unknown): string {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { ClinicSummary, Overview, OverviewDesk } from '../../control/overview.ts';
 import { type Html, html } from '../../model/html.ts';
@@ -10,6 +11,7 @@ import { clinicAddress } from './navigation.ts';
 import { canGoOnMark, copyable, emptyState, inStepMark, pager, section, table } from './parts.ts';
 import { problemTable } from './problems.ts';
 import { sparkline } from './sparkline.ts';
+import { FRAME } from './texts/frame.ts';
 import { OVERVIEW } from './texts/overview.ts';
 
 /** So few clinics are listed without a search. */
@@ -24,6 +26,11 @@ export function overviewFor({ at, clinics, problems }: Overview, visitor: Visito
     clinics: clinics.filter(({ tenant }) => maySee(visitor, tenant)),
     problems: problems.filter(({ tenant }) => (tenant === null ? visitor.tenants === null : maySee(visitor, tenant))),
   };
+}
+
+/** Tells one overview from another, as somebody sees it; whatever the time. */
+export function digestOfOverview({ clinics, problems }: Overview): string {
+  return hash('sha256', JSON.stringify({ clinics, problems }), 'base64url');
 }
 
 /** Adds the page that one begins with: what needs a hand first, and what is well in one line. */
@@ -53,7 +60,14 @@ export function overviewPage(context: PageContext, overview: Overview, search: C
   const { clinics } = overview;
   const main =
     clinics.length === 0 && overview.problems.length === 0 ? nothing(context) : parts(context, overview, search);
-  return { title: words.title, main, beside: counts(context, overview), asOf: overview.at, isLive: true };
+  return {
+    title: words.title,
+    main,
+    beside: counts(context, overview),
+    asOf: overview.at,
+    isLive: true,
+    seen: digestOfOverview(overview),
+  };
 }
 
 function nothing(context: PageContext): Html {
@@ -110,7 +124,7 @@ function counts(context: PageContext, overview: Overview): Html {
     html`<span class="ok">${words.well(well.length)}</span>`,
     paused.length === 0 ? null : words.paused(paused.length),
   ].filter((each) => each !== null);
-  return html`<p class="counts">${words.clinics(overview.clinics.length)}${told.map((each) => html` · ${each}`)}</p>`;
+  return html`<p class="counts"><span class="quiet">${FRAME[context.language].asOf} ${context.times.at(overview.at)} ·</span> ${words.clinics(overview.clinics.length)}${told.map((each) => html` · ${each}`)}</p>`;
 }
 
 function wellPart(context: PageContext, overview: Overview): Html | null {

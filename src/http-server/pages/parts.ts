@@ -52,7 +52,7 @@ export interface Row {
  */
 export function table(caption: string, columns: readonly Column[], rows: readonly Row[]): Html {
   const used = columns.flatMap((column, at) =>
-    rows.some(({ cells }) => (cells[at] ?? null) !== null) ? [{ ...column, at }] : [],
+    rows.length === 0 || rows.some(({ cells }) => (cells[at] ?? null) !== null) ? [{ ...column, at }] : [],
   );
   const kind = ({ isFigure }: Column) => (isFigure === true ? html` class="figure"` : null);
   const head = used.map((column) => {

@@ -13,7 +13,8 @@ const redis = useRedis();
 const browser = useBrowser();
 const TENANT = 'studio-rossi';
 const PATHS = ['/', `/tenants/${TENANT}`, `/tenants/${TENANT}/targets/doctor`, '/activity'];
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const require = createRequire(import.meta.url);
+const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 /** What would run, or stand there, if a page took it for more than a text. */
 const EVIL = `"'><img src=x onerror="document.title='run'"><script>document.title='run'</script>`;
 

@@ -178,8 +178,11 @@ describe('pages that follow what happens', () => {
 
   test('hear of what changed while they were away', async () => {
     const { listen } = await openWorld();
-    const { heard } = await follow(`${await listen()}/events?tenant=${TENANT}`, { 'last-event-id': 'of-before' });
-    await waitFor(() => heard.text.includes('changed'), { what: 'the change' });
+    const url = await listen();
+    const again = await follow(`${url}/events?tenant=${TENANT}`, { 'last-event-id': 'of-before' });
+    const older = await follow(`${url}/events?seen=of-an-older-page`);
+    await waitFor(() => again.heard.text.includes('changed'), { what: 'the change, for who comes back' });
+    await waitFor(() => older.heard.text.includes('changed'), { what: 'the change, for who has an older page' });
   });
 
   test('end with the server', async () => {

@@ -61,7 +61,7 @@ async function renew() {
 }
 
 /** Follows what happens for as long as somebody looks: a browser holds few connections to one server. */
-function follow({ live, lost }) {
+function follow({ live, seen, lost }) {
   let source = null;
   let renewing = Promise.resolve();
   let isAsked = false;
@@ -86,7 +86,8 @@ function follow({ live, lost }) {
   };
   const open = () => {
     if (source !== null || document.hidden) return;
-    source = new EventSource(live === '' ? '/events' : `/events?tenant=${encodeURIComponent(live)}`);
+    const asked = { ...(live === '' ? {} : { tenant: live }), ...(seen === undefined ? {} : { seen }) };
+    source = new EventSource(`/events?${new URLSearchParams(asked)}`);
     source.addEventListener('changed', ask);
     source.addEventListener('open', () => tell(''));
     source.addEventListener('error', () => tell(lost));

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { undoRun } from '../../../control/acts.ts';
 import type { UndoView } from '../../../control/undo.ts';
 import { type Html, html } from '../../../model/html.ts';
@@ -23,35 +23,30 @@ interface Place {
 /** Adds the page at which a run is undone: what would come of it first, then what came of it. */
 export function addUndoPage(app: FastifyInstance, desk: OperatorDesk): void {
   const options = { config: { level: 'operator' } as const, handlerTimeout: TIMEOUT_MS + SECOND_MS };
-  const signalsOf = () => {
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
-    return { stop: signal, abort: signal };
-  };
-  const progress = () => {};
-  app.get<Place>(ROUTE, options, async (request, reply) => {
+  const undo = async (request: FastifyRequest<Place>, dryRun: boolean) => {
     const { tenant, run } = request.params;
     const context = contextOf(request, desk, tenant);
-    const view = await undoRun(
-      actingOf(request, desk),
-      ...([desk.installation, run, { tenant, dryRun: true }, progress, signalsOf()] as const),
-    );
-    const words = ACTS[context.language];
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const signals = { stop: signal, abort: signal };
+    const acting = actingOf(request, desk);
+    const view = await undoRun(acting, desk.installation, run, { tenant, dryRun }, () => {}, signals);
+    return { context, view, title: ACTS[context.language].undoTitle(run) };
+  };
+  app.get<Place>(ROUTE, options, async (request, reply) => {
+    const { context, view, title } = await undo(request, true);
     const main = html`${records(context, view)}${undoForm(context, desk, view)}`;
-    return sendPage(reply, context, { title: words.undoTitle(run), main });
+    return sendPage(reply, context, { title, main });
   });
   app.post<Place>(ROUTE, options, async (request, reply) => {
-    const { tenant, run } = request.params;
-    const context = contextOf(request, desk, tenant);
-    const view = await undoRun(
-      actingOf(request, desk),
-      ...([desk.installation, run, { tenant, dryRun: false }, progress, signalsOf()] as const),
-    );
-    const words = ACTS[context.language];
-    const pinned =
-      view.pinnedUntil === null ? null : html`<p>${words.pinned(context.times.text(view.pinnedUntil))}</p>`;
-    const done = html`<div class="notice" role="status"><p>${words.undoDone}</p>${pinned}</div>`;
-    return sendPage(reply, context, { title: words.undoTitle(run), main: html`${done}${records(context, view)}` });
+    const { context, view, title } = await undo(request, false);
+    return sendPage(reply, context, { title, main: html`${undone(context, view)}${records(context, view)}` });
   });
+}
+
+function undone({ language, times }: PageContext, { pinnedUntil }: UndoView): Html {
+  const words = ACTS[language];
+  const pinned = pinnedUntil === null ? null : html`<p>${words.pinned(times.text(pinnedUntil))}</p>`;
+  return html`<div class="notice" role="status"><p>${words.undoDone}</p>${pinned}</div>`;
 }
 
 function records(context: PageContext, { run, tenant, dryRun, records: all }: UndoView): Html {
