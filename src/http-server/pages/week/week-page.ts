@@ -8,6 +8,7 @@ import { mayDo } from '../../visitors.ts';
 import { contextOf, type PageContext } from '../context.ts';
 import { keptViews } from '../kept-views.ts';
 import { type Page, sendPage } from '../layout.ts';
+import { seenOfTenant } from '../live.ts';
 import { clinicAddress } from '../navigation.ts';
 import { failureNotice, notice } from '../notices.ts';
 import { linkButton } from '../parts.ts';
@@ -38,6 +39,7 @@ export function addWeekPage(app: FastifyInstance, desk: OperatorDesk): void {
       const context = contextOf(request, desk, tenant);
       const question = { date: request.query.from ?? null, titles: maySeeTitles(context) };
       const open = requireTenant(desk.installation, tenant);
+      const seen = await seenOfTenant(desk.installation, tenant);
       // What was read counts no more once anything was planned or written: a page that follows it comes for just that.
       const [last] = await open.runs.list(1);
       const { version } = await open.links.layout(target);
@@ -46,7 +48,7 @@ export function addWeekPage(app: FastifyInstance, desk: OperatorDesk): void {
       );
       const calendars = [...open.targets.values()];
       const others = calendars.filter(({ crm }) => crm === null).map(({ id }) => id);
-      return sendPage(reply, context, renderWeek(context, view, others));
+      return sendPage(reply, context, { ...renderWeek(context, view, others), seen });
     },
   );
 }
