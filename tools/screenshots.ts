@@ -23,6 +23,11 @@ const PAGES: Readonly<Record<string, (tenant: string) => string>> = {
   overview: () => '/',
   clinic: (tenant) => `/tenants/${tenant}`,
   activity: () => '/activity',
+  week: (tenant) => `/tenants/${tenant}/targets/doctor-1/week`,
+  'week-held': (tenant) => `/tenants/${tenant}/targets/room/week`,
+  holds: (tenant) => `/tenants/${tenant}/holds`,
+  plan: (tenant) => `/tenants/${tenant}/plan`,
+  queues: () => '/queues',
 };
 
 async function main(names: readonly string[]): Promise<void> {

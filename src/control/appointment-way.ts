@@ -4,7 +4,6 @@ import type { PendingChange } from '../model/plan.ts';
 import type { Instant } from '../model/time.ts';
 import type { JournalEffect } from '../state/journal.ts';
 import type { StoredTarget } from '../state/targets.ts';
-import type { SourceView } from './explain.ts';
 
 /** The last cycle of a tenant, which read its clinic or could not. */
 export interface LastCycle {
@@ -18,9 +17,9 @@ export interface LastCycle {
 
 /**
  * What came of comparing an appointment with what the target was last given: `none`: nothing is there, and nothing waits; `same`; `newer`: the
- * clinic tells another time by now, which no plan has seen; `new`, `differs` and `removal`: such a change waits.
+ * clinic tells another time by now, which no plan has seen; `gone`: the clinic has it no more, and it still stands there; `new`, `differs` and `removal`: such a change waits.
  */
-export type Comparison = 'none' | 'same' | 'newer' | 'new' | 'differs' | 'removal';
+export type Comparison = 'none' | 'same' | 'newer' | 'gone' | 'new' | 'differs' | 'removal';
 
 /** What a run did to the object of an appointment. */
 export interface WayWrite {
@@ -56,12 +55,20 @@ export interface TargetWay {
   };
 }
 
+/** What is known of an appointment and of its object. */
+interface Known {
+  /** What the clinic says now: when it is, that there is none, or null where that is not known. */
+  clinic: { startAt: Instant } | 'absent' | null;
+  link: Link | null;
+  pending: PendingChange | null;
+}
+
 /** Gathers the evidence; asks neither clinic nor target. */
 export async function wayOf(
   tenant: OpenTenant,
   target: OpenTarget,
   recordId: string,
-  known: { source: SourceView; link: Link | null; pending: PendingChange | null; stored: StoredTarget },
+  known: Known & { stored: StoredTarget },
 ): Promise<TargetWay> {
   const { link, stored } = known;
   const [changes, unseen] = await Promise.all([
@@ -80,7 +87,7 @@ export async function wayOf(
 
 function comparisonOf(
   { identity }: Pick<OpenTarget, 'identity'>,
-  { source, link, pending }: { source: SourceView; link: Link | null; pending: PendingChange | null },
+  { clinic, link, pending }: Known,
 ): Pick<TargetWay['compared'], 'found' | 'fields'> {
   if (pending?.want === 'absent') return { found: 'removal', fields: [] };
   if (pending !== null && link === null) return { found: 'new', fields: [] };
@@ -88,6 +95,7 @@ function comparisonOf(
     return { found: 'differs', fields: identity.differingFields(link.fingerprint, pending.fingerprint ?? '') };
   }
   if (link === null) return { found: 'none', fields: [] };
-  const isNewer = source.state === 'there' && Math.floor(source.startAt / 1_000) !== Math.floor(link.startAt / 1_000);
+  if (clinic === 'absent') return { found: 'gone', fields: [] };
+  const isNewer = clinic !== null && Math.floor(clinic.startAt / 1_000) !== Math.floor(link.startAt / 1_000);
   return isNewer ? { found: 'newer', fields: ['time'] } : { found: 'same', fields: [] };
 }

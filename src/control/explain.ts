@@ -158,7 +158,10 @@ async function explainTarget(
       .filter((hold) => hold.target === target.id && hold.recordIds.includes(recordId))
       .map(({ id, kind, state }) => ({ id, kind, state })),
     failure: record.failure === null ? null : record.failure.code,
-    way: await wayOf(tenant, target, recordId, { source, link: link ?? null, pending, stored: record }),
+    way: await wayOf(tenant, target, recordId, {
+      clinic: source.state === 'there' ? source : source.state === 'absent' ? 'absent' : null,
+      ...{ link: link ?? null, pending, stored: record },
+    }),
   };
 }
 

@@ -222,14 +222,14 @@ async function entriesOf(
   const elsewhere = objects === null ? [] : await findElsewhere(tenant, target, { links, objects }, signal);
   const decide = await decisionOf(tenant, target, links, reading?.directory ?? NO_DIRECTORY);
   return compareWeek({
-    ...{ appointments, vanished: alone.vanished, decide, links },
+    ...{ appointments, vanished: alone.vanished, unusable: alone.unusable, decide, links },
     remote: [...(objects ?? []), ...elsewhere],
     identity: target.identity,
     window: windowOf(target, tenant.clock()),
   });
 }
 
-const NOTHING_ALONE = { found: [] as Appointment[], vanished: new Set<string>() };
+const NOTHING_ALONE = { found: [] as Appointment[], vanished: new Set<string>(), unusable: new Set<string>() };
 const NO_DIRECTORY: Directory = {
   agendas: new Map(),
   locations: new Map(),
@@ -257,6 +257,7 @@ async function askClinicAlone(
   return {
     found: lookups.flatMap(({ lookup }) => ('found' in lookup ? [lookup.found] : [])),
     vanished: new Set(lookups.flatMap(({ id, lookup }) => ('absent' in lookup ? [id] : []))),
+    unusable: new Set(lookups.flatMap(({ id, lookup }) => ('setAside' in lookup ? [id] : []))),
   };
 }
 
@@ -331,10 +332,11 @@ function nextOf(
   },
 ): WeekNext {
   const { holds, pending, policy, restores } = known;
-  if (record === null || difference?.kind === 'copy' || difference?.kind === 'unknown') return { step: 'person' };
+  if (record === null || difference?.kind === 'copy') return { step: 'person' };
   const hold = holds.find(({ recordIds }) => recordIds.includes(record));
   if (hold !== undefined) return { step: 'held', hold: hold.id };
   if (pending !== null) return { step: 'waits', dueAt: pending.dueAt, failing: pending.lastError };
+  if (difference?.kind === 'unknown') return { step: 'person' };
   if (difference?.kind !== 'edited' && difference?.kind !== 'removed') return { step: 'next-cycle' };
   if (policy !== 'repair') return { step: 'stays', policy };
   return { step: restores(record) ? 'next-cycle' : 'churning' };

@@ -100,11 +100,7 @@ export function createJournal(
         .sort((one, other) => other.at - one.at)
         .slice(0, LISTED_RUNS);
     },
-    async linesOf(target, recordId, now) {
-      const field = `${target}${SEPARATOR}${recordId}`;
-      const lists = await Promise.all(tenants.map((one) => linesIn(redis, one, field, now - keepMs)));
-      return lists.flat().sort((one, other) => other.at - one.at);
-    },
+    linesOf: (target, recordId, now) => linesIn(redis, tenants, `${target}${SEPARATOR}${recordId}`, now - keepMs),
     async pin(target, recordIds, untilAt) {
       const pipeline = redis.pipeline();
       for (const recordId of recordIds) pipeline.zadd(keys.pins(tenant, target), 'GT', untilAt, recordId);
@@ -161,8 +157,18 @@ async function forgetLines(
   return removed;
 }
 
-/** The lines of one field in the newest journals. */
+/** The lines of one field in the newest journals, newest first. */
 async function linesIn(
+  redis: RedisClient,
+  tenants: readonly string[],
+  field: string,
+  oldestAt: Instant,
+): Promise<(JournalEntry & { run: string })[]> {
+  const lists = await Promise.all(tenants.map((tenant) => linesOfTenant(redis, tenant, field, oldestAt)));
+  return lists.flat().sort((one, other) => other.at - one.at);
+}
+
+async function linesOfTenant(
   redis: RedisClient,
   tenant: string,
   field: string,

@@ -15,10 +15,11 @@ import { isSameContent, type TargetIdentity } from './identity.ts';
  * - `edited`: it holds otherwise than it was given, by hand;
  * - `surplus`: it is there, and should not be: `why` is `vanished`, or the code of the rule that leaves the record out;
  * - `copy`: a second object of the record, or one of ours that names no record;
- * - `unknown`: what should be there can't be told now, since the clinic's row can't be used or was not read.
+ * - `unlisted`: the clinic's list of the week does not show it: it moved, or is gone;
+ * - `unknown`: what should be there can't be told now, since the clinic's row can't be used.
  */
 export type WeekDifference =
-  | { kind: 'missing' | 'removed' | 'copy' | 'unknown' }
+  | { kind: 'missing' | 'removed' | 'copy' | 'unlisted' | 'unknown' }
   | { kind: 'behind' | 'edited'; fields: string[] }
   | { kind: 'surplus'; why: string };
 
@@ -44,6 +45,8 @@ export interface WeekInput {
   appointments: Iterable<Appointment>;
   /** Records that were read alone and are not there any more. */
   vanished: ReadonlySet<string>;
+  /** Records whose rows can't be used. */
+  unusable: ReadonlySet<string>;
   decide(appointment: Appointment): Decision;
   /** Objects that carry our owner tag. */
   remote: readonly RemoteItem<CalendarItem>[];
@@ -73,7 +76,7 @@ export function compareWeek(input: WeekInput): WeekEntry[] {
     if (told.has(record)) continue;
     const difference: WeekDifference = input.vanished.has(record)
       ? { kind: 'surplus', why: 'vanished' }
-      : { kind: 'unknown' };
+      : { kind: input.unusable.has(record) ? 'unknown' : 'unlisted' };
     entries.push({ ...nothingOf(record), remote, difference });
   }
   for (const remote of beside) {

@@ -23,9 +23,6 @@ const filesIn = (folder: string) =>
 /** What `control/` exports and is no act of a person, by why that is so. */
 const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
   'only looks': [
-    ...['describeLoginLink', 'listLoginLinks', 'entrantBySession', 'entrantByToken', 'describeSignInLink'],
-    ...['isPassphraseMissing', 'listAccessTokens', 'beginOidcSignIn', 'sessionLifeOf', 'principalOf'],
-    ...['accountIdOf', 'signedInBy', 'rightsOf', 'toRights', 'newSecret'],
     ...['readAuditLog', 'verifyAuditLog', 'readClinic', 'readClinicRaw', 'readInvoiceDoctors', 'readClinicPdf'],
     ...['previewWrite', 'tenantDuplicates', 'explain', 'readSource', 'createStateFigures', 'previewForgetting'],
     ...['openOverview', 'recentRuns', 'readActivity'],

@@ -66,7 +66,7 @@ test('explain tells why an appointment is shown, gone, held or failing', async (
     /clinic: no such appointment .*not shown: .* was given \S+, starting .* in hold \S+ \(vanished\), open/,
   );
   expect(await explain(failing)).toMatch(
-    /should be shown: .*the target was given nothing for it waiting: to be present \(new\), tried \d+ times, last error/,
+    /should be shown: .*the target was given nothing for it compared .* waiting: to be present \(new\), tried \d+ times, last error/,
   );
   expect(await explain({ id: 'no-such-id' })).toMatch(/clinic: no such appointment .*was given nothing/);
 });

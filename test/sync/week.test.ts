@@ -51,7 +51,7 @@ function compare(
 ) {
   return compareWeek({
     appointments: appointment === null ? [] : [appointment],
-    vanished: new Set(),
+    ...{ vanished: new Set(), unusable: new Set() },
     decide: (one) => (POLICY.statuses.includes(one.status) ? { item: itemOf(one) } : { exclude: 'status' }),
     remote: there,
     links: new Map(given === null ? [] : [['1', linkOf('1', given)]]),
@@ -120,13 +120,14 @@ describe('an appointment in a week', () => {
 });
 
 describe('an event in a week', () => {
-  test('whose appointment is gone is surplus; one that was not asked for is not known', () => {
+  test('whose appointment is gone is surplus; one that no list shows is told so; of an unusable row nothing is known', () => {
     const there = [remoteOf('1', item)];
     expect(compare(null, item, there, { vanished: new Set(['1']) })[0]?.difference).toEqual({
       kind: 'surplus',
       why: 'vanished',
     });
-    expect(compare(null, item, there)[0]?.difference).toEqual({ kind: 'unknown' });
+    expect(compare(null, item, there)[0]?.difference).toEqual({ kind: 'unlisted' });
+    expect(compare(null, item, there, { unusable: new Set(['1']) })[0]?.difference).toEqual({ kind: 'unknown' });
   });
 
   test('that is a second one of its record, or names none, is told beside it', () => {

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
+import type { Installation } from '../../control/installation.ts';
 import type { OverviewDesk } from '../../control/overview.ts';
 import { status } from '../../control/status.ts';
 import { MINUTE_MS, SECOND_MS } from '../../model/time.ts';
@@ -129,8 +130,7 @@ async function tellOfChanges(
     for (const tenant of tenants) {
       // One that was taken out of the configuration meanwhile changes no more.
       if (tenant === null || installation.tenants.get(tenant) === undefined) continue;
-      const { at: _at, ...found } = await status(installation, tenant);
-      digests.set(tenant, digestOf(found));
+      digests.set(tenant, await seenOfTenant(installation, tenant));
     }
     for (const follower of followers) {
       const { tenant, visitor, response, seen } = follower;
@@ -145,6 +145,12 @@ async function tellOfChanges(
     // Redis may be away: pages stay as they are, and say as of when.
     log.debug({ error }, 'it could not be looked whether pages changed');
   }
+}
+
+/** What the stream calls how a tenant stands now: a page that takes long to make says so what it is older than. */
+export async function seenOfTenant(installation: Installation, tenant: string): Promise<string> {
+  const { at: _at, ...found } = await status(installation, tenant);
+  return digestOf(found);
 }
 
 function digestOf(value: unknown): string {

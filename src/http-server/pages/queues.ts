@@ -26,7 +26,7 @@ export function addQueuesPage(app: FastifyInstance, desk: OperatorDesk): void {
 }
 
 /** @param maySee whether the visitor may see jobs of a tenant; null for those of none */
-export function renderQueues(
+function renderQueues(
   context: PageContext,
   queues: readonly ShownQueue[],
   maySee: (tenant: string | null) => boolean,

@@ -59,6 +59,9 @@ export async function openViewsWorld(redis: Redis, choice: ViewsChoice = {}) {
   await cycle(tenant);
   const store = createApprovalStore(redis, CLINIC, Buffer.alloc(32, 7), () => clock.now);
   installation.approvals = () => store.list();
+  const job = { id: '7', tenant: CLINIC, target: 'doctor', addedAt: NOW, dueAt: NOW, endedAt: NOW, attempts: 3 };
+  const counts = { waiting: 0, active: 0, delayed: 2, failed: 1 };
+  installation.queues = async () => [{ queue: 'push', counts, waiting: [], active: [], failed: [job] }];
   const acted = { policy: choice.policy ?? {}, reasonFor: choice.reasonFor ?? [], store };
   const desk: OperatorDesk = {
     installation,

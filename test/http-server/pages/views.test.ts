@@ -2,9 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { viewHold } from '../../../src/control/hold-view.ts';
 import { viewWeek } from '../../../src/control/week.ts';
 import { HOUR_MS } from '../../../src/model/time.ts';
-import { cycle, NEVER, pull } from '../../jobs/cycle.ts';
+import { cycle, NEVER } from '../../jobs/cycle.ts';
 import { useRedis } from '../../support/redis.ts';
-import { NOW } from '../../sync/arbitraries.ts';
 import { CLINIC, openViewsWorld, type ViewsChoice } from './views-world.ts';
 
 const redis = useRedis({ isKept: true });
@@ -247,6 +246,17 @@ describe('a hold', () => {
     expect((await world().tenant.holds.list()).map(({ state }) => state)).toEqual(['open']);
   });
 
+  test.each(['', 'approve', 'ALL'])('is not decided by the choice "%s", which no button makes', async (choice) => {
+    const fields: [string, string][] = [
+      ['step', 'decide'],
+      ['choice', choice],
+      ['seen', seen],
+      ['why', 'T-0'],
+    ];
+    expect((await world().send('operator', page(), fields)).status).toBe(409);
+    expect((await world().tenant.holds.list()).map(({ state }) => state)).toEqual(['open']);
+  });
+
   test('is decided in part: what was chosen goes, the rest stays held', async () => {
     const { send, tenant, model } = world();
     const chosen: [string, string][] = [
@@ -330,12 +340,8 @@ describe('a plan', () => {
 
 test('the queues are shown to owners, with ids of clinics and targets and nothing else of a job', async () => {
   const world = await openViewsWorld(redis.connect(), { appointments: 0 });
-  const job = { id: '7', tenant: CLINIC, target: 'doctor', addedAt: NOW, dueAt: NOW, endedAt: NOW, attempts: 3 };
-  const counts = { waiting: 0, active: 0, delayed: 2, failed: 1 };
-  world.installation.queues = async () => [{ queue: 'push', counts, waiting: [], active: [], failed: [job] }];
   const { body } = await world.open('owner', '/queues');
   expect(body).toMatch(/push.*Failed.*doctor/s);
   expect((await world.open('operator', '/queues')).status).toBe(403);
-  await pull(world.tenant);
   await world.close();
 });

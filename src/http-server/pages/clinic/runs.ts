@@ -70,7 +70,7 @@ function written({ language }: PageContext, { targets }: RunView): Html | null {
 }
 
 /** Why something was changed, in words; a code that has none stands for itself. */
-function reasonWord(reason: string, language: PageContext['language']): string {
+export function reasonWord(reason: string, language: PageContext['language']): string {
   const words: Readonly<Record<string, unknown>> = CLINIC[language];
   const word = reason === 'excluded' ? words['excluded-reason'] : words[reason];
   return typeof word === 'string' ? word : reason;

@@ -4,10 +4,10 @@ import { type Html, type HtmlPart, html } from '../../../model/html.ts';
 import type { Instant } from '../../../model/time.ts';
 import type { PageContext } from '../context.ts';
 import { holdAddress } from '../holds/address.ts';
+import { fieldNames } from '../names.ts';
 import { clinicAddress } from '../navigation.ts';
 import { copyable, section } from '../parts.ts';
-import { COMPARISONS, EXPLAIN, HOLD_NAMES, REASONS } from '../texts/explain.ts';
-import { fieldNames } from '../texts/fields.ts';
+import { COMPARISONS, DECISIONS, EXPLAIN, HOLD_NAMES } from '../texts/explain.ts';
 
 /** The box that leads to an appointment's way. @param id what stands in it */
 export function searchForm({ language }: PageContext, tenant: string, id: string): Html {
@@ -96,7 +96,7 @@ function rulesStep({ language }: PageContext, { askedAt }: Explanation, { decisi
   const words = EXPLAIN[language];
   const { shown, code, because } = decision;
   // English words come from the verb, which knows more than the code tells.
-  const reason = language === 'en' ? because : REASONS[language][code];
+  const reason = language === 'en' ? because : DECISIONS[language][code];
   const line = html`<strong>${shown ? words.shown : words.notShown}</strong>: ${reason}`;
   return { name: words.rules, at: askedAt, state: shown ? 'done' : 'none', lines: [line] };
 }
@@ -112,7 +112,8 @@ function comparedStep(
     ({ id, kind }) => html`${words.held}: <a href="${holdAddress(tenant, id)}">${HOLD_NAMES[language][kind]}</a>`,
   );
   const fields = compared.fields.length === 0 ? null : words.fields(fieldNames(compared.fields, language));
-  const state = open.length > 0 ? 'stopped' : compared.at === null ? 'waits' : 'done';
+  const isSettled = compared.found === 'same' || compared.found === 'none';
+  const state = open.length > 0 ? 'stopped' : compared.at === null || !isSettled ? 'waits' : 'done';
   const found = compared.at === null ? words.never : COMPARISONS[language][compared.found];
   return { name: words.compared, at: compared.at, state, lines: [found, fields, ...held] };
 }

@@ -62,12 +62,15 @@ export function addHoldPages(app: FastifyInstance, desk: OperatorDesk): void {
   );
 }
 
-/** What a form wants to have done with which items of a hold. */
+/** What a form wants to have done with which items of a hold: nothing by a choice that no button of ours makes. */
 function choiceOf(form: URLSearchParams, view: HoldView): Choice & { isDecided: boolean; seen: string | null } {
-  const isPart = form.get('choice') === 'selected' && view.isDivisible;
+  const choice = form.get('choice');
+  const isPart = choice === 'selected';
+  const isWhole = choice === 'keep' || choice === 'all';
+  const selected = isPart && view.isDivisible ? chosenIn(form, view.items, view.zone) : [];
   return {
-    decision: form.get('choice') === 'keep' ? 'rejected' : 'approved',
-    chosen: isPart ? chosenIn(form, view.items, view.zone) : view.items,
+    decision: choice === 'keep' ? 'rejected' : 'approved',
+    chosen: isWhole ? view.items : selected,
     isPart,
     seen: form.get('seen'),
     isDecided: form.get('step') === 'decide',

@@ -6,12 +6,12 @@ import type { PageContext } from '../context.ts';
 import { explainAddress } from '../explain/address.ts';
 import { copyable, csrfField, emptyState, hiddenFields, section, table, unfolding } from '../parts.ts';
 import { HOLD_NAMES } from '../texts/explain.ts';
-import { HOLDS } from '../texts/holds.ts';
+import { HOLD_REASONS, HOLDS } from '../texts/holds.ts';
 import { holdAddress } from './address.ts';
 import { byAgenda, byDay, type HeldDay, NONE, seenOf } from './selection.ts';
 
 /** Check boxes of single items beyond which nobody would go through them. */
-export const MOST_CHOSEN_ALONE = 1_000;
+const MOST_CHOSEN_ALONE = 1_000;
 
 /** All holds of a clinic, open ones first. */
 export function renderHolds({ language, times }: PageContext, holds: readonly TenantHold[]): Html {
@@ -58,7 +58,7 @@ function factsOf(context: PageContext, view: HoldView): Html {
   const words = HOLDS[language];
   const facts: [string, HtmlPart][] = [
     [words.kind, HOLD_NAMES[language][hold.kind]],
-    [words.why, html`${words.reasons[hold.kind]} ${words.linked(hold.linkCount)}`],
+    [words.why, html`${HOLD_REASONS[language][hold.kind]} ${words.linked(hold.linkCount)}`],
     [words.target, html`${hold.target} <span class="quiet">${connector}</span>`],
     [words.since, times.both(hold.createdAt)],
   ];

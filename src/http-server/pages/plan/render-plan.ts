@@ -2,8 +2,10 @@ import type { SyncResult } from '../../../control/sync.ts';
 import type { TaskView } from '../../../control/tasks.ts';
 import { type Html, type HtmlPart, html } from '../../../model/html.ts';
 import type { KeptPlan, PlanLine, TargetPlanView } from '../../../model/kept-plan.ts';
+import { reasonWord } from '../clinic/runs.ts';
 import type { PageContext } from '../context.ts';
 import { explainAddress } from '../explain/address.ts';
+import { fieldNames } from '../names.ts';
 import { clinicAddress } from '../navigation.ts';
 import { failureNotice, notice } from '../notices.ts';
 import {
@@ -17,8 +19,7 @@ import {
   section,
   table,
 } from '../parts.ts';
-import { fieldNames } from '../texts/fields.ts';
-import { PLAN, reasonText } from '../texts/plan.ts';
+import { PLAN } from '../texts/plan.ts';
 
 /** Lines of a target that are shown; nobody reads more one by one. */
 const MOST_LINES = 300;
@@ -106,7 +107,7 @@ function linesTable(context: PageContext, tenant: string, { target, lines }: Tar
       operations[operation],
       html`<a href="${explainAddress(tenant, record)}">${record}</a>`,
       startAt === null ? null : times.at(startAt),
-      [reasonText(reason, language), fields.length === 0 ? null : fieldNames(fields, language)]
+      [reasonWord(reason, language), fields.length === 0 ? null : fieldNames(fields, language)]
         .filter((each) => each !== null)
         .join(': '),
       html`<span class="${verdict === 'go' ? 'quiet' : 'hold'}">${verdicts[verdict]}</span>`,

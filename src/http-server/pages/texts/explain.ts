@@ -37,7 +37,7 @@ const en = {
   stands: (code: string) => `the whole target stands still (${code})`,
   held: 'in a hold',
   nothingWritten: 'nothing was written',
-  writtenUnknown: 'written; when is no longer remembered',
+  writtenUnknown: 'written; the time of a first write is not kept',
   version: 'version',
   revision: 'revision',
   named: 'under the name',
@@ -94,7 +94,7 @@ export const EXPLAIN: Texts<typeof en> = {
     stands: (code) => `tutta la destinazione è ferma (${code})`,
     held: 'in una sospensione',
     nothingWritten: 'non è stato scritto nulla',
-    writtenUnknown: 'scritto; quando, non si ricorda più',
+    writtenUnknown: 'scritto; l’ora di una prima scrittura non si conserva',
     version: 'versione',
     revision: 'revisione',
     named: 'con il nome',
@@ -116,7 +116,7 @@ export const EXPLAIN: Texts<typeof en> = {
 };
 
 /** Why an appointment is shown, or is not. */
-export const REASONS: Readonly<Record<Language, Readonly<Record<DecisionCode, string>>>> = {
+export const DECISIONS: Readonly<Record<Language, Readonly<Record<DecisionCode, string>>>> = {
   en: {
     'tenant-paused': 'the clinic is paused',
     'target-paused': 'the target is paused',
@@ -157,6 +157,7 @@ export const COMPARISONS: Readonly<Record<Language, Readonly<Record<Comparison, 
     none: 'nothing is there, and nothing waits',
     same: 'the same as was written',
     newer: 'the clinic tells another time by now: the next cycle sees it',
+    gone: 'the clinic has it no more, and it still stands there',
     new: 'to be written for the first time',
     differs: 'to be written again',
     removal: 'to be taken out',
@@ -165,6 +166,7 @@ export const COMPARISONS: Readonly<Record<Language, Readonly<Record<Comparison, 
     none: 'non c’è nulla, e nulla attende',
     same: 'uguale a quel che è scritto',
     newer: 'la clinica ora dice un altro orario: lo vede il prossimo ciclo',
+    gone: 'la clinica non lo ha più, e lì c’è ancora',
     new: 'da scrivere per la prima volta',
     differs: 'da scrivere di nuovo',
     removal: 'da togliere',

@@ -1,7 +1,7 @@
 import type { Language } from '../../languages.ts';
 
 /** Fields of an event by the names that they have in fingerprints (`sync/identity.ts`). */
-const FIELDS: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
+export const FIELDS: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
   en: {
     title: 'title',
     description: 'notes',
@@ -27,9 +27,3 @@ const FIELDS: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
     removed: 'rimosso',
   },
 };
-
-/** Names of fields in a row, as people read them; those of a CRM are called as the CRM calls them. */
-export function fieldNames(fields: readonly string[], language: Language): string {
-  const names = fields.map((field) => FIELDS[language][field] ?? field);
-  return new Intl.ListFormat(language, { type: 'conjunction' }).format(names);
-}

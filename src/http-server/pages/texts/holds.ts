@@ -1,3 +1,5 @@
+import type { HoldKind } from '../../../model/plan.ts';
+import type { Language } from '../../languages.ts';
 import type { Texts } from './texts.ts';
 
 const count = (one: string, many: string) => (n: number) => (n === 1 ? `1 ${one}` : `${n} ${many}`);
@@ -15,14 +17,6 @@ const en = {
   rejected: 'kept',
   titleOf: (items: number) => `Hold of ${items === 1 ? '1 item' : `${items} items`}`,
   why: 'Why',
-  reasons: {
-    vanished:
-      'The clinic’s list no longer shows these appointments, and each was asked for alone, or is about to be. Are they really gone?',
-    cancelled: 'The clinic says that these appointments are cancelled: more than usual at once.',
-    'first-run': 'This is the first run of this target, and its settings ask for a look before anything is written.',
-    replaced: 'The clinic’s list shows nearly nothing of what the target holds: it may be another clinic’s.',
-    people: 'It is not known for certain who was forgotten, since the state was lost or went back.',
-  },
   linked: (links: number) => `The target held ${count('event', 'events')(links)} when this was held.`,
   limit: (limit: number, share: number) =>
     `More than ${limit} and more than ${share} % of them at once wait for a person.`,
@@ -92,14 +86,6 @@ export const HOLDS: Texts<typeof en> = {
     rejected: 'conservati',
     titleOf: (items) => `Sospensione di ${items === 1 ? '1 elemento' : `${items} elementi`}`,
     why: 'Perché',
-    reasons: {
-      vanished:
-        'L’elenco della clinica non mostra più questi appuntamenti, e ciascuno è stato chiesto da solo, o sta per esserlo. Sono davvero spariti?',
-      cancelled: 'La clinica dice che questi appuntamenti sono annullati: più del solito in una volta.',
-      'first-run': 'È il primo ciclo di questa destinazione, e le impostazioni chiedono uno sguardo prima di scrivere.',
-      replaced: 'L’elenco della clinica non mostra quasi nulla di ciò che c’è: può essere di un’altra clinica.',
-      people: 'Non si sa con certezza chi è stato dimenticato, perché lo stato è andato perso o è tornato indietro.',
-    },
     linked: (links) => `La destinazione aveva ${count('evento', 'eventi')(links)} quando è stata sospesa.`,
     limit: (limit, share) => `Più di ${limit} e più del ${share} % in una volta attendono una persona.`,
     usual: 'Di solito qui',
@@ -149,5 +135,25 @@ export const HOLDS: Texts<typeof en> = {
     noted: 'La tua richiesta è annotata. Ora un’altra persona deve volere lo stesso.',
     refused: 'Non è stato deciso nulla',
     record: 'Appuntamento',
+  },
+};
+
+/** Why something is held. */
+export const HOLD_REASONS: Readonly<Record<Language, Readonly<Record<HoldKind, string>>>> = {
+  en: {
+    vanished:
+      'The clinic’s list no longer shows these appointments, and each was asked for alone, or is about to be. Are they really gone?',
+    cancelled: 'The clinic says that these appointments are cancelled: more than usual at once.',
+    'first-run': 'This is the first run of this target, and its settings ask for a look before anything is written.',
+    replaced: 'The clinic’s list shows nearly nothing of what the target holds: it may be another clinic’s.',
+    people: 'It is not known for certain who was forgotten, since the state was lost or went back.',
+  },
+  it: {
+    vanished:
+      'L’elenco della clinica non mostra più questi appuntamenti, e ciascuno è stato chiesto da solo, o sta per esserlo. Sono davvero spariti?',
+    cancelled: 'La clinica dice che questi appuntamenti sono annullati: più del solito in una volta.',
+    'first-run': 'È il primo ciclo di questa destinazione, e le impostazioni chiedono uno sguardo prima di scrivere.',
+    replaced: 'L’elenco della clinica non mostra quasi nulla di ciò che c’è: può essere di un’altra clinica.',
+    people: 'Non si sa con certezza chi è stato dimenticato, perché lo stato è andato perso o è tornato indietro.',
   },
 };

@@ -1,5 +1,3 @@
-import type { ReasonCode } from '../../../model/operations.ts';
-import type { Language } from '../../languages.ts';
 import type { Texts } from './texts.ts';
 
 const en = {
@@ -35,7 +33,7 @@ const en = {
   starts: 'Starts',
   why: 'Why',
   verdict: 'Then',
-  go: 'is written',
+  go: 'is done',
   isHeld: 'waits for a decision',
   isRefused: 'stays',
   creates: 'create',
@@ -89,7 +87,7 @@ export const PLAN: Texts<typeof en> = {
     starts: 'Inizio',
     why: 'Perché',
     verdict: 'Poi',
-    go: 'è scritto',
+    go: 'è fatto',
     isHeld: 'attende una decisione',
     isRefused: 'resta',
     creates: 'crea',
@@ -108,33 +106,3 @@ export const PLAN: Texts<typeof en> = {
     command: 'Come comando',
   },
 };
-
-/** Why a line is in a plan. */
-const REASONS: Readonly<Record<Language, Readonly<Record<ReasonCode, string>>>> = {
-  en: {
-    new: 'new',
-    'content-changed': 'changed',
-    cancelled: 'cancelled in the clinic',
-    excluded: 'left out by a rule',
-    vanished: 'gone from the clinic',
-    'edited-by-hand': 'changed by hand',
-    'removed-by-hand': 'removed by hand',
-    forgotten: 'its patient is forgotten',
-  },
-  it: {
-    new: 'nuovo',
-    'content-changed': 'cambiato',
-    cancelled: 'annullato nella clinica',
-    excluded: 'escluso da una regola',
-    vanished: 'sparito dalla clinica',
-    'edited-by-hand': 'cambiato a mano',
-    'removed-by-hand': 'tolto a mano',
-    forgotten: 'il suo paziente è dimenticato',
-  },
-};
-
-/** A reason in words; a code that is not known here as it is. */
-export function reasonText(reason: string, language: Language): string {
-  const known: Readonly<Record<string, string>> = REASONS[language];
-  return known[reason] ?? reason;
-}

@@ -3,8 +3,8 @@ import { type Html, type HtmlPart, html } from '../../../model/html.ts';
 import type { PageContext } from '../context.ts';
 import { explainAddress } from '../explain/address.ts';
 import { holdAddress } from '../holds/address.ts';
+import { fieldNames, ruleName } from '../names.ts';
 import { emptyState, section } from '../parts.ts';
-import { fieldNames } from '../texts/fields.ts';
 import { WEEK } from '../texts/week.ts';
 
 /** What differs in a week, in words, and what becomes of it. */
@@ -48,9 +48,12 @@ export function differenceText({ language, ...context }: PageContext, entry: Wee
       return isMoved ? words.movedByHand(time) : words.edited(fieldNames(fields, language));
     }
     case 'surplus':
-      return difference.why === 'vanished' ? words.vanished : words.surplus(difference.why);
+      if (difference.why === 'vanished') return words.vanished;
+      return entry.clinic?.status === 'cancelled' ? words.cancelled : words.surplus(ruleName(difference.why, language));
     case 'copy':
       return record === null ? words.namelessCopy : words.copy;
+    case 'unlisted':
+      return words.unlisted;
     case 'unknown':
       return words.notKnown;
   }
@@ -73,7 +76,7 @@ function nextText({ language, times }: PageContext, tenant: string, next: WeekNe
 }
 
 /** Day and time of an entry, in the clinic's zone. */
-export function whenText({ times, language }: PageContext, time: WeekTime): string {
+function whenText({ times, language }: PageContext, time: WeekTime): string {
   if (time.kind === 'all-day') return `${time.startDate} (${WEEK[language].allDay})`;
   return `${times.day(time.startAt)} ${times.clock(time.startAt)}`;
 }

@@ -80,7 +80,7 @@ function blocksOf(entry: WeekEntryView): Block[] {
 }
 
 /** Whether two times are one, as far as calendars keep them: to the second. */
-export function isSameTime(one: WeekTime, other: WeekTime): boolean {
+function isSameTime(one: WeekTime, other: WeekTime): boolean {
   if (one.kind === 'all-day' && other.kind === 'all-day') {
     return one.startDate === other.startDate && one.endDate === other.endDate;
   }

@@ -16,7 +16,7 @@ export function renderGrid(context: PageContext, { tenant }: Pick<WeekView, 'ten
     return html`<li class="${rowClass('from', hour * 60, fromHour)}">${String(hour).padStart(2, '0')}</li>`;
   });
   const days = grid.days.map((day) => renderDay(context, tenant, day, grid));
-  return html`<div class="week"><div class="scale" aria-hidden="true"><span class="legend">${words.legend}</span><ol class="hours ${hoursClass(toHour - fromHour)}">${hours}</ol></div>${days}</div>`;
+  return html`<div><p class="legend quiet"><span class="key fits">${words.both}</span><span class="key differs clinic">${words.clinicOnly}</span><span class="key differs calendar">${words.calendarOnly}</span></p><div class="week"><div class="scale" aria-hidden="true"><ol class="hours ${hoursClass(toHour - fromHour)}">${hours}</ol></div>${days}</div></div>`;
 }
 
 function renderDay(context: PageContext, tenant: string, day: GridDay, { fromHour, toHour }: WeekGrid): Html {
@@ -47,12 +47,12 @@ function renderBlock(context: PageContext, tenant: string, block: Block, place: 
   const text = difference !== null ? differenceText(context, entry) : leftOut === null ? null : words.leftOut;
   const what = title ?? record ?? words.nameless;
   const hint = [title === null ? null : record, words[side], text].filter((each) => each !== null).join(' · ');
-  const content = html`<span class="time">${timeText(context, time)}</span> <span class="what">${what}</span>${text === null ? null : html` <span class="why">${text}</span>`}`;
+  const content = html`<span class="at">${timeText(context, time)}</span> <span class="name">${what}</span>${text === null ? null : html` <span class="why">${text}</span>`}`;
   const inner =
     record === null
       ? html`<span class="block" title="${hint}">${content}</span>`
       : html`<a class="block row" href="${explainAddress(tenant, record)}" title="${hint}">${content}</a>`;
-  return html`<li class="slot ${side} ${kind}${place === null ? null : html` ${place}`}">${inner}<span class="side">${words[side]}</span></li>`;
+  return html`<li class="slot ${side} ${kind}${place === null ? null : html` ${place}`}">${inner}<span class="side">${side === 'both' ? words.same : words[side]}</span></li>`;
 }
 
 function timeText({ times, language }: PageContext, time: WeekTime): string {

@@ -1,6 +1,6 @@
 import { MOST_LANES, ROW_MINUTES, type Side } from './grid.ts';
 
-/** Columns of a day: each number of lanes up to the most, and half of each lane, is a whole number of them. */
+/** Columns of a day: each number of lanes up to the most is a whole number of them. */
 const COLUMNS = 120;
 const HOURS = 24;
 const ROWS_OF_HOUR = 60 / ROW_MINUTES;
@@ -36,14 +36,17 @@ export function weekPlaces(): string {
   ].join('\n');
 }
 
+/** Sides stand in halves of the day; where lanes share it, each takes up a whole lane, and its look tells the side. */
 function placesOf(lane: number, lanes: number): string {
   const width = COLUMNS / lanes;
   const start = lane * width + 1;
+  const end = start + width;
   const middle = start + width / 2;
   const place = (side: Side, from: number, to: number) => `.${laneClass(lane, lanes, side)}{grid-column:${from}/${to}}`;
+  const isShared = lanes > 1;
   return [
-    place('both', start, start + width),
-    place('clinic', start, middle),
-    place('calendar', middle, start + width),
+    place('both', start, end),
+    place('clinic', start, isShared ? end : middle),
+    place('calendar', isShared ? start : middle, end),
   ].join('');
 }

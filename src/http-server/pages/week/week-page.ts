@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { requireTenant } from '../../../control/installation.ts';
 import { viewWeek, type WeekView } from '../../../control/week.ts';
 import { html } from '../../../model/html.ts';
 import { DAY_MS, SECOND_MS } from '../../../model/time.ts';
@@ -7,6 +8,7 @@ import { mayDo } from '../../visitors.ts';
 import { contextOf, type PageContext } from '../context.ts';
 import { keptViews } from '../kept-views.ts';
 import { type Page, sendPage } from '../layout.ts';
+import { seenOfTenant } from '../live.ts';
 import { clinicAddress } from '../navigation.ts';
 import { failureNotice, notice } from '../notices.ts';
 import { linkButton } from '../parts.ts';
@@ -21,7 +23,7 @@ const KEPT_MS = 5 * SECOND_MS;
 const READ_MS = 40 * SECOND_MS;
 
 /** Address of a target's week. @param date a date of it, `YYYY-MM-DD`; absent: today's */
-export function weekAddress(tenant: string, target: string, date?: string): string {
+function weekAddress(tenant: string, target: string, date?: string): string {
   const query = date === undefined ? '' : `?from=${date}`;
   return clinicAddress(tenant, `/targets/${encodeURIComponent(target)}/week${query}`);
 }
@@ -36,12 +38,17 @@ export function addWeekPage(app: FastifyInstance, desk: OperatorDesk): void {
       const { tenant, target } = request.params;
       const context = contextOf(request, desk, tenant);
       const question = { date: request.query.from ?? null, titles: maySeeTitles(context) };
-      const view = await kept(JSON.stringify([tenant, target, question]), () =>
+      const open = requireTenant(desk.installation, tenant);
+      const seen = await seenOfTenant(desk.installation, tenant);
+      // What was read counts no more once anything was planned or written: a page that follows it comes for just that.
+      const [last] = await open.runs.list(1);
+      const { version } = await open.links.layout(target);
+      const view = await kept(JSON.stringify([tenant, target, question, last?.id, version]), () =>
         viewWeek(desk.installation, tenant, target, question, AbortSignal.timeout(READ_MS)),
       );
-      const calendars = [...(desk.installation.tenants.get(tenant)?.targets.values() ?? [])];
+      const calendars = [...open.targets.values()];
       const others = calendars.filter(({ crm }) => crm === null).map(({ id }) => id);
-      return sendPage(reply, context, renderWeek(context, view, others));
+      return sendPage(reply, context, { ...renderWeek(context, view, others), seen });
     },
   );
 }
@@ -52,7 +59,7 @@ function maySeeTitles({ visitor }: PageContext): boolean {
 }
 
 /** The page. @param calendars ids of the clinic's calendars */
-export function renderWeek(context: PageContext, view: WeekView, calendars: readonly string[]): Page {
+function renderWeek(context: PageContext, view: WeekView, calendars: readonly string[]): Page {
   const words = WEEK[context.language];
   const { tenant, target, clinic, calendar } = view;
   const notices = [
@@ -66,6 +73,9 @@ export function renderWeek(context: PageContext, view: WeekView, calendars: read
   const others = calendars.map((id) => {
     return html`<li><a href="${weekAddress(tenant, id, view.from)}"${id === target ? html` aria-current="true"` : null}>${id}</a></li>`;
   });
+  const tabs =
+    calendars.length < 2 ? null : html`<nav class="tabs" aria-label="${words.calendars}"><ul>${others}</ul></nav>`;
+  const above = [...notices, tabs].filter((each) => each !== null);
   const near = (days: number) => new Date(Date.parse(view.from) + days * DAY_MS).toISOString().slice(0, 10);
   return {
     title: words.title(target),
@@ -74,6 +84,6 @@ export function renderWeek(context: PageContext, view: WeekView, calendars: read
     isWide: true,
     style: 'week.css',
     beside: html`<nav class="buttons" aria-label="${words.weeks}">${linkButton(weekAddress(tenant, target, near(-7)), words.before, 'plain')}${linkButton(weekAddress(tenant, target), words.today, 'plain')}${linkButton(weekAddress(tenant, target, near(7)), words.after, 'plain')}</nav>`,
-    main: html`<div class="stack">${notices}${calendars.length < 2 ? null : html`<nav class="tabs" aria-label="${words.calendars}"><ul>${others}</ul></nav>`}</div><div class="panes">${renderGrid(context, view, gridOf(view))}${renderDifferences(context, view)}</div>`,
+    main: html`${above.length === 0 ? null : html`<div class="stack">${above}</div>`}<div class="panes">${renderDifferences(context, view)}${renderGrid(context, view, gridOf(view))}</div>`,
   };
 }
