@@ -106,6 +106,11 @@ const outside: CliOutside = {
       await composition.close();
     }
   },
+  async serveMcp(installation, version) {
+    // Loaded with its command alone.
+    const { serveMcp } = await import('./mcp-server/serve.ts');
+    await serveMcp(installation, version, interrupted.signal);
+  },
   async run(options, role) {
     // From the first moment on: whoever asks for a reload must not end the process.
     let reload = () => {};

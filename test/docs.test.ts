@@ -91,6 +91,7 @@ describe('docs/operating.md', () => {
 const unusedOutside: CliOutside = {
   withInstallation: () => Promise.reject(new Error('unused')),
   run: () => Promise.reject(new Error('unused')),
+  serveMcp: () => Promise.reject(new Error('unused')),
   checkConfiguration: async () => ({ faults: [], text: '' }),
   signal: AbortSignal.abort(),
   profile: async () => clinicProfileSchema.parse({}),

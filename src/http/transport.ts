@@ -193,11 +193,7 @@ class Exchange {
     const [code, words] = this.#isOverdue
       ? ['timeout', 'no answer in time']
       : ['connection-failed', 'the connection failed'];
-    const { host } = new URL(this.#request.url);
-    return new MirrorError(`${words}: ${host}`, {
-      ...{ actor: 'remote', code, retry: 'later', ambiguous },
-      ...{ about: host, cause: error },
-    });
+    return new MirrorError(words, { actor: 'remote', code, retry: 'later', ambiguous, cause: error });
   }
 }
 

@@ -65,6 +65,7 @@ async function run(
         ...given,
       });
     },
+    serveMcp: refuse,
     async run(options, role) {
       ran.configs.push(options.config);
       ran.roles.push(role);
