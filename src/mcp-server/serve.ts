@@ -1,3 +1,4 @@
+// biome-ignore lint/correctness/noUnresolvedImports: the package names its files by a pattern, which the linter does not read
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import type { Installation } from '../control/installation.ts';
 import { createMcpServer } from './server.ts';

@@ -1,3 +1,4 @@
+// biome-ignore lint/correctness/noUnresolvedImports: the package names its files by a pattern, which the linter does not read
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { z } from 'zod';
 import type { Installation } from '../control/installation.ts';

@@ -1,4 +1,6 @@
+// biome-ignore lint/correctness/noUnresolvedImports: the package names its files by a pattern, which the linter does not read
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+// biome-ignore lint/correctness/noUnresolvedImports: the package names its files by a pattern, which the linter does not read
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { describe, expect, test } from 'vitest';
 import type { Installation } from '../../src/control/installation.ts';
