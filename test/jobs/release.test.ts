@@ -333,6 +333,9 @@ test('of every key it is said whether it goes with its target, its connection or
     'reloads',
     'alerts',
     'audit-log',
+    'certificates',
+    'feed-token',
+    'feed-minute',
     'budget',
     'a',
   ]);
