@@ -6,12 +6,12 @@ import { asMirrorError } from '../model/errors.ts';
 import { tellExplain, tellHealth, tellHolds, tellProblems, tellRuns, tellStatus } from './answers.ts';
 import * as schemas from './schemas.ts';
 
-const INSTRUCTIONS = `Tells where a clinic's calendars and CRM stand against its management system. Read-only: nothing here changes anything, and no answer
-holds data of patients. Begin with "problems"; "explain" answers why an appointment is not in a calendar, by its id in the clinic system.
+const INSTRUCTIONS = `Tells where a clinic's calendars and CRM stand against its management system. Read-only: nothing here changes
+anything, and no answer holds data of patients. Begin with "problems"; "explain" answers why an appointment is not in a calendar, by its id in the clinic system.
 What a person is to do stands in "next": commands of the command line, to be given by them.`;
 
 /**
- * A server of the Model Context Protocol with tools that look, and none that changes anything. Each answer has a schema that it is checked by.
+ * A server of the Model Context Protocol with tools that look, and none that changes anything. Each answer is checked by a schema.
  * @see https://modelcontextprotocol.io/specification/2025-06-18/server/tools
  */
 export function createMcpServer(installation: Installation, version: string, signal: AbortSignal): McpServer {
