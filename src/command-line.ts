@@ -93,6 +93,11 @@ function outsideOf(host: CommandHost, exit: (code: number) => void): CliOutside 
     exit,
     checkConfiguration: (options) => checkConfiguration(host, options),
     withInstallation: (options, work) => withInstallation(host, options, work),
+    async serveMcp(installation, version) {
+      // Loaded with its command alone.
+      const { serveMcp } = await import('./mcp-server/serve.ts');
+      await serveMcp(installation, version, host.interrupted);
+    },
     run: (options, role) => runDaemon(host, options, role),
   };
 }

@@ -215,6 +215,26 @@ test('a daemon loads nothing of vendors while nobody is logged in', async () => 
   expect(VENDORS.filter((name) => loaded.includes(name))).toEqual([]);
 });
 
+test('a server for assistants answers over standard input and output, says nothing else there, and ends with its input', async () => {
+  const cli = start(['mcp'], redis.url, WITH_VENDORS);
+  const asked = [
+    {
+      ...{ jsonrpc: '2.0', id: 1, method: 'initialize' },
+      params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+    },
+    { jsonrpc: '2.0', method: 'notifications/initialized' },
+    { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'problems', arguments: {} } },
+  ];
+  cli.child.stdin?.write(asked.map((message) => `${JSON.stringify(message)}\n`).join(''));
+  await waitFor(async () => /"id":2/.test(cli.output()), { what: 'the answer' });
+  cli.child.stdin?.end();
+  expect(await cli.ended).toBe(0);
+  const lines = cli.output().trim().split('\n');
+  const answers = lines.map((line) => JSON.parse(line) as { id: number; result: object });
+  expect(answers.map(({ id }) => id)).toEqual([1, 2]);
+  expect(answers[1]?.result).toMatchObject({ structuredContent: { problems: expect.any(Array) } });
+});
+
 test('what finds a profile is loaded by its command, and never by the daemon', async () => {
   const nodeArgs = ['--import', LOADED];
   const daemon = start(['run'], redis.url, { ...WITH_VENDORS, nodeArgs });
@@ -236,5 +256,9 @@ test('a status loads nothing of vendors, of the queues, or of the HTTP port', as
   expect(cli.output()).toContain('no cycle yet');
   const loaded = loadedBy(cli);
   expect(loaded).toContain('ioredis');
-  expect([...VENDORS, 'bullmq', 'fastify', 'prom-client'].filter((name) => loaded.includes(name))).toEqual([]);
+  expect(
+    [...VENDORS, 'bullmq', 'fastify', 'prom-client', '@modelcontextprotocol/sdk'].filter((name) =>
+      loaded.includes(name),
+    ),
+  ).toEqual([]);
 });

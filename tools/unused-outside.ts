@@ -7,8 +7,9 @@ export function unusedOutside(): CliOutside {
   const refuse = () => Promise.reject(new Error('no command is carried out here'));
   return {
     env: {},
-  withInstallation: refuse,
+    withInstallation: refuse,
     run: refuse,
+    serveMcp: refuse,
     checkConfiguration: async () => ({ faults: [], text: '' }),
     signal: AbortSignal.abort(),
     profile: async () => clinicProfileSchema.parse({}),

@@ -45,6 +45,8 @@ export interface CliOutside {
   withInstallation<Result>(options: Wanted, work: (open: OpenInstallation) => Promise<Result>): Promise<Result>;
   /** Runs the daemon, or a part of it, until it is told to end. */
   run(options: GlobalOptions, role: Role): Promise<void>;
+  /** Answers questions of an assistant over standard input and output, until it ends them. */
+  serveMcp(installation: Installation, version: string): Promise<void>;
   /** Checks the configuration; `faults` 0 when it can be used. */
   checkConfiguration(options: GlobalOptions): Promise<{ faults: readonly object[]; text: string }>;
   /** Ends with the signal that a person gives (Ctrl-C). */
@@ -163,6 +165,7 @@ export function createProgram(outside: CliOutside): Command {
     withInstallation: (only, work) =>
       outside.withInstallation({ ...options(), only }, ({ installation }) => work(installation)),
   });
+  addMcp(program, outside, options);
   addDoctor(program, doctor);
   addHealth(program, { ...outside, ...common });
   addMatch(program, { ...outside, ...common });
@@ -330,5 +333,14 @@ function addUndo(program: Command, outside: CliOutside, options: () => GlobalOpt
         if (!view.dryRun && view.records.some(({ result }) => result === 'waiting' || result === 'unread'))
           outside.exit(1);
       }),
+    );
+}
+
+function addMcp(program: Command, outside: CliOutside, options: () => GlobalOptions): void {
+  program
+    .command('mcp')
+    .description('answer questions of an assistant over standard input and output (Model Context Protocol); read-only')
+    .action(() =>
+      outside.withInstallation(options(), ({ installation }) => outside.serveMcp(installation, manifest.version)),
     );
 }

@@ -56,7 +56,8 @@ export async function* examine(
   yield await keptFinding(state);
   yield await clockFinding(installation, state);
   const view = await status(installation, only);
-  yield* view.problems.filter(({ tenant }) => tenant === null).map(findingOf);
+  // What was found of Redis is told above.
+  yield* view.problems.filter(({ tenant, code }) => tenant === null && code !== redis.code).map(findingOf);
   for (const tenant of only === undefined ? installation.tenants.keys() : [only]) {
     const problems = view.problems.filter((problem) => problem.tenant === tenant);
     yield* examineTenant(requireTenant(installation, tenant), problems, signal);

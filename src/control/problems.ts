@@ -93,7 +93,8 @@ function ofTenant(tenant: TenantStatus, now: Instant): Problem[] {
   const ofReading = ofClinic(tenant, logins);
   problems.push(...logins, ...ofReading);
   // Without the clinic every target stands as it was: that is told where it comes from.
-  const isUnread = ofReading.length > 0 || logins.some(({ subject }) => subject === CLINIC_LOGIN);
+  const isUnread =
+    ofReading.length > 0 || logins.some(({ subject, code }) => subject === CLINIC_LOGIN && code !== 'scope-missing');
   for (const connection of connections) problems.push(...forecastsOfLogin(id, connection, now));
   const ended = new Set(logins.filter(({ code }) => code !== 'scope-missing').map(({ subject }) => subject));
   for (const target of targets) {

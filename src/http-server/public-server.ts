@@ -20,8 +20,8 @@ const NOTIFICATION_TIMEOUT_MS = 2.5 * SECOND_MS;
 const NOTIFICATION_BODY_BYTES = 256 * 1_024;
 
 /**
- * Builds the port for the outside: the pages of logins, the receivers of notifications and reports, the pages of reminders, and feeds; all else
- * is 404, what is for operators too. {@link listen} opens it.
+ * Builds the port for the outside: the pages of logins, the receivers of notifications and reports, the pages of reminders, and feeds; all
+ * else is 404, what is for operators too. {@link listen} opens it.
  */
 export async function createPublicServer(verbs: PublicVerbs, options: PublicServerOptions): Promise<FastifyInstance> {
   const app = await openApp(options);

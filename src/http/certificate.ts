@@ -5,8 +5,8 @@ import { SECOND_MS } from '../model/time.ts';
 const LOOK_TIMEOUT_MS = 5 * SECOND_MS;
 
 /**
- * From when to when a server's certificate counts, in epoch milliseconds; null where none is shown in time. Nothing is sent to the server and
- * nothing that it says is believed, so that one whose certificate has ended can be looked at too.
+ * From when to when a server's certificate counts, in epoch milliseconds; null where none is shown in time. Nothing is sent to the
+ * server and nothing that it says is believed, so that one whose certificate has ended can be looked at too.
  */
 export function lookAtCertificate(
   host: string,

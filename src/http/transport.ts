@@ -201,7 +201,6 @@ class Exchange {
       code,
       retry: 'later',
       ambiguous,
-      about: this.#host,
       cause: error,
     });
   }

@@ -16,7 +16,7 @@ export interface Problem {
   sentence: string;
   /** What a person does next, ready to be pasted where it is a command; null where nothing is to be done. */
   next: string | null;
-  /** When it begins to do harm, where it does not yet: it was seen coming. In the past once it has. Null where that is not known, or it does already. */
+  /** When what was seen coming begins to do harm; in the past once it has. Null where that is not known, or it does already. */
   breaksAt: Instant | null;
   /** Changes that wait for it. */
   waiting: number;

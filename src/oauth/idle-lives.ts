@@ -5,7 +5,7 @@ import { DAY_MS } from '../model/time.ts';
  * (HubSpot), that tell it with each token (clinics), or of which it is not known.
  * @see https://developers.google.com/identity/protocols/oauth2#expiration (six months)
  * @see https://learn.microsoft.com/entra/identity-platform/refresh-tokens#token-lifetime (90 days)
- * @see https://help.salesforce.com/s/articleView?id=sf.remoteaccess_oauth_refresh_token_flow.htm (30 days, applications of several organisations)
+ * @see https://help.salesforce.com/s/articleView?id=sf.remoteaccess_oauth_refresh_token_flow.htm (30 days)
  */
 export const IDLE_LIFE_MS: Readonly<Record<string, number>> = {
   google: 180 * DAY_MS,

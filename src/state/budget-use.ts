@@ -11,8 +11,8 @@ export interface BudgetUse {
 }
 
 /**
- * What was granted of a budget. Units are counted by hours and days of the clock, so that of the one that has begun and the one before is taken as
- * much as would fill the whole, as if they were spread evenly over it.
+ * What was granted of a budget. Units are counted by hours and days of the clock, so that of the one that has begun and the one before
+ * is taken as much as would fill the whole, as if they were spread evenly over it.
  */
 export async function readBudgetUse(redis: RedisClient, budget: string, now: Instant): Promise<BudgetUse> {
   const counts = Object.entries(await redis.hgetall(keys.budget(budget).used));

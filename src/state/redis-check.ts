@@ -47,8 +47,8 @@ export async function checkRedis(client: RedisClient, signal: AbortSignal): Prom
 }
 
 /**
- * Why what is kept now may be lost, as {@link checkRedis} says it; null when it is kept, and when Redis does not answer, which others tell. Cheap:
- * it opens no connection.
+ * Why what is kept now may be lost, as {@link checkRedis} says it; null when it is kept, and when Redis does not answer, which others
+ * tell. Cheap: it opens no connection.
  */
 export async function whyNotKept(client: RedisClient): Promise<MirrorError | null> {
   try {

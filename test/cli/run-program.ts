@@ -49,6 +49,7 @@ export async function runProgram(args: readonly string[], given: Given): Promise
         ...given,
       });
     },
+    serveMcp: refuse,
     async run(options, role) {
       ran.configs.push(options.config);
       ran.roles.push(role);

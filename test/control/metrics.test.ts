@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ConnectionStatus } from '../../src/control/installation.ts';
 import { createMetrics } from '../../src/control/metrics.ts';
+import { redisUnreachable } from '../../src/model/errors.ts';
 import { cycle, twoCycles } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
@@ -102,4 +103,12 @@ test('requests are counted by their constant names and the class of the answer, 
   expect(samples.get('clinic_mirror_http_requests_total{call="google.events.batch",status="2xx"}')).toBe(2);
   expect(samples.get('clinic_mirror_http_requests_total{call="google.events.batch",status="none"}')).toBe(1);
   expect(samples.get('clinic_mirror_http_request_seconds_count{call="google.events.batch"}')).toBe(3);
+});
+
+test('that Redis is away is told in place of figures that nobody knows', async () => {
+  const view = () => Promise.reject(redisUnreachable(null));
+  const metrics = createMetrics(() => ({ ...openInstallation({ tenants: [] }), epoch: { view } }));
+  const samples = samplesOf(await metrics.render());
+  expect(samples.get('clinic_mirror_problems{tenant="",needs="person",code="redis-unreachable"}')).toBe(1);
+  expect(samples.has('clinic_mirror_state_age_seconds')).toBe(false);
 });

@@ -34,7 +34,7 @@ export function loginOf(state: ConnectionStatus['state'], changes: Partial<Conne
 }
 
 /** A clinic that is well. */
-export function tenantOf(changes: Partial<TenantStatus> = {}): TenantStatus {
+function tenantOf(changes: Partial<TenantStatus> = {}): TenantStatus {
   return {
     ...{
       tenant: 'aurora',

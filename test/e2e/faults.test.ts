@@ -363,11 +363,8 @@ function codesOf(problems: readonly Problem[]): string[] {
   return problems.map(({ code }) => code);
 }
 
-/** Ports, ids of accounts and numbers of rows are others each time. */
+/** Ids of accounts and numbers of rows are others each time. */
 function shapeOf({ code, needs, sentence, next }: Problem) {
-  const plain = sentence
-    .replace(/127\.0\.0\.1:\d+/, '<host>')
-    .replace(/\S+ \(\d+\)/, '<account>')
-    .replace(/^\d+ row/, '<n> row');
+  const plain = sentence.replace(/\S+ \(\d+\)/, '<account>').replace(/^\d+ row/, '<n> row');
   return { code, needs, sentence: plain, next };
 }

@@ -339,6 +339,9 @@ test('of every key it is said whether it goes with its target, its connection or
     'sign-in-attempts',
     'passphrase',
     'access-tokens',
+    'certificates',
+    'feed-token',
+    'feed-minute',
     'budget',
     'a',
   ]);

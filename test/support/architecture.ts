@@ -34,7 +34,7 @@ const LEVELS: readonly (readonly string[])[] = [
   ['clinic', 'sync', 'connectors', 'state', 'oauth', 'reminders', 'triggers', 'alerts'],
   ['jobs'],
   ['control', 'profile-finder'],
-  ['http-server', 'cli'],
+  ['http-server', 'mcp-server', 'cli'],
   ['composition'],
   ['main.ts'],
   ['command-line.ts'],

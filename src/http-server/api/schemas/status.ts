@@ -126,7 +126,9 @@ const removed = z.array(z.object({ name: z.string(), missedAt: instant, releaseA
 
 /** Who acted. */
 export const principal = z.object({
-  kind: z.string().describe('`os-user`, `account` of an administrator, `browser` with a link, `holder` of a token, `daemon`'),
+  kind: z
+    .string()
+    .describe('`os-user`, `account` of an administrator, `browser` with a link, `holder` of a token, `daemon`'),
   name: z.string(),
   id: z.string(),
   claimed: z.string().nullable(),
