@@ -14,7 +14,7 @@ import { type Given, runProgram } from './run-program.ts';
 
 const redis = useRedis();
 const TENANT = 'studio-rossi';
-const SHAPES = 'json-shapes.json';
+const SHAPES = 'json-shapes.snap';
 
 /** What they print is a text for a program by itself, or nothing. */
 const WITHOUT_JSON = ['run', 'credentials backup', 'audit-log export', 'completion'];
