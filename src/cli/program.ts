@@ -130,23 +130,7 @@ export function createProgram(outside: CliOutside): Command {
   const print = printer(outside.out, () => program.opts<{ utc?: boolean }>().utc === true);
 
   addRun(program, outside, options);
-  const doctor: DoctorCommand = {
-    ...outside,
-    withState: (only, work) =>
-      outside.withInstallation({ ...options(), only, isUnchecked: true }, ({ installation, state }) =>
-        work(installation, state),
-      ),
-  };
-  addConfig(program, { ...doctor, print, check: () => outside.checkConfiguration(options()) });
-  addInit(program, {
-    ...outside,
-    print,
-    check: (config) => outside.checkConfiguration({ ...options(), config }),
-    withInstallation: (config, only, work) =>
-      outside.withInstallation({ ...options(), config, only }, ({ installation, desk, acting }) =>
-        work(installation, desk, acting),
-      ),
-  });
+  const doctor = addSetUp(program, outside, options, print);
   addLogins(program, {
     ...outside,
     print,
@@ -192,6 +176,28 @@ export function createProgram(outside: CliOutside): Command {
   addCompletion(program, { ...outside, names: (directory) => outside.names(directory ?? options().config) });
   tellExitCodes(program);
   return program;
+}
+
+/** What an installation begins with. @returns how `doctor` examines */
+function addSetUp(program: Command, outside: CliOutside, options: () => GlobalOptions, print: Print): DoctorCommand {
+  const doctor: DoctorCommand = {
+    ...outside,
+    withState: (only, work) =>
+      outside.withInstallation({ ...options(), only, isUnchecked: true }, ({ installation, state }) =>
+        work(installation, state),
+      ),
+  };
+  addConfig(program, { ...doctor, print, check: () => outside.checkConfiguration(options()) });
+  addInit(program, {
+    ...outside,
+    print,
+    check: (config) => outside.checkConfiguration({ ...options(), config }),
+    withInstallation: (config, only, work) =>
+      outside.withInstallation({ ...options(), config, only }, ({ installation, desk, acting }) =>
+        work(installation, desk, acting),
+      ),
+  });
+  return doctor;
 }
 
 function addClinicCommands(program: Command, outside: CliOutside, options: () => GlobalOptions, print: Print): void {

@@ -47,7 +47,7 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
     ...['describeLoginLink', 'listLoginLinks', 'entrantBySession', 'entrantByToken', 'describeSignInLink'],
     ...['isPassphraseMissing', 'listAccessTokens', 'beginOidcSignIn', 'sessionLifeOf', 'principalOf'],
     ...['accountIdOf', 'signedInBy', 'rightsOf', 'toRights', 'newSecret'],
-    ...['listFeeds', 'redisAway'],
+    ...['listFeeds', 'redisAway', 'compareWithFree', 'pagesOf'],
     ...['forecastsOfInstallation', 'forecastsOfLogin', 'forecastsOfTarget'],
   ],
   'records what it does itself': [...['endOidcSignIn', 'signInByPassphrase', 'useSignInLink', 'signOut']],
