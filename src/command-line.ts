@@ -157,7 +157,7 @@ async function withInstallation<Result>(
   // Standard output is for the answer; what goes wrong is told once, at the end.
   const log = createLogger({ level: 'error', destination: host.stderr });
   const putBack = takeLibraryWords(log);
-  const composition = compose({ configuration, log, priority: 'interactive' });
+  const composition = compose({ configuration, log, priority: 'interactive', actLines: host.stderr });
   try {
     const check = (signal: AbortSignal) =>
       checkRedis(composition.redis, AbortSignal.any([signal, AbortSignal.timeout(REDIS_PATIENCE_MS)]));

@@ -86,7 +86,7 @@ export const FAULTS = {
   'a vendor can not be reached': {
     code: 'connection-failed',
     needs: 'time',
-    sentence: 'the connection failed',
+    sentence: 'the connection failed: <host>',
     next: null,
   },
   'a login page stands before a vendor': {
@@ -135,7 +135,7 @@ export const FAULTS = {
   'the clinic can not be reached': {
     code: 'connection-failed',
     needs: 'time',
-    sentence: 'the last cycle failed: clinic.appointments.list: the connection failed',
+    sentence: 'the last cycle failed: clinic.appointments.list: the connection failed: <host>',
     next: null,
   },
   'a login page stands before the clinic': {

@@ -365,6 +365,9 @@ function codesOf(problems: readonly Problem[]): string[] {
 
 /** Ids of accounts and numbers of rows are others each time. */
 function shapeOf({ code, needs, sentence, next }: Problem) {
-  const plain = sentence.replace(/\S+ \(\d+\)/, '<account>').replace(/^\d+ row/, '<n> row');
+  const plain = sentence
+    .replace(/\S+ \(\d+\)/, '<account>')
+    .replace(/^\d+ row/, '<n> row')
+    .replace(/127\.0\.0\.1:\d+/, '<host>');
   return { code, needs, sentence: plain, next };
 }

@@ -43,7 +43,7 @@ test.each<Role>(['all', 'http'])(
       ...[200, 200, 200],
     ]);
     expect(await statusOf(operatorPort, '/oauth/login/x')).toBe(404);
-    expect(await statusOf(publicPort, '/oauth/login/x')).toBe(200);
+    expect(await statusOf(publicPort, '/oauth/login/x')).toBe(400);
     expect(await statusOf(publicPort, '/metrics')).toBe(404);
   },
 );
