@@ -16,6 +16,9 @@ export interface DaemonProcess {
   kill(): Promise<void>;
 }
 
+/** What a daemon's log says when it has started. */
+const RUNS = 'the daemon runs';
+
 /** Starts `clinic-mirror run`, or a part of it; its log goes to a file in the world's folder. */
 export function startDaemon(
   world: Pick<World, 'configDir' | 'dir' | 'env'>,
@@ -32,12 +35,23 @@ export function startDaemon(
   const killWithParent = () => child.kill('SIGKILL');
   process.once('exit', killWithParent);
   const exited = once(child, 'exit').finally(() => process.removeListener('exit', killWithParent));
+  const { promise: runs, resolve } = Promise.withResolvers<void>();
+  let told = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    told = (told + chunk.toString()).slice(-RUNS.length - chunk.length);
+    if (told.includes(RUNS)) resolve();
+  });
   const end = async (signal: NodeJS.Signals) => {
     if (child.exitCode === null && child.signalCode === null) child.kill(signal);
     await exited;
     return child.exitCode;
   };
-  return { process: child, stop: () => end('SIGTERM'), kill: async () => void (await end('SIGKILL')) };
+  async function stop(): Promise<number | null> {
+    // What is asked to end before it listens ends as an interrupted start does.
+    await Promise.race([runs, exited]);
+    return end('SIGTERM');
+  }
+  return { process: child, stop, kill: async () => void (await end('SIGKILL')) };
 }
 
 /** Runs a command of the product to its end. */
