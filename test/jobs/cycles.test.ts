@@ -987,6 +987,8 @@ describe('a lane', () => {
     await pull(tenant);
     const signals = { stop: NEVER, abort: NEVER };
     const other = again();
+    // Both are connected: else one may be done before the other comes.
+    await other.targetStore.read('doctor');
     const turns = await Promise.all([
       pushTarget(tenant, targetOf(tenant), signals),
       pushTarget(other, targetOf(other), signals),
