@@ -115,13 +115,9 @@ function fieldOf({ endpoint, event }: TriggerPlace): string {
 export function createTriggerStore(redis: RedisClient, tenant: string, sealer: Sealer): TriggerStore {
   const readings = keys.triggerReadings(tenant);
   const counts = keys.triggerCounts(tenant);
-  const { known, waiting, appointments } = placesOf(tenant);
+  const { known, waiting } = placesOf(tenant);
   const { run, inBatches } = openScripts(redis, tenant);
-  const opened = (id: string, sealed: string): WaitingTrigger | null => {
-    const entry = openEntry<Omit<WaitingTrigger, 'id'>>(sealer, `trigger/${id}`, sealed);
-    return entry && { id, ...entry };
-  };
-  const written = ({ id, ...entry }: WaitingTrigger) => sealer.seal(JSON.stringify(entry), `trigger/${id}`);
+  const { opened, written } = openEntries(sealer);
 
   return {
     async reading(place) {
@@ -146,23 +142,6 @@ export function createTriggerStore(redis: RedisClient, tenant: string, sealer: S
         place,
         lease,
         entries.flatMap((entry) => [entry.id, written(entry)]),
-      ),
-    async appointments(place) {
-      const kept = Object.entries(await redis.hgetall(appointments(place)));
-      return new Map(
-        kept.map(([name, sealed]) => [name, openEntry<KnownAppointment>(sealer, `trigger/${name}`, sealed)]),
-      );
-    },
-    follow: (place, followed, lease) =>
-      inBatches(
-        FOLLOW,
-        place,
-        lease,
-        followed.flatMap(({ name, now, message }) => [
-          name,
-          now === null ? '' : sealer.seal(JSON.stringify(now), `trigger/${name}`),
-          ...(message === null ? ['', ''] : [message.id, written(message)]),
-        ]),
       ),
     async noteAbsence(place, changes, lease) {
       const given = [...changes].flatMap(([name, score]) => [name, score ?? -1]);
@@ -189,6 +168,7 @@ export function createTriggerStore(redis: RedisClient, tenant: string, sealer: S
       const count = failed ? `${fieldOf(place)}/failed/${entry.code ?? ''}` : '';
       await run(DEFER, place, lease, [entry.id, count, written(entry)]);
     },
+    ...openAppointments(redis, tenant, sealer),
     ...openEndpoints(redis, tenant),
     remove: (place) => removePlace(redis, tenant, fieldOf(place)),
     keepOnly: (places) => keepTriggers(redis, tenant, places),
@@ -235,6 +215,34 @@ function openScripts(redis: RedisClient, tenant: string) {
   return { run, inBatches };
 }
 
+/** How appointments were. */
+function openAppointments(
+  redis: RedisClient,
+  tenant: string,
+  sealer: Sealer,
+): Pick<TriggerStore, 'appointments' | 'follow'> {
+  const { appointments } = placesOf(tenant);
+  const { inBatches } = openScripts(redis, tenant);
+  const { written } = openEntries(sealer);
+  return {
+    async appointments(place) {
+      const kept = Object.entries(await redis.hgetall(appointments(place)));
+      return new Map(kept.map(([name, sealed]) => [name, openEntry<KnownAppointment>(sealer, name, sealed)]));
+    },
+    follow: (place, followed, lease) =>
+      inBatches(
+        FOLLOW,
+        place,
+        lease,
+        followed.flatMap(({ name, now, message }) => [
+          name,
+          now === null ? '' : sealEntry(sealer, name, now),
+          ...(message === null ? ['', ''] : [message.id, written(message)]),
+        ]),
+      ),
+  };
+}
+
 type Endpoints = Pick<TriggerStore, 'endpoint' | 'rest' | 'close' | 'reopen'>;
 
 /** How each endpoint stands, whatever its events. */
@@ -266,10 +274,25 @@ function openEndpoints(redis: RedisClient, tenant: string): Endpoints {
   };
 }
 
+/** What waits, sealed under its id. */
+function openEntries(sealer: Sealer) {
+  return {
+    opened(id: string, sealed: string): WaitingTrigger | null {
+      const entry = openEntry<Omit<WaitingTrigger, 'id'>>(sealer, id, sealed);
+      return entry && { id, ...entry };
+    },
+    written: ({ id, ...entry }: WaitingTrigger) => sealEntry(sealer, id, entry),
+  };
+}
+
+function sealEntry(sealer: Sealer, name: string, entry: object): string {
+  return sealer.seal(JSON.stringify(entry), `trigger/${name}`);
+}
+
 /** Null for one that can't be opened. */
-function openEntry<Entry>(sealer: Sealer, label: string, sealed: string): Entry | null {
+function openEntry<Entry>(sealer: Sealer, name: string, sealed: string): Entry | null {
   try {
-    return JSON.parse(sealer.open(sealed, label)) as Entry;
+    return JSON.parse(sealer.open(sealed, `trigger/${name}`)) as Entry;
   } catch (error) {
     if (error instanceof MirrorError) return null;
     throw error;
