@@ -61,6 +61,16 @@ test('an appointment that is booked, moved, put into another agenda and cancelle
   });
 });
 
+test('a move there, back and there again is three messages under ids of their own', async () => {
+  await begin('a');
+  for (const agendaId of ['a2', 'a1', 'a2']) {
+    edit('a', { agendaId });
+    await turnLater();
+  }
+  expect(messages()).toEqual(['moved a', 'moved a', 'moved a']);
+  expect(new Set(receiver.taken.map(({ headers }) => headers['webhook-id'])).size).toBe(3);
+});
+
 test('what else changes of an appointment is told to nobody', async () => {
   await begin('a');
   edit('a', { status: 'confirmed', treatmentId: 't1', locationId: 'l1', updatedAt: world.now });
@@ -114,6 +124,9 @@ describe('an appointment that the list lacks', () => {
     edit('b', { time: booking('b', world.now + 400 * DAY_MS).time });
     for (let count = 0; count < 3; count += 1) await turnLater();
     expect(messages().sort()).toEqual(['moved a', 'moved b']);
+    remove('b');
+    for (let count = 0; count < 3; count += 1) await turnLater();
+    expect(messages()).toHaveLength(2);
   });
 
   test('since it is over is neither cancelled nor kept', async () => {
@@ -203,7 +216,7 @@ test('what is kept is in no value of Redis in clear', async () => {
 });
 
 test('what can not be opened any more begins again with what is there', async () => {
-  await begin('a');
+  await begin('a', 'old');
   const rekeyed = () => world.open({ sealingKey: 'k2' });
   edit('a', { status: 'cancelled' });
   await world.turn(rekeyed());
