@@ -3,13 +3,14 @@ import { eachInPieces, type Pieces } from '../model/pieces.ts';
 import type { Appointment } from '../model/records.ts';
 import type { AppointmentSnapshot, Lookup } from '../model/snapshots.ts';
 import { DAY_MS, hasLeft, type Instant, overlaps } from '../model/time.ts';
-import type { AppointmentEvent, KnownAppointment, TriggerReading } from '../model/triggers.ts';
+import type { AppointmentEvent, KnownAppointment } from '../model/triggers.ts';
 import type { FollowedAppointment, TriggerPlace } from '../state/triggers.ts';
 import {
   type AppointmentChange,
   changeName,
   changeOf,
   isAppointmentEvent,
+  unusableAtFirst,
   vanished,
 } from '../triggers/appointments.ts';
 import { confirmAbsence } from './absence.ts';
@@ -37,7 +38,11 @@ interface AppointmentList {
   readAlone(recordId: string, signal: AbortSignal): Promise<Lookup<Appointment>>;
 }
 
-/** Reads the appointments that receivers are told of. @returns null where none is told of any; why it can't be read @throws the signal's reason */
+/**
+ * Reads the appointments that receivers are told of.
+ * @returns null where none is told of any; the error where they can't be read
+ * @throws the signal's reason
+ */
 export async function readAppointmentList({
   tenant,
   triggers,
@@ -62,8 +67,8 @@ export async function readAppointmentList({
 }
 
 /**
- * Carries what was read of appointments into what is kept of an endpoint. The first whole list is taken as told of; later ones are compared with
- * what the one before left. Safe to break off anywhere: what was not written down is found again.
+ * Carries what was read of appointments into what is kept of an endpoint. The first whole list is taken as told of; later ones are
+ * compared with what the one before left. Safe to break off anywhere: what was not written down is found again.
  */
 export async function takeAppointments(
   parts: ReadingParts,
@@ -80,20 +85,14 @@ export async function takeAppointments(
   if (reading.sinceAt === null || known === null) {
     if (!isWhole) return switchOff(parts, place, { ...reading, sinceAt: null }, baselinePartial());
     await store.remove(place);
-    const first = await inPieces(compare(parts, place, snapshot.records.values(), new Map(), readAt), signal);
-    await store.follow(
-      place,
-      first.map((each) => ({ ...each, message: null })),
-      lease,
-    );
+    await store.follow(place, await inPieces(atFirst(parts, place, list), signal), lease);
     await store.noteReading(place, { sinceAt: readAt, readAt, off: null, letThrough: false }, lease);
     tenant.log.info(place, 'appointments that are there are taken as told of');
     return;
   }
   const changes = await inPieces(compare(parts, place, snapshot.records.values(), known, readAt), signal);
   const { over, missing } = isWhole ? absentOf(snapshot, known) : { over: [], missing: [] };
-  const suspects =
-    changes.filter(({ message }) => message !== null).length + missing.filter(({ stands }) => stands).length;
+  const suspects = changes.filter(({ message }) => message !== null).length + missing.length;
   const isMany = suspects > triggers.file.mostAtOnce;
   const isFlood = isMany && !reading.letThrough;
   if (isFlood) await closeForFlood(parts, place, suspects);
@@ -108,7 +107,24 @@ export async function takeAppointments(
     if (noted + gone > 0) tenant.log.info({ ...place, count: noted + gone }, 'appointments are to be told of');
   }
   const letThrough = isMany || suspects === 0 ? reading.letThrough : false;
-  await store.noteReading(place, { ...reading, readAt, off: null, letThrough } satisfies TriggerReading, lease);
+  await store.noteReading(place, { ...reading, readAt, off: null, letThrough }, lease);
+}
+
+/** All that is there, with nothing said of it. */
+function* atFirst(
+  parts: ReadingParts,
+  place: AppointmentPlace,
+  { snapshot: { records, setAside, window }, readAt }: AppointmentList,
+): Pieces<FollowedAppointment[]> {
+  const usable = yield* compare(parts, place, records.values(), new Map(), readAt);
+  const unusable = setAside.flatMap(({ recordId }) => (recordId === null || records.has(recordId) ? [] : [recordId]));
+  return [
+    ...usable.map((each) => ({ ...each, message: null })),
+    ...unusable.map((recordId) => {
+      const name = parts.triggers.name({ ...place, recordId });
+      return { name, now: unusableAtFirst(recordId, window), message: null };
+    }),
+  ];
 }
 
 /** Null when something of it can't be opened: what was told is not known then, as at first. */

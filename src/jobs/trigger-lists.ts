@@ -60,7 +60,10 @@ export async function readEventLists(triggers: OpenTriggers, signal: AbortSignal
   return lists;
 }
 
-/** A document or an appointment as it is now; an appointment also when it is gone, since that may be what is told. @throws MirrorError as the clinic's calls do */
+/**
+ * A document or an appointment as it is now; an appointment also when it is gone, since that may be what is told.
+ * @throws MirrorError as the clinic's calls do
+ */
 export async function readSubject(
   { source }: OpenTriggers,
   event: TriggerEvent,

@@ -10,7 +10,8 @@ export type AppointmentEvent = 'appointment.booked' | 'appointment.moved' | 'app
 export interface KnownAppointment {
   /** The clinic's id of it. */
   recordId: string;
-  agendaId: string;
+  /** Null for a row that could not be used at first: nobody knows how it was. */
+  agendaId: string | null;
   startAt: Instant;
   endAt: Instant;
   /** Booked for somebody; else it was cancelled, became blocked time, or is gone. */

@@ -1,4 +1,5 @@
 import type { Appointment } from '../model/records.ts';
+import type { TimeWindow } from '../model/time.ts';
 import type { AppointmentEvent, KnownAppointment, TriggerEvent } from '../model/triggers.ts';
 
 /** How an appointment is now, and what that is to receivers; a null event is nothing. */
@@ -29,6 +30,11 @@ export function changeOf(known: KnownAppointment | null, appointment: Appointmen
   return { now: { recordId: id, agendaId, startAt, endAt, stands, sequence, missedAt: null }, event };
 }
 
+/** A row that was there at first and could not be used: nothing is said of it when it can. @param window of the reading */
+export function unusableAtFirst(recordId: string, { fromAt, toAt }: TimeWindow): KnownAppointment {
+  return { recordId, agendaId: null, startAt: fromAt, endAt: toAt, stands: false, sequence: 0, missedAt: null };
+}
+
 /** The clinic has no such appointment any more. It stays known, so that it is a later change when it comes back. */
 export function vanished(known: KnownAppointment): AppointmentChange {
   const sequence = known.sequence + 1;
@@ -43,6 +49,7 @@ export function changeName({ sequence, agendaId, startAt, endAt }: KnownAppointm
 type Standing = Pick<KnownAppointment, 'agendaId' | 'startAt' | 'endAt' | 'stands'>;
 
 function eventOf(before: Standing | null, now: Standing): AppointmentEvent | null {
+  if (before?.agendaId === null) return null;
   if (before?.stands !== true) return now.stands ? 'appointment.booked' : null;
   if (!now.stands) return 'appointment.cancelled';
   const isMoved = before.agendaId !== now.agendaId || before.startAt !== now.startAt || before.endAt !== now.endAt;

@@ -169,6 +169,19 @@ test('a first list that is not whole tells nothing, and the event waits for one'
   expect(messages()).toEqual(['booked b']);
 });
 
+test('a row that could not be used at first is told of when it changes after it could', async () => {
+  world.documents.unusable.add('a');
+  world.documents.unusable.add('b');
+  await begin('a', 'b');
+  edit('b', { status: 'cancelled' });
+  world.documents.unusable.clear();
+  await turnLater();
+  expect(messages()).toEqual([]);
+  edit('a', { agendaId: 'a2' });
+  await turnLater();
+  expect(messages()).toEqual(['moved a']);
+});
+
 test('a list that may not be read switches its events off until it may', async () => {
   await begin('a');
   const denied = { actor: 'authorization', code: 'missing-claim', retry: 'never' } as const;
