@@ -16,7 +16,9 @@ export interface TriggerCommands {
 
 /** Adds `triggers …`; without a verb it shows. */
 export function addTriggers(program: Command, { withInstallation, print, progress, signal }: TriggerCommands): void {
-  const triggers = program.command('triggers').description('what receivers are told of reports and invoices');
+  const triggers = program
+    .command('triggers')
+    .description('what receivers are told of reports, invoices and appointments');
   triggers
     .command('show <tenant>', { isDefault: true })
     .description('show endpoints and events: what was sent, what waits and fails, and when it is tried next')

@@ -31,6 +31,9 @@ function scopesOfCrm({ crm }: TargetConfiguration, zone: string): string[] {
 const SCOPE_OF_EVENT: Readonly<Record<TriggerEvent, string>> = {
   'report.available': 'medicalreports',
   'invoice.issued': 'invoices',
+  'appointment.booked': 'agenda',
+  'appointment.moved': 'agenda',
+  'appointment.cancelled': 'agenda',
 };
 
 /** The lists that receivers are told of. */

@@ -22,7 +22,7 @@ export function createTriggerMetrics(registry: Registry): TriggerMetrics {
     'tenant',
     'endpoint',
   ]);
-  const off = gauge('clinic_mirror_trigger_off', '1 while the documents of an event can not be read', [
+  const off = gauge('clinic_mirror_trigger_off', '1 while the list of an event can not be read', [
     'tenant',
     'endpoint',
     'event',

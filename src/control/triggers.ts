@@ -41,7 +41,7 @@ export async function reopenEndpoint(
   const configured = triggers.file.endpoints.get(endpoint);
   if (configured === undefined) throw noSuchEndpoint(tenantId, endpoint, [...triggers.file.endpoints.keys()]);
   const { store } = triggers;
-  const told = { what: 'a reading of reports and invoices', tell: progress };
+  const told = { what: 'a reading of what receivers are told of', tell: progress };
   const lease = await waitForLease(tenant.leases, TRIGGERS_LEASE, told, signal);
   try {
     const { closed } = await store.endpoint(endpoint);

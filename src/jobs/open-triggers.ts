@@ -1,6 +1,7 @@
+import type { AppointmentQuery } from '../clinic/read/snapshot.ts';
 import type { HttpClient } from '../http/client.ts';
-import type { Invoice } from '../model/records.ts';
-import type { Lookup, Snapshot } from '../model/snapshots.ts';
+import type { Appointment, Invoice } from '../model/records.ts';
+import type { AppointmentSnapshot, Lookup, Snapshot } from '../model/snapshots.ts';
 import type { Report } from '../model/triggers.ts';
 import type { TriggerFile } from '../settings/trigger-schema.ts';
 import type { TriggerStore } from '../state/triggers.ts';
@@ -13,6 +14,8 @@ export interface TriggerSource {
   readReport(id: string, signal: AbortSignal): Promise<Lookup<Report>>;
   readInvoices(query: { withDoctors: boolean; doctorsFrom: string }, signal: AbortSignal): Promise<Snapshot<Invoice>>;
   readInvoice(id: string, query: { withDoctors: boolean }, signal: AbortSignal): Promise<Lookup<Invoice>>;
+  readAppointments(query: AppointmentQuery, signal: AbortSignal): Promise<AppointmentSnapshot>;
+  readAppointment(id: string, signal: AbortSignal): Promise<Lookup<Appointment>>;
 }
 
 /** A tenant's triggers, opened. */

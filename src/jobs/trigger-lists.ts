@@ -1,7 +1,8 @@
 import { asMirrorError, type MirrorError } from '../model/errors.ts';
 import type { Lookup, Snapshot } from '../model/snapshots.ts';
-import type { TriggerEvent } from '../model/triggers.ts';
-import { invoiceSubject, reportSubject, type Subject } from '../triggers/events.ts';
+import type { AppointmentEvent, TriggerEvent } from '../model/triggers.ts';
+import { isAppointmentEvent } from '../triggers/appointments.ts';
+import { appointmentSubject, goneSubject, invoiceSubject, reportSubject, type Subject } from '../triggers/events.ts';
 import type { OpenTriggers, TriggerSource } from './open-triggers.ts';
 
 /** The documents of one event as the clinic listed them. */
@@ -14,7 +15,9 @@ export interface EventList {
 }
 
 /** What became of the reading of each event's list. */
-export type EventLists = ReadonlyMap<TriggerEvent, EventList | MirrorError>;
+export type EventLists = ReadonlyMap<DocumentEvent, EventList | MirrorError>;
+/** Events that are told of once for each document, when it is found in a state. */
+type DocumentEvent = Exclude<TriggerEvent, AppointmentEvent>;
 
 interface EventSource {
   list(source: TriggerSource, signal: AbortSignal): Promise<EventList>;
@@ -23,7 +26,7 @@ interface EventSource {
 
 const ONLY_INVOICES = { withDoctors: false, doctorsFrom: '' };
 
-const SOURCES: Readonly<Record<TriggerEvent, EventSource>> = {
+const SOURCES: Readonly<Record<DocumentEvent, EventSource>> = {
   'report.available': {
     list: async (source, signal) => listOf(await source.readReports(signal), reportSubject),
     read: async (source, id, signal) => lookupOf(await source.readReport(id, signal), reportSubject),
@@ -35,8 +38,9 @@ const SOURCES: Readonly<Record<TriggerEvent, EventSource>> = {
 };
 
 /** The events that somebody is told of, each once. */
-function eventsOf({ file }: Pick<OpenTriggers, 'file'>): TriggerEvent[] {
-  return [...new Set([...file.endpoints.values()].flatMap(({ events }) => events))];
+function eventsOf({ file }: Pick<OpenTriggers, 'file'>): DocumentEvent[] {
+  const events = new Set([...file.endpoints.values()].flatMap((endpoint) => endpoint.events));
+  return [...events].filter((event) => !isAppointmentEvent(event));
 }
 
 /**
@@ -44,7 +48,7 @@ function eventsOf({ file }: Pick<OpenTriggers, 'file'>): TriggerEvent[] {
  * @throws the signal's reason
  */
 export async function readEventLists(triggers: OpenTriggers, signal: AbortSignal): Promise<EventLists> {
-  const lists = new Map<TriggerEvent, EventList | MirrorError>();
+  const lists = new Map<DocumentEvent, EventList | MirrorError>();
   for (const event of eventsOf(triggers)) {
     try {
       lists.set(event, await SOURCES[event].list(triggers.source, signal));
@@ -56,14 +60,19 @@ export async function readEventLists(triggers: OpenTriggers, signal: AbortSignal
   return lists;
 }
 
-/** A document as it is now. @throws MirrorError as the clinic's calls do */
+/**
+ * A document or an appointment as it is now; an appointment also when it is gone, since that may be what is told.
+ * @throws MirrorError as the clinic's calls do
+ */
 export async function readSubject(
   { source }: OpenTriggers,
   event: TriggerEvent,
   recordId: string,
   signal: AbortSignal,
 ): Promise<Lookup<Subject>> {
-  return SOURCES[event].read(source, recordId, signal);
+  if (!isAppointmentEvent(event)) return SOURCES[event].read(source, recordId, signal);
+  const answer = await source.readAppointment(recordId, signal);
+  return 'absent' in answer ? { found: goneSubject(recordId) } : lookupOf(answer, appointmentSubject);
 }
 
 function listOf<Source>(snapshot: Snapshot<Source>, subjectOf: (record: Source) => Subject): EventList {

@@ -63,7 +63,7 @@ export async function takeList(parts: ReadingParts, place: TriggerPlace, list: E
 }
 
 /** The event is off for as long as its list can't be read; the others go on. */
-async function switchOff(
+export async function switchOff(
   { tenant, triggers, lease }: ReadingParts,
   place: TriggerPlace,
   reading: TriggerReading,
@@ -127,17 +127,18 @@ function* compare(
 }
 
 /** So many at once are more likely an earlier list that was cut short, unnoticed, than a day's work: a person looks first. */
-async function closeForFlood({ tenant, triggers }: ReadingParts, place: TriggerPlace, count: number): Promise<void> {
+export async function closeForFlood(
+  { tenant, triggers }: ReadingParts,
+  place: TriggerPlace,
+  count: number,
+): Promise<void> {
   const { closed } = await triggers.store.endpoint(place.endpoint);
   if (closed !== null) return;
   await triggers.store.close(place.endpoint, { code: 'too-many-at-once', at: tenant.clock() });
-  tenant.log.error(
-    { ...place, count },
-    'too many documents at once: the endpoint is told of none until a person looks',
-  );
+  tenant.log.error({ ...place, count }, 'too many at once: the endpoint is told of none until a person looks');
 }
 
-function baselinePartial(): MirrorError {
+export function baselinePartial(): MirrorError {
   return new MirrorError('the first list was not whole, so nobody knows what is old', {
     actor: 'contract',
     code: 'first-list-partial',

@@ -1,9 +1,11 @@
 import { asMirrorError } from '../model/errors.ts';
 import type { Instant } from '../model/time.ts';
+import { isAppointmentEvent } from '../triggers/appointments.ts';
 import type { OpenTenant } from './tenant.ts';
+import { readAppointmentList, takeAppointments } from './trigger-appointments.ts';
 import { deliverTo } from './trigger-delivery.ts';
 import { readEventLists } from './trigger-lists.ts';
-import { placesOf, takeList } from './trigger-reading.ts';
+import { placesOf, type ReadingParts, takeList } from './trigger-reading.ts';
 
 /** Name of the lease that a turn of a tenant's triggers is done under. */
 export const TRIGGERS_LEASE = 'triggers';
@@ -36,11 +38,7 @@ export async function runTriggers(
     const reading = AbortSignal.any([stop, lease.signal]);
     if (options.read) {
       await triggers.store.keepOnly(placesOf(triggers));
-      const lists = await readEventLists(triggers, reading);
-      for (const place of placesOf(triggers)) {
-        const list = lists.get(place.event);
-        if (list !== undefined) await takeList({ tenant, triggers, lease, isForgotten, signal: reading }, place, list);
-      }
+      await readAll({ tenant, triggers, lease, isForgotten, signal: reading });
     }
     const parts = {
       tenant,
@@ -62,4 +60,19 @@ export async function runTriggers(
     await lease.release();
   }
   return true;
+}
+
+async function readAll(parts: ReadingParts): Promise<void> {
+  const { triggers, signal } = parts;
+  const lists = await readEventLists(triggers, signal);
+  const appointments = await readAppointmentList(parts);
+  for (const place of placesOf(triggers)) {
+    const { endpoint, event } = place;
+    if (isAppointmentEvent(event)) {
+      if (appointments !== null) await takeAppointments(parts, { endpoint, event }, appointments);
+      continue;
+    }
+    const list = lists.get(event);
+    if (list !== undefined) await takeList(parts, place, list);
+  }
 }

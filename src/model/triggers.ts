@@ -1,7 +1,26 @@
 import type { Instant } from './time.ts';
 
 /** What receivers can be told of; the type of the message (Standard Webhooks 1.0: letters, digits, underscores and dots). */
-export type TriggerEvent = 'report.available' | 'invoice.issued';
+export type TriggerEvent = 'report.available' | 'invoice.issued' | AppointmentEvent;
+
+/** What may become of an appointment. */
+export type AppointmentEvent = 'appointment.booked' | 'appointment.moved' | 'appointment.cancelled';
+
+/** An appointment as the last reading left it, for one endpoint and event: what the next one is compared with. */
+export interface KnownAppointment {
+  /** The clinic's id of it. */
+  recordId: string;
+  /** Null for a row that could not be used at first: nobody knows how it was. */
+  agendaId: string | null;
+  startAt: Instant;
+  endAt: Instant;
+  /** Booked for somebody; else it was cancelled, became blocked time, or is gone. */
+  stands: boolean;
+  /** How many changes of it were found: two moves to the same time are two messages. */
+  sequence: number;
+  /** When the reading began that missed it first; null while it is listed. */
+  missedAt: Instant | null;
+}
 
 /** A clinical document, as far as triggers go by it: no title, no name, no type. */
 export interface Report {

@@ -4,7 +4,13 @@ import type { SecretSchemas } from './secret-reference.ts';
 import { ADDRESS_FAULT, hasAllowedAddress, webhookKeys } from './webhook-schema.ts';
 
 /** What a receiver can be told of. */
-export const TRIGGER_EVENTS = ['report.available', 'invoice.issued'] as const;
+export const TRIGGER_EVENTS = [
+  'report.available',
+  'invoice.issued',
+  'appointment.booked',
+  'appointment.moved',
+  'appointment.cancelled',
+] as const;
 
 /** Schema of `triggers` in a tenant file. */
 export function triggerSchema(secrets: SecretSchemas) {
@@ -19,15 +25,17 @@ export function triggerSchema(secrets: SecretSchemas) {
     })
     .refine(hasAllowedAddress, ADDRESS_FAULT);
   return z.strictObject({
-    everyMinutes: wholeNumber(1, 1_440).default(10).describe('How often the lists of reports and invoices are read'),
+    everyMinutes: wholeNumber(1, 1_440)
+      .default(10)
+      .describe('How often the lists of reports, invoices and appointments are read'),
     mostAtOnce: wholeNumber(1, 100_000)
       .default(200)
       .describe(
-        'When one reading finds more new documents than this, the receiver is told of none until a person looks',
+        'When one reading finds more new documents or changed or missing appointments than this, the receiver is told of none until a person looks',
       ),
     endpoints: mapOf(endpoint)
       .refine((endpoints) => endpoints.size > 0, 'name at least one')
-      .describe('Receivers of messages about reports and invoices, by name'),
+      .describe('Receivers of messages about reports, invoices and appointments, by name'),
   });
 }
 

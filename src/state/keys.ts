@@ -51,6 +51,7 @@
  * | `cm:{T}:receipts`                  | hash   | for ever          | forget            | operator              |
  * | `cm:{T}:trigger-readings`            | hash   | endpoint's        | triggers          | triggers, status      |
  * | `cm:{T}:triggers-known:<endpoint>/<event>` | zset | 90 days after its document | triggers | triggers          |
+ * | `cm:{T}:triggers-appointments:<endpoint>/<event>` | hash | until the appointment is over | triggers | triggers |
  * | `cm:{T}:triggers-waiting:<endpoint>/<event>` | hash | until taken    | triggers          | triggers, status      |
  * | `cm:{T}:trigger-endpoint:<endpoint>` | hash   | endpoint's        | triggers, operator | triggers, status     |
  * | `cm:{T}:trigger-counts`              | hash   | for ever          | triggers          | status, metrics       |
@@ -136,6 +137,7 @@ export const keys = {
   receipts: (tenant: string) => tenantKey(tenant, 'receipts'),
   triggerReadings: (tenant: string) => tenantKey(tenant, 'trigger-readings'),
   triggersKnown: (tenant: string, place: string) => tenantKey(tenant, 'triggers-known', place),
+  triggersAppointments: (tenant: string, place: string) => tenantKey(tenant, 'triggers-appointments', place),
   triggersWaiting: (tenant: string, place: string) => tenantKey(tenant, 'triggers-waiting', place),
   triggerEndpoint: (tenant: string, endpoint: string) => tenantKey(tenant, 'trigger-endpoint', endpoint),
   triggerCounts: (tenant: string) => tenantKey(tenant, 'trigger-counts'),
@@ -231,6 +233,7 @@ export const TENANT_KINDS = [
   'answers-minute',
   'trigger-readings',
   'triggers-known',
+  'triggers-appointments',
   'triggers-waiting',
   'trigger-endpoint',
   'trigger-counts',

@@ -2,7 +2,7 @@ import { FENCE } from './leases.ts';
 
 /*
  * Scripts over one endpoint's event. KEYS: 1 lease, 2 known (zset: name → 0, or since when its document is out of the list),
- * 3 waiting (hash: name → entry), 4 readings (hash), 5 counts (hash), 6 endpoint (hash). ARGV: 1 the lease's token.
+ * 3 waiting (hash: name → entry), 4 readings (hash), 5 counts (hash), 6 endpoint (hash), 7 appointments (hash: name → entry). ARGV: 1 the lease's token.
  */
 
 /** ARGV: 2… names that are taken as told of. */
@@ -16,6 +16,22 @@ local noted = 0
 for at = 2, #ARGV, 2 do
   if redis.call('ZADD', KEYS[2], 'NX', 0, ARGV[at]) == 1 then
     redis.call('HSET', KEYS[3], ARGV[at], ARGV[at + 1])
+    noted = noted + 1
+  end
+end
+return noted`;
+
+/**
+ * ARGV: 2… name of the appointment, how it is now or '' to forget it, id and entry of the message or '' twice, in turn. How it is and what
+ * is to be said of it are one. @returns how many messages
+ */
+export const FOLLOW = `${FENCE}
+local noted = 0
+for at = 2, #ARGV, 4 do
+  if ARGV[at + 1] == '' then redis.call('HDEL', KEYS[7], ARGV[at])
+  else redis.call('HSET', KEYS[7], ARGV[at], ARGV[at + 1]) end
+  if ARGV[at + 2] ~= '' then
+    redis.call('HSET', KEYS[3], ARGV[at + 2], ARGV[at + 3])
     noted = noted + 1
   end
 end

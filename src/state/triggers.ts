@@ -1,6 +1,7 @@
 import { MirrorError } from '../model/errors.ts';
 import type { Instant } from '../model/time.ts';
 import type {
+  KnownAppointment,
   TriggerDrop,
   TriggerEndpointState,
   TriggerEvent,
@@ -11,12 +12,22 @@ import { keys } from './keys.ts';
 import { fencedError, isFenced, type Lease } from './leases.ts';
 import type { RedisClient } from './redis.ts';
 import type { Sealer } from './sealing.ts';
-import { DEFER, DROP, KNOW, NOTE, READ, SEEN, SENT } from './trigger-scripts.ts';
+import { DEFER, DROP, FOLLOW, KNOW, NOTE, READ, SEEN, SENT } from './trigger-scripts.ts';
 
 /** One endpoint's share in an event. */
 export interface TriggerPlace {
   endpoint: string;
   event: TriggerEvent;
+}
+
+/** What a reading makes of one appointment. */
+export interface FollowedAppointment {
+  /** Keyed hash of the appointment, for the place. */
+  name: string;
+  /** How it is now; null to forget it. */
+  now: KnownAppointment | null;
+  /** What is to be said of it; null for nothing. */
+  message: WaitingTrigger | null;
 }
 
 /** How often something came of an event's messages, since the state began. */
@@ -40,6 +51,10 @@ export interface TriggerStore {
   know(place: TriggerPlace, names: readonly string[], lease: Lease): Promise<void>;
   /** Writes down what is to be sent, before it is; what is known is left as it is. @returns how many are new */
   note(place: TriggerPlace, entries: readonly WaitingTrigger[], lease: Lease): Promise<number>;
+  /** Appointments as the last reading left them, by name; null for one that can't be opened: sealed with a key that is gone. */
+  appointments(place: TriggerPlace): Promise<Map<string, KnownAppointment | null>>;
+  /** Writes down how appointments are now, each at once with what is to be said of it. @returns how many messages */
+  follow(place: TriggerPlace, followed: readonly FollowedAppointment[], lease: Lease): Promise<number>;
   /** Notes since when documents are out of the list; null forgets a name that does not wait. */
   noteAbsence(place: TriggerPlace, changes: ReadonlyMap<string, Instant | 0 | null>, lease: Lease): Promise<void>;
   /** The first one due first; without those that can't be opened. */
@@ -87,7 +102,9 @@ export async function keepTriggers(redis: RedisClient, tenant: string, places: r
 /** The reading goes first: without it the next one begins again, whatever else is left. */
 async function removePlace(redis: RedisClient, tenant: string, field: string): Promise<void> {
   await redis.hdel(keys.triggerReadings(tenant), field);
-  await redis.del(keys.triggersKnown(tenant, field), keys.triggersWaiting(tenant, field));
+  await redis.del(
+    ...[keys.triggersKnown, keys.triggersWaiting, keys.triggersAppointments].map((key) => key(tenant, field)),
+  );
 }
 
 function fieldOf({ endpoint, event }: TriggerPlace): string {
@@ -100,8 +117,7 @@ export function createTriggerStore(redis: RedisClient, tenant: string, sealer: S
   const counts = keys.triggerCounts(tenant);
   const { known, waiting } = placesOf(tenant);
   const { run, inBatches } = openScripts(redis, tenant);
-  const opened = (id: string, sealed: string) => openEntry(sealer, id, sealed);
-  const written = ({ id, ...entry }: WaitingTrigger) => sealer.seal(JSON.stringify(entry), `trigger/${id}`);
+  const { opened, written } = openEntries(sealer);
 
   return {
     async reading(place) {
@@ -152,6 +168,7 @@ export function createTriggerStore(redis: RedisClient, tenant: string, sealer: S
       const count = failed ? `${fieldOf(place)}/failed/${entry.code ?? ''}` : '';
       await run(DEFER, place, lease, [entry.id, count, written(entry)]);
     },
+    ...openAppointments(redis, tenant, sealer),
     ...openEndpoints(redis, tenant),
     remove: (place) => removePlace(redis, tenant, fieldOf(place)),
     keepOnly: (places) => keepTriggers(redis, tenant, places),
@@ -164,12 +181,13 @@ function placesOf(tenant: string) {
   return {
     known: (place: TriggerPlace) => keys.triggersKnown(tenant, fieldOf(place)),
     waiting: (place: TriggerPlace) => keys.triggersWaiting(tenant, fieldOf(place)),
+    appointments: (place: TriggerPlace) => keys.triggersAppointments(tenant, fieldOf(place)),
   };
 }
 
 /** Runs scripts over an endpoint's event, under a lease. */
 function openScripts(redis: RedisClient, tenant: string) {
-  const { known, waiting } = placesOf(tenant);
+  const { known, waiting, appointments } = placesOf(tenant);
   const [readings, counts] = [keys.triggerReadings(tenant), keys.triggerCounts(tenant)];
   const run = async (script: string, place: TriggerPlace, lease: Lease, given: readonly (string | number)[]) => {
     const places = [
@@ -179,6 +197,7 @@ function openScripts(redis: RedisClient, tenant: string) {
       readings,
       counts,
       keys.triggerEndpoint(tenant, place.endpoint),
+      appointments(place),
     ];
     try {
       return await redis.eval(script, places.length, ...places, lease.token, ...given);
@@ -194,6 +213,34 @@ function openScripts(redis: RedisClient, tenant: string) {
     return sum;
   };
   return { run, inBatches };
+}
+
+/** How appointments were. */
+function openAppointments(
+  redis: RedisClient,
+  tenant: string,
+  sealer: Sealer,
+): Pick<TriggerStore, 'appointments' | 'follow'> {
+  const { appointments } = placesOf(tenant);
+  const { inBatches } = openScripts(redis, tenant);
+  const { written } = openEntries(sealer);
+  return {
+    async appointments(place) {
+      const kept = Object.entries(await redis.hgetall(appointments(place)));
+      return new Map(kept.map(([name, sealed]) => [name, openEntry<KnownAppointment>(sealer, name, sealed)]));
+    },
+    follow: (place, followed, lease) =>
+      inBatches(
+        FOLLOW,
+        place,
+        lease,
+        followed.flatMap(({ name, now, message }) => [
+          name,
+          now === null ? '' : sealEntry(sealer, name, now),
+          ...(message === null ? ['', ''] : [message.id, written(message)]),
+        ]),
+      ),
+  };
 }
 
 type Endpoints = Pick<TriggerStore, 'endpoint' | 'rest' | 'close' | 'reopen'>;
@@ -227,10 +274,25 @@ function openEndpoints(redis: RedisClient, tenant: string): Endpoints {
   };
 }
 
+/** What waits, sealed under its id. */
+function openEntries(sealer: Sealer) {
+  return {
+    opened(id: string, sealed: string): WaitingTrigger | null {
+      const entry = openEntry<Omit<WaitingTrigger, 'id'>>(sealer, id, sealed);
+      return entry && { id, ...entry };
+    },
+    written: ({ id, ...entry }: WaitingTrigger) => sealEntry(sealer, id, entry),
+  };
+}
+
+function sealEntry(sealer: Sealer, name: string, entry: object): string {
+  return sealer.seal(JSON.stringify(entry), `trigger/${name}`);
+}
+
 /** Null for one that can't be opened. */
-function openEntry(sealer: Sealer, id: string, sealed: string): WaitingTrigger | null {
+function openEntry<Entry>(sealer: Sealer, name: string, sealed: string): Entry | null {
   try {
-    return { id, ...(JSON.parse(sealer.open(sealed, `trigger/${id}`)) as Omit<WaitingTrigger, 'id'>) };
+    return JSON.parse(sealer.open(sealed, `trigger/${name}`)) as Entry;
   } catch (error) {
     if (error instanceof MirrorError) return null;
     throw error;

@@ -1,4 +1,4 @@
-import type { Invoice } from '../model/records.ts';
+import type { Appointment, Invoice } from '../model/records.ts';
 import type { Report } from '../model/triggers.ts';
 
 /** A document as a message tells of it: ids alone, by the names that the message gives them. */
@@ -27,4 +27,18 @@ export function reportSubject({ id, patientId, episodeId, status, fileSizeBytes 
 export function invoiceSubject({ id, patientId, status, documentType }: Invoice): Subject {
   const tells = GIVEN_OUT.includes(status) && documentType !== NOT_ISSUED;
   return { recordId: id, patientId, ids: { invoiceId: id, patientId }, tells };
+}
+
+/** A change of an appointment was found and is told, whatever became of it since: else one that comes and goes would be lost. */
+export function appointmentSubject({
+  id,
+  patientId,
+  agendaId,
+}: Pick<Appointment, 'id' | 'patientId' | 'agendaId'>): Subject {
+  return { recordId: id, patientId, ids: { appointmentId: id, patientId, agendaId }, tells: true };
+}
+
+/** Of an appointment that is gone its own id alone is known. */
+export function goneSubject(id: string): Subject {
+  return { recordId: id, patientId: null, ids: { appointmentId: id, patientId: null, agendaId: null }, tells: true };
 }

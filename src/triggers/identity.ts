@@ -8,6 +8,8 @@ export interface TriggerSubject {
   endpoint: string;
   event: TriggerEvent;
   recordId: string;
+  /** Tells apart the changes of one record; absent where it is told of once. */
+  change?: string;
 }
 
 /** Names a message: 32 characters of `[0-9a-v]`, the same for every try and after the loss of all state, and tells nothing. */
@@ -19,8 +21,8 @@ export type NameTrigger = (subject: TriggerSubject) => string;
  */
 export function createTriggerNames(identityKey: Uint8Array, tenant: string): NameTrigger {
   const key = derivedKey(identityKey, tenant, 'triggers');
-  return ({ endpoint, event, recordId }) => {
-    const whole = JSON.stringify([tenant, endpoint, event, recordId]);
+  return ({ endpoint, event, recordId, change }) => {
+    const whole = JSON.stringify([tenant, endpoint, event, recordId, ...(change === undefined ? [] : [change])]);
     return base32hex(createHmac('sha256', key()).update(whole).digest().subarray(0, 20));
   };
 }

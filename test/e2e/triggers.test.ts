@@ -3,6 +3,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { connectors } from '../../src/connectors/registry.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { type Daemon, startDaemon } from '../../src/main.ts';
+import { DAY_MS } from '../../src/model/time.ts';
+import type { TriggerEvent } from '../../src/model/triggers.ts';
 import { reminderChannels } from '../../src/reminders/channels/registry.ts';
 import { loadConfiguration } from '../../src/settings/load.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
@@ -17,7 +19,7 @@ const SCOPES = ['openid', 'offline_access', 'svc.agenda', 'svc.invoices'];
 async function startWorld(): Promise<{ world: SmallWorld; receiver: Receiver }> {
   const receiver = await startReceiver();
   onTestFinished(() => receiver.close());
-  const events = ['report.available', 'invoice.issued'];
+  const events = ['report.available', 'invoice.issued', 'appointment.cancelled'];
   const secrets = [{ env: 'TENANT_CLINIC_1__NEW' }, { env: 'TENANT_CLINIC_1__OLD' }];
   const endpoint = { url: `${receiver.url}/in`, secrets, allowPrivateAddresses: true, events };
   const world = await startSmallWorld({
@@ -45,7 +47,7 @@ const triggersOf = (daemon: Daemon) => {
 };
 
 /** Has the lists read now and waits for the end of that. */
-async function read(daemon: Daemon, event: 'report.available' | 'invoice.issued'): Promise<void> {
+async function read(daemon: Daemon, event: TriggerEvent): Promise<void> {
   const { store, wake } = triggersOf(daemon);
   const place = { endpoint: 'portal', event };
   const before = (await store.reading(place)).readAt;
@@ -61,6 +63,11 @@ test('two daemons tell of a report and an invoice once, signed by both secrets, 
   const { source } = world.opened().composed.get('clinic-1')?.tenant.triggers ?? {};
   const reports = await source!.readReports(new AbortController().signal);
   const [report] = [...reports.records.values()];
+  const window = { fromAt: Date.now() + DAY_MS, toAt: Date.now() + 60 * DAY_MS };
+  const { records } = await source!.readAppointments({ agendaIds: null, window }, new AbortController().signal);
+  const appointment = [...records.values()].find(
+    ({ status, patientId: whose }) => status === 'booked' && whose !== null,
+  );
   const [invoice] = [...world.clinic.invoices(clinicId)];
   // One beside it was there before.
   expect(reports.records.size).toBeGreaterThan(1);
@@ -79,12 +86,24 @@ test('two daemons tell of a report and an invoice once, signed by both secrets, 
   });
   await read(daemon, 'report.available');
   await read(daemon, 'invoice.issued');
+  world.clinic.plant(clinicId, 'appointments', appointment!.id, { status: 'Cancelled' });
+  await read(daemon, 'appointment.cancelled');
+  await waitFor(() => receiver.requests.length > 2, { what: 'the cancellation' });
 
   const { patientId, episodeId } = report!;
   const bodies = receiver.requests.map(({ body }) => JSON.parse(body) as { type: string; data: object });
   expect(bodies.map(({ type, data }) => ({ type, data }))).toEqual([
     { type: 'report.available', data: { tenant: 'clinic-1', reportId: report!.id, patientId, episodeId } },
     { type: 'invoice.issued', data: { tenant: 'clinic-1', invoiceId: invoice!.id, patientId: invoice!.patientId } },
+    {
+      type: 'appointment.cancelled',
+      data: {
+        tenant: 'clinic-1',
+        appointmentId: appointment!.id,
+        patientId: appointment!.patientId,
+        agendaId: appointment!.agendaId,
+      },
+    },
   ]);
   for (const { body, headers } of receiver.requests) {
     for (const secret of SECRETS)

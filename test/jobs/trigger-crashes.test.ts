@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { type Receiver, startReceiver } from '../reminders/channels/receiver.ts';
 import { useRedis } from '../support/redis.ts';
 import { crashingRedis } from './crashing-redis.ts';
-import { createTriggerWorld, invoice, report, type TriggerWorld, told } from './trigger-world.ts';
+import { booking, createTriggerWorld, invoice, report, type TriggerWorld, told } from './trigger-world.ts';
 
 const redis = useRedis();
 /** More commands than any of these turns takes. */
-const MOST_COMMANDS = 80;
+const MOST_COMMANDS = 120;
 let receiver: Receiver;
 beforeEach(async () => {
   receiver = await startReceiver();
@@ -16,10 +16,11 @@ afterEach(() => receiver.close());
 
 function createWorld(): TriggerWorld {
   receiver.taken.splice(0);
-  const events = ['report.available', 'invoice.issued'];
+  const events = ['report.available', 'invoice.issued', 'appointment.booked'];
   const world = createTriggerWorld(redis.connect(), { portal: { url: receiver.url, events } });
   world.documents.reports.set('old', report('old'));
   world.documents.invoices.set('old', invoice('old'));
+  world.documents.appointments.set('old', booking('old', world.now + DAY_MS));
   return world;
 }
 
@@ -46,18 +47,20 @@ test.each([false, true])(
       await world.turn();
       world.documents.reports.set('r1', report('r1'));
       world.documents.invoices.set('i1', invoice('i1'));
+      world.documents.appointments.set('a1', booking('a1', world.now + DAY_MS));
       survived = !(await crashAfter(world, commands, isCarriedOut));
       world.now += MINUTE_MS;
       await world.turn();
       await world.advance(HOUR_MS);
       const messages = new Map(receiver.taken.map(({ headers, body }) => [headers['webhook-id'], body]));
       expect([...messages.values()].map((body) => Object.values(JSON.parse(body).data)[1]).sort()).toEqual([
+        'a1',
         'i1',
         'r1',
       ]);
       // The same id means the same message, to the byte.
-      expect(new Set(receiver.taken.map(({ body }) => body)).size).toBe(2);
-      repeated += receiver.taken.length - 2;
+      expect(new Set(receiver.taken.map(({ body }) => body)).size).toBe(3);
+      repeated += receiver.taken.length - 3;
     }
     expect(survived).toBe(true);
     // A death between the answer and its note is among them, unless the note was the last thing done.

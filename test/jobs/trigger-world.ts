@@ -4,8 +4,9 @@ import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { runTriggers } from '../../src/jobs/triggers.ts';
 import type { Logger } from '../../src/log/logger.ts';
 import type { MirrorError } from '../../src/model/errors.ts';
-import type { Invoice, SetAside } from '../../src/model/records.ts';
+import type { Appointment, Invoice, SetAside } from '../../src/model/records.ts';
 import type { Lookup, Snapshot } from '../../src/model/snapshots.ts';
+import { HOUR_MS, overlaps } from '../../src/model/time.ts';
 import type { Report } from '../../src/model/triggers.ts';
 import { secretSchemas } from '../../src/settings/secret-reference.ts';
 import { triggerSchema } from '../../src/settings/trigger-schema.ts';
@@ -28,14 +29,15 @@ export const SECRET = signingSecret('a');
 export interface ModelDocuments extends TriggerSource {
   reports: Map<string, Report>;
   invoices: Map<string, Invoice>;
+  appointments: Map<string, Appointment>;
   /** The next lists are not whole. */
   partial: boolean;
   /** Rows that lists leave out although they are there. */
   unlisted: Set<string>;
   /** Reports whose rows can't be used. */
   unusable: Set<string>;
-  /** Thrown by all that reads reports, or invoices. */
-  errors: { reports: MirrorError | null; invoices: MirrorError | null };
+  /** Thrown by all that reads reports, invoices or appointments. */
+  errors: { reports: MirrorError | null; invoices: MirrorError | null; appointments: MirrorError | null };
 }
 
 /** A tenant whose receivers are told, a clock that tests move, and the turns that were asked for. */
@@ -124,6 +126,23 @@ export function invoice(id: string, own: Partial<Invoice> = {}): Invoice {
   };
 }
 
+/** An appointment of an hour that is booked, unless told. */
+export function booking(id: string, startAt: number, own: Partial<Appointment> = {}): Appointment {
+  return {
+    id,
+    agendaId: 'a1',
+    locationId: null,
+    patientId: `patient-of-${id}`,
+    patient: null,
+    treatmentId: null,
+    time: { kind: 'timed', startAt, endAt: startAt + HOUR_MS },
+    status: 'booked',
+    rawStatus: null,
+    updatedAt: null,
+    ...own,
+  };
+}
+
 /** What a receiver took, as JSON. */
 export function told(receiver: Receiver): { type: string; timestamp: string; data: Record<string, unknown> }[] {
   return receiver.taken.map(({ body }) => JSON.parse(body) as ReturnType<typeof told>[number]);
@@ -133,16 +152,29 @@ function createDocuments(): ModelDocuments {
   const documents: ModelDocuments = {
     reports: new Map(),
     invoices: new Map(),
+    appointments: new Map(),
     partial: false,
     unlisted: new Set(),
     unusable: new Set(),
-    errors: { reports: null, invoices: null },
+    errors: { reports: null, invoices: null, appointments: null },
     readReports: async () => list(rows('reports', documents.reports)),
     readReport: async (id) => one(rows('reports', documents.reports), id),
     readInvoices: async () => list(rows('invoices', documents.invoices)),
     readInvoice: async (id) => one(rows('invoices', documents.invoices), id),
+    readAppointments: async ({ window, agendaIds }) => {
+      const all = [...rows('appointments', documents.appointments)].filter(([, { time }]) => overlaps(time, window));
+      return {
+        ...list(new Map(all)),
+        window,
+        agendaIds: agendaIds && [...agendaIds],
+        pages: 1,
+        requests: 1,
+        repeated: 0,
+      };
+    },
+    readAppointment: async (id) => one(rows('appointments', documents.appointments), id),
   };
-  function rows<Row>(name: 'reports' | 'invoices', own: Map<string, Row>): Map<string, Row> {
+  function rows<Row>(name: keyof ModelDocuments['errors'], own: Map<string, Row>): Map<string, Row> {
     const error = documents.errors[name];
     if (error !== null) throw error;
     return own;

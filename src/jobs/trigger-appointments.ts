@@ -1,0 +1,227 @@
+import { asMirrorError, MirrorError } from '../model/errors.ts';
+import { eachInPieces, type Pieces } from '../model/pieces.ts';
+import type { Appointment } from '../model/records.ts';
+import type { AppointmentSnapshot, Lookup } from '../model/snapshots.ts';
+import { DAY_MS, hasLeft, type Instant, overlaps } from '../model/time.ts';
+import type { AppointmentEvent, KnownAppointment } from '../model/triggers.ts';
+import type { FollowedAppointment, TriggerPlace } from '../state/triggers.ts';
+import {
+  type AppointmentChange,
+  changeName,
+  changeOf,
+  isAppointmentEvent,
+  unusableAtFirst,
+  vanished,
+} from '../triggers/appointments.ts';
+import { confirmAbsence } from './absence.ts';
+import { inPieces } from './in-pieces.ts';
+import { baselinePartial, closeForFlood, placesOf, type ReadingParts, switchOff } from './trigger-reading.ts';
+
+/** Appointments are followed from so long ago: what is cancelled or moved late is told too. */
+const PAST_MS = DAY_MS;
+/** And for so long ahead: what is booked further ahead is found when it comes within. */
+const AHEAD_MS = 365 * DAY_MS;
+/** Name of the receivers among targets that miss a record; no target can have it. */
+const TRIGGERS = '(triggers)';
+
+/** An endpoint's share in an event of appointments. */
+interface AppointmentPlace extends TriggerPlace {
+  event: AppointmentEvent;
+}
+
+/** The appointments as the clinic listed them, for all endpoints. */
+interface AppointmentList {
+  snapshot: AppointmentSnapshot;
+  /** When the reading began. */
+  readAt: Instant;
+  /** Asks for one, once for all endpoints. */
+  readAlone(recordId: string, signal: AbortSignal): Promise<Lookup<Appointment>>;
+}
+
+/**
+ * Reads the appointments that receivers are told of.
+ * @returns null where none is told of any; the error where they can't be read
+ * @throws the signal's reason
+ */
+export async function readAppointmentList({
+  tenant,
+  triggers,
+  signal,
+}: ReadingParts): Promise<AppointmentList | MirrorError | null> {
+  if (!placesOf(triggers).some(({ event }) => isAppointmentEvent(event))) return null;
+  const { source } = triggers;
+  const readAt = tenant.clock();
+  const window = { fromAt: readAt - PAST_MS, toAt: readAt + AHEAD_MS };
+  const answers = new Map<string, Promise<Lookup<Appointment>>>();
+  const readAlone: AppointmentList['readAlone'] = (recordId, reading) => {
+    const answer = answers.get(recordId) ?? source.readAppointment(recordId, reading);
+    answers.set(recordId, answer);
+    return answer;
+  };
+  try {
+    return { snapshot: await source.readAppointments({ agendaIds: null, window }, signal), readAt, readAlone };
+  } catch (error) {
+    signal.throwIfAborted();
+    return asMirrorError(error);
+  }
+}
+
+/**
+ * Carries what was read of appointments into what is kept of an endpoint. The first whole list is taken as told of; later ones are
+ * compared with what the one before left. Safe to break off anywhere: what was not written down is found again.
+ */
+export async function takeAppointments(
+  parts: ReadingParts,
+  place: AppointmentPlace,
+  list: AppointmentList | MirrorError,
+): Promise<void> {
+  const { tenant, triggers, lease, signal } = parts;
+  const { store } = triggers;
+  const reading = await store.reading(place);
+  if (list instanceof MirrorError) return switchOff(parts, place, reading, list);
+  const { snapshot, readAt } = list;
+  const isWhole = snapshot.completeness === 'complete' && snapshot.unidentified === 0;
+  const known = await openKnown(parts, place);
+  if (reading.sinceAt === null || known === null) {
+    if (!isWhole) return switchOff(parts, place, { ...reading, sinceAt: null }, baselinePartial());
+    await store.remove(place);
+    await store.follow(place, await inPieces(atFirst(parts, place, list), signal), lease);
+    await store.noteReading(place, { sinceAt: readAt, readAt, off: null, letThrough: false }, lease);
+    tenant.log.info(place, 'appointments that are there are taken as told of');
+    return;
+  }
+  const changes = await inPieces(compare(parts, place, snapshot.records.values(), known, readAt), signal);
+  const { over, missing } = isWhole ? absentOf(snapshot, known) : { over: [], missing: [] };
+  const suspects = changes.filter(({ message }) => message !== null).length + missing.length;
+  const isMany = suspects > triggers.file.mostAtOnce;
+  const isFlood = isMany && !reading.letThrough;
+  if (isFlood) await closeForFlood(parts, place, suspects);
+  else {
+    const noted = await store.follow(place, changes, lease);
+    await store.follow(
+      place,
+      over.map((name) => ({ name, now: null, message: null })),
+      lease,
+    );
+    const gone = await store.follow(place, await lookAtMissing(parts, place, list, missing), lease);
+    if (noted + gone > 0) tenant.log.info({ ...place, count: noted + gone }, 'appointments are to be told of');
+  }
+  const letThrough = isMany || suspects === 0 ? reading.letThrough : false;
+  await store.noteReading(place, { ...reading, readAt, off: null, letThrough }, lease);
+}
+
+/** All that is there, with nothing said of it. */
+function* atFirst(
+  parts: ReadingParts,
+  place: AppointmentPlace,
+  { snapshot: { records, setAside, window }, readAt }: AppointmentList,
+): Pieces<FollowedAppointment[]> {
+  const usable = yield* compare(parts, place, records.values(), new Map(), readAt);
+  const unusable = setAside.flatMap(({ recordId }) => (recordId === null || records.has(recordId) ? [] : [recordId]));
+  return [
+    ...usable.map((each) => ({ ...each, message: null })),
+    ...unusable.map((recordId) => {
+      const name = parts.triggers.name({ ...place, recordId });
+      return { name, now: unusableAtFirst(recordId, window), message: null };
+    }),
+  ];
+}
+
+/** Null when something of it can't be opened: what was told is not known then, as at first. */
+async function openKnown(
+  { tenant, triggers: { store } }: ReadingParts,
+  place: AppointmentPlace,
+): Promise<Map<string, KnownAppointment> | null> {
+  const known = new Map<string, KnownAppointment>();
+  let lost = (await store.unreadable(place)).length;
+  for (const [name, appointment] of await store.appointments(place)) {
+    if (appointment === null) lost += 1;
+    else known.set(name, appointment);
+  }
+  if (lost === 0) return known;
+  tenant.log.error({ ...place, count: lost }, 'what is kept of appointments can not be opened: it begins again');
+  return null;
+}
+
+/** What is new or changed of appointments that are there. Those of forgotten patients are forgotten, and nothing is said of them. */
+function* compare(
+  parts: ReadingParts,
+  place: AppointmentPlace,
+  appointments: Iterable<Appointment>,
+  known: ReadonlyMap<string, KnownAppointment>,
+  now: Instant,
+): Pieces<FollowedAppointment[]> {
+  const followed: FollowedAppointment[] = [];
+  yield* eachInPieces(appointments, (appointment) => {
+    const { id, patientId } = appointment;
+    const name = parts.triggers.name({ ...place, recordId: id });
+    const before = known.get(name) ?? null;
+    if (patientId !== null && parts.isForgotten(patientId)) {
+      if (before !== null) followed.push({ name, now: null, message: null });
+      return;
+    }
+    const change = changeOf(before, appointment);
+    if (change === null || isSame(before, change.now)) return;
+    followed.push(followedBy(parts, place, name, change, now));
+  });
+  return followed;
+}
+
+function isSame(before: KnownAppointment | null, now: KnownAppointment): boolean {
+  return before !== null && JSON.stringify(before) === JSON.stringify(now);
+}
+
+function followedBy(
+  { triggers }: ReadingParts,
+  place: AppointmentPlace,
+  name: string,
+  { now, event }: AppointmentChange,
+  foundAt: Instant,
+): FollowedAppointment {
+  if (event !== place.event) return { name, now, message: null };
+  const { recordId } = now;
+  const id = triggers.name({ ...place, recordId, change: changeName(now) });
+  return { name, now, message: { id, recordId, foundAt, attempts: 0, dueAt: foundAt, code: null } };
+}
+
+/** Known appointments that a whole list does not show: time passed over them, or they should be in it. */
+function absentOf(
+  { records, setAside, window }: AppointmentSnapshot,
+  known: ReadonlyMap<string, KnownAppointment>,
+): { over: string[]; missing: KnownAppointment[] } {
+  const unusable = new Set(setAside.map(({ recordId }) => recordId));
+  const absent = [...known].filter(([, { recordId }]) => !records.has(recordId) && !unusable.has(recordId));
+  return {
+    over: absent.filter(([, appointment]) => hasLeft(appointment, window)).map(([name]) => name),
+    missing: absent.flatMap(([, appointment]) =>
+      overlaps(appointment, window) && appointment.stands ? [appointment] : [],
+    ),
+  };
+}
+
+/** Reads missing appointments alone. One that is gone by two readings is cancelled; one that is elsewhere is moved. */
+async function lookAtMissing(
+  parts: ReadingParts,
+  place: AppointmentPlace,
+  { readAt, readAlone }: AppointmentList,
+  missing: readonly KnownAppointment[],
+): Promise<FollowedAppointment[]> {
+  const byId = new Map(missing.map((appointment) => [appointment.recordId, appointment]));
+  const missedAt = new Map(
+    missing.flatMap((one) => (one.missedAt === null ? [] : [[one.recordId, one.missedAt] as const])),
+  );
+  const asked = new Map([[TRIGGERS, [...byId.keys()]]]);
+  const misses = { known: missedAt, readAt };
+  const answers = await confirmAbsence(parts.tenant, asked, misses, readAlone, parts.signal);
+  const nameOf = (recordId: string) => parts.triggers.name({ ...place, recordId });
+  const named = new Map(missing.map((appointment) => [nameOf(appointment.recordId), appointment]));
+  const followed = await inPieces(compare(parts, place, answers.found, named, readAt), parts.signal);
+  for (const [name, appointment] of named) {
+    const { recordId } = appointment;
+    if (answers.vanished.has(recordId)) followed.push(followedBy(parts, place, name, vanished(appointment), readAt));
+    else if (answers.missedOnce.has(recordId) && appointment.missedAt === null) {
+      followed.push({ name, now: { ...appointment, missedAt: readAt }, message: null });
+    }
+  }
+  return followed;
+}
