@@ -83,6 +83,8 @@ export interface WorldOptions {
   crm?: boolean;
   /** Pages for people, and a log of what they do. */
   pages?: boolean;
+  /** A port for the outside, at which links to log in begin. */
+  publicPort?: boolean;
   /** Without CalDAV when Radicale can't be had; said through `notice`. */
   notice: (text: string) => void;
 }
@@ -265,6 +267,7 @@ async function writeConfiguration(
   const settings = {
     redis: { url: { env: 'REDIS_URL' } },
     ...(pagesPort === null ? { operator: { port: 0 } } : { operator: { port: pagesPort, access: {} }, dataDirectory }),
+    ...(options.publicPort === true ? { http: { port: await freePort() } } : {}),
     secrets: {
       identityKey: { env: 'CLINIC_MIRROR_IDENTITY_KEY' },
       sealingKeys: [{ id: 'k1', key: { env: 'CLINIC_MIRROR_SEALING_KEY' } }],

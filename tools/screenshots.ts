@@ -18,32 +18,45 @@ const SCREENS = [
 /** Higher ones are cut: a picture shows what a page is like. */
 const MOST_HEIGHT = 1_300;
 
+/** What pages are about. */
+interface Shown {
+  tenant: string;
+  /** One that waits for a decision, and an appointment that it keeps back. */
+  hold: string;
+  appointment: string;
+  /** Where a practitioner connects a calendar. */
+  link: string;
+}
+
 /** Pages by name, each with its address. */
-const PAGES: Readonly<Record<string, (tenant: string) => string>> = {
+const PAGES: Readonly<Record<string, (shown: Shown) => string>> = {
   overview: () => '/',
-  clinic: (tenant) => `/tenants/${tenant}`,
+  clinic: ({ tenant }) => `/tenants/${tenant}`,
   activity: () => '/activity',
-  week: (tenant) => `/tenants/${tenant}/targets/doctor-1/week`,
-  'week-held': (tenant) => `/tenants/${tenant}/targets/room/week`,
-  holds: (tenant) => `/tenants/${tenant}/holds`,
-  plan: (tenant) => `/tenants/${tenant}/plan`,
+  week: ({ tenant }) => `/tenants/${tenant}/targets/doctor-1/week`,
+  'week-held': ({ tenant }) => `/tenants/${tenant}/targets/room/week`,
+  holds: ({ tenant }) => `/tenants/${tenant}/holds`,
+  hold: ({ tenant, hold }) => `/tenants/${tenant}/holds/${hold}`,
+  explain: ({ tenant, appointment }) => `/tenants/${tenant}/explain?id=${encodeURIComponent(appointment)}`,
+  plan: ({ tenant }) => `/tenants/${tenant}/plan`,
+  connect: ({ link }) => link,
   queues: () => '/queues',
 };
 
 async function main(names: readonly string[]): Promise<void> {
   const say = (text: string) => process.stderr.write(`${text}\n`);
   const sizes = { appointmentsPerTenant: 200, agendasPerTenant: 3, patientsPerTenant: 60, pullEverySeconds: 10 };
-  const world = await startWorld({ ...sizes, outlook: true, crm: true, pages: true, notice: say });
+  const world = await startWorld({ ...sizes, outlook: true, crm: true, pages: true, publicPort: true, notice: say });
   const watch = openWatch(world);
   try {
     await logInAll(world, say);
     const daemon = startDaemon(world);
     try {
       await waitUntilInSync(watch, Date.now(), () => {}, daemon.process, 120_000);
-      await makeActivity(world);
+      const shown = await makeActivity(world);
       const browser = await startBrowser();
       try {
-        await takeAll(world, browser, names.length === 0 ? Object.keys(PAGES) : names);
+        await takeAll(world, browser, shown, names.length === 0 ? Object.keys(PAGES) : names);
       } finally {
         await browser.close();
       }
@@ -56,8 +69,8 @@ async function main(names: readonly string[]): Promise<void> {
   }
 }
 
-/** Somebody books and cancels, more than may go unseen is cancelled, a login ends: every part of a page has something to show. */
-async function makeActivity(world: World): Promise<void> {
+/** Somebody books and cancels, more than may go unseen is cancelled, a login ends and is asked for: every part of a page has something to show. */
+async function makeActivity(world: World): Promise<Shown> {
   const [first, second] = [...world.clinicTenants];
   const [calendar] = world.targets;
   if (first === undefined || second === undefined || calendar === undefined)
@@ -73,11 +86,19 @@ async function makeActivity(world: World): Promise<void> {
   await runCli(world, ['sync', first[0]]);
   await runCli(world, ['sync', first[0]]);
   await runCli(world, ['sync', second[0]]);
+  await runCli(world, ['plan', first[0], '--save']);
+  const { holds } = JSON.parse((await runCli(world, ['holds', 'list', first[0], '--json'])).out) as {
+    holds: { id: string; target: string; recordIds: string[] }[];
+  };
+  const hold = holds.find(({ target }) => target === 'room');
+  const { url } = JSON.parse((await runCli(world, ['login', second[0], 'doctor-1', '--link', '--json'])).out) as {
+    url: string;
+  };
+  return { tenant: first[0], hold: hold?.id ?? '', appointment: hold?.recordIds[0] ?? '', link: url };
 }
 
-async function takeAll(world: World, browser: TestBrowser, names: readonly string[]): Promise<void> {
+async function takeAll(world: World, browser: TestBrowser, shown: Shown, names: readonly string[]): Promise<void> {
   await mkdir(FOLDER, { recursive: true });
-  const [tenant = ''] = world.clinicTenants.keys();
   for (const { look, screen, viewport } of SCREENS) {
     const person = await browser.open({ viewport, colorScheme: look, locale: 'en-GB' });
     const page = await person.newPage();
@@ -85,9 +106,9 @@ async function takeAll(world: World, browser: TestBrowser, names: readonly strin
     await page.locator('main button').first().click();
     await page.waitForURL(`${world.pagesUrl}/`);
     for (const name of names) {
-      const address = PAGES[name]?.(tenant);
+      const address = PAGES[name]?.(shown);
       if (address === undefined) throw new Error(`there is no page "${name}": ${Object.keys(PAGES).join(', ')}`);
-      await page.goto(`${world.pagesUrl}${address}`);
+      await page.goto(new URL(address, world.pagesUrl ?? '').href);
       const height = Math.min(MOST_HEIGHT, await page.evaluate('document.documentElement.scrollHeight'));
       const clip = { x: 0, y: 0, width: viewport.width, height };
       await writeFile(join(FOLDER, `${name}-${look}-${screen}.png`), await page.screenshot({ fullPage: true, clip }));

@@ -2,7 +2,6 @@ import type { AuditEntry } from '../model/acts.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Instant } from '../model/time.ts';
 import type { AuditLog, AuditLogVerdict } from '../state/audit-log.ts';
-import { type Page, type PageQuestion, pageOf } from './paging.ts';
 import type { ActDesk } from './recording.ts';
 
 /** Which entries are wanted; null for all. */
@@ -27,51 +26,23 @@ export interface AuditLogLine {
  * @throws MirrorError `settings`, code `no-audit-log`, `record-needs-tenant` or `audit-log-unwritable`
  */
 export async function* readAuditLog(desk: ActDesk, filter: AuditLogFilter): AsyncGenerator<AuditLogLine, void> {
-  const { tenant, verb, sinceAt, record } = filter;
-  const key = record === null ? null : keyOfRecord(desk, tenant, record);
+  const isWanted = wantedBy(desk, filter);
   for await (const line of requireLog(desk).read()) {
-    const { entry } = line;
-    const isWanted =
-      entry === null ||
-      ((tenant === null || entry.tenant === tenant) &&
-        (verb === null || entry.verb === verb) &&
-        (sinceAt === null || Date.parse(entry.at) >= sinceAt) &&
-        (key === null || Object.values(entry.what).some((value) => String(value).split(' ').includes(key))));
-    if (isWanted) yield line;
+    if (line.entry === null || isWanted(line.entry)) yield line;
   }
 }
 
-/** Entries of the log, newest first. */
-export interface ActPage extends Page<AuditEntry> {
-  /** Lines that are not as they were written, whatever is wanted. */
-  changed: number;
-}
-
-/**
- * A page of entries, newest first.
- * @param isSeen whether entries of a tenant are shown; null: of none, or all
- * @throws as {@link readAuditLog}; MirrorError `settings`, code `cursor-unusable`
- */
-export async function listActs(
+/** Which entries a filter wants. @throws MirrorError `settings`, code `record-needs-tenant` */
+export function wantedBy(
   desk: ActDesk,
-  filter: AuditLogFilter,
-  isSeen: (tenant: string | null) => boolean,
-  question: PageQuestion,
-): Promise<ActPage> {
-  const entries: AuditEntry[] = [];
-  let changed = 0;
-  for await (const { entry } of readAuditLog(desk, filter)) {
-    if (entry === null) changed += 1;
-    else if (isSeen(entry.tenant)) entries.push(entry);
-  }
-  return { ...pageOf(entries, question, nameFromNewest), changed };
-}
-
-const LATEST_MS = 1e14;
-
-/** The later, the smaller. */
-function nameFromNewest({ at, chain, sequence }: AuditEntry): string {
-  return [LATEST_MS - Date.parse(at), chain, LATEST_MS - sequence].join(' ');
+  { tenant, verb, sinceAt, record }: AuditLogFilter,
+): (entry: AuditEntry) => boolean {
+  const key = record === null ? null : keyOfRecord(desk, tenant, record);
+  return (entry) =>
+    (tenant === null || entry.tenant === tenant) &&
+    (verb === null || entry.verb === verb) &&
+    (sinceAt === null || Date.parse(entry.at) >= sinceAt) &&
+    (key === null || Object.values(entry.what).some((value) => String(value).split(' ').includes(key)));
 }
 
 /**
@@ -83,7 +54,8 @@ export async function verifyAuditLog(desk: ActDesk, elsewhere: readonly string[]
   return requireLog(desk).verify(new Set(elsewhere));
 }
 
-function requireLog({ log }: ActDesk): AuditLog {
+/** @throws MirrorError `settings`, code `no-audit-log` */
+export function requireLog({ log }: ActDesk): AuditLog {
   if (log !== null) return log;
   throw logRefusal('no-audit-log', 'no audit log is kept', 'set dataDirectory in clinic-mirror.yaml');
 }

@@ -30,9 +30,9 @@ export function visitorOf({ visitor }: FastifyRequest): Visitor {
   return visitor;
 }
 
-/** Whether they may see a tenant. */
-export function maySee({ tenants }: Visitor, tenant: string): boolean {
-  return tenants === null || tenants.has(tenant);
+/** Whether they may see a tenant; null: what concerns none, or all. */
+export function maySee({ tenants }: Visitor, tenant: string | null): boolean {
+  return tenants === null || (tenant !== null && tenants.has(tenant));
 }
 
 /** Whether they may do what takes this level. */

@@ -1,13 +1,17 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type ActivityLine, readActivity } from '../../src/control/activity.ts';
+import type { AuditLogFilter } from '../../src/control/audit-log.ts';
+import { cursorOf } from '../../src/control/paging.ts';
 import type { AuditEntry } from '../../src/model/acts.ts';
 import type { AuditLog } from '../../src/state/audit-log.ts';
 import { NOW } from '../sync/arbitraries.ts';
 import { openActing, person } from './acting.ts';
 
-/** A log in memory: what it was given, oldest first. */
-function logOf(entries: readonly AuditEntry[]): AuditLog {
+const EVERYTHING = { tenant: null, verb: null, sinceAt: null, record: null };
+
+/** A log in memory: what it was given, oldest first. @param looked told of each entry that is looked at */
+function logOf(entries: readonly AuditEntry[], looked = (_: number) => {}): AuditLog {
   return {
     ...(openActing().desk.log as AuditLog),
     async *readBack(before) {
@@ -15,7 +19,9 @@ function logOf(entries: readonly AuditEntry[]): AuditLog {
         const { chain, sequence } = entry;
         const isBefore =
           before === null || chain < before.chain || (chain === before.chain && sequence < before.sequence);
-        if (isBefore) yield { chain, sequence, line: '', entry };
+        if (!isBefore) continue;
+        looked(sequence);
+        yield { chain, sequence, line: '', entry };
       }
     },
   };
@@ -30,16 +36,21 @@ function entryOf(sequence: number, changes: Partial<AuditEntry> = {}): AuditEntr
   };
 }
 
-async function readAll(entries: readonly AuditEntry[], limit: number, sees = (_: string | null) => true) {
+async function readAll(
+  entries: readonly AuditEntry[],
+  limit: number,
+  sees = (_: string | null) => true,
+  filter: AuditLogFilter = EVERYTHING,
+) {
   const { desk } = openActing({ log: logOf(entries) });
   const lines: ActivityLine[] = [];
   const sizes: number[] = [];
   let after: string | null = null;
   do {
-    const page = await readActivity(desk, { after, limit, sees });
-    lines.push(...(page?.lines ?? []));
-    sizes.push(page?.lines.length ?? 0);
-    after = page?.next ?? null;
+    const page = await readActivity(desk, { after, limit, sees, filter });
+    lines.push(...page.lines);
+    sizes.push(page.lines.length);
+    after = page.next;
   } while (after !== null);
   return { lines, sizes };
 }
@@ -93,11 +104,55 @@ test('numbers of one chain say nothing of another one', async () => {
 
 test('what is no place in the log is refused', async () => {
   const { desk } = openActing({ log: logOf([]) });
-  const question = { after: '../../etc/passwd', limit: 1, sees: () => true };
-  await expect(readActivity(desk, question)).rejects.toMatchObject({ code: 'cursor-unusable' });
+  for (const place of ['../../etc/passwd', '0001-abc.1.x', '0001-abc', { chain: '0001-abc', sequence: 1 }, null]) {
+    const question = { after: cursorOf(place), limit: 1, sees: () => true, filter: EVERYTHING };
+    await expect(readActivity(desk, question)).rejects.toMatchObject({ code: 'cursor-unusable' });
+  }
+});
+
+test('what was asked for alone is told, an act by its end, however it is cut into pages', async () => {
+  const { desk } = openActing();
+  const record = desk.keyed('rossi', 'apt-1');
+  const entries = [
+    entryOf(1),
+    entryOf(2, { verb: 'audit', what: { records: `other ${record}` } }),
+    entryOf(3, { outcome: 'done', act: 1 }),
+    entryOf(4, { tenant: 'bianchi' }),
+  ];
+  const filters: [Partial<AuditLogFilter>, number[]][] = [
+    [{ tenant: 'rossi' }, [3, 2]],
+    [{ verb: 'sync' }, [4, 3]],
+    [{ sinceAt: NOW + 3 }, [4, 3]],
+    [{ tenant: 'rossi', record: 'apt-1' }, [2]],
+  ];
+  for (const [filter, expected] of filters) {
+    const { lines } = await readAll(entries, 1, () => true, { ...EVERYTHING, ...filter });
+    expect(lines.map(({ sequence }) => sequence)).toEqual(expected);
+  }
+  await expect(readAll(entries, 1, () => true, { ...EVERYTHING, record: 'apt-1' })).rejects.toMatchObject({
+    code: 'record-needs-tenant',
+  });
+});
+
+test('a page looks at no more of a long log than it shows, and at so much at most where nothing is wanted of it', async () => {
+  const entries = Array.from({ length: 7_000 }, (_, at) => entryOf(at + 1));
+  let looked = 0;
+  const count = () => {
+    looked += 1;
+  };
+  const { desk } = openActing({ log: logOf(entries, count) });
+  const question = { after: null, limit: 5, sees: () => true, filter: EVERYTHING };
+  expect((await readActivity(desk, question)).lines).toHaveLength(5);
+  expect(looked).toBe(6);
+  looked = 0;
+  const none = await readActivity(desk, { ...question, filter: { ...EVERYTHING, verb: 'forget' } });
+  expect(none.lines).toEqual([]);
+  expect(none.next).not.toBeNull();
+  expect(looked).toBe(3_001);
 });
 
 test('where no log is kept nothing is claimed', async () => {
   const { desk } = openActing({ log: null });
-  expect(await readActivity(desk, { after: null, limit: 1, sees: () => true })).toBeNull();
+  const question = { after: null, limit: 1, sees: () => true, filter: EVERYTHING };
+  await expect(readActivity(desk, question)).rejects.toMatchObject({ code: 'no-audit-log' });
 });

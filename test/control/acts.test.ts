@@ -42,7 +42,7 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
     ...['proposeMatches', 'findMatches', 'unmatchedPatients', 'matchableTarget', 'asMatchable', 'contactDigest'],
     ...['toMatchFile', 'fromMatchFile', 'keepPlan', 'keptPlan', 'newestPlan', 'planView', 'planLines'],
     ...['planSummary'],
-    ...['listRecords', 'listTenants', 'listActs', 'openTasks', 'pageOf', 'cursorOf', 'readCursor'],
+    ...['listRecords', 'listTenants', 'wantedBy', 'requireLog', 'openTasks', 'pageOf', 'cursorOf', 'readCursor'],
     ...['viewWeek', 'weekOf', 'viewHold', 'secondPersonAbove', 'wayOf'],
     ...['describeLoginLink', 'listLoginLinks', 'entrantBySession', 'entrantByToken', 'describeSignInLink'],
     ...['isPassphraseMissing', 'listAccessTokens', 'beginOidcSignIn', 'sessionLifeOf', 'principalOf'],

@@ -99,9 +99,10 @@ function waitSeconds(prefer: string): number {
 
 /** Null when it takes longer; it goes on then, and its task tells what it throws. */
 async function within<Value>(timeMs: number, result: Promise<Value>): Promise<Value | null> {
+  result.catch(() => {});
+  if (timeMs === 0) return null;
   const late = Promise.withResolvers<null>();
   const timer = setTimeout(() => late.resolve(null), timeMs);
-  result.catch(() => {});
   try {
     return await Promise.race([result, late.promise]);
   } finally {

@@ -18,5 +18,7 @@ export function actingOf(request: FastifyRequest, desk: OperatorDesk): Acting {
 export function reasonField({ language, visitor }: PageContext, desk: OperatorDesk, verb: ActVerb): Html | null {
   if (visitor === null || !desk.acting(visitor, null).desk.reasonFor.includes(verb)) return null;
   const words = ACTS[language];
-  return html`<label class="reason">${words.reason} <input name="why" required maxlength="200" aria-describedby="why-hint"></label><p class="quiet" id="why-hint">${words.reasonHint}</p>`;
+  // A page may ask for several.
+  const hint = `why-hint-${verb}`;
+  return html`<label class="reason">${words.reason} <input name="why" required maxlength="200" aria-describedby="${hint}"></label><p class="quiet" id="${hint}">${words.reasonHint}</p>`;
 }

@@ -12,6 +12,7 @@ import { copyable, emptyState, pager, table } from './parts.ts';
 import { ACTIVITY, OUTCOMES, VERBS } from './texts/activity.ts';
 
 const LIMIT = 40;
+const EVERYTHING = { tenant: null, verb: null, sinceAt: null, record: null };
 /** What came to no good end. */
 const NOT_DONE: ReadonlySet<AuditEntry['outcome']> = new Set(['failed', 'refused']);
 interface Question {
@@ -23,8 +24,8 @@ export function addActivityPages(app: FastifyInstance, desk: OperatorDesk): void
   const config = { level: 'viewer' } as const;
   app.get<{ Querystring: Question }>('/activity', { config }, async (request, reply) => {
     const visitor = visitorOf(request);
-    const sees = (tenant: string | null) => (tenant === null ? visitor.tenants === null : maySee(visitor, tenant));
     const context = contextOf(request, desk);
+    const sees = (tenant: string | null) => maySee(visitor, tenant);
     return sendPage(reply, context, activityPage(context, await read(desk, context, request.query, sees)));
   });
   app.get<{ Params: { tenant: string }; Querystring: Question }>(
@@ -39,7 +40,8 @@ export function addActivityPages(app: FastifyInstance, desk: OperatorDesk): void
   );
 }
 
-function read(
+/** @returns null where no log is kept */
+async function read(
   desk: OperatorDesk,
   { visitor }: PageContext,
   { after }: Question,
@@ -47,7 +49,9 @@ function read(
 ): Promise<ActivityPage | null> {
   if (visitor === null) throw new Error('a page of a level has a visitor');
   const { desk: acts } = desk.acting(visitor, null);
-  return readActivity(acts, { after: typeof after === 'string' ? after : null, limit: LIMIT, sees });
+  if (acts.log === null) return null;
+  const place = typeof after === 'string' ? after : null;
+  return readActivity(acts, { after: place, limit: LIMIT, filter: EVERYTHING, sees });
 }
 
 function activityPage(context: PageContext, found: ActivityPage | null): Page {

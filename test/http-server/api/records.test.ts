@@ -106,7 +106,18 @@ describe('an explanation', () => {
     expect(status).toBe(200);
     expect(body).toMatchObject({
       source: { state: 'there' },
-      targets: [{ target: 'doctor', decision: { shown: true } }],
+      askedAt: expect.any(Number),
+      lastCycle: { run: expect.any(String), completeness: 'complete', error: null },
+      targets: [
+        {
+          ...{ target: 'doctor', decision: { shown: true, code: 'shown' } },
+          way: {
+            compared: { at: expect.any(Number), found: 'same', fields: [] },
+            written: { at: null, changes: [] },
+            readBack: { at: null, covers: false },
+          },
+        },
+      ],
     });
   });
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { describe, expect, test } from 'vitest';
 import type { ConnectionStatus } from '../../../src/control/installation.ts';
+import type { LoginDesk } from '../../../src/control/logins.ts';
 import { openActsWorld } from '../../control/acts-world.ts';
 import type { ModelClinic } from '../../jobs/model-clinic.ts';
 import { browserPath, NO_BROWSER, useBrowser } from '../../support/browser.ts';
@@ -12,7 +13,13 @@ import { openPages } from './open-pages.ts';
 const redis = useRedis();
 const browser = useBrowser();
 const TENANT = 'studio-rossi';
-const PATHS = ['/', `/tenants/${TENANT}`, `/tenants/${TENANT}/targets/doctor`, '/activity'];
+const PATHS = [
+  '/',
+  `/tenants/${TENANT}`,
+  `/tenants/${TENANT}/targets/doctor`,
+  '/activity',
+  `/tenants/${TENANT}/connections/google`,
+];
 const require = createRequire(import.meta.url);
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 /** What would run, or stand there, if a page took it for more than a text. */
@@ -24,9 +31,22 @@ const LOGIN: ConnectionStatus = {
   ...{ isEndFixed: false, obtainedAt: 1_000_000, usedAt: 1_000_000 },
 };
 
+/** Where one link waits to be opened. */
+const LOGIN_DESK = {
+  ...{
+    remote: { callbackUrl: 'https://mirror.example/oauth/callback', linkUrl: 'https://mirror.example/oauth/login' },
+  },
+  about: () => ({ clinic: 'Studio Rossi', language: 'it', targets: [] }),
+  links: {
+    list: async () => [{ id: '0a1b2c3d4e5f', connection: 'google', by: 'anna@clinic.example', madeAt: 1, endsAt: 2 }],
+  },
+} as unknown as LoginDesk;
+
 async function openWorld() {
   const world = await openActsWorld(redis.connect());
-  return { ...world, ...(await openPages({ installation: world.installation })) };
+  const login = { ...LOGIN, account: 'rossi@clinic.example', missingScopes: ['https://mirror.example/auth/events'] };
+  const installation = { ...world.installation, connections: async () => [login] };
+  return { ...world, ...(await openPages({ installation, desk: { loginDesk: () => LOGIN_DESK } })) };
 }
 
 /** A clinic in which everything that somebody else writes, and that a page shows, is not what it should be. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { listActs } from '../../../control/audit-log.ts';
+import { readActivity } from '../../../control/activity.ts';
 import { maySee } from '../../visitors.ts';
 import { paged, pageOfItems, type Route, route } from '../route.ts';
 import { instant } from '../schemas/common.ts';
@@ -25,7 +25,8 @@ export const AUDIT_LOG_ROUTES: readonly Route[] = [
     method: 'GET',
     path: '/audit-log',
     name: 'listActs',
-    summary: 'Entries of the audit log, newest first; what concerns no tenant is for those who may see all',
+    summary:
+      'Acts of the audit log, newest first, each once: its end, or its beginning while it has none; what concerns no tenant is for those who may see all',
     level: 'viewer',
     query: paged.extend({
       tenant: z.string().nullable().default(null),
@@ -34,11 +35,15 @@ export const AUDIT_LOG_ROUTES: readonly Route[] = [
       record: z.string().max(200).nullable().default(null).describe('Of one record of the tenant, by its id'),
     }),
     reply: pageOfItems(entry).extend({
-      changed: z.number().describe('Entries that are not as they were written; audit-log verify tells more'),
+      changed: z
+        .number()
+        .describe('Entries met for this page that are not as they were written; audit-log verify tells more'),
     }),
-    handle({ acting, visitor, query: { after, limit, ...filter } }) {
-      const isSeen = (tenant: string | null) => (tenant === null ? visitor.tenants === null : maySee(visitor, tenant));
-      return listActs(acting.desk, filter, isSeen, { after, limit });
+    async handle({ acting, visitor, query: { after, limit, ...filter } }) {
+      const sees = (tenant: string | null) => maySee(visitor, tenant);
+      const { lines, next } = await readActivity(acting.desk, { after, limit, filter, sees });
+      const items = lines.flatMap(({ entry: each }) => each ?? []);
+      return { items, next, changed: lines.length - items.length };
     },
   }),
 ];

@@ -33,15 +33,45 @@ export const source = z.discriminatedUnion('state', [
   z.object({ state: z.literal('unknown'), code: z.string(), message: z.string() }),
 ]);
 
+/** An appointment's way into a target, after the decision. */
+const way = z.object({
+  compared: z.object({
+    at: instant.nullable().describe('When the target was last planned'),
+    found: z.enum(['none', 'same', 'newer', 'gone', 'new', 'differs', 'removal']),
+    fields: z.array(z.string()).describe('Names of the fields that differ, as far as known'),
+  }),
+  written: z.object({
+    at: instant.nullable().describe('The last write, where that is known'),
+    version: z.string().nullable().describe('The version tag that the target gave'),
+    revision: z.number().nullable().describe('Our count of decisions that stands on the object'),
+    changes: z
+      .array(z.object({ at: instant, effect: z.enum(['updated', 'deleted']), reason: z.string(), run: z.string() }))
+      .describe('Changes and removals that runs made, newest first'),
+  }),
+  readBack: z.object({
+    at: instant.nullable().describe('When the target was last read back'),
+    covers: z.boolean().nullable().describe('Whether that was after the last write; null: nothing was written'),
+  }),
+});
+
 const explanation = z.object({
   tenant: z.string(),
   appointment: z.string(),
   source,
+  askedAt: instant.describe('When the clinic was asked'),
+  lastCycle: z
+    .object({
+      run: z.string(),
+      startedAt: instant,
+      completeness: z.string().nullable().describe('How much the reading of all showed; null: it failed'),
+      error: z.string().nullable().describe('Code of what ended it early'),
+    })
+    .nullable(),
   targets: z.array(
     z.object({
       target: z.string(),
       connector: z.string(),
-      decision: z.object({ shown: z.boolean(), because: z.string() }),
+      decision: z.object({ shown: z.boolean(), code: z.string(), because: z.string() }),
       link: z.object({ startAt: instant, epoch: z.number(), remoteId: z.string() }).nullable(),
       byHand: z
         .object({ done: z.enum(['edited', 'removed']), fields: z.array(z.string()), policy: driftPolicy })
@@ -60,6 +90,7 @@ const explanation = z.object({
         .nullable(),
       holds: z.array(z.object({ id: z.string(), kind: z.string(), state: z.string() })),
       failure: z.string().nullable(),
+      way,
     }),
   ),
 });

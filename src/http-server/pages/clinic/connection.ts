@@ -1,15 +1,16 @@
-import type { FastifyInstance } from 'fastify';
-import { acceptAccount, beginRemoteLogin } from '../../../control/acts.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { acceptAccount, beginRemoteLogin, withdrawLoginLink } from '../../../control/acts.ts';
 import { type ConnectionStatus, requireTenant } from '../../../control/installation.ts';
+import { listLoginLinks, type MadeLink } from '../../../control/logins.ts';
 import { MirrorError } from '../../../model/errors.ts';
 import { type Html, type HtmlPart, html } from '../../../model/html.ts';
-import { type Instant, SECOND_MS } from '../../../model/time.ts';
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../../../model/time.ts';
 import { formOf } from '../../forms.ts';
 import type { OperatorDesk } from '../../operator-desk.ts';
 import { actingOf, reasonField } from '../acting.ts';
 import { contextOf, type PageContext } from '../context.ts';
-import { type Page, sendPage } from '../layout.ts';
-import { copyable, csrfField, linkButton } from '../parts.ts';
+import { sendPage } from '../layout.ts';
+import { copyable, csrfField, linkButton, section, table } from '../parts.ts';
 import { ACTS } from '../texts/acts.ts';
 import { FRAME } from '../texts/frame.ts';
 import { connectionAddress, standing } from './connections.ts';
@@ -17,6 +18,8 @@ import { connectionAddress, standing } from './connections.ts';
 const ROUTE = '/tenants/:tenant/connections/:connection';
 /** The account is asked for at its provider. */
 const ACCEPT_TIMEOUT_MS = 30 * SECOND_MS;
+/** How long a link may be good that is sent to somebody; without a choice as long as for one that is opened at once. */
+const LINK_HOURS = { day: DAY_MS / HOUR_MS, week: (7 * DAY_MS) / HOUR_MS };
 interface Place {
   Params: { tenant: string; connection: string };
 }
@@ -27,15 +30,20 @@ export function addConnectionPage(app: FastifyInstance, desk: OperatorDesk): voi
   app.get<Place>(ROUTE, { config }, async (request, reply) => {
     const { tenant, connection } = request.params;
     const found = await requireConnection(desk, tenant, connection);
-    const context = contextOf(request, desk, tenant);
-    return sendPage(reply, context, connectionPage(context, desk, found, waysIn(context, desk, found)));
+    return show(request, reply, desk, found, waysIn(contextOf(request, desk, tenant), desk, found));
   });
   app.post<Place>(`${ROUTE}/link`, { config }, async (request, reply) => {
     const { tenant, connection } = request.params;
     const found = await requireConnection(desk, tenant, connection);
-    const link = await beginRemoteLogin(actingOf(request, desk), desk.loginDesk(), tenant, connection);
-    const context = contextOf(request, desk, tenant);
-    return sendPage(reply, context, connectionPage(context, desk, found, madeLink(context, link.url, link.endsAt)));
+    const hours = formOf(request).get('hours') || null;
+    const life = hours === null ? null : Number(hours);
+    const link = await beginRemoteLogin(actingOf(request, desk), desk.loginDesk(), tenant, connection, life);
+    return show(request, reply, desk, found, madeLink(contextOf(request, desk, tenant), link));
+  });
+  app.post<Place>(`${ROUTE}/withdraw-link`, { config }, async (request, reply) => {
+    const { tenant, connection } = request.params;
+    await withdrawLoginLink(actingOf(request, desk), desk.loginDesk(), tenant, formOf(request).get('link') ?? '');
+    return reply.redirect(connectionAddress(tenant, connection), 303);
   });
   const accepting = { config, handlerTimeout: ACCEPT_TIMEOUT_MS + SECOND_MS };
   app.post<Place>(`${ROUTE}/accept`, accepting, async (request, reply) => {
@@ -63,12 +71,24 @@ async function requireConnection(
   });
 }
 
-function connectionPage(context: PageContext, desk: OperatorDesk, found: ConnectionStatus, then: HtmlPart): Page {
+/** @param then what there is to do, or what was done */
+async function show(
+  request: FastifyRequest<Place>,
+  reply: FastifyReply,
+  desk: OperatorDesk,
+  found: ConnectionStatus,
+  then: HtmlPart,
+): Promise<FastifyReply> {
+  const context = contextOf(request, desk, request.params.tenant);
   const words = ACTS[context.language];
   const { connection, kind, account, sinceAt } = found;
   const facts = html`<dl class="facts"><dt>${words.kind}</dt><dd>${kind}</dd><dt>${words.account}</dt><dd>${account ?? FRAME[context.language].unknown}</dd><dt>${words.standing}</dt><dd>${standing(context, found)}</dd>${sinceAt === null ? null : html`<dt>${words.granted}</dt><dd>${context.times.both(sinceAt)}</dd>`}</dl>`;
   const accept = found.state === 'unconfirmed' ? acceptForm(context, desk, found) : null;
-  return { title: words.connectTitle(connection), main: html`${facts}${accept}${then}` };
+  const links = await waitingLinks(context, desk, request.params);
+  return sendPage(reply, context, {
+    title: words.connectTitle(connection),
+    main: html`${facts}${accept}${then}${links}`,
+  });
 }
 
 function waysIn(context: PageContext, desk: OperatorDesk, { connection, state }: ConnectionStatus): Html {
@@ -79,13 +99,47 @@ function waysIn(context: PageContext, desk: OperatorDesk, { connection, state }:
   // Where browsers can't reach the daemon there are no links.
   if (desk.loginDesk().remote === null) return command;
   const address = `${connectionAddress(tenant, connection)}/link`;
-  const form = html`<form class="stack" method="post" action="${address}">${csrfField(context.visitor)}<p>${words.linkText}</p>${reasonField(context, desk, 'login-link')}<p><button class="button main">${words.makeLink}</button></p></form>`;
+  const form = html`<form class="stack" method="post" action="${address}">${csrfField(context.visitor)}<p>${words.linkText}</p>${linkLife(context)}${reasonField(context, desk, 'login-link')}<p><button class="button main">${words.makeLink}</button></p></form>`;
   return html`${form}${command}`;
 }
 
-function madeLink(context: PageContext, link: string, endsAt: Instant): Html {
+function linkLife({ language }: PageContext): Html {
+  const words = ACTS[language];
+  const { day, week } = LINK_HOURS;
+  return html`<p><label>${words.linkLife} <select name="hours"><option value="">${words.tenMinutes}</option><option value="${day}">${words.aDay}</option><option value="${week}">${words.aWeek}</option></select></label></p>`;
+}
+
+function madeLink(context: PageContext, { url: link, endsAt }: MadeLink): Html {
   const words = ACTS[context.language];
   return html`<div class="notice stack" role="status"><p>${words.linkMade(context.times.text(endsAt))}</p><p>${copyable(context, link)}</p><p>${linkButton(link, words.openLink)}</p></div>`;
+}
+
+/** Links that nobody has opened, each with a button that takes it back; nothing where there are none. */
+async function waitingLinks(
+  context: PageContext,
+  desk: OperatorDesk,
+  { tenant, connection }: Place['Params'],
+): Promise<Html | null> {
+  const words = ACTS[context.language];
+  const loginDesk = desk.loginDesk();
+  if (loginDesk.remote === null) return null;
+  const links = (await listLoginLinks(loginDesk, tenant)).filter((link) => link.connection === connection);
+  if (links.length === 0) return null;
+  const { at, both } = context.times;
+  const columns = [
+    ...[words.madeBy, words.madeAt, words.goodUntil].map((title) => ({ title })),
+    { title: words.withdraw, isPlain: true },
+  ];
+  const rows = links.map(({ id, by, madeAt, endsAt }) => ({
+    id: `link-${id}`,
+    cells: [
+      ...[by, at(madeAt), both(endsAt)],
+      html`<button class="button danger" name="link" value="${id}">${words.withdraw}</button>`,
+    ],
+  }));
+  const address = `${connectionAddress(tenant, connection)}/withdraw-link`;
+  const form = html`<form class="stack" method="post" action="${address}">${csrfField(context.visitor)}${reasonField(context, desk, 'withdraw-link')}${table(words.linksWaiting, columns, rows)}</form>`;
+  return section('links', words.linksWaiting, form);
 }
 
 function acceptForm(context: PageContext, desk: OperatorDesk, { connection, account }: ConnectionStatus): Html {

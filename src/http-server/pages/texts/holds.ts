@@ -27,7 +27,6 @@ const en = {
   command: 'As a command',
   unread: (code: string) =>
     `The clinic’s list could not be read now (${code}): times are those that the target was given.`,
-  choose: 'Which',
   byAgenda: 'By agenda',
   byDay: 'By day',
   noDay: 'Without a time',
@@ -94,7 +93,6 @@ export const HOLDS: Texts<typeof en> = {
     ends: 'Senza decisione restano fino a',
     command: 'Come comando',
     unread: (code) => `L’elenco della clinica ora non si può leggere (${code}): gli orari sono quelli già scritti.`,
-    choose: 'Quali',
     byAgenda: 'Per agenda',
     byDay: 'Per giorno',
     noDay: 'Senza orario',
