@@ -151,7 +151,7 @@ describe('a breach is reported', () => {
   test('a vendor or a channel that is given patients', () => {
     const files = project({
       'src/connectors/one/a.ts': "import type { Patient } from '../../model/records.ts';",
-      'src/reminders/channels/sms/a.ts': "import { factToldIn } from '../../../model/patient-facts.ts';",
+      'src/reminders/channels/sms/a.ts': "import { FactSearch } from '../../../model/patient-facts.ts';",
       'src/reminders/content.ts': "import type { Patient } from '../model/records.ts';",
     });
     expect(patientBreaches(files)).toEqual([

@@ -1,9 +1,10 @@
 import { readForLook } from '../jobs/clinic-reading.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
-import { asMirrorError, MirrorError } from '../model/errors.ts';
+import { asMirrorError } from '../model/errors.ts';
 import type { Appointment, AppointmentStatus } from '../model/records.ts';
 import { DAY_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import type { ApprovalRequest } from '../state/approvals.ts';
+import { noSuchHold } from '../state/holds.ts';
 import type { GoneCounts } from '../sync/guard.ts';
 import type { TenantHold } from './holds.ts';
 import { type Installation, requireTenant } from './installation.ts';
@@ -130,13 +131,4 @@ async function listed(
     signal.throwIfAborted();
     return { ...NOTHING_LISTED, unread: asMirrorError(error).code };
   }
-}
-
-function noSuchHold(id: string): MirrorError {
-  return new MirrorError(`there is no hold ${JSON.stringify(id)}`, {
-    actor: 'settings',
-    code: 'no-such-hold',
-    retry: 'never',
-    remedy: 'see "clinic-mirror holds list"',
-  });
 }

@@ -93,7 +93,7 @@ export function createHoldStore(redis: RedisClient, tenant: string, sealer: Seal
     async decide(id, state, now, expiresAt, choice = {}) {
       for (;;) {
         const before = await read(id);
-        if (before === null) throw holdError('no-such-hold', `there is no hold "${id}"`);
+        if (before === null) throw noSuchHold(id);
         const { hold } = before;
         const { chosen, rest } = partsOf(hold, choice);
         const decided: Hold = { ...hold, state, decidedAt: now, expiresAt };
@@ -226,6 +226,11 @@ function sealContext(id: string): string {
 
 function newId(): string {
   return Array.from({ length: ID_LENGTH }, () => ID_ALPHABET[randomInt(ID_ALPHABET.length)]).join('');
+}
+
+/** What is said of a hold that is not there, or not any more. */
+export function noSuchHold(id: string): MirrorError {
+  return holdError('no-such-hold', `there is no hold ${JSON.stringify(id)}`);
 }
 
 function holdError(code: string, message: string): MirrorError {

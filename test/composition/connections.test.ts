@@ -1,15 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startGraphSandbox } from '../../sandbox/graph/index.ts';
-import { openConnections } from '../../src/composition/connections.ts';
 import { connectors } from '../../src/connectors/registry.ts';
-import { createHttpClient } from '../../src/http/client.ts';
-import { silentLogger } from '../../src/log/logger.ts';
-import { createCredentialStore } from '../../src/state/credentials.ts';
-import { createLeases } from '../../src/state/leases.ts';
-import { createSealer } from '../../src/state/sealing.ts';
-import { RING } from '../oauth/connection.ts';
 import { ENV, load, SETTINGS, writeConfiguration } from '../settings/configuration-directory.ts';
 import { useRedis } from '../support/redis.ts';
+import { openTenantConnections } from './tenant-connections.ts';
 
 const redis = useRedis();
 const NEVER = new AbortController().signal;
@@ -48,34 +42,17 @@ async function openTenant() {
     'tenants/uno.yaml': TENANT.replaceAll('DIRECTORY', sandbox.tenantId),
   });
   const configuration = load(dir, { connectors, env: { ...ENV, GRAPH_SECRET: clientSecret ?? '' } });
-  const tenant = configuration.tenants.get('uno')!;
-  const connection = redis.connect();
   const spent: number[] = [];
-  const connections = openConnections({
-    configuration,
-    tenant,
-    credentials: createCredentialStore({
-      redis: connection,
-      awaitDurable: async () => 'durable' as const,
-      writer: connection,
-      sealer: createSealer(RING, tenant.id),
-      tenant: tenant.id,
-      log: silentLogger,
-    }),
-    leases: createLeases(connection, tenant.id, 10_000),
-    http: createHttpClient({ userAgent: 'test', clock: Date.now }),
-    budget: () => ({
-      take: async (_signal, units = 1) => void spent.push(units),
-      refused: async () => {},
-      accepted: async () => {},
-    }),
-    targetScopes: (id) =>
-      [...tenant.targets.values()]
-        .filter((target) => target.connection === id)
-        .flatMap((target) => connectors.get(target.connector)?.neededScopes(target.settings, 'appointments') ?? []),
-    clock: Date.now,
-    log: silentLogger,
+  const budget = () => ({
+    take: async (_signal: AbortSignal, units = 1) => void spent.push(units),
+    refused: async () => {},
+    accepted: async () => {},
   });
+  const targetScopes = (id: string) =>
+    [...configuration.tenants.get('uno')!.targets.values()]
+      .filter((target) => target.connection === id)
+      .flatMap((target) => connectors.get(target.connector)?.neededScopes(target.settings, 'appointments') ?? []);
+  const { tenant, connections } = openTenantConnections(configuration, redis.connect(), { budget, targetScopes });
   return { sandbox, tenant, connections, spent };
 }
 

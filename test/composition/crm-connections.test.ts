@@ -6,7 +6,7 @@ import {
   type SalesforceSandboxOptions,
   startSalesforceSandbox,
 } from '../../sandbox/salesforce/index.ts';
-import { type OpenConnection, openConnections } from '../../src/composition/connections.ts';
+import type { OpenConnection } from '../../src/composition/connections.ts';
 import type { Authorizer } from '../../src/connectors/connector.ts';
 import {
   beginRemoteLogin,
@@ -15,18 +15,15 @@ import {
   loginWithDevice,
   logOut,
 } from '../../src/control/logins.ts';
-import { createHttpClient } from '../../src/http/client.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import type { PendingLogin } from '../../src/oauth/store.ts';
-import { createCredentialStore } from '../../src/state/credentials.ts';
-import { createLeases } from '../../src/state/leases.ts';
 import { createLoginLinks } from '../../src/state/login-links.ts';
 import { createLoginStore } from '../../src/state/logins.ts';
-import { createSealer } from '../../src/state/sealing.ts';
 import { NEVER, RING } from '../oauth/connection.ts';
 import { startTokenServer, tokensNamed } from '../oauth/token-server.ts';
 import { ENV, load, SETTINGS, writeConfiguration } from '../settings/configuration-directory.ts';
 import { useRedis } from '../support/redis.ts';
+import { openTenantConnections } from './tenant-connections.ts';
 
 const redis = useRedis();
 const USER = 'integration@clinic.example';
@@ -46,31 +43,15 @@ ${files.connections}
 `,
   });
   const configuration = load(dir, { env: { ...ENV, ...files.env } });
-  const tenant = configuration.tenants.get('uno')!;
-  const connection = redis.connect();
   const time = { now: Date.now() };
   const budgets = new Set<string>();
-  const connections = openConnections({
-    configuration,
-    tenant,
-    credentials: createCredentialStore({
-      redis: connection,
-      awaitDurable: async () => 'durable' as const,
-      writer: connection,
-      sealer: createSealer(RING, tenant.id),
-      tenant: tenant.id,
-      log: silentLogger,
-    }),
-    leases: createLeases(connection, tenant.id, 10_000),
-    http: createHttpClient({ userAgent: 'test', clock: () => time.now }),
+  const { connections } = openTenantConnections(configuration, redis.connect(), {
     budget: (client) => ({
       take: async () => void budgets.add(client),
       refused: async () => {},
       accepted: async () => {},
     }),
-    targetScopes: () => [],
     clock: () => time.now,
-    log: silentLogger,
   });
   const told: string[] = [];
   const desk: LoginDesk = {

@@ -1,7 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { startHubSpotSandbox } from '../../sandbox/hubspot/index.ts';
 import { type FaultProxy, startFaultProxy } from '../../sandbox/kit/fault-proxy.ts';
-import { openConnections } from '../../src/composition/connections.ts';
 import { hubspot } from '../../src/connectors/hubspot/index.ts';
 import { SharedState } from '../../src/connectors/shared-state.ts';
 import { createHttpClient } from '../../src/http/client.ts';
@@ -9,14 +8,11 @@ import { silentLogger } from '../../src/log/logger.ts';
 import type { MirrorError } from '../../src/model/errors.ts';
 import type { CrmItem } from '../../src/model/items.ts';
 import type { Operation } from '../../src/model/operations.ts';
-import { createCredentialStore } from '../../src/state/credentials.ts';
-import { createLeases } from '../../src/state/leases.ts';
-import { createSealer } from '../../src/state/sealing.ts';
 import { changeJson, jsonAnswer } from '../contract/crm-wire.ts';
-import { RING } from '../oauth/connection.ts';
 import { ENV, load, SETTINGS, writeConfiguration } from '../settings/configuration-directory.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { useRedis } from '../support/redis.ts';
+import { openTenantConnections } from './tenant-connections.ts';
 
 const redis = useRedis();
 const KEY_OF_RECORD = 'a'.repeat(32);
@@ -42,26 +38,7 @@ connections:
 `,
   });
   const configuration = load(dir, { env: { ...ENV, CRM_SECRET: 's', TENANT_UNO__TOKEN: serviceKey } });
-  const tenant = configuration.tenants.get('uno')!;
-  const connection = redis.connect();
-  const connections = openConnections({
-    configuration,
-    tenant,
-    credentials: createCredentialStore({
-      redis: connection,
-      awaitDurable: async () => 'durable' as const,
-      writer: connection,
-      sealer: createSealer(RING, tenant.id),
-      tenant: tenant.id,
-      log: silentLogger,
-    }),
-    leases: createLeases(connection, tenant.id, 10_000),
-    http: createHttpClient({ userAgent: 'test', clock: Date.now }),
-    budget: () => ({ take: async () => {}, refused: async () => {}, accepted: async () => {} }),
-    targetScopes: () => [],
-    clock: Date.now,
-    log: silentLogger,
-  });
+  const { connections } = openTenantConnections(configuration, redis.connect());
   return connections.get('crm')!.authorizer('contacts');
 }
 

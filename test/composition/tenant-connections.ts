@@ -1,0 +1,43 @@
+import { openConnections } from '../../src/composition/connections.ts';
+import { createHttpClient } from '../../src/http/client.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import type { Configuration } from '../../src/settings/configuration.ts';
+import { createCredentialStore } from '../../src/state/credentials.ts';
+import { createLeases } from '../../src/state/leases.ts';
+import type { RedisClient } from '../../src/state/redis.ts';
+import { createSealer } from '../../src/state/sealing.ts';
+import { RING } from '../oauth/connection.ts';
+
+type Parts = Parameters<typeof openConnections>[0];
+
+/** The connections of the tenant `uno`, as the daemon opens them from its files, on a state of their own. */
+export function openTenantConnections(
+  configuration: Configuration,
+  redis: RedisClient,
+  {
+    budget = () => ({ take: async () => {}, refused: async () => {}, accepted: async () => {} }),
+    targetScopes = () => [],
+    clock = Date.now,
+  }: Partial<Pick<Parts, 'budget' | 'targetScopes' | 'clock'>> = {},
+) {
+  const tenant = configuration.tenants.get('uno')!;
+  const connections = openConnections({
+    configuration,
+    tenant,
+    credentials: createCredentialStore({
+      redis,
+      awaitDurable: async () => 'durable' as const,
+      writer: redis,
+      sealer: createSealer(RING, tenant.id),
+      tenant: tenant.id,
+      log: silentLogger,
+    }),
+    leases: createLeases(redis, tenant.id, 10_000),
+    http: createHttpClient({ userAgent: 'test', clock }),
+    budget,
+    targetScopes,
+    clock,
+    log: silentLogger,
+  });
+  return { tenant, connections };
+}
