@@ -155,10 +155,15 @@ function phrasesOf(fact: PatientFact, written: string): readonly string[] {
   }
 }
 
-/** Each word of a name that tells of somebody: of "De Luca" the second. */
+/**
+ * Each word of a name that tells of somebody: of "De Luca" the second. It counts as it is written: a single sign may stand for a word of
+ * several letters, and is an initial all the same.
+ */
 function nameParts(name: string): string[] {
-  return wordsOf(name)
-    .split(' ')
+  return name
+    .split(/[^\p{L}\p{M}\p{N}]+/u)
+    .filter((word) => [...word].length >= FEWEST)
+    .flatMap((word) => wordsOf(word).split(' '))
     .flatMap((word) => (isLong(word) ? [` ${word} `] : []));
 }
 

@@ -76,6 +76,13 @@ describe('a text does not tell', () => {
     expect(told('Giulia De Nicolò', { mayTell: ['first-name'] })).toBe('last-name');
   });
 
+  test('a name that is one sign, which is its own initial', () => {
+    expect(told('ﷲ.', {}, { firstName: 'ﷲ', lastName: null })).toBeNull();
+    expect(told('㈝.', {}, { firstName: null, lastName: '㈝' })).toBeNull();
+    expect(told('㈝.', {}, { firstName: '㈝ Rossi', lastName: null })).toBeNull();
+    expect(told('㈝ Rossi', {}, { firstName: '㈝ Rossi', lastName: null })).toBe('first-name');
+  });
+
   test('names of three letters, which stand everywhere', () => {
     expect(told('Ada Li, Ada', {}, { firstName: 'Ada', lastName: 'Li' })).toBeNull();
   });
