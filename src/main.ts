@@ -75,7 +75,7 @@ const STOP_GRACE_MS = 7 * SECOND_MS;
  * take is memory, some hundred kilobytes each.
  */
 const IN_FLIGHT = {
-  ...{ pull: 128, 'read-streams': 64, audit: 8, look: 64, subscriptions: 32 },
+  ...{ pull: 128, 'read-streams': 64, audit: 8, 'check-target': 64, subscriptions: 32 },
   ...{ remind: 128, triggers: 64, 'refresh-tokens': 32 },
 };
 
@@ -185,7 +185,7 @@ function openReloading(parts: {
       await repeatWork({ tenants, queues }, settings.schedule);
       await beginWork({ tenants: some.map(([, outline]) => outline), queues, redis, isNeedless, log }, signal);
       // A look reads the names of all keys.
-      if (removed.length + reduced.length > 0) releasing.look();
+      if (removed.length + reduced.length > 0) releasing.check();
     },
   });
 }
@@ -322,9 +322,9 @@ function openReceiver(composition: Composition, { countNotification }: Metrics) 
   return createNotificationReceiver({
     readers: new Map(readers),
     directory: createSubscriptionDirectory(redis, installation.clock),
-    look(tenant, target, { whole }) {
+    checkTarget(tenant, target, { whole }) {
       const { settleMs } = composition.configuration.settings.notifications;
-      return queues.look(tenant, target, { delayMs: settleMs, whole });
+      return queues.checkTarget(tenant, target, { delayMs: settleMs, whole });
     },
     keepSubscriptions: (tenant) => queues.keepSubscriptions(tenant),
     count: countNotification,

@@ -12,8 +12,8 @@ import { startBrowser, type TestBrowser } from './browser.ts';
 const FOLDER = new URL('../docs/screenshots/', import.meta.url).pathname;
 /** Each page on a desk by day, and on a phone by night: light and dark are the same colours for both. */
 const SCREENS = [
-  { look: 'light', screen: 'wide', viewport: { width: 1_200, height: 800 } },
-  { look: 'dark', screen: 'phone', viewport: { width: 390, height: 844 } },
+  { theme: 'light', screen: 'wide', viewport: { width: 1_200, height: 800 } },
+  { theme: 'dark', screen: 'phone', viewport: { width: 390, height: 844 } },
 ] as const;
 /** Higher ones are cut: a picture shows what a page is like. */
 const MOST_HEIGHT = 1_300;
@@ -99,8 +99,8 @@ async function makeActivity(world: World): Promise<Shown> {
 
 async function takeAll(world: World, browser: TestBrowser, shown: Shown, names: readonly string[]): Promise<void> {
   await mkdir(FOLDER, { recursive: true });
-  for (const { look, screen, viewport } of SCREENS) {
-    const person = await browser.open({ viewport, colorScheme: look, locale: 'en-GB' });
+  for (const { theme, screen, viewport } of SCREENS) {
+    const person = await browser.open({ viewport, colorScheme: theme, locale: 'en-GB' });
     const page = await person.newPage();
     await page.goto(await signInAddress(world));
     await page.locator('main button').first().click();
@@ -111,7 +111,7 @@ async function takeAll(world: World, browser: TestBrowser, shown: Shown, names: 
       await page.goto(new URL(address, world.pagesUrl ?? '').href);
       const height = Math.min(MOST_HEIGHT, await page.evaluate('document.documentElement.scrollHeight'));
       const clip = { x: 0, y: 0, width: viewport.width, height };
-      await writeFile(join(FOLDER, `${name}-${look}-${screen}.png`), await page.screenshot({ fullPage: true, clip }));
+      await writeFile(join(FOLDER, `${name}-${theme}-${screen}.png`), await page.screenshot({ fullPage: true, clip }));
     }
     await person.close();
   }

@@ -1,4 +1,4 @@
-import { lookAtTarget } from '../jobs/look.ts';
+import { checkTarget } from '../jobs/check-target.ts';
 import { pullTenant } from '../jobs/pull.ts';
 import { pushTarget } from '../jobs/push.ts';
 import { areCrmsElsewhere, areStreamsDue, readStreamsInTurn } from '../jobs/read-streams.ts';
@@ -65,7 +65,7 @@ function planningHandlers(composition: Composition): Pick<JobHandlers, 'pull' | 
 function targetHandlers({
   queues,
   installation,
-}: Composition): Pick<JobHandlers, 'push' | 'audit' | 'look' | 'subscriptions'> {
+}: Composition): Pick<JobHandlers, 'push' | 'audit' | 'check-target' | 'subscriptions'> {
   return {
     async push({ tenant: id, target: targetId }, signals) {
       const tenant = installation.tenants.get(id);
@@ -79,16 +79,16 @@ function targetHandlers({
       const tenant = installation.tenants.get(id);
       if (tenant === undefined || tenant.configuration.paused) return;
       // A turn for each target: a slow one keeps no other waiting.
-      for (const target of tenant.targets.keys()) await queues.look(id, target, { delayMs: 0, once: true });
+      for (const target of tenant.targets.keys()) await queues.checkTarget(id, target, { delayMs: 0, once: true });
     },
-    async look({ tenant: id, target: targetId, whole, once = false }, { stop }) {
+    async 'check-target'({ tenant: id, target: targetId, whole, once = false }, { stop }) {
       const tenant = installation.tenants.get(id);
       const target = tenant?.targets.get(targetId);
       if (tenant === undefined || target === undefined || tenant.configuration.paused) return;
       if (target.configuration.paused) return;
       const options = { whole: whole ?? false };
-      const { restore, againInMs } = await lookAtTarget(tenant, target, { ...options, once }, stop);
-      if (againInMs !== null) await queues.look(id, targetId, { delayMs: againInMs, ...options });
+      const { restore, againInMs } = await checkTarget(tenant, target, { ...options, once }, stop);
+      if (againInMs !== null) await queues.checkTarget(id, targetId, { delayMs: againInMs, ...options });
       if (restore) await queues.pullNow(id);
     },
     async subscriptions({ tenant: id, hurry }, signals) {
@@ -96,7 +96,7 @@ function targetHandlers({
       if (tenant === undefined) return;
       const kept = await keepSubscriptions(tenant, { hurry: hurry ?? false }, signals);
       if (kept === null) return queues.keepSubscriptions(id, { delayMs: SECOND_MS, hurry: hurry ?? false });
-      for (const target of kept.opened) await queues.look(id, target, { delayMs: 0 });
+      for (const target of kept.opened) await queues.checkTarget(id, target, { delayMs: 0 });
     },
   };
 }

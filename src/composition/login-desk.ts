@@ -28,7 +28,7 @@ export function loginDesk(composition: Composition): LoginDesk {
       await tenant.triggers?.wake(0, { read: true });
       // It may be another account, with other calendars behind the same names.
       for (const { id: target, configuration } of tenant.targets.values()) {
-        if (configuration.connection === connection) await queues.look(id, target, { delayMs: 0, whole: true });
+        if (configuration.connection === connection) await queues.checkTarget(id, target, { delayMs: 0, whole: true });
       }
     },
     target(tenant, connection) {

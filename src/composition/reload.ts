@@ -11,11 +11,11 @@ import {
   NO_CHANGES,
 } from '../settings/configuration-changes.ts';
 import type { ConfigurationFiles } from '../settings/configuration-files.ts';
-import type { Look } from '../settings/seen-files.ts';
+import type { FileStamps } from '../settings/seen-files.ts';
 import type { RefusedFiles } from '../state/reload-reports.ts';
 import { principalOfDaemon } from './acts.ts';
 import type { Composition } from './compose.ts';
-import { SettledLooks } from './settled-looks.ts';
+import { SettledStamps } from './settled-stamps.ts';
 
 /** What became of a reading: all of it counts now, or something of it was refused. */
 export type ReloadResult = 'taken-up' | 'refused';
@@ -101,7 +101,7 @@ class ReloadSteps {
   readonly #parts: ReloadParts;
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
-  readonly #looks: SettledLooks;
+  readonly #settled: SettledStamps;
   #isAsked = false;
   /** A reading is due that has not come to its end. */
   #isUnread = false;
@@ -115,7 +115,7 @@ class ReloadSteps {
     this.#parts = parts;
     this.#clock = parts.composition.installation.clock;
     this.#signal = signal;
-    this.#looks = new SettledLooks((look) => parts.files.isAsRead(look));
+    this.#settled = new SettledStamps((stamps) => parts.files.isAsRead(stamps));
     this.#readAt = this.#clock();
   }
 
@@ -130,10 +130,10 @@ class ReloadSteps {
   }
 
   async step(): Promise<void> {
-    const look = await inPieces(this.#parts.files.look(), this.#signal);
+    const stamps = await inPieces(this.#parts.files.readStamps(), this.#signal);
     const isRetry = this.#isUnread || (this.#refused.length > 0 && this.#clock() >= this.#readAt + RETRY_MS);
-    this.#isUnread = this.#looks.isDue(look, { isAsked: this.#isAsked }) || isRetry;
-    if (this.#isUnread) await this.#readAgain(look);
+    this.#isUnread = this.#settled.isDue(stamps, { isAsked: this.#isAsked }) || isRetry;
+    if (this.#isUnread) await this.#readAgain(stamps);
     this.#isUnread = false;
     await this.#finish();
     await this.#tell();
@@ -144,13 +144,13 @@ class ReloadSteps {
     if (this.#hasTold) await this.#parts.composition.reloads.tell(null).catch(() => {});
   }
 
-  async #readAgain(look: Look): Promise<void> {
+  async #readAgain(stamps: FileStamps): Promise<void> {
     const { files, composition, log, observe } = this.#parts;
     const isSure = this.#isAsked;
     this.#isAsked = false;
     this.#readAt = this.#clock();
     const before = composition.configuration;
-    const next = await inPieces(files.readAgain(look, { sure: isSure }), this.#signal);
+    const next = await inPieces(files.readAgain(stamps, { sure: isSure }), this.#signal);
     const changes = await this.#takeUp(before, next, isSure);
     const earlier = this.#unfinished ?? { changes: NO_CHANGES, anew: false };
     this.#unfinished = { changes: joinChanges(earlier.changes, changes), anew: earlier.anew || isSure };

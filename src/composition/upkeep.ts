@@ -77,7 +77,7 @@ export function keepAlerting(composition: Composition, everyMs?: number): () => 
     const leases = createLeases(redis, INSTALLATION, settings.leases.ttlMs);
     const problems = async () => (await status(installation)).problems;
     const channels = alertChannels(settings.alerts, http);
-    running = watch.look({ problems, channels, store, leases, clock, log }, end.signal).then(() => {
+    running = watch.check({ problems, channels, store, leases, clock, log }, end.signal).then(() => {
       if (!end.signal.aborted) wait();
     });
   };

@@ -8,14 +8,14 @@ import type { AlertStore } from '../state/alerts.ts';
 import type { Leases } from '../state/leases.ts';
 import { redisAway } from './problems.ts';
 
-/** What a look works with. */
+/** What a check works with. */
 export interface AlertParts {
   /** What is the matter now. @throws MirrorError as the state does, Redis not answering among it */
   problems(): Promise<readonly Problem[]>;
   /** The ways of telling that are configured. */
   channels: ReadonlyMap<string, TellAlerts>;
   store: AlertStore;
-  /** Of the whole installation: one process looks at a time. */
+  /** Of the whole installation: one process checks at a time. */
   leases: Leases;
   clock: Clock;
   log: Logger;
@@ -24,7 +24,7 @@ export interface AlertParts {
 /** Looks whether something needs a person, and tells them. */
 export interface AlertWatch {
   /** Never throws. */
-  look(parts: AlertParts, signal: AbortSignal): Promise<void>;
+  check(parts: AlertParts, signal: AbortSignal): Promise<void>;
 }
 
 /** Name of the lease. */
@@ -52,10 +52,10 @@ export function createAlertWatch(): AlertWatch {
     }
   }
   return {
-    async look(parts, signal) {
+    async check(parts, signal) {
       if (parts.channels.size === 0) return;
       try {
-        await lookOnce(parts, signal);
+        await checkOnce(parts, signal);
         silentSinceAt = null;
       } catch (error) {
         const { code } = asMirrorError(error);
@@ -67,7 +67,7 @@ export function createAlertWatch(): AlertWatch {
   };
 }
 
-async function lookOnce(parts: AlertParts, signal: AbortSignal): Promise<void> {
+async function checkOnce(parts: AlertParts, signal: AbortSignal): Promise<void> {
   const { channels, store, leases, clock } = parts;
   const lease = await leases.tryTake(LEASE);
   if (lease === null) return;

@@ -1,4 +1,4 @@
-import { readForLook } from '../jobs/clinic-reading.ts';
+import { readForDisplay } from '../jobs/clinic-reading.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { Appointment, AppointmentStatus } from '../model/records.ts';
@@ -125,7 +125,7 @@ async function listed(
   signal: AbortSignal,
 ): Promise<Listed> {
   try {
-    const { snapshot, directory } = await readForLook(tenant, target, window, signal);
+    const { snapshot, directory } = await readForDisplay(tenant, target, window, signal);
     return { appointments: snapshot.records, agendas: directory.agendas, unread: null };
   } catch (error) {
     signal.throwIfAborted();

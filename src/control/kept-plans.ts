@@ -49,7 +49,7 @@ export async function keepPlan(
 }
 
 async function originOf({ generation, links }: OpenTenant, { plans }: Cycle): Promise<KeptPlan['madeOf']> {
-  const { number } = await generation.look();
+  const { number } = await generation.newest();
   const targets = plans.map(async ({ target: { id }, waiting }) => {
     const { version } = await links.layout(id);
     return { target: id, links: version, waiting };

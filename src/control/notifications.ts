@@ -15,7 +15,7 @@ export interface ReceivedNotification extends NotificationRequest {
 
 /**
  * What became of a request, for the metric:
- * - `hint`: somebody changed something in a target, and it will be looked at;
+ * - `hint`: somebody changed something in a target, and it will be read back;
  * - `upkeep`: about the subscription itself, which will be looked after;
  * - `opened`: the vendor's first word on a new subscription;
  * - `handshake`: the vendor checked the address of a subscription that we had just asked for;
@@ -39,8 +39,8 @@ export interface ReceiverParts {
   /** How the connectors that have notifications read a request. */
   readers: ReadonlyMap<string, (request: NotificationRequest) => NotificationReading>;
   directory: SubscriptionDirectory;
-  /** Has a target looked at; many calls in a row make one look. */
-  look(tenant: string, target: string, options: { whole: boolean }): Promise<void>;
+  /** Has a target read back; many calls in a row make one check. */
+  checkTarget(tenant: string, target: string, options: { whole: boolean }): Promise<void>;
   /** Has a tenant's subscriptions looked after now. */
   keepSubscriptions(tenant: string): Promise<void>;
   /** Counts a request; `connector` is one of ours, or `none`. */
@@ -97,7 +97,7 @@ export function createNotificationReceiver(parts: ReceiverParts): NotificationRe
 }
 
 async function act(
-  { directory, look, keepSubscriptions }: ReceiverParts,
+  { directory, checkTarget, keepSubscriptions }: ReceiverParts,
   subscriptionId: string,
   addressee: SubscriptionAddressee,
   events: ReadonlySet<NotificationEvent>,
@@ -106,7 +106,7 @@ async function act(
   // After its end nobody knows what was not told.
   const whole = events.has('missed') || events.has('ended');
   const isHint = whole || events.has('changed');
-  if (isHint) for (const target of targets) await look(tenant, target, { whole });
+  if (isHint) for (const target of targets) await checkTarget(tenant, target, { whole });
   const asked = events.has('ended') ? 'ended' : 'extend';
   if (events.has(asked)) {
     await directory.ask(subscriptionId, addressee, asked);

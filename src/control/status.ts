@@ -115,7 +115,7 @@ function removedStatus(missed: ReadonlyMap<string, Instant>, { removed: { keepMs
 const SUPERSEDED_SHOWN_MS = 10 * MINUTE_MS;
 
 async function configurationStatus({ generation, clock }: OpenTenant): Promise<ConfigurationStatus> {
-  const { number, isOurs, refusedAt } = await generation.look();
+  const { number, isOurs, refusedAt } = await generation.newest();
   const isRecent = refusedAt !== null && refusedAt > clock() - SUPERSEDED_SHOWN_MS;
   return { number, isOurs, supersededAt: isRecent ? refusedAt : null };
 }

@@ -1,6 +1,6 @@
 import { createZone } from '../clinic/read/zone.ts';
 import type { Connector } from '../connectors/connector.ts';
-import { readForLook } from '../jobs/clinic-reading.ts';
+import { readForDisplay } from '../jobs/clinic-reading.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { CalendarItem, ItemTime } from '../model/items.ts';
@@ -106,7 +106,7 @@ export async function viewWeek(
   const days = weekOf(zone, date, tenant.clock());
   const window = { fromAt: days[0]?.startAt ?? 0, toAt: days.at(-1)?.endAt ?? 0 };
   const [clinic, calendar] = await Promise.all([
-    tried(signal, () => readForLook(tenant, target, window, signal)),
+    tried(signal, () => readForDisplay(tenant, target, window, signal)),
     tried(signal, () => readCalendar(tenant, target, window, signal)),
   ]);
   const reading = 'read' in clinic ? clinic.read : null;
@@ -199,7 +199,7 @@ function eventsOf({ connector }: OpenTarget): Connector<CalendarItem> {
 
 /** What was read of both sides; null for one that was not. */
 interface Sides {
-  reading: Awaited<ReturnType<typeof readForLook>> | null;
+  reading: Awaited<ReturnType<typeof readForDisplay>> | null;
   objects: RemoteItem<CalendarItem>[] | null;
   window: TimeWindow;
 }

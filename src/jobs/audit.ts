@@ -40,7 +40,10 @@ export async function auditTarget(
   signal: AbortSignal,
   options: { whole?: boolean; comesAgain?: boolean } = {},
 ): Promise<DriftReport | null> {
-  const lane = await tenant.leases.tryTake(laneLease(target.id), options.comesAgain === true ? 'look' : undefined);
+  const lane = await tenant.leases.tryTake(
+    laneLease(target.id),
+    options.comesAgain === true ? 'check-target' : undefined,
+  );
   if (lane === null) return null;
   try {
     const record = await tenant.targetStore.read(target.id);

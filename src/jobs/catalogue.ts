@@ -11,13 +11,13 @@ export const JOBS = {
   'read-streams': { data: z.object({ tenant: z.string() }) },
   /** One turn of one target's lane. Woken by a plan, and by itself while something waits. */
   push: { data: z.object({ tenant: z.string(), target: z.string() }) },
-  /** Has each of one tenant's targets looked at. Repeats per tenant. */
+  /** Has each of one tenant's targets checked. Repeats per tenant. */
   audit: { data: z.object({ tenant: z.string() }) },
   /**
    * Reads back what one target holds, as its vendor said that it changed, or in its turn (`once`: it need not be tried again). `whole`: the
    * vendor lost count of what it told.
    */
-  look: {
+  'check-target': {
     data: z.object({
       ...{ tenant: z.string(), target: z.string(), whole: z.boolean().optional(), once: z.boolean().optional() },
     }),

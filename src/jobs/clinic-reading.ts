@@ -75,7 +75,7 @@ export async function readClinic(
 }
 
 /** What the clinic shows of a calendar's agendas in a window, for a person who looks: no cycle goes by it. */
-export async function readForLook(
+export async function readForDisplay(
   tenant: OpenTenant,
   target: OpenTarget,
   window: TimeWindow,

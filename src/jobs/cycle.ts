@@ -2,7 +2,7 @@ import type { Hold } from '../model/plan.ts';
 import type { Instant } from '../model/time.ts';
 import type { Doubt } from '../state/protection.ts';
 import type { TargetGap } from '../state/target-gaps.ts';
-import type { TargetLook } from '../state/targets.ts';
+import type { TargetSummary } from '../state/targets.ts';
 import type { Confirmations } from '../sync/absence.ts';
 import type { AgendaIndex } from '../sync/agenda-index.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
@@ -17,7 +17,7 @@ export interface Basis {
   wentBackAt: Instant | null;
   /** By target, and by rule of reminders: what of it could not be read or is not known. */
   gaps: ReadonlyMap<string, readonly TargetGap[]>;
-  looks: ReadonlyMap<string, TargetLook>;
+  summaries: ReadonlyMap<string, TargetSummary>;
   holds: readonly Hold[];
   /** Version of who is forgotten. */
   forgotten: string;

@@ -49,7 +49,7 @@ export async function endImpossibleWaits(
   targets: readonly OpenTarget[],
 ): Promise<void> {
   const now = tenant.clock();
-  for (const [target, { record, pending }] of await tenant.targetStore.look(targets.map(({ id }) => id))) {
+  for (const [target, { record, pending }] of await tenant.targetStore.summarize(targets.map(({ id }) => id))) {
     const { pausedUntil, pausedAt } = record;
     const isImpossible = (pausedUntil ?? 0) > now + IMPOSSIBLE_WAIT_MS || (pausedAt ?? 0) > now + CLOCK_TOLERANCE_MS;
     if (pausedUntil !== null && isImpossible) await tenant.targetStore.write(target, { pausedUntil: null });

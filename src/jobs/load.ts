@@ -115,7 +115,7 @@ export async function lookAround(
     wentBackAt: await protection.wentBackAt(),
     forgotten: (await tombstones.load()).version,
     holds: await holds.list(),
-    looks: await targetStore.look(targets.map(({ id }) => id)),
+    summaries: await targetStore.summarize(targets.map(({ id }) => id)),
   };
 }
 
@@ -218,7 +218,7 @@ type Stores = Pick<
 export async function inputOf(tenant: Stores, known: readonly Known[], seen: Seen): Promise<CycleInput> {
   const { configuration, targetStore } = tenant;
   const now = tenant.clock();
-  const generation = await tenant.generation.look();
+  const generation = await tenant.generation.newest();
   // Before what is noted of targets: an approval is a hold's first.
   const holds = await tenant.holds.list();
   const targets: TargetInput[] = [];

@@ -1,6 +1,6 @@
 import type { Instant } from '../model/time.ts';
 import type { RunReport } from '../state/runs.ts';
-import type { TargetLook } from '../state/targets.ts';
+import type { TargetSummary } from '../state/targets.ts';
 import { type Confirmations, nothingMissing } from '../sync/absence.ts';
 import { indexByAgenda } from '../sync/agenda-index.ts';
 import { missingFrom } from '../sync/followed.ts';
@@ -23,12 +23,12 @@ export async function nearCalendars(
   if (!isNearDue(paceOf(last, startedAt, tenant.pullEveryMs))) return null;
   // A person's word on what was held is carried out by a reading of all.
   if ((await tenant.holds.list()).some(({ state }) => state !== 'rejected')) return null;
-  const looks = await tenant.targetStore.look(targets.map(({ id }) => id));
+  const summaries = await tenant.targetStore.summarize(targets.map(({ id }) => id));
   const now = { number: await tenant.generation.join(), wentBackAt: await tenant.protection.wentBackAt() };
   // What waits is written for as long as a plan of all of it is not too old: that comes well before.
   const oldAt = startedAt - tenant.planLifeMs / 2;
-  if ([...looks.values()].some((look) => needsWhole(look, now, oldAt))) return null;
-  const known = targets.filter(({ id, crm }) => crm === null && looks.get(id)?.record.adoptedAt != null);
+  if ([...summaries.values()].some((summary) => needsWhole(summary, now, oldAt))) return null;
+  const known = targets.filter(({ id, crm }) => crm === null && summaries.get(id)?.record.adoptedAt != null);
   return known.length === 0 && tenant.reminders === null ? null : known;
 }
 
@@ -37,7 +37,7 @@ export async function nearCalendars(
  * is failing before its first plan keeps no other waiting.
  */
 function needsWhole(
-  { record, pending }: TargetLook,
+  { record, pending }: TargetSummary,
   now: { number: number; wentBackAt: Instant | null },
   oldAt: Instant,
 ): boolean {

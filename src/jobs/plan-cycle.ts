@@ -13,7 +13,7 @@ import { canStand, loadNear, type NearOptions, nearCalendars } from './near.ts';
 import { remindedReading } from './plan-reminders.ts';
 import { remember } from './settled.ts';
 import { readAllStreams } from './stream-readers.ts';
-import { lookAtStreams } from './streams.ts';
+import { findDueStreams } from './streams.ts';
 import { activeTargets, type OpenTarget, type OpenTenant } from './tenant.ts';
 
 /** Records that were put back and that no list shows are read alone up to this many; they must leave room for absent ones. */
@@ -47,7 +47,7 @@ export async function planCycle(tenant: OpenTenant, options: PlanOptions, signal
   const streams =
     lease === null
       ? await readAllStreams(tenant, targets, progress, signal)
-      : (await lookAtStreams(tenant, targets, { justRead: options.justRead ?? false, ...(last && { lastRun: last }) }))
+      : (await findDueStreams(tenant, targets, { justRead: options.justRead ?? false, ...(last && { lastRun: last }) }))
           .streams;
   const clinicReading = await readClinic(tenant, targets, { besides, streams, ...(last && { last }) }, signal);
   const loaded = await loadCycle(tenant, targets, { clinicReading, lease, progress }, signal);

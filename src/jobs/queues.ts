@@ -24,11 +24,15 @@ export interface WorkQueues {
   /** Gives a target's lane a turn after the delay. Whoever asks last decides when; one that is under way is followed by it. */
   wake(tenant: string, target: string, delayMs: number): Promise<void>;
   /**
-   * Has a target looked at after the delay. Asking again while that waits changes nothing; while the look is under way, another one
+   * Has a target read back after the delay. Asking again while that waits changes nothing; while the check is under way, another one
    * follows it.
-   * @param options.once nothing is known to have changed: what can't be looked at now need not be tried again
+   * @param options.once nothing is known to have changed: what can't be checked now need not be tried again
    */
-  look(tenant: string, target: string, options: { delayMs: number; whole?: boolean; once?: boolean }): Promise<void>;
+  checkTarget(
+    tenant: string,
+    target: string,
+    options: { delayMs: number; whole?: boolean; once?: boolean },
+  ): Promise<void>;
   /** Has a tenant's notifications looked after. @param options.hurry also those that rest after a failure */
   keepSubscriptions(tenant: string, options?: { delayMs?: number; hurry?: boolean }): Promise<void>;
   /**
@@ -79,10 +83,10 @@ export function openQueues(redis: RedisPlace, isNeedless: IsNeedless, checkEvery
       const deduplication = { id: `${tenant}/${target}`, keepLastIfActive: true, reschedule: true };
       await (await queueOf('push')).add('push', { tenant, target }, { ...JOB_OPTIONS, delay: delayMs, deduplication });
     },
-    async look(tenant, target, { delayMs, whole = false, once = false }) {
+    async checkTarget(tenant, target, { delayMs, whole = false, once = false }) {
       const id = `${tenant}/${target}${whole ? '/whole' : ''}${once ? '/once' : ''}`;
       const options = { ...JOB_OPTIONS, delay: delayMs, deduplication: { id, keepLastIfActive: true } };
-      await (await queueOf('look')).add('look', { tenant, target, whole, once }, options);
+      await (await queueOf('check-target')).add('check-target', { tenant, target, whole, once }, options);
     },
     async keepSubscriptions(tenant, { delayMs = 0, hurry = false } = {}) {
       const id = `${tenant}${hurry ? '/hurry' : ''}`;

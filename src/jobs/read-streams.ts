@@ -3,7 +3,7 @@ import { STREAMS_LEASE } from '../state/generations.ts';
 import type { RunReport } from '../state/runs.ts';
 import { pullWhenFree, type RefusalOf } from './pull.ts';
 import { readStreams } from './stream-readers.ts';
-import { lookAtStreams } from './streams.ts';
+import { findDueStreams } from './streams.ts';
 import { activeTargets, type OpenTenant } from './tenant.ts';
 import { waitForLease } from './wait-for-lease.ts';
 
@@ -18,12 +18,12 @@ export interface StreamsTurn {
 /** Whether a tenant has streams that should be read after a cycle, by a job of their own. Not where the clinic can't be read at all. */
 export async function areStreamsDue(tenant: OpenTenant, lastRun: RunReport): Promise<boolean> {
   if (lastRun.error !== null) return false;
-  return (await lookAtStreams(tenant, activeTargets(tenant), { lastRun })).due.length > 0;
+  return (await findDueStreams(tenant, activeTargets(tenant), { lastRun })).due.length > 0;
 }
 
 /** Whether another process plans a tenant's CRMs, so that a cycle is better done there. Costs nothing where there are none. */
 export async function areCrmsElsewhere(tenant: OpenTenant): Promise<boolean> {
-  return (await lookAtStreams(tenant, activeTargets(tenant))).isElsewhere;
+  return (await findDueStreams(tenant, activeTargets(tenant))).isElsewhere;
 }
 
 /**
@@ -40,10 +40,10 @@ export async function readStreamsInTurn(
   // Whoever is at it plans by it too.
   if (lease === null) return { run: null, isElsewhere: false };
   try {
-    const look = await lookAtStreams(tenant, activeTargets(tenant));
-    if (look.isElsewhere && !options.takesOver) return { run: null, isElsewhere: true };
-    if (look.due.length === 0) return { run: null, isElsewhere: false };
-    const isRead = await readStreams(tenant, look, () => {}, AbortSignal.any([signal, lease.signal]));
+    const found = await findDueStreams(tenant, activeTargets(tenant));
+    if (found.isElsewhere && !options.takesOver) return { run: null, isElsewhere: true };
+    if (found.due.length === 0) return { run: null, isElsewhere: false };
+    const isRead = await readStreams(tenant, found, () => {}, AbortSignal.any([signal, lease.signal]));
     // Still under the lease: nobody reads what is newer while this waits to be planned by.
     return {
       run: isRead ? await pullWhenFree(tenant, () => {}, signal, { justRead: true }) : null,
@@ -71,8 +71,8 @@ export async function pullAfresh(
   if (targets.every(({ crm }) => crm === null)) return pullWhenFree(tenant, tell, signal, { refusalOf });
   const lease = await waitForLease(tenant.leases, STREAMS_LEASE, { what: 'a reading of patients', tell }, signal);
   try {
-    const look = await lookAtStreams(tenant, targets, { fresh: true });
-    await readStreams(tenant, look, tell, AbortSignal.any([signal, lease.signal]));
+    const found = await findDueStreams(tenant, targets, { fresh: true });
+    await readStreams(tenant, found, tell, AbortSignal.any([signal, lease.signal]));
     return await pullWhenFree(tenant, tell, signal, { justRead: true, refusalOf });
   } finally {
     await lease.release();

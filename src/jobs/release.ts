@@ -32,27 +32,27 @@ const NOTHING_SPARED: ReadonlySet<string> = new Set();
 /** What is let go of in time. */
 export interface Releasing {
   /** Looks now too. */
-  look(): void;
-  /** Ends the looking. */
+  check(): void;
+  /** Ends the checks. */
   end(): Promise<void>;
 }
 
 /**
  * Looks now and every hour. Each daemon does so for itself: what one of them has in its configuration counts as there, whatever the
  * others know of.
- * @param parts asked for at each look: another configuration may have come
+ * @param parts asked for at each check: another configuration may have come
  */
 export function releaseRegularly(parts: () => ReleaseParts): Releasing {
   const end = new AbortController();
   let running: Promise<void> = Promise.resolve();
-  const look = () => {
+  const check = () => {
     // While Redis is away nothing is released; its loss is told elsewhere.
     running = running.then(() => releaseRemoved(parts(), end.signal)).catch(() => {});
   };
-  look();
-  const timer = setInterval(look, HOUR_MS).unref();
+  check();
+  const timer = setInterval(check, HOUR_MS).unref();
   return {
-    look,
+    check,
     async end() {
       clearInterval(timer);
       end.abort();

@@ -51,23 +51,23 @@ export async function settle(
   { clinicReading, settled, basis }: Cycle,
   lease: Lease,
 ): Promise<void> {
-  const looked = new Map(
+  const versions = new Map(
     settled.flatMap(({ id }) => {
-      const version = basis.looks.get(id)?.linksVersion ?? null;
+      const version = basis.summaries.get(id)?.linksVersion ?? null;
       return version === null ? [] : [[id, version]];
     }),
   );
-  if (looked.size === 0) return;
+  if (versions.size === 0) return;
   const note = {
     plannedAt: clock(),
     plannedUnder: await generation.join(),
     asOf: clinicReading.snapshot.completeness === 'complete' ? clinicReading.startedAt : null,
   };
-  await targetStore.settle(looked, note, lease);
+  await targetStore.settle(versions, note, lease);
 }
 
-function nameOf({ id, configuration }: OpenTarget, { clinicReading, byAgenda, looks, forgotten }: Basis): string {
-  const { linksVersion = null } = looks.get(id) ?? {};
+function nameOf({ id, configuration }: OpenTarget, { clinicReading, byAgenda, summaries, forgotten }: Basis): string {
+  const { linksVersion = null } = summaries.get(id) ?? {};
   return JSON.stringify([
     linksVersion,
     forgotten,
@@ -77,11 +77,16 @@ function nameOf({ id, configuration }: OpenTarget, { clinicReading, byAgenda, lo
 }
 
 /** Whether nothing but its appointments and links decides what a calendar is given. */
-function isAtRest(target: OpenTarget, { clinicReading, gaps, looks, holds, wentBackAt }: Basis): boolean {
-  const look = looks.get(target.id);
-  if (look === undefined || look.linksVersion === null || look.pending > 0 || target.preparedContainer === null)
+function isAtRest(target: OpenTarget, { clinicReading, gaps, summaries, holds, wentBackAt }: Basis): boolean {
+  const summary = summaries.get(target.id);
+  if (
+    summary === undefined ||
+    summary.linksVersion === null ||
+    summary.pending > 0 ||
+    target.preparedContainer === null
+  )
     return false;
-  const { adoptedAt, failure, wentBackAt: adoptedFor } = look.record;
+  const { adoptedAt, failure, wentBackAt: adoptedFor } = summary.record;
   const isKnown = adoptedAt !== null && adoptedFor === wentBackAt && failure === null;
   // Names out of the list of patients may change without any appointment.
   const isNamedByRows = clinicReading.directory.patients.size === 0;

@@ -9,7 +9,7 @@ export type SharesOf = { [Name in JobName]: (data: JobData<Name>) => readonly Sh
 const HALF = 2;
 /** Tenants of one client that wait for its budget: more of them would only hold what they read for longer. */
 const IN_LINE_PER_CLIENT = 4;
-/** Targets of one login that are written to, or looked at, at once. */
+/** Targets of one login that are written to, or checked, at once. */
 const PER_CONNECTION = 4;
 /** Reminders of one channel of a tenant that are handed over at once. */
 const PER_CHANNEL = 8;
@@ -26,7 +26,7 @@ export function sharesOf(
 ): SharesOf {
   const half = (kind: JobName, name: string): Share => ({ name: `${kind} ${name}`, most: inFlight[kind] / HALF });
   const ofClient = (kind: JobName, tenant: OpenTenant) => half(kind, `client ${tenant.configuration.clinic.client}`);
-  const ofTarget = (kind: 'push' | 'look', tenant: OpenTenant, id: string): Share[] => {
+  const ofTarget = (kind: 'push' | 'check-target', tenant: OpenTenant, id: string): Share[] => {
     const target = tenant.targets.get(id)?.configuration;
     if (target === undefined) return [];
     const login = { name: `${kind} connection ${tenant.id}/${target.connection}`, most: PER_CONNECTION };
@@ -45,10 +45,10 @@ export function sharesOf(
       const tenant = tenants.get(id);
       return tenant === undefined ? [] : ofTarget('push', tenant, target);
     },
-    async look({ tenant: id, target }) {
+    async 'check-target'({ tenant: id, target }) {
       const tenant = tenants.get(id);
       if (tenant === undefined) return [];
-      return [...large('look', await tenant.links.count(target)), ...ofTarget('look', tenant, target)];
+      return [...large('check-target', await tenant.links.count(target)), ...ofTarget('check-target', tenant, target)];
     },
     async remind({ tenant: id, reminder }) {
       const tenant = tenants.get(id);

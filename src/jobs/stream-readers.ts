@@ -3,7 +3,7 @@ import type { Progress } from '../model/progress.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import type { SlowStream } from '../sync/followed.ts';
 import { isBelievable } from './doubt.ts';
-import { lookAtStreams, type StreamNeeds, type Streams, type StreamsLook, streamsIn } from './streams.ts';
+import { type DueStreams, findDueStreams, type StreamNeeds, type Streams, streamsIn } from './streams.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 const READING: Readonly<Record<SlowStream, string>> = {
@@ -19,12 +19,12 @@ export async function readAllStreams(
   tell: Progress,
   signal: AbortSignal,
 ): Promise<Streams> {
-  const look = await lookAtStreams(tenant, targets, { fresh: true });
-  await readStreams(tenant, look, tell, signal);
-  const names = [...look.needs.everyMs.keys()];
+  const found = await findDueStreams(tenant, targets, { fresh: true });
+  await readStreams(tenant, found, tell, signal);
+  const names = [...found.needs.everyMs.keys()];
   // Whatever others planned by meanwhile: nothing is written by it.
   const read = new Set(names.filter((name) => tenant.memory[name] !== null));
-  return { ...streamsIn(tenant.memory, names, read), plannedBy: look.streams.plannedBy };
+  return { ...streamsIn(tenant.memory, names, read), plannedBy: found.streams.plannedBy };
 }
 
 /**
@@ -33,7 +33,7 @@ export async function readAllStreams(
  */
 export async function readStreams(
   tenant: OpenTenant,
-  { needs, due, streams: { plannedBy } }: Pick<StreamsLook, 'needs' | 'due' | 'streams'>,
+  { needs, due, streams: { plannedBy } }: Pick<DueStreams, 'needs' | 'due' | 'streams'>,
   tell: Progress,
   signal: AbortSignal,
 ): Promise<boolean> {

@@ -39,7 +39,7 @@ export interface StreamNeeds {
 }
 
 /** Where a tenant's streams stand in this process. */
-export interface StreamsLook {
+export interface DueStreams {
   needs: StreamNeeds;
   streams: Streams;
   /** To be read now. */
@@ -71,11 +71,11 @@ function needsOf(targets: readonly OpenTarget[], now: Instant): StreamNeeds {
  * @param options.justRead whoever asks has read what was due: it counts, whatever its age
  * @param options.lastRun the report of the last cycle, where it is known
  */
-export async function lookAtStreams(
+export async function findDueStreams(
   tenant: Pick<OpenTenant, 'clock' | 'memory' | 'runs'>,
   targets: readonly OpenTarget[],
   options: { fresh?: boolean; justRead?: boolean; lastRun?: RunReport } = {},
-): Promise<StreamsLook> {
+): Promise<DueStreams> {
   const { memory } = tenant;
   const now = tenant.clock();
   const needs = needsOf(targets, now);

@@ -16,7 +16,7 @@ import {
   withProfileFaults,
 } from './readings.ts';
 import { secretSchemas } from './secret-reference.ts';
-import { isSameLook, type Look, SeenFiles, stampOf } from './seen-files.ts';
+import { type FileStamps, isSameStamps, SeenFiles, stampOf } from './seen-files.ts';
 import type { Settings } from './settings-schema.ts';
 import { type SettledTenants, settleTenants } from './settle-tenants.ts';
 import { type ReadOptions, readSurroundings, SETTINGS_FILE, type Surroundings } from './surroundings.ts';
@@ -92,10 +92,10 @@ export class ConfigurationFiles {
   }
 
   /** Looks at the names, sizes and times of all files, those of secrets included, and reads none. */
-  *look(): Pieces<Look> {
+  *readStamps(): Pieces<FileStamps> {
     const { dir } = this.#options;
     const names = new Set([join(dir, SETTINGS_FILE), ...this.#reading.seen.stamps.keys()]);
-    const look = new Map<string, string>();
+    const stamps = new Map<string, string>();
     for (const folder of ['profiles', 'tenants']) {
       try {
         const { files, faults } = listYamlFiles(join(dir, folder));
@@ -103,26 +103,26 @@ export class ConfigurationFiles {
         for (const { file } of faults) names.add(file);
       } catch (error) {
         if (!(error instanceof ConfigurationError)) throw error;
-        look.set(folder, error.message);
+        stamps.set(folder, error.message);
       }
     }
     for (const name of names) {
-      look.set(name, stampOf(name));
+      stamps.set(name, stampOf(name));
       yield;
     }
-    return look;
+    return stamps;
   }
 
   /** Whether a look found what was read. */
-  isAsRead(look: Look): boolean {
-    return isSameLook(look, this.#reading.seen.stamps);
+  isAsRead(stamps: FileStamps): boolean {
+    return isSameStamps(stamps, this.#reading.seen.stamps);
   }
 
   /** Reads what changed since the last reading. @param options.sure reads every file's bytes, whatever its size and times tell */
-  *readAgain(look: Look, { sure = false } = {}): Pieces<Configuration> {
+  *readAgain(stamps: FileStamps, { sure = false } = {}): Pieces<Configuration> {
     const before = this.#reading;
     try {
-      this.#reading = yield* this.#readChanges(before, new SeenFiles(sure ? null : before.seen, look));
+      this.#reading = yield* this.#readChanges(before, new SeenFiles(sure ? null : before.seen, stamps));
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
       const stillRefused = before.configuration.refused.filter(({ tenant }) => tenant !== null);

@@ -97,7 +97,7 @@ export function checkTenantReferences(file: YamlFile, known: KnownNames): Config
     inSettings('clinicClients'),
   );
   const connections = keysAt(file, ['connections']).flatMap((id) => checkLogin(file, ['connections', id], known));
-  const targets = keysAt(file, ['targets']).flatMap((id) => checkTarget(file, ['targets', id], known));
+  const targets = keysAt(file, ['targets']).flatMap((id) => targetFaults(file, ['targets', id], known));
   const channels = keysAt(file, ['reminders', 'channels']).flatMap((id) => checkChannel(file, id, known));
   const rules = keysAt(file, ['reminders', 'rules']).flatMap((id) => checkRule(file, id));
   return [
@@ -219,7 +219,7 @@ function checkRule(file: YamlFile, id: string): ConfigurationFault[] {
   );
 }
 
-function checkTarget(file: YamlFile, at: ValuePath, known: KnownNames): ConfigurationFault[] {
+function targetFaults(file: YamlFile, at: ValuePath, known: KnownNames): ConfigurationFault[] {
   const connectors = [...known.connectors.keys()];
   return [
     ...checkName(file, [...at, 'connector'], connectors, 'connector', 'choose one of these'),

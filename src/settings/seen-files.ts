@@ -1,32 +1,32 @@
 import { statSync } from 'node:fs';
 
 /** Files by their names, each with a text that is another one when the file was written, replaced or linked elsewhere. */
-export type Look = ReadonlyMap<string, string>;
+export type FileStamps = ReadonlyMap<string, string>;
 
 /**
  * What files were when they were read: one that is as it was need not be read again. It is told by inode, size and the times of its
  * content and of the inode itself, which no copy or renaming puts back. Links are followed.
  */
 export class SeenFiles {
-  readonly #before: Look;
-  readonly #look: Look;
+  readonly #before: FileStamps;
+  readonly #justNow: FileStamps;
   readonly #secretsBefore: ReadonlyMap<string, unknown>;
   readonly #stamps = new Map<string, string>();
   readonly #secrets = new Map<string, unknown>();
 
   /**
    * @param before what was seen when they were last read; null: nothing is taken for known
-   * @param look of just now, so that they need not be looked at again
+   * @param justNow their stamps of just now, so that they need not be looked at again
    */
-  constructor(before: SeenFiles | null = null, look: Look = new Map()) {
-    this.#look = look;
+  constructor(before: SeenFiles | null = null, justNow: FileStamps = new Map()) {
+    this.#justNow = justNow;
     this.#before = before === null ? new Map() : before.#stamps;
     this.#secretsBefore = before === null ? new Map() : before.#secrets;
   }
 
   /** To be asked before the file is read: what is written in between is seen by the next look. */
   isAsBefore(fileName: string): boolean {
-    const stamp = this.#stamps.get(fileName) ?? this.#look.get(fileName) ?? stampOf(fileName);
+    const stamp = this.#stamps.get(fileName) ?? this.#justNow.get(fileName) ?? stampOf(fileName);
     this.#stamps.set(fileName, stamp);
     return this.#before.get(fileName) === stamp;
   }
@@ -40,7 +40,7 @@ export class SeenFiles {
   }
 
   /** Every file that was read, as it was then. */
-  get stamps(): Look {
+  get stamps(): FileStamps {
     return this.#stamps;
   }
 }
@@ -56,7 +56,7 @@ export function stampOf(fileName: string): string {
 }
 
 /** Whether two looks found the same. */
-export function isSameLook(one: Look, other: Look): boolean {
+export function isSameStamps(one: FileStamps, other: FileStamps): boolean {
   if (one.size !== other.size) return false;
   for (const fileName of one.keys()) if (other.get(fileName) !== one.get(fileName)) return false;
   return true;

@@ -127,11 +127,11 @@ export function createStateEpoch(parts: EpochParts): StateEpoch {
       Math.max(0, ...(await Promise.all((await shardsWith(known)).map(ask))));
     return {
       settle: () => latestOf((shard) => shard.settle()),
-      check: () => latestOf((shard) => shard.look('decisions')),
+      check: () => latestOf((shard) => shard.lossOf('decisions')),
       async noteWriting() {
         await Promise.all((await shardsWith(known)).map((shard) => shard.noteWriting()));
       },
-      lostAt: () => latestOf(async (shard) => Math.max(await shard.look('decisions'), await shard.look('writes'))),
+      lostAt: () => latestOf(async (shard) => Math.max(await shard.lossOf('decisions'), await shard.lossOf('writes'))),
       withDirectory: directory.use,
       async keepIdentity() {
         await redis.hsetnx(keys.epoch(0), 'identity', fingerprint);
@@ -198,7 +198,7 @@ function openShard(shard: number, { redis, writer, clock, log, directory, awaitD
     highest[name] = Math.max(highest[name], counter);
   }
 
-  async function look(name: CounterName): Promise<Instant | 0> {
+  async function lossOf(name: CounterName): Promise<Instant | 0> {
     const { counter, at, now, wentBackAt } = await advance(redis, 0, name);
     if (now - at > SURELY_KEPT_MS) highest[name] = Math.max(highest[name], counter);
     return wentBackAt;
@@ -213,7 +213,7 @@ function openShard(shard: number, { redis, writer, clock, log, directory, awaitD
     if (durability === 'late') throw notDurable();
     await keepMark('decisions', counter, now);
     // Where another server took over meanwhile, it was that one which answered.
-    return look('decisions');
+    return lossOf('decisions');
   }
 
   return {
@@ -222,7 +222,7 @@ function openShard(shard: number, { redis, writer, clock, log, directory, awaitD
       const { counter, now } = await advance(redis, 1, 'writes');
       await keepMark('writes', counter, now);
     }),
-    look,
+    lossOf,
     async view() {
       const told = await redis.hmget(keyOf.decisions, 'durability', 'wentBackAt', 'wentBackTo');
       const writesLostAt = Number(await redis.hget(keyOf.writes, 'wentBackAt'));

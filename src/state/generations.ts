@@ -35,11 +35,11 @@ export interface Generation {
   end(): void;
   hasEnded(): boolean;
   /** What is known of the newest one. Takes no number. */
-  look(): Promise<GenerationLook>;
+  newest(): Promise<NewestGeneration>;
 }
 
 /** What is known of the newest configuration of a tenant. */
-export interface GenerationLook {
+export interface NewestGeneration {
   /** 0 before the first process. */
   number: number;
   /** Whether it is the one of this process. */
@@ -122,7 +122,7 @@ export function createGeneration({ redis, tenant, hash, targets, clock }: Genera
       isEnded = true;
     },
     hasEnded: () => isEnded,
-    async look() {
+    async newest() {
       const [number = null, newest = null, refusedAt = null] = await redis.hmget(key, 'number', 'hash', 'refusedAt');
       return {
         number: Number(number ?? 0),

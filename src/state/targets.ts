@@ -68,7 +68,7 @@ export interface StoredTarget {
 }
 
 /** A target as it stands in the state at a moment. */
-export interface TargetLook {
+export interface TargetSummary {
   record: StoredTarget;
   /** Version of its table of links; null before the first. */
   linksVersion: string | null;
@@ -117,7 +117,7 @@ export type TargetCounter = 'created' | 'updated' | 'deleted' | 'adopted' | 'for
 export interface TargetStore {
   read(target: string): Promise<StoredTarget>;
   /** Targets as they stand, by id, in one go. */
-  look(targets: readonly string[]): Promise<Map<string, TargetLook>>;
+  summarize(targets: readonly string[]): Promise<Map<string, TargetSummary>>;
   /**
    * Notes that targets have nothing to do; one whose links, outbox or failure are not as they were looked at is left as it is, in the same
    * step. Fenced by the planner's lease.
@@ -189,7 +189,7 @@ function openRecords(redis: RedisClient, tenant: string): Omit<TargetStore, keyo
     async read(target) {
       return recordOf(await redis.hgetall(keys.target(tenant, target)));
     },
-    async look(targets) {
+    async summarize(targets) {
       const pipeline = redis.pipeline();
       for (const target of targets) {
         pipeline.hgetall(keys.target(tenant, target));

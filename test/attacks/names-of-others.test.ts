@@ -63,7 +63,7 @@ describe('while the daemon runs, who has a name keeps it', () => {
       ...{ dir, env: ENV, connectors: CONNECTORS, reminderChannels: CHANNELS, mode: 'set-aside' },
     });
     const write = (name: string, content: string) => writeFileSync(join(dir, name), content);
-    const again = () => atOnce(read.readAgain(atOnce(read.look())));
+    const again = () => atOnce(read.readAgain(atOnce(read.readStamps())));
     return { dir, write, again };
   }
 

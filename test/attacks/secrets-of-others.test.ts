@@ -6,7 +6,7 @@ import { NAME } from '../../src/model/names.ts';
 import { atOnce } from '../../src/model/pieces.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
 import { secretSchemas } from '../../src/settings/secret-reference.ts';
-import { isSameLook } from '../../src/settings/seen-files.ts';
+import { isSameStamps } from '../../src/settings/seen-files.ts';
 import { tenantSecretFile, tenantSecrets, tenantVariable } from '../../src/settings/tenant-secrets.ts';
 import {
   CHANNELS,
@@ -173,11 +173,11 @@ test('a file in the place of a link that led elsewhere is taken up by the runnin
   symlinkSync('../due/dav', join(dir, 'secrets/uno/dav-link'));
   const files = new ConfigurationFiles({ ...options, dir, reminderChannels: CHANNELS, mode: 'set-aside' });
   expect(files.configuration.setAside).toMatchObject([{ id: 'uno' }]);
-  const before = atOnce(files.look());
+  const before = atOnce(files.readStamps());
   rmSync(join(dir, 'secrets/uno/dav-link'));
   writeFileSync(join(dir, 'secrets/uno/dav-link'), 'of uno');
-  const look = atOnce(files.look());
-  expect(isSameLook(look, before)).toBe(false);
+  const look = atOnce(files.readStamps());
+  expect(isSameStamps(look, before)).toBe(false);
   expect([...atOnce(files.readAgain(look)).tenants.keys()]).toEqual(['uno']);
 });
 

@@ -116,7 +116,7 @@ describe('a vendor’s address for notifications', () => {
       put: async () => {},
       remove: async () => {},
     },
-    look: async (_, target) => void looked.push(target),
+    checkTarget: async (_, target) => void looked.push(target),
     keepSubscriptions: async () => {},
     count: () => {},
     clock: () => 0,

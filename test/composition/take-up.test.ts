@@ -30,7 +30,7 @@ async function open() {
     composition,
     settings: join(dir, 'clinic-mirror.yaml'),
     async takeUp(signal = NEVER): Promise<ConfigurationChanges> {
-      const next = await inPieces(files.readAgain(await inPieces(files.look())));
+      const next = await inPieces(files.readAgain(await inPieces(files.readStamps())));
       return composition.takeUp(next, signal);
     },
   };
@@ -86,7 +86,7 @@ test('who is taken out is gone for all who ask, and who comes is there', async (
   await writeFile(tenantFile(world, 'clinic-2'), content);
   await composition.register(await takeUp(), { anew: false });
   expect(tenants.get('clinic-2')?.id).toBe('clinic-2');
-  expect((await composition.generations.get('clinic-2')?.look())?.isOurs).toBe(true);
+  expect((await composition.generations.get('clinic-2')?.newest())?.isOurs).toBe(true);
 });
 
 test('nothing is replaced while a rotated token is in memory alone', async () => {

@@ -25,7 +25,7 @@ function read({ query, body }: NotificationRequest): NotificationReading {
 let clock: { now: number };
 let directory: SubscriptionDirectory;
 let lookups: number;
-let looked: string[];
+let checked: string[];
 let kept: string[];
 let counted: string[];
 let receive: (changes?: Partial<ReceivedNotification>) => Promise<string | null>;
@@ -33,7 +33,7 @@ let receive: (changes?: Partial<ReceivedNotification>) => Promise<string | null>
 beforeEach(async () => {
   clock = { now: NOW };
   lookups = 0;
-  looked = [];
+  checked = [];
   kept = [];
   counted = [];
   directory = createSubscriptionDirectory(redis.connect(), () => clock.now);
@@ -49,7 +49,7 @@ beforeEach(async () => {
         return directory.find(id);
       },
     },
-    look: async (tenant, target, { whole }) => void looked.push(`${tenant}/${target}${whole ? ' whole' : ''}`),
+    checkTarget: async (tenant, target, { whole }) => void checked.push(`${tenant}/${target}${whole ? ' whole' : ''}`),
     keepSubscriptions: async (tenant) => void kept.push(tenant),
     count: (connector, result) => void counted.push(`${connector} ${result}`),
     clock: () => clock.now,
@@ -77,22 +77,22 @@ function said(event: NotificationEvent, secret = SECRET): string {
 }
 
 describe('a genuine notification', () => {
-  test('has every target of the calendar looked at', async () => {
+  test('has every target of the calendar checked', async () => {
     await openSubscription({ targets: ['doctor', 'nurse'] });
     expect(await receive()).toBeNull();
-    expect(looked).toEqual(['studio-rossi/doctor', 'studio-rossi/nurse']);
+    expect(checked).toEqual(['studio-rossi/doctor', 'studio-rossi/nurse']);
     expect(counted).toEqual(['model hint']);
   });
 
   test('of a vendor that lost count has the whole target read', async () => {
     await receive({ body: said('missed') });
-    expect(looked).toEqual(['studio-rossi/doctor whole']);
+    expect(checked).toEqual(['studio-rossi/doctor whole']);
     expect(kept).toEqual([]);
   });
 
   test('that is the first word on a subscription does nothing', async () => {
     await receive({ body: said('opened') });
-    expect([looked, kept, counted]).toEqual([[], [], ['model opened']]);
+    expect([checked, kept, counted]).toEqual([[], [], ['model opened']]);
   });
 
   test.each([
@@ -100,10 +100,10 @@ describe('a genuine notification', () => {
     ['ended', ['studio-rossi/doctor whole'], 'model hint'],
   ] as const)(
     'that says "%s" is remembered with the subscription, which is looked after at once',
-    async (event, looks, result) => {
+    async (event, checks, result) => {
       await receive({ body: said(event) });
       expect((await directory.find(ID))?.asked).toBe(event);
-      expect([looked, kept, counted]).toEqual([looks, ['studio-rossi'], [result]]);
+      expect([checked, kept, counted]).toEqual([checks, ['studio-rossi'], [result]]);
     },
   );
 
@@ -120,7 +120,7 @@ describe('a genuine notification', () => {
       { secret: SECRET, event: 'changed' },
     ];
     await receive({ body: JSON.stringify(events) });
-    expect([looked, kept, counted]).toEqual([['studio-rossi/doctor'], [], ['model wrong-secret', 'model hint']]);
+    expect([checked, kept, counted]).toEqual([['studio-rossi/doctor'], [], ['model wrong-secret', 'model hint']]);
   });
 });
 
@@ -145,7 +145,7 @@ describe('what is not genuine is acknowledged without effect', () => {
     ],
   ])('%s', async (_what, changes, result) => {
     expect(await receive(changes)).toBeNull();
-    expect([looked, kept, counted]).toEqual([[], [], [result]]);
+    expect([checked, kept, counted]).toEqual([[], [], [result]]);
     expect((await directory.find(ID))?.asked).toBeNull();
   });
 });
@@ -164,7 +164,7 @@ describe('a flood of unknown ids', () => {
     expect(lookups).toBe(201);
     expect(counted.filter((each) => each === 'model limited')).toHaveLength(4_800);
     await receive();
-    expect(looked).toHaveLength(2);
+    expect(checked).toHaveLength(2);
     clock.now += 1_000;
     await receive({ subscriptionId: 'e'.repeat(32) });
     expect(lookups).toBe(203);
@@ -181,7 +181,7 @@ describe('a flood of unknown ids', () => {
     const ids = Array.from({ length: 500 }, (_, index) => `a${index.toString(16).padStart(31, '0')}`);
     for (const id of ids) await directory.put(id, addressee, NOW + 86_400_000);
     for (const subscriptionId of ids) await receive({ subscriptionId });
-    expect(looked).toHaveLength(500);
+    expect(checked).toHaveLength(500);
   });
 });
 
@@ -189,7 +189,7 @@ test('while Redis fails it is told, so that the vendor posts again', async () =>
   const receiver = createNotificationReceiver({
     readers: new Map([['model', read]]),
     directory: { ...directory, find: () => Promise.reject(new Error('away')) },
-    look: async () => {},
+    checkTarget: async () => {},
     keepSubscriptions: async () => {},
     count: () => {},
     clock: () => clock.now,

@@ -70,9 +70,12 @@ test('a tenant that is opened again by a process with an older configuration doe
   await requireEntry(older.generations, 'clinic-1').join();
   const newer = openNarrow(world);
   const hash = 'of-another-file';
-  const { number } = await requireEntry(older.generations, 'clinic-1').look();
+  const { number } = await requireEntry(older.generations, 'clinic-1').newest();
   await newer.redis.hset('cm:{clinic-1}:configuration', { number: number + 1, hash });
   older.composed.get('clinic-2');
   await expect(sync(older, 'clinic-1')).rejects.toMatchObject({ code: 'configuration-superseded' });
-  expect(await requireEntry(newer.generations, 'clinic-1').look()).toMatchObject({ number: number + 1, isOurs: false });
+  expect(await requireEntry(newer.generations, 'clinic-1').newest()).toMatchObject({
+    number: number + 1,
+    isOurs: false,
+  });
 });

@@ -80,25 +80,29 @@ async function bothAreTold({ world, statuses }: Told): Promise<void> {
   expect(openAt(world)).toEqual([1, 1]);
 }
 
-/** What happened before a login or before a subscription was opened is told by nobody, so a look follows each of them. */
-async function firstLooksAreOver({ statuses }: Told): Promise<void> {
+/** What happened before a login or before a subscription was opened is told by nobody, so a check follows each of them. */
+async function firstChecksAreOver({ statuses }: Told): Promise<void> {
   await waitFor(async () => (await statuses()).every(({ drift }) => drift !== null), {
-    what: 'the first look at both targets',
+    what: 'the first check of both targets',
   });
-  await queueIsEmpty('look');
+  await queueIsEmpty('check-target');
 }
 
-async function queueIsEmpty(name: 'subscriptions' | 'look'): Promise<void> {
+async function queueIsEmpty(name: 'subscriptions' | 'check-target'): Promise<void> {
   const queue = new Queue(name, { connection: redis.connect(), prefix: QUEUE_PREFIX });
   const isEmpty = async () => {
-    const counts = await queue.getJobCounts(...(name === 'look' ? (['delayed'] as const) : []), 'wait', 'active');
+    const counts = await queue.getJobCounts(
+      ...(name === 'check-target' ? (['delayed'] as const) : []),
+      'wait',
+      'active',
+    );
     return Object.values(counts).every((count) => count === 0);
   };
   await waitFor(isEmpty, { what: `nothing to wait in ${name}` });
   await queue.close();
 }
 
-/** Looks that wait for the time to settle go at once. */
+/** Checks that wait for the time to settle go at once. */
 async function settle(queue: Queue): Promise<void> {
   await waitFor(
     async () => {
@@ -106,7 +110,7 @@ async function settle(queue: Queue): Promise<void> {
       await Promise.all(delayed.map((job) => job.promote().catch(() => {})));
       return (await queue.getJobCountByTypes('delayed', 'wait', 'active')) === 0;
     },
-    { what: 'the looks to be over' },
+    { what: 'the checks to be over' },
   );
 }
 
@@ -176,7 +180,7 @@ test('a notification that gets lost costs time only: the next audit finds what i
   const here = await told();
   await here.start();
   await bothAreTold(here);
-  await firstLooksAreOver(here);
+  await firstChecksAreOver(here);
   for (const vendor of [here.world.google, here.world.graph]) {
     vendor.faults.add({ times: 1, fault: { kind: 'lost-notification' } });
   }
@@ -196,7 +200,7 @@ test('a notification that gets lost costs time only: the next audit finds what i
 test('without a public address nothing is opened, and an audit finds what was done by hand', async () => {
   const here = await told({ isReachable: false });
   await here.start();
-  await firstLooksAreOver(here);
+  await firstChecksAreOver(here);
   const [google] = here.world.targets as [SmallTarget];
   const hands = handsOf(here.world, google);
   const events = await hands.events();
@@ -237,14 +241,14 @@ test('targets that are paused, or taken out of the configuration, are told of no
   expect(Object.keys(tenant.targets)).not.toContain(google.target);
 });
 
-test('a thousand genuine hints within the time to settle are acknowledged at once and make one look', async () => {
+test('a thousand genuine hints within the time to settle are acknowledged at once and make one check', async () => {
   // Longer than a thousand requests take.
   const here = await told({ settleMs: 60_000 });
   await here.start();
   await bothAreTold(here);
-  const queue = new Queue('look', { connection: redis.connect(), prefix: QUEUE_PREFIX });
+  const queue = new Queue('check-target', { connection: redis.connect(), prefix: QUEUE_PREFIX });
   await waitFor(async () => (await queue.getCompletedCount()) + (await queue.getDelayedCount()) >= 2, {
-    what: 'the first look at both targets to be asked for',
+    what: 'the first check of both targets to be asked for',
   });
   await settle(queue);
   const [channel] = here.world.google.channels();
@@ -255,7 +259,7 @@ test('a thousand genuine hints within the time to settle are acknowledged at onc
     'x-goog-resource-state': 'exists',
     'x-goog-message-number': '7',
   };
-  const looksBefore = await queue.getCompletedCount();
+  const checksBefore = await queue.getCompletedCount();
   for (let round = 0; round < 20; round += 1) {
     const post = () => fetch(channel?.address ?? '', { method: 'POST', headers });
     const answers = await Promise.all(Array.from({ length: 50 }, post));
@@ -263,8 +267,8 @@ test('a thousand genuine hints within the time to settle are acknowledged at onc
   }
   expect(await queue.getDelayedCount()).toBe(1);
   await settle(queue);
-  const looks = (await queue.getCompletedCount()) - looksBefore;
-  expect(looks).toBe(1);
+  const checks = (await queue.getCompletedCount()) - checksBefore;
+  expect(checks).toBe(1);
   await queue.close();
 });
 
@@ -284,7 +288,7 @@ test('posts of strangers are acknowledged alike and do nothing', async () => {
   const here = await told();
   const daemon = await here.start();
   await bothAreTold(here);
-  await firstLooksAreOver(here);
+  await firstChecksAreOver(here);
   const [channel] = here.world.google.channels();
   const [subscription] = here.world.graph.subscriptions();
   for (const { proxy } of here.world.targets) proxy.forget();

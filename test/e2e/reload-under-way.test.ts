@@ -50,7 +50,7 @@ async function reload({ composition, reload: ask }: Daemon, tenant: string): Pro
     },
     { what: 'the changed file to be taken up' },
   );
-  await waitFor(async () => (await after.look()).isOurs, { what: 'it to count' });
+  await waitFor(async () => (await after.newest()).isOurs, { what: 'it to count' });
 }
 
 const clinicOf = ({ tenants }: SmallWorld) => new RegExp(`/${tenants[0]?.clinicId}/`);

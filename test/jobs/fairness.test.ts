@@ -26,7 +26,7 @@ const IN_FLIGHT = {
   'read-streams': 16,
   push: 16,
   audit: 4,
-  look: 16,
+  'check-target': 16,
   subscriptions: 4,
   remind: 32,
   triggers: 16,
@@ -60,7 +60,7 @@ function stuckWorkers(tenants: ReadonlyMap<string, OpenTenant>) {
     }
     done.push(tenant);
   };
-  const all: Partial<JobHandlers> = { pull: work, push: work, look: work, remind: work, triggers: work };
+  const all: Partial<JobHandlers> = { pull: work, push: work, 'check-target': work, remind: work, triggers: work };
   const shares: SharesOf = sharesOf(tenants, IN_FLIGHT);
   const workers = startSomeWorkers(redis.url, all, { inFlight: IN_FLIGHT, sharesOf: shares, turns });
   // Closed in the opposite order: nobody waits for an answer then.
@@ -90,8 +90,8 @@ interface Case {
 
 const pullNow: Case['ask'] = (queues, tenant) => queues.pullNow(tenant);
 const wake: Case['ask'] = (queues, tenant, index) => queues.wake(tenant, `calendar-${index}`, 0);
-const look: Case['ask'] = (queues, tenant, index) =>
-  queues.look(tenant, `calendar-${index}`, { delayMs: 0, once: true });
+const check: Case['ask'] = (queues, tenant, index) =>
+  queues.checkTarget(tenant, `calendar-${index}`, { delayMs: 0, once: true });
 const ring: Case['ask'] = (queues, tenant, index) =>
   queues.reminderAlarms(tenant, Date.now).set([{ id: `${index}`, wakeAt: 0 }]);
 const tell: Case['ask'] = (queues, tenant) => queues.wakeTriggers(tenant, 0, { read: true });
@@ -105,8 +105,14 @@ const CASES: Record<string, Case> = {
     ...{ name: 'push', stuck: { vendor: 'slow' }, stuckTenants: MANY, underWay: 8, ask: wake },
   },
   "writes into one tenant's calendars": { name: 'push', stuck: {}, stuckTenants: 1, underWay: 4, ask: wake },
-  "audits of one tenant's calendars": { name: 'look', stuck: {}, stuckTenants: 1, underWay: 4, ask: look },
-  'audits of large calendars': { name: 'look', stuck: { records: 50_000 }, stuckTenants: MANY, underWay: 4, ask: look },
+  "audits of one tenant's calendars": { name: 'check-target', stuck: {}, stuckTenants: 1, underWay: 4, ask: check },
+  'audits of large calendars': {
+    name: 'check-target',
+    stuck: { records: 50_000 },
+    stuckTenants: MANY,
+    underWay: 4,
+    ask: check,
+  },
   "reminders at one tenant's gateway": { name: 'remind', stuck: {}, stuckTenants: 1, underWay: 8, ask: ring },
   'reminders at another gateway': {
     ...{ name: 'remind', stuck: { gateway: 'webhook', client: 'other' }, stuckTenants: MANY, underWay: 16, ask: ring },

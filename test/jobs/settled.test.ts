@@ -117,7 +117,7 @@ const rounds: fc.Arbitrary<Round> = fc.record({
 /** What a cycle told and noted, but for its name. */
 async function told(tenant: OpenTenant) {
   const { id: _, ...run } = await pull(tenant);
-  const looks = await tenant.targetStore.look(Object.keys(AGENDAS));
+  const looks = await tenant.targetStore.summarize(Object.keys(AGENDAS));
   return { run, looks: [...looks].map(([id, { record, pending }]) => ({ id, record, pending })) };
 }
 

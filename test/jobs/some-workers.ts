@@ -29,7 +29,15 @@ export function startSomeWorkers(redisUrl: string, handlers: Partial<JobHandlers
 
 function forAll<Value>(value: Value): Record<JobName, Value> {
   return {
-    ...{ pull: value, push: value, audit: value, look: value, subscriptions: value, remind: value, triggers: value },
+    ...{
+      pull: value,
+      push: value,
+      audit: value,
+      'check-target': value,
+      subscriptions: value,
+      remind: value,
+      triggers: value,
+    },
     'read-streams': value,
     'refresh-tokens': value,
   };

@@ -34,7 +34,10 @@ function workers(
   options: { log?: Logger; push?: number; lockMs?: number } = {},
 ): Workers {
   const { push = 4, ...others } = options;
-  const started = startSomeWorkers(redis.url, handlers, { ...others, inFlight: { pull: 2, push, look: 2, remind: 2 } });
+  const started = startSomeWorkers(redis.url, handlers, {
+    ...others,
+    inFlight: { pull: 2, push, 'check-target': 2, remind: 2 },
+  });
   opened.push(started);
   return started;
 }

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { atOnce } from '../../src/model/pieces.ts';
 import { changesBetween } from '../../src/settings/configuration-changes.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
-import { isSameLook } from '../../src/settings/seen-files.ts';
+import { isSameStamps } from '../../src/settings/seen-files.ts';
 import {
   CHANNELS,
   CONNECTORS,
@@ -56,12 +56,12 @@ function world() {
       for (const id of TENANTS) writeFileSync(join(dir, 'secrets', id, 'password'), password);
     },
     remove: (name: string) => rmSync(join(dir, name), { recursive: true }),
-    look: () => atOnce(files.look()),
+    look: () => atOnce(files.readStamps()),
     /** Reads again. @returns what changed, and how many files were checked */
     readAgain(options?: { sure: boolean }) {
       const before = files.configuration;
       checks = 0;
-      const after = atOnce(files.readAgain(atOnce(files.look()), options));
+      const after = atOnce(files.readAgain(atOnce(files.readStamps()), options));
       return { ...changesBetween(before, after), checks, refused: after.refused, setAside: after.setAside, after };
     },
     titleOf: (id: string) => files.configuration.tenants.get(id)?.targets.get('rossi')?.title,
@@ -287,7 +287,7 @@ describe('a look', () => {
     ]) {
       const before = look();
       change();
-      expect(isSameLook(look(), before)).toBe(false);
+      expect(isSameStamps(look(), before)).toBe(false);
     }
     expect(files.isAsRead(look())).toBe(false);
   });
@@ -301,7 +301,7 @@ describe('a look', () => {
     write('tenants/due.yaml', readFileSync(name, 'utf8').replace('Uno', 'Due'));
     utimesSync(name, 1_700_000_000, 1_700_000_000);
     expect(statSync(name)).toMatchObject({ size, mtimeMs });
-    expect(isSameLook(look(), before)).toBe(false);
+    expect(isSameStamps(look(), before)).toBe(false);
   });
 
   test('follows links, as a ConfigMap has them', () => {
@@ -317,9 +317,9 @@ describe('a look', () => {
     symlinkSync('..data/due.yaml', join(dir, 'tenants', 'due.yaml'));
     expect(readAgain()).toMatchObject({ ...NONE, refused: [] });
     const before = look();
-    expect(isSameLook(look(), before)).toBe(true);
+    expect(isSameStamps(look(), before)).toBe(true);
     place('..two', 'busy');
-    expect(isSameLook(look(), before)).toBe(false);
+    expect(isSameStamps(look(), before)).toBe(false);
     expect(readAgain()).toMatchObject({ ...NONE, changed: ['due'], unchanged: 2, checks: 1 });
   });
 });

@@ -95,5 +95,5 @@ test('what has ended takes no number any more, whatever is still at work under i
   before.end();
   await after.join();
   await expect(before.join()).rejects.toMatchObject({ code: 'configuration-superseded' });
-  expect(await after.look()).toMatchObject({ number: 1, isOurs: true });
+  expect(await after.newest()).toMatchObject({ number: 1, isOurs: true });
 });

@@ -151,7 +151,7 @@ describe('whoever waits for a lease has a place', () => {
   test('in the order of coming, also who comes again by itself: the lease goes to the first that had nobody before it', async () => {
     const connection = redis.connect();
     const leases = createLeases(connection, TENANT, 600_000);
-    const places = ['', 'look', 'push', 'sync'];
+    const places = ['', 'check-target', 'push', 'sync'];
     const move = fc.oneof(
       fc.constant('release' as const),
       fc.constantFrom(...places).map((place) => ({ place })),
@@ -227,7 +227,7 @@ describe('whoever waits for a lease has a place', () => {
   test('of that lease alone', async () => {
     const leases = createLeases(redis.connect(), TENANT, 600_000);
     const first = await leases.tryTake('plan');
-    await leases.tryTake('plan', 'look');
+    await leases.tryTake('plan', 'check-target');
     expect(await leases.tryTake('lane-doctor')).not.toBeNull();
     await first?.release();
   });

@@ -8,15 +8,15 @@ import { type Times, timesIn, usualZone } from './times.ts';
 
 /** Cookies that keep what a visitor chose; neither tells who they are. */
 export const LANGUAGE_COOKIE = 'language';
-export const LOOK_COOKIE = 'look';
+export const THEME_COOKIE = 'theme';
 
 /** Colours that a visitor may choose; without a choice the browser's. */
-export type Look = 'light' | 'dark';
+export type Theme = 'light' | 'dark';
 
 /** What every page is made with. */
 export interface PageContext {
   language: Language;
-  look: Look | null;
+  theme: Theme | null;
   /** Null on pages for nobody in particular, such as the one to log in. */
   visitor: Visitor | null;
   /** Writes times in the clinic's zone, or in the one that most clinics of the visitor have. */
@@ -36,7 +36,7 @@ export function contextOf(request: FastifyRequest, { installation }: OperatorDes
   const language = chosenLanguage(request);
   return {
     ...{ language, visitor },
-    look: chosenLook(request),
+    theme: chosenTheme(request),
     times: timesIn(outline?.zone ?? usualZone(seen), language, clock()),
     address: request.url,
     tenant: tenant === undefined ? null : { id: tenant, name: outline?.name ?? tenant },
@@ -46,8 +46,8 @@ export function contextOf(request: FastifyRequest, { installation }: OperatorDes
 /** What a page for nobody in particular is made with. */
 export function strangerContext(request: FastifyRequest, now: Instant): PageContext {
   const language = chosenLanguage(request);
-  const look = chosenLook(request);
-  return { language, look, visitor: null, times: timesIn('UTC', language, now), address: request.url, tenant: null };
+  const theme = chosenTheme(request);
+  return { language, theme, visitor: null, times: timesIn('UTC', language, now), address: request.url, tenant: null };
 }
 
 /** The language that a visitor chose, else the browser's first that there are pages in. */
@@ -58,7 +58,7 @@ function chosenLanguage(request: FastifyRequest): Language {
 }
 
 /** The colours that a visitor chose; null for the browser's. */
-function chosenLook(request: FastifyRequest): Look | null {
-  const chosen = cookieOf(request, LOOK_COOKIE);
+function chosenTheme(request: FastifyRequest): Theme | null {
+  const chosen = cookieOf(request, THEME_COOKIE);
   return chosen === 'light' || chosen === 'dark' ? chosen : null;
 }

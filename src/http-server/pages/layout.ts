@@ -35,11 +35,11 @@ export function sendPage(reply: FastifyReply, context: PageContext, page: Page, 
 
 /** The whole of a page. */
 export function framed(context: PageContext, page: Page): Html {
-  const { language, look, tenant } = context;
+  const { language, theme, tenant } = context;
   const words = FRAME[language];
   const title = tenant === null ? page.title : `${page.title} · ${tenant.name}`;
   return html`<!doctype html>
-<html lang="${language}"${look === null ? null : html` data-look="${look}"`}>
+<html lang="${language}"${theme === null ? null : html` data-theme="${theme}"`}>
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex"><meta name="color-scheme" content="light dark">
 <title>${title} – clinic-mirror</title>
 <link rel="icon" type="image/svg+xml" href="${assetAddress('icon.svg')}"><link rel="stylesheet" href="${assetAddress('pages.css')}">${page.style === undefined ? null : html`<link rel="stylesheet" href="${assetAddress(page.style)}">`}
@@ -82,15 +82,15 @@ function links(label: string, entries: readonly NavigationLink[]): Html | null {
   return html`<nav aria-label="${label}"><ul>${items}</ul></nav>`;
 }
 
-function preferences({ language, look, visitor, address }: PageContext): Html {
+function preferences({ language, theme, visitor, address }: PageContext): Html {
   const words = FRAME[language];
   const other = language === 'en' ? 'it' : 'en';
   const colours = (['light', 'dark'] as const).map((each) => {
     // Chosen again it is the browser's choice once more.
-    const isChosen = look === each;
-    return html`<button name="look" value="${isChosen ? '' : each}" aria-pressed="${isChosen ? 'true' : 'false'}">${words[each]}</button>`;
+    const isChosen = theme === each;
+    return html`<button name="theme" value="${isChosen ? '' : each}" aria-pressed="${isChosen ? 'true' : 'false'}">${words[each]}</button>`;
   });
-  return html`<form class="preferences" method="post" action="${PREFERENCES_PATH}">${csrfField(visitor)}${hiddenFields({ back: address })}<span role="group" aria-label="${words.look}">${colours}</span><button name="language" value="${other}" lang="${other}">${words.otherLanguage}</button></form>`;
+  return html`<form class="preferences" method="post" action="${PREFERENCES_PATH}">${csrfField(visitor)}${hiddenFields({ back: address })}<span role="group" aria-label="${words.theme}">${colours}</span><button name="language" value="${other}" lang="${other}">${words.otherLanguage}</button></form>`;
 }
 
 function crumb({ tenant, address }: PageContext): Html | null {

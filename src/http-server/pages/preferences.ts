@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { ownPath } from '../access/own-address.ts';
 import { formOf } from '../forms.ts';
-import { LANGUAGE_COOKIE, LOOK_COOKIE } from './context.ts';
+import { LANGUAGE_COOKIE, THEME_COOKIE } from './context.ts';
 
 /** Takes what a visitor chooses of language and colours. */
 export const PREFERENCES_PATH = '/preferences';
@@ -9,7 +9,7 @@ const KEPT_SECONDS = 365 * 24 * 3_600;
 /** What may be chosen; nothing is the browser's choice again. */
 const CHOICES: Readonly<Record<string, readonly string[]>> = {
   [LANGUAGE_COOKIE]: ['it', 'en'],
-  [LOOK_COOKIE]: ['light', 'dark', ''],
+  [THEME_COOKIE]: ['light', 'dark', ''],
 };
 
 /** Adds the switches of language and colours: cookies, and the way back to the page. */

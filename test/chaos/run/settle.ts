@@ -61,7 +61,7 @@ export async function settle(scene: Scene): Promise<Settled> {
       if (performance.now() - asked > ASK_AGAIN_MS) {
         // A token of before the state went back may only now be found to be worth nothing.
         if (scene.doubts.has('state-back')) await logInAgain(scene);
-        for (const { tenant, target } of scene.touched.keys()) await operator.look(tenant, target);
+        for (const { tenant, target } of scene.touched.keys()) await operator.checkTarget(tenant, target);
         await operator.wake();
         asked = performance.now();
       }

@@ -19,7 +19,7 @@ export interface Operator {
   /** Every tenant is read soon. */
   wake(): Promise<void>;
   /** A target is read back soon. */
-  look(tenant: string, target: string): Promise<void>;
+  checkTarget(tenant: string, target: string): Promise<void>;
   logIn(login: Login): Promise<void>;
   holds(): ReturnType<typeof listHolds>;
   decide(tenant: string, hold: string, decision: 'approved' | 'rejected'): Promise<void>;
@@ -48,7 +48,7 @@ export function openOperator(world: World): Operator {
     async wake() {
       for (const { id } of tenants()) await composition.queues.pullNow(id);
     },
-    look: (tenant, target) => composition.queues.look(tenant, target, { delayMs: 0, whole: true }),
+    checkTarget: (tenant, target) => composition.queues.checkTarget(tenant, target, { delayMs: 0, whole: true }),
     logIn: (login) => logIn(world, composition, login),
     holds: () => listHolds(composition.installation),
     async decide(tenant, hold, decision) {

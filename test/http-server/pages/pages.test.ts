@@ -57,13 +57,13 @@ describe('language and colours', () => {
   test('are the browser’s until somebody chooses, and stay then', async () => {
     const { see, post } = await openPages({ installation: NO_CLINIC });
     expect(await see('/', { 'accept-language': 'it-IT,it;q=0.9' })).toContain('<html lang="it">');
-    const chosen = await post('/preferences', { language: 'en', look: 'dark', back: '/activity' });
+    const chosen = await post('/preferences', { language: 'en', theme: 'dark', back: '/activity' });
     expect([chosen.statusCode, chosen.headers.location]).toEqual([303, '/activity']);
     const cookie = [chosen.headers['set-cookie'] ?? []]
       .flat()
       .map((each) => each.split(';')[0])
       .join('; ');
-    expect(await see('/', { 'accept-language': 'it', cookie })).toContain('<html lang="en" data-look="dark">');
+    expect(await see('/', { 'accept-language': 'it', cookie })).toContain('<html lang="en" data-theme="dark">');
   });
 
   test('lead nowhere but back here, and take nothing else', async () => {

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { SettledLooks } from '../../src/composition/settled-looks.ts';
-import { isSameLook, type Look } from '../../src/settings/seen-files.ts';
+import { SettledStamps } from '../../src/composition/settled-stamps.ts';
+import { type FileStamps, isSameStamps } from '../../src/settings/seen-files.ts';
 
-const look = (stamp: string): Look => new Map([['a.yaml', stamp]]);
+const look = (stamp: string): FileStamps => new Map([['a.yaml', stamp]]);
 /** Looks of a process that read the file as `first`. */
 function began() {
-  const looks = new SettledLooks((found) => isSameLook(found, look('first')));
+  const looks = new SettledStamps((found) => isSameStamps(found, look('first')));
   return (stamp: string, isAsked = false) => looks.isDue(look(stamp), { isAsked });
 }
 

@@ -1,7 +1,7 @@
 import { Queue } from 'bullmq';
 import { afterEach, describe, expect, test } from 'vitest';
+import { checkTarget } from '../../src/jobs/check-target.ts';
 import { laneLease } from '../../src/jobs/lanes.ts';
-import { lookAtTarget } from '../../src/jobs/look.ts';
 import { neverNeedless } from '../../src/jobs/needless.ts';
 import { pushTarget } from '../../src/jobs/push.ts';
 import { openQueues, type WorkQueues } from '../../src/jobs/queues.ts';
@@ -65,46 +65,46 @@ function retitle({ model }: World): void {
   object.version += 1;
 }
 
-function look({ tenant }: World, whole = false) {
-  return lookAtTarget(tenant, targetOf(tenant), { whole }, NEVER);
+function check({ tenant }: World, whole = false) {
+  return checkTarget(tenant, targetOf(tenant), { whole }, NEVER);
 }
 
-describe('a look at a target', () => {
+describe('a check of a target', () => {
   test('finds what was changed by hand, and nothing else', async () => {
     const world = await filled();
-    expect(await look(world)).toEqual({ restore: false, againInMs: null });
+    expect(await check(world)).toEqual({ restore: false, againInMs: null });
     retitle(world);
-    expect(await look(world)).toEqual({ restore: true, againInMs: null });
+    expect(await check(world)).toEqual({ restore: true, againInMs: null });
   });
 
   test('at our own writes finds nothing to do', async () => {
     const world = await filled();
-    expect(await look(world)).toEqual({ restore: false, againInMs: null });
+    expect(await check(world)).toEqual({ restore: false, againInMs: null });
     await cycle(world.tenant);
     expect(world.model.calls.operations).toBe(3);
   });
 
   test('asks for what changed only, and reads the whole target when the vendor lost count', async () => {
     const world = await filled();
-    await look(world);
-    await look(world);
-    await look(world, true);
+    await check(world);
+    await check(world);
+    await check(world, true);
     expect(world.cursors.map((cursor) => cursor !== null)).toEqual([false, true, false]);
   });
 
   test('leaves alone what is only to be reported', async () => {
     const world = await filled({ audit: { drift: 'report', rewritesPerDay: 10 } });
     retitle(world);
-    expect(await look(world)).toEqual({ restore: false, againInMs: null });
+    expect(await check(world)).toEqual({ restore: false, againInMs: null });
   });
 
   test('comes again shortly while the lane is at work', async () => {
     const world = await filled();
     retitle(world);
     const lane = await world.tenant.leases.tryTake(laneLease('doctor'));
-    expect(await look(world)).toEqual({ restore: false, againInMs: 1_000 });
+    expect(await check(world)).toEqual({ restore: false, againInMs: 1_000 });
     await lane?.release();
-    expect(await look(world)).toEqual({ restore: true, againInMs: null });
+    expect(await check(world)).toEqual({ restore: true, againInMs: null });
   });
 
   test('and writing go by turns: whichever of the two is begun again and again, the other has its turn in between', async () => {
@@ -113,24 +113,24 @@ describe('a look at a target', () => {
     const push = () => pushTarget(tenant, target, { stop: NEVER, abort: NEVER }, { comesAgain: true });
     const isBusy = { idle: true, nextInMs: 1_000 };
     const writing = await tenant.leases.tryTake(laneLease('doctor'));
-    expect(await look({ tenant, ...world })).toMatchObject({ againInMs: 1_000 });
+    expect(await check({ tenant, ...world })).toMatchObject({ againInMs: 1_000 });
     await writing?.release();
     expect(await push()).toMatchObject(isBusy);
-    expect(await look({ tenant, ...world })).toMatchObject({ againInMs: null });
+    expect(await check({ tenant, ...world })).toMatchObject({ againInMs: null });
     expect(await push()).toMatchObject({ idle: false });
-    const looking = await tenant.leases.tryTake(laneLease('doctor'));
+    const checking = await tenant.leases.tryTake(laneLease('doctor'));
     expect(await push()).toMatchObject(isBusy);
-    await looking?.release();
-    expect(await look({ tenant, ...world })).toMatchObject({ againInMs: 1_000 });
+    await checking?.release();
+    expect(await check({ tenant, ...world })).toMatchObject({ againInMs: 1_000 });
     expect(await push()).toMatchObject({ idle: false });
-    expect(await look({ tenant, ...world })).toMatchObject({ againInMs: null });
+    expect(await check({ tenant, ...world })).toMatchObject({ againInMs: null });
   });
 
   test('in its turn leaves the lane to others when it is busy, and does not come again', async () => {
     const { tenant } = await filled();
     const writing = await tenant.leases.tryTake(laneLease('doctor'));
     const options = { whole: false, once: true };
-    expect(await lookAtTarget(tenant, targetOf(tenant), options, NEVER)).toEqual({ restore: false, againInMs: null });
+    expect(await checkTarget(tenant, targetOf(tenant), options, NEVER)).toEqual({ restore: false, againInMs: null });
     await writing?.release();
     expect(await tenant.leases.tryTake(laneLease('doctor'))).not.toBeNull();
   });
@@ -139,15 +139,15 @@ describe('a look at a target', () => {
     const world = await filled();
     const { tenant, clock } = world;
     await tenant.targetStore.write('doctor', { pausedUntil: clock.now + 20_000 });
-    expect(await look(world)).toEqual({ restore: false, againInMs: 20_000 });
+    expect(await check(world)).toEqual({ restore: false, againInMs: 20_000 });
     await tenant.targetStore.write('doctor', { pausedUntil: clock.now + 60 * MINUTE_MS });
-    expect(await look(world)).toEqual({ restore: false, againInMs: MINUTE_MS });
+    expect(await check(world)).toEqual({ restore: false, againInMs: MINUTE_MS });
   });
 
   test('that the target refuses makes it rest, and comes again', async () => {
     const world = await filled();
     world.model.wholeTargetError = new MirrorError('no', { actor: 'remote', code: 'server-error', retry: 'later' });
-    const { againInMs } = await look(world);
+    const { againInMs } = await check(world);
     expect(againInMs).toBeGreaterThan(0);
     expect((await world.tenant.targetStore.read('doctor')).failure?.code).toBe('server-error');
   });
@@ -156,7 +156,7 @@ describe('a look at a target', () => {
     const model = createModelTarget();
     const clinic = createModelClinic();
     const tenant = openTenant({ redis: redis.connect(), clinic, targets: [{ model }], clock: () => NOW });
-    expect(await look({ tenant, model, clock: { now: NOW }, cursors: [] })).toEqual({
+    expect(await check({ tenant, model, clock: { now: NOW }, cursors: [] })).toEqual({
       restore: false,
       againInMs: null,
     });
@@ -171,7 +171,7 @@ describe('hints', () => {
   }
 
   function workers(handlers: Partial<JobHandlers>): { close(graceMs: number): Promise<void> } {
-    const started = startSomeWorkers(redis.url, handlers, { inFlight: { look: 4 } });
+    const started = startSomeWorkers(redis.url, handlers, { inFlight: { 'check-target': 4 } });
     opened.push(started);
     return started;
   }
@@ -180,54 +180,55 @@ describe('hints', () => {
     const waking = queues();
     let begun = false;
     const ending = workers({
-      look: async (_, { stop }) => {
+      'check-target': async (_, { stop }) => {
         begun = true;
         if (!stop.aborted) await new Promise((resolve) => stop.addEventListener('abort', resolve, { once: true }));
         stop.throwIfAborted();
       },
     });
-    await waking.look('studio-rossi', 'doctor', { delayMs: 0, whole: true });
-    await waitFor(() => begun, { what: 'the look' });
+    await waking.checkTarget('studio-rossi', 'doctor', { delayMs: 0, whole: true });
+    await waitFor(() => begun, { what: 'the check' });
     await ending.close(1_000);
     const seen: unknown[] = [];
-    workers({ look: async (data) => void seen.push(data) });
-    await waitFor(() => seen.length === 1, { what: 'the look again' });
+    workers({ 'check-target': async (data) => void seen.push(data) });
+    await waitFor(() => seen.length === 1, { what: 'the check again' });
     expect(seen).toEqual([{ tenant: 'studio-rossi', target: 'doctor', whole: true, once: false }]);
   });
 
-  test('a thousand at once make one look that is under way and one after it', async () => {
+  test('a thousand at once make one check that is under way and one after it', async () => {
     const waking = queues();
     const gate = Promise.withResolvers<void>();
     const seen: string[] = [];
     workers({
-      look: async ({ target }) => {
+      'check-target': async ({ target }) => {
         seen.push(target);
         if (seen.length === 1) await gate.promise;
       },
     });
-    const hint = () => waking.look('studio-rossi', 'doctor', { delayMs: 0 });
+    const hint = () => waking.checkTarget('studio-rossi', 'doctor', { delayMs: 0 });
     await hint();
-    await waitFor(() => seen.length === 1, { what: 'the first look' });
+    await waitFor(() => seen.length === 1, { what: 'the first check' });
     await Promise.all(Array.from({ length: 1_000 }, hint));
     gate.resolve();
-    await waitFor(() => seen.length === 2, { what: 'the second look' });
-    await waking.look('studio-rossi', 'nurse', { delayMs: 0 });
-    await waitFor(() => seen.includes('nurse'), { what: 'the look at another target' });
+    await waitFor(() => seen.length === 2, { what: 'the second check' });
+    await waking.checkTarget('studio-rossi', 'nurse', { delayMs: 0 });
+    await waitFor(() => seen.includes('nurse'), { what: 'the check of another target' });
     expect(seen).toEqual(['doctor', 'doctor', 'nurse']);
   });
 
-  test('within the time to settle make one look together', async () => {
+  test('within the time to settle make one check together', async () => {
     const waking = queues();
     const seen: string[] = [];
-    workers({ look: async ({ target }) => void seen.push(target) });
-    for (let index = 0; index < 100; index += 1) await waking.look('studio-rossi', 'doctor', { delayMs: HOUR_MS });
-    const queue = new Queue('look', { connection: redis.connect(), prefix: QUEUE_PREFIX });
+    workers({ 'check-target': async ({ target }) => void seen.push(target) });
+    for (let index = 0; index < 100; index += 1)
+      await waking.checkTarget('studio-rossi', 'doctor', { delayMs: HOUR_MS });
+    const queue = new Queue('check-target', { connection: redis.connect(), prefix: QUEUE_PREFIX });
     const [settling, ...more] = await queue.getDelayed();
     expect(more).toEqual([]);
     await settling?.promote();
-    await waitFor(() => seen.length > 0, { what: 'the look' });
-    await waking.look('studio-rossi', 'nurse', { delayMs: 0 });
-    await waitFor(() => seen.includes('nurse'), { what: 'the look that was asked for last' });
+    await waitFor(() => seen.length > 0, { what: 'the check' });
+    await waking.checkTarget('studio-rossi', 'nurse', { delayMs: 0 });
+    await waitFor(() => seen.includes('nurse'), { what: 'the check that was asked for last' });
     expect(seen).toEqual(['doctor', 'nurse']);
     await queue.close();
   });

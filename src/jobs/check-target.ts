@@ -2,11 +2,11 @@ import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { asksForPlan, auditTarget } from './audit.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
-/** How a look at one target ended. */
-export interface Look {
+/** How the check of one target ended. */
+export interface TargetCheck {
   /** Something is to be restored: a cycle should follow at once. */
   restore: boolean;
-  /** The target could not be looked at now: when it should be tried again. Null when nothing is left to look for. */
+  /** The target could not be checked now: when it should be tried again. Null when nothing is left to look for. */
   againInMs: number | null;
 }
 
@@ -17,17 +17,17 @@ const LONGEST_WAIT_MS = MINUTE_MS;
 
 /**
  * Reads back one target because somebody said that it changed. A hint is never lost: while the target is written to or rests, the
- * look is to come again.
+ * check is to come again.
  * @param options.once nothing is known to have changed: it need not come again
  * @param options.whole read all of it: the vendor lost count of what it told
  */
-export async function lookAtTarget(
+export async function checkTarget(
   tenant: OpenTenant,
   target: OpenTarget,
   { whole, once = false }: { whole: boolean; once?: boolean },
   signal: AbortSignal,
-): Promise<Look> {
-  const later = (againInMs: number): Look => ({ restore: false, againInMs: once ? null : againInMs });
+): Promise<TargetCheck> {
+  const later = (againInMs: number): TargetCheck => ({ restore: false, againInMs: once ? null : againInMs });
   const { container, adoptedAt, pausedUntil } = await tenant.targetStore.read(target.id);
   // A target whose links are not built yet is read whole by the cycle that builds them.
   if (container === null || adoptedAt === null) return { restore: false, againInMs: null };
