@@ -321,7 +321,11 @@ function openReceiver(composition: Composition, { countNotification }: Metrics) 
   );
   return createNotificationReceiver({
     readers: new Map(readers),
-    directory: createSubscriptionDirectory(redis, installation.clock),
+    directory: createSubscriptionDirectory(
+      redis,
+      composition.configuration.settings.secrets.identityKey.reveal(),
+      installation.clock,
+    ),
     checkTarget(tenant, target, { whole }) {
       const { settleMs } = composition.configuration.settings.notifications;
       return queues.checkTarget(tenant, target, { delayMs: settleMs, whole });

@@ -72,7 +72,10 @@ async function measure(redis: RedisClient, size: number, pattern: string, days: 
     missedForMs: CYCLE_MS / 2,
     elapsedBetween: () => Number.POSITIVE_INFINITY,
   };
-  const world = createLossWorld({ tenant, records: createTargetStore(redis, 'clinic') });
+  const world = createLossWorld({
+    tenant,
+    records: createTargetStore(redis, 'clinic', createSealer(SEALING_KEYS, 'clinic')),
+  });
   for (let index = 0; index < size; index += 1) world.add(`${index}`);
   const lose = PATTERNS[pattern]?.(size, START, random);
   if (lose === undefined) throw new TypeError('an unknown pattern');

@@ -4,6 +4,7 @@ import { resumeTargets } from '../control/resume.ts';
 import type { Instant } from '../model/time.ts';
 import { openBackup, sealBackup } from '../state/backups.ts';
 import { createClinicTenantStore } from '../state/clinic-tenant.ts';
+import { createProofSealer } from '../state/proof-seal.ts';
 import { createSealer } from '../state/sealing.ts';
 import type { Composition } from './compose.ts';
 import { requireEntry } from './connections.ts';
@@ -13,6 +14,8 @@ export function openBackups(composition: Composition): AllBackups {
   const { installation, composed, queues, redis, epoch } = composition;
   const { identity } = epoch;
   const { seal, open } = fileSealer(composition);
+  const identityKey = composition.configuration.settings.secrets.identityKey.reveal();
+  const clinicTenantOf = (id: string) => createClinicTenantStore(redis, id, createProofSealer(identityKey, id));
   return {
     seal,
     open,
@@ -24,7 +27,7 @@ export function openBackups(composition: Composition): AllBackups {
       for (const target of tenant.targets.keys()) pins[target] = await tenant.journal.pins(target, at);
       const [stored, safeguards] = [await credentials.readAll(logins), await tenant.protection.read()];
       const rejections = (await tenant.holds.list()).filter(({ state }) => state === 'rejected');
-      const clinicTenant = await createClinicTenantStore(redis, tenant.id).read();
+      const clinicTenant = await clinicTenantOf(tenant.id).read();
       const facts = { at, identity, credentials: stored, safeguards, pins, rejections, clinicTenant };
       return sealBackup(sealer, { format: 3, ...facts });
     },
@@ -42,8 +45,7 @@ export function openBackups(composition: Composition): AllBackups {
       }
       const rejections = isWhole ? await tenant.holds.putBack(backup.rejections, installation.clock()) : 0;
       // Before a login or a cycle would find one by itself.
-      if (isWhole && backup.clinicTenant !== null)
-        await createClinicTenantStore(redis, id).bind(backup.clinicTenant, false);
+      if (isWhole && backup.clinicTenant !== null) await clinicTenantOf(id).bind(backup.clinicTenant, false);
       const logins = await credentials.restore(backup.credentials);
       await resumeTargets(tenant);
       await queues.pullNow(id);

@@ -12,6 +12,7 @@ import type { Clock } from '../model/time.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../settings/configuration.ts';
 import type { TenantFeeds } from '../state/feeds.ts';
 import type { RedisClient } from '../state/redis.ts';
+import type { Sealer } from '../state/sealing.ts';
 import { createSubscriptionDirectory, createSubscriptionStore, type KeptSubscription } from '../state/subscriptions.ts';
 import { createTargetIdentity } from '../sync/identity.ts';
 import type { EvaluateExpressions } from '../sync/mapping/index.ts';
@@ -90,17 +91,16 @@ export function openTargets(
   return new Map(targets.map((target) => [target.id, openTarget(target, requireEntry(lasting, target.id), parts)]));
 }
 
-/** How a tenant's targets are told of changes. @param url how vendors reach the receiver; null: they can't */
+/** How a tenant's targets are told of changes. @param parts.proofs seals with the identity key @param url how vendors reach the receiver; null: they can't */
 export function openNotifications(
-  tenant: string,
+  parts: ConnectorParts & { redis: RedisClient; id: string; proofs: Sealer },
   url: string | null,
-  redis: RedisClient,
-  parts: ConnectorParts,
 ): TenantNotifications {
+  const { redis, id, identityKey, proofs, clock } = parts;
   return {
     url,
-    store: createSubscriptionStore(redis, tenant),
-    directory: createSubscriptionDirectory(redis, parts.clock),
+    store: createSubscriptionStore(redis, id, proofs),
+    directory: createSubscriptionDirectory(redis, identityKey, clock),
     subscriptionsOf: (subscription) =>
       parts.connections.has(subscription.connection) ? openSubscriptions(subscription, parts) : null,
   };

@@ -19,7 +19,7 @@ import { type BudgetWaiting, LONGEST_PAUSE_MS, openBudgetShare, type Priority } 
 import { createClinicTenantStore } from '../state/clinic-tenant.ts';
 import type { CredentialStore } from '../state/credentials.ts';
 import type { RedisClient } from '../state/redis.ts';
-import type { RunStore } from '../state/runs.ts';
+import type { Sealer } from '../state/sealing.ts';
 import { type OpenConnection, requireEntry } from './open-connection.ts';
 
 /** A tenant's clinic, for each who asks it. Nothing is asked of it yet, and what is not called for is not opened. */
@@ -46,10 +46,11 @@ export interface TenantClinicParts {
   /** The clinic's login. */
   connection: OpenConnection;
   credentials: Pick<CredentialStore, 'read'>;
-  runs: Pick<RunStore, 'list'>;
   /** What this process knows of the clinic since the tenant was open before. */
   source: SourceMemory;
   redis: RedisClient;
+  /** Seals with the identity key. */
+  proofs: Sealer;
   http: HttpClient;
   priority: Priority;
   /** As of a budget. */
@@ -98,13 +99,12 @@ function tenantMemory({
   tenant,
   redis,
   credentials,
-  runs,
-}: Pick<TenantClinicParts, 'tenant' | 'redis' | 'credentials' | 'runs'>): TenantMemory {
-  const bound = createClinicTenantStore(redis, tenant.id);
+  proofs,
+}: Pick<TenantClinicParts, 'tenant' | 'redis' | 'credentials' | 'proofs'>): TenantMemory {
+  const bound = createClinicTenantStore(redis, tenant.id, proofs);
   return {
     loggedInAt: async () => (await credentials.read(CLINIC_CONNECTION))?.obtainedAt ?? null,
-    // An earlier release remembered it in the report of the last cycle alone.
-    workedIn: async () => (await bound.read()) ?? (await runs.list(1))[0]?.clinic?.tenantId ?? null,
+    workedIn: bound.read,
     bind: bound.bind,
   };
 }

@@ -36,6 +36,8 @@ export interface TenantStoreParts {
   tenant: TenantConfiguration;
   redis: RedisClient;
   sealer: Sealer;
+  /** Seals with the identity key. */
+  proofs: Sealer;
   identityKey: Uint8Array;
   journalKeepDays: number;
   clock: Clock;
@@ -45,7 +47,7 @@ export interface TenantStoreParts {
 
 /** Opens a tenant's stores. Nothing is read or written yet. */
 export function openTenantStores(parts: TenantStoreParts): TenantStores {
-  const { tenant, redis, sealer, identityKey } = parts;
+  const { tenant, redis, sealer, proofs, identityKey } = parts;
   const { links, protection } = parts.lasting;
   const journalKeepMs = parts.journalKeepDays * DAY_MS;
   return {
@@ -57,7 +59,7 @@ export function openTenantStores(parts: TenantStoreParts): TenantStores {
       tenant: tenant.formerly,
       target: (id) => tenant.targets.get(id)?.formerly,
     }),
-    targetStore: createTargetStore(redis, tenant.id),
+    targetStore: createTargetStore(redis, tenant.id, proofs),
     holds: createHoldStore(redis, tenant.id, sealer),
     runs: createRunStore(redis, tenant.id),
     plans: createKeptDocuments(redis, tenant.id, 'plan', parts),

@@ -19,6 +19,7 @@ import type { AwaitDurable } from '../state/durability.ts';
 import type { StateEpoch } from '../state/epoch.ts';
 import { type Generation, leasesUnder } from '../state/generations.ts';
 import { createLeases } from '../state/leases.ts';
+import { createProofSealer } from '../state/proof-seal.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { createSealer, type Sealer, type SealingKey } from '../state/sealing.ts';
 import type { EvaluateExpressions } from '../sync/mapping/index.ts';
@@ -94,16 +95,16 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
   const leases = createLeases(redis, tenant.id, settings.leases.ttlMs);
   const generation = requireEntry(shared.generations, tenant.id);
   const identityKey = settings.secrets.identityKey.reveal();
+  const proofs = createProofSealer(identityKey, tenant.id);
   const { credentials, connections } = openLogins(tenant, { sealer, leases, http, log }, shared);
   const stores = openTenantStores({
-    ...{ tenant, redis, sealer, identityKey, lasting, clock },
+    ...{ tenant, redis, sealer, proofs, identityKey, lasting, clock },
     journalKeepDays: settings.journal.keepDays,
   });
   const clinic = openTenantClinic({
     ...shared,
-    ...{ tenant, credentials, http, log },
+    ...{ tenant, credentials, proofs, http, log },
     connection: requireEntry(connections, CLINIC_CONNECTION),
-    runs: stores.runs,
     source: lasting.source,
   });
   const name = tenant.formerly ?? tenant.id;
@@ -131,7 +132,7 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
       leases: leasesUnder(generation, leases, () =>
         log.error({}, 'the tenant is left to a process with a newer configuration, until this one has it too'),
       ),
-      notifications: openNotifications(tenant.id, settings.notifications.url ?? null, redis, parts),
+      notifications: openNotifications({ ...parts, redis, id: tenant.id, proofs }, settings.notifications.url ?? null),
       reminders: openReminders({
         ...{ tenant, identityKey, redis, queues, http, log, clock },
         epoch: shared.epoch.of(tenant.id, name),

@@ -2,6 +2,7 @@ import type { MirrorError } from '../model/errors.ts';
 import { CLOCK_TOLERANCE_MS, DAY_MS } from '../model/time.ts';
 import { laneLease, SUPERSEDED } from '../state/generations.ts';
 import type { Lease } from '../state/leases.ts';
+import type { TargetSummary } from '../state/targets.ts';
 import { targetBackoffMs } from './retry.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
@@ -46,14 +47,29 @@ export const IMPOSSIBLE_WAIT_MS = 2 * DAY_MS;
  */
 export async function endImpossibleWaits(
   tenant: Pick<OpenTenant, 'clock' | 'outbox' | 'targetStore'>,
-  targets: readonly OpenTarget[],
+  summaries: ReadonlyMap<string, TargetSummary>,
 ): Promise<void> {
   const now = tenant.clock();
-  for (const [target, { record, pending }] of await tenant.targetStore.summarize(targets.map(({ id }) => id))) {
+  for (const [target, { record, pending }] of summaries) {
     const { pausedUntil, pausedAt } = record;
     const isImpossible = (pausedUntil ?? 0) > now + IMPOSSIBLE_WAIT_MS || (pausedAt ?? 0) > now + CLOCK_TOLERANCE_MS;
     if (pausedUntil !== null && isImpossible) await tenant.targetStore.write(target, { pausedUntil: null });
     if (pending > 0) await tenant.outbox.takeBack(target, now, CLOCK_TOLERANCE_MS);
+  }
+}
+
+/** Takes out records of targets that were not as we wrote them: the cycle finds each calendar by what is ours in it, and reads it anew. */
+export async function setForgedAside(
+  tenant: Pick<OpenTenant, 'log' | 'targetStore'>,
+  summaries: ReadonlyMap<string, TargetSummary>,
+): Promise<void> {
+  for (const [target, { record }] of summaries) {
+    if (!record.isForged) continue;
+    await tenant.targetStore.setAside(target);
+    tenant.log.error(
+      { code: 'record-forged', target },
+      'what Redis had of a target was not written by this version as it is: its calendar is looked for and read anew',
+    );
   }
 }
 

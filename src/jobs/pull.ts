@@ -6,7 +6,7 @@ import type { Lease } from '../state/leases.ts';
 import { type RunReport, runIdOf } from '../state/runs.ts';
 import { commitCycle } from './commit.ts';
 import type { Cycle } from './cycle.ts';
-import { endImpossibleWaits } from './lanes.ts';
+import { endImpossibleWaits, setForgedAside } from './lanes.ts';
 import { planCycle } from './plan-cycle.ts';
 import { resumeReminders } from './plan-reminders.ts';
 import { reportRun } from './report.ts';
@@ -86,7 +86,9 @@ async function underLease(
     await resumeReminders(tenant);
     if (activeTargets(tenant).length === 0 && tenant.reminders === null)
       return await reportRun(tenant, startedAt, null, null);
-    await endImpossibleWaits(tenant, activeTargets(tenant));
+    const summaries = await tenant.targetStore.summarize(activeTargets(tenant).map(({ id }) => id));
+    await setForgedAside(tenant, summaries);
+    await endImpossibleWaits(tenant, summaries);
     const paced = isPaced ? { pacedAt: startedAt } : {};
     const cycle = await planCycle(tenant, { lease, progress, justRead, ...paced }, guarded);
     refusal = refusalOf?.(cycle) ?? null;

@@ -1,9 +1,10 @@
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
+import { openSealed, type Sealer } from './sealing.ts';
 
 /** The clinic's own id of the tenant that a tenant of ours is bound to: set by its first login or cycle, then the only one it works in. */
 export interface ClinicTenantStore {
-  /** Null before the first time. */
+  /** Null before the first time, and where what stands there was not put in by us. */
   read(): Promise<string | null>;
   /**
    * Binds to a tenant.
@@ -13,15 +14,30 @@ export interface ClinicTenantStore {
   bind(id: string, replace: boolean): Promise<string>;
 }
 
-/** Opens the binding of one tenant. */
-export function createClinicTenantStore(redis: RedisClient, tenant: string): ClinicTenantStore {
+const CONTEXT = 'clinic-tenant';
+
+// KEYS: binding. ARGV: as read or '', new. Only if it is still as it was read.
+const BIND = `
+if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2])
+return 1`;
+
+/**
+ * Opens the binding of one tenant.
+ * @param sealer seals with the identity key, so that nobody who can write into Redis alone has another clinic's appointments read
+ */
+export function createClinicTenantStore(redis: RedisClient, tenant: string, sealer: Sealer): ClinicTenantStore {
   const key = keys.clinicTenant(tenant);
+  const boundBy = (value: string | null) => (value === null ? null : openSealed<string>(sealer, value, CONTEXT));
   return {
-    read: () => redis.get(key),
+    read: async () => boundBy(await redis.get(key)),
     async bind(id, replace) {
-      if (replace) await redis.set(key, id);
-      else await redis.set(key, id, 'NX');
-      return (await redis.get(key)) ?? id;
+      for (;;) {
+        const before = await redis.get(key);
+        const bound = boundBy(before);
+        if (bound !== null && !replace) return bound;
+        if ((await redis.eval(BIND, 1, key, before ?? '', sealer.seal(JSON.stringify(id), CONTEXT))) === 1) return id;
+      }
     },
   };
 }

@@ -2,7 +2,7 @@ import { MirrorError } from '../model/errors.ts';
 import { type Clock, HOUR_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import type { Sealer } from './sealing.ts';
+import { openSealed, type Sealer } from './sealing.ts';
 
 /** What is kept so: plans that may be applied, and long work that somebody began and asks for. */
 export type DocumentKind = 'plan' | 'task';
@@ -59,13 +59,7 @@ export function createKeptDocuments<Content>(
     },
     async read(id) {
       const sealed = await redis.get(keyOf(id));
-      if (sealed === null) return null;
-      try {
-        return JSON.parse(sealer.open(sealed, contextOf(id))) as Content;
-      } catch (error) {
-        if (error instanceof MirrorError) return null;
-        throw error;
-      }
+      return sealed === null ? null : openSealed<Content>(sealer, sealed, contextOf(id));
     },
     async ids() {
       const ids = (await redis.zrange(index, '0', '-1')).reverse();

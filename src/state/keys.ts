@@ -13,7 +13,6 @@
  * | `cm:{T}:outbox-due:<target>`         | zset   | until done        | planner, lane     | lane                  |
  * | `cm:{T}:outbox-failing:<target>`      | zset   | until done        | lane              | status                |
  * | `cm:{T}:target:<target>`             | hash   | target's          | planner, lane     | status                |
- * | `cm:{T}:gone:<target>`               | hash   | seven days        | planner           | guard                 |
  * | `cm:{T}:misses:<stream>`             | hash   | seven days        | planner           | planner               |
  * | `cm:{T}:restorations:<target>:<day>`  | hash   | two days          | audit             | audit, planner        |
  * | `cm:{T}:configuration`               | hash   | tenant's          | planner, lane     | planner, lane, status |
@@ -104,7 +103,6 @@ export const keys = {
   outboxDue: (tenant: string, target: string) => tenantKey(tenant, 'outbox-due', target),
   outboxFailing: (tenant: string, target: string) => tenantKey(tenant, 'outbox-failing', target),
   target: (tenant: string, target: string) => tenantKey(tenant, 'target', target),
-  gone: (tenant: string, target: string) => tenantKey(tenant, 'gone', target),
   misses: (tenant: string, stream: string) => tenantKey(tenant, 'misses', stream),
   restorations: (tenant: string, target: string, day: number) => tenantKey(tenant, 'restorations', target, day),
   configuration: (tenant: string) => tenantKey(tenant, 'configuration'),
@@ -197,7 +195,6 @@ export const TARGET_KINDS = [
   'outbox',
   'outbox-due',
   'outbox-failing',
-  'gone',
   'restorations',
   'pins',
   'feed',

@@ -49,6 +49,16 @@ export function createSealer(ring: readonly SealingKey[], tenant: string): Seale
   };
 }
 
+/** What a sealed value holds; null where it does not open: it is not ours, was changed or moved, or its key is not configured (any more). */
+export function openSealed<Content>(sealer: Sealer, sealed: string, context: string): Content | null {
+  try {
+    return JSON.parse(sealer.open(sealed, context)) as Content;
+  } catch (error) {
+    if (error instanceof MirrorError) return null;
+    throw error;
+  }
+}
+
 function requireKey(derived: ReadonlyMap<string, () => KeyObject>, id: string): KeyObject {
   const key = derived.get(id);
   if (key !== undefined) return key();

@@ -2,7 +2,9 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import { FENCE, fencedError, isFenced, type Lease } from './leases.ts';
+import { createProofSealer } from './proof-seal.ts';
 import type { RedisClient } from './redis.ts';
+import { openSealed, type Sealer } from './sealing.ts';
 
 /** A vendor's promise to tell us of changes, as it is kept. The secret is not in it. */
 export interface KeptSubscription {
@@ -67,8 +69,10 @@ export interface SubscriptionDirectory {
 
 /** The notifications of one tenant's targets. Writes are fenced by the lease that keeps two workers from opening two subscriptions. */
 export interface SubscriptionStore {
-  /** By target, those included that are no longer configured. */
+  /** By target, those included that are no longer configured; what we did not write is as if it were not there, and goes with the next write. */
   read(): Promise<Map<string, TargetSubscriptions>>;
+  /** Takes out what we did not write: another subscription is opened, and the vendor ends what was there when its time is over. @returns of how many targets */
+  dropForged(): Promise<number>;
   /** @throws MirrorError `conflict`, code `lease-lost`, when somebody else looks after the subscriptions by now */
   write(target: string, subscriptions: TargetSubscriptions, lease: Lease): Promise<void>;
 }
@@ -79,19 +83,28 @@ export const NO_SUBSCRIPTIONS: TargetSubscriptions = { current: null, closing: [
 const WRITE = `${FENCE}if ARGV[3] == '' then return redis.call('HDEL', KEYS[2], ARGV[2]) end
 return redis.call('HSET', KEYS[2], ARGV[2], ARGV[3])`;
 
-/** Opens the subscriptions of a tenant. */
-export function createSubscriptionStore(redis: RedisClient, tenant: string): SubscriptionStore {
+/** Opens the subscriptions of a tenant. @param sealer seals with the identity key: what vendors are asked to end and to post to is ours */
+export function createSubscriptionStore(redis: RedisClient, tenant: string, sealer: Sealer): SubscriptionStore {
   const key = keys.subscriptions(tenant);
+  const contextOf = (target: string) => `subscriptions/${target}`;
+  const all = async () =>
+    Object.entries(await redis.hgetall(key)).map(
+      ([target, sealed]) => [target, openSealed<TargetSubscriptions>(sealer, sealed, contextOf(target))] as const,
+    );
   return {
     async read() {
-      const fields = Object.entries(await redis.hgetall(key));
-      return new Map(fields.map(([target, value]) => [target, JSON.parse(value) as TargetSubscriptions]));
+      return new Map((await all()).flatMap(([target, kept]) => (kept === null ? [] : [[target, kept] as const])));
+    },
+    async dropForged() {
+      const forged = (await all()).flatMap(([target, kept]) => (kept === null ? [target] : []));
+      return forged.length === 0 ? 0 : redis.hdel(key, ...forged);
     },
     async write(target, subscriptions, lease) {
       const { current, closing, failure } = subscriptions;
       const isEmpty = current === null && closing.length === 0 && failure === null;
       try {
-        await redis.eval(WRITE, 2, lease.key, key, lease.token, target, isEmpty ? '' : JSON.stringify(subscriptions));
+        const written = isEmpty ? '' : sealer.seal(JSON.stringify(subscriptions), contextOf(target));
+        await redis.eval(WRITE, 2, lease.key, key, lease.token, target, written);
       } catch (error) {
         if (isFenced(error)) throw fencedError();
         throw error;
@@ -100,19 +113,25 @@ export function createSubscriptionStore(redis: RedisClient, tenant: string): Sub
   };
 }
 
-/** Opens the directory of all subscriptions. */
-export function createSubscriptionDirectory(redis: RedisClient, clock: () => Instant): SubscriptionDirectory {
+/** Opens the directory of all subscriptions. @param identityKey of the installation, 32 bytes: an entry that was not made with it is unknown */
+export function createSubscriptionDirectory(
+  redis: RedisClient,
+  identityKey: Uint8Array,
+  clock: () => Instant,
+): SubscriptionDirectory {
+  const sealer = createProofSealer(identityKey, '{subscriptions}');
+  const sealed = (id: string, addressee: SubscriptionAddressee) => sealer.seal(JSON.stringify(addressee), id);
   return {
     async find(id) {
       const value = await redis.get(keys.subscription(id));
-      return value === null ? null : (JSON.parse(value) as SubscriptionAddressee);
+      return value === null ? null : openSealed<SubscriptionAddressee>(sealer, value, id);
     },
     async ask(id, addressee, asked) {
-      await redis.set(keys.subscription(id), JSON.stringify({ ...addressee, asked }), 'KEEPTTL', 'XX');
+      await redis.set(keys.subscription(id), sealed(id, { ...addressee, asked }), 'KEEPTTL', 'XX');
     },
     async put(id, addressee, untilAt) {
       const lifeMs = Math.max(MINUTE_MS, Math.round(untilAt - clock()));
-      await redis.set(keys.subscription(id), JSON.stringify(addressee), 'PX', lifeMs);
+      await redis.set(keys.subscription(id), sealed(id, addressee), 'PX', lifeMs);
     },
     async remove(id) {
       await redis.del(keys.subscription(id));

@@ -1,12 +1,24 @@
 import type { RefusedThere } from '../model/refusals.ts';
 import { slices } from '../model/slices.ts';
 import type { StreamName } from '../model/streams.ts';
-import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
+import { DAY_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import { FENCE, type Lease } from './leases.ts';
 import { fenced } from './links.ts';
 import type { RedisClient } from './redis.ts';
+import { openSealed, type Sealer } from './sealing.ts';
 import type { TargetGap } from './target-gaps.ts';
+import {
+  type GoneReason,
+  goneOnDays,
+  goneSince,
+  openTargetProofs,
+  type StoredFields,
+  type TargetProof,
+  type TargetProofs,
+  UNPROVED_FIELDS,
+  withGone,
+} from './target-proof.ts';
 
 /** Why a target stands still, in words that every surface repeats. */
 export interface TargetFailure {
@@ -57,8 +69,10 @@ export interface StoredTarget {
   updated: number;
   deleted: number;
   adopted: number;
-  /** Entries of its outbox that were not as we put them in; none was carried out. */
+  /** What of it was not as we wrote it, its record or entries of its outbox; nothing was done by any of it. */
   forged: number;
+  /** What stands there is not as we wrote it: neither calendar nor approval is believed, and the target counts as never read. */
+  isForged: boolean;
   /** Objects with our owner tag that match no record for certain, as of the last reading of everything. */
   ambiguous: number;
   /** Ids of records of which a second object was shown then, as when a person copies one; a thousand at most. */
@@ -126,7 +140,9 @@ export interface TargetStore {
    */
   settle(looked: ReadonlyMap<string, string>, note: SettledNote, lease: Lease): Promise<void>;
   /** Sets the given fields; null clears one. */
-  write(target: string, fields: Partial<Omit<StoredTarget, TargetCounter>>): Promise<void>;
+  write(target: string, fields: Partial<Omit<StoredTarget, TargetCounter | 'isForged'>>): Promise<void>;
+  /** Takes out what was not as we wrote it, and counts it: the next cycle finds the calendar and reads it anew. */
+  setAside(target: string): Promise<void>;
   count(target: string, counters: Partial<Record<TargetCounter, number>>): Promise<void>;
   /** Notes how many records left the target, of removals those that nobody approved, by reason. */
   noteGone(target: string, counts: Readonly<Record<GoneReason, number>>, now: Instant): Promise<void>;
@@ -146,11 +162,7 @@ export interface TargetStore {
   forget(target: string, recordIds: readonly string[], now: Instant): Promise<number>;
 }
 
-/** Why a record left a target; `released`: by the passing of time, its object stays. */
-type GoneReason = 'cancelled' | 'excluded' | 'vanished' | 'released';
-
 const STREAMS: readonly StreamName[] = ['appointments', 'patients', 'invoices'];
-const GONE_KEPT_MS = 7 * DAY_MS;
 const MISSES_KEPT_MS = 7 * DAY_MS;
 
 /** Targets in one script: each takes some tens of microseconds. */
@@ -171,23 +183,33 @@ for i = 2, #KEYS, 3 do
 end
 return 1`;
 
+const NOT_PROVED = { container: null, firstRunApprovedAt: null };
+
 const COUNTERS: readonly TargetCounter[] = ['created', 'updated', 'deleted', 'adopted', 'forged'];
 
-/** Opens the target records of a tenant. */
-export function createTargetStore(redis: RedisClient, tenant: string): TargetStore {
-  return { ...openRecords(redis, tenant), ...openTallies(redis, tenant) };
+/** Opens the target records of a tenant. @param sealer seals with the identity key what is decided by */
+export function createTargetStore(redis: RedisClient, tenant: string, sealer: Sealer): TargetStore {
+  const proofs = openTargetProofs(redis, tenant, sealer);
+  return {
+    ...openRecords(redis, tenant, proofs),
+    ...openGone(redis, tenant, proofs),
+    ...openTallies(redis, tenant, sealer),
+  };
 }
 
-type Tallies = Pick<
-  TargetStore,
-  'noteGone' | 'gone' | 'goneByDay' | 'misses' | 'keepMisses' | 'countRestorations' | 'restorations' | 'forget'
->;
+type Gone = Pick<TargetStore, 'noteGone' | 'gone' | 'goneByDay'>;
+type Tallies = Pick<TargetStore, 'misses' | 'keepMisses' | 'countRestorations' | 'restorations' | 'forget'>;
 
 /** What is known of each target. */
-function openRecords(redis: RedisClient, tenant: string): Omit<TargetStore, keyof Tallies> {
+function openRecords(
+  redis: RedisClient,
+  tenant: string,
+  proofs: TargetProofs,
+): Omit<TargetStore, keyof Gone | keyof Tallies> {
+  const recordOf = (target: string, fields: StoredFields) => proved(fields, proofs.of(target, fields));
   return {
     async read(target) {
-      return recordOf(await redis.hgetall(keys.target(tenant, target)));
+      return recordOf(target, await redis.hgetall(keys.target(tenant, target)));
     },
     async summarize(targets) {
       const pipeline = redis.pipeline();
@@ -204,7 +226,7 @@ function openRecords(redis: RedisClient, tenant: string): Omit<TargetStore, keyo
           return [
             target,
             {
-              record: recordOf(fields as Record<string, string>),
+              record: recordOf(target, fields as StoredFields),
               linksVersion: (linksVersion as string | null) ?? null,
               pending: Number(pending),
             },
@@ -223,17 +245,31 @@ function openRecords(redis: RedisClient, tenant: string): Omit<TargetStore, keyo
         await fenced(redis.eval(SETTLE, places.length + 1, lease.key, ...places, ...told));
       }
     },
-    async write(target, fields) {
+    async write(target, { container, firstRunApprovedAt, ...fields }) {
       const key = keys.target(tenant, target);
-      const told = Object.entries(fields);
-      const cleared = told.flatMap(([name, value]) => (value === null ? [name] : []));
-      const set = told.flatMap(([name, value]): [string, string | number][] =>
-        value === null ? [] : [[name, typeof value === 'object' ? JSON.stringify(value) : value]],
+      const others = Object.fromEntries(
+        Object.entries(fields).map(([name, value]) => [name, typeof value === 'object' ? textOf(value) : value]),
       );
+      if (container !== undefined || firstRunApprovedAt !== undefined) {
+        const given = { ...(container === undefined ? {} : { container }) };
+        const approved = firstRunApprovedAt === undefined ? {} : { firstRunApprovedAt };
+        return proofs.change(target, (before) => ({ ...before, ...given, ...approved }), others);
+      }
+      const told = Object.entries(others);
+      const cleared = told.flatMap(([name, value]) => (value === null ? [name] : []));
+      const set = told.flatMap(([name, value]): [string, string | number][] => (value === null ? [] : [[name, value]]));
       const pipeline = redis.pipeline();
       if (cleared.length > 0) pipeline.hdel(key, ...cleared);
       if (set.length > 0) pipeline.hset(key, Object.fromEntries(set));
       await pipeline.exec();
+    },
+    async setAside(target) {
+      const key = keys.target(tenant, target);
+      await redis
+        .pipeline()
+        .hdel(key, ...UNPROVED_FIELDS)
+        .hincrby(key, 'forged' satisfies TargetCounter, 1)
+        .exec();
     },
     async count(target, counters) {
       const pipeline = redis.pipeline();
@@ -245,46 +281,43 @@ function openRecords(redis: RedisClient, tenant: string): Omit<TargetStore, keyo
   };
 }
 
-/** What is counted of a target's records, and which of them are missed, for as long as it matters. */
-function openTallies(redis: RedisClient, tenant: string): Tallies {
+/** What left each target, by which the guard weighs what would. */
+function openGone(redis: RedisClient, tenant: string, proofs: TargetProofs): Gone {
+  const read = async (target: string) => {
+    const proof = proofs.of(target, await redis.hgetall(keys.target(tenant, target)));
+    return proof === null || proof === 'forged' ? {} : proof.gone;
+  };
   return {
     async noteGone(target, counts, now) {
-      const key = keys.gone(tenant, target);
-      const told = Object.entries(counts).filter(([, count]) => count > 0);
-      if (told.length === 0) return;
-      const old = (await redis.hkeys(key)).filter((field) => hourOf(field) < hoursAt(now - GONE_KEPT_MS));
-      const pipeline = redis.pipeline();
-      for (const [reason, count] of told) pipeline.hincrby(key, `${reason}:${hoursAt(now)}`, count);
-      if (old.length > 0) pipeline.hdel(key, ...old);
-      await pipeline.pexpire(key, GONE_KEPT_MS + HOUR_MS).exec();
+      if (Object.values(counts).every((count) => count === 0)) return;
+      await proofs.change(target, (before) => ({ ...before, gone: withGone(before.gone, counts, now) }));
     },
-    async gone(target, now) {
-      const counts = await redis.hgetall(keys.gone(tenant, target));
-      const since = (fromAt: Instant) => {
-        const sums = nothingGone();
-        for (const [field, count] of Object.entries(counts)) {
-          if (hourOf(field) >= hoursAt(fromAt)) sums[field.split(':')[0] as GoneReason] += Number(count);
-        }
-        return sums;
-      };
-      return { hour: since(now - HOUR_MS), week: since(now - GONE_KEPT_MS) };
-    },
-    async goneByDay(target, now) {
-      const days = Array.from({ length: GONE_KEPT_MS / DAY_MS }, nothingGone);
-      for (const [field, count] of Object.entries(await redis.hgetall(keys.gone(tenant, target)))) {
-        const day = days[Math.floor((hoursAt(now) - hourOf(field)) / (DAY_MS / HOUR_MS))];
-        if (day !== undefined) day[field.split(':')[0] as GoneReason] += Number(count);
-      }
-      return days;
-    },
+    gone: async (target, now) => goneSince(await read(target), now),
+    goneByDay: async (target, now) => goneOnDays(await read(target), now),
+  };
+}
+
+/** Which records are missed, and how often objects were restored, for as long as it matters. */
+function openTallies(redis: RedisClient, tenant: string, sealer: Sealer): Tallies {
+  const missContext = (stream: StreamName, recordId: string) => `miss/${stream}/${recordId}`;
+  return {
     async misses(stream) {
-      const misses = await redis.hgetall(keys.misses(tenant, stream));
-      return new Map(Object.entries(misses).map(([recordId, missedAt]) => [recordId, Number(missedAt)]));
+      const misses = new Map<string, Instant>();
+      for (const [recordId, sealed] of Object.entries(await redis.hgetall(keys.misses(tenant, stream)))) {
+        // What we did not note was not missed: the record is missed once more before it counts.
+        const missedAt = openSealed<Instant>(sealer, sealed, missContext(stream, recordId));
+        if (missedAt !== null) misses.set(recordId, missedAt);
+      }
+      return misses;
     },
     async keepMisses(stream, misses) {
       const key = keys.misses(tenant, stream);
+      const sealed = [...misses].map(([recordId, missedAt]) => [
+        recordId,
+        sealer.seal(JSON.stringify(missedAt), missContext(stream, recordId)),
+      ]);
       const pipeline = redis.pipeline().del(key);
-      if (misses.size > 0) pipeline.hset(key, Object.fromEntries(misses)).pexpire(key, MISSES_KEPT_MS);
+      if (misses.size > 0) pipeline.hset(key, Object.fromEntries(sealed)).pexpire(key, MISSES_KEPT_MS);
       await pipeline.exec();
     },
     async countRestorations(target, recordIds, now) {
@@ -313,7 +346,7 @@ function openTallies(redis: RedisClient, tenant: string): Tallies {
 
 /** Takes records out of the lists that a target's record holds. */
 async function forgetNoted(redis: RedisClient, key: string, recordIds: ReadonlySet<string>): Promise<number> {
-  const { copies, refusedThere } = recordOf(await redis.hgetall(key));
+  const { copies, refusedThere } = proved(await redis.hgetall(key), null);
   const noted = [...copies, ...Object.values(refusedThere).flat()].filter((id) => recordIds.has(id)).length;
   if (noted === 0) return 0;
   const without = (ids: readonly string[]) => ids.filter((id) => !recordIds.has(id));
@@ -323,25 +356,20 @@ async function forgetNoted(redis: RedisClient, key: string, recordIds: ReadonlyS
   return noted;
 }
 
-function nothingGone(): Record<GoneReason, number> {
-  return { cancelled: 0, excluded: 0, vanished: 0, released: 0 };
+function textOf(value: object | null): string | null {
+  return value === null ? null : JSON.stringify(value);
 }
 
-/** Whole hours since 1970. */
-function hoursAt(at: Instant): number {
-  return Math.floor(at / HOUR_MS);
-}
-
-function hourOf(field: string): number {
-  return Number(field.split(':')[1]);
-}
-
-function recordOf(fields: Record<string, string>): StoredTarget {
+function proved(fields: StoredFields, proof: TargetProof | 'forged' | null): StoredTarget {
+  const { container, firstRunApprovedAt } = proof === null || proof === 'forged' ? NOT_PROVED : proof;
   const number = (name: string) => (fields[name] === undefined ? null : Number(fields[name]));
   const counters = Object.fromEntries(COUNTERS.map((name) => [name, Number(fields[name] ?? 0)]));
   return {
-    container: fields.container ?? null,
-    adoptedAt: number('adoptedAt'),
+    container,
+    firstRunApprovedAt,
+    isForged: proof === 'forged',
+    // Without its calendar nothing was read of it.
+    adoptedAt: container === null ? null : number('adoptedAt'),
     wentBackAt: number('wentBackAt'),
     plannedAsOf: number('plannedAsOf'),
     nearAsOf: number('nearAsOf'),
@@ -349,7 +377,6 @@ function recordOf(fields: Record<string, string>): StoredTarget {
     lastPlannedAt: number('lastPlannedAt'),
     plannedUnder: number('plannedUnder'),
     comparableUnder: number('comparableUnder'),
-    firstRunApprovedAt: number('firstRunApprovedAt'),
     pausedUntil: number('pausedUntil'),
     pausedAt: number('pausedAt'),
     drift: fields.drift === undefined ? null : (JSON.parse(fields.drift) as DriftReport),

@@ -1,4 +1,3 @@
-import { MirrorError } from '../model/errors.ts';
 import type { Instant } from '../model/time.ts';
 import type {
   KnownAppointment,
@@ -11,7 +10,7 @@ import type {
 import { keys } from './keys.ts';
 import { fencedError, isFenced, type Lease } from './leases.ts';
 import type { RedisClient } from './redis.ts';
-import type { Sealer } from './sealing.ts';
+import { openSealed, type Sealer } from './sealing.ts';
 import { DEFER, DROP, FOLLOW, KNOW, NOTE, READ, SEEN, SENT } from './trigger-scripts.ts';
 
 /** One endpoint's share in an event. */
@@ -291,12 +290,7 @@ function sealEntry(sealer: Sealer, name: string, entry: object): string {
 
 /** Null for one that can't be opened. */
 function openEntry<Entry>(sealer: Sealer, name: string, sealed: string): Entry | null {
-  try {
-    return JSON.parse(sealer.open(sealed, `trigger/${name}`)) as Entry;
-  } catch (error) {
-    if (error instanceof MirrorError) return null;
-    throw error;
-  }
+  return openSealed<Entry>(sealer, sealed, `trigger/${name}`);
 }
 
 async function readCounts(redis: RedisClient, key: string): Promise<TriggerCount[]> {

@@ -36,7 +36,7 @@ beforeEach(async () => {
   checked = [];
   kept = [];
   counted = [];
-  directory = createSubscriptionDirectory(redis.connect(), () => clock.now);
+  directory = createSubscriptionDirectory(redis.connect(), Buffer.alloc(32, 7), () => clock.now);
   const receiver = createNotificationReceiver({
     readers: new Map([
       ['model', read],

@@ -16,6 +16,7 @@ import { createKeptDocuments } from '../../src/state/kept-documents.ts';
 import { createLeases } from '../../src/state/leases.ts';
 import { createLinkStore } from '../../src/state/links.ts';
 import { createOutbox } from '../../src/state/outbox.ts';
+import { createProofSealer } from '../../src/state/proof-seal.ts';
 import { createProtection } from '../../src/state/protection.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { createRunStore } from '../../src/state/runs.ts';
@@ -89,6 +90,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
   const { clock, elapsedBetween } = watchClock(choice.clock, choice.steady ?? choice.clock);
   const id = choice.id ?? 'studio-rossi';
   const room = new KeptRoom(100_000);
+  const proofs = createProofSealer(IDENTITY_KEY, id);
   const links = createLinkStore(redis, id, room);
   const protection = createProtection({
     redis,
@@ -109,7 +111,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     links,
     outbox: createOutbox(redis, id, createSealer(SEALING_KEYS, id), links),
     unanswered: createUnansweredStore(redis, id),
-    targetStore: createTargetStore(redis, id),
+    targetStore: createTargetStore(redis, id, proofs),
     holds: createHoldStore(redis, id, createSealer(SEALING_KEYS, id)),
     runs: createRunStore(redis, id),
     plans: createKeptDocuments(redis, id, 'plan', { sealer: createSealer(SEALING_KEYS, id), clock }),
@@ -127,8 +129,8 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     tombstones: createTombstoneStore(redis, choice.formerly ?? id, IDENTITY_KEY, protection),
     notifications: {
       url: choice.notificationsUrl ?? null,
-      store: createSubscriptionStore(redis, id),
-      directory: createSubscriptionDirectory(redis, clock),
+      store: createSubscriptionStore(redis, id, proofs),
+      directory: createSubscriptionDirectory(redis, IDENTITY_KEY, clock),
       subscriptionsOf: choice.subscriptionsOf ?? (() => null),
     },
     reminders: choice.reminders ?? null,

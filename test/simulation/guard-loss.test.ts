@@ -29,7 +29,10 @@ async function openWorld(size: number, missedForMs = 0): Promise<LossWorld> {
     missedForMs,
     elapsedBetween: () => Infinity,
   };
-  const world = createLossWorld({ tenant, records: createTargetStore(connection, 'clinic') });
+  const world = createLossWorld({
+    tenant,
+    records: createTargetStore(connection, 'clinic', createSealer(SEALING_KEYS, 'clinic')),
+  });
   for (let index = 0; index < size; index += 1) world.add(`${index}`);
   return world;
 }

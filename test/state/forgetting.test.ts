@@ -7,6 +7,7 @@ import { keys } from '../../src/state/keys.ts';
 import { createLeases, type Lease } from '../../src/state/leases.ts';
 import { createLinkStore } from '../../src/state/links.ts';
 import { createOutbox, type Outbox } from '../../src/state/outbox.ts';
+import { createProofSealer } from '../../src/state/proof-seal.ts';
 import { createSealer } from '../../src/state/sealing.ts';
 import { createTargetStore } from '../../src/state/targets.ts';
 import { createTombstoneStore } from '../../src/state/tombstones.ts';
@@ -44,7 +45,9 @@ beforeEach(async () => {
   const taken = await createLeases(connection, TENANT, 60_000).tryTake('plan');
   if (taken === null) throw new Error('the lease is taken');
   lease = taken;
-  await createTargetStore(connection, TENANT).write('doctor', { cursor: 'cursor-1' });
+  await createTargetStore(connection, TENANT, createProofSealer(Buffer.alloc(32, 7), TENANT)).write('doctor', {
+    cursor: 'cursor-1',
+  });
 });
 
 describe('an erasure in the outbox', () => {

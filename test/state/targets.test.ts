@@ -1,12 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { NO_CHANGES } from '../../src/model/hourly-changes.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
+import { createProofSealer } from '../../src/state/proof-seal.ts';
 import { createRunStore, FIRST_PACE, type RunReport } from '../../src/state/runs.ts';
 import { createTargetStore, type StoredTarget } from '../../src/state/targets.ts';
 import { useRedis } from '../support/redis.ts';
 import { NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis();
+const PROOFS = createProofSealer(Buffer.alloc(32, 7), 'studio-rossi');
 const UNTOUCHED: StoredTarget = {
   container: null,
   adoptedAt: null,
@@ -31,6 +33,7 @@ const UNTOUCHED: StoredTarget = {
   deleted: 0,
   adopted: 0,
   forged: 0,
+  isForged: false,
   ambiguous: 0,
   copies: [],
   refusedThere: {},
@@ -38,11 +41,11 @@ const UNTOUCHED: StoredTarget = {
 
 describe('what is known of a target', () => {
   test('is nothing at first', async () => {
-    expect(await createTargetStore(redis.connect(), 'studio-rossi').read('doctor')).toEqual(UNTOUCHED);
+    expect(await createTargetStore(redis.connect(), 'studio-rossi', PROOFS).read('doctor')).toEqual(UNTOUCHED);
   });
 
   test('reads as it was written, and null clears a field', async () => {
-    const targets = createTargetStore(redis.connect(), 'studio-rossi');
+    const targets = createTargetStore(redis.connect(), 'studio-rossi', PROOFS);
     const failure = { code: 'login-refused', actor: 'authorization', message: 'm', remedy: null, sinceAt: NOW };
     const fields = {
       container: 'c1',
@@ -55,13 +58,13 @@ describe('what is known of a target', () => {
     };
     await targets.write('doctor', fields);
     expect(await targets.read('doctor')).toEqual({ ...UNTOUCHED, ...fields });
-    await targets.write('doctor', { container: null, failure: null });
-    expect(await targets.read('doctor')).toEqual({ ...UNTOUCHED, ...fields, container: null, failure: null });
+    await targets.write('doctor', { failure: null });
+    expect(await targets.read('doctor')).toEqual({ ...UNTOUCHED, ...fields, failure: null });
     expect(await targets.read('nurse')).toEqual(UNTOUCHED);
   });
 
   test('counts up', async () => {
-    const targets = createTargetStore(redis.connect(), 'studio-rossi');
+    const targets = createTargetStore(redis.connect(), 'studio-rossi', PROOFS);
     await targets.count('doctor', { created: 2, updated: 0 });
     await targets.count('doctor', { created: 3, deleted: 1 });
     expect(await targets.read('doctor')).toMatchObject({ created: 5, updated: 0, deleted: 1 });
@@ -72,7 +75,7 @@ describe('what left a target', () => {
   const NONE = { cancelled: 0, excluded: 0, vanished: 0, released: 0 };
 
   test('is counted by reason, a record that comes and goes each time, for an hour and for seven days', async () => {
-    const targets = createTargetStore(redis.connect(), 'studio-rossi');
+    const targets = createTargetStore(redis.connect(), 'studio-rossi', PROOFS);
     await targets.noteGone('doctor', { ...NONE, vanished: 3 }, NOW);
     await targets.noteGone('doctor', { ...NONE, vanished: 3, released: 1 }, NOW);
     await targets.noteGone('doctor', { ...NONE, cancelled: 4, excluded: 2 }, NOW + HOUR_MS);
@@ -92,7 +95,7 @@ describe('what left a target', () => {
   });
 
   test('is told day by day, the newest first', async () => {
-    const targets = createTargetStore(redis.connect(), 'studio-rossi');
+    const targets = createTargetStore(redis.connect(), 'studio-rossi', PROOFS);
     await targets.noteGone('doctor', { ...NONE, vanished: 3 }, NOW);
     await targets.noteGone('doctor', { ...NONE, cancelled: 4, excluded: 2 }, NOW + 2 * DAY_MS);
     const days = await targets.goneByDay('doctor', NOW + 2 * DAY_MS + HOUR_MS);
@@ -109,26 +112,20 @@ describe('what left a target', () => {
 
   test('does not pile up where something is deleted every hour, and is forgotten in the end', async () => {
     const connection = redis.connect();
-    const targets = createTargetStore(connection, 'studio-rossi');
+    const targets = createTargetStore(connection, 'studio-rossi', PROOFS);
     for (let hour = 0; hour < 200; hour += 1) {
       await targets.noteGone('doctor', { ...NONE, vanished: 5 }, NOW + hour * HOUR_MS);
     }
-    expect(await connection.hlen('cm:{studio-rossi}:gone:doctor')).toBe(169);
-    expect(await connection.pttl('cm:{studio-rossi}:gone:doctor')).toBeGreaterThan(7 * DAY_MS);
+    // 169 hours, each with its reason and count, sealed.
+    expect(await connection.hstrlen('cm:{studio-rossi}:target:doctor', 'proof')).toBeLessThan(5_000);
     await targets.noteGone('nurse', NONE, NOW);
-    expect(await connection.exists('cm:{studio-rossi}:gone:nurse')).toBe(0);
-  });
-
-  test('as an older release noted it is passed over', async () => {
-    const connection = redis.connect();
-    await connection.zadd('cm:{studio-rossi}:deletions:doctor', NOW, 'vanished:1');
-    expect((await createTargetStore(connection, 'studio-rossi').gone('doctor', NOW)).week).toEqual(NONE);
+    expect(await connection.exists('cm:{studio-rossi}:target:nurse')).toBe(0);
   });
 });
 
 test('first misses are kept by stream until they are replaced, forgotten for a patient, or old', async () => {
   const connection = redis.connect();
-  const targets = createTargetStore(connection, 'studio-rossi');
+  const targets = createTargetStore(connection, 'studio-rossi', PROOFS);
   await targets.keepMisses('appointments', new Map([['1', NOW]]));
   const misses = new Map([
     ['1', NOW],

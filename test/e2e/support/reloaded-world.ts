@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
+import { createProofSealer } from '../../../src/state/proof-seal.ts';
 import type { RedisClient } from '../../../src/state/redis.ts';
 import { createTargetStore } from '../../../src/state/targets.ts';
 import type { SmallWorld } from './small-world.ts';
@@ -39,7 +40,9 @@ export interface ShownEvent {
 
 /** The events of a tenant's first calendar at Google; none before it is there. */
 export async function shownEvents(world: SmallWorld, redis: RedisClient, tenant: string): Promise<ShownEvent[]> {
-  const { container } = await createTargetStore(redis, tenant).read('doctor-1');
+  const { container } = await createTargetStore(redis, tenant, createProofSealer(Buffer.alloc(32, 1), tenant)).read(
+    'doctor-1',
+  );
   if (container == null) return [];
   return world.google.events(container).map(({ id, summary }) => ({ id: String(id), summary: String(summary) }));
 }

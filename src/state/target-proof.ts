@@ -1,0 +1,130 @@
+import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
+import { keys } from './keys.ts';
+import type { RedisClient } from './redis.ts';
+import { openSealed, type Sealer } from './sealing.ts';
+
+/** Why a record left a target; `released`: by the passing of time, its object stays. */
+export type GoneReason = 'cancelled' | 'excluded' | 'vanished' | 'released';
+
+/** By what it is decided where a target is written to, and what may be taken out of it. */
+export interface TargetProof {
+  container: string | null;
+  firstRunApprovedAt: Instant | null;
+  /** What left it in the last seven days, of removals those that nobody approved: `<reason>:<whole hours since 1970>`. */
+  gone: Readonly<Record<string, number>>;
+}
+
+/** Fields of a target's record as they lie in Redis. */
+export type StoredFields = Readonly<Record<string, string>>;
+
+/** What is proved of the targets of one tenant: sealed in one field of each record, so that no part of it is changed or taken away alone. */
+export interface TargetProofs {
+  /** @param fields as they lie in Redis. @returns `forged`: what there is was not written by this version as it is */
+  of(target: string, fields: StoredFields): TargetProof | 'forged' | null;
+  /** Changes what is proved and, in the same step, other fields. What does not open is replaced. @param others null clears one */
+  change(
+    target: string,
+    change: (before: TargetProof) => TargetProof,
+    others?: Readonly<Record<string, string | number | null>>,
+  ): Promise<void>;
+}
+
+const FIELD = 'proof';
+const NOTHING: TargetProof = { container: null, firstRunApprovedAt: null, gone: {} };
+/** What a version without proofs kept in clear, and what is said only of a target that has a calendar. */
+const SAID_WITH_PROOF = ['container', 'firstRunApprovedAt', 'adoptedAt'];
+const GONE_KEPT_MS = 7 * DAY_MS;
+
+// Changes the proof only if it is still as it was read: lane, planner and a person may come at once. KEYS: target. ARGV: proof as read or '',
+// proof, then (field, value or '' for none) pairs.
+const CHANGE = `
+if (redis.call('HGET', KEYS[1], '${FIELD}') or '') ~= ARGV[1] then return 0 end
+redis.call('HSET', KEYS[1], '${FIELD}', ARGV[2])
+for i = 3, #ARGV, 2 do
+  if ARGV[i + 1] == '' then redis.call('HDEL', KEYS[1], ARGV[i]) else redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
+end
+return 1`;
+
+/** Fields that go when a record is not as we wrote it: the target is then read anew. */
+export const UNPROVED_FIELDS: readonly string[] = [FIELD, ...SAID_WITH_PROOF];
+
+/** Opens what is proved of a tenant's targets. @param proofs seals with the identity key */
+export function openTargetProofs(redis: RedisClient, tenant: string, proofs: Sealer): TargetProofs {
+  const contextOf = (target: string) => `target/${target}`;
+  const read = (target: string, sealed: string | undefined) =>
+    sealed === undefined ? null : openSealed<TargetProof>(proofs, sealed, contextOf(target));
+  return {
+    of(target, fields) {
+      const proof = read(target, fields[FIELD]);
+      if (proof !== null) return proof;
+      return UNPROVED_FIELDS.some((name) => fields[name] !== undefined) ? 'forged' : null;
+    },
+    async change(target, change, others = {}) {
+      const key = keys.target(tenant, target);
+      const pairs = Object.entries(others).flatMap(([name, value]) => [name, value ?? '']);
+      for (;;) {
+        const sealed = (await redis.hget(key, FIELD)) ?? undefined;
+        const proof = change(read(target, sealed) ?? NOTHING);
+        const told = [sealed ?? '', proofs.seal(JSON.stringify(proof), contextOf(target)), ...pairs];
+        if ((await redis.eval(CHANGE, 1, key, ...told)) === 1) return;
+      }
+    },
+  };
+}
+
+/** What left a target, with what leaves it now and without what is too old to count. */
+export function withGone(
+  before: TargetProof['gone'],
+  counts: Readonly<Record<GoneReason, number>>,
+  now: Instant,
+): Record<string, number> {
+  const gone = Object.fromEntries(
+    Object.entries(before).filter(([field]) => hourOf(field) >= hoursAt(now - GONE_KEPT_MS)),
+  );
+  for (const [reason, count] of Object.entries(counts)) {
+    const field = `${reason}:${hoursAt(now)}`;
+    if (count > 0) gone[field] = (gone[field] ?? 0) + count;
+  }
+  return gone;
+}
+
+/** What left a target in the last hour and in the last seven days; either may be longer by an hour at most. */
+export function goneSince(
+  gone: TargetProof['gone'],
+  now: Instant,
+): Record<'hour' | 'week', Record<GoneReason, number>> {
+  const since = (fromAt: Instant) => {
+    const sums = nothingGone();
+    for (const [field, count] of Object.entries(gone))
+      if (hourOf(field) >= hoursAt(fromAt)) sums[reasonOf(field)] += count;
+    return sums;
+  };
+  return { hour: since(now - HOUR_MS), week: since(now - GONE_KEPT_MS) };
+}
+
+/** The same for each of the last seven days of 24 hours, the newest first. */
+export function goneOnDays(gone: TargetProof['gone'], now: Instant): Record<GoneReason, number>[] {
+  const days = Array.from({ length: GONE_KEPT_MS / DAY_MS }, nothingGone);
+  for (const [field, count] of Object.entries(gone)) {
+    const day = days[Math.floor((hoursAt(now) - hourOf(field)) / (DAY_MS / HOUR_MS))];
+    if (day !== undefined) day[reasonOf(field)] += count;
+  }
+  return days;
+}
+
+function nothingGone(): Record<GoneReason, number> {
+  return { cancelled: 0, excluded: 0, vanished: 0, released: 0 };
+}
+
+/** Whole hours since 1970. */
+function hoursAt(at: Instant): number {
+  return Math.floor(at / HOUR_MS);
+}
+
+function hourOf(field: string): number {
+  return Number(field.split(':')[1]);
+}
+
+function reasonOf(field: string): GoneReason {
+  return field.split(':')[0] as GoneReason;
+}
