@@ -2,8 +2,7 @@
 // Installs what package-lock.json names when that isn't done yet, then runs the script with the pinned Node.
 // Plain JavaScript: runs on any Node >= 20, before anything is installed.
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import {
@@ -17,7 +16,6 @@ import {
 import { withFileLock } from './file-lock.js';
 
 const modules = `${projectRoot}node_modules`;
-const stampFile = `${modules}/.package-lock-installed`;
 
 /**
  * Settings of an outer `npm run` that would make an inner `npm ci` install something else or somewhere else. Others
@@ -61,23 +59,36 @@ async function installWhenNeeded() {
       progress(existsSync(modules) ? 'Dependencies have changed: npm ci …' : 'Installing dependencies: npm ci …');
       const startedAt = Date.now();
       await npmCi();
-      writeFileSync(stampFile, wantedStamp());
       progress(`Dependencies installed in ${((Date.now() - startedAt) / 1000).toFixed(1)} s.`);
       return true;
     },
   );
 }
 
+/**
+ * Whether `node_modules` holds what package-lock.json names, by the record that npm keeps there: also where a person has run `npm ci`. What is
+ * optional may be missing, but for the pinned Node: packages differ by CPU, so that a folder shared between machines is installed again on each.
+ */
 function isInstalled() {
-  return existsSync(stampFile) && readFileSync(stampFile, 'utf8') === wantedStamp();
+  const [wanted, there] = [`${projectRoot}package-lock.json`, `${modules}/.package-lock.json`].map(readLock);
+  if (wanted === undefined || wanted.version !== there?.version) return false;
+  if (pinnedVersion() !== undefined && pinnedNode() === undefined) return false;
+  const isThere = ([path, { optional, version, integrity }]) => {
+    const found = there.packages[path];
+    return found === undefined ? optional === true : found.version === version && found.integrity === integrity;
+  };
+  return Object.entries(wanted.packages)
+    .filter(([path]) => path.startsWith('node_modules/'))
+    .every(isThere);
 }
 
-/** Packages differ by CPU, so that a folder shared between machines is installed again on each. */
-function wantedStamp() {
-  const hash = createHash('sha256')
-    .update(readFileSync(`${projectRoot}package-lock.json`))
-    .digest('hex');
-  return `${hash} ${process.platform} ${process.arch}\n`;
+/** Undefined for a file that is missing or broken. */
+function readLock(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return undefined;
+  }
 }
 
 /**

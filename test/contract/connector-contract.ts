@@ -11,7 +11,7 @@ import { type CaseResult, saveReport } from './report.ts';
 
 /** What a connector's test file may say beside its target. */
 export interface ContractOptions {
-  /** Cases that cannot exist for this vendor or its test server: title → the reason, which is printed and kept. */
+  /** Cases that cannot exist for this vendor or its test server: title, or group → the reason, which is printed and kept. */
   skips?: Readonly<Record<string, string>>;
   /** Groups of cases that are run, where another run has all of them; default: every group. */
   groups?: readonly string[];
@@ -76,7 +76,7 @@ function describeCases<Target extends { close(): Promise<void> }, Kit>(
       describe(group, () => {
         for (const { title, run } of cases.filter((one) => one.group === group)) {
           test(title, async (context) => {
-            const reason = skips[title];
+            const reason = skips[title] ?? skips[group];
             context.onTestFinished(({ task }) => {
               const result = reason !== undefined ? 'skipped' : task.result?.state === 'pass' ? 'passed' : 'failed';
               results.push({ group, title, result, reason: reason ?? null });
@@ -92,11 +92,11 @@ function describeCases<Target extends { close(): Promise<void> }, Kit>(
         }
       });
     }
-    test('skips name existing cases', () => {
+    test('skips name existing cases and groups', () => {
       const titles = new Set(every.map((one) => one.title));
-      expect(Object.keys(skips).filter((title) => !titles.has(title))).toEqual([]);
       expect(titles.size, 'two cases carry the same title').toBe(every.length);
       const known = new Set(every.map((one) => one.group));
+      expect(Object.keys(skips).filter((name) => !titles.has(name) && !known.has(name))).toEqual([]);
       expect(groups?.filter((group) => !known.has(group)) ?? []).toEqual([]);
     });
     afterAll(() => {

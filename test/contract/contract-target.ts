@@ -160,7 +160,7 @@ export interface ContractDialect<Wanted extends Item = CalendarItem> {
   withUnknownFields(answer: ProxiedAnswer): ProxiedAnswer;
   /** Makes the server refuse this operation for good (400 or the like), by changing it or by arming the proxy; gives the operation to send. */
   poison(operation: Operation<Wanted>): Operation<Wanted>;
-  /** Makes the server answer this one operation with a passing failure, once. */
+  /** Makes the server answer this one operation, an update that names no remote id, with a passing failure, once. */
   failOnce(operation: Operation<Wanted>): void;
   /** The server no longer takes the cursors that it gave so far. */
   expireCursors?(): void;

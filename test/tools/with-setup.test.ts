@@ -94,6 +94,15 @@ describe.each([
     expect(reports.match(/installed in/g)).toHaveLength(1);
   });
 
+  test('what a person installed by npm ci is not installed again', async () => {
+    writeVersion('1.0.4');
+    const npm = spawn('npm', ['ci', '--ignore-scripts', '--no-audit'], { cwd: project, stdio: 'ignore' });
+    expect(await once(npm, 'close')).toEqual([0, null]);
+    const { closed, printed } = start('echo.ts');
+    expect(await closed).toEqual([7, null]);
+    expect(printed.err).toBe('');
+  });
+
   test('settings of an outer npm do not lead the inner one astray', async () => {
     writeVersion('1.0.2');
     const { closed, printed } = start('echo.ts', [], {

@@ -50,11 +50,11 @@ export const adoption = group('reading and adoption', {
     const { connector, target } = kit;
     await kit.create('a', 'b');
     const ids = (await kit.readAll()).map(({ remoteId }) => remoteId);
-    const pages = await required(connector.pagesOf)(target.container, ids, signal());
+    const pages = await required(connector, 'pagesOf')(target.container, ids, signal());
     expect([...pages.keys()].sort()).toEqual(ids.toSorted());
     expect(new Set(pages.values()).size).toBe(2);
     for (const page of pages.values()) expect(page).toMatch(/^https?:\/\/./);
-    expect(await required(connector.pagesOf)(target.container, [], signal())).toEqual(new Map());
+    expect(await required(connector, 'pagesOf')(target.container, [], signal())).toEqual(new Map());
   },
   'finding gives those that are there, in one look for many keys': async (kit) => {
     const [created] = await kit.create('a', 'b', 'c');

@@ -46,7 +46,7 @@ export const batches = group('many operations', {
   },
   'an operation whose own answer is missing failed ambiguously and ends well when sent again': async (kit) => {
     const operations = ['a', 'b', 'c'].map((recordId) => kit.toCreate(recordId));
-    required(kit.target.dialect.dropAnswerOf)(operations[1]!);
+    required(kit.target.dialect, 'dropAnswerOf')(operations[1]!);
     const outcomes = await kit.attempt(operations);
     expect(outcomes.map((outcome) => outcome.result)).toEqual(['written', 'failed', 'written']);
     expect(failure(outcomes[1])).toMatchObject({ actor: 'remote', retry: 'later', ambiguous: true });
@@ -55,7 +55,7 @@ export const batches = group('many operations', {
   },
   'answers in another order reach their own operations': async (kit) => {
     const [b] = await kit.create('b');
-    required(kit.target.dialect.reverseAnswers)();
+    required(kit.target.dialect, 'reverseAnswers')();
     const poison = kit.target.dialect.poison(kit.toCreate('poison'));
     const operations: Operation<Item>[] = [kit.toCreate('a'), poison, deleteOperation('b', b!.versionTag)];
     const outcomes = await kit.attempt(operations);
@@ -63,7 +63,7 @@ export const batches = group('many operations', {
     expect((await kit.objects()).map((object) => object.sealedRecordId)).toEqual([kit.toCreate('a').sealedRecordId]);
   },
   'a server that takes fewer operations at once is met': async (kit) => {
-    required(kit.target.dialect.lowerBatchLimit)(7);
+    required(kit.target.dialect, 'lowerBatchLimit')(7);
     const operations = Array.from({ length: 30 }, (_, index) => kit.toCreate(`r${index}`));
     const outcomes = await kit.attempt(operations);
     expect(outcomes.map(describeOutcome)).toEqual(operations.map(() => 'written created'));
@@ -76,8 +76,13 @@ export const batches = group('many operations', {
   },
 });
 
-/** A verb that the dialect has; a vendor that cannot have it declares a skip for the case. */
-export function required<Verb>(verb: Verb | undefined): Verb {
-  if (verb === undefined) throw new Error('the dialect lacks this verb: add it, or declare a skip with the reason');
-  return verb;
+/** What this case needs of a target, its dialect or its connector, and what a vendor may not have. @throws Error that says what is missing */
+export function required<From extends object, Name extends keyof From & string>(from: From, name: Name) {
+  const part = from[name];
+  if (part === undefined) {
+    throw new Error(
+      `there is no ${name}: give it in the target, or skip the case or its group with the reason, a fact about the vendor`,
+    );
+  }
+  return part as NonNullable<From[Name]>;
 }

@@ -50,23 +50,23 @@ export const budget = group('request budget and paging', {
     expect(kit.target.proxy.maxInFlight).toBeLessThanOrEqual(kit.target.supports.concurrency);
   },
   'a target of several pages is read whole': async (kit) => {
-    required(kit.target.dialect.pageLength)(4);
+    required(kit.target.dialect, 'pageLength')(4);
     await kit.attempt(Array.from({ length: 10 }, (_, index) => kit.toCreate(`r${index}`)));
     expect(new Set((await kit.readAll()).map((item) => item.key)).size).toBe(10);
   },
   'a last page that is exactly full is read whole': async (kit) => {
-    required(kit.target.dialect.pageLength)(4);
+    required(kit.target.dialect, 'pageLength')(4);
     await kit.attempt(Array.from({ length: 8 }, (_, index) => kit.toCreate(`r${index}`)));
     expect(new Set((await kit.readAll()).map((item) => item.key)).size).toBe(8);
   },
   'an empty page with a successor is not the end': async (kit) => {
     await kit.create('a', 'b');
-    required(kit.target.dialect.emptyFirstPage)();
+    required(kit.target.dialect, 'emptyFirstPage')();
     expect(await kit.readAll()).toHaveLength(2);
   },
   'a page that fails is an error, not the end': async (kit) => {
     const { dialect, proxy } = kit.target;
-    required(dialect.pageLength)(4);
+    required(dialect, 'pageLength')(4);
     await kit.attempt(Array.from({ length: 10 }, (_, index) => kit.toCreate(`r${index}`)));
     const pages = kit.connector.read(kit.target.container, null, AbortSignal.timeout(60_000))[Symbol.asyncIterator]();
     expect((await pages.next()).value).toHaveLength(4);

@@ -163,7 +163,7 @@ export const changes = group<CalendarKit>('changes', {
   'an expired cursor leads to a whole reading, and the next one goes on from there': async (kit) => {
     const cursor = await begin(kit, 'a', 'b');
     await kit.target.server.deleteByHand((await kit.object('b')).remoteId);
-    required(kit.target.dialect.expireCursors)();
+    required(kit.target.dialect, 'expireCursors')();
     const whole = await ask(kit, cursor);
     expect(whole).toMatchObject({ scope: 'whole', items: [{ key: keyOf('a') }], removed: [] });
     await kit.target.server.editByHand((await kit.object('a')).remoteId, { title: 'By hand' });
@@ -171,7 +171,7 @@ export const changes = group<CalendarKit>('changes', {
   },
   'changes of several pages are told whole': async (kit) => {
     const cursor = await begin(kit, 'a');
-    required(kit.target.dialect.changesPageLength)(4);
+    required(kit.target.dialect, 'changesPageLength')(4);
     const recordIds = Array.from({ length: 10 }, (_, index) => `r${index}`);
     await kit.create(...recordIds);
     const { scope, items } = await ask(kit, cursor);
@@ -181,8 +181,8 @@ export const changes = group<CalendarKit>('changes', {
   'a page of changes that fails is an error, not the end': async (kit) => {
     const cursor = await begin(kit, 'a');
     const { dialect, proxy } = kit.target;
-    proxy.add({ ...required(dialect.changes), after: 1, fault: { kind: 'answer', answer: dialect.unavailable() } });
-    required(dialect.changesPageLength)(4);
+    proxy.add({ ...required(dialect, 'changes'), after: 1, fault: { kind: 'answer', answer: dialect.unavailable() } });
+    required(dialect, 'changesPageLength')(4);
     await kit.create(...Array.from({ length: 10 }, (_, index) => `r${index}`));
     await expect(ask(kit, cursor)).rejects.toMatchObject({ actor: 'remote', retry: 'later' });
     proxy.clear();

@@ -84,7 +84,7 @@ export const crmMerging = group<CrmKit>('people and foreign objects', {
     const [created] = await kit.create('a', 'b');
     const stranger = await kit.target.server.addByHand({ title: 'Stranger', number: 1 });
     const { remoteId } = await kit.object('a');
-    const left = await required(kit.target.server.mergeByHand)(stranger, remoteId);
+    const left = await required(kit.target.server, 'mergeByHand')(stranger, remoteId);
     const [outcome] = await kit.deliver([
       updateOperation('a', kit.item('Changed'), created!.versionTag, created!.remoteId),
     ]);
@@ -97,7 +97,7 @@ export const crmMerging = group<CrmKit>('people and foreign objects', {
   'a delete of one of two that a person joined leaves the other': async (kit) => {
     const [, b] = await kit.create('a', 'b');
     const [kept, other] = [await kit.object('a'), await kit.object('b')];
-    const left = await required(kit.target.server.mergeByHand)(kept.remoteId, other.remoteId);
+    const left = await required(kit.target.server, 'mergeByHand')(kept.remoteId, other.remoteId);
     const [outcome] = await kit.deliver([deleteOperation('b', b!.versionTag, b!.remoteId)]);
     expect(outcome?.result).toBe('deleted');
     expect(await kit.object('a')).toMatchObject({ remoteId: left, key: keyOf('a') });
@@ -105,7 +105,7 @@ export const crmMerging = group<CrmKit>('people and foreign objects', {
   'two objects of ours that a person joined are two again after the next updates, and stay so': async (kit) => {
     await kit.create('a', 'b');
     const [a, b] = [await kit.object('a'), await kit.object('b')];
-    await required(kit.target.server.mergeByHand)(a.remoteId, b.remoteId);
+    await required(kit.target.server, 'mergeByHand')(a.remoteId, b.remoteId);
     const updates = ['a', 'b'].map((id) => updateOperation(id, kit.item(`Title of ${id}`), null));
     for (let round = 0; round < 2; round += 1) {
       const outcomes = await kit.deliver(updates);

@@ -58,7 +58,7 @@ export const notifications = group<CalendarKit>('notifications', {
   ),
   'a lost answer to opening leaves one subscription, which tells and can be closed': heard(
     async ({ kit, subscriptions, open, told }) => {
-      kit.target.proxy.add({ ...required(kit.target.dialect.opening), fault: { kind: 'lost-answer' } });
+      kit.target.proxy.add({ ...required(kit.target.dialect, 'opening'), fault: { kind: 'lost-answer' } });
       const { request, subscription } = await open();
       await told();
       await kit.target.server.putForeign('By hand');
@@ -74,7 +74,7 @@ export const notifications = group<CalendarKit>('notifications', {
       proxy.add({ times: Number.POSITIVE_INFINITY, fault: { kind: 'cut' } });
       await expect(open()).rejects.toMatchObject({ actor: 'remote' });
       proxy.clear();
-      proxy.add({ ...required(dialect.opening), fault: { kind: 'answer', answer: dialect.throttled('7') } });
+      proxy.add({ ...required(dialect, 'opening'), fault: { kind: 'answer', answer: dialect.throttled('7') } });
       await expect(open()).rejects.toMatchObject({ code: 'rate-limited', retryAfterMs: 7_000 });
       const { request } = await open();
       await told();
@@ -85,7 +85,7 @@ export const notifications = group<CalendarKit>('notifications', {
   'a login that ran out is renewed once, and one that is refused asks for a person': heard(async ({ kit, open }) => {
     const { dialect, proxy } = kit.target;
     const answer = { kind: 'answer', answer: dialect.unauthorized() } as const;
-    proxy.add({ ...required(dialect.opening), fault: answer });
+    proxy.add({ ...required(dialect, 'opening'), fault: answer });
     await open();
     proxy.add({ times: Number.POSITIVE_INFINITY, fault: answer });
     await expect(open()).rejects.toMatchObject({ actor: 'authorization', retry: 'never' });
@@ -95,7 +95,7 @@ export const notifications = group<CalendarKit>('notifications', {
     await expect(open()).rejects.toMatchObject({ actor: 'settings', code: 'calendar-gone' });
   }),
   'what no vendor would send is unreadable': async (kit) => {
-    const read = required(kit.target.readNotification);
+    const read = required(kit.target, 'readNotification');
     for (const body of ['', 'x', 'null', '[]', '{}', '{"value":[]}', '{"value":[null,1,"x",{}]}', '{"value":']) {
       for (const headers of [{}, { 'content-type': 'application/json', 'x-goog-resource-state': 'strange' }]) {
         const query = new URLSearchParams('validationToken=&x=%');
@@ -118,8 +118,8 @@ interface Hearing {
 /** Gives a case a receiver that reads as the connector does. */
 function heard(run: (hearing: Hearing) => Promise<void>) {
   return async (kit: CalendarKit) => {
-    const read = required(kit.target.readNotification);
-    const subscriptions = required(kit.connector.subscriptions);
+    const read = required(kit.target, 'readNotification');
+    const subscriptions = required(kit.connector, 'subscriptions');
     const receiver = await startReceiver((request) => {
       const reading = read(request);
       return reading.kind === 'handshake' ? { status: 200, text: reading.answer } : {};
@@ -145,7 +145,7 @@ function opener(kit: CalendarKit, subscriptions: Subscriptions, { url }: Receive
 
 function teller(kit: CalendarKit, receiver: Receiver): Hearing['told'] {
   return async () => {
-    await required(kit.target.server.notificationsSettled)();
+    await required(kit.target.server, 'notificationsSettled')();
     const words = receiver.requests.flatMap((request) => wordsOf(kit, request));
     receiver.forget();
     return [...new Set(words)];
@@ -153,7 +153,7 @@ function teller(kit: CalendarKit, receiver: Receiver): Hearing['told'] {
 }
 
 function wordsOf(kit: CalendarKit, request: ReceivedRequest): string[] {
-  const reading = required(kit.target.readNotification)(request);
+  const reading = required(kit.target, 'readNotification')(request);
   if (reading.kind === 'handshake') return [];
   if (reading.kind === 'unreadable') return ['unreadable'];
   return reading.events.map(({ event, secret }) => `${event} ${request.path.split('/').at(-1)} ${secret}`);

@@ -15,6 +15,7 @@ import {
   updateOperation,
   written,
 } from '../contract-kit.ts';
+import { required } from './batches.ts';
 
 /** A person's hands in the calendar, and what is not ours. */
 export const people = group('people and foreign objects', {
@@ -115,8 +116,7 @@ export const calendarPeople = group<CalendarKit>('people and foreign objects', {
   },
   'an object that a client renamed stays the one of its record, which moves and goes with it': async (kit) => {
     const [created] = await kit.create('a', 'b');
-    const { renameByHand } = kit.target.server;
-    const remoteId = await renameByHand!((await kit.object('a')).remoteId);
+    const remoteId = await required(kit.target.server, 'renameByHand')((await kit.object('a')).remoteId);
     const later = itemWith({ time: timed('2027-03-11T15:00:00+01:00', '2027-03-11T16:00:00+01:00', 'Europe/Rome') });
     const moved = { ...updateOperation('a', later, created!.versionTag, created!.remoteId), revision: 2 };
     const [outcome] = await kit.attempt([moved]);
