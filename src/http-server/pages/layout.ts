@@ -10,6 +10,8 @@ import { csrfField, hiddenFields } from './parts.ts';
 import { PREFERENCES_PATH } from './preferences.ts';
 import { FRAME } from './texts/frame.ts';
 
+const ASK_AGAIN_SECONDS = 2;
+
 /** What a page shows, within the frame that all share. */
 export interface Page {
   title: string;
@@ -20,6 +22,8 @@ export interface Page {
   asOf?: Instant;
   /** Whether it follows what happens: its main part is fetched anew when something changed (`live.ts`). */
   isLive?: boolean;
+  /** What it tells is under way: the browser asks for it again every other second until it is not. */
+  isUnderWay?: boolean;
   /** What it is styled with beside what all pages are. */
   style?: AssetName;
   /** What the stream of events calls what is shown, where that may be older than the page. */
@@ -30,6 +34,8 @@ export interface Page {
 
 /** Sends a page. */
 export function sendPage(reply: FastifyReply, context: PageContext, page: Page, status = 200): FastifyReply {
+  // The browser does so itself, without a script (https://html.spec.whatwg.org/multipage/document-lifecycle.html#the-refresh-header).
+  if (page.isUnderWay === true) reply.header('refresh', String(ASK_AGAIN_SECONDS));
   return reply.code(status).type('text/html; charset=utf-8').send(framed(context, page).toString());
 }
 

@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { describe, expect, test } from 'vitest';
 import type { ConnectionStatus } from '../../../src/control/installation.ts';
 import type { LoginDesk } from '../../../src/control/logins.ts';
 import { openActsWorld } from '../../control/acts-world.ts';
 import type { ModelClinic } from '../../jobs/model-clinic.ts';
+import { violationsIn } from '../../support/accessibility.ts';
 import { browserPath, NO_BROWSER, useBrowser } from '../../support/browser.ts';
 import { useRedis } from '../../support/redis.ts';
 import { appointmentOf } from '../../sync/arbitraries.ts';
@@ -20,8 +19,6 @@ const PATHS = [
   '/activity',
   `/tenants/${TENANT}/connections/google`,
 ];
-const require = createRequire(import.meta.url);
-const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 /** What would run, or stand there, if a page took it for more than a text. */
 const EVIL = `"'><img src=x onerror="document.title='run'"><script>document.title='run'</script>`;
 
@@ -100,11 +97,7 @@ describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER
     const page = await person.newPage();
     for (const path of PATHS) {
       await page.goto(`${url}${path}`);
-      await page.evaluate(AXE);
-      const violations = await page.evaluate(
-        "axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html }) => html).join(' ')))",
-      );
-      expect(violations, path).toEqual([]);
+      expect(await violationsIn(page), path).toEqual([]);
     }
     await person.close();
   });

@@ -101,6 +101,17 @@ describe('a clinic’s page', () => {
     expect(await see(String(headers.location))).toMatch(/<strong>Sync now:<\/strong> done\./);
   });
 
+  test('is asked for again by the browser itself while what was begun there goes on, however little that changes', async () => {
+    const { app, tenant } = await openWorld();
+    const now = tenant.clock();
+    const task = { id: 'x', kind: 'sync', beganAt: now, aliveAt: now, step: null, result: null, error: null } as const;
+    const refreshOf = async (state: 'running' | 'done') => {
+      await tenant.tasks.put('x', { ...task, state });
+      return (await app.inject({ url: `/tenants/${TENANT}?task=x` })).headers.refresh;
+    };
+    expect([await refreshOf('running'), await refreshOf('done')]).toEqual(['2', undefined]);
+  });
+
   test('asks for a reason where one is wanted', async () => {
     const { see, post, recorded } = await openWorld({ acting: { reasonFor: ['sync'] } });
     expect(await see(`/tenants/${TENANT}`)).toContain('name="why" required');

@@ -68,7 +68,8 @@ ${connectionsPart(context, tenant, clinic.connections)}
 ${recordsPart(context, clinic)}
 ${runsPart(context, tenant, runs)}
 ${reminders === null ? null : remindersPart(context, tenant, reminders.reminders)}`;
-  return { title: clinic.name, main, beside: workButtons(context, desk, tenant), isLive: true };
+  const beside = workButtons(context, desk, tenant);
+  return { title: clinic.name, main, beside, isLive: true, isUnderWay: begun?.state === 'running' };
 }
 
 function problemsPart(

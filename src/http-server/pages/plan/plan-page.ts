@@ -14,9 +14,8 @@ import { clinicAddress } from '../navigation.ts';
 import { PLAN } from '../texts/plan.ts';
 import { renderPlan, renderTask } from './render-plan.ts';
 
-/** A quick plan is shown at once; a slow one is waited for on a page of its own, which asks again so often. */
+/** A quick plan is shown at once; a slow one is waited for on a page of its own. */
 const PATIENCE_MS = 4 * SECOND_MS;
-const ASK_AGAIN_SECONDS = 2;
 
 interface Place {
   Params: { tenant: string };
@@ -69,12 +68,11 @@ async function sendPlan(
   const words = PLAN[context.language];
   const id = request.query.task;
   const task = id === undefined ? null : await tasks.read(tenant, id);
-  // Asked for again by the browser itself, without a script (https://html.spec.whatwg.org/multipage/document-lifecycle.html#the-refresh-header).
-  if (task?.state === 'running') reply.header('refresh', String(ASK_AGAIN_SECONDS));
-  const plan = task?.state === 'running' || task?.kind === 'apply' ? null : await newestPlan(desk.installation, tenant);
+  const isUnderWay = task?.state === 'running';
+  const plan = isUnderWay || task?.kind === 'apply' ? null : await newestPlan(desk.installation, tenant);
   const mayApply = context.visitor !== null && mayDo(context.visitor, 'operator');
   const reason = mayApply ? reasonField(context, desk, 'apply') : null;
   const told = task === null ? null : renderTask(context, tenant, task);
-  const main = html`${told}${task?.state === 'running' ? null : renderPlan(context, tenant, plan, { mayApply, reason, isAfter: task?.kind === 'apply' })}`;
-  return sendPage(reply, context, { title: words.title, main });
+  const main = html`${told}${isUnderWay ? null : renderPlan(context, tenant, plan, { mayApply, reason, isAfter: task?.kind === 'apply' })}`;
+  return sendPage(reply, context, { title: words.title, main, isUnderWay });
 }

@@ -1,0 +1,191 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
+import { violationsIn } from '../support/accessibility.ts';
+import { browserPath, NO_BROWSER, type Page, type Person, useBrowser } from '../support/browser.ts';
+import { useRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { ACCOUNT, CALENDAR, CLINIC, type JourneyWorld, openJourneyWorld } from './support/journey-world.ts';
+
+const redis = useRedis({ isKept: true });
+const browser = useBrowser();
+const PASSPHRASE = 'correct horse battery staple';
+const WIDE = { width: 1_400, height: 900 };
+/** The narrowest that has to do. */
+const PHONE = { width: 360, height: 740 };
+const HOME = `/tenants/${CLINIC}`;
+/** Of a day on which the clinic has nothing else yet. */
+const MEETING = halfHour(9);
+const MOVED = halfHour(11);
+
+describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER})`, () => {
+  let world: JourneyWorld;
+  let administrator: Person;
+  let page: Page;
+  beforeAll(async () => {
+    world = await openJourneyWorld(redis.url);
+    administrator = await browser.get().open({ locale: 'en-GB', viewport: WIDE });
+    page = await administrator.newPage();
+  });
+  afterAll(async () => {
+    await administrator?.close();
+    await world?.close();
+  });
+
+  const go = (path: string) => page.goto(world.address(path));
+  const press = (name: string | RegExp) => page.getByRole('button', { name }).click();
+  /** A cycle, as a person asks for it. */
+  const sync = async (from: Page = page) => {
+    await from.goto(world.address(HOME));
+    await from.getByRole('button', { name: 'Sync now' }).click();
+    await from.getByText('Sync now: done.').waitFor();
+  };
+
+  test('the first sign-in has the owner choose a passphrase, by an address that is good once', async () => {
+    expect(await world.init()).toMatchObject({ code: 0 });
+    const [link = ''] = /^http:\S+$/m.exec(await world.startDaemon()) ?? [];
+    await page.goto(link);
+    await expectFit(page);
+    await page.getByLabel('Passphrase').fill('too short');
+    await page.getByLabel('The same once more').fill('too short');
+    await press('Set the passphrase and sign in');
+    // The browser itself keeps what is too short.
+    expect(page.url()).toBe(link);
+    await page.getByLabel('Passphrase').fill(PASSPHRASE);
+    await page.getByLabel('The same once more').fill(PASSPHRASE);
+    await press('Set the passphrase and sign in');
+    await page.waitForURL(world.address('/'));
+    expect(await page.locator('main').textContent()).toContain('nobody has logged in yet');
+    await expectFit(page);
+    await press('Sign out');
+    await page.goto(link);
+    await page.getByText('used already').waitFor();
+    await go(HOME);
+    await page.getByLabel('Passphrase').fill(PASSPHRASE);
+    await press('Sign in');
+    await page.waitForURL(world.address(HOME));
+  });
+
+  test('a practitioner connects a calendar on a phone by a link, through the consent page, and it fills', async () => {
+    await go(`${HOME}/connections/${CALENDAR}`);
+    await expectFit(page);
+    await press('Make a link');
+    const link = (await page.locator('.copyable code', { hasText: '/oauth/login/' }).textContent()) ?? '';
+    await expectFit(page);
+    const practitioner = await browser.get().open({ locale: 'it-IT', viewport: PHONE, colorScheme: 'dark' });
+    const phone = await practitioner.newPage();
+    await phone.goto(link);
+    expect(await phone.locator('main').textContent()).toContain(ACCOUNT);
+    await expectFit(phone);
+    await phone.getByRole('button', { name: 'Continua con Google' }).click();
+    // Google's own page.
+    await phone.waitForURL((url) => url.href.startsWith(world.google.issuer));
+    await phone.getByLabel('Account').fill(ACCOUNT);
+    await phone.locator('button[value=allow]').click();
+    await phone.getByRole('heading', { name: 'Collegamento riuscito' }).waitFor();
+    await expectFit(phone);
+    await practitioner.close();
+    await go(`${HOME}/connections/${CALENDAR}`);
+    expect(await page.locator('.facts').textContent()).toMatch(new RegExp(`${ACCOUNT}.*connected`));
+    await waitFor(async () => (await world.events()) === appointments(world).length, {
+      what: 'the calendar to fill',
+      intervalMs: 100,
+    });
+    await go(HOME);
+    await page.getByText('in sync').first().waitFor();
+    await expectFit(page);
+  });
+
+  test('of a hold a part is approved, and the rest stays held', async () => {
+    const before = await world.events();
+    for (const { id } of appointments(world).slice(0, 16)) world.clinic.remove(world.clinicId, id, 'hard');
+    await sync();
+    await sync();
+    await expectFit(page);
+    await go(`${HOME}/holds`);
+    await expectFit(page);
+    await page.locator('a.row').first().click();
+    await page.locator('details summary').first().click();
+    const [first] = await page.locator('input[name=item]').all();
+    await first?.check();
+    await expectFit(page);
+    await press('Remove selected…');
+    await page.getByText(`1 event is removed from “${CALENDAR}”`).waitFor();
+    await expectFit(page);
+    await press('Remove 1 event');
+    await page.getByText('approved').waitFor();
+    expect(await world.events()).toBe(before);
+    await sync();
+    await waitFor(async () => (await world.events()) === before - 1, { what: 'one event to go', intervalMs: 100 });
+    await go(`${HOME}/holds`);
+    expect(await page.locator('tbody tr', { hasText: 'waits for you' }).textContent()).toContain('15');
+    expect(await world.events()).toBe(before - 1);
+  });
+
+  test('a plan shows what would be written, and is applied as it was seen', async () => {
+    const before = await world.events();
+    const { id } = world.clinic.book(world.clinicId, MEETING);
+    await go(`${HOME}/plan`);
+    await expectFit(page);
+    await press('Make a plan');
+    await page.locator('tbody tr', { hasText: id }).getByText('+ create').waitFor();
+    await expectFit(page);
+    expect(await world.events()).toBe(before);
+    await press('Apply this plan');
+    await page.getByText('did what the plan says').waitFor();
+    await waitFor(async () => (await world.events()) === before + 1, { what: 'the event to come', intervalMs: 100 });
+    await go(`${HOME}/explain`);
+    await page.locator('main').getByRole('searchbox').fill(id);
+    await press('Explain');
+    const way = page.locator('ol.way');
+    await way.waitFor();
+    expect(await way.locator('li').count()).toBe(5);
+    expect(await way.locator('li.done').count()).toBeGreaterThanOrEqual(3);
+    await expectFit(page);
+  });
+
+  test('the week shows an appointment move as it is moved in the clinic, without a reload', async () => {
+    const { id = '' } = appointments(world).find(({ start }) => start === MEETING.start) ?? {};
+    await go(`${HOME}/targets/${CALENDAR}/week?from=${new Date(MEETING.start).toISOString().slice(0, 10)}`);
+    const block = page.locator(`a.block[title^="${id} "], a.block[title*="· ${id}"], a.block[href$="id=${id}"]`);
+    await block.getByText(clockOf(MEETING.start)).first().waitFor();
+    await expectFit(page);
+    await page.evaluate("document.body.dataset.marked = 'yes'");
+    world.clinic.move(world.clinicId, id, MOVED);
+    const other = await administrator.newPage();
+    await sync(other);
+    await other.close();
+    await block.getByText(clockOf(MOVED.start)).first().waitFor();
+    expect(await page.evaluate('document.body.dataset.marked')).toBe('yes');
+    await go('/activity');
+    expect(await page.locator('main').textContent()).toContain('owner');
+    await expectFit(page);
+  });
+});
+
+/** What the clinic has and has not cancelled. */
+function appointments({ clinic, clinicId }: JourneyWorld) {
+  return [...clinic.appointments(clinicId)].filter(({ status, deleted }) => status !== 'Cancelled' && !deleted);
+}
+
+/** `10:00`, as the clinic's clock shows it. */
+function clockOf(at: number): string {
+  return new Intl.DateTimeFormat('en-GB', { timeZone: 'Europe/Rome', timeStyle: 'short' }).format(at);
+}
+
+/** Everybody can use a page as it stands, in light and in dark colours, and nothing of it is wider than a phone. */
+async function expectFit(page: Page): Promise<void> {
+  const size = page.viewportSize() ?? WIDE;
+  await page.emulateMedia({ colorScheme: 'light' });
+  expect(await violationsIn(page), page.url()).toEqual([]);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  expect(await violationsIn(page, { onlyColours: true }), page.url()).toEqual([]);
+  await page.setViewportSize(PHONE);
+  expect(await page.evaluate('document.documentElement.scrollWidth'), page.url()).toBe(PHONE.width);
+  await page.setViewportSize(size);
+}
+
+/** @param hour of a day in six weeks, by the clock in UTC */
+function halfHour(hour: number): { start: number; end: number } {
+  const start = new Date(Date.now() + 45 * DAY_MS).setUTCHours(hour, 0, 0, 0);
+  return { start, end: start + HOUR_MS / 2 };
+}
