@@ -490,7 +490,7 @@ describe.for(POLICIES)('whatever people, the clinic, the feed and crashes do (%s
         expect(edited + removed).toBe(policy === 'repair' ? 0 : expected.byHand.size);
         expect(await world.tenant.links.marked('doctor')).toHaveLength(edited + removed);
       }),
-      { numRuns: 80 },
+      { numRuns: 40 },
     );
   });
 });
