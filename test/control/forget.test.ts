@@ -87,7 +87,7 @@ describe('a patient who is forgotten', () => {
     await leaveTraces(world);
     const before = await world.tracesInRedis();
     const kinds = [...new Set(before.map((key) => key.replace(/^cm:\{[^}]*\}:/, '').split(':')[0]))].sort();
-    const places = 'answer-link journal links marked misses outbox outbox-due outbox-failing pins reminder';
+    const places = 'answer-link drifted journal links misses outbox outbox-due outbox-failing pins reminder';
     expect(kinds.join(' ')).toBe(`${places} reminders-of restorations runs unseen`);
     const receipt = await forget(world);
     expect(await world.tracesInRedis()).toEqual([]);
@@ -102,7 +102,7 @@ describe('a patient who is forgotten', () => {
   test('gets no reminder that was planned, nor one that is planned later; opt-outs stay', async () => {
     const world = await synced();
     const { reminders } = world.tenant;
-    const mark = reminders?.optOuts.mark('phone', '+393337731773') ?? '';
+    const mark = reminders?.optOuts.hashOf('phone', '+393337731773') ?? '';
     await reminders?.optOuts.add(mark, { source: 'operator', at: world.clock.now });
     expect(world.alarms.size).toBe(3);
     await forget(world);
