@@ -100,7 +100,7 @@ const LISTS: Readonly<Record<Exclude<RecordState, 'excluded'>, ListOf>> = {
     };
   },
   async 'by-hand'({ links }, { id, identity }, question) {
-    const page = pageOf(await links.marked(id), question, ({ recordId }) => recordId);
+    const page = pageOf(await links.drifted(id), question, ({ recordId }) => recordId);
     return {
       ...page,
       items: page.items.map((link) => ({

@@ -8,7 +8,7 @@ import type { Instant } from '../model/time.ts';
 import { localDay } from '../reminders/due.ts';
 import { mobileNumber } from '../reminders/phone.ts';
 import { type Place, placeOf } from '../reminders/places.ts';
-import { type Decision, lateness, longestAheadMs, remindersFor } from '../reminders/rules.ts';
+import { lateness, longestAheadMs, type ReminderDecision, remindersFor } from '../reminders/rules.ts';
 import type { DeliveryReport } from '../state/reminders.ts';
 import { readSource, type SourceView } from './explain.ts';
 import { type Installation, requireTenant } from './installation.ts';
@@ -149,10 +149,10 @@ export async function optOut(
       remedy: kind === 'email' ? 'give an e-mail address' : 'give a mobile number, best with its international prefix',
     });
   }
-  const mark = reminders.optOuts.mark(kind, known);
-  if (lift) return { changed: await reminders.optOuts.remove(mark) };
-  const before = await reminders.optOuts.find(mark);
-  await reminders.optOuts.add(mark, { source: 'operator', at: tenant.clock() });
+  const hash = reminders.optOuts.hashOf(kind, known);
+  if (lift) return { changed: await reminders.optOuts.remove(hash) };
+  const before = await reminders.optOuts.find(hash);
+  await reminders.optOuts.add(hash, { source: 'operator', at: tenant.clock() });
   return { changed: before === null };
 }
 
@@ -207,7 +207,7 @@ function decisionsFor(
   { rules, name }: OpenReminders,
   appointment: Appointment,
   place: Place,
-): Decision[] {
+): ReminderDecision[] {
   return remindersFor(appointment, rules, placeOf(appointment, place)?.zone ?? configuration.zone, name);
 }
 

@@ -127,11 +127,11 @@ export async function targetStatus(
   holds: readonly Hold[],
   lastRun: RunReport | null = null,
 ): Promise<TargetStatus> {
-  const [record, counts, links, marked, oldestPendingAt, subscriptions] = await Promise.all([
+  const [record, counts, links, driftedLinks, oldestPendingAt, subscriptions] = await Promise.all([
     tenant.targetStore.read(target.id),
     tenant.outbox.counts(target.id),
     tenant.links.count(target.id),
-    tenant.links.marked(target.id),
+    tenant.links.drifted(target.id),
     tenant.outbox.oldestAt(target.id),
     tenant.notifications.store.read(),
   ]);
@@ -142,8 +142,8 @@ export async function targetStatus(
   const isLeft = lastRun !== null && !lastRun.targets.some((run) => run.target === target.id);
   const readFailed = isPart || (isLeft && !isAwaiting(tenant, target, lastRun, record));
   const policy = target.configuration.audit.drift;
-  const drift = record.drift === null ? null : { ...record.drift, ...(await countDrift(tenant, target, marked)) };
-  const differing = policy === 'keep' ? 0 : marked.length;
+  const drift = record.drift === null ? null : { ...record.drift, ...(await countDrift(tenant, target, driftedLinks)) };
+  const differing = policy === 'keep' ? 0 : driftedLinks.length;
   const drifted = differing > 0 && (policy === 'report' || (drift?.churning ?? 0) > 0);
   const waiting = counts.pending + differing;
   const { plannedAsOf } = record;
@@ -174,7 +174,7 @@ export async function targetStatus(
     nearAsOf: later(plannedAsOf, record.nearAsOf),
     gaps,
     exceptGapsAsOf: quiet && gaps.length > 0 ? plannedAsOf : null,
-    links: links - marked.filter((link) => link.drift === 'removed').length,
+    links: links - driftedLinks.filter((link) => link.drift === 'removed').length,
     ...counts,
     held,
     heldSinceAt: open.length === 0 ? null : Math.min(...open.map(({ createdAt }) => createdAt)),

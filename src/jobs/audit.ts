@@ -27,7 +27,7 @@ export function asksForPlan({ configuration }: OpenTarget, report: DriftReport):
 }
 
 /**
- * Asks a target what changed in it, or reads it whole, compares that with what it was given, and marks the links of what people touched.
+ * Asks a target what changed in it, or reads it whole, compares that with what it was given, and notes what people touched as drift.
  * By the target's policy the next plan restores it (`repair`), or leaves it until the appointment itself changes (`keep`, `report`): one
  * way to write, with its guard, outbox and reasons.
  * @param options.whole read everything, although the change feed could go on
@@ -60,7 +60,7 @@ export async function auditTarget(
     const { changes, seen } = await askTarget(tenant, target, container, { cursor, window }, guarded);
     const input = await auditInput(tenant, target, { reading: changes, window });
     const found = await compareWithTarget(target, container, input, guarded);
-    // Before the marks: a plan that follows them would take refusals for something to be put right.
+    // Before the drift: a plan that follows it would take refusals for something to be put right.
     if (changes.scope === 'whole') await notePeoplesOwn(tenant, target, { found, input, before: record }, guarded);
     const twinsRemoved = await removeTwins(tenant, target, container, found, guarded);
     const report = await settle(tenant, target, found, { twinsRemoved }, lane);
@@ -166,13 +166,13 @@ async function settle(
   { twinsRemoved }: { twinsRemoved: number },
   lane: Lease,
 ): Promise<DriftReport> {
-  const { edited, removed, touched, changed, unlinked, checked, marked, overwritten } = found;
+  const { edited, removed, touched, changed, unlinked, checked, drifted, overwritten } = found;
   if (target.configuration.audit.drift === 'repair' && touched.length > 0) {
     const ids = touched.map(({ recordId }) => recordId);
     await tenant.targetStore.countRestorations(target.id, ids, tenant.clock());
   }
   await tenant.outbox.raiseRevision(target.id, found.revision, lane);
-  await tenant.links.nameMarked(target.id, new Set(marked.map(({ recordId }) => recordId)));
+  await tenant.links.nameDrifted(target.id, new Set(drifted.map(({ recordId }) => recordId)));
   if (changed.length + unlinked.length > 0) await tenant.links.writeAll(target.id, [...changed, ...unlinked], lane);
   const drift = await countDrift(tenant, target, [...edited, ...removed]);
   const beside = { ...(overwritten === 0 ? {} : { overwritten }), ...(twinsRemoved === 0 ? {} : { twinsRemoved }) };

@@ -20,28 +20,28 @@ export async function restorationsOf(
 
 /** Whether the target is known to differ from what it was given, and its policy does not accept that (`keep` does). */
 export async function differsByHand(
-  links: Pick<LinkStore, 'marked'>,
+  links: Pick<LinkStore, 'drifted'>,
   { id, configuration }: Pick<OpenTarget, 'id' | 'configuration'>,
 ): Promise<boolean> {
-  return configuration.audit.drift !== 'keep' && (await links.marked(id)).length > 0;
+  return configuration.audit.drift !== 'keep' && (await links.drifted(id)).length > 0;
 }
 
 /** Counts what people did by hand. */
 export async function countDrift(
   { targetStore, clock }: Pick<OpenTenant, 'targetStore' | 'clock'>,
   target: OpenTarget,
-  marked: readonly Link[],
+  drifted: readonly Link[],
 ): Promise<DriftCounts> {
   const restores = restoring(target.configuration.audit, await restorationsOf(targetStore, target, clock()));
   const isRepaired = target.configuration.audit.drift === 'repair';
-  const churning = isRepaired ? marked.filter(({ recordId }) => !restores(recordId)) : [];
-  const edited = marked.filter(({ drift }) => drift === 'edited');
+  const churning = isRepaired ? drifted.filter(({ recordId }) => !restores(recordId)) : [];
+  const edited = drifted.filter(({ drift }) => drift === 'edited');
   const byHand = (links: readonly Link[]) => links.flatMap((link) => fieldsByHand(link, target.identity));
   const fields: Record<string, number> = {};
   for (const field of byHand(edited)) fields[field] = (fields[field] ?? 0) + 1;
   return {
     edited: edited.length,
-    removed: marked.length - edited.length,
+    removed: drifted.length - edited.length,
     fields,
     churning: churning.length,
     churningFields: [...new Set(byHand(churning))],

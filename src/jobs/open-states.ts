@@ -8,7 +8,7 @@ import type { LinkStore } from '../state/links.ts';
 import type { StoredTarget } from '../state/targets.ts';
 import { adopt } from '../sync/adopt.ts';
 import { asItStands, withoutObject } from '../sync/audit.ts';
-import type { TargetState } from '../sync/diff.ts';
+import type { GivenState } from '../sync/diff.ts';
 import { neededBy, snapshotOf, streamsOf, windowOf } from '../sync/followed.ts';
 import { refusedThere } from '../sync/refusals.ts';
 import type { ClinicReading } from './clinic-reading.ts';
@@ -44,8 +44,8 @@ export async function openStates(
   targets: readonly OpenTarget[],
   opening: Opening,
   signal: AbortSignal,
-): Promise<{ states: Map<OpenTarget, TargetState>; left: readonly Left[] }> {
-  const states = new Map<OpenTarget, TargetState>();
+): Promise<{ states: Map<OpenTarget, GivenState>; left: readonly Left[] }> {
+  const states = new Map<OpenTarget, GivenState>();
   const left: Left[] = [];
   for (const target of targets) {
     const unread = unreadFor(target, opening.clinicReading.streams);
@@ -82,7 +82,7 @@ async function openState(
   target: OpenTarget,
   opening: Opening,
   signal: AbortSignal,
-): Promise<TargetState | null> {
+): Promise<GivenState | null> {
   const { clinicReading, lease, wentBackAt } = opening;
   // What was written in the time that the state lost has no link, and would stay for good once its record is gone.
   const isKnown = (one: StoredTarget) => one.adoptedAt !== null && one.wentBackAt === wentBackAt;
@@ -153,7 +153,7 @@ async function rebuildLinks(
   { clinicReading, wentBackAt }: Opening,
   lane: Lease,
   signal: AbortSignal,
-): Promise<TargetState> {
+): Promise<GivenState> {
   const container = await target.connector.prepare(known, signal);
   target.preparedContainer = container;
   const own = await readOwn(tenant.links, target, container, clinicReading, signal);
@@ -169,8 +169,8 @@ async function rebuildLinks(
     Math.max(links.size, expectedLinks(target, tenant.targets.size, clinicReading)),
     lane,
   );
-  const marked = [...links.values()].filter(({ drift }) => drift !== null);
-  await tenant.links.nameMarked(target.id, new Set(marked.map(({ recordId }) => recordId)));
+  const drifted = [...links.values()].filter(({ drift }) => drift !== null);
+  await tenant.links.nameDrifted(target.id, new Set(drifted.map(({ recordId }) => recordId)));
   await tenant.links.writeAll(target.id, [...links.values()], lane);
   const adoptedAt = tenant.clock();
   await tenant.targetStore.write(target.id, {
@@ -205,7 +205,7 @@ async function lookForState(
   target: OpenTarget,
   clinicReading: ClinicReading,
   signal: AbortSignal,
-): Promise<TargetState> {
+): Promise<GivenState> {
   try {
     const container = (await target.connector.locate?.(signal)) ?? null;
     return { links: await readOwnLinks(stored, target, container, clinicReading, signal), pending: new Map() };

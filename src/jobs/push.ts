@@ -5,7 +5,7 @@ import type { Progress } from '../model/progress.ts';
 import { slices } from '../model/slices.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
-import type { Settlement } from '../state/outbox.ts';
+import type { OutboxSettlement } from '../state/outbox.ts';
 import type { OutboxEntry } from '../state/outbox-format.ts';
 import { approvedUnplanned } from './decided.ts';
 import { differsByHand } from './drift.ts';
@@ -154,7 +154,7 @@ async function pushBatch(
     entries.map(({ recordId }) => recordId),
   );
   const toSend = new Map<string, { entry: OutboxEntry; operation: Operation<Item>; link: Link | null }>();
-  const moot: Settlement[] = [];
+  const moot: OutboxSettlement[] = [];
   const resting = new Map<string, number>();
   for (const entry of entries) {
     const link = links.get(entry.recordId) ?? null;
@@ -256,7 +256,7 @@ async function settleOutcomes(
   const made = outcomes.filter(({ result, recordId }) => result === 'written' && sent.get(recordId)?.link === null);
   const candidates = noteTakenOut ? made.map(({ recordId }) => recordId) : [];
   const takenOut = await tenant.outbox.takenOut(target.id, candidates);
-  const settlements: Settlement[] = [];
+  const settlements: OutboxSettlement[] = [];
   const counts = { created: 0, updated: 0, deleted: 0, adopted: 0 };
   for (const outcome of outcomes) {
     const known = sent.get(outcome.recordId);

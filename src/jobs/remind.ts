@@ -11,8 +11,8 @@ import { placeOf } from '../reminders/places.ts';
 import type { ReminderRule } from '../reminders/rules.ts';
 import { appointmentVerdict, deadlineOf, patientVerdict, timeVerdict, type Verdict } from '../reminders/send-time.ts';
 import { STATE_WENT_BACK } from '../state/epoch.ts';
-import type { AddressMark } from '../state/opt-outs.ts';
-import type { Claim, Settlement } from '../state/reminders.ts';
+import type { AddressHash } from '../state/opt-outs.ts';
+import type { Claim, ReminderSettlement } from '../state/reminders.ts';
 import type { OpenChannel, OpenReminders } from './open-reminders.ts';
 import type { OpenTenant } from './tenant.ts';
 
@@ -31,7 +31,7 @@ const HOURLY_LIMIT = 'hourly-limit';
 
 /** How a look at a reminder ended. */
 type Step =
-  | { settle: Settlement }
+  | { settle: ReminderSettlement }
   /** @property notSent it was surely not handed over */
   | { wakeAt: Instant; code: string | null; notSent: boolean };
 
@@ -41,7 +41,7 @@ interface Ready {
   channel: OpenChannel;
   rule: ReminderRule;
   /** Mark of the address that it goes to; null where the channel needs none. */
-  recipient: AddressMark | null;
+  recipient: AddressHash | null;
 }
 
 /**
@@ -239,11 +239,11 @@ async function address(
   const email = patient?.email?.trim() || null;
   const phone =
     mobileNumber(patient?.mobilePhone ?? '', phoneRegion) ?? mobileNumber(patient?.phone ?? '', phoneRegion);
-  let recipientMark: AddressMark | null = null;
+  let recipientHash: AddressHash | null = null;
   if (channel.needs !== 'nothing') {
     const reachedAt = channel.needs === 'email' ? email : phone;
     if (reachedAt === null) return dropped('no-address');
-    recipientMark = reminders.optOuts.mark(channel.needs, reachedAt);
+    recipientHash = reminders.optOuts.hashOf(channel.needs, reachedAt);
   }
   const { startAt, endAt } = appointment.time;
   const { name, language } = tenant.configuration;
@@ -269,7 +269,7 @@ async function address(
     recipient: { patientId: appointment.patientId, email, phone },
     content,
   };
-  return { reminder, channel, rule, recipient: recipientMark };
+  return { reminder, channel, rule, recipient: recipientHash };
 }
 
 /** Channels throw only for what a person must mend before anything was handed over; all else is unclear. */

@@ -1,5 +1,5 @@
 import type { Lease } from '../state/leases.ts';
-import type { TargetState } from '../sync/diff.ts';
+import type { GivenState } from '../sync/diff.ts';
 import { egressStopped } from '../sync/egress.ts';
 import { windowOf } from '../sync/followed.ts';
 import { settledUntil } from '../sync/settled.ts';
@@ -31,7 +31,7 @@ export async function plannedBefore(
  * Remembers of a plan that had nothing to do what it went by; of another one nothing.
  * @param state what it was compared with; null when it went by more than lists and state
  */
-export function remember(target: OpenTarget, plan: TargetPlan, state: TargetState | null, basis: Basis): void {
+export function remember(target: OpenTarget, plan: TargetPlan, state: GivenState | null, basis: Basis): void {
   target.settled = null;
   if (state === null || target.crm !== null || !isAtRest(target, basis) || hasWork(plan)) return;
   const { clinicReading, byAgenda } = basis;

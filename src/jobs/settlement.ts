@@ -2,7 +2,7 @@ import { MirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { Link, Outcome, RemoteItem } from '../model/operations.ts';
 import type { Instant } from '../model/time.ts';
-import type { Settlement } from '../state/outbox.ts';
+import type { OutboxSettlement } from '../state/outbox.ts';
 import type { OutboxEntry } from '../state/outbox-format.ts';
 import { linkOf } from '../sync/adopt.ts';
 import { HIGHEST_EPOCH, isSameContent, type TargetIdentity } from '../sync/identity.ts';
@@ -31,7 +31,7 @@ export function settlementOf(
   { random, elapsedBetween }: Pick<OpenTenant, 'random' | 'elapsedBetween'>,
   { identity }: Pick<OpenTarget, 'identity'>,
   now: Instant,
-): Settlement {
+): OutboxSettlement {
   switch (outcome.result) {
     case 'written': {
       const { versionTag, remoteId, stored } = outcome;
@@ -89,7 +89,7 @@ export function settlementOf(
   }
 }
 
-function withNextKey(entry: OutboxEntry, link: Link | null, random: () => number, now: Instant): Settlement {
+function withNextKey(entry: OutboxEntry, link: Link | null, random: () => number, now: Instant): OutboxSettlement {
   const epoch = Math.max(entry.epoch, link?.epoch ?? 0);
   if (epoch < HIGHEST_EPOCH) return { entry: { ...entry, epoch }, kind: 'next-epoch' };
   const { delayMs, parked } = nextTry(keysExhausted(), entry.attempts, random);

@@ -24,10 +24,20 @@ export interface ReminderRules {
 }
 
 /** Why a rule gives no reminder for an appointment. */
-export type Exclusion = 'no-patient' | 'all-day' | 'agenda' | 'treatment' | 'status' | 'too-close' | 'quiet-hours';
+export type ReminderExclusion =
+  | 'no-patient'
+  | 'all-day'
+  | 'agenda'
+  | 'treatment'
+  | 'status'
+  | 'too-close'
+  | 'quiet-hours';
 
 /** What one rule says of one appointment, for one channel. */
-export type Decision = { rule: string; channel: string } & ({ reminder: PlannedReminder } | { excluded: Exclusion });
+export type ReminderDecision = { rule: string; channel: string } & (
+  | { reminder: PlannedReminder }
+  | { excluded: ReminderExclusion }
+);
 
 /** Names a reminder: the same one for ever, unguessable. */
 export type NameReminder = (key: ReminderKey) => string;
@@ -64,14 +74,14 @@ export function remindersFor(
   { rules, quiet }: ReminderRules,
   zone: string,
   name: NameReminder,
-): Decision[] {
+): ReminderDecision[] {
   return [...rules.values()].flatMap((rule) => {
-    const excluded = exclusionOf(appointment, rule);
+    const excluded = reminderExclusion(appointment, rule);
     const { startAt } = appointment.time;
     const due = excluded
       ? { excluded }
       : dueAtOf(rule.when, startAt, { zone, quiet, minimumLeadMs: rule.minimumLeadMs });
-    return rule.channels.map((channel): Decision => {
+    return rule.channels.map((channel): ReminderDecision => {
       if ('excluded' in due) return { rule: rule.id, channel, excluded: due.excluded };
       const key = { appointmentId: appointment.id, startAt, rule: rule.id, channel };
       return { rule: rule.id, channel, reminder: { ...key, id: name(key), dueAt: due.dueAt, zone } };
@@ -80,7 +90,7 @@ export function remindersFor(
 }
 
 /** Why a rule leaves an appointment out, its time aside; null when it doesn't. */
-export function exclusionOf(appointment: Appointment, rule: ReminderRule): Exclusion | null {
+export function reminderExclusion(appointment: Appointment, rule: ReminderRule): ReminderExclusion | null {
   if (appointment.patientId === null) return 'no-patient';
   if (appointment.time.kind === 'all-day') return 'all-day';
   if (rule.agendas !== 'all' && !rule.agendas.includes(appointment.agendaId)) return 'agenda';

@@ -3,7 +3,7 @@ import type { DropReason, LedgerEntry, Withdrawal } from '../model/reminders.ts'
 import type { Lookup } from '../model/snapshots.ts';
 import type { Instant } from '../model/time.ts';
 import { type QuietHours, quietSpanAt } from './due.ts';
-import { exclusionOf, type ReminderRule } from './rules.ts';
+import { type ReminderRule, reminderExclusion } from './rules.ts';
 
 /** What is done about a reminder now. */
 export type Verdict = { do: 'send' } | { do: 'wait'; untilAt: Instant } | { do: 'drop'; reason: DropReason };
@@ -34,7 +34,7 @@ export function appointmentVerdict(entry: LedgerEntry, rule: ReminderRule, answe
   if (found.time.startAt !== entry.startAt) return drop('moved');
   if (found.status === 'cancelled') return drop('cancelled');
   if (['arrived', 'in_progress', 'completed', 'no_show'].includes(found.status)) return drop('arrived');
-  return exclusionOf(found, rule) === null ? SEND : drop('excluded');
+  return reminderExclusion(found, rule) === null ? SEND : drop('excluded');
 }
 
 /** Whether the patient may be written to. @param consent name of what must have been agreed to; null when nothing */

@@ -5,7 +5,7 @@
  * |--------------------------------------|--------|-------------------|-------------------|-----------------------|
  * | `cm:{T}:links:<target>`              | hash   | target's          | lane, planner     | planner, lane         |
  * | `cm:{T}:links:<target>:<gen>:<n>`    | hash   | target's          | lane, planner     | planner, lane         |
- * | `cm:{T}:marked:<target>`             | set    | target's          | audit             | audit, status         |
+ * | `cm:{T}:drifted:<target>`            | set    | target's          | audit             | audit, status         |
  * | `cm:{T}:unseen:<target>`             | zset   | until read back   | lane              | audit                 |
  * | `cm:{T}:unanswered:<target>`         | zset   | ten minutes       | lane              | lane                  |
  * | `cm:{T}:taken-out:<target>`          | set    | until made again  | lane              | lane                  |
@@ -95,7 +95,7 @@ export const keys = {
   linksMeta: (tenant: string, target: string) => tenantKey(tenant, 'links', target),
   linksBucket: (tenant: string, target: string, generation: number, bucket: number) =>
     tenantKey(tenant, 'links', target, generation, bucket),
-  marked: (tenant: string, target: string) => tenantKey(tenant, 'marked', target),
+  drifted: (tenant: string, target: string) => tenantKey(tenant, 'drifted', target),
   unseen: (tenant: string, target: string) => tenantKey(tenant, 'unseen', target),
   unanswered: (tenant: string, target: string) => tenantKey(tenant, 'unanswered', target),
   takenOut: (tenant: string, target: string) => tenantKey(tenant, 'taken-out', target),
@@ -188,7 +188,7 @@ function shardTag(shard: number): string {
 export const TARGET_KINDS = [
   'target',
   'links',
-  'marked',
+  'drifted',
   'unseen',
   'unanswered',
   'taken-out',

@@ -60,16 +60,16 @@ export interface LinkStore {
   page(target: string, place: LinkPlace | null, limit: number): Promise<LinkPage>;
   count(target: string): Promise<number>;
   /** Those that say that a person touched their object. */
-  marked(target: string): Promise<Link[]>;
+  drifted(target: string): Promise<Link[]>;
   /**
-   * Names the records whose links are marked, or are about to be: before the links are written, so that none is ever missed.
-   * Names of links that carry no mark any more do no harm, and go with the next call.
+   * Names the records whose links carry drift, or are about to: before the links are written, so that none is ever missed.
+   * Names of links that carry none any more do no harm, and go with the next call.
    */
-  nameMarked(target: string, recordIds: ReadonlySet<string>): Promise<void>;
+  nameDrifted(target: string, recordIds: ReadonlySet<string>): Promise<void>;
   /** Records that were written while a change feed was followed and that no reading has shown since, by the time of the write. */
   unseen(target: string): Promise<Map<string, Instant>>;
   noteSeen(target: string, recordIds: Iterable<string>): Promise<void>;
-  /** Takes records out of what is noted of marks, unseen writes and removals; links stay. @returns how many notes there were */
+  /** Takes records out of what is noted of drift, unseen writes and removals; links stay. @returns how many notes there were */
   forget(target: string, recordIds: readonly string[]): Promise<number>;
   /** Writes links in bulk, as adoption does. Fenced. */
   writeAll(target: string, links: readonly Link[], lease: Lease): Promise<void>;
@@ -197,13 +197,13 @@ class RedisLinkStore implements LinkStore {
     return ((await pipeline.exec()) ?? []).reduce((sum, [, length]) => sum + Number(length), 0);
   }
 
-  async marked(target: string): Promise<Link[]> {
-    const links = await this.readSome(target, await this.#redis.smembers(keys.marked(this.#tenant, target)));
+  async drifted(target: string): Promise<Link[]> {
+    const links = await this.readSome(target, await this.#redis.smembers(keys.drifted(this.#tenant, target)));
     return [...links.values()].filter(({ drift }) => drift !== null);
   }
 
-  async nameMarked(target: string, recordIds: ReadonlySet<string>): Promise<void> {
-    const key = keys.marked(this.#tenant, target);
+  async nameDrifted(target: string, recordIds: ReadonlySet<string>): Promise<void> {
+    const key = keys.drifted(this.#tenant, target);
     const others = (await this.#redis.smembers(key)).filter((id) => !recordIds.has(id));
     const pipeline = this.#redis.pipeline();
     for (const slice of slices([...recordIds], 500)) pipeline.sadd(key, ...slice);
@@ -227,7 +227,7 @@ class RedisLinkStore implements LinkStore {
   async forget(target: string, recordIds: readonly string[]): Promise<number> {
     let removed = 0;
     for (const slice of slices(recordIds, 500)) {
-      removed += await this.#redis.srem(keys.marked(this.#tenant, target), ...slice);
+      removed += await this.#redis.srem(keys.drifted(this.#tenant, target), ...slice);
       removed += await this.#redis.zrem(keys.unseen(this.#tenant, target), ...slice);
       removed += await this.#redis.srem(keys.takenOut(this.#tenant, target), ...slice);
     }

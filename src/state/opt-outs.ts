@@ -16,20 +16,20 @@ export interface OptOut {
 }
 
 /** An address as it is remembered: its kind and a keyed hash. */
-export type AddressMark = string;
+export type AddressHash = string;
 
 /** Who wants no reminders of one tenant. Addresses are kept as keyed hashes; nobody can read them back. */
 export interface OptOuts {
-  mark(kind: AddressKind, address: string): AddressMark;
+  hashOf(kind: AddressKind, address: string): AddressHash;
   /**
    * Stands from this moment on, for every channel that reaches this address. The first one is kept. It can't be lost when this returns,
    * as far as Redis can tell.
    * @throws MirrorError `remote`, code `state-not-durable`
    */
-  add(mark: AddressMark, optOut: OptOut): Promise<void>;
+  add(hash: AddressHash, optOut: OptOut): Promise<void>;
   /** @returns whether there was one */
-  remove(mark: AddressMark): Promise<boolean>;
-  find(mark: AddressMark): Promise<OptOut | null>;
+  remove(hash: AddressHash): Promise<boolean>;
+  find(hash: AddressHash): Promise<OptOut | null>;
 }
 
 /**
@@ -46,20 +46,20 @@ export function createOptOuts(
   const key = derivedKey(identityKey, tenant, 'opt-outs');
   const table = keys.optOuts(tenant);
   return {
-    mark: (kind, address) =>
+    hashOf: (kind, address) =>
       `${kind}:${createHmac('sha256', key()).update(sameForm(kind, address)).digest('base64url')}`,
-    async add(mark, optOut) {
+    async add(hash, optOut) {
       const value = JSON.stringify(optOut);
-      await redis.hsetnx(table, mark, value);
-      await keep({ table: 'optOuts', name: mark, value });
+      await redis.hsetnx(table, hash, value);
+      await keep({ table: 'optOuts', name: hash, value });
     },
-    async remove(mark) {
-      const removed = (await redis.hdel(table, mark)) === 1;
-      if (removed) await keep({ table: 'optOuts', name: mark, value: null });
+    async remove(hash) {
+      const removed = (await redis.hdel(table, hash)) === 1;
+      if (removed) await keep({ table: 'optOuts', name: hash, value: null });
       return removed;
     },
-    async find(mark) {
-      const value = await redis.hget(table, mark);
+    async find(hash) {
+      const value = await redis.hget(table, hash);
       return value === null ? null : (JSON.parse(value) as OptOut);
     },
   };

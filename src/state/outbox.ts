@@ -14,7 +14,7 @@ import type { Sealer } from './sealing.ts';
 import type { TargetCounter } from './targets.ts';
 
 /** What the lane learned of one entry. */
-export type Settlement =
+export type OutboxSettlement =
   /**
    * Done: the link as it is now (null when the object is gone), and the entry is removed unless a newer one came. `effect`, when an
    * object that was there before has changed or gone, goes to the journal of the run that wanted it.
@@ -60,7 +60,7 @@ export interface Outbox {
    */
   settle(
     target: string,
-    settlements: readonly Settlement[],
+    settlements: readonly OutboxSettlement[],
     now: Instant,
     lease: Lease,
     options?: { noteTakenOut: boolean },
@@ -207,7 +207,7 @@ class RedisOutbox implements Outbox {
 
   async settle(
     target: string,
-    settlements: readonly Settlement[],
+    settlements: readonly OutboxSettlement[],
     now: Instant,
     lease: Lease,
     { noteTakenOut } = { noteTakenOut: false },
@@ -336,7 +336,7 @@ interface Places {
   journal: number | '';
 }
 
-function settlementArguments(settlement: Settlement, places: Places, now: Instant): (string | number)[] {
+function settlementArguments(settlement: OutboxSettlement, places: Places, now: Instant): (string | number)[] {
   const { entry } = settlement;
   if (settlement.kind === 'next-epoch') return ['', '', '', entry.epoch + 1, ''];
   if (settlement.kind === 'retry') {

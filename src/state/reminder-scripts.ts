@@ -60,7 +60,7 @@ redis.call('SET', KEYS[3], ARGV[2], 'PX', ARGV[3])
 return redis.call('HGETALL', KEYS[1])`;
 
 /**
- * KEYS: entry, claim, hour, opt-outs. ARGV: token, limit, 1 when it may be handed over a second time, mark of the address or ''. What is written before the other side is
+ * KEYS: entry, claim, hour, opt-outs. ARGV: token, limit, 1 when it may be handed over a second time, hash of the address or ''. What is written before the other side is
  * called. The hour counts a reminder once, however often it is tried.
  */
 export const INTEND = `

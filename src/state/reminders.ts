@@ -46,7 +46,7 @@ export interface ChannelClosing {
 }
 
 /** How handing over ended, or why it did not begin. */
-export type Settlement =
+export type ReminderSettlement =
   | { state: 'sent'; reference: string | null }
   | { state: 'dropped'; reason: DropReason; code: string | null }
   | { state: 'unknown'; code: string };
@@ -65,7 +65,7 @@ export interface ReminderLedger {
    */
   intend(claim: Claim, options: Intent): Promise<'go' | 'limit' | 'opted-out' | 'lost'>;
   /** @returns false when somebody else has settled it */
-  settle(claim: Claim, settlement: Settlement, now: Instant): Promise<boolean>;
+  settle(claim: Claim, settlement: ReminderSettlement, now: Instant): Promise<boolean>;
   /** Looks at it again then. @param options.notSent it was surely not handed over */
   postpone(claim: Claim, options: { wakeAt: Instant; code: string | null; notSent: boolean }): Promise<boolean>;
   read(id: string): Promise<LedgerEntry | null>;

@@ -31,16 +31,16 @@ export interface Audit {
   /** Links whose objects people touched, those found earlier included; none that has something on its way. */
   edited: Link[];
   removed: Link[];
-  /** Those of them that were not marked before. */
+  /** Those of them of which no drift was known before. */
   touched: Link[];
-  /** Links to be stored: marks set and cleared, and what was learned of objects that nobody touched. */
+  /** Links to be stored: drift noted and cleared, and what was learned of objects that nobody touched. */
   changed: Link[];
   /** Objects of ours in the window that no link tells of: their links, to be planned like any other. */
   unlinked: Link[];
   /** Links without an object as far as the reading tells, those that wait included: one moved out of the window is among them. */
   missing: Link[];
   /** Marked links, those included that have something on their way. */
-  marked: Link[];
+  drifted: Link[];
   /** Objects that hold another write of ours than the last one: to be planned again, whatever is done about changes by hand. */
   overwritten: number;
   /** The highest revision that an object carries. */
@@ -52,8 +52,8 @@ export interface Audit {
 }
 
 /**
- * Compares what a target tells with the links, and marks what people did. A mark lasts until the object is as we wrote it again. Records
- * with something on its way are marked too, since a feed names a change only once, but not counted: they are about to change.
+ * Compares what a target tells with the links, and notes what people did as drift. It lasts until the object is as we wrote it again.
+ * Records with something on its way are noted too, since a feed names a change only once, but not counted: they are about to change.
  */
 export function* audit(input: AuditInput): Pieces<Audit> {
   const { links, pending, window, reading } = input;
@@ -67,7 +67,7 @@ export function* audit(input: AuditInput): Pieces<Audit> {
     if (isMissing) result.missing.push(link);
     const now = asFound !== undefined ? asItStands(link, asFound) : isMissing ? withoutObject(link) : link;
     if (!isSame(link, now)) result.changed.push(now);
-    if (now.drift !== null) result.marked.push(now);
+    if (now.drift !== null) result.drifted.push(now);
     if (!isSameContent(now.fingerprint, link.fingerprint)) result.overwritten += 1;
     if (pending.has(link.recordId)) return;
     if (reading.scope === 'since' || asFound !== undefined || isMissing) result.checked += 1;
@@ -92,7 +92,7 @@ function nothingFound(): Omit<Audit, 'ambiguous' | 'revision' | 'surplus'> {
     changed: [],
     unlinked: [],
     missing: [],
-    marked: [],
+    drifted: [],
   };
 }
 

@@ -8,7 +8,7 @@ import { isSameContent, type TargetIdentity } from './identity.ts';
 import type { KnownFingerprints } from './known-fingerprints.ts';
 
 /** What the target was last given, and what is on its way to it. */
-export interface TargetState {
+export interface GivenState {
   links: ReadonlyMap<string, Link>;
   pending: ReadonlyMap<string, PendingChange>;
 }
@@ -45,7 +45,7 @@ export interface DiffInput<Source = SourceRecord> {
   /** Whether what a person did to the record's object is to be undone; else it stays until the record changes. */
   restores(recordId: string): boolean;
   identity: TargetIdentity;
-  state: TargetState;
+  state: GivenState;
 }
 
 /** The difference between what should be and what the target was last given. */
@@ -88,11 +88,7 @@ export function restoring(
  * Record ids that a complete snapshot should have shown and did not: they must be read alone before anything is deleted.
  * @param seen ids in the snapshot, rows that were set aside included
  */
-export function absentCandidates(
-  state: TargetState,
-  window: TimeWindow,
-  seen: (recordId: string) => boolean,
-): string[] {
+export function absentCandidates(state: GivenState, window: TimeWindow, seen: (recordId: string) => boolean): string[] {
   const candidates: string[] = [];
   const consider = ({ recordId, ...span }: TimeSpan & { recordId: string }) => {
     if (overlaps(span, window) && !seen(recordId)) candidates.push(recordId);
@@ -110,7 +106,7 @@ export function absentCandidates(
  * Record ids of which no list of the window tells although the target has, or is about to have, something for them: what lies beyond its
  * far end, and what waits to be written outside it. They are read alone, some at a time.
  */
-export function outlying({ links, pending }: TargetState, window: TimeWindow): string[] {
+export function outlying({ links, pending }: GivenState, window: TimeWindow): string[] {
   const beyond = [...links.values()].filter((link) => link.startAt >= window.toAt && !pending.has(link.recordId));
   const waiting = [...pending.values()].filter((entry) => entry.reason !== 'forgotten' && !overlaps(entry, window));
   return [...beyond, ...waiting].map(({ recordId }) => recordId);
@@ -231,7 +227,7 @@ function standing(difference: Difference | null, recordId: string, { restores }:
 }
 
 /** What waits in the outbox is newer than the link; null when there is, and will be, nothing. */
-function effectiveOf(recordId: string, state: TargetState): Effective | null {
+function effectiveOf(recordId: string, state: GivenState): Effective | null {
   const pending = state.pending.get(recordId);
   if (pending === undefined) return state.links.get(recordId) ?? null;
   const { fingerprint, startAt, endAt } = pending;
@@ -239,7 +235,7 @@ function effectiveOf(recordId: string, state: TargetState): Effective | null {
 }
 
 /** What is about to be written brings its own time. */
-function noteTime({ id, startAt, endAt }: SourceRecord, { links, pending }: TargetState, { timed }: Diff): void {
+function noteTime({ id, startAt, endAt }: SourceRecord, { links, pending }: GivenState, { timed }: Diff): void {
   const link = links.get(id);
   if (link === undefined || pending.has(id)) return;
   const differs = Math.abs(link.startAt - startAt) >= SECOND_MS || Math.abs(link.endAt - endAt) >= SECOND_MS;

@@ -2,7 +2,7 @@ import type { Snapshot } from '../model/snapshots.ts';
 import type { StreamName } from '../model/streams.ts';
 import { DAY_MS, HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import type { ClinicShown, Reach } from './cycle-input.ts';
-import { absentCandidates, type TargetState } from './diff.ts';
+import { absentCandidates, type GivenState } from './diff.ts';
 import type { Mapping } from './mapping/contract.ts';
 
 /** A stream that is not read with each cycle, but by a job of its own. */
@@ -91,7 +91,7 @@ export function listedIn({ records, setAside }: Snapshot<{ id: string }>): (reco
 export function missingFrom(
   clinicReading: ClinicShown,
   target: Windowed,
-  state: TargetState,
+  state: GivenState,
   pinned: ReadonlySet<string>,
 ): string[] {
   const snapshot = snapshotOf(clinicReading, target);

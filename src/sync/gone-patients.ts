@@ -1,7 +1,7 @@
 import type { Confirmations } from './absence.ts';
 import type { Contacts } from './contacts.ts';
 import type { ClinicShown } from './cycle-input.ts';
-import type { TargetState } from './diff.ts';
+import type { GivenState } from './diff.ts';
 
 /** What a cycle knows, as far as it tells who is gone. */
 interface Known {
@@ -18,7 +18,7 @@ interface Known {
  * @returns a question about a patient whom neither the list nor a reading alone shows, and a record of theirs
  */
 export function gonePatients(
-  { links }: TargetState,
+  { links }: GivenState,
   { state: theirs, isOpen, gone }: Contacts,
   { clinicReading, confirmations }: Known,
 ): (patientId: string, recordId: string) => boolean {

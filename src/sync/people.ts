@@ -1,6 +1,6 @@
 import type { Hold, HoldKind, PlannedChange } from '../model/plan.ts';
 import type { CycleInput, TargetInput, TargetSetup } from './cycle-input.ts';
-import type { TargetState } from './diff.ts';
+import type { GivenState } from './diff.ts';
 
 type Doubtable = Pick<CycleInput, 'isDoubted' | 'clinicReading' | 'confirmations'>;
 
@@ -41,7 +41,7 @@ export function keepBackPeople<Plan extends Parts>(
 }
 
 /** What a target is compared with: in doubt without what waits of people, so that it is planned again, and kept back. */
-export function withoutWaitingPeople(target: TargetSetup, cycle: Doubtable, state: TargetState): TargetState {
+export function withoutWaitingPeople(target: TargetSetup, cycle: Doubtable, state: GivenState): GivenState {
   if (!cycle.isDoubted) return state;
   const isOfPerson = personsIn(target, cycle);
   const stays = [...state.pending].filter(([recordId, { want }]) => want === 'absent' || !isOfPerson(recordId));

@@ -4,7 +4,7 @@ import { hasLeft, type TimeWindow } from '../model/time.ts';
 import { type Confirmation, type Confirmations, evidenceOf } from './absence.ts';
 import type { Contacts } from './contacts.ts';
 import type { CycleInput, Planning, TargetInput } from './cycle-input.ts';
-import { type Diff, restoring, type TargetState } from './diff.ts';
+import { type Diff, type GivenState, restoring } from './diff.ts';
 import { beginningIn, listedIn, snapshotOf, windowOf, windowRead } from './followed.ts';
 import { givenUp } from './given-up.ts';
 import { deletionClass, guard } from './guard.ts';
@@ -64,7 +64,7 @@ export function* planTarget(
   return keepBackPeople(input, cycle, holds, { ...base, ...verdict, abandoned, reading });
 }
 
-function standingBeside({ pending }: TargetState, changes: readonly PlannedChange[]): TargetPlan['standing'] {
+function standingBeside({ pending }: GivenState, changes: readonly PlannedChange[]): TargetPlan['standing'] {
   const replaced = new Set(pending.size === 0 ? [] : changes.map(({ recordId }) => recordId));
   const standing = { waiting: 0, failing: 0 };
   for (const { recordId, lastError } of pending.values()) {
@@ -145,7 +145,7 @@ function withheldWhole(kind: 'first-run' | 'replaced', changes: PlannedChange[],
 }
 
 /** Records whose removal waits for a person, or was refused: what waited before to be written of them must not go out meanwhile. */
-function overtaken({ held, refused }: Pick<TargetPlan, 'held' | 'refused'>, { pending }: TargetState): string[] {
+function overtaken({ held, refused }: Pick<TargetPlan, 'held' | 'refused'>, { pending }: GivenState): string[] {
   const kept = [...held.cancelled, ...held.vanished, ...refused].map(({ recordId }) => recordId);
   return kept.filter((recordId) => pending.get(recordId)?.want === 'present');
 }
@@ -203,7 +203,7 @@ function guarded(input: TargetInput, { confirmations }: CycleInput, { difference
 }
 
 /** Removals that wait for a person's decision, as they were planned. */
-function heldRemovals(holds: readonly Hold[], { links }: TargetState): PlannedChange[] {
+function heldRemovals(holds: readonly Hold[], { links }: GivenState): PlannedChange[] {
   return holds
     .filter(({ state, kind }) => state === 'open' && kind !== 'first-run')
     .flatMap(({ kind, recordIds }) =>

@@ -1,13 +1,13 @@
 import type { Hold, PlannedChange } from '../model/plan.ts';
 import type { Instant, TimeWindow } from '../model/time.ts';
 import type { CycleInput, TargetSetup } from './cycle-input.ts';
-import { absentCandidates, type TargetState } from './diff.ts';
+import { absentCandidates, type GivenState } from './diff.ts';
 import { type ReadingRecords, rewrites } from './replaced.ts';
 
 /** What the verdict on a whole reading goes by. */
 export interface ReadingFor {
   changes: readonly PlannedChange[];
-  state: TargetState;
+  state: GivenState;
   window: TimeWindow;
   /** Whether the reading shows a row of a record. */
   isListed: (recordId: string) => boolean;
@@ -63,7 +63,7 @@ export function readingVerdict(
 }
 
 /** By how much a record begins later than it did; 0 for one that the reading does not show, or that has no time. */
-function shiftOf(recordId: string, { links, pending }: TargetState, startOf: ReadingFor['startOf']): number {
+function shiftOf(recordId: string, { links, pending }: GivenState, startOf: ReadingFor['startOf']): number {
   const [before, now] = [pending.get(recordId) ?? links.get(recordId), startOf(recordId)];
   return before === undefined || now === null ? 0 : now - before.startAt;
 }

@@ -1,6 +1,6 @@
 import type { Appointment } from '../model/records.ts';
 import { type Instant, overlaps, type TimeSpan, type TimeWindow } from '../model/time.ts';
-import type { TargetState } from './diff.ts';
+import type { GivenState } from './diff.ts';
 
 /** A target for which a plan had nothing to do: by the same it has nothing to do again, until time alone changes that. */
 export interface Settled {
@@ -20,7 +20,7 @@ export interface Settled {
 export interface PlannedFor {
   /** The appointments of the target's agendas. */
   own: ReadonlyMap<string, Appointment>;
-  state: TargetState;
+  state: GivenState;
   window: TimeWindow;
   now: Instant;
 }

@@ -148,7 +148,7 @@ test('an explanation tells what was done by hand and what follows', async () => 
   retitle(models[1]);
   models[1].objects()[1]!.deleted = true;
   await auditNow(installation, 'studio-rossi', SILENT, NEVER);
-  const marked = await tenant.links.marked('room');
+  const marked = await tenant.links.drifted('room');
   const told = await Promise.all(
     marked.map(async ({ recordId, drift }) => {
       const explanation = await explain(installation, 'studio-rossi', recordId, NEVER);

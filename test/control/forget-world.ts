@@ -171,7 +171,7 @@ export async function leaveTraces(world: ForgetWorld): Promise<void> {
   clinic.appointments.set('visit-7731-a', visit('visit-7731-a', 32));
   await world.pass();
   await tenant.journal.pin('doctor', both, now + 10 * DAY_MS);
-  await tenant.links.nameMarked('doctor', new Set(both));
+  await tenant.links.nameDrifted('doctor', new Set(both));
   await tenant.targetStore.countRestorations('doctor', both, now);
   const [run] = await tenant.runs.list(1);
   if (run === undefined) throw new Error('no cycle was reported');

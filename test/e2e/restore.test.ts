@@ -72,7 +72,7 @@ async function useProtected() {
   };
   const protectedBy = async (composition: Composition) => {
     const { tombstones, journal, reminders } = tenantOf(composition);
-    const mark = reminders!.optOuts.mark(ADDRESS.kind, ADDRESS.address);
+    const mark = reminders!.optOuts.hashOf(ADDRESS.kind, ADDRESS.address);
     return {
       isForgotten: (await tombstones.load())(forgotten),
       isOptedOut: (await reminders!.optOuts.find(mark)) !== null,

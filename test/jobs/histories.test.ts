@@ -18,7 +18,7 @@ import { createModelTarget, type Fault, type ModelTarget } from './model-target.
 import { openTenant } from './open-tenant.ts';
 
 /** HISTORIES=2000 looks longer; without that wish a busy machine makes them fewer. */
-const HISTORIES: Tries = { least: 15, most: 60, forMs: 60_000 };
+const HISTORIES: Tries = { least: 15, most: 40, forMs: 60_000 };
 const WIDE_LIMITS = {
   vanished: { share: 1, count: 1_000 },
   cancelled: { share: 1, count: 1_000 },

@@ -20,7 +20,7 @@ import { createModelTarget, type ModelTarget } from './model-target.ts';
 import { openTenant, type TenantChoice } from './open-tenant.ts';
 
 /** NEAR_HISTORIES=2000 looks longer. */
-const HISTORIES = Number(process.env.NEAR_HISTORIES ?? 25);
+const HISTORIES = Number(process.env.NEAR_HISTORIES ?? 15);
 const EVERY_MS = 5 * MINUTE_MS;
 /** By so much do cycles come late: all is then read with one in five. */
 const LATE_MS = 5 * EVERY_MS;

@@ -127,7 +127,7 @@ describe('at the moment of sending', () => {
     const world = await booked();
     await world.advance(DAY_MS - 1);
     const { optOuts } = openOf(world);
-    await optOuts.add(optOuts.mark('phone', '+39 333 1234567'), { source: 'reply', at: world.now });
+    await optOuts.add(optOuts.hashOf('phone', '+39 333 1234567'), { source: 'reply', at: world.now });
     await world.advance(DAY_MS);
     expect(world.gateway.calls).toEqual([]);
     expect(await world.fate()).toBe('dropped opted-out');
@@ -410,7 +410,7 @@ test('an opt-out that comes between the last look and the intent is heeded', asy
   const [entry] = await world.entries();
   const claim = await ledger.claim(entry?.id ?? '');
   if (claim == null || !('token' in claim)) throw new Error('no claim');
-  const recipient = optOuts.mark('phone', '+393331234567');
+  const recipient = optOuts.hashOf('phone', '+393331234567');
   await optOuts.add(recipient, { source: 'reply', at: world.now });
   const intent = { now: world.now, maxPerHour: 10, mayRepeat: true, recipient };
   expect(await ledger.intend(claim, intent)).toBe('opted-out');
@@ -420,7 +420,7 @@ test('an opt-out that comes between the last look and the intent is heeded', asy
 test('no name, number or address of a patient is kept in Redis', async () => {
   const world = await booked();
   const { optOuts } = openOf(world);
-  await optOuts.add(optOuts.mark('email', 'anna@example.org'), { source: 'reply', at: world.now });
+  await optOuts.add(optOuts.hashOf('email', 'anna@example.org'), { source: 'reply', at: world.now });
   await world.advance(2 * DAY_MS);
   const kept = JSON.stringify([...(await dumpRedis(redis.connect()))]);
   expect(kept).toContain('day-before');

@@ -20,7 +20,7 @@ const shared = () => {
 const SIGNALS = { stop: NEVER, abort: NEVER };
 
 /** On a machine that is busy otherwise fewer must do: a test that timed out would go on beside the next one. */
-const DEATHS: Tries = { least: 40, most: 150, forMs: 60_000 };
+const DEATHS: Tries = { least: 40, most: 75, forMs: 60_000 };
 
 /** More commands than a look at a reminder, or a cycle over one appointment, sends. */
 const MOST_COMMANDS = 25;

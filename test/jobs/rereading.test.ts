@@ -16,7 +16,7 @@ import { createModelTarget, type ModelTarget } from './model-target.ts';
 import { openTenant, type TenantChoice } from './open-tenant.ts';
 
 /** REREADINGS=2000 looks longer; without that wish a busy machine makes them fewer. */
-const HISTORIES: Tries = { least: 8, most: 25, forMs: 60_000 };
+const HISTORIES: Tries = { least: 8, most: 15, forMs: 60_000 };
 const WHOLE_EVERY_MS = 30 * MINUTE_MS;
 const WIDE_LIMITS = {
   vanished: { share: 1, count: 1_000 },

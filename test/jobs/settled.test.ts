@@ -12,7 +12,7 @@ import { createModelTarget } from './model-target.ts';
 import { openTenant } from './open-tenant.ts';
 
 /** SETTLED_HISTORIES=2000 looks longer. */
-const HISTORIES = Number(process.env.SETTLED_HISTORIES ?? 15);
+const HISTORIES = Number(process.env.SETTLED_HISTORIES ?? 10);
 const STATUSES: AppointmentStatus[] = ['booked', 'confirmed', 'cancelled'];
 const TREATMENTS = ['t1'];
 /** What lies in the wider window and not in the narrower one is listed all the same. */

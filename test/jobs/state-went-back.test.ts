@@ -75,7 +75,7 @@ describe('Redis that goes back', () => {
     await world.cycle();
     const before = await copyState(connection);
     const { reminders, tombstones } = world.tenant;
-    const mark = reminders?.optOuts.mark('phone', '+393331234567') ?? '';
+    const mark = reminders?.optOuts.hashOf('phone', '+393331234567') ?? '';
     await reminders?.optOuts.add(mark, { source: 'reply', at: world.now });
     await tombstones.add('p2', world.now);
     await goBackTo(connection, before);

@@ -4,7 +4,7 @@ import type { Appointment } from '../../src/model/records.ts';
 import type { ReminderKey } from '../../src/model/reminders.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { nominalDueAt } from '../../src/reminders/due.ts';
-import { compileRules, exclusionOf, lateness, longestAheadMs, remindersFor } from '../../src/reminders/rules.ts';
+import { compileRules, lateness, longestAheadMs, reminderExclusion, remindersFor } from '../../src/reminders/rules.ts';
 import { reminderSchema } from '../../src/settings/reminder-schema.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 
@@ -110,7 +110,7 @@ describe('an appointment', () => {
   const excluded = (rule: RuleFile, changes: Partial<Appointment> = {}) => {
     const compiled = rulesOf({ one: { before: 'P1D', channels: ['text'], ...rule } }).rules.get('one');
     if (compiled === undefined) throw new Error('no rule');
-    return exclusionOf(visit(changes), compiled);
+    return reminderExclusion(visit(changes), compiled);
   };
 
   test('is reminded of where no rule narrows it down', () => {

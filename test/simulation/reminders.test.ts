@@ -10,12 +10,13 @@ const HOUR_MS = 3_600_000;
 const SOUND = '../../bench/reminders/worker-main.ts';
 
 /** A few days around the change to summer time in Rome. */
-async function simulate(script: string, own: { seed: number; kills: number; pullEveryMs: number }) {
-  const appointments = 50;
+async function simulate(
+  script: string,
+  own: { appointments: number; seed: number; kills: number; pullEveryMs: number },
+) {
   const connection = redis.connect();
   const run = await runFortnight({
     ...own,
-    appointments,
     firstDay: '2026-03-26',
     days: 5,
     failures: { lostAnswers: 0.04, throttled: 0.04 },
@@ -25,11 +26,11 @@ async function simulate(script: string, own: { seed: number; kills: number; pull
     script: fileURLToPath(new URL(script, import.meta.url)),
     onDay: () => {},
   });
-  return reportOn(run, appointments, connection);
+  return reportOn(run, own.appointments, connection);
 }
 
 test('days with kills, a downtime and lost answers: nothing wrong, double, missed or left open', async () => {
-  const report = await simulate(SOUND, { seed: 5, kills: 3, pullEveryMs: HOUR_MS });
+  const report = await simulate(SOUND, { appointments: 50, seed: 5, kills: 3, pullEveryMs: HOUR_MS });
   expect(report).toMatchObject({ wrongBy: {}, double: 0, missed: 0, examples: [], claimed: 0, open: 0, killed: 3 });
   expect(report.sent).toBeGreaterThan(40);
   expect(report.received).toBeGreaterThanOrEqual(report.sent);
@@ -43,7 +44,12 @@ describe('the judge sees what is broken in a worker that', () => {
   ])(
     '%s',
     async (_, worker, hours, count) => {
-      const report = await simulate(`broken-workers/${worker}.ts`, { seed: 5, kills: 0, pullEveryMs: hours * HOUR_MS });
+      const report = await simulate(`broken-workers/${worker}.ts`, {
+        appointments: 30,
+        seed: 5,
+        kills: 0,
+        pullEveryMs: hours * HOUR_MS,
+      });
       expect(count(report)).toBeGreaterThan(0);
     },
     120_000,

@@ -127,22 +127,22 @@ describe('links', () => {
 
   test('that are marked are found without reading the others, and only while they are', async () => {
     const { links, lease } = await open();
-    expect(await links.marked('doctor')).toEqual([]);
+    expect(await links.drifted('doctor')).toEqual([]);
     const edited = linkOf('a', {
       drift: 'edited',
       observedFingerprint: 'g'.repeat(22),
       storedFingerprint: 'h'.repeat(22),
     });
     const removed = linkOf('b', { drift: 'removed' });
-    await links.nameMarked('doctor', new Set(['a', 'b', 'c', 'nobody-has-this']));
+    await links.nameDrifted('doctor', new Set(['a', 'b', 'c', 'nobody-has-this']));
     await links.writeAll('doctor', [edited, removed, linkOf('c')], lease);
     const byId = (one: Link, other: Link) => (one.recordId < other.recordId ? -1 : 1);
-    expect((await links.marked('doctor')).sort(byId)).toEqual([edited, removed]);
-    expect(await links.marked('nurse')).toEqual([]);
+    expect((await links.drifted('doctor')).sort(byId)).toEqual([edited, removed]);
+    expect(await links.drifted('nurse')).toEqual([]);
     await links.writeAll('doctor', [linkOf('a')], lease);
-    expect(await links.marked('doctor')).toEqual([removed]);
-    await links.nameMarked('doctor', new Set(['a']));
-    expect(await links.marked('doctor')).toEqual([]);
+    expect(await links.drifted('doctor')).toEqual([removed]);
+    await links.nameDrifted('doctor', new Set(['a']));
+    expect(await links.drifted('doctor')).toEqual([]);
   });
 
   test('of one target are not those of another', async () => {

@@ -5,7 +5,7 @@ import type { CalendarItem } from '../../src/model/items.ts';
 import type { PlannedChange } from '../../src/model/plan.ts';
 import { createLeases, type Lease } from '../../src/state/leases.ts';
 import { createLinkStore } from '../../src/state/links.ts';
-import { createOutbox, type Settlement } from '../../src/state/outbox.ts';
+import { createOutbox, type OutboxSettlement } from '../../src/state/outbox.ts';
 import type { OutboxEntry } from '../../src/state/outbox-format.ts';
 import { createSealer } from '../../src/state/sealing.ts';
 import { useRedis } from '../support/redis.ts';
@@ -59,7 +59,7 @@ function absent(recordId: string): PlannedChange {
   return { recordId, reason: 'cancelled', wanted: { want: 'absent', startAt: NOW, endAt: NOW }, fields: [] };
 }
 
-function done(entry: OutboxEntry, versionTag = 'v1'): Settlement {
+function done(entry: OutboxEntry, versionTag = 'v1'): OutboxSettlement {
   const { recordId, startAt, endAt } = entry;
   const fingerprint = entry.fingerprint ?? '';
   const link = { recordId, fingerprint, versionTag, startAt, endAt, epoch: 0, remoteId: null, drift: null };
@@ -358,7 +358,10 @@ test('an outbox that is emptied leaves nothing behind, and the others alone', as
   expect(await outbox.counts('nurse')).toEqual({ pending: 1, failing: 0 });
 });
 
-function retry(entry: OutboxEntry, changes: { dueAt?: number; parked?: boolean; about?: string } = {}): Settlement {
+function retry(
+  entry: OutboxEntry,
+  changes: { dueAt?: number; parked?: boolean; about?: string } = {},
+): OutboxSettlement {
   return { entry, kind: 'retry', error: 'server-error', dueAt: NOW, parked: false, ...changes };
 }
 

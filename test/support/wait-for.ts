@@ -5,7 +5,10 @@ export interface WaitForOptions {
   readonly what: string;
   /** 90 s unless told: it ends what hangs, and measures nothing, so it is long enough for a machine that has ten times as much to do. */
   readonly timeoutMs?: number;
-  /** Between two looks; 10 ms unless told. */
+  /**
+   * Between two looks; 10 ms unless told. A look that takes longer is followed by as long a rest, so that it leaves the processor to what
+   * is waited for.
+   */
   readonly intervalMs?: number;
 }
 
@@ -23,6 +26,7 @@ export async function waitFor<Value>(
   const deadline = performance.now() + timeoutMs;
   let lastError: unknown;
   while (true) {
+    const begun = performance.now();
     try {
       const value = await condition();
       if (holds(value)) return value;
@@ -30,11 +34,12 @@ export async function waitFor<Value>(
     } catch (error) {
       lastError = error;
     }
-    if (performance.now() >= deadline) {
+    const now = performance.now();
+    if (now >= deadline) {
       const reason = lastError instanceof Error ? `; the last look failed: ${lastError.message}` : '';
       throw new Error(`waited ${timeoutMs} ms for ${what}${reason}`, { cause: lastError });
     }
-    await delay(intervalMs);
+    await delay(Math.max(intervalMs, now - begun));
   }
 }
 

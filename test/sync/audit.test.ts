@@ -90,7 +90,7 @@ function inputOf(
 }
 
 function compare(...given: Parameters<typeof inputOf>) {
-  const { missing: _, marked: __, revision: ___, ...told } = atOnce(audit(inputOf(...given)));
+  const { missing: _, drifted: __, revision: ___, ...told } = atOnce(audit(inputOf(...given)));
   return told;
 }
 
@@ -270,8 +270,8 @@ describe('marks', () => {
   test('are told of links with and without something on its way, and of no others', () => {
     const links = [link('1'), link('2'), link('3')];
     const items = [remote('1'), edited('2', { title: 'Lunch' }), edited('3', { title: 'Lunch' })];
-    const { marked } = atOnce(audit(inputOf(items, links, [pendingFor('3', 'present')])));
-    expect(marked.map(({ recordId }) => recordId)).toEqual(['2', '3']);
+    const { drifted } = atOnce(audit(inputOf(items, links, [pendingFor('3', 'present')])));
+    expect(drifted.map(({ recordId }) => recordId)).toEqual(['2', '3']);
   });
 });
 

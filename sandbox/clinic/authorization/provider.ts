@@ -1,4 +1,5 @@
-import { type JsonWebKey, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
+import { sharedSigningKey } from '../../kit/oauth/jwt.ts';
 import type { Accounts } from './accounts.ts';
 import type { Clients } from './clients.ts';
 import { errors, type OidcContext, Provider } from './engine.ts';
@@ -32,7 +33,6 @@ export interface ProviderParts {
   clients: Clients;
   tokens: TokenStore;
   policy: TokenPolicy;
-  signingKey: JsonWebKey;
 }
 
 /** The authorization server's engine, set up as sections 5.1 to 5.8 of the clinic API's specification say. */
@@ -40,7 +40,7 @@ export function createProvider(parts: ProviderParts): Provider {
   const { policy, tokens } = parts;
   const provider = new Provider(parts.issuer, {
     adapter: (model: string) => adapterOf(parts, model),
-    jwks: { keys: [parts.signingKey] },
+    jwks: { keys: [{ ...sharedSigningKey().privateKey.export({ format: 'jwk' }), use: 'sig', kid: 'sandbox' }] },
     cookies: { keys: [randomUUID()] },
     scopes: [...parts.scopes],
     responseTypes: ['code'],

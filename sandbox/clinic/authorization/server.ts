@@ -11,7 +11,6 @@ import type { Provider } from './engine.ts';
 import { createGrantLimit } from './grant-limit.ts';
 import { answerInteraction } from './interactions.ts';
 import { createProvider, type TokenPolicy } from './provider.ts';
-import { signingKey } from './signing-key.ts';
 import type { TokenStore } from './token-store.ts';
 
 const DEVICE_CODE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
@@ -52,7 +51,6 @@ export async function startAuthorizationServer(
     clients,
     tokens,
     policy: options,
-    signingKey: await signingKey(),
   });
   const limit = createGrantLimit(options.grantsPerClientAndUser, (grantId) => tokens.revokeGrant(grantId));
   provider.on('grant.success', ({ oidc }) => {

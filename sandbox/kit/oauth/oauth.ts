@@ -1,6 +1,5 @@
 import { Authorization } from './authorization.ts';
 import { Devices } from './devices.ts';
-import { newSigningKey, type SigningKey } from './jwt.ts';
 import { TokenStore } from './token-store.ts';
 import type { Client, Grant, OAuthVendor } from './vendor.ts';
 
@@ -10,21 +9,14 @@ export interface OAuth<C extends Client, G extends Grant> {
   tokens: TokenStore<G>;
   authorization: Authorization<C, G>;
   devices: Devices<C, G>;
-  /** Signs id tokens; made when it is first needed. */
-  signingKey(): SigningKey;
 }
 
 /** The authorization server of a vendor. */
 export function createOAuth<C extends Client, G extends Grant>(vendor: OAuthVendor<C, G>): OAuth<C, G> {
-  let key: SigningKey | undefined;
   return {
     vendor,
     tokens: new TokenStore(vendor),
     authorization: new Authorization(vendor),
     devices: new Devices(vendor),
-    signingKey: () => {
-      key ??= newSigningKey();
-      return key;
-    },
   };
 }

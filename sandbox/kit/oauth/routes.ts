@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { toJwks } from './jwt.ts';
+import { sharedSigningKey, toJwks } from './jwt.ts';
 import type { OAuth } from './oauth.ts';
 import { loginPage, messagePage } from './pages.ts';
 import { answerTokenRequest } from './token-endpoint.ts';
@@ -97,6 +97,6 @@ export function addDiscoveryRoutes<C extends Client, G extends Grant>(
     answering(oauth, request, reply, (place) => reply.send(document(place, request))),
   );
   app.get(paths.keys, (request, reply) =>
-    answering(oauth, request, reply, () => reply.send(toJwks(oauth.signingKey()))),
+    answering(oauth, request, reply, () => reply.send(toJwks(sharedSigningKey()))),
   );
 }

@@ -1,5 +1,5 @@
 import { authenticateClient } from './client-authentication.ts';
-import { signJwt } from './jwt.ts';
+import { sharedSigningKey, signJwt } from './jwt.ts';
 import type { OAuth } from './oauth.ts';
 import type { Client, Grant, PendingRequest, Place, TokenRequest } from './vendor.ts';
 import { refusalOf, wordsFor } from './words.ts';
@@ -96,7 +96,7 @@ function answer<C extends Client, G extends Grant>(oauth: OAuth<C, G>, place: Pl
 
 /** OpenID Connect Core section 2. */
 function idToken<C extends Client, G extends Grant>(
-  { vendor, signingKey }: OAuth<C, G>,
+  { vendor }: OAuth<C, G>,
   grant: G,
   { issuer }: Place,
   nonce: string | undefined,
@@ -111,7 +111,7 @@ function idToken<C extends Client, G extends Grant>(
     iat: issuedAt,
     exp: issuedAt + ID_TOKEN_LIFETIME_S,
   };
-  return signJwt(claims, signingKey());
+  return signJwt(claims, sharedSigningKey());
 }
 
 function toSeconds(ms: number): number {
