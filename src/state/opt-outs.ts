@@ -49,15 +49,9 @@ export function createOptOuts(
     mark: (kind, address) =>
       `${kind}:${createHmac('sha256', key()).update(sameForm(kind, address)).digest('base64url')}`,
     async add(mark, optOut) {
-      const value = JSON.stringify(optOut);
-      await redis.hsetnx(table, mark, value);
-      await keep({ table: 'optOuts', name: mark, value });
+      await keep({ table: 'optOuts', name: mark, value: JSON.stringify(optOut) });
     },
-    async remove(mark) {
-      const removed = (await redis.hdel(table, mark)) === 1;
-      if (removed) await keep({ table: 'optOuts', name: mark, value: null });
-      return removed;
-    },
+    remove: (mark) => keep({ table: 'optOuts', name: mark, value: null }),
     async find(mark) {
       const value = await redis.hget(table, mark);
       return value === null ? null : (JSON.parse(value) as OptOut);
