@@ -4,7 +4,7 @@ import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
 import type { KeptRoom } from '../model/kept.ts';
 import type { Clock } from '../model/time.ts';
-import type { TenantOutline } from '../settings/configuration.ts';
+import type { Configuration, TenantOutline } from '../settings/configuration.ts';
 import type { Priority } from '../state/budget.ts';
 import type { StateEpoch } from '../state/epoch.ts';
 import { createLinkStore, type LinkStore } from '../state/links.ts';
@@ -27,16 +27,28 @@ export interface Lasting {
   targets: ReadonlyMap<string, LastingTarget>;
 }
 
+/** What is kept is opened with. */
+interface LastingParts {
+  redis: RedisClient;
+  room: KeptRoom;
+  epoch: StateEpoch;
+  configuration: Pick<Configuration, 'settings'>;
+  clock: Clock;
+  log: Logger;
+  priority: Priority;
+}
+
 /** Nothing is known yet. @param earlier of the same tenant under another configuration: what protects people goes by no configuration */
 export function lastingOf(
   { id, formerly, targets }: Pick<TenantOutline, 'id' | 'formerly' | 'targets'>,
   earlier: Pick<Lasting, 'protection'> | null,
-  parts: { redis: RedisClient; room: KeptRoom; epoch: StateEpoch; clock: Clock; log: Logger; priority: Priority },
+  parts: LastingParts,
 ): Lasting {
   const { redis, room, epoch, clock } = parts;
+  const identityKey = parts.configuration.settings.secrets.identityKey.reveal();
   const fresh = () => ({ fingerprints: new FingerprintMemory(), preparedContainer: null, settled: null });
   return {
-    links: createLinkStore(redis, id, room),
+    links: createLinkStore(redis, id, identityKey, room),
     // A person's command does its work and ends.
     memory: emptyStreamMemory(room, parts.priority === 'background'),
     source: emptySourceMemory(),
@@ -45,6 +57,7 @@ export function lastingOf(
       createProtection({
         redis,
         tenant: formerly ?? id,
+        identityKey,
         epoch: epoch.of(id, formerly ?? id),
         clock,
         log: parts.log.child({ tenant: id }),

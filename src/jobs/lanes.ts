@@ -85,7 +85,8 @@ export async function openCalendar(
   lease: Lease,
   signal: AbortSignal,
 ): Promise<string | null> {
-  const { container: known } = await targetStore.read(target.id);
+  const { container: known, isForged } = await targetStore.read(target.id);
+  if (isForged) return null;
   if (known !== null && target.preparedContainer === known) return known;
   const container = await target.connector.prepare(known, signal);
   target.preparedContainer = container;

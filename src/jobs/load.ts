@@ -74,7 +74,7 @@ export async function loadCycle(
   progress('planning');
   await keepPatientHistories(tenant, clinicReading, confirmations, signal);
   // After the targets were opened: what was found there may tell that the state was lost.
-  const doubt = await tenant.protection.doubt({ lookOnly: lease === null });
+  const doubt = await tenant.protection.doubt({ lookOnly: lease === null, whole: true });
   const isForgotten = await tenant.tombstones.load();
   const isMore = isForgotten.version !== basis.forgotten || saysMore(confirmations);
   const others = await openAll(tenant, isMore ? [...resting.keys()] : [], { basis, lease }, signal);

@@ -1,17 +1,58 @@
+import { createHmac } from 'node:crypto';
+import { derivedKey } from '../model/derived-key.ts';
 import type { Link } from '../model/operations.ts';
 import { MINUTE_MS, SECOND_MS, type TimeSpan } from '../model/time.ts';
 
 const SEPARATOR = '\t';
 const TRAILING_SEPARATORS = /\t+$/;
 
-/** A link as stored under its record id: tab-separated, its time as `encodeTime` makes it, then `encodeWrite` and the version tag. */
-export function encodeLink(link: Link): string {
+/** Links of one tenant as they are stored under their record ids. */
+export interface LinkFormat {
+  encode(target: string, link: Link): string;
+  /** The link behind what this version or an earlier one stored. */
+  decode(target: string, recordId: string, value: string): Link;
+}
+
+/** What of a link says where its object is. */
+type Place = Pick<Link, 'recordId' | 'epoch' | 'remoteId'>;
+
+/** What is guessed by chance once in 2^48 times, each time with a write to the target; Outlook's ids have 120 characters and more. */
+const PROOF_LENGTH = 8;
+
+/**
+ * Opens the format. A place that doesn't follow from the record alone is stored behind its proof, a part of an HMAC with SHA-256 over target,
+ * record and place: else whoever can write into Redis alone would have one patient's entry written over another's, or have it deleted. One
+ * without its proof is forgotten together with the version tag, so that a connector looks for the object by its key.
+ * @param identityKey the installation's, 32 bytes
+ */
+export function createLinkFormat(identityKey: Uint8Array, tenant: string): LinkFormat {
+  const key = derivedKey(identityKey, tenant, 'places of links');
+  const proofOf = (target: string, { recordId, epoch, remoteId }: Place) =>
+    createHmac('sha256', key())
+      .update(JSON.stringify([target, recordId, epoch, remoteId]))
+      .digest('base64url')
+      .slice(0, PROOF_LENGTH);
+  return {
+    encode(target, link) {
+      const follows = link.remoteId === null && link.epoch === 0;
+      return encodeLink(link, follows ? null : proofOf(target, link) + (link.remoteId ?? ''));
+    },
+    decode(target, recordId, value) {
+      const { place, ...link } = decodeLink(recordId, value);
+      if (place === '' && link.epoch === 0) return { ...link, remoteId: null };
+      const placed = { ...link, remoteId: place.slice(PROOF_LENGTH) || null };
+      const isProved = proofOf(target, placed) === place.slice(0, PROOF_LENGTH);
+      return isProved ? placed : { ...link, epoch: 0, remoteId: null, versionTag: null };
+    },
+  };
+}
+
+/** A link: tab-separated, its time as `encodeTime` makes it, then `encodeWrite` and the version tag. */
+function encodeLink(link: Link, place: string | null): string {
   const time = encodeTime(link);
-  const { fingerprint, remoteId, drift, storedFingerprint, observedFingerprint, generation } = link;
+  const { fingerprint, drift, storedFingerprint, observedFingerprint, generation } = link;
   const { write, tag } = encodeWrite(link);
-  const optional = [tag, remoteId, drift, storedFingerprint, observedFingerprint, generation].map(
-    (field) => field ?? '',
-  );
+  const optional = [tag, place, drift, storedFingerprint, observedFingerprint, generation].map((field) => field ?? '');
   // Most links end in empty fields: they are left out, every link pays for its bytes.
   return [fingerprint, time, write, ...optional].join(SEPARATOR).replace(TRAILING_SEPARATORS, '');
 }
@@ -66,14 +107,14 @@ function decodeTime(time: string): TimeSpan {
   return { startAt: start * unitMs, endAt: (start + length) * unitMs };
 }
 
-/** The link behind what is stored under a record id, by this release or an earlier one. */
-export function decodeLink(recordId: string, value: string): Link {
+/** The link but for its place, which is to be proved. */
+function decodeLink(recordId: string, value: string): Omit<Link, 'remoteId'> & { place: string } {
   const [
     fingerprint = '',
     time = '0',
     write = '0',
     tag = '',
-    remoteId = '',
+    place = '',
     drift = '',
     storedFingerprint = '',
     observedFingerprint = '',
@@ -84,7 +125,7 @@ export function decodeLink(recordId: string, value: string): Link {
     fingerprint,
     ...decodeTime(time),
     ...decodeWrite(write, tag),
-    remoteId: remoteId === '' ? null : remoteId,
+    place,
     drift: drift === 'edited' || drift === 'removed' ? drift : null,
     ...(storedFingerprint === '' ? {} : { storedFingerprint }),
     ...(observedFingerprint === '' ? {} : { observedFingerprint }),

@@ -7,7 +7,7 @@ import { slices } from '../model/slices.ts';
 import type { Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import { fencedError, isFenced, type Lease } from './leases.ts';
-import { decodeLink, encodeLink, encodeTime } from './link-format.ts';
+import { createLinkFormat, encodeTime, type LinkFormat } from './link-format.ts';
 import { FLIP, NOTE_TIMES, REMOVE, UNLINK, WRITE } from './link-scripts.ts';
 import type { RedisClient } from './redis.ts';
 
@@ -85,6 +85,8 @@ export interface LinkStore {
   fit(target: string, expected: number, lease: Lease): Promise<void>;
   /** Key of the bucket that holds a record's link, for scripts that write links with other things. */
   bucketKey(target: string, layout: LinkLayout, recordId: string): string;
+  /** A link as it is stored there. */
+  encoded(target: string, link: Link): string;
   layout(target: string): Promise<LinkLayout>;
 }
 
@@ -101,21 +103,29 @@ interface KeptLinks extends Cached {
 
 /**
  * Opens the link tables of a tenant.
+ * @param identityKey the installation's, 32 bytes, by which is proved where objects are
  * @param room for links that are kept until they change; by default none are
  */
-export function createLinkStore(redis: RedisClient, tenant: string, room = new KeptRoom(0)): LinkStore {
-  return new RedisLinkStore(redis, tenant, room);
+export function createLinkStore(
+  redis: RedisClient,
+  tenant: string,
+  identityKey: Uint8Array,
+  room = new KeptRoom(0),
+): LinkStore {
+  return new RedisLinkStore(redis, tenant, createLinkFormat(identityKey, tenant), room);
 }
 
 class RedisLinkStore implements LinkStore {
   readonly #redis: RedisClient;
   readonly #tenant: string;
+  readonly #format: LinkFormat;
   readonly #room: KeptRoom;
   readonly #kept = new Map<string, KeptLinks>();
 
-  constructor(redis: RedisClient, tenant: string, room: KeptRoom) {
+  constructor(redis: RedisClient, tenant: string, format: LinkFormat, room: KeptRoom) {
     this.#redis = redis;
     this.#tenant = tenant;
+    this.#format = format;
     this.#room = room;
   }
 
@@ -127,6 +137,10 @@ class RedisLinkStore implements LinkStore {
 
   bucketKey(target: string, { generation, buckets }: LinkLayout, recordId: string): string {
     return keys.linksBucket(this.#tenant, target, generation, bucketOf(recordId, buckets));
+  }
+
+  encoded(target: string, link: Link): string {
+    return this.#format.encode(target, link);
   }
 
   async read(target: string): Promise<ReadonlyMap<string, Link>> {
@@ -156,7 +170,7 @@ class RedisLinkStore implements LinkStore {
     for (const [index, recordId] of recordIds.entries()) {
       const [error, value] = answers[index] ?? [null, null];
       if (error !== null) throw error;
-      if (typeof value === 'string') links.set(recordId, decodeLink(recordId, value));
+      if (typeof value === 'string') links.set(recordId, this.#format.decode(target, recordId, value));
     }
     return links;
   }
@@ -167,7 +181,7 @@ class RedisLinkStore implements LinkStore {
     let [bucket, after] = [place?.bucket ?? 0, place?.after ?? ''];
     let next: LinkPlace | null = null;
     for (const slice of slices(this.#bucketsOf(target, at).slice(bucket), BUCKETS_AT_ONCE)) {
-      for (const found of await this.#readBuckets(slice)) {
+      for (const found of await this.#readBuckets(target, slice)) {
         const rest = found
           .filter(({ recordId }) => recordId > after)
           .sort((a, b) => (a.recordId < b.recordId ? -1 : 1));
@@ -282,17 +296,19 @@ class RedisLinkStore implements LinkStore {
     const links = new Map<string, Link>();
     // Some buckets at a time: what is decoded in one go keeps everybody else waiting.
     for (const slice of slices(this.#bucketsOf(target, at), BUCKETS_AT_ONCE)) {
-      for (const link of (await this.#readBuckets(slice)).flat()) links.set(link.recordId, link);
+      for (const link of (await this.#readBuckets(target, slice)).flat()) links.set(link.recordId, link);
     }
     return links;
   }
 
-  async #readBuckets(buckets: readonly string[]): Promise<Link[][]> {
+  async #readBuckets(target: string, buckets: readonly string[]): Promise<Link[][]> {
     const pipeline = this.#redis.pipeline();
     for (const bucket of buckets) pipeline.hgetall(bucket);
     return ((await pipeline.exec()) ?? []).map(([error, fields]) => {
       if (error !== null) throw error;
-      return Object.entries(fields as Record<string, string>).map(([id, value]) => decodeLink(id, value));
+      return Object.entries(fields as Record<string, string>).map(([id, value]) =>
+        this.#format.decode(target, id, value),
+      );
     });
   }
 
@@ -316,7 +332,7 @@ class RedisLinkStore implements LinkStore {
       const tuples = slice.flatMap((link) => [
         named.position(this.bucketKey(target, at, link.recordId)),
         link.recordId,
-        encodeLink(link),
+        this.encoded(target, link),
       ]);
       await this.#change(WRITE, named, lease, tuples);
     }

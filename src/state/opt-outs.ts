@@ -49,15 +49,9 @@ export function createOptOuts(
     hashOf: (kind, address) =>
       `${kind}:${createHmac('sha256', key()).update(sameForm(kind, address)).digest('base64url')}`,
     async add(hash, optOut) {
-      const value = JSON.stringify(optOut);
-      await redis.hsetnx(table, hash, value);
-      await keep({ table: 'optOuts', name: hash, value });
+      await keep({ table: 'optOuts', name: hash, value: JSON.stringify(optOut) });
     },
-    async remove(hash) {
-      const removed = (await redis.hdel(table, hash)) === 1;
-      if (removed) await keep({ table: 'optOuts', name: hash, value: null });
-      return removed;
-    },
+    remove: (hash) => keep({ table: 'optOuts', name: hash, value: null }),
     async find(hash) {
       const value = await redis.hget(table, hash);
       return value === null ? null : (JSON.parse(value) as OptOut);

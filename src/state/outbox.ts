@@ -5,7 +5,6 @@ import type { Instant } from '../model/time.ts';
 import { JOURNAL_KEEP_MS, type JournalEffect, journalLine } from './journal.ts';
 import { keys } from './keys.ts';
 import type { Lease } from './leases.ts';
-import { encodeLink } from './link-format.ts';
 import { changeName, fenced, KeyIndex, type LinkStore } from './links.ts';
 import { type OutboxEntry, parseEntry, readableEntry, type StoredEntry, storedOf, toPending } from './outbox-format.ts';
 import { ABANDON, MARK_SENT, MARK_UNSENT, POSTPONE, PUT, RAISE_REVISION, SETTLE, TAKE_BACK } from './outbox-scripts.ts';
@@ -225,7 +224,12 @@ class RedisOutbox implements Outbox {
         bucket: named.position(links.bucketKey(target, layout, recordId)),
         journal: run === null ? '' : named.position(keys.journal(tenant, run)),
       };
-      return [settlement.kind, recordId, revision, ...settlementArguments(settlement, places, now)];
+      return [
+        settlement.kind,
+        recordId,
+        revision,
+        ...settlementArguments(settlement, places, now, (link) => links.encoded(target, link)),
+      ];
     });
     const noted = noteTakenOut ? '1' : '0';
     const head = [lease.token, now, this.#journalKeepMs, target, noted, this.#settled, changeName()];
@@ -336,7 +340,12 @@ interface Places {
   journal: number | '';
 }
 
-function settlementArguments(settlement: OutboxSettlement, places: Places, now: Instant): (string | number)[] {
+function settlementArguments(
+  settlement: OutboxSettlement,
+  places: Places,
+  now: Instant,
+  encoded: (link: Link) => string,
+): (string | number)[] {
   const { entry } = settlement;
   if (settlement.kind === 'next-epoch') return ['', '', '', entry.epoch + 1, ''];
   if (settlement.kind === 'retry') {
@@ -344,7 +353,7 @@ function settlementArguments(settlement: OutboxSettlement, places: Places, now: 
     return [error, dueAt, parked ? '1' : '0', about, ''];
   }
   const { link } = settlement;
-  const stored = link === null ? '' : encodeLink(link);
+  const stored = link === null ? '' : encoded(link);
   if (settlement.kind === 'superseded') return [places.bucket, stored, '', settlement.found, ''];
   const { effect } = settlement;
   if (effect === undefined || entry.run === null) return [places.bucket, stored, '', '', ''];

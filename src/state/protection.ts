@@ -1,15 +1,30 @@
 import type { Logger } from '../log/logger.ts';
 import type { Clock, Instant } from '../model/time.ts';
-import { type DataDirectory, SAFEGUARD_TABLES, type SafeguardChange, type Safeguards } from './data-directory.ts';
+import type { DataDirectory, SafeguardChange, Safeguards } from './data-directory.ts';
 import type { TenantEpoch } from './epoch.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
+import {
+  entriesOf,
+  FIRST_RECORD,
+  openSafeguards,
+  type ProtectionLook,
+  type ProtectionRecord,
+} from './safeguard-tables.ts';
 
 /** Why it isn't known who was forgotten and who opted out. */
 export interface Doubt {
-  /** `state-went-back`: Redis is older than it was; `state-lost`: it was emptied. */
-  code: 'state-went-back' | 'state-lost';
+  /** `state-went-back`: Redis is older than it was; `state-lost`: it was emptied; `record-forged`: somebody took entries away, or put some in. */
+  code: 'state-went-back' | 'state-lost' | 'record-forged';
   sinceAt: Instant;
+}
+
+/** How it is asked whether there is a doubt. */
+export interface DoubtOptions {
+  /** Whoever asks does nothing that this state has to remember: a tenant that is new to it stays so. */
+  lookOnly?: boolean;
+  /** Looks at each entry, as the first question of a process does; else they are counted. */
+  whole?: boolean;
 }
 
 /**
@@ -18,10 +33,9 @@ export interface Doubt {
  */
 export interface Protection {
   /**
-   * @param options.lookOnly whoever asks does nothing that this state has to remember: a tenant that is new to it stays so
    * @returns null when all is known, as it is in a state that is new
    */
-  doubt(options?: { lookOnly?: boolean }): Promise<Doubt | null>;
+  doubt(options?: DoubtOptions): Promise<Doubt | null>;
   /** When Redis was last found to have lost decisions or writes; null for never. */
   wentBackAt(): Promise<Instant | null>;
   /** Takes note, before it goes out, that something is written to a target: a state that lost that is found out. */
@@ -41,8 +55,12 @@ export interface Protection {
   read(): Promise<Safeguards>;
   /** Puts back what is missing, what is there stays; and ends the doubt. @returns how many entries came back */
   restore(safeguards: Safeguards): Promise<number>;
-  /** Makes changes of the tables last, in the copy too. @throws MirrorError as {@link TenantEpoch.settle} */
-  keep(...changes: readonly SafeguardChange[]): Promise<void>;
+  /**
+   * Changes a table so that it lasts, in the copy too: an entry comes, where there is one it stays; with `value` null it goes.
+   * @returns whether anything changed
+   * @throws MirrorError as {@link TenantEpoch.settle}
+   */
+  keep(change: SafeguardChange): Promise<boolean>;
 }
 
 /** What a tenant's protection works with. */
@@ -50,6 +68,8 @@ export interface ProtectionParts {
   redis: RedisClient;
   /** The id under which its state was first kept. */
   tenant: string;
+  /** The installation's, 32 bytes. */
+  identityKey: Uint8Array;
   epoch: TenantEpoch;
   clock: Clock;
   log: Logger;
@@ -59,31 +79,56 @@ export interface ProtectionParts {
 const WHOLE = '';
 
 /** Opens the protection of a tenant. */
-export function createProtection({ redis, tenant, epoch, clock, log }: ProtectionParts): Protection {
-  const key = keys.protection(tenant);
-  const { read, putBack } = openTables(redis, tenant);
-  let wasKnown = false;
+export function createProtection({ redis, tenant, identityKey, epoch, clock, log }: ProtectionParts): Protection {
+  const tables = openSafeguards(redis, tenant, identityKey);
+  /** Of the newest record that this process has seen; 0 before the first. */
+  let seen = 0;
   const copied = new Set<string>();
 
   const readCopy = async () => (await epoch.withDirectory((directory) => directory.readSafeguards(tenant))) ?? null;
 
-  async function doubt({ lookOnly = false } = {}): Promise<Doubt | null> {
-    const wentBackAt = await epoch.check();
-    let fields = await redis.hgetall(key);
-    if (fields.beganAt === undefined) {
-      const isLost = wasKnown || (await readCopy()) !== null;
-      if (lookOnly && !isLost && fields.lostAt === undefined) return null;
-      fields = await begin(redis, tenant, { isLost, now: clock() });
+  /** As it was, with changes; no older than what this process has seen. */
+  const changed = (before: ProtectionRecord | null, changes: Partial<ProtectionRecord>): ProtectionRecord => {
+    const known = before ?? FIRST_RECORD;
+    return { ...known, ...changes, version: Math.max(known.version, seen) };
+  };
+
+  /** The record as it is to be believed; null for a tenant that is new and stays so. */
+  async function recordNow(wentBackAt: Instant | 0, { lookOnly, whole }: Required<DoubtOptions>) {
+    const isFirst = seen === 0;
+    // Before the tables: an entry comes into the copy last.
+    const copy = isFirst ? await readCopy() : null;
+    const look = await tables.look(whole || isFirst);
+    const { record } = look;
+    if (record === null) {
+      const isLost = !isFirst || copy !== null;
+      if (lookOnly && !isLost && look.inClear.lostAt === undefined) return null;
+      const begun = changed(await firstRecord(redis, tenant, { look, isLost, now: clock() }), {});
+      await tables.believe((before) => before ?? begun);
+      return begun;
     }
-    wasKnown = true;
-    const { beganAt = 0, lostAt = 0, settledAt = 0 } = numbersOf(fields);
-    const wentBack = wentBackAt >= beganAt ? wentBackAt : 0;
-    const sinceAt = Math.max(wentBack, lostAt);
-    if (sinceAt <= settledAt) return null;
+    const known = record === 'forged' ? FIRST_RECORD : record;
+    // What is known to be lost, or older than it was, need not be as it was.
+    if (doubtedSince(known, wentBackAt) > known.settledAt && record !== 'forged') return known;
+    const isOurs = record !== 'forged' && record.version >= seen && look.isAsProved;
+    if (isOurs && !(isFirst && lacksSome(look.safeguards, copy))) return known;
+    log.error({ code: 'record-forged' }, 'who was forgotten and who opted out is not in Redis as it was written there');
+    const forgedAt = Math.max(clock(), known.settledAt + 1);
+    await tables.note((before) => changed(before, { lostAt: forgedAt, forgedAt }));
+    return changed(known, { lostAt: forgedAt, forgedAt });
+  }
+
+  async function doubt({ lookOnly = false, whole = false }: DoubtOptions = {}): Promise<Doubt | null> {
+    const wentBackAt = await epoch.check();
+    const record = await recordNow(wentBackAt, { lookOnly, whole });
+    if (record === null) return null;
+    seen = Math.max(seen, record.version, 1);
+    const sinceAt = doubtedSince(record, wentBackAt);
+    if (sinceAt <= record.settledAt) return null;
     const kept = await readCopy();
-    if (kept === null) return { code: sinceAt === wentBack ? 'state-went-back' : 'state-lost', sinceAt };
-    const returned = await putBack(kept);
-    await redis.hset(key, 'settledAt', sinceAt);
+    if (kept === null) return { code: codeOf(sinceAt, record), sinceAt };
+    const returned = await tables.putBack(kept);
+    await tables.believe((before) => changed(before ?? record, { settledAt: sinceAt }));
     log.warn({ returned }, 'who was forgotten and who opted out was put back from the data directory');
     return null;
   }
@@ -91,74 +136,79 @@ export function createProtection({ redis, tenant, epoch, clock, log }: Protectio
   async function accept(): Promise<boolean> {
     const before = await doubt();
     const now = clock();
+    const settledAt = Math.max(now, before?.sinceAt ?? 0);
     // What is found of ours from here on is known to be of a state before.
-    await redis.hset(key, { settledAt: Math.max(now, before?.sinceAt ?? 0), confirmedAt: now });
+    await tables.believe((record) => changed(record, { settledAt, confirmedAt: now }));
     return before !== null;
   }
 
+  const read = async () => (await tables.look(true)).safeguards!;
+  const confirmedAt = async () => {
+    const { record } = await tables.look(false);
+    return record === null || record === 'forged' ? 0 : record.confirmedAt;
+  };
   return {
     doubt,
     wentBackAt: async () => (await epoch.lostAt()) || null,
     noteWriting: epoch.noteWriting,
     read,
     async restore(safeguards) {
-      const returned = await putBack(safeguards);
+      const returned = await tables.putBack(safeguards);
       await accept();
       return returned;
     },
     accept,
     copyOut: async () => epoch.withDirectory((directory) => copyMissing(directory, tenant, copied, read)),
     async foundObjects() {
-      const { confirmedAt } = await redis.hgetall(key);
-      if (confirmedAt === undefined) await redis.hset(key, 'lostAt', clock());
+      if ((await confirmedAt()) === 0) await tables.note((record) => changed(record, { lostAt: clock() }));
     },
     async cycleEnded({ allSeen }) {
       await epoch.keepIdentity();
-      if (allSeen) await redis.hsetnx(key, 'confirmedAt', clock());
+      if (!allSeen || (await confirmedAt()) > 0) return;
+      await tables.note((record) => changed(record, { confirmedAt: clock() }));
     },
-    async keep(...changes) {
-      await epoch.withDirectory((directory) => directory.keepSafeguards(tenant, changes));
+    async keep(change) {
+      // The record knows what it begins with before it is told of more.
+      await doubt();
+      const version = await tables.put(change);
+      if (version === null && change.value === null) return false;
+      seen = Math.max(seen, version ?? 0);
+      await epoch.withDirectory((directory) => directory.keepSafeguards(tenant, [change]));
       await epoch.settle();
+      return version !== null;
     },
   };
 }
 
-/** A tenant that was never seen begins here; one that was seen before has lost its state. @returns what is known of it now */
-async function begin(
+/** When the tables were last lost, went back, or were found to be forged. @param wentBackAt of all of the state */
+function doubtedSince({ beganAt, lostAt }: ProtectionRecord, wentBackAt: Instant | 0): Instant | 0 {
+  return Math.max(lostAt, wentBackAt >= beganAt ? wentBackAt : 0);
+}
+
+function codeOf(sinceAt: Instant, { lostAt, forgedAt }: ProtectionRecord): Doubt['code'] {
+  if (sinceAt !== lostAt) return 'state-went-back';
+  return sinceAt === forgedAt ? 'record-forged' : 'state-lost';
+}
+
+/** Whether the copy has what Redis has not. */
+function lacksSome(safeguards: Safeguards | null, copy: Safeguards | null): boolean {
+  if (safeguards === null || copy === null) return false;
+  return entriesOf(copy).some(({ table, name }) => safeguards[table][name] === undefined);
+}
+
+/** A tenant that was never seen begins here; one that was seen before has lost its state; one of a version before goes on. */
+async function firstRecord(
   redis: RedisClient,
   tenant: string,
-  { isLost, now }: { isLost: boolean; now: Instant },
-): Promise<Record<string, string>> {
-  const key = keys.protection(tenant);
-  // A state of before this was kept.
-  const isOlder = (await redis.exists(keys.runs(tenant), keys.receipts(tenant))) > 0;
-  await redis.hset(key, { beganAt: now, ...(isLost ? { lostAt: now } : isOlder ? { confirmedAt: now } : {}) });
-  return redis.hgetall(key);
-}
-
-/** The tables of a tenant in Redis. */
-function openTables(redis: RedisClient, tenant: string) {
-  const tableKeys = {
-    tombstones: keys.tombstones(tenant),
-    receipts: keys.receipts(tenant),
-    optOuts: keys.optOuts(tenant),
-  };
-  return {
-    async read(): Promise<Safeguards> {
-      const [tombstones = {}, receipts = {}, optOuts = {}] = await Promise.all(
-        SAFEGUARD_TABLES.map((table) => redis.hgetall(tableKeys[table])),
-      );
-      return { tombstones, receipts, optOuts };
-    },
-    /** @returns how many entries were missing */
-    async putBack(safeguards: Safeguards): Promise<number> {
-      const pipeline = redis.pipeline();
-      for (const { table, name, value } of entriesOf(safeguards)) pipeline.hsetnx(tableKeys[table], name, value);
-      const answers = (await pipeline.exec()) ?? [];
-      for (const [error] of answers) if (error !== null) throw error;
-      return answers.filter(([, isNew]) => isNew === 1).length;
-    },
-  };
+  { look, isLost, now }: { look: ProtectionLook; isLost: boolean; now: Instant },
+): Promise<ProtectionRecord> {
+  const { beganAt = now, lostAt = 0, settledAt = 0, confirmedAt = 0 } = numbersOf(look.inClear);
+  const known = { ...FIRST_RECORD, beganAt, lostAt, settledAt, confirmedAt };
+  if (isLost) return { ...known, lostAt: Math.max(now, settledAt + 1) };
+  // A state of before any of this was kept.
+  const isOlder =
+    look.inClear.beganAt === undefined && (await redis.exists(keys.runs(tenant), keys.receipts(tenant))) > 0;
+  return isOlder ? { ...known, confirmedAt: now } : known;
 }
 
 /** Copies what the directory lacks. @param copied what it is known to have; is added to */
@@ -182,10 +232,4 @@ async function copyMissing(
 
 function numbersOf(fields: Readonly<Record<string, string>>): Record<string, number> {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, Number(value)]));
-}
-
-function entriesOf(safeguards: Safeguards): (SafeguardChange & { value: string })[] {
-  return SAFEGUARD_TABLES.flatMap((table) =>
-    Object.entries(safeguards[table]).map(([name, value]) => ({ table, name, value })),
-  );
 }

@@ -57,16 +57,10 @@ export function createTombstoneStore(
   return {
     async add(patientId, at) {
       const name = nameOf(patientId);
-      await redis.hsetnx(table, name, at);
       await keep({ table: 'tombstones', name, value: String(at) });
       return name;
     },
-    async remove(patientId) {
-      const name = nameOf(patientId);
-      const removed = (await redis.hdel(table, name)) === 1;
-      if (removed) await keep({ table: 'tombstones', name, value: null });
-      return removed;
-    },
+    remove: (patientId) => keep({ table: 'tombstones', name: nameOf(patientId), value: null }),
     async load() {
       const names = new Set((await redis.hkeys(table)).sort());
       const version = hash('sha256', [...names].join('\n'), 'base64url');
@@ -76,10 +70,7 @@ export function createTombstoneStore(
     async keepReceipt(content) {
       for (;;) {
         const kept: ForgetReceipt = { receipt: base32hex(randomBytes(RECEIPT_BYTES)), ...content };
-        const value = JSON.stringify(kept);
-        if ((await redis.hsetnx(receipts, kept.receipt, value)) === 0) continue;
-        await keep({ table: 'receipts', name: kept.receipt, value });
-        return kept;
+        if (await keep({ table: 'receipts', name: kept.receipt, value: JSON.stringify(kept) })) return kept;
       }
     },
     async receipts() {

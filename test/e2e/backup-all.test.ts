@@ -4,6 +4,8 @@ import { expect, test } from 'vitest';
 import { forgetPatient } from '../../src/control/forget.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { DAY_MS } from '../../src/model/time.ts';
+import { createClinicTenantStore } from '../../src/state/clinic-tenant.ts';
+import { createProofSealer } from '../../src/state/proof-seal.ts';
 import { useRedis } from '../support/redis.ts';
 import type { SmallWorld } from './support/small-world.ts';
 import { useSmallWorld } from './support/use-small-world.ts';
@@ -43,7 +45,11 @@ async function standing(world: SmallWorld, forgotten: string, target: string) {
       .filter(({ state }) => state === 'rejected')
       .map(({ recordIds }) => recordIds),
     pins: Object.keys(await second!.journal.pins(target, Date.now())),
-    clinics: await Promise.all(TENANTS.map((id) => redis.connect().get(`cm:{${id}}:clinic-tenant`))),
+    clinics: await Promise.all(
+      TENANTS.map((id) =>
+        createClinicTenantStore(redis.connect(), id, createProofSealer(Buffer.alloc(32, 1), id)).read(),
+      ),
+    ),
     connected: await Promise.all(
       logins.map(async (tenant) => (await world.opened().installation.connections(tenant)).map(({ state }) => state)),
     ),

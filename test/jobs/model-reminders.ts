@@ -1,4 +1,5 @@
 import type { OpenChannel, OpenReminders, Wake } from '../../src/jobs/open-reminders.ts';
+import { silentLogger } from '../../src/log/logger.ts';
 import type { Patient } from '../../src/model/records.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import type { Delivery, Reminder, ReminderChannel } from '../../src/reminders/channels/channel.ts';
@@ -7,9 +8,11 @@ import { compileRules } from '../../src/reminders/rules.ts';
 import { reminderSchema } from '../../src/settings/reminder-schema.ts';
 import type { StateEpoch } from '../../src/state/epoch.ts';
 import { createOptOuts } from '../../src/state/opt-outs.ts';
-import type { Protection } from '../../src/state/protection.ts';
+import { createProtection, type Protection } from '../../src/state/protection.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { createReminderLedger } from '../../src/state/reminders.ts';
+import { NOW } from '../sync/arbitraries.ts';
+import { openEpoch } from './open-tenant.ts';
 
 const IDENTITY_KEY = Buffer.alloc(32, 7);
 
@@ -79,7 +82,7 @@ export function openModelReminders(choice: RemindersChoice): OpenReminders {
     rules: compileRules(file),
     channels: new Map([[channel.id, channel]]),
     ledger: createReminderLedger(redis, tenant, { keepMs: file.keepDays * DAY_MS, claimMs: choice.claimMs ?? 60_000 }),
-    optOuts: createOptOuts(redis, tenant, IDENTITY_KEY, { keep: choice.keep ?? (async () => {}) }),
+    optOuts: createOptOuts(redis, tenant, IDENTITY_KEY, { keep: choice.keep ?? keptIn(redis, tenant) }),
     settle: choice.epoch?.settle ?? (async () => 0),
     name: createReminderNames(IDENTITY_KEY, tenant),
     alarms: {
@@ -93,6 +96,13 @@ export function openModelReminders(choice: RemindersChoice): OpenReminders {
     answers: choice.answers ?? null,
     observeLag: (_tenant, lagMs) => void choice.lags?.push(lagMs),
   };
+}
+
+/** Makes opt-outs last as the daemon does, without a directory outside Redis. */
+function keptIn(redis: RedisClient, tenant: string): Protection['keep'] {
+  const clock = () => NOW;
+  const epoch = openEpoch(redis, clock);
+  return createProtection({ redis, tenant, identityKey: IDENTITY_KEY, epoch, clock, log: silentLogger }).keep;
 }
 
 async function send(gateway: ModelGateway, reminder: Reminder): Promise<Delivery> {

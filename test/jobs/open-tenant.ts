@@ -91,10 +91,11 @@ export function openTenant(choice: TenantChoice): OpenTenant {
   const id = choice.id ?? 'studio-rossi';
   const room = new KeptRoom(100_000);
   const proofs = createProofSealer(IDENTITY_KEY, id);
-  const links = createLinkStore(redis, id, room);
+  const links = createLinkStore(redis, id, IDENTITY_KEY, room);
   const protection = createProtection({
     redis,
     tenant: choice.formerly ?? id,
+    identityKey: IDENTITY_KEY,
     epoch: openEpoch(redis, clock, choice.dataDirectory),
     clock,
     log: choice.log ?? silentLogger,

@@ -28,6 +28,8 @@ const WAITING_JOBS = 9;
 export async function openUpgradeWorld(redis: Redis): Promise<{
   tenant: OpenTenant;
   model: ModelTarget;
+  /** Opens the tenant as another process does. */
+  open(): OpenTenant;
   /** What the clinic shows after it: one moved, two are new. */
   change(): void;
 }> {
@@ -36,14 +38,15 @@ export async function openUpgradeWorld(redis: Redis): Promise<{
   book('stays', 24);
   book('moves', 48);
   const model = createModelTarget();
-  const tenant = openTenant({ redis, clinic, targets: [{ model }], clock: () => NOW });
+  const open = () => openTenant({ redis, clinic, targets: [{ model }], clock: () => NOW });
+  const tenant = open();
   await cycle(tenant);
   const change = () => {
     book('moves', 50);
     book('new-1', 72);
     book('new-2', 73);
   };
-  return { tenant, model, change };
+  return { tenant, model, change, open };
 }
 
 /** Leaves behind what a version that ends in the middle of its work does. */

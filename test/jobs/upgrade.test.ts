@@ -28,7 +28,7 @@ async function takeOver(left: LeftBehind) {
   world.change();
   await connection.flushall();
   await putBehind(connection, left);
-  return world;
+  return { ...world, tenant: world.open() };
 }
 
 /** Workers of this version that pull and push as the daemon does, and note what other jobs they were given. */

@@ -17,7 +17,7 @@ const redis = useRedis();
 
 async function open() {
   const connection = redis.connect();
-  const links = createLinkStore(connection, TENANT);
+  const links = createLinkStore(connection, TENANT, Buffer.alloc(32, 7));
   const [planner, lane] = await Promise.all([take(connection, 'plan'), take(connection, 'lane')]);
   return {
     connection,

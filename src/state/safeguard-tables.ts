@@ -1,0 +1,215 @@
+import { createHmac } from 'node:crypto';
+import { derivedKey } from '../model/derived-key.ts';
+import type { Instant } from '../model/time.ts';
+import { SAFEGUARD_TABLES, type SafeguardChange, type Safeguards, type SafeguardTable } from './data-directory.ts';
+import { keys } from './keys.ts';
+import { createProofSealer } from './proof-seal.ts';
+import type { RedisClient } from './redis.ts';
+import { openSealed } from './sealing.ts';
+
+/** What a table holds: how many entries, and the exclusive or of a keyed hash of each, which comes and goes with the entry. */
+interface TableSum {
+  count: number;
+  digest: string;
+}
+
+/** What is known of a tenant's protection; sealed, so that whoever can write into Redis alone changes none of it unnoticed. */
+export interface ProtectionRecord {
+  /** Grows with each change, so that an older one that is put back is known while a process lives. */
+  version: number;
+  /** Times; 0 for never. */
+  beganAt: Instant | 0;
+  lostAt: Instant | 0;
+  settledAt: Instant | 0;
+  confirmedAt: Instant | 0;
+  /** When tables or this record were last found not to be as we wrote them. */
+  forgedAt: Instant | 0;
+  sums: Readonly<Record<SafeguardTable, TableSum>>;
+}
+
+/** The record and the tables at one moment. */
+export interface ProtectionLook {
+  /** `forged`: what stands there is not of our making. */
+  record: ProtectionRecord | 'forged' | null;
+  /** What a version kept in clear before records were sealed; empty for nothing. */
+  inClear: Readonly<Record<string, string>>;
+  /** Whether the tables are as the record says; of tables that were only counted, whether there are as many entries. */
+  isAsProved: boolean;
+  /** Null when they were only counted. */
+  safeguards: Safeguards | null;
+}
+
+/** The tables of a tenant that protect people, with the record that says what they must hold. */
+export interface SafeguardStore {
+  /** One command. @param whole reads the tables; else their entries are counted */
+  look(whole: boolean): Promise<ProtectionLook>;
+  /** Changes the record. @param before null: it is the first one, or takes the place of what was not ours */
+  note(change: (before: ProtectionRecord | null) => ProtectionRecord): Promise<void>;
+  /** The same, and takes the tables as they are now. */
+  believe(change: (before: ProtectionRecord | null) => ProtectionRecord): Promise<void>;
+  /**
+   * Puts an entry in, or with `value` null takes it out, and has the record know it in the same step.
+   * @returns the record's version by then; null when it was so already: what is there stays
+   */
+  put(change: SafeguardChange): Promise<number | null>;
+  /** Puts in what is missing. @returns how many entries */
+  putBack(safeguards: Safeguards): Promise<number>;
+}
+
+const FIELD = 'proof';
+const CONTEXT = 'protection';
+const DIGEST_BYTES = 16;
+const EMPTY: TableSum = { count: 0, digest: '0'.repeat(2 * DIGEST_BYTES) };
+
+/** Nothing is known, and no table has an entry. */
+export const FIRST_RECORD: ProtectionRecord = {
+  ...{ version: 0, beganAt: 0, lostAt: 0, settledAt: 0, confirmedAt: 0, forgedAt: 0 },
+  sums: { tombstones: EMPTY, receipts: EMPTY, optOuts: EMPTY },
+};
+
+// KEYS: protection, tables. ARGV: '1' for their entries, else their counts.
+const LOOK = `
+local told = {redis.call('HGETALL', KEYS[1])}
+for i = 2, #KEYS do told[i] = redis.call(ARGV[1] == '1' and 'HGETALL' or 'HLEN', KEYS[i]) end
+return told`;
+
+// Only if record and entry are still as they were read. KEYS: protection, table where an entry changes. ARGV: record as read or '', record,
+// name, value as read or '', value or '' for none.
+const CHANGE = `
+if (redis.call('HGET', KEYS[1], '${FIELD}') or '') ~= ARGV[1] then return 0 end
+if KEYS[2] then
+  if (redis.call('HGET', KEYS[2], ARGV[3]) or '') ~= ARGV[4] then return 0 end
+  if ARGV[5] == '' then redis.call('HDEL', KEYS[2], ARGV[3]) else redis.call('HSET', KEYS[2], ARGV[3], ARGV[5]) end
+end
+redis.call('HSET', KEYS[1], '${FIELD}', ARGV[2])
+return 1`;
+
+/** Opens the tables of a tenant. @param identityKey the installation's, 32 bytes */
+export function openSafeguards(redis: RedisClient, tenant: string, identityKey: Uint8Array): SafeguardStore {
+  const key = keys.protection(tenant);
+  const places = {
+    tombstones: keys.tombstones(tenant),
+    receipts: keys.receipts(tenant),
+    optOuts: keys.optOuts(tenant),
+  };
+  const sealer = createProofSealer(identityKey, tenant);
+  const digests = createDigests(identityKey, tenant);
+  const recordIn = (sealed: string | null) =>
+    sealed === null ? null : (openSealed<ProtectionRecord>(sealer, sealed, CONTEXT) ?? 'forged');
+
+  async function look(whole: boolean): Promise<ProtectionLook> {
+    const tables = SAFEGUARD_TABLES.map((table) => places[table]);
+    const told = (await redis.eval(LOOK, 1 + tables.length, key, ...tables, whole ? '1' : '0')) as unknown[];
+    const { [FIELD]: sealed = null, ...inClear } = fieldsOf(told[0] as string[]);
+    const record = recordIn(sealed);
+    const sumOf = (index: number): Partial<TableSum> =>
+      whole
+        ? digests.sumOf(SAFEGUARD_TABLES[index]!, fieldsOf(told[index + 1] as string[]))
+        : { count: Number(told[index + 1]) };
+    const isAsProved =
+      record === null ||
+      record === 'forged' ||
+      SAFEGUARD_TABLES.every((table, index) => {
+        const [is, must] = [sumOf(index), record.sums[table]];
+        return is.count === must.count && (is.digest ?? must.digest) === must.digest;
+      });
+    const safeguards = whole
+      ? (Object.fromEntries(
+          SAFEGUARD_TABLES.map((table, index) => [table, fieldsOf(told[index + 1] as string[])]),
+        ) as Safeguards)
+      : null;
+    return { record, inClear, isAsProved, safeguards };
+  }
+
+  /** @param entry what changes beside the record. @returns false when somebody changed either meanwhile */
+  async function change(
+    sealed: string | null,
+    next: ProtectionRecord,
+    entry: readonly string[] = [],
+  ): Promise<boolean> {
+    const [table, ...told] = entry;
+    const named = table === undefined ? [key] : [key, table];
+    const record = sealer.seal(JSON.stringify({ ...next, version: next.version + 1 }), CONTEXT);
+    return (await redis.eval(CHANGE, named.length, ...named, sealed ?? '', record, ...told)) === 1;
+  }
+
+  async function noted(
+    decide: (before: ProtectionRecord | null) => ProtectionRecord,
+    sums: () => Promise<Partial<ProtectionRecord>>,
+  ): Promise<void> {
+    for (;;) {
+      const sealed = await redis.hget(key, FIELD);
+      const record = recordIn(sealed);
+      const next = { ...decide(record === 'forged' ? null : record), ...(await sums()) };
+      if (await change(sealed, next)) return;
+    }
+  }
+
+  return {
+    look,
+    note: (decide) => noted(decide, async () => ({})),
+    believe: (decide) =>
+      noted(decide, async () => {
+        const { safeguards } = await look(true);
+        return { sums: digests.sumsOf(safeguards!) };
+      }),
+    async put({ table, name, value }) {
+      for (;;) {
+        const [sealed, before] = [await redis.hget(key, FIELD), await redis.hget(places[table], name)];
+        if ((before === null) === (value === null)) return null;
+        const record = recordIn(sealed);
+        const known = record === null || record === 'forged' ? FIRST_RECORD : record;
+        const sum = digests.changed(known.sums[table], { table, name, before, value });
+        const next = { ...known, sums: { ...known.sums, [table]: sum } };
+        if (await change(sealed, next, [places[table], name, before ?? '', value ?? ''])) return next.version + 1;
+      }
+    },
+    async putBack(safeguards) {
+      const pipeline = redis.pipeline();
+      for (const { table, name, value } of entriesOf(safeguards)) pipeline.hsetnx(places[table], name, value);
+      const answers = (await pipeline.exec()) ?? [];
+      for (const [error] of answers) if (error !== null) throw error;
+      return answers.filter(([, isNew]) => isNew === 1).length;
+    },
+  };
+}
+
+/** Sums up tables. What one entry adds can't be told without the key, so nobody else can make up for what they take away. */
+function createDigests(identityKey: Uint8Array, tenant: string) {
+  const key = derivedKey(identityKey, tenant, 'safeguards');
+  const digestOf = (table: SafeguardTable, name: string, value: string) =>
+    createHmac('sha256', key())
+      .update(JSON.stringify([table, name, value]))
+      .digest()
+      .subarray(0, DIGEST_BYTES);
+  const xor = (digest: string, other: Buffer) =>
+    Buffer.from(Buffer.from(digest, 'hex').map((byte, index) => byte ^ other[index]!)).toString('hex');
+  const changed = (
+    { count, digest }: TableSum,
+    { table, name, before, value }: SafeguardChange & { before: string | null },
+  ): TableSum => {
+    const without = before === null ? digest : xor(digest, digestOf(table, name, before));
+    const digestNow = value === null ? without : xor(without, digestOf(table, name, value));
+    return { count: count + (value === null ? 0 : 1) - (before === null ? 0 : 1), digest: digestNow };
+  };
+  const sumOf = (table: SafeguardTable, entries: Readonly<Record<string, string>>) =>
+    Object.entries(entries).reduce((sum, [name, value]) => changed(sum, { table, name, before: null, value }), EMPTY);
+  const sumsOf = (safeguards: Safeguards) =>
+    Object.fromEntries(SAFEGUARD_TABLES.map((table) => [table, sumOf(table, safeguards[table])])) as Record<
+      SafeguardTable,
+      TableSum
+    >;
+  return { changed, sumOf, sumsOf };
+}
+
+/** All entries of the tables. */
+export function entriesOf(safeguards: Safeguards): (SafeguardChange & { value: string })[] {
+  return SAFEGUARD_TABLES.flatMap((table) =>
+    Object.entries(safeguards[table]).map(([name, value]) => ({ table, name, value })),
+  );
+}
+
+/** Names and values as a script gives them. */
+function fieldsOf(told: readonly string[]): Record<string, string> {
+  return Object.fromEntries(told.flatMap((name, index) => (index % 2 === 0 ? [[name, told[index + 1] ?? '']] : [])));
+}

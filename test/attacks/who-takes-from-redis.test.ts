@@ -1,0 +1,151 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Logger } from '../../src/log/logger.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import { keys } from '../../src/state/keys.ts';
+import { createOptOuts } from '../../src/state/opt-outs.ts';
+import { cycle } from '../jobs/cycle.ts';
+import { createModelClinic } from '../jobs/model-clinic.ts';
+import { createModelTarget } from '../jobs/model-target.ts';
+import { openTenant } from '../jobs/open-tenant.ts';
+import { useRedis } from '../support/redis.ts';
+import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+
+const redis = useRedis();
+const TENANT = 'studio-rossi';
+const IDENTITY_KEY = Buffer.alloc(32, 7);
+const GONE_LATER = { source: 'reply', at: NOW } as const;
+let directory = '';
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'safeguards-'));
+});
+
+afterAll(() => rm(directory, { recursive: true }));
+
+/** A clinic in which somebody was forgotten and two people opted out. @param kept whether there is a copy outside Redis */
+async function openClinic(kept: boolean) {
+  const connection = redis.connect();
+  const clinic = createModelClinic();
+  const model = createModelTarget();
+  const told: unknown[] = [];
+  const log: Logger = { ...silentLogger, error: (data) => void told.push(data), child: () => log };
+  const dataDirectory = kept ? await mkdtemp(join(directory, 'kept-')) : null;
+  const open = () =>
+    openTenant({ redis: connection, clinic, targets: [{ model }], clock: () => NOW, dataDirectory, log });
+  const tenant = open();
+  clinic.appointments.set('1', appointmentOf('1', { patientId: 'p1' }));
+  await cycle(tenant);
+  await tenant.tombstones.add('p2', NOW);
+  const optOuts = createOptOuts(connection, TENANT, IDENTITY_KEY, tenant.protection);
+  const marks = ['+393331111111', '+393332222222'].map((number) => optOuts.hashOf('phone', number));
+  for (const mark of marks) await optOuts.add(mark, GONE_LATER);
+  await cycle(tenant);
+  expect(await tenant.protection.doubt()).toBeNull();
+  for (const id of ['2', '3']) clinic.appointments.set(id, appointmentOf(id, { patientId: `p${id}` }));
+  const all = () => Promise.all([keys.tombstones(TENANT), keys.optOuts(TENANT)].map((key) => connection.hgetall(key)));
+  return { connection, tenant, open, model, optOuts, mark: marks[0] ?? '', all, before: await all(), told };
+}
+
+type Attack = (connection: Redis, world: { mark: string }) => Promise<unknown>;
+
+const ATTACKS: [string, Attack][] = [
+  ['one opt-out', (connection, { mark }) => connection.hdel(keys.optOuts(TENANT), mark)],
+  ['all tombstones', (connection) => connection.del(keys.tombstones(TENANT))],
+  [
+    'an opt-out, with another one in its place',
+    async (connection, { mark }) => {
+      await connection.hdel(keys.optOuts(TENANT), mark);
+      await connection.hset(keys.optOuts(TENANT), 'phone:made-up', JSON.stringify(GONE_LATER));
+    },
+  ],
+  [
+    'a tombstone, and what tells how many there are',
+    async (connection) => {
+      await connection.del(keys.tombstones(TENANT), keys.protection(TENANT));
+    },
+  ],
+  [
+    'a tombstone, and says that all is settled',
+    async (connection) => {
+      await connection.del(keys.tombstones(TENANT));
+      await connection.hset(keys.protection(TENANT), { settledAt: 9e15, proof: 's1.identity.AAAA' });
+    },
+  ],
+];
+
+describe.each(ATTACKS)('who takes away %s', (_, attack) => {
+  test('has it come back from the copy outside Redis, and nobody who was forgotten is written', async () => {
+    const world = await openClinic(true);
+    await attack(world.connection, world);
+    await cycle(world.tenant);
+    const [tombstones, optOuts] = await world.all();
+    expect(tombstones).toEqual(world.before[0]);
+    expect(optOuts).toMatchObject(world.before[1] ?? {});
+    expect(world.model.objects()).toHaveLength(2);
+    expect(await world.tenant.protection.doubt({ whole: true })).toBeNull();
+  });
+
+  test('has nothing written of people until a person decides, where there is no copy', async () => {
+    const world = await openClinic(false);
+    await attack(world.connection, world);
+    await cycle(world.tenant);
+    expect(world.model.objects()).toHaveLength(1);
+    expect((await world.tenant.holds.list()).map(({ kind }) => kind)).toEqual(['people']);
+    expect(await world.tenant.protection.doubt()).toMatchObject({
+      code: expect.stringMatching(/record-forged|state-lost/),
+    });
+    await world.tenant.protection.accept();
+    expect(await world.tenant.protection.doubt({ whole: true })).toBeNull();
+  });
+});
+
+test('what was taken away while no daemon ran is noticed by the next one', async () => {
+  const world = await openClinic(false);
+  await world.connection.hdel(keys.optOuts(TENANT), world.mark);
+  expect(await world.open().protection.doubt()).toMatchObject({ code: 'record-forged' });
+  expect(world.told).toContainEqual({ code: 'record-forged' });
+});
+
+test('an older state of the tables that is put back with its own record is noticed: by who saw a later one, and by the copy', async () => {
+  const world = await openClinic(true);
+  const [record, before] = [
+    await world.connection.hgetall(keys.protection(TENANT)),
+    await world.connection.hgetall(keys.optOuts(TENANT)),
+  ];
+  const late = world.optOuts.hashOf('phone', '+393339999999');
+  await world.optOuts.add(late, GONE_LATER);
+  const goBack = async () => {
+    await world.connection.del(keys.protection(TENANT), keys.optOuts(TENANT));
+    await world.connection.hset(keys.protection(TENANT), record);
+    await world.connection.hset(keys.optOuts(TENANT), before);
+  };
+  for (const daemon of [world.tenant, world.open()]) {
+    await goBack();
+    expect(await daemon.protection.doubt()).toBeNull();
+    expect(await world.optOuts.find(late)).toEqual(GONE_LATER);
+  }
+});
+
+test('a question beside the cycles costs one command, and finds that one is missing', async () => {
+  const world = await openClinic(false);
+  await world.connection.hdel(keys.optOuts(TENANT), world.mark);
+  expect(await world.tenant.protection.doubt()).toMatchObject({ code: 'record-forged' });
+});
+
+test('what several processes put in and take out at once adds up', async () => {
+  const world = await openClinic(false);
+  const others = Array.from({ length: 3 }, () => world.open());
+  await Promise.all(
+    others.flatMap((tenant, index) => {
+      const optOuts = createOptOuts(world.connection, TENANT, IDENTITY_KEY, tenant.protection);
+      return Array.from({ length: 5 }, (_, number) => optOuts.add(`phone:${index}-${number}`, GONE_LATER));
+    }),
+  );
+  await Promise.all([world.optOuts.remove('phone:0-0'), world.optOuts.remove('phone:1-1')]);
+  expect(Object.keys((await world.all())[1] ?? {})).toHaveLength(15);
+  expect(await world.tenant.protection.doubt({ whole: true })).toBeNull();
+});

@@ -1,0 +1,195 @@
+import type { Redis } from 'ioredis';
+import { describe, expect, test } from 'vitest';
+import { createClinicTenantStore } from '../../src/state/clinic-tenant.ts';
+import { keys } from '../../src/state/keys.ts';
+import { createProofSealer } from '../../src/state/proof-seal.ts';
+import { createSubscriptionDirectory } from '../../src/state/subscriptions.ts';
+import { cycle, drain, pull, targetOf } from '../jobs/cycle.ts';
+import { createModelClinic } from '../jobs/model-clinic.ts';
+import { createModelTarget } from '../jobs/model-target.ts';
+import { openTenant } from '../jobs/open-tenant.ts';
+import { useRedis } from '../support/redis.ts';
+import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+import { createMailbox } from './mailbox.ts';
+
+const redis = useRedis();
+const TENANT = 'studio-rossi';
+const IDENTITY_KEY = Buffer.alloc(32, 7);
+
+/** Appointments `1` and `2` of one doctor, `3` of another, each doctor's in a calendar of one mailbox. */
+async function openPractice() {
+  const connection = redis.connect();
+  const clinic = createModelClinic();
+  const book = (id: string, agendaId: string, inHours = 24) =>
+    clinic.appointments.set(id, appointmentOf(id, { agendaId, inHours }));
+  book('1', 'a1');
+  book('2', 'a1', 26);
+  book('3', 'a2');
+  const mailbox = createMailbox();
+  const open = () =>
+    openTenant({
+      redis: connection,
+      clinic,
+      clock: () => NOW,
+      targets: ['a1', 'a2'].map((agenda) => ({
+        id: agenda,
+        model: mailbox.target(),
+        configuration: { agendas: [agenda] },
+      })),
+    });
+  const tenant = open();
+  await cycle(tenant);
+  const told = () =>
+    mailbox
+      .events()
+      .map(({ calendar, sealedRecordId }) => {
+        const owner = ['a1', 'a2'].find((id) => calendar === `calendar of ${targetOf(tenant, id).identity.ownerTag}`);
+        const [record] = ['a1', 'a2'].flatMap((id) => targetOf(tenant, id).identity.recordIdOf(sealedRecordId) ?? []);
+        return `${record} in ${owner ?? calendar}`;
+      })
+      .sort();
+  expect(told()).toEqual(['1 in a1', '2 in a1', '3 in a2']);
+  return { connection, clinic, book, mailbox, tenant, open, told };
+}
+
+const bucket = (target: string) => keys.linksBucket(TENANT, target, 0, 0);
+
+async function touch(connection: Redis, target: string, record: string, link: string) {
+  await connection.hset(bucket(target), record, link);
+  await connection.hset(keys.linksMeta(TENANT, target), 'version', `9999 forged`);
+}
+
+describe('a link that names another object', () => {
+  test.each([
+    ['as it stands in the link of the other', (link: string) => link],
+    ['and any version of it', (link: string) => link.replace(/\t(v\d+)\t/, '\t*\t')],
+  ])('has no entry written over another one, %s', async (_, forge) => {
+    const { connection, book, tenant, told, mailbox } = await openPractice();
+    const before = mailbox.events();
+    await touch(connection, 'a1', '1', forge((await connection.hget(bucket('a2'), '3')) ?? ''));
+    book('1', 'a1', 30);
+    await cycle(tenant);
+    expect(told()).toEqual(['1 in a1', '2 in a1', '3 in a2']);
+    expect(mailbox.events().filter((event) => before.includes(event))).toHaveLength(2);
+  });
+
+  test('deletes nothing when the clinic does not know its record', async () => {
+    const { connection, tenant, told } = await openPractice();
+    await touch(connection, 'a1', 'made-up', (await connection.hget(bucket('a1'), '2')) ?? '');
+    for (let turn = 0; turn < 3; turn += 1) await cycle(tenant);
+    expect(told()).toEqual(['1 in a1', '2 in a1', '3 in a2']);
+  });
+
+  test('makes no second entry when it is taken away, or says that its key is burnt', async () => {
+    const { connection, book, tenant, told } = await openPractice();
+    const own = (await connection.hget(bucket('a1'), '1')) ?? '';
+    await connection.hdel(bucket('a1'), '2');
+    await touch(connection, 'a1', '1', own.replace(/^([^\t]*\t[^\t]*\t)\d/, '$15'));
+    book('1', 'a1', 30);
+    await cycle(tenant);
+    expect(told()).toEqual(['1 in a1', '2 in a1', '3 in a2']);
+  });
+});
+
+describe('the record of a target', () => {
+  test('that names another calendar has nothing written there, and is read anew', async () => {
+    const { connection, book, open, mailbox, told, tenant } = await openPractice();
+    mailbox.addCalendar('of the reception');
+    const place = keys.target(TENANT, 'a1');
+    const others = (await connection.hget(keys.target(TENANT, 'a2'), 'proof')) ?? '';
+    // As a version without proofs kept it, as the proof of another target, and as one of its own making.
+    for (const forged of [
+      { container: 'of the reception' },
+      { proof: others },
+      { proof: `s1.identity.${Buffer.alloc(60, 1).toString('base64url')}` },
+    ]) {
+      await connection.hdel(place, 'proof');
+      await connection.hset(place, forged);
+      book('1', 'a1', 30);
+      const daemon = open();
+      for (const target of daemon.targets.values()) await drain(daemon, target);
+      await cycle(daemon);
+      expect(told()).toEqual(['1 in a1', '2 in a1', '3 in a2']);
+    }
+    expect(await tenant.targetStore.read('a1')).toMatchObject({ forged: 3, isForged: false });
+    expect(await tenant.targetStore.read('a2')).toMatchObject({ forged: 0 });
+  });
+
+  test('that says that a person approved its first run is not believed', async () => {
+    const connection = redis.connect();
+    const clinic = createModelClinic();
+    clinic.appointments.set('1', appointmentOf('1'));
+    const model = createModelTarget();
+    const targets = [{ model, configuration: { firstRun: 'plan' as const } }];
+    const tenant = openTenant({ redis: connection, clinic, targets, clock: () => NOW });
+    await cycle(tenant);
+    await connection.hset(keys.target(TENANT, 'doctor'), 'firstRunApprovedAt', NOW);
+    await cycle(tenant);
+    expect(model.objects()).toEqual([]);
+    expect((await tenant.holds.list()).map(({ kind, state }) => [kind, state])).toEqual([['first-run', 'open']]);
+  });
+
+  test('keeps what left a target whoever takes it away: it goes with the calendar alone', async () => {
+    const { connection, tenant } = await openPractice();
+    const gone = { cancelled: 0, excluded: 0, vanished: 4, released: 0 };
+    await tenant.targetStore.noteGone('a1', gone, NOW);
+    await connection.hdel(keys.target(TENANT, 'a1'), 'proof');
+    expect(await tenant.targetStore.read('a1')).toMatchObject({ container: null, adoptedAt: null, isForged: true });
+  });
+});
+
+test('a miss that nobody of ours noted is none: a record is missed twice before it counts', async () => {
+  const { connection, clinic, tenant, told } = await openPractice();
+  await connection.hset(keys.misses(TENANT, 'appointments'), '1', NOW - 3_600_000);
+  clinic.appointments.delete('1');
+  await pull(tenant);
+  expect(await tenant.outbox.counts('a1')).toMatchObject({ pending: 0 });
+  expect(told()).toContain('1 in a1');
+});
+
+test('another clinic that is bound in Redis is not read: the binding is as if there were none', async () => {
+  const connection = redis.connect();
+  const store = createClinicTenantStore(connection, TENANT, createProofSealer(IDENTITY_KEY, TENANT));
+  await store.bind('our-clinic', false);
+  const other = createClinicTenantStore(connection, 'other', createProofSealer(IDENTITY_KEY, 'other'));
+  await other.bind('other-clinic', false);
+  const theirs = (await connection.get(keys.clinicTenant('other'))) ?? '';
+  for (const forged of ['other-clinic', theirs]) {
+    await connection.set(keys.clinicTenant(TENANT), forged);
+    expect(await store.read()).toBeNull();
+  }
+  expect(await store.bind('our-clinic', false)).toBe('our-clinic');
+  expect(await store.bind('other-clinic', false)).toBe('our-clinic');
+});
+
+describe('subscriptions', () => {
+  const ADDRESSEE = {
+    ...{ tenant: TENANT, connector: 'google-calendar', targets: ['doctor'], secretHash: 'h' },
+    ...{ isOpening: false, asked: null },
+  };
+
+  test('of the making of somebody else are known to no receiver', async () => {
+    const connection = redis.connect();
+    const directory = createSubscriptionDirectory(connection, IDENTITY_KEY, () => NOW);
+    await directory.put('ours', ADDRESSEE, NOW + 3_600_000);
+    expect(await directory.find('ours')).toEqual(ADDRESSEE);
+    await connection.set(keys.subscription('theirs'), JSON.stringify(ADDRESSEE));
+    expect(await directory.find('theirs')).toBeNull();
+    await connection.set(keys.subscription('theirs'), (await connection.get(keys.subscription('ours'))) ?? '');
+    expect(await directory.find('theirs')).toBeNull();
+  });
+
+  test('are neither ended nor prolonged, and are taken out', async () => {
+    const { connection, tenant } = await openPractice();
+    const { store } = tenant.notifications;
+    const lease = await tenant.leases.tryTake('subscriptions');
+    if (lease === null) throw new Error('the lease is taken');
+    await store.write('a1', { current: null, closing: [], failure: { code: 'c', sinceAt: NOW, retryAt: NOW } }, lease);
+    const own = (await connection.hget(keys.subscriptions(TENANT), 'a1')) ?? '';
+    const forged = { current: null, closing: [{ id: 'x', handle: 'somebody-elses' }], failure: null };
+    await connection.hset(keys.subscriptions(TENANT), { a2: own, 'not-there': JSON.stringify(forged) });
+    expect([...(await store.read()).keys()]).toEqual(['a1']);
+    expect(await store.dropForged()).toBe(2);
+    expect(await connection.hkeys(keys.subscriptions(TENANT))).toEqual(['a1']);
+  });
+});
