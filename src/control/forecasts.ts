@@ -1,5 +1,6 @@
 import type { Ending, QuotaStatus } from '../model/outlook.ts';
 import type { Problem } from '../model/problems.ts';
+import { sentence } from '../model/sentences.ts';
 import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { IDLE_LIFE_MS } from '../oauth/idle-lives.ts';
 import type { ConnectionStatus } from './installation.ts';
@@ -15,6 +16,7 @@ const BACKLOG_MS = HOUR_MS;
 const BACKLOG_LONG_MS = 6 * HOUR_MS;
 /** From then on the vendor's promise to tell of changes is about to end. Subscriptions are prolonged days ahead. */
 const UNHEARD_AHEAD_MS = DAY_MS;
+const UNHEARD = 'the vendor will no longer tell of changes by hand, and audits alone find them ({reason})';
 /** No cycle for so many of their intervals, and for an hour at least. Our choice. */
 const LATE_CYCLES = 6;
 
@@ -31,15 +33,15 @@ export function forecastsOfLogin(tenant: string, connection: ConnectionStatus, n
   const subject = `login ${id}`;
   if (isEndFixed && refreshExpiresAt !== null) {
     if (!isNear(obtainedAt, refreshExpiresAt, AHEAD_MS.login, now)) return [];
-    const sentence = 'the login ends at a time that using it does not put off';
+    const told = sentence('the login ends at a time that using it does not put off');
     const again = `clinic-mirror login ${tenant} ${id}`;
-    return [forecast(tenant, subject, 'login-ending', sentence, again, refreshExpiresAt)];
+    return [forecast(tenant, subject, 'login-ending', told, again, refreshExpiresAt)];
   }
   const idleLifeMs = IDLE_LIFE_MS[kind];
   const endsAt = refreshExpiresAt ?? (idleLifeMs === undefined ? null : usedAt + idleLifeMs);
   if (endsAt === null || !isNear(usedAt, endsAt, AHEAD_MS.login, now)) return [];
-  const sentence = 'the login could not be kept alive, and ends when it rests for longer';
-  return [forecast(tenant, subject, 'login-resting', sentence, `clinic-mirror doctor ${tenant}`, endsAt)];
+  const told = sentence('the login could not be kept alive, and ends when it rests for longer');
+  return [forecast(tenant, subject, 'login-resting', told, `clinic-mirror doctor ${tenant}`, endsAt)];
 }
 
 /** What of a target will break. */
@@ -49,13 +51,13 @@ export function forecastsOfTarget(tenant: string, target: TargetStatus, now: Ins
   const found: Problem[] = [];
   const { untilAt, reason } = notifications;
   if (untilAt !== null && reason !== null && untilAt - now < UNHEARD_AHEAD_MS) {
-    const sentence = `the vendor will no longer tell of changes by hand, and audits alone find them (${reason})`;
-    found.push(forecast(tenant, subject, 'notifications-ending', sentence, `clinic-mirror doctor ${tenant}`, untilAt));
+    const told = sentence(UNHEARD, { reason });
+    found.push(forecast(tenant, subject, 'notifications-ending', told, `clinic-mirror doctor ${tenant}`, untilAt));
   }
   const waitedMs = oldestPendingAt === null ? 0 : now - oldestPendingAt;
   if (state === 'working' && waitedMs > BACKLOG_MS) {
-    const sentence = 'more changes come than are written, so they wait longer with each cycle';
-    const told = forecast(tenant, subject, 'backlog-growing', sentence, `clinic-mirror health ${tenant} ${id}`, null);
+    const text = sentence('more changes come than are written, so they wait longer with each cycle');
+    const told = forecast(tenant, subject, 'backlog-growing', text, `clinic-mirror health ${tenant} ${id}`, null);
     const needs = waitedMs > BACKLOG_LONG_MS ? 'person' : 'time';
     found.push({ ...told, needs, sinceAt: oldestPendingAt, waiting: pending });
   }
@@ -70,30 +72,38 @@ function isNear(beganAt: Instant | null, endsAt: Instant, aheadMs: number, now: 
 function ofEnding({ kind, of, endsAt }: Ending, now: Instant): Problem {
   const isOver = endsAt <= now;
   if (kind === 'certificate') {
-    const sentence = isOver ? 'its certificate has ended: nothing is asked of it' : 'its certificate ends soon';
-    const next = 'renew it on that server, and look why that was not done by itself';
-    return forecast(null, `server ${of}`, 'certificate-ending', sentence, next, endsAt);
+    const told = isOver
+      ? sentence('its certificate has ended: nothing is asked of it')
+      : sentence('its certificate ends soon');
+    const next = sentence('renew it on that server, and look why that was not done by itself');
+    return forecast(null, `server ${of}`, 'certificate-ending', told, next, endsAt);
   }
-  const sentence = isOver
-    ? 'its secret has ended, and with it every login'
-    : 'its secret ends soon, and with it every login';
-  const next = `make a new secret there, put it and its end into ${of} of clinic-mirror.yaml`;
-  return forecast(null, of, 'secret-ending', sentence, next, endsAt);
+  const told = isOver
+    ? sentence('its secret has ended, and with it every login')
+    : sentence('its secret ends soon, and with it every login');
+  const next = sentence('make a new secret there, put it and its end into {section} of clinic-mirror.yaml', {
+    section: of,
+  });
+  return forecast(null, of, 'secret-ending', told, next, endsAt);
 }
 
 function ofQuota({ client, hourShare, days }: QuotaStatus): Problem[] {
   const found: Problem[] = [];
   const subject = `quota of ${client}`;
   if (hourShare >= SHORT_SHARE) {
-    const sentence = `${percent(hourShare)} of what its budget gives in an hour is used`;
-    const next = 'raise its "budget" as far as the other side allows; until then cycles come late';
-    found.push({ ...forecast(null, subject, 'quota-short', sentence, next, null), needs: 'time' });
+    const told = sentence('{share} % of what its budget gives in an hour is used', { share: percent(hourShare) });
+    const next = sentence('raise its "budget" as far as the other side allows; until then cycles come late');
+    found.push({ ...forecast(null, subject, 'quota-short', told, next, null), needs: 'time' });
   }
   for (const { tenant, share, usedUpAt } of days) {
     if (share < SHORT_SHARE) continue;
-    const sentence = `${percent(share)} of what the other side allows its account in a day is used`;
-    const next = 'buy more there, or raise "everyMinutes" of what CRMs follow; nothing is lost, and changes wait';
-    found.push(forecast(tenant, subject, 'daily-quota-short', sentence, next, usedUpAt));
+    const told = sentence('{share} % of what the other side allows its account in a day is used', {
+      share: percent(share),
+    });
+    const next = sentence(
+      'buy more there, or raise "everyMinutes" of what CRMs follow; nothing is lost, and changes wait',
+    );
+    found.push(forecast(tenant, subject, 'daily-quota-short', told, next, usedUpAt));
   }
   return found;
 }
@@ -109,8 +119,13 @@ function ofCycles(tenants: readonly TenantStatus[], now: Instant): Problem[] {
   if (late.length === 0) return [];
   const told = (tenant: string | null, some: readonly TenantStatus[]): Problem => {
     const sinceAt = Math.max(...some.map(({ lastRun }) => lastRun?.finishedAt ?? 0));
-    const next = 'see whether a daemon runs with the role scheduler and one with the role worker, and their logs';
-    return { ...forecast(tenant, 'cycles', 'no-cycles', 'no cycle has ended since then', next, null), sinceAt };
+    const next = sentence(
+      'see whether a daemon runs with the role scheduler and one with the role worker, and their logs',
+    );
+    return {
+      ...forecast(tenant, 'cycles', 'no-cycles', sentence('no cycle has ended since then'), next, null),
+      sinceAt,
+    };
   };
   if (late.length === atWork.length) return [told(null, late)];
   return late.map((one) => told(one.tenant, [one]));
@@ -120,13 +135,13 @@ function forecast(
   tenant: string | null,
   subject: string,
   code: string,
-  sentence: string,
+  text: string,
   next: string,
   breaksAt: Instant | null,
 ): Problem {
-  return { tenant, subject, code, needs: 'person', sinceAt: null, sentence, next, breaksAt, waiting: 0 };
+  return { tenant, subject, code, needs: 'person', sinceAt: null, sentence: text, next, breaksAt, waiting: 0 };
 }
 
-function percent(share: number): string {
-  return `${Math.floor(share * 100)} %`;
+function percent(share: number): number {
+  return Math.floor(share * 100);
 }

@@ -1,5 +1,6 @@
 import { redisUnreachable } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
+import { sentence } from '../model/sentences.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import type { TargetGap } from '../state/target-gaps.ts';
@@ -9,6 +10,7 @@ import type { Status, TargetStatus, TenantStatus } from './status-view.ts';
 
 /** An entry that fails for so long needs a person: most of what passes has passed by then. Our choice. */
 const FAILING_LONG_MS = HOUR_MS;
+const KEPT_BACK = '{count:record|records} kept back, since it would have told more of patients than it may: {codes}';
 const CLINIC_LOGIN = `login ${CLINIC_CONNECTION}`;
 
 /** What is the matter by a status: what needs a person now first, then what will, then in the order of tenants. */
@@ -43,29 +45,30 @@ function ofInstallation({
       tenant,
       'configuration',
       'tenant-set-aside',
-      `it is not run: ${count(faults, 'fault')} in its file`,
+      sentence('it is not run: {count:fault|faults} in its file', { count: faults }),
       check,
     ),
   );
   for (const { tenant, sinceAt } of refused) {
-    const sentence = 'a changed file is refused, and what it held before goes on';
-    problems.push({ ...needsPerson(tenant, 'configuration', 'file-refused', sentence, check), sinceAt });
+    const told = sentence('a changed file is refused, and what it held before goes on');
+    problems.push({ ...needsPerson(tenant, 'configuration', 'file-refused', told, check), sinceAt });
   }
   if (awaitsRestart.length > 0) {
-    const sentence = `changed settings wait for a restart: ${awaitsRestart.join(', ')}`;
-    problems.push(needsPerson(null, 'configuration', 'restart-awaited', sentence, 'restart the daemon'));
+    const settings = awaitsRestart.join(', ');
+    const told = sentence('changed settings wait for a restart: {settings}', { settings });
+    problems.push(needsPerson(null, 'configuration', 'restart-awaited', told, sentence('restart the daemon')));
   }
   for (const { channel, code, sinceAt } of alertFailures) {
-    const next = 'check "alerts" in clinic-mirror.yaml, and the server that it names';
+    const next = sentence('check "alerts" in clinic-mirror.yaml, and the server that it names');
     problems.push({
-      ...needsPerson(null, `alerts by ${channel}`, code, 'nobody can be told of problems', next),
+      ...needsPerson(null, `alerts by ${channel}`, code, sentence('nobody can be told of problems'), next),
       sinceAt,
     });
   }
   if (unkept !== null) problems.push(needsPerson(null, 'state', unkept.code, unkept.sentence, unkept.next));
   if (state.durability === 'late') {
-    const sentence = 'Redis did not confirm the last decision in time: reminders wait';
-    problems.push({ ...needsPerson(null, 'state', 'redis-late', sentence, null), needs: 'time' });
+    const told = sentence('Redis did not confirm the last decision in time: reminders wait');
+    problems.push({ ...needsPerson(null, 'state', 'redis-late', told, null), needs: 'time' });
   }
   return problems;
 }
@@ -74,19 +77,22 @@ function ofTenant(tenant: TenantStatus, now: Instant): Problem[] {
   const { tenant: id, doubt, configuration, connections, targets } = tenant;
   const problems: Problem[] = [];
   if (doubt !== null) {
-    const sentence = 'it is not known who was forgotten or opted out, so nothing is written or sent of people';
-    const next = `restore a backup, or: clinic-mirror accept-loss ${id}`;
-    problems.push({ ...needsPerson(id, 'state', doubt.code, sentence, next), sinceAt: doubt.sinceAt });
+    const told = sentence('it is not known who was forgotten or opted out, so nothing is written or sent of people');
+    const next = sentence('restore a backup, or: {command}', { command: `clinic-mirror accept-loss ${id}` });
+    problems.push({ ...needsPerson(id, 'state', doubt.code, told, next), sinceAt: doubt.sinceAt });
   }
   for (const { verb, what, by, at } of tenant.approvals) {
-    const which = typeof what.hold === 'string' ? ` of hold ${what.hold}` : '';
-    const sentence = `${verb}${which} waits for a second person: ${by.claimed ?? by.name} wants it`;
-    const next = 'somebody else gives the same command, or lets it expire';
-    problems.push({ ...needsPerson(id, 'approvals', 'approval-awaited', sentence, next), sinceAt: at });
+    const name = by.claimed ?? by.name;
+    const told =
+      typeof what.hold === 'string'
+        ? sentence('{verb} of hold {hold} waits for a second person: {name} wants it', { verb, hold: what.hold, name })
+        : sentence('{verb} waits for a second person: {name} wants it', { verb, name });
+    const next = sentence('somebody else gives the same command, or lets it expire');
+    problems.push({ ...needsPerson(id, 'approvals', 'approval-awaited', told, next), sinceAt: at });
   }
   if (configuration.supersededAt !== null) {
-    const sentence = 'a process with an older configuration waits until it has the files of today';
-    const problem = needsPerson(id, 'configuration', 'configuration-superseded', sentence, null);
+    const told = sentence('a process with an older configuration waits until it has the files of today');
+    const problem = needsPerson(id, 'configuration', 'configuration-superseded', told, null);
     problems.push({ ...problem, needs: 'time', sinceAt: configuration.supersededAt });
   }
   const logins = connections.flatMap((connection) => ofLogin(tenant, connection));
@@ -110,27 +116,31 @@ function ofLogin({ tenant, targets }: TenantStatus, connection: ConnectionStatus
   const waiting = targets.filter((target) => target.connection === id).reduce((sum, { pending }) => sum + pending, 0);
   const subject = `login ${id}`;
   const again = `clinic-mirror login ${tenant} ${id}`;
-  const told = (code: string, sentence: string, next: string): Problem[] => [
-    { ...needsPerson(tenant, subject, code, sentence, next), sinceAt, waiting },
+  const told = (code: string, text: string, next: string): Problem[] => [
+    { ...needsPerson(tenant, subject, code, text, next), sinceAt, waiting },
   ];
   switch (state) {
     case 'needs-login':
-      return told(reason ?? 'login-ended', 'the login has ended and a person must log in again', again);
+      return told(reason ?? 'login-ended', sentence('the login has ended and a person must log in again'), again);
     case 'never':
-      return told('not-connected', 'nobody has logged in yet', again);
+      return told('not-connected', sentence('nobody has logged in yet'), again);
     case 'no-tenant':
-      return told(reason ?? 'tenant-not-allowed', 'the user of this login may not work in the clinic', again);
+      return told(reason ?? 'tenant-not-allowed', sentence('the user of this login may not work in the clinic'), again);
     case 'unconfirmed': {
       const accept = `clinic-mirror accept-account ${tenant} ${id} <account>`;
-      return told(
-        'account-unconfirmed',
-        `nobody has said that ${account ?? 'its account'} is the right account`,
-        accept,
-      );
+      const text =
+        account === null
+          ? sentence('nobody has said that its account is the right account')
+          : sentence('nobody has said that {account} is the right account', { account });
+      return told('account-unconfirmed', text, accept);
     }
     case 'connected':
       if (missingScopes.length === 0) return [];
-      return told('scope-missing', `it was not granted ${missingScopes.join(' ')}`, again);
+      return told(
+        'scope-missing',
+        sentence('it was not granted {permissions}', { permissions: missingScopes.join(' ') }),
+        again,
+      );
     case 'static':
       return [];
   }
@@ -141,95 +151,103 @@ function ofClinic({ tenant, lastRun }: TenantStatus, logins: readonly Problem[])
   if (lastRun?.error == null || logins.some(({ subject }) => subject === CLINIC_LOGIN)) return [];
   const { code, actor, message, remedy } = lastRun.error;
   const needs = isForPerson(actor) ? 'person' : 'time';
-  return [
-    { ...needsPerson(tenant, 'clinic', code, `the last cycle failed: ${message}`, forTenant(remedy, tenant)), needs },
-  ];
+  const told = sentence('the last cycle failed: {cause}', { cause: message });
+  return [{ ...needsPerson(tenant, 'clinic', code, told, forTenant(remedy, tenant)), needs }];
 }
 
 function ofTarget(tenant: string, target: TargetStatus, now: Instant): Problem[] {
   const { target: id, state, failure, held, failing, pending, oldestPendingAt, gaps, drift } = target;
-  const problem = (code: string, sentence: string, next: string | null): Problem => {
-    return { ...needsPerson(tenant, `target ${id}`, code, sentence, next), waiting: pending };
+  const problem = (code: string, text: string, next: string | null): Problem => {
+    return { ...needsPerson(tenant, `target ${id}`, code, text, next), waiting: pending };
   };
   switch (state) {
     case 'stopped':
     case 'resting': {
-      const { code = state, message = 'it stands still', remedy = null, sinceAt = null } = failure ?? {};
+      const { code = state, message = sentence('it stands still'), remedy = null, sinceAt = null } = failure ?? {};
       const needs = state === 'stopped' ? 'person' : 'time';
       return [{ ...problem(code, message, forTenant(remedy, tenant)), needs, sinceAt }];
     }
     case 'held': {
       const { code = 'held', message, remedy = null, sinceAt = target.heldSinceAt } = failure ?? {};
-      const sentence = message ?? `${count(held, 'change')} held back until a person decides`;
-      return [
-        { ...problem(code, sentence, forTenant(remedy, tenant) ?? `clinic-mirror holds list ${tenant}`), sinceAt },
-      ];
+      const told = message ?? sentence('{count:change|changes} held back until a person decides', { count: held });
+      return [{ ...problem(code, told, forTenant(remedy, tenant) ?? `clinic-mirror holds list ${tenant}`), sinceAt }];
     }
     case 'failing': {
       const isLong = oldestPendingAt !== null && now - oldestPendingAt > FAILING_LONG_MS;
-      const sentence = `${count(failing, 'change')} refused or failed, and tried again`;
-      const told = problem('failing', sentence, `clinic-mirror health ${tenant} ${id}`);
+      const text = sentence('{count:change|changes} refused or failed, and tried again', { count: failing });
+      const told = problem('failing', text, `clinic-mirror health ${tenant} ${id}`);
       return [{ ...told, needs: isLong ? 'person' : 'time', sinceAt: oldestPendingAt }];
     }
     case 'drifted': {
-      const by = (drift?.edited ?? 0) + (drift?.removed ?? 0);
-      return [
-        problem(
-          'drifted',
-          `${count(by, 'change')} by hand left for a person to look at`,
-          `clinic-mirror audit ${tenant}`,
-        ),
-      ];
+      const count = (drift?.edited ?? 0) + (drift?.removed ?? 0);
+      const told = sentence('{count:change|changes} by hand left for a person to look at', { count });
+      return [problem('drifted', told, `clinic-mirror audit ${tenant}`)];
     }
     case 'incomplete':
       return gaps.map((gap) => problem(gap.code, sentenceOf(gap), nextOf(gap, tenant, id)));
     case 'stale':
-      return [{ ...problem('stale', 'the last cycle could not read all that it follows', null), needs: 'time' }];
+      return [
+        { ...problem('stale', sentence('the last cycle could not read all that it follows'), null), needs: 'time' },
+      ];
     default:
       return [];
   }
 }
 
 /** What of a target is not known; ids in it are those of its file. */
-function sentenceOf({ code, count: number, what }: TargetGap): string {
+function sentenceOf({ code, count, what }: TargetGap): string {
+  const ids = what.join(', ');
   switch (code) {
     case 'agenda-unknown':
+      return sentence('the clinic lists no agenda {ids}', { ids });
     case 'treatment-unknown':
-      return `the clinic lists no ${code.split('-')[0]} ${what.join(', ')}`;
+      return sentence('the clinic lists no treatment {ids}', { ids });
     case 'agenda-unconfirmed':
+      return sentence('whether the clinic has the agenda {ids} may not be read', { ids });
     case 'treatment-unconfirmed':
-      return `whether the clinic has the ${code.split('-')[0]} ${what.join(', ')} may not be read`;
+      return sentence('whether the clinic has the treatment {ids} may not be read', { ids });
     case 'rows-unread':
-      return `${count(number, 'row')} of the clinic can't be read: ${what.join(', ')}`;
+      return sentence("{count:row|rows} of the clinic can't be read: {codes}", { count, codes: ids });
     case 'egress-stopped':
-      return `${count(number, 'record')} kept back, since it would have told more of patients than it may: ${what.join(', ')}`;
+      return sentence(KEPT_BACK, { count, codes: ids });
   }
 }
 
 function nextOf({ code }: TargetGap, tenant: string, target: string): string {
-  if (code.endsWith('-unknown')) return `correct ${code.split('-')[0]}s of ${target} in tenants/${tenant}.yaml`;
+  if (code === 'agenda-unknown')
+    return sentence('correct agendas of {target} in tenants/{tenant}.yaml', { target, tenant });
+  if (code === 'treatment-unknown')
+    return sentence('correct treatments of {target} in tenants/{tenant}.yaml', { target, tenant });
   if (code.endsWith('-unconfirmed')) return `clinic-mirror login ${tenant} ${CLINIC_CONNECTION}`;
   return `clinic-mirror ${code === 'rows-unread' ? `status ${tenant}` : `health ${tenant} ${target}`}`;
 }
 
 function ofReminders({ tenant, reminders }: TenantStatus): Problem[] {
   return (reminders?.closedChannels ?? []).map(({ channel, code, at }) => {
-    const next = `mend that, then: clinic-mirror reminders reopen ${tenant} ${channel}`;
-    const told = needsPerson(tenant, `reminders by ${channel}`, code, 'closed: nothing is sent by it', next);
-    return { ...told, sinceAt: at, waiting: reminders?.waiting ?? 0 };
+    const next = sentence('mend that, then: {command}', {
+      command: `clinic-mirror reminders reopen ${tenant} ${channel}`,
+    });
+    const told = sentence('closed: nothing is sent by it');
+    return {
+      ...needsPerson(tenant, `reminders by ${channel}`, code, told, next),
+      sinceAt: at,
+      waiting: reminders?.waiting ?? 0,
+    };
   });
 }
 
 function ofTriggers({ tenant, triggers }: TenantStatus): Problem[] {
   const { closed = [], off = [], waiting = 0 } = triggers ?? {};
   const problems = closed.map(({ endpoint, code, at }): Problem => {
-    const next = `mend that, then: clinic-mirror triggers reopen ${tenant} ${endpoint}`;
-    const told = needsPerson(tenant, `triggers to ${endpoint}`, code, 'closed: nothing is sent to it', next);
-    return { ...told, sinceAt: at, waiting };
+    const next = sentence('mend that, then: {command}', {
+      command: `clinic-mirror triggers reopen ${tenant} ${endpoint}`,
+    });
+    const told = sentence('closed: nothing is sent to it');
+    return { ...needsPerson(tenant, `triggers to ${endpoint}`, code, told, next), sinceAt: at, waiting };
   });
   for (const { endpoint, event, code, remedy } of off) {
-    const sentence = `${event} is off: what it needs can't be read`;
-    problems.push(needsPerson(tenant, `triggers to ${endpoint}`, code, sentence, forTenant(remedy, tenant)));
+    const told = sentence("{event} is off: what it needs can't be read", { event });
+    problems.push(needsPerson(tenant, `triggers to ${endpoint}`, code, told, forTenant(remedy, tenant)));
   }
   return problems;
 }
@@ -239,21 +257,11 @@ export function isForPerson(actor: string): boolean {
   return actor === 'settings' || actor === 'authorization' || actor === 'contract' || actor === 'guard';
 }
 
-function needsPerson(
-  tenant: string | null,
-  subject: string,
-  code: string,
-  sentence: string,
-  next: string | null,
-): Problem {
-  return { tenant, subject, code, needs: 'person', sinceAt: null, sentence, next, breaksAt: null, waiting: 0 };
+function needsPerson(tenant: string | null, subject: string, code: string, text: string, next: string | null): Problem {
+  return { tenant, subject, code, needs: 'person', sinceAt: null, sentence: text, next, breaksAt: null, waiting: 0 };
 }
 
 /** A remedy with the tenant in it, so that its command can be pasted. */
 export function forTenant(remedy: string | null, tenant: string): string | null {
   return remedy === null ? null : remedy.replaceAll('<tenant>', tenant);
-}
-
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? '' : 's'}`;
 }

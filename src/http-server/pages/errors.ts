@@ -4,7 +4,7 @@ import { html } from '../../model/html.ts';
 import type { OperatorDesk } from '../operator-desk.ts';
 import { contextOf, type PageContext } from './context.ts';
 import { type Page, sendPage } from './layout.ts';
-import { copyable } from './parts.ts';
+import { nextStep, said } from './parts.ts';
 import { FRAME } from './texts/frame.ts';
 
 /** Has pages tell what failed in them: the sentence of the error and what to do, as on every surface. */
@@ -24,8 +24,8 @@ function errorPage(context: PageContext, error: MirrorError): Page {
   const words = FRAME[context.language];
   const { code, message, remedy } = error;
   const isKnown = code !== 'unexpected';
-  const command = remedy === undefined ? null : html`<p>${words.whatToDo}: ${copyable(context, remedy)}</p>`;
-  const told = isKnown ? html`<p lang="en">${message} <code>${code}</code></p>` : html`<p>${words.failedText}</p>`;
+  const command = remedy === undefined ? null : html`<p>${words.whatToDo}: ${nextStep(context, remedy)}</p>`;
+  const told = isKnown ? html`<p>${said(context, message)} <code>${code}</code></p>` : html`<p>${words.failedText}</p>`;
   return { title: words.failed, main: html`<div class="notice act stack" role="alert">${told}${command}</div>` };
 }
 

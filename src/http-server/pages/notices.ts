@@ -1,5 +1,6 @@
 import { type Html, type HtmlPart, html } from '../../model/html.ts';
 import type { PageContext } from './context.ts';
+import { nextStep, said } from './parts.ts';
 import { FRAME } from './texts/frame.ts';
 
 /** What did not work, and what to do, as errors tell it: constant words, ids and codes. */
@@ -10,11 +11,13 @@ export interface Failing {
 }
 
 /** Says that something did not work, and what to do. @param heading null where the message says it all */
-export function failureNotice({ language }: PageContext, heading: string | null, failing: Failing): Html {
+export function failureNotice(context: PageContext, heading: string | null, failing: Failing): Html {
   const { code, message, remedy } = failing;
   const lead = heading === null ? null : html`<strong>${heading}</strong>: `;
-  const next = remedy ? html`<p class="quiet">${FRAME[language].whatToDo}: ${remedy}</p>` : null;
-  return html`<div class="notice act" role="status"><p>${lead}${message} <code>${code}</code></p>${next}</div>`;
+  const next = remedy
+    ? html`<p class="quiet">${FRAME[context.language].whatToDo}: ${nextStep(context, remedy)}</p>`
+    : null;
+  return html`<div class="notice act" role="status"><p>${lead}${said(context, message)} <code>${code}</code></p>${next}</div>`;
 }
 
 /** Says something that a person should know. */

@@ -1,5 +1,6 @@
 import type { CanGoOn, InStep } from '../../control/status-view.ts';
 import { type Html, type HtmlPart, html } from '../../model/html.ts';
+import { inItalian } from '../../model/sentences.ts';
 import type { Instant } from '../../model/time.ts';
 import type { PageContext } from './context.ts';
 import { FRAME } from './texts/frame.ts';
@@ -26,6 +27,20 @@ export function inStepMark({ language, times }: PageContext, inStep: InStep, asO
 /** Whether work goes on, in a word. */
 export function canGoOnMark({ language }: PageContext, canGoOn: CanGoOn): Html {
   return html`<span class="able ${HUES[canGoOn]}">${STATES[language][canGoOn]}</span>`;
+}
+
+/** What an error or a problem says, in the page's language; marked as English where it has no other words. */
+export function said({ language }: Pick<PageContext, 'language'>, text: string): Html {
+  if (language === 'en') return html`${text}`;
+  const italian = inItalian(text);
+  return italian === null ? html`<span lang="en">${text}</span>` : html`${italian}`;
+}
+
+/** What to do next: a command can be copied, anything else is said. */
+export function nextStep(context: PageContext, next: string): Html {
+  return next.startsWith('clinic-mirror ')
+    ? copyable(context, next)
+    : html`<span class="quiet">${said(context, next)}</span>`;
 }
 
 /** A column of a table. */

@@ -3,7 +3,7 @@ import type { Problem } from '../../model/problems.ts';
 import { mayDo } from '../visitors.ts';
 import type { PageContext } from './context.ts';
 import { clinicAddress } from './navigation.ts';
-import { copyable, linkButton, table } from './parts.ts';
+import { linkButton, nextStep, said, table } from './parts.ts';
 import { OVERVIEW } from './texts/overview.ts';
 
 /** Whose it is, and where that is looked at. */
@@ -41,7 +41,7 @@ export function problemTable(
       ...(page === null ? {} : { address: page }),
       cells: [
         ...(places === null ? [] : [name]),
-        html`<span class="what" lang="en"><span class="quiet">${subject}:</span> ${sentence} <code>${code}</code></span>`,
+        html`<span class="what"><span class="quiet">${said(context, subject)}:</span> ${said(context, sentence)} <code>${code}</code></span>`,
         sinceAt === null ? null : context.times.both(sinceAt),
         waiting === 0 ? null : waiting,
         toDo(context, problem, hasPage),
@@ -66,8 +66,5 @@ function toDo(context: PageContext, problem: Problem, hasPage: boolean): Html | 
       return linkButton(clinicAddress(tenant, `/targets/${encodeURIComponent(id)}`), words.look);
     }
   }
-  if (next === null) return null;
-  return next.startsWith('clinic-mirror ')
-    ? copyable(context, next)
-    : html`<span class="quiet" lang="en">${next}</span>`;
+  return next === null ? null : nextStep(context, next);
 }

@@ -9,6 +9,7 @@ import { mayDo } from '../../visitors.ts';
 import { actingOf, reasonField } from '../acting.ts';
 import type { PageContext } from '../context.ts';
 import { clinicAddress } from '../navigation.ts';
+import { failureNotice } from '../notices.ts';
 import { actionButton } from '../parts.ts';
 import { ACTS } from '../texts/acts.ts';
 import { CLINIC } from '../texts/clinic.ts';
@@ -58,13 +59,11 @@ export function workButtons(context: PageContext, desk: OperatorDesk, tenant: st
 }
 
 /** How work stands that was begun here. */
-export function workNotice({ language }: PageContext, { kind, state, error }: TaskView): Html {
+export function workNotice(context: PageContext, { kind, state, error }: TaskView): Html {
+  const { language } = context;
   const words = ACTS[language];
   const what = kind === 'sync' || kind === 'audit' ? CLINIC[language][kind] : kind;
-  if (error !== null) {
-    const remedy = error.remedy === null ? null : html` <span class="quiet">${error.remedy}</span>`;
-    return html`<div class="notice act" role="alert"><p><strong>${what}:</strong> <span lang="en">${error.message} <code>${error.code}</code>${remedy}</span></p></div>`;
-  }
+  if (error !== null) return failureNotice(context, what, error);
   const told = { running: words.noteBegun, done: words.noteDone, failed: words.noteFailed, lost: words.noteLost };
   return html`<div class="notice" role="status"><p><strong>${what}:</strong> ${told[state]}</p></div>`;
 }

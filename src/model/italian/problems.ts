@@ -1,0 +1,101 @@
+/** What is the matter and what to do, as problems and forecasts tell it, with the same in Italian. */
+export const PROBLEMS = {
+  // What a problem concerns.
+  'target {id}': 'destinazione {id}',
+  'login {id}': 'accesso {id}',
+  'reminders by {id}': 'promemoria per {id}',
+  'triggers to {id}': 'notifiche a {id}',
+  'alerts by {channel}': 'avvisi per {channel}',
+  'server {name}': 'server {name}',
+  'quota of {client}': 'quota di {client}',
+  configuration: 'configurazione',
+  clinic: 'clinica',
+  state: 'stato',
+  approvals: 'approvazioni',
+  cycles: 'cicli',
+  // The installation.
+  'it is not run: {count:fault|faults} in its file': 'non è in funzione: {count:errore|errori} nel suo file',
+  'a changed file is refused, and what it held before goes on':
+    'un file modificato è stato rifiutato: resta in vigore la versione di prima',
+  'changed settings wait for a restart: {settings}': 'impostazioni modificate attendono un riavvio: {settings}',
+  'restart the daemon': 'riavviare il servizio',
+  'nobody can be told of problems': 'nessuno può essere avvisato dei problemi',
+  'check "alerts" in clinic-mirror.yaml, and the server that it names':
+    'controllare "alerts" in clinic-mirror.yaml e il server che vi è indicato',
+  'Redis did not confirm the last decision in time: reminders wait':
+    'Redis non ha confermato in tempo l’ultima decisione: i promemoria attendono',
+  // A clinic.
+  'it is not known who was forgotten or opted out, so nothing is written or sent of people':
+    'non si sa più chi è stato dimenticato o ha rinunciato ai messaggi: nulla che riguardi persone viene scritto o inviato',
+  'restore a backup, or: {command}': 'ripristinare un backup, oppure: {command}',
+  '{verb} waits for a second person: {name} wants it': '{verb} attende una seconda persona: lo ha chiesto {name}',
+  '{verb} of hold {hold} waits for a second person: {name} wants it':
+    '{verb} della sospensione {hold} attende una seconda persona: lo ha chiesto {name}',
+  'somebody else gives the same command, or lets it expire':
+    'un’altra persona dà lo stesso comando, oppure lo lascia scadere',
+  'a process with an older configuration waits until it has the files of today':
+    'un processo con una configurazione precedente attende di avere i file di oggi',
+  'the last cycle failed: {cause}': 'l’ultimo ciclo non è riuscito: {cause}',
+  // A login.
+  'the login has ended and a person must log in again': 'l’accesso è terminato: una persona deve farlo di nuovo',
+  'nobody has logged in yet': 'nessuno ha ancora fatto l’accesso',
+  'the user of this login may not work in the clinic': 'l’utente di questo accesso non può lavorare nella clinica',
+  'nobody has said that its account is the right account':
+    'nessuno ha ancora confermato che il suo account è quello giusto',
+  'nobody has said that {account} is the right account':
+    'nessuno ha ancora confermato che {account} è l’account giusto',
+  'it was not granted {permissions}': 'non è stato concesso {permissions}',
+  // A target.
+  'it stands still': 'è ferma',
+  '{count:change|changes} held back until a person decides':
+    '{count:modifica sospesa|modifiche sospese} finché una persona non decide',
+  '{count:change|changes} refused or failed, and tried again':
+    '{count:modifica rifiutata o non riuscita|modifiche rifiutate o non riuscite}: si riprova',
+  '{count:change|changes} by hand left for a person to look at':
+    '{count:modifica fatta a mano, da esaminare|modifiche fatte a mano, da esaminare}',
+  'the last cycle could not read all that it follows': 'l’ultimo ciclo non ha potuto leggere tutto ciò che segue',
+  'the clinic lists no agenda {ids}': 'la clinica non elenca l’agenda {ids}',
+  'the clinic lists no treatment {ids}': 'la clinica non elenca la prestazione {ids}',
+  'whether the clinic has the agenda {ids} may not be read': 'non è permesso leggere se la clinica ha l’agenda {ids}',
+  'whether the clinic has the treatment {ids} may not be read':
+    'non è permesso leggere se la clinica ha la prestazione {ids}',
+  'correct agendas of {target} in tenants/{tenant}.yaml': 'correggere agendas di {target} in tenants/{tenant}.yaml',
+  'correct treatments of {target} in tenants/{tenant}.yaml':
+    'correggere treatments di {target} in tenants/{tenant}.yaml',
+  "{count:row|rows} of the clinic can't be read: {codes}":
+    '{count:riga della clinica non è leggibile|righe della clinica non sono leggibili}: {codes}',
+  '{count:record|records} kept back, since it would have told more of patients than it may: {codes}':
+    '{count:record trattenuto|record trattenuti}: avrebbe rivelato dei pazienti più del consentito: {codes}',
+  // Reminders and triggers.
+  'closed: nothing is sent by it': 'chiuso: nulla viene inviato per questa via',
+  'closed: nothing is sent to it': 'chiuso: nulla gli viene inviato',
+  'mend that, then: {command}': 'rimediare, poi: {command}',
+  "{event} is off: what it needs can't be read": '{event} è disattivato: ciò che gli serve non è leggibile',
+  // What will break.
+  'the login ends at a time that using it does not put off': 'l’accesso termina in un momento che l’uso non rimanda',
+  'the login could not be kept alive, and ends when it rests for longer':
+    'non è stato possibile mantenere attivo l’accesso, che terminerà se resta ancora inutilizzato',
+  'the vendor will no longer tell of changes by hand, and audits alone find them ({reason})':
+    'il fornitore non avviserà più delle modifiche fatte a mano: le troveranno solo le verifiche ({reason})',
+  'more changes come than are written, so they wait longer with each cycle':
+    'arrivano più modifiche di quante se ne scrivono: l’attesa cresce a ogni ciclo',
+  'its certificate has ended: nothing is asked of it': 'il suo certificato è scaduto: non gli viene chiesto più nulla',
+  'its certificate ends soon': 'il suo certificato sta per scadere',
+  'renew it on that server, and look why that was not done by itself':
+    'rinnovarlo su quel server e cercare perché non è avvenuto da sé',
+  'its secret has ended, and with it every login': 'il suo segreto è scaduto, e con esso ogni accesso',
+  'its secret ends soon, and with it every login': 'il suo segreto sta per scadere, e con esso ogni accesso',
+  'make a new secret there, put it and its end into {section} of clinic-mirror.yaml':
+    'creare lì un nuovo segreto e scriverlo, con la sua scadenza, in {section} di clinic-mirror.yaml',
+  '{share} % of what its budget gives in an hour is used':
+    'è usato il {share} % di quanto il suo budget concede in un’ora',
+  'raise its "budget" as far as the other side allows; until then cycles come late':
+    'aumentare il suo "budget" fin dove l’altra parte lo permette; fino ad allora i cicli arrivano in ritardo',
+  '{share} % of what the other side allows its account in a day is used':
+    'è usato il {share} % di quanto l’altra parte concede al suo account in un giorno',
+  'buy more there, or raise "everyMinutes" of what CRMs follow; nothing is lost, and changes wait':
+    'acquistarne di più, oppure aumentare "everyMinutes" di ciò che i CRM seguono; nulla va perso, le modifiche attendono',
+  'no cycle has ended since then': 'da allora nessun ciclo è terminato',
+  'see whether a daemon runs with the role scheduler and one with the role worker, and their logs':
+    'controllare che siano attivi un servizio con il ruolo scheduler e uno con il ruolo worker, e i loro registri',
+} as const;
