@@ -10,7 +10,7 @@ import {
   type Wanted,
 } from './cli/program.ts';
 import { createProgress, type Terminal } from './cli/progress.ts';
-import { renderError } from './cli/render-error.ts';
+import type { renderError } from './cli/render-error.ts';
 import type { Role } from './control/roles.ts';
 import { requireCertificateChecks } from './http/certificate-checks.ts';
 import { takeLibraryWords } from './log/library-words.ts';
@@ -61,13 +61,18 @@ function tenantOf({ registeredArguments, args }: Command): string | null {
 }
 
 /** @returns the exit code */
-function tellFailure(error: unknown, given: Parameters<typeof renderError>[1], host: CommandHost): number {
+async function tellFailure(
+  error: unknown,
+  given: Parameters<typeof renderError>[1],
+  host: CommandHost,
+): Promise<number> {
   if (error instanceof ConfigurationError) {
     host.stderr.write(`${error.message}\n`);
     return 2;
   }
   if (host.interrupted.aborted) return 130;
   const failure = asMirrorError(error);
+  const { renderError } = await import('./cli/render-error.ts');
   host.stderr.write(`${renderError(failure, given)}\n`);
   return failure.code === 'tenant-set-aside' ? 2 : 1;
 }

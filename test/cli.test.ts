@@ -197,6 +197,9 @@ const VENDORS = [
   ...['nodemailer', 'libphonenumber-js', 'jsonata', 'pino-pretty'],
 ];
 
+/** Logs, bars, local days and signatures: of a command that says what stands, nothing of them. */
+const NOT_OF_A_STATUS = ['pino', 'cli-progress', 'temporal-polyfill', 'standardwebhooks'];
+
 function targetOf(connector: string, connection: string, settings: object): object {
   return { connector, connection, agendas: ['1'], settings };
 }
@@ -257,8 +260,16 @@ test('a status loads nothing of vendors, of the queues, or of the HTTP port', as
   const loaded = loadedBy(cli);
   expect(loaded).toContain('ioredis');
   expect(
-    [...VENDORS, 'bullmq', 'fastify', 'prom-client', '@modelcontextprotocol/sdk'].filter((name) =>
+    [...VENDORS, ...NOT_OF_A_STATUS, 'bullmq', 'fastify', 'prom-client', '@modelcontextprotocol/sdk'].filter((name) =>
       loaded.includes(name),
     ),
   ).toEqual([]);
+});
+
+test('help loads nothing of the configuration and of the state', async () => {
+  const cli = start(['--help'], 'no-address', { nodeArgs: ['--import', LOADED] });
+  expect(await cli.ended).toBe(0);
+  const loaded = loadedBy(cli);
+  expect(loaded).toContain('commander');
+  expect([...NOT_OF_A_STATUS, 'zod', 'yaml', 'ioredis'].filter((name) => loaded.includes(name))).toEqual([]);
 });

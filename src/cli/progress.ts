@@ -1,6 +1,10 @@
-import { Presets, SingleBar } from 'cli-progress';
+import { createRequire } from 'node:module';
+import type * as CliProgress from 'cli-progress';
 import type { Progress } from '../model/progress.ts';
 import type { PaperStream } from './paper.ts';
+
+/** Loads a package when it is first needed: most commands never show a bar. */
+const load = createRequire(import.meta.url);
 
 /** Where text goes: a terminal, or what takes its place. */
 export type Terminal = NodeJS.WritableStream & PaperStream;
@@ -11,6 +15,7 @@ export function createProgress(stream: Terminal): Progress & { end(): void } {
 }
 
 function barProgress(stream: Terminal): Progress & { end(): void } {
+  const { Presets, SingleBar } = load('cli-progress') as typeof CliProgress;
   const bar = new SingleBar(
     { stream, format: '{step} {bar} {value}/{total}', hideCursor: true, clearOnComplete: true },
     Presets.shades_grey,

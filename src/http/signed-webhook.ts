@@ -1,8 +1,12 @@
-import { Webhook } from 'standardwebhooks';
+import { createRequire } from 'node:module';
+import type * as StandardWebhooks from 'standardwebhooks';
 import { MirrorError } from '../model/errors.ts';
 import { type Instant, SECOND_MS } from '../model/time.ts';
 import type { WebhookEndpoint } from '../settings/webhook-schema.ts';
 import type { HttpClient, HttpResponse } from './client.ts';
+
+/** Loads a package when it is first needed: many installations never need this one. */
+const load = createRequire(import.meta.url);
 
 /** Standard Webhooks 1.0 asks for 15 to 30 seconds. */
 const TIMEOUT_MS = 20 * SECOND_MS;
@@ -66,6 +70,7 @@ export async function postSigned(
 /** One signature for each secret; a receiver takes the message when one of them fits. */
 function signed({ secrets }: WebhookEndpoint, id: string, now: Instant, body: string): Record<string, string> {
   const at = new Date(now);
+  const { Webhook } = load('standardwebhooks') as typeof StandardWebhooks;
   return {
     'webhook-id': id,
     'webhook-timestamp': String(Math.floor(now / SECOND_MS)),

@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module';
-import { pino } from 'pino';
+import type * as Pino from 'pino';
 import type * as PinoPretty from 'pino-pretty';
 import type { Logger } from './logger.ts';
 import { redact } from './redact.ts';
 
-/** Loads a package when it is first needed: many installations never need this one. */
+/** Loads a package when it is first needed: few commands write a line, and many installations never a readable one. */
 const load = createRequire(import.meta.url);
 
 /** Where lines go. */
@@ -12,10 +12,12 @@ export interface LogDestination {
   write(line: string): unknown;
 }
 
+type Level = 'debug' | 'info' | 'warn' | 'error';
+
 /** What {@link createLogger} needs. */
 export interface LogOptions {
   /** The least level that is written. */
-  level: 'debug' | 'info' | 'warn' | 'error';
+  level: Level;
   /** Default: standard output. */
   destination?: LogDestination;
   /** Lines for people instead of JSON. Default: only when the destination is a terminal. */
@@ -27,16 +29,21 @@ export interface LogOptions {
  * {@link redact}, a second layer below the rule that no secret and no patient data is handed to a log. An error goes in as
  * `{ error }`.
  */
-export function createLogger(options: LogOptions): Logger {
-  const destination = options.destination ?? process.stdout;
+export function createLogger({ level, destination = process.stdout, ...options }: LogOptions): Logger {
   const readable = options.readable ?? (destination === process.stdout && process.stdout.isTTY);
-  const settings = {
-    level: options.level,
-    base: null,
-    timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label: string) => ({ level: label }) },
-  };
-  return wrap(pino(settings, readable ? readableDestination(destination) : destination));
+  return wrap(
+    level,
+    once(() => {
+      const { pino } = load('pino') as typeof Pino;
+      const settings = {
+        level,
+        base: null,
+        timestamp: pino.stdTimeFunctions.isoTime,
+        formatters: { level: (label: string) => ({ level: label }) },
+      };
+      return pino(settings, readable ? readableDestination(destination) : destination);
+    }),
+  );
 }
 
 /** Formats in this process and unbuffered, so that the last line before a crash is seen. */
@@ -46,10 +53,23 @@ function readableDestination(destination: LogDestination): LogDestination {
   return { write: (line) => destination.write(format(line)) };
 }
 
-function wrap(logger: pino.Logger): Logger {
-  function writer(level: LogOptions['level']) {
+function once(make: () => Pino.Logger): () => Pino.Logger {
+  let made: Pino.Logger | null = null;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
+/** In the order of their weight. */
+const LEVELS: readonly Level[] = ['debug', 'info', 'warn', 'error'];
+
+/** @param made gives the logger behind, when a line is first written */
+function wrap(least: Level, made: () => Pino.Logger): Logger {
+  function writer(level: Level) {
+    const isWritten = LEVELS.indexOf(level) >= LEVELS.indexOf(least);
     return (data: object, message: string): void => {
-      if (logger.isLevelEnabled(level)) logger[level](redact(data), message);
+      if (isWritten) made()[level](redact(data), message);
     };
   }
   return {
@@ -57,6 +77,10 @@ function wrap(logger: pino.Logger): Logger {
     info: writer('info'),
     warn: writer('warn'),
     error: writer('error'),
-    child: (data) => wrap(logger.child(redact(data))),
+    child: (data) =>
+      wrap(
+        least,
+        once(() => made().child(redact(data))),
+      ),
   };
 }

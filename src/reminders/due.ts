@@ -1,5 +1,10 @@
-import { Temporal } from 'temporal-polyfill';
+import { createRequire } from 'node:module';
+import type { Temporal } from 'temporal-polyfill';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
+
+/** Loads a package when it is first needed: where no reminder is due it isn't. */
+const load = createRequire(import.meta.url);
+const temporal = () => load('temporal-polyfill') as { Temporal: typeof Temporal };
 
 /**
  * When a rule wants its reminder: `days` calendar days before, which keep the local time over a change of clocks, then exactly
@@ -71,7 +76,9 @@ export function localDay(
   zone: string,
 ): { day: string; fromAt: Instant; toAt: Instant } {
   const date =
-    typeof day === 'string' ? Temporal.PlainDate.from(day) : zoned(day.after, zone).toPlainDate().add({ days: 1 });
+    typeof day === 'string'
+      ? temporal().Temporal.PlainDate.from(day)
+      : zoned(day.after, zone).toPlainDate().add({ days: 1 });
   return {
     day: date.toString(),
     fromAt: localInstant(date, 0, zone),
@@ -80,10 +87,10 @@ export function localDay(
 }
 
 function zoned(at: Instant, zone: string): Temporal.ZonedDateTime {
-  return Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone);
+  return temporal().Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone);
 }
 
 function localInstant(date: Temporal.PlainDate, minute: number, zone: string): Instant {
-  const plainTime = Temporal.PlainTime.from({ hour: Math.floor(minute / 60), minute: minute % 60 });
+  const plainTime = temporal().Temporal.PlainTime.from({ hour: Math.floor(minute / 60), minute: minute % 60 });
   return date.toZonedDateTime({ timeZone: zone, plainTime }).epochMilliseconds;
 }

@@ -22,7 +22,7 @@ import { type SettledTenants, settleTenants } from './settle-tenants.ts';
 import { type ReadOptions, readSurroundings, SETTINGS_FILE, type Surroundings } from './surroundings.ts';
 import { tenantSecrets } from './tenant-secrets.ts';
 import { openTenantFiles, type ReadTenant, type TenantFiles } from './tenants.ts';
-import { openVerdicts, type Verdict, type VerdictFile } from './verdicts.ts';
+import { type Kept, NOTHING_KEPT, openVerdicts, type Verdict, type VerdictFile } from './verdicts.ts';
 
 /** What a configuration is loaded with. */
 export interface LoadOptions extends ReadOptions {
@@ -57,21 +57,25 @@ interface Judged extends SettledTenants {
  */
 export class ConfigurationFiles {
   readonly #options: LoadOptions;
-  readonly #verdicts: VerdictFile | null;
-  #kept: ReadonlyMap<string, Verdict> = new Map();
+  #verdicts: VerdictFile | null = null;
+  #kept: Kept = NOTHING_KEPT;
   #reading: Reading;
 
   /** Reads all files. @throws ConfigurationError with all faults */
   constructor(options: LoadOptions) {
     this.#options = options;
     const seen = new SeenFiles();
-    const surroundings = readSurroundings(options, secretSchemas({ ...options, seen }), seen);
+    const surroundings = readSurroundings(options, secretSchemas({ ...options, seen }), seen, {
+      kept: (settings, digest) => {
+        this.#verdicts = verdictsOf(options, settings);
+        this.#kept = this.#verdicts.read(digest);
+        return this.#kept.profiles;
+      },
+    });
     const settings = surroundings.settings.value;
-    this.#verdicts = settings === null ? null : verdictsOf(options, settings);
-    this.#kept = this.#verdicts?.read(surroundings.digest) ?? new Map();
     const { only } = options;
     const files = this.#open(surroundings, {
-      ...{ verdicts: this.#kept, seen },
+      ...{ verdicts: this.#kept.tenants, seen },
       isOfFile: () => false,
       isAside: (id) => only !== undefined && id !== only,
     });
@@ -140,7 +144,7 @@ export class ConfigurationFiles {
 
   *#readChanges(before: Reading, seen: SeenFiles): Pieces<Reading> {
     const secrets = secretSchemas({ ...this.#options, seen });
-    const wanted = readSurroundings(this.#options, secrets, seen, before.surroundings);
+    const wanted = readSurroundings(this.#options, secrets, seen, { before: before.surroundings });
     let judged = wanted.settings.value === null ? null : yield* this.#judge(wanted, seen, before);
     const faults = judged === null ? wanted.settings.faults : judged.lost;
     const surroundings = faults.length === 0 ? wanted : before.surroundings;
@@ -155,7 +159,9 @@ export class ConfigurationFiles {
 
   *#judge(surroundings: Surroundings, seen: SeenFiles, before: Reading): Pieces<Judged> {
     const isAround = surroundings.digest === before.surroundings.digest;
-    const verdicts = isAround ? verdictsIn(before) : (this.#verdicts?.read(surroundings.digest) ?? new Map());
+    const verdicts = isAround
+      ? verdictsIn(before)
+      : (this.#verdicts?.read(surroundings.digest) ?? NOTHING_KEPT).tenants;
     const isOfFile = isAround ? whetherNotRefused(before) : () => false;
     const files = this.#open(surroundings, { verdicts, seen, isOfFile });
     const lastGood = lastGoods(before, isAround ? null : files, surroundings);
@@ -189,12 +195,12 @@ export class ConfigurationFiles {
     return openTenantFiles({ dir: this.#options.dir, secrets, known: surroundings.known, usable });
   }
 
-  #keep(verdicts: ReadonlyMap<string, Verdict>, { digest }: Surroundings): void {
-    const isKept =
-      verdicts.size === this.#kept.size && [...verdicts].every(([id, verdict]) => this.#kept.get(id) === verdict);
+  #keep(tenants: ReadonlyMap<string, Verdict>, { digest, profiles }: Surroundings): void {
+    const { tenants: kept } = this.#kept;
+    const isKept = tenants.size === kept.size && [...tenants].every(([id, verdict]) => kept.get(id) === verdict);
     if (isKept) return;
-    this.#kept = verdicts;
-    this.#verdicts?.keep(verdicts, digest, { makeDirectory: this.#options.mode === 'set-aside' });
+    this.#kept = { tenants, profiles: profiles.valid };
+    this.#verdicts?.keep(this.#kept, digest, { makeDirectory: this.#options.mode === 'set-aside' });
   }
 }
 

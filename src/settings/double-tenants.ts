@@ -15,16 +15,12 @@ export interface Rival extends Claimant {
 interface Claim {
   /** The same text for the same thing. */
   what: string;
-  /** Whether it is the tenant's by the name of its file; of equal rank that goes before what another says it was formerly. */
-  isOwn: boolean;
-  /** Where the tenant's file says so. */
-  at: ValuePath;
-  message(first: string): string;
-  remedy: string;
+  /** By which key of its file; null: by the file's name. Of equal rank that goes before what another says it was formerly. */
+  by: 'formerly' | 'clinic' | null;
 }
 
 /** How far ahead somebody is in wanting something. */
-type Standing = Pick<Rival, 'id' | 'rank'> & Pick<Claim, 'isOwn'>;
+type Standing = Pick<Rival, 'id' | 'rank'> & { isOwn: boolean };
 
 /**
  * Two files for one clinic would each write its appointments, and two for one name would share what is kept under it: reminders, opt-outs,
@@ -35,24 +31,24 @@ type Standing = Pick<Rival, 'id' | 'rank'> & Pick<Claim, 'isOwn'>;
 export function findDoubleTenants(rivals: readonly Rival[]): (tenant: Claimant) => ConfigurationFault[] {
   const firsts = new Map<string, Standing>();
   for (const rival of rivals) {
-    for (const { what, isOwn } of claimsOf(rival)) {
-      const standing = { id: rival.id, rank: rival.rank, isOwn };
+    for (const { what, by } of claimsOf(rival)) {
+      const standing = { id: rival.id, rank: rival.rank, isOwn: by === null };
       const first = firsts.get(what);
       if (first === undefined || isAhead(standing, first)) firsts.set(what, standing);
     }
   }
   const ranks = new Map(rivals.map(({ id, rank }) => [id, rank]));
   return (tenant) => {
-    const lost = claimsOf(tenant).flatMap((claim) => {
-      const first = firsts.get(claim.what);
+    const lost = claimsOf(tenant).flatMap(({ what, by }) => {
+      const first = firsts.get(what);
       if (first === undefined || first.id === tenant.id) return [];
-      const standing = { id: tenant.id, rank: ranks.get(tenant.id) ?? first.rank, isOwn: claim.isOwn };
-      return isAhead(standing, first) ? [] : [{ ...claim, first: first.id }];
+      const standing = { id: tenant.id, rank: ranks.get(tenant.id) ?? first.rank, isOwn: by === null };
+      return isAhead(standing, first) ? [] : [toldOf(by, first.id, tenant)];
     });
     if (lost.length === 0) return [];
     const read = readYamlFile(tenant.fileName);
     if ('faults' in read) return read.faults;
-    return lost.map(({ at, message, first, remedy }) => faultAt(read.file, at, message(first), remedy));
+    return lost.map(({ at, message, remedy }) => faultAt(read.file, at, message, remedy));
   };
 }
 
@@ -62,39 +58,31 @@ function isAhead(one: Standing, other: Standing): boolean {
   return one.id < other.id;
 }
 
-/** Nothing is claimed where the file does not tell. */
+/** Nothing is claimed where the file does not tell. Thousands are looked at at each start, so what is said of one is made for whoever lost. */
 function claimsOf({ id, clinic: { client, tenantId }, formerly }: Claimant): Claim[] {
-  const claims: Claim[] = [
-    {
-      what: nameOf(id),
-      isOwn: true,
-      at: [],
-      message: (first) => `the tenant ${first} was formerly called so, and its state has this name`,
-      remedy: 'give this file another name',
-    },
-  ];
-  if (typeof formerly === 'string' && formerly !== id) {
-    claims.push({
-      what: nameOf(formerly),
-      isOwn: false,
-      at: ['formerly'],
-      message: (first) =>
-        first === formerly ? `there is a tenant ${first}` : `the tenant ${first} was formerly the same`,
-      remedy: 'remove formerly, or the other file: what is kept under a name is of one tenant alone',
-    });
-  }
+  const claims: Claim[] = [{ what: `name ${id}`, by: null }];
+  if (typeof formerly === 'string' && formerly !== id) claims.push({ what: `name ${formerly}`, by: 'formerly' });
   if (typeof client === 'string' && typeof tenantId === 'string') {
-    claims.push({
-      what: JSON.stringify(['clinic', client, tenantId]),
-      isOwn: false,
-      at: ['clinic', 'tenantId'],
-      message: (first) => `the tenant ${first} is the same clinic`,
-      remedy: 'keep one file for one clinic, with all of its targets',
-    });
+    claims.push({ what: JSON.stringify([client, tenantId]), by: 'clinic' });
   }
   return claims;
 }
 
-function nameOf(tenant: string): string {
-  return JSON.stringify(['name', tenant]);
+/** What is said to whoever wants what another tenant has, and where its file says that it wants it. */
+function toldOf(
+  by: Claim['by'],
+  first: string,
+  { formerly }: Claimant,
+): { at: ValuePath; message: string; remedy: string } {
+  if (by === null) {
+    const message = `the tenant ${first} was formerly called so, and its state has this name`;
+    return { at: [], message, remedy: 'give this file another name' };
+  }
+  if (by === 'formerly') {
+    const message = first === formerly ? `there is a tenant ${first}` : `the tenant ${first} was formerly the same`;
+    const remedy = 'remove formerly, or the other file: what is kept under a name is of one tenant alone';
+    return { at: ['formerly'], message, remedy };
+  }
+  const remedy = 'keep one file for one clinic, with all of its targets';
+  return { at: ['clinic', 'tenantId'], message: `the tenant ${first} is the same clinic`, remedy };
 }

@@ -38,20 +38,32 @@ export interface Surroundings {
   digest: string;
 }
 
-/** Reads settings and profiles. Each that is as it was before stays the same object, and so does the whole. */
+/** Profiles that were found to be without faults when settings and profiles had this digest. */
+export type KeptProfiles = (settings: Settings, digest: string) => ReadonlyMap<string, ClinicProfile>;
+
+/**
+ * Reads settings and profiles. Each that is as it was before stays the same object, and so does the whole.
+ * @param kept asked before any profile is parsed
+ */
 export function readSurroundings(
   options: ReadOptions,
   secrets: SecretSchemas,
   seen: SeenFiles,
-  before: Surroundings | null = null,
+  { before = null, kept = () => NONE_KEPT }: { before?: Surroundings | null; kept?: KeptProfiles } = {},
 ): Surroundings {
-  const profiles = readProfiles(options.dir, seen, before?.profiles);
+  const listed = listProfiles(options.dir, seen);
   const read = readDigested(join(options.dir, SETTINGS_FILE), seen);
-  const settings = settingsOf(read, secrets, profiles, before);
+  const settings = settingsOf(read, secrets, namesOf(listed), before);
+  const digest = JSON.stringify([settings.digest, digestsOf(listed)]);
+  const profiles = checkProfiles(listed, {
+    ...(before === null ? {} : { before: before.profiles }),
+    kept: settings.value === null ? NONE_KEPT : kept(settings.value, digest),
+  });
   if (before !== null && settings === before.settings && profiles === before.profiles) return before;
-  const known = knownNames(options, settings, profiles);
-  return { settings, profiles, known, digest: JSON.stringify([settings.digest, [...profiles.digests]]) };
+  return { settings, profiles, known: knownNames(options, settings, profiles), digest };
 }
+
+const NONE_KEPT: ReadonlyMap<string, ClinicProfile> = new Map();
 
 /** The faults of the profile that a clinic's client goes by. */
 export function profileFaults({ settings, profiles }: Surroundings, client: unknown): ConfigurationFault[] {
@@ -108,19 +120,19 @@ export interface ReadSettings {
 function settingsOf(
   { digest, parse }: Digested,
   secrets: SecretSchemas,
-  profiles: ReadProfiles,
+  profileNames: readonly string[],
   before: Surroundings | null,
 ): ReadSettings {
   const isKnown =
     before?.settings.digest === digest &&
     before.settings.secrets.every(([reference, value]) => secrets.secretAt(reference) === value) &&
-    JSON.stringify(namesOf(before.profiles)) === JSON.stringify(namesOf(profiles));
+    JSON.stringify([...before.profiles.digests.keys()]) === JSON.stringify(profileNames);
   if (isKnown) return before.settings;
   const read = parse();
   if ('faults' in read) return { digest, file: null, value: null, faults: read.faults, secrets: [] };
   const checked = checkFile(read.file, settingsSchema(secrets));
   const ownFaults = 'faults' in checked ? checked.faults : [];
-  const faults = [...ownFaults, ...checkSettingsReferences(read.file, namesOf(profiles))];
+  const faults = [...ownFaults, ...checkSettingsReferences(read.file, profileNames)];
   const value = 'value' in checked && faults.length === 0 ? checked.value : null;
   const named = referencesIn(read.file.value).map((where) => [where, secrets.secretAt(where)] as const);
   return { digest, file: read.file, value, faults, secrets: named };
@@ -149,23 +161,38 @@ export interface ReadProfiles {
   strayFaults: ConfigurationFault[];
 }
 
-/** Reads every profile. One whose bytes are as before stays the same object, and so do all of them together. */
-export function readProfiles(dir: string, seen: SeenFiles, before?: ReadProfiles): ReadProfiles {
+/** The files of profiles, whose bytes were read. */
+interface ListedProfiles {
+  files: (Digested & { id: string })[];
+  strayFaults: ConfigurationFault[];
+}
+
+function listProfiles(dir: string, seen: SeenFiles): ListedProfiles {
   const listed = listYamlFiles(join(dir, 'profiles'));
-  const profiles: ReadProfiles = {
-    ...{ valid: new Map(), broken: new Map(), digests: new Map() },
-    strayFaults: listed.faults,
-  };
   for (const { file } of listed.faults) seen.isAsBefore(file);
-  for (const { id, fileName } of listed.files) {
-    const { digest, parse } = readDigested(fileName, seen);
-    profiles.digests.set(id, digest);
-    const known = before?.digests.get(id) === digest ? before.valid.get(id) : undefined;
+  const files = listed.files.map(({ id, fileName }) => ({ id, ...readDigested(fileName, seen) }));
+  return { files, strayFaults: listed.faults };
+}
+
+/** Reads every profile. */
+export function readProfiles(dir: string, seen: SeenFiles): ReadProfiles {
+  return checkProfiles(listProfiles(dir, seen), { kept: NONE_KEPT });
+}
+
+/** One whose bytes are as before stays the same object, and so do all of them together. */
+function checkProfiles(
+  listed: ListedProfiles,
+  { before, kept }: { before?: ReadProfiles; kept: ReadonlyMap<string, ClinicProfile> },
+): ReadProfiles {
+  const digests = new Map(digestsOf(listed));
+  const profiles: ReadProfiles = { valid: new Map(), broken: new Map(), digests, strayFaults: listed.strayFaults };
+  for (const { id, digest, parse } of listed.files) {
+    const known = before?.digests.get(id) === digest ? before.valid.get(id) : kept.get(id);
     const checked = known === undefined ? checkProfile(parse()) : { value: known };
     if ('faults' in checked) profiles.broken.set(id, checked.faults);
     else profiles.valid.set(id, checked.value);
   }
-  const told = ({ digests, strayFaults }: ReadProfiles) => JSON.stringify([[...digests], strayFaults]);
+  const told = (one: ReadProfiles) => JSON.stringify([[...one.digests], one.strayFaults]);
   return before !== undefined && told(before) === told(profiles) ? before : profiles;
 }
 
@@ -173,6 +200,10 @@ function checkProfile(read: ReturnType<typeof readYaml>) {
   return 'faults' in read ? read : checkFile(read.file, clinicProfileSchema);
 }
 
-function namesOf({ valid, broken }: ReadProfiles): string[] {
-  return [...valid.keys(), ...broken.keys()];
+function namesOf({ files }: ListedProfiles): string[] {
+  return files.map(({ id }) => id);
+}
+
+function digestsOf({ files }: ListedProfiles): [string, string][] {
+  return files.map(({ id, digest }) => [id, digest]);
 }

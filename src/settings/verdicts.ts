@@ -1,6 +1,8 @@
 import { createHmac, hash, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import type { TenantOutline } from './configuration.ts';
 import type { SecretReference } from './secret-reference.ts';
 
@@ -15,14 +17,24 @@ export interface Verdict {
   json: string;
 }
 
-/** Verdicts on tenants' files, kept from one start to the next. */
+/** What was found to be without faults, under the name of its file. */
+export interface Kept {
+  tenants: ReadonlyMap<string, Verdict>;
+  /** Clinic profiles with every default filled in. */
+  profiles: ReadonlyMap<string, ClinicProfile>;
+}
+
+/** Of a configuration that nothing is known of. */
+export const NOTHING_KEPT: Kept = { tenants: new Map(), profiles: new Map() };
+
+/** Verdicts on tenants' files and on profiles, kept from one start to the next. */
 export interface VerdictFile {
   /** The tag of a secret: the same for the same value, and of no use to who does not have the identity key. */
   tagOf(value: string): string;
-  /** What is kept, by tenant; nothing when it was made under other surroundings. @param surroundings digest of settings and profiles */
-  read(surroundings: string): ReadonlyMap<string, Verdict>;
+  /** What is kept; nothing when it was made under other surroundings. @param surroundings digest of settings and profiles */
+  read(surroundings: string): Kept;
   /** Keeps these and no others. What can't be written is not kept. @param makeDirectory also where the directory is missing */
-  keep(all: ReadonlyMap<string, Verdict>, surroundings: string, options: { makeDirectory: boolean }): void;
+  keep(all: Kept, surroundings: string, options: { makeDirectory: boolean }): void;
 }
 
 /** What verdicts are kept with. */
@@ -38,7 +50,13 @@ export interface VerdictParts {
 
 const PROOF_BYTES = 32;
 const NEW_LINE = 0x0a;
-const TAB = 0x09;
+
+/** The first line of the file, as JSON; behind it the tenants' files as JSON, one after the other. */
+interface Index {
+  profiles: [name: string, ClinicProfile][];
+  /** In the order of the contents behind, with the length of each. */
+  tenants: (Omit<Verdict, 'json'> & { bytes: number })[];
+}
 
 /**
  * Opens the verdicts: one file, which begins with an HMAC of all that follows, of the program and of the surroundings. One that is damaged,
@@ -62,10 +80,10 @@ export function openVerdicts({ dataDirectory, dir, identityKey, program }: Verdi
       tags.set(value, tag);
       return tag;
     },
-    read: (surroundings) => (place === null ? new Map() : readKept(place, (body) => proofOf(surroundings, body))),
+    read: (surroundings) => (place === null ? NOTHING_KEPT : readKept(place, (body) => proofOf(surroundings, body))),
     keep(all, surroundings, { makeDirectory }) {
       if (place === null) return;
-      const body = Buffer.from([...all.values()].map(lineOf).join(''));
+      const body = bodyOf(all);
       try {
         if (makeDirectory) mkdirSync(dirname(place), { recursive: true });
         const written = `${place}.${process.pid}`;
@@ -78,27 +96,47 @@ export function openVerdicts({ dataDirectory, dir, identityKey, program }: Verdi
   };
 }
 
-/** The head, by which a verdict is found, stands before the content, which is read when the tenant is opened: JSON has no tab. */
-function lineOf({ json, ...head }: Verdict): string {
-  return `${JSON.stringify(head)}\t${json}\n`;
+function bodyOf({ tenants, profiles }: Kept): Buffer {
+  const contents = [...tenants.values()].map(({ json }) => Buffer.from(json));
+  const index: Index = {
+    // One that JSON would not give back as it is is checked anew each time.
+    profiles: [...profiles].filter(([, profile]) => isDeepStrictEqual(JSON.parse(JSON.stringify(profile)), profile)),
+    tenants: [...tenants.values()].map(({ digest, secrets, outline }, at) => {
+      return { digest, secrets, outline, bytes: contents[at]?.length ?? 0 };
+    }),
+  };
+  return Buffer.concat([Buffer.from(`${JSON.stringify(index)}\n`), ...contents]);
 }
 
-function readKept(place: string, proofOf: (body: Buffer) => Buffer): Map<string, Verdict> {
-  const verdicts = new Map<string, Verdict>();
+function readKept(place: string, proofOf: (body: Buffer) => Buffer): Kept {
   let bytes: Buffer;
   try {
     bytes = readFileSync(place);
   } catch {
-    return verdicts;
+    return NOTHING_KEPT;
   }
   const body = bytes.subarray(PROOF_BYTES);
-  if (bytes.length < PROOF_BYTES || !timingSafeEqual(bytes.subarray(0, PROOF_BYTES), proofOf(body))) return verdicts;
-  for (let at = 0; at < body.length; ) {
-    const tab = body.indexOf(TAB, at);
-    const end = body.indexOf(NEW_LINE, tab);
-    const head = JSON.parse(body.toString('utf8', at, tab)) as Omit<Verdict, 'json'>;
-    verdicts.set(head.outline.id, { ...head, json: body.toString('utf8', tab + 1, end) });
-    at = end + 1;
-  }
-  return verdicts;
+  if (bytes.length < PROOF_BYTES || !timingSafeEqual(bytes.subarray(0, PROOF_BYTES), proofOf(body)))
+    return NOTHING_KEPT;
+  const behind = body.indexOf(NEW_LINE);
+  const index = JSON.parse(body.toString('utf8', 0, behind)) as Index;
+  // Copied, so that the index, which is the larger part, can go.
+  const contents = Buffer.from(body.subarray(behind + 1));
+  let at = 0;
+  const tenants = index.tenants.map(({ bytes: length, ...head }): [string, Verdict] => {
+    const verdict = laterRead(head, contents.subarray(at, at + length));
+    at += length;
+    return [head.outline.id, verdict];
+  });
+  return { tenants: new Map(tenants), profiles: new Map(index.profiles) };
+}
+
+/** A verdict whose content is made text when the tenant is opened: of most it never is. */
+function laterRead({ digest, secrets, outline }: Omit<Verdict, 'json'>, content: Buffer): Verdict {
+  return {
+    ...{ digest, secrets, outline },
+    get json() {
+      return content.toString();
+    },
+  };
 }

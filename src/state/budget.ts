@@ -44,6 +44,11 @@ const TRIAL_MS = 30 * SECOND_MS;
 const TICKET_LIFE_MS = 10 * SECOND_MS;
 /** Somebody ahead may give up: a waiter looks again after this time, or a quarter of its wait. */
 const LOOK_EVERY_MS = SECOND_MS;
+/**
+ * What a request takes from its grant to the server may be longer for one than for another by this much. The server counts what comes within
+ * a minute of its own: what was granted in a little more than that may come in it.
+ */
+const WAY_VARIES_MS = SECOND_MS;
 /** Part of the burst that background work leaves for a person who waits. */
 const RESERVED_SHARE = 0.1;
 
@@ -67,7 +72,7 @@ export function openBudgetShare(
   const places = keys.budget(budget);
   const { waiting } = places;
   const all = [places.budget, waiting, places.shares, places.refused];
-  const intervalMs = MINUTE_MS / limits.requestsPerMinute;
+  const intervalMs = intervalOf(limits);
   const reserved = priority === 'interactive' ? 0 : Math.floor(limits.burst * RESERVED_SHARE);
   const longestPauseMs = priority === 'interactive' ? Math.min(pauseWaitMs, LONGEST_INTERACTIVE_WAIT_MS) : pauseWaitMs;
   let isOnTrial = false;
@@ -123,6 +128,11 @@ export function openBudgetShare(
       await redis.eval(ACCEPTED, all.length, ...all, participant);
     },
   };
+}
+
+/** The rate at which no minute of the server's has one more than `requestsPerMinute` and `burst`, whichever way its requests took. */
+function intervalOf({ requestsPerMinute }: BudgetLimits): number {
+  return Math.max(MINUTE_MS / requestsPerMinute, (MINUTE_MS + WAY_VARIES_MS) / (requestsPerMinute + 1));
 }
 
 interface Answer {

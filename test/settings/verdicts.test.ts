@@ -1,7 +1,8 @@
 import { appendFileSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { clinicProfileSchema } from '../../src/clinic/schema/profile.ts';
 import type { LoadOptions } from '../../src/settings/load.ts';
 import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
 import {
@@ -133,6 +134,24 @@ describe('a file of a tenant that was found to be without faults', () => {
     write('tenants/tre.yaml', tenantFile('3', 'OTHER_PASSWORD'));
     expect(checked()).toBe(1);
   });
+});
+
+test('a profile that was found to be without faults is checked again when it changed, and one with faults each time', () => {
+  const { load: read, faults, write } = world();
+  const checks = vi.spyOn(clinicProfileSchema, 'safeParse');
+  const checked = (work: () => unknown) => {
+    checks.mockClear();
+    work();
+    return checks.mock.calls.length;
+  };
+  const first = read();
+  expect(checked(read)).toBe(0);
+  expect(read().profiles).toEqual(first.profiles);
+  write('profiles/plain.yaml', 'scopePrefix: "x."\n');
+  expect(checked(read)).toBe(1);
+  expect(read().profiles.get('plain')?.scopePrefix).toBe('x.');
+  write('profiles/plain.yaml', 'scopePrefix: 1\n');
+  for (const _ of [1, 2]) expect(faults()).toEqual([expect.stringMatching(/^profiles\/plain\.yaml:1 scopePrefix: /)]);
 });
 
 describe('what is kept of it', () => {

@@ -1,0 +1,75 @@
+import fc from 'fast-check';
+import { expect, test, vi } from 'vitest';
+import { openBudgetShare } from '../../src/state/budget.ts';
+import type { RedisClient } from '../../src/state/redis.ts';
+import { untilSeen, useFakeTime } from '../support/fake-time.ts';
+import { useRedis } from '../support/redis.ts';
+
+const redis = useRedis();
+const NEVER = new AbortController().signal;
+const LIMITS = { requestsPerMinute: 240, burst: 7 };
+const MINUTE_MS = 60_000;
+/** The way of one request is longer than that of another by less than this. */
+const WAY_VARIES_MS = 1_000;
+
+/** A connection whose server has the time of the test. */
+function clocked(connection: RedisClient): RedisClient {
+  const run = connection.eval.bind(connection) as (...given: unknown[]) => Promise<never>;
+  vi.spyOn(connection, 'eval').mockImplementation(async (script, ...given) => {
+    const now = performance.now();
+    await connection.set('now', `${Math.floor(now / 1_000)} ${Math.floor((now % 1_000) * 1_000)}`);
+    const told = "{string.match(redis.call('GET', 'now'), '(%d+) (%d+)')}";
+    return run(String(script).replace("redis.call('TIME')", told), ...given);
+  });
+  return connection;
+}
+
+/** When somebody who always wants more is granted it, in milliseconds. */
+async function grantsWithin(ms: number): Promise<number[]> {
+  useFakeTime();
+  const share = openBudgetShare(clocked(redis.connect()), 'client-1', 'greedy', LIMITS, 'interactive');
+  const granted: number[] = [];
+  while (performance.now() < ms) {
+    let isGranted = false;
+    const taking = share.take(NEVER).then(() => {
+      isGranted = true;
+    });
+    while (!isGranted) {
+      await untilSeen(() => isGranted || vi.getTimerCount() > 0, 'the answer of Redis');
+      if (!isGranted) await vi.advanceTimersToNextTimerAsync();
+    }
+    await taking;
+    granted.push(performance.now());
+  }
+  return granted;
+}
+
+/** The most that come within any minute. */
+function mostInAMinute(arrivals: readonly number[]): number {
+  const sorted = arrivals.toSorted((one, other) => one - other);
+  let first = 0;
+  return sorted.reduce((most, at, index) => {
+    while ((sorted[first] ?? at) <= at - MINUTE_MS) first += 1;
+    return Math.max(most, index - first + 1);
+  }, 0);
+}
+
+test('no minute of the server has more requests than the budget allows, however long each was on its way', async () => {
+  const allowed = LIMITS.requestsPerMinute + LIMITS.burst;
+  const granted = await grantsWithin(1.5 * MINUTE_MS);
+  expect(mostInAMinute(granted)).toBeGreaterThan(0.97 * allowed);
+  const ways = fc.array(fc.integer({ min: 0, max: WAY_VARIES_MS - 1 }), {
+    ...{ minLength: granted.length, maxLength: granted.length },
+  });
+  const arrivalsBy = (wayOf: (index: number) => number) => granted.map((at, index) => at + wayOf(index));
+  fc.assert(
+    fc.property(ways, (each) => {
+      expect(mostInAMinute(arrivalsBy((index) => each[index] ?? 0))).toBeLessThanOrEqual(allowed);
+    }),
+  );
+  // The worst: all until some moment are late, and all from then on come at once.
+  for (const turn of granted.keys()) {
+    const late = arrivalsBy((index) => (index <= turn ? WAY_VARIES_MS - 1 : 0));
+    expect(mostInAMinute(late)).toBeLessThanOrEqual(allowed);
+  }
+});
