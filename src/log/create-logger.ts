@@ -12,6 +12,17 @@ export interface LogDestination {
   write(line: string): unknown;
 }
 
+/** Where lines go beside the log, in the same redaction. */
+export interface LineMirror {
+  /**
+   * Ids of what is under way, for each line.
+   * @see https://opentelemetry.io/docs/specs/otel/compatibility/logging_trace_context/
+   */
+  ids(): { trace_id?: string; span_id?: string };
+  /** @param data with what stands on every line of the logger that wrote it */
+  take(level: LogOptions['level'], data: Record<string, unknown>, message: string): void;
+}
+
 /** What {@link createLogger} needs. */
 export interface LogOptions {
   /** The least level that is written. */
@@ -20,6 +31,8 @@ export interface LogOptions {
   destination?: LogDestination;
   /** Lines for people instead of JSON. Default: only when the destination is a terminal. */
   readable?: boolean;
+  /** Default: they go nowhere else. */
+  mirror?: LineMirror;
 }
 
 /**
@@ -36,7 +49,8 @@ export function createLogger(options: LogOptions): Logger {
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
   };
-  return wrap(pino(settings, readable ? readableDestination(destination) : destination));
+  const { mirror = null } = options;
+  return wrap(pino(settings, readable ? readableDestination(destination) : destination), mirror, {});
 }
 
 /** Formats in this process and unbuffered, so that the last line before a crash is seen. */
@@ -46,10 +60,14 @@ function readableDestination(destination: LogDestination): LogDestination {
   return { write: (line) => destination.write(format(line)) };
 }
 
-function wrap(logger: pino.Logger): Logger {
+/** @param bound what stands on every line */
+function wrap(logger: pino.Logger, mirror: LineMirror | null, bound: Record<string, unknown>): Logger {
   function writer(level: LogOptions['level']) {
     return (data: object, message: string): void => {
-      if (logger.isLevelEnabled(level)) logger[level](redact(data), message);
+      if (!logger.isLevelEnabled(level)) return;
+      const shown = redact(data);
+      logger[level](mirror === null ? shown : { ...shown, ...mirror.ids() }, message);
+      mirror?.take(level, { ...bound, ...shown }, message);
     };
   }
   return {
@@ -57,6 +75,9 @@ function wrap(logger: pino.Logger): Logger {
     info: writer('info'),
     warn: writer('warn'),
     error: writer('error'),
-    child: (data) => wrap(logger.child(redact(data))),
+    child(data) {
+      const shown = redact(data);
+      return wrap(logger.child(shown), mirror, { ...bound, ...shown });
+    },
   };
 }
