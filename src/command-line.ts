@@ -14,10 +14,13 @@ import type { renderError } from './cli/render-error.ts';
 import type { Role } from './control/roles.ts';
 import { requireCertificateChecks } from './http/certificate-checks.ts';
 import { takeLibraryWords } from './log/library-words.ts';
+import type { Logger } from './log/logger.ts';
 import { asMirrorError } from './model/errors.ts';
 import type { ConfigurationFiles } from './settings/configuration-files.ts';
 import { ConfigurationError, type ConfigurationFault } from './settings/faults.ts';
 
+/** So long the daemon's end is put off by what waits for the collector. A container engine kills ten seconds after its signal. */
+const TELEMETRY_GRACE_MS = 500;
 /** A person waits at the terminal; the daemon itself waits longer. */
 const REDIS_PATIENCE_MS = 5_000;
 
@@ -198,16 +201,22 @@ async function runDaemon(host: CommandHost, options: GlobalOptions, role: Role):
   process.on('SIGHUP', () => reload());
   const files = await open(host, options, 'set-aside');
   const { configuration } = files;
-  const [{ createLogger }, { startDaemon }, { giveBackMemory }] = await Promise.all([
+  const [{ createLogger }, { startTelemetry }, { startDaemon }, { giveBackMemory }] = await Promise.all([
     import('./log/create-logger.ts'),
+    import('./composition/telemetry.ts'),
     import('./main.ts'),
     import('./composition/give-back.ts'),
   ]);
   const { level, format } = configuration.settings.log;
-  const log = createLogger(format === undefined ? { level } : { level, readable: format === 'text' });
+  const telemetry = await startTelemetry(configuration.settings, () => log);
+  const log: Logger = createLogger({
+    level,
+    ...(format === undefined ? {} : { readable: format === 'text' }),
+    ...(telemetry === null ? {} : { mirror: telemetry.lines }),
+  });
   const putBack = takeLibraryWords(log);
   const daemon = await startDaemon(configuration, log, interrupted, {
-    ...{ role, files },
+    ...{ role, files, telemetry },
     tell: (text) => void host.stderr.write(`${text}\n`),
   });
   reload = daemon.reload;
@@ -219,5 +228,6 @@ async function runDaemon(host: CommandHost, options: GlobalOptions, role: Role):
     await new Promise<void>((resolve) => interrupted.addEventListener('abort', () => resolve(), { once: true }));
   }
   await daemon.close();
+  await telemetry?.close(TELEMETRY_GRACE_MS);
   putBack();
 }

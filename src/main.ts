@@ -19,6 +19,7 @@ import { createNotificationReceiver } from './control/notifications.ts';
 import { redisAway } from './control/problems.ts';
 import { takeReminderCallback } from './control/reminder-callbacks.ts';
 import { does, type Role } from './control/roles.ts';
+import { openStatuses, type Statuses } from './control/statuses.ts';
 import { type ListeningServer, listen } from './http-server/listen.ts';
 import { createOperatorServer } from './http-server/operator-server.ts';
 import { createPublicServer } from './http-server/public-server.ts';
@@ -30,6 +31,7 @@ import type { OpenTenant } from './jobs/tenant.ts';
 import { Turns } from './jobs/turns.ts';
 import { startWorkers, type Workers } from './jobs/workers.ts';
 import type { Logger } from './log/logger.ts';
+import { noSpans, type Spans } from './log/spans.ts';
 import { asMirrorError } from './model/errors.ts';
 import { SECOND_MS } from './model/time.ts';
 import type { Configuration, TenantOutline } from './settings/configuration.ts';
@@ -40,6 +42,7 @@ import { joinAll } from './state/generations.ts';
 import { type RedisWatch, watchRedis } from './state/redis.ts';
 import { checkRedis, keepChecking } from './state/redis-check.ts';
 import { createSubscriptionDirectory } from './state/subscriptions.ts';
+import type { Telemetry } from './telemetry/telemetry.ts';
 
 /** A running daemon. */
 export interface Daemon {
@@ -64,6 +67,8 @@ export interface DaemonOptions {
   connectors?: Connectors;
   /** Where the configuration came from: what changes there is taken up. Absent: it stays as it is. */
   files?: ConfigurationFiles;
+  /** Whom it is told what takes how long; closed by whoever opened it. Default: nobody. */
+  telemetry?: Telemetry | null;
   /** Shows a text to whoever started the daemon, past the log, which others read too. Absent: nobody is shown anything. */
   tell?: (text: string) => void;
 }
@@ -89,22 +94,22 @@ export async function startDaemon(
   configuration: Configuration,
   log: Logger,
   signal: AbortSignal,
-  { role = 'all', connectors = registry, files, tell }: DaemonOptions = {},
+  { role = 'all', connectors = registry, files, telemetry = null, tell }: DaemonOptions = {},
 ): Promise<Daemon> {
   const { settings } = configuration;
   let installation: Installation | null = null;
-  const metrics = createMetrics(() => installation);
+  const statuses = openStatuses();
+  const metrics = createMetrics(() => installation, { statuses, ...(telemetry && { telemetry: telemetry.counts }) });
+  const spans = telemetry?.spans ?? noSpans;
   const turns = new Turns();
   // Whatever is open when the start fails is closed, so that the process ends.
   await using opened = new AsyncDisposableStack();
   const composition = compose({
-    configuration,
-    log,
-    actLines: process.stdout,
+    ...{ configuration, log, connectors, actLines: process.stdout },
     priority: 'background',
     observe: metrics.observeHttp,
     observeLag: metrics.observeReminderLag,
-    connectors,
+    ...(telemetry === null ? {} : { spans }),
     whileInLine: turns.inLine,
   });
   installation = composition.installation;
@@ -115,7 +120,7 @@ export async function startDaemon(
   await noteSealingKeys(composition.acts, settings, log);
   const watch = watchRedis(composition.redis, log);
   opened.defer(() => watch.stop());
-  const operator = await openOperatorPort(composition, metrics, watch, tell);
+  const operator = await openOperatorPort(composition, { metrics, statuses, watch, spans }, tell);
   opened.defer(() => operator.close(SECOND_MS));
   const outside = await openPublicPort(composition, metrics, role);
   opened.defer(() => outside?.close(SECOND_MS));
@@ -125,7 +130,7 @@ export async function startDaemon(
   const work = { tenants: [...configuration.outlines.values()], queues, redis, isNeedless, log };
   if (does(role, 'scheduler')) await repeatWork(work, settings.schedule);
   if (does(role, 'worker')) {
-    const workers = openWorkers(composition, turns);
+    const workers = openWorkers(composition, turns, spans);
     opened.defer(() => workers.close(STOP_GRACE_MS));
   }
   const asking = new AbortController();
@@ -190,7 +195,7 @@ function openReloading(parts: {
   });
 }
 
-function openWorkers(composition: Composition, turns: Turns): Workers {
+function openWorkers(composition: Composition, turns: Turns, spans: Spans): Workers {
   const { settings } = composition.configuration;
   const inFlight = { ...IN_FLIGHT, push: settings.push.targetConcurrency };
   return startWorkers({
@@ -202,6 +207,7 @@ function openWorkers(composition: Composition, turns: Turns): Workers {
     turns,
     lockMs: settings.leases.ttlMs,
     log: composition.log,
+    spans,
   });
 }
 
@@ -216,8 +222,7 @@ function logAllowances(outlines: Iterable<readonly [string, TenantOutline]>, log
 
 async function openOperatorPort(
   composition: Composition,
-  metrics: Metrics,
-  watch: RedisWatch,
+  { metrics, statuses, watch, spans }: { metrics: Metrics; statuses: Statuses; watch: RedisWatch; spans: Spans },
   tell: DaemonOptions['tell'],
 ): Promise<ListeningServer> {
   const { operator } = composition.configuration.settings;
@@ -234,9 +239,9 @@ async function openOperatorPort(
   // Asked by whoever came to the port, so it is known by then.
   const publicUrl = () => publicUrlOf(composition, port) ?? '';
   const access = openAccess(composition, publicUrl);
-  const administrators = { desk: openOperatorDesk(composition), access, publicUrl };
+  const administrators = { desk: openOperatorDesk(composition, statuses), access, publicUrl };
   const isForPeople = operator.access !== undefined;
-  const given = { token, log: composition.log, administrators: isForPeople ? administrators : null };
+  const given = { token, log: composition.log, spans, administrators: isForPeople ? administrators : null };
   const server = await listen(createOperatorServer(verbs, given), 'operator', operator);
   ({ port } = server);
   if (isForPeople && tell !== undefined) await tellFirstSignIn(composition, access, tell);

@@ -2,6 +2,7 @@ import { principalOfDaemon } from '../../src/composition/acts.ts';
 import { openBackups } from '../../src/composition/backup.ts';
 import type { Composition } from '../../src/composition/compose.ts';
 import { loginDesk } from '../../src/composition/login-desk.ts';
+import { openStatuses } from '../../src/control/statuses.ts';
 import { addApi } from '../../src/http-server/api/api.ts';
 import { openApp } from '../../src/http-server/app.ts';
 import { type ListeningServer, listen } from '../../src/http-server/listen.ts';
@@ -18,7 +19,7 @@ export async function openApiPort(composition: Composition): Promise<ListeningSe
     request.visitor = OWNER;
   });
   addApi(app, {
-    ...{ installation, log, backups: openBackups(composition) },
+    ...{ installation, statuses: openStatuses(), log, backups: openBackups(composition) },
     loginDesk: () => loginDesk(composition),
     acting: (_, why) => ({ who: principalOfDaemon(), why, desk: acts }),
   });

@@ -7,6 +7,7 @@ import type { SharesOf } from '../../src/jobs/shares.ts';
 import { Turns } from '../../src/jobs/turns.ts';
 import { type JobHandlers, startWorkers } from '../../src/jobs/workers.ts';
 import { silentLogger } from '../../src/log/logger.ts';
+import { noSpans } from '../../src/log/spans.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
 import { keysOfTenant } from '../../src/state/keys.ts';
 import { keysLike } from '../../src/state/scan.ts';
@@ -99,6 +100,7 @@ async function measureJobs(
     turns: new Turns(),
     lockMs: 30_000,
     log: silentLogger,
+    spans: noSpans,
   });
   const before = await cpuMsOf(redis);
   for (let tenant = 0; tenant < JOBS_DONE; tenant += 1) await give(`other-${tenant}`);

@@ -60,7 +60,7 @@ export function compose(options: CompositionOptions): Composition {
   const { redis, writer, epoch, removed, reloads, alerts, certificates, logins, loginLinks } = stores;
   const acts = openActDesk(() => configuration, stores, clock, options.actLines ?? process.stderr);
   const isNeedless = createNeedless(redis, () => configuration.outlines);
-  const queues = openQueues(settings.redis.place.reveal(), isNeedless);
+  const queues = openQueues(settings.redis.place.reveal(), isNeedless, undefined, options.spans);
   const shared = {
     ...options,
     ...stores,

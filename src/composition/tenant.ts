@@ -1,10 +1,11 @@
 import type { CompiledProfile } from '../clinic/schema/compiled.ts';
 import type { SharedState } from '../connectors/shared-state.ts';
-import { createHttpClient, type HttpObserver } from '../http/client.ts';
+import { createHttpClient, type HttpClient, type HttpObserver } from '../http/client.ts';
 import type { ObserveLag } from '../jobs/open-reminders.ts';
 import type { WorkQueues } from '../jobs/queues.ts';
 import type { ClinicSource, OpenTenant } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
+import { noSpans, type Spans } from '../log/spans.ts';
 import type { KeptRoom } from '../model/kept.ts';
 import type { Clock } from '../model/time.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
@@ -56,6 +57,8 @@ export interface Given {
   /** `interactive`: a person waits for what is done. */
   priority: Priority;
   observe?: HttpObserver;
+  /** Default: nobody is told what takes how long. */
+  spans?: Spans;
   /** As of a budget. */
   whileInLine?: BudgetWaiting['whileInLine'];
   /** To be told how late each reminder was sent. */
@@ -86,11 +89,7 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
   const { configuration, clock, elapsedBetween, redis, queues } = shared;
   const { settings } = configuration;
   const log = shared.log.child({ tenant: tenant.id });
-  const http = createHttpClient({
-    userAgent: USER_AGENT,
-    clock,
-    ...(shared.observe === undefined ? {} : { observe: shared.observe }),
-  });
+  const http = openHttp(shared);
   const sealer = createSealer(shared.ring, tenant.id);
   const leases = createLeases(redis, tenant.id, settings.leases.ttlMs);
   const generation = requireEntry(shared.generations, tenant.id);
@@ -147,10 +146,20 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
       generation,
       elapsedBetween,
       log,
+      spans: shared.spans ?? noSpans,
       clock,
       random: Math.random,
     },
   };
+}
+
+function openHttp({ configuration, clock, observe, spans }: Shared): HttpClient {
+  const tellsTrace = configuration.settings.telemetry?.tellOthers ?? false;
+  return createHttpClient({
+    ...{ userAgent: USER_AGENT, clock },
+    ...(observe === undefined ? {} : { observe }),
+    ...(spans === undefined ? {} : { spans, tellsTrace }),
+  });
 }
 
 /** Opens a tenant's logins and where they are kept. */

@@ -58,11 +58,18 @@ export function sessionLifeOf({ sessionHours, idleMinutes }: AccessSettings): Se
   return { mostMs: sessionHours * HOUR_MS, idleMs: idleMinutes * MINUTE_MS };
 }
 
-/** Whose session it is, with what they may do by the settings of now; null for nobody who is let in. */
-export async function entrantBySession(desk: AccessDesk, session: string): Promise<Entrant | null> {
+/**
+ * Whose session it is, with what they may do by the settings of now; null for nobody who is let in.
+ * @param how `look`: it is asked by no act of theirs, and ends no later for that
+ */
+export async function entrantBySession(
+  desk: AccessDesk,
+  session: string,
+  how: 'use' | 'look' = 'use',
+): Promise<Entrant | null> {
   const settings = desk.settings();
   if (settings === null) return null;
-  const who = await desk.sessions.use(session, sessionLifeOf(settings));
+  const who = await desk.sessions[how](session, sessionLifeOf(settings));
   const rights = who === null ? null : rightsOf(who, settings);
   if (who === null || rights === null) return null;
   return { id: accountIdOf(who), name: who.way === 'passphrase' ? 'owner' : who.name, ...rights };

@@ -4,13 +4,12 @@ import type { ObserveLag } from '../jobs/open-reminders.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
-import { createStateFigures } from './figures.ts';
 import type { Installation } from './installation.ts';
 import type { NotificationResult } from './notifications.ts';
 import { redisAway } from './problems.ts';
 import { createReminderMetrics } from './reminder-metrics.ts';
-import { status } from './status.ts';
 import type { Status } from './status-view.ts';
+import { openStatuses, type Statuses } from './statuses.ts';
 import { createTriggerMetrics } from './trigger-metrics.ts';
 
 /** The daemon's figures. Labels are bounded: tenants, targets and connections of the configuration, and constant call names. */
@@ -32,8 +31,15 @@ export interface Metrics {
 /** Request durations in seconds, from a loopback answer to the HTTP client's time limit. */
 const DURATION_BUCKETS = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
 
-/** @param installation asked for at each scrape; null until everything is composed */
-export function createMetrics(installation: () => Installation | null): Metrics {
+/**
+ * @param installation asked for at each scrape; null until everything is composed
+ * @param options.telemetry what was handed to the collector, asked for at each scrape; absent where there is none
+ * @param options.statuses the process's; default: its own
+ */
+export function createMetrics(
+  installation: () => Installation | null,
+  { telemetry = {}, statuses = openStatuses() }: { telemetry?: HandedCounts; statuses?: Statuses } = {},
+): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const requests = new Counter({
@@ -56,20 +62,30 @@ export function createMetrics(installation: () => Installation | null): Metrics 
     registers: [registry],
   });
   const reloads = createReloadMetrics(registry);
+  createTelemetryMetrics(registry, telemetry);
   const gauges = createGauges(registry);
   const reminders = createReminderMetrics(registry);
   const triggers = createTriggerMetrics(registry);
-  let problems: readonly Problem[] = [];
-  const figures = createStateFigures(async (open) => {
-    const told = await status(open);
-    ({ problems } = told);
+  let filled: Status | null = null;
+  let filling: Promise<void> | null = null;
+  async function fillBy(open: Installation, told: Status): Promise<void> {
     const tells = [
       await reminders.read(openSome(open, ({ hasReminders }) => hasReminders)),
       await triggers.read(openSome(open, ({ triggersEveryMinutes }) => triggersEveryMinutes !== null)),
     ];
     fill(gauges, told);
     for (const tell of tells) tell();
-  });
+    filled = told;
+  }
+  async function refresh(open: Installation): Promise<number> {
+    const { status: told, ageMs } = await statuses.read(open);
+    if (told === filled) return ageMs;
+    filling ??= fillBy(open, told).finally(() => {
+      filling = null;
+    });
+    await filling;
+    return ageMs;
+  }
   return {
     countNotification: (connector, result) => notifications.inc({ connector, result }),
     observeHttp(label, httpStatus, durationMs) {
@@ -80,12 +96,11 @@ export function createMetrics(installation: () => Installation | null): Metrics 
     observeReload: reloads,
     async problems() {
       const open = installation();
-      if (open !== null) await figures.refresh(open);
-      return problems;
+      return open === null ? [] : (await statuses.read(open)).status.problems;
     },
     async render() {
       const open = installation();
-      if (open !== null) await tellFigures(gauges, () => figures.refresh(open));
+      if (open !== null) await tellFigures(gauges, () => refresh(open));
       return registry.metrics();
     },
   };
@@ -127,6 +142,22 @@ function createReloadMetrics(registry: Registry): Metrics['observeReload'] {
     refused.set(refusedFiles);
     if (refusedFiles === 0) takenUp.setToCurrentTime();
   };
+}
+
+/** What was handed to a collector of traces and log lines, by what it was. */
+type HandedCounts = Readonly<Record<string, { sent: number; dropped: number }>>;
+
+function createTelemetryMetrics(registry: Registry, handed: HandedCounts): void {
+  const told = (name: string, help: string, which: 'sent' | 'dropped') =>
+    new Counter({
+      ...{ name, help, labelNames: ['signal'], registers: [registry] },
+      collect() {
+        this.reset();
+        for (const [signal, counts] of Object.entries(handed)) this.inc({ signal }, counts[which]);
+      },
+    });
+  told('clinic_mirror_telemetry_sent_total', 'Spans and log lines that the collector took', 'sent');
+  told('clinic_mirror_telemetry_dropped_total', 'Spans and log lines that had no room or were refused', 'dropped');
 }
 
 type Outline = Installation['outlines'] extends ReadonlyMap<string, infer Known> ? Known : never;

@@ -1,10 +1,9 @@
 import { countsUntil, NO_CHANGES } from '../model/hourly-changes.ts';
 import type { Problem } from '../model/problems.ts';
-import { type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
-import { createStateFigures } from './figures.ts';
+import type { Instant } from '../model/time.ts';
 import type { Installation } from './installation.ts';
-import { status } from './status.ts';
 import type { CanGoOn, InStep, Status, TargetStatus, TenantStatus } from './status-view.ts';
+import type { Statuses } from './statuses.ts';
 
 /** A clinic in one line: its targets taken together. */
 export interface ClinicSummary {
@@ -30,44 +29,43 @@ export interface Overview {
   clinics: readonly ClinicSummary[];
   /** What is the matter: what needs a person first. */
   problems: readonly Problem[];
+  /** Clinics that were not looked at yet, since it is just being computed. */
+  unread: readonly string[];
 }
 
 /** Keeps an overview for all who look. */
 export interface OverviewDesk {
   /**
-   * At most ten minutes old. It is computed anew when it is some seconds old, once for all who ask; whoever asks meanwhile gets the one before.
+   * At most ten minutes old. It is computed anew when it is some seconds old, once for all who ask; whoever asks meanwhile gets the one before, and
+   * where there is none, what is known so far.
    * @throws MirrorError as the state does, Redis not answering among it
    */
   read(): Promise<Overview>;
 }
 
-/** With a thousand clinics computing takes seconds: so long who asks waits for it, */
-const PATIENCE_MS = 100;
-/** unless what there is is older than this: nobody has looked for a while. */
-const OLDEST_MS = 10 * MINUTE_MS;
-const LONGEST_WAIT_MS = 60 * SECOND_MS;
+/** With a thousand clinics computing takes seconds: so long who asks waits for it. */
+const PATIENCE_MS = 500;
 /** Worst first. */
 const WORST_STEP: readonly InStep[] = ['held', 'unknown', 'behind', 'in-sync'];
 const WORST_ABLE: readonly CanGoOn[] = ['waits-for-person', 'waits-for-vendor', 'yes'];
 
-/** Opens an overview of an installation. Nothing is computed before it is asked for. */
-export function openOverview(installation: Installation): OverviewDesk {
-  let newest: Overview = { at: 0, clinics: [], problems: [] };
-  const figures = createStateFigures(async () => {
-    newest = overviewOf(await status(installation));
-  }, PATIENCE_MS);
+/** Opens an overview of an installation. Nothing is computed before it is asked for. @param statuses of the process, which others ask too */
+export function openOverview(installation: Installation, statuses: Statuses): OverviewDesk {
+  let newest: { of: Status; overview: Overview } | null = null;
   return {
     async read() {
-      const ageMs = await figures.refresh(installation);
-      if (ageMs > OLDEST_MS) await figures.refresh(installation, LONGEST_WAIT_MS);
-      return newest;
+      const of = await statuses.readSoFar(installation, PATIENCE_MS);
+      if (newest?.of !== of) newest = { of, overview: overviewOf(of, installation.tenants.keys()) };
+      return newest.overview;
     },
   };
 }
 
 /** A status in one line for each clinic. */
-function overviewOf({ at, tenants, problems }: Status): Overview {
-  return { at, problems, clinics: tenants.map((tenant) => summaryOf(tenant, at)) };
+function overviewOf({ at, tenants, problems }: Status, all: Iterable<string>): Overview {
+  const read = new Set(tenants.map(({ tenant }) => tenant));
+  const unread = [...all].filter((tenant) => !read.has(tenant));
+  return { at, problems, unread, clinics: tenants.map((tenant) => summaryOf(tenant, at)) };
 }
 
 function summaryOf({ tenant, name, paused, targets, lastRun }: TenantStatus, at: Instant): ClinicSummary {

@@ -2,6 +2,7 @@ import { approvedUnplanned } from '../jobs/decided.ts';
 import { countDrift } from '../jobs/drift.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import type { Hold } from '../model/plan.ts';
+import type { Problem } from '../model/problems.ts';
 import { slices } from '../model/slices.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
@@ -39,22 +40,41 @@ const AXES: Readonly<Record<TargetState, [InStep, CanGoOn]>> = {
   new: ['unknown', 'yes'],
 };
 
-/** Tenants that are open at once to be looked at. */
-const TENANTS_AT_ONCE = 50;
+/** Tenants that are open at once to be looked at; between so many others have their turn. */
+const TENANTS_AT_ONCE = 25;
 
 /** @param only one tenant, or some; all of them when absent */
 export async function status(installation: Installation, only?: string | readonly string[]): Promise<Status> {
+  return (await Array.fromAsync(statusByAndBy(installation, only))).at(-1) as Status;
+}
+
+/** The same while it is read: first what concerns all, then each time with more tenants. */
+export async function* statusByAndBy(
+  installation: Installation,
+  only?: string | readonly string[],
+): AsyncGenerator<Status> {
   const ids = only === undefined ? [...installation.tenants.keys()] : [only].flat();
-  const tenants: TenantStatus[] = [];
+  const whole = await statusOfAll(installation, only === undefined);
+  let tenants: TenantStatus[] = [];
+  const told = () => withProblems({ ...whole, at: installation.clock(), tenants });
+  yield told();
   const statusOf = (id: string) => tenantStatus(installation, requireTenant(installation, id));
-  for (const some of slices(ids, TENANTS_AT_ONCE)) tenants.push(...(await Promise.all(some.map(statusOf))));
+  for (const some of slices(ids, TENANTS_AT_ONCE)) {
+    tenants = [...tenants, ...(await Promise.all(some.map(statusOf)))];
+    yield told();
+  }
+}
+
+/** What concerns no tenant alone. @param isWhole all tenants are asked about */
+async function statusOfAll(
+  installation: Installation,
+  isWhole: boolean,
+): Promise<Omit<Status, 'at' | 'problems' | 'tenants'>> {
   const reloads = await installation.reloads();
   const refused = new Map(reloads.flatMap((report) => report.refused.map((files) => [files.tenant, files] as const)));
   const setAside = installation.setAside.filter(({ id }) => !refused.has(id));
-  const found = {
-    at: installation.clock(),
+  return {
     state: await installation.epoch.view(),
-    tenants,
     setAside: setAside.map(({ id, faults }) => ({ tenant: id, faults: faults.length })),
     refused: [...refused.values()],
     alertFailures: [...(await installation.alerts.read())].flatMap(([channel, { failure }]) =>
@@ -62,9 +82,20 @@ export async function status(installation: Installation, only?: string | readonl
     ),
     ...(await installation.outlook()),
     awaitsRestart: [...new Set(reloads.flatMap((report) => report.awaitsRestart))],
-    removed: only === undefined ? removedStatus(await installation.removed.tenants(), installation) : [],
+    removed: isWhole ? removedStatus(await installation.removed.tenants(), installation) : [],
   };
-  return { ...found, problems: problemsOf(found) };
+}
+
+/** What is the matter is found when somebody asks for it, once. */
+function withProblems(found: Omit<Status, 'problems'>): Status {
+  let problems: Problem[] | null = null;
+  return {
+    ...found,
+    get problems() {
+      problems ??= problemsOf(found);
+      return problems;
+    },
+  };
 }
 
 /** Logins without which nothing goes on until a person acts. */

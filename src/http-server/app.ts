@@ -1,6 +1,7 @@
 import helmet from '@fastify/helmet';
-import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import type { Logger } from '../log/logger.ts';
+import type { OpenSpan, Spans } from '../log/spans.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { LOGIN_CALLBACK_PATH, LOGIN_PAGE_STYLE_SOURCE } from './login-page.ts';
 import { LOGIN_TIMEOUT_MS } from './logins.ts';
@@ -65,6 +66,8 @@ export const PAGES_POLICY: PagePolicy = {
 /** What both ports have in common. */
 export interface AppOptions {
   log: Logger;
+  /** Told of each request of somebody who may come in, by its route; the caller's `traceparent` counts. Default: nobody is told. */
+  spans?: Spans;
   /** Default: pages that load nothing. */
   policy?: PagePolicy;
   /** Default: 5 s for headers, 10 s for requests, looked after every second; 1,000 connections. */
@@ -97,8 +100,35 @@ export async function openApp(options: AppOptions): Promise<FastifyInstance> {
     },
     referrerPolicy: { policy: policy.referrer },
   });
+  if (options.spans !== undefined) traceRequests(app, options.spans);
   addHooks(app, log);
   return app;
+}
+
+/** Probes, metrics and what is open to anybody are not traced. */
+function traceRequests(app: FastifyInstance, spans: Spans): void {
+  const underWay = new WeakMap<FastifyRequest, OpenSpan>();
+  app.addHook('onRequest', (request, _reply, done) => {
+    const { config, url: route = 'none' } = request.routeOptions;
+    if (config.level === undefined) return done();
+    const { traceparent } = request.headers;
+    const parent = typeof traceparent === 'string' ? traceparent : null;
+    const facts = { 'http.request.method': request.method, 'http.route': route };
+    const span = spans.begin(`${request.method} ${route}`, { kind: 'server', parent, facts });
+    underWay.set(request, span);
+    span.within(done);
+  });
+  // A body comes by events of its connection, which know nothing of the request.
+  app.addHook('preValidation', (request, _reply, done) => {
+    const span = underWay.get(request);
+    if (span === undefined) done();
+    else span.within(done);
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    const span = underWay.get(request);
+    span?.tell({ 'http.response.status_code': reply.statusCode });
+    span?.end();
+  });
 }
 
 function addHooks(app: FastifyInstance, log: Logger): void {

@@ -2,12 +2,15 @@ import type { Backups } from '../control/backups.ts';
 import type { Installation } from '../control/installation.ts';
 import type { LoginDesk } from '../control/logins.ts';
 import type { Acting } from '../control/recording.ts';
+import type { Statuses } from '../control/statuses.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Visitor } from './visitors.ts';
 
 /** What pages and API work on; `main.ts` gives it. They call the verbs of `control/` with it, as commands do. */
 export interface OperatorDesk {
   installation: Installation;
+  /** Where clinics stand, shared with metrics and probes. */
+  statuses: Statuses;
   /** As of now: settings may have changed since the start. */
   loginDesk(): LoginDesk;
   backups: Backups;

@@ -17,6 +17,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Null on routes that ask for nobody. */
     visitor: Visitor | null;
+    /** Who it is as of now, for an answer that goes on for long; null when they are let in no more. */
+    stillVisitor(): Promise<Visitor | null>;
   }
   interface FastifyContextConfig {
     /** The least level that a route takes. A parameter `tenant` of its address must be one of the visitor's too. Absent: anybody. */

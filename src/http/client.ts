@@ -1,3 +1,4 @@
+import { type OpenSpan, type SpanStart, type Spans, spanned } from '../log/spans.ts';
 import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { Budget } from './budget.ts';
 import { pinnedLookup, type Resolve, systemResolve } from './pinned.ts';
@@ -84,6 +85,10 @@ export interface HttpClientOptions {
   /** Default time for one request in milliseconds. */
   timeoutMs?: number;
   observe?: HttpObserver;
+  /** Told of every request: host, call and status, nothing else of its address. Default: nobody is told. */
+  spans?: Spans;
+  /** The other side is told the trace that a request belongs to. */
+  tellsTrace?: boolean;
   clock: () => number;
   /** How `publicOnly` requests resolve names; as the system does when absent. */
   resolve?: Resolve;
@@ -98,10 +103,22 @@ const DEFAULT_MAX_RESPONSE_BYTES = MEBIBYTE;
 export function createHttpClient(options: HttpClientOptions): HttpClient {
   async function observed<Answer extends Pick<HttpResponse, 'status' | 'retryAfterMs'>>(
     request: HttpRequest,
-    work: () => Promise<Answer>,
+    work: (sent: HttpRequest) => Promise<Answer>,
   ): Promise<Answer> {
     await takeFrom(request);
     await overdueTimers();
+    const { spans, tellsTrace = false } = options;
+    if (spans === undefined) return timed(request, () => work(request));
+    return spanned(spans, request.label, startOf(request), async (span) => {
+      const answer = await timed(request, () => work(tellsTrace ? withTrace(request, span) : request));
+      span.tell({ 'http.response.status_code': answer.status });
+      return answer;
+    });
+  }
+  async function timed<Answer extends Pick<HttpResponse, 'status' | 'retryAfterMs'>>(
+    request: HttpRequest,
+    work: () => Promise<Answer>,
+  ): Promise<Answer> {
     const startedAt = options.clock();
     let status = 0;
     try {
@@ -114,10 +131,10 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     }
   }
   const send: HttpClient['send'] = (request) =>
-    observed(request, async () => (await openOnce(request, options)).whole());
+    observed(request, async (sent) => (await openOnce(sent, options)).whole());
   return {
     send,
-    open: (request) => observed(request, () => openOnce(request, options)),
+    open: (request) => observed(request, (sent) => openOnce(sent, options)),
     asFetch: (label, budget, maxResponseBytes) =>
       fetchThrough(send, {
         label,
@@ -125,6 +142,22 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
         ...(maxResponseBytes === undefined ? {} : { maxResponseBytes }),
       }),
   };
+}
+
+/** https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-client-span, less the path and query: they may name a patient. */
+function startOf({ method, url }: HttpRequest): SpanStart {
+  const address = URL.parse(url);
+  const facts = { 'http.request.method': method, 'server.address': address?.hostname, 'server.port': portOf(address) };
+  return { kind: 'client', facts };
+}
+
+function portOf(address: URL | null): number | undefined {
+  if (address === null) return undefined;
+  return address.port === '' ? (address.protocol === 'https:' ? 443 : 80) : Number(address.port);
+}
+
+function withTrace(request: HttpRequest, { traceparent }: OpenSpan): HttpRequest {
+  return traceparent === null ? request : { ...request, headers: { ...request.headers, traceparent } };
 }
 
 async function takeFrom({ budget, signal, units }: HttpRequest): Promise<void> {

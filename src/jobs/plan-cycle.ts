@@ -1,3 +1,4 @@
+import { spanned } from '../log/spans.ts';
 import type { Progress } from '../model/progress.ts';
 import type { Instant } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
@@ -49,8 +50,10 @@ export async function planCycle(tenant: OpenTenant, options: PlanOptions, signal
       ? await readAllStreams(tenant, targets, progress, signal)
       : (await findDueStreams(tenant, targets, { justRead: options.justRead ?? false, ...(last && { lastRun: last }) }))
           .streams;
-  const clinicReading = await readClinic(tenant, targets, { besides, streams, ...(last && { last }) }, signal);
-  const loaded = await loadCycle(tenant, targets, { clinicReading, lease, progress }, signal);
+  const loaded = await spanned(tenant.spans, 'cycle read', {}, async () => {
+    const clinicReading = await readClinic(tenant, targets, { besides, streams, ...(last && { last }) }, signal);
+    return loadCycle(tenant, targets, { clinicReading, lease, progress }, signal);
+  });
   const cycle = await planWhole(tenant, targets, loaded, lease, signal);
   // What was missed is looked for again by a reading of all.
   if (cycle.confirmations.appointments.unconfirmed > 0) tenant.memory.appointments.doubt();
@@ -68,7 +71,9 @@ async function planNear(
 ): Promise<Cycle | null> {
   if (startedAt === undefined) return null;
   const known = await nearCalendars(tenant, targets, { startedAt, last: options.last });
-  const loaded = known && (await loadNear(tenant, targets, { ...options, known }, signal));
+  const loaded =
+    known &&
+    (await spanned(tenant.spans, 'cycle read', {}, () => loadNear(tenant, targets, { ...options, known }, signal)));
   const planned = loaded && (await planInput(tenant, loaded, signal));
   return loaded && planned?.plans.every(canStand) === true ? cycleOf(targets, loaded, planned) : null;
 }
@@ -105,11 +110,11 @@ interface Planned {
 
 /** Has the plan made of what was loaded, and keeps for the next cycle who was found to be gone. */
 async function planInput(
-  { log }: Pick<OpenTenant, 'log'>,
+  { log, spans }: Pick<OpenTenant, 'log' | 'spans'>,
   { input, basis }: Loaded,
   signal: AbortSignal,
 ): Promise<Planned> {
-  const { plans, failed, gone } = await inPieces(planTargets(input), signal);
+  const { plans, failed, gone } = await spanned(spans, 'cycle plan', {}, () => inPieces(planTargets(input), signal));
   for (const [contacts, patients] of gone) basis.clinicReading.streams.patients?.gone.set(contacts, patients);
   for (const [target, { code, actor }] of failed) log.warn({ target, code, actor }, 'a target could not be planned');
   return { plans, failed: [...failed].map(([target, { code }]) => ({ target, code })) };

@@ -1,3 +1,4 @@
+import { type OpenSpan, type SpanFacts, spanned } from '../log/spans.ts';
 import { asMirrorError, type MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/progress.ts';
 import { DAY_MS } from '../model/time.ts';
@@ -63,10 +64,16 @@ interface CycleOptions {
 /** Who asked for the cycle writes by themselves what came of it. */
 async function nobody(): Promise<void> {}
 
-async function underLease(
+function underLease(tenant: OpenTenant, lease: Lease, options: CycleOptions, signal: AbortSignal): Promise<RunReport> {
+  return spanned(tenant.spans, 'cycle', { facts: { 'clinic_mirror.tenant': tenant.id } }, (span) =>
+    runCycle(tenant, lease, { ...options, span }, signal),
+  );
+}
+
+async function runCycle(
   tenant: OpenTenant,
   lease: Lease,
-  { progress, isPaced, justRead, refusalOf, wake }: CycleOptions,
+  { progress, isPaced, justRead, refusalOf, wake, span }: CycleOptions & { span: OpenSpan },
   signal: AbortSignal,
 ): Promise<RunReport> {
   const startedAt = tenant.clock();
@@ -93,14 +100,16 @@ async function underLease(
     const cycle = await planCycle(tenant, { lease, progress, justRead, ...paced }, guarded);
     refusal = refusalOf?.(cycle) ?? null;
     if (refusal !== null) throw refusal;
-    await commitCycle(tenant, cycle, lease, { run: runIdOf(startedAt), wake });
-    tellDecided(tenant, runIdOf(startedAt), cycle);
+    const run = runIdOf(startedAt);
+    await spanned(tenant.spans, 'cycle commit', {}, () => commitCycle(tenant, cycle, lease, { run, wake }));
+    span.tell({ 'clinic_mirror.run': run, ...tellDecided(tenant, run, cycle) });
     return await reportRun(tenant, startedAt, cycle, null);
   } catch (error) {
     if (signal.aborted) throw error;
     // Whoever is forgotten meanwhile stays in memory until the next cycle at most, however long the clinic can't be read.
     tenant.memory.appointments.invalidate();
     const failure = asMirrorError(error);
+    span.tell({ 'error.type': failure.code });
     if (failure.code === SUPERSEDED || failure === refusal) throw failure;
     tenant.log.warn(
       { tenant: tenant.id, code: failure.code, actor: failure.actor, status: failure.status },
@@ -112,9 +121,10 @@ async function underLease(
   }
 }
 
-/** A line for a cycle that had something to do; what came of it each target tells when it was written to. */
-function tellDecided({ log }: Pick<OpenTenant, 'log'>, run: string, { plans }: Cycle): void {
+/** A line for a cycle that had something to do; what came of it each target tells when it was written to. @returns the same in figures */
+function tellDecided({ log }: Pick<OpenTenant, 'log'>, run: string, { plans }: Cycle): SpanFacts {
   const changes = plans.reduce((sum, { passed }) => sum + passed.length, 0);
   const held = plans.reduce((sum, plan) => sum + Object.values(plan.held).flat().length, 0);
   if (changes + held > 0) log.info({ run, changes, held }, 'a cycle decided changes');
+  return { 'clinic_mirror.changes': changes, 'clinic_mirror.held': held };
 }

@@ -1,3 +1,4 @@
+import { type OpenSpan, type SpanFacts, spanned } from '../log/spans.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
 import type { Link, Operation, Outcome } from '../model/operations.ts';
@@ -53,7 +54,15 @@ export async function pushTarget(
     if (!(await isPlanned(tenant, target)) && !(await hasErasures(tenant, target))) {
       return { settled: 0, idle: true, nextInMs: null };
     }
-    return await drain(tenant, target, lease, signals, progress);
+    const { connector } = target.configuration;
+    const facts = {
+      'clinic_mirror.tenant': tenant.id,
+      'clinic_mirror.target': target.id,
+      'clinic_mirror.connector': connector,
+    };
+    return await spanned(tenant.spans, 'lane turn', { facts }, (span) =>
+      drain(tenant, target, lease, { signals, progress, span }),
+    );
   } finally {
     await lease.release();
   }
@@ -98,8 +107,7 @@ async function drain(
   tenant: OpenTenant,
   target: OpenTarget,
   lease: Lease,
-  signals: StopSignals,
-  progress: Progress | undefined,
+  { signals, progress, span }: { signals: StopSignals; progress: Progress | undefined; span: OpenSpan },
 ): Promise<PushResult> {
   const endsAt = tenant.clock() + tenant.slice.durationMs;
   let settled = 0;
@@ -121,9 +129,11 @@ async function drain(
     // Being asked to wait says nothing against the calendar: it need not be looked at again.
     if (failure.actor !== 'remote' || failure.retryAfterMs === undefined) target.preparedContainer = null;
     const lost = lease.signal.aborted || failure.code === 'lease-lost';
+    span.tell({ 'error.type': failure.code });
     if (signals.abort.aborted || lost) return { settled, idle: false, nextInMs: SECOND_MS };
     return { settled, idle: false, nextInMs: await noteFailure(tenant, target, failure) };
   } finally {
+    span.tell(inItems(written));
     const isAny = Object.values(written).some((count) => count > 0);
     if (isAny) tenant.log.info({ target: target.id, ...written }, 'a target was written to');
   }
@@ -133,6 +143,10 @@ async function drain(
     idle: false,
     nextInMs: times.length === 0 ? null : Math.max(0, Math.min(...times) - tenant.clock()),
   };
+}
+
+function inItems(written: Written): SpanFacts {
+  return Object.fromEntries(Object.entries(written).map(([effect, count]) => [`clinic_mirror.items.${effect}`, count]));
 }
 
 /** What a turn wrote, for its line in the log. */

@@ -1,4 +1,5 @@
 import type { JobsOptions, Queue } from 'bullmq';
+import { noSpans, type Spans } from '../log/spans.ts';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { RedisPlace } from '../settings/redis-schema.ts';
 import { QUEUE_PREFIX } from '../state/keys.ts';
@@ -57,8 +58,16 @@ const JOB_OPTIONS: JobsOptions = {
 /** How often it is looked whether what should repeat still does. */
 const REPETITION_CHECK_MS = MINUTE_MS;
 
-/** Opens the queues for giving work; nothing is worked on here. */
-export function openQueues(redis: RedisPlace, isNeedless: IsNeedless, checkEveryMs = REPETITION_CHECK_MS): WorkQueues {
+/**
+ * Opens the queues for giving work; nothing is worked on here.
+ * @param spans what is asked for at once belongs to what asks for it; what comes later is traced by itself
+ */
+export function openQueues(
+  redis: RedisPlace,
+  isNeedless: IsNeedless,
+  checkEveryMs = REPETITION_CHECK_MS,
+  spans: Spans = noSpans,
+): WorkQueues {
   let opened: ReturnType<typeof openAll> | null = null;
   const all = () => {
     opened ??= openAll(redis);
@@ -66,31 +75,36 @@ export function openQueues(redis: RedisPlace, isNeedless: IsNeedless, checkEvery
   };
   const queueOf: QueueOf = async (name) => (await all()).queues.get(name) as Queue;
   const repetitions = openRepetitions(queueOf, async () => (await all()).connection, isNeedless, JOB_OPTIONS);
+  const jobOptions = (options: JobsOptions): JobsOptions => {
+    const traceparent = (options.delay ?? 0) > 0 ? null : spans.traceparent();
+    // Where BullMQ's own telemetry has it too.
+    return { ...JOB_OPTIONS, ...options, ...(traceparent === null ? {} : { telemetry: { metadata: traceparent } }) };
+  };
   const timer = setInterval(() => void repetitions.putBack(), checkEveryMs).unref();
   return {
     repeat: (name, everyMs) => repetitions.repeat(name, everyMs),
     async pullNow(tenant, delayMs = 0) {
       // One that waits for long was put off by a clock that ran ahead.
       const deduplication = { id: tenant, keepLastIfActive: true, reschedule: true };
-      const options = { ...JOB_OPTIONS, delay: delayMs, deduplication };
+      const options = jobOptions({ delay: delayMs, deduplication });
       await (await queueOf('pull')).add('pull', { tenant, asked: true }, options);
     },
     async readStreams(tenant) {
       const deduplication = { id: tenant, keepLastIfActive: true, reschedule: true };
-      await (await queueOf('read-streams')).add('read-streams', { tenant }, { ...JOB_OPTIONS, deduplication });
+      await (await queueOf('read-streams')).add('read-streams', { tenant }, jobOptions({ deduplication }));
     },
     async wake(tenant, target, delayMs) {
       const deduplication = { id: `${tenant}/${target}`, keepLastIfActive: true, reschedule: true };
-      await (await queueOf('push')).add('push', { tenant, target }, { ...JOB_OPTIONS, delay: delayMs, deduplication });
+      await (await queueOf('push')).add('push', { tenant, target }, jobOptions({ delay: delayMs, deduplication }));
     },
     async checkTarget(tenant, target, { delayMs, whole = false, once = false }) {
       const id = `${tenant}/${target}${whole ? '/whole' : ''}${once ? '/once' : ''}`;
-      const options = { ...JOB_OPTIONS, delay: delayMs, deduplication: { id, keepLastIfActive: true } };
+      const options = jobOptions({ delay: delayMs, deduplication: { id, keepLastIfActive: true } });
       await (await queueOf('check-target')).add('check-target', { tenant, target, whole, once }, options);
     },
     async keepSubscriptions(tenant, { delayMs = 0, hurry = false } = {}) {
       const id = `${tenant}${hurry ? '/hurry' : ''}`;
-      const options = { ...JOB_OPTIONS, delay: delayMs, deduplication: { id, keepLastIfActive: true } };
+      const options = jobOptions({ delay: delayMs, deduplication: { id, keepLastIfActive: true } });
       await (await queueOf('subscriptions')).add('subscriptions', { tenant, hurry }, options);
     },
     async wakeTriggers(tenant, delayMs, { read }) {
@@ -99,7 +113,7 @@ export function openQueues(redis: RedisPlace, isNeedless: IsNeedless, checkEvery
       await (await queueOf('triggers')).add(
         'triggers',
         { tenant, retry: !read },
-        { ...JOB_OPTIONS, delay: delayMs, deduplication },
+        jobOptions({ delay: delayMs, deduplication }),
       );
     },
     reminderAlarms: (tenant, clock) => openAlarms(queueOf, tenant, clock),

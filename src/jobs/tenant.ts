@@ -1,6 +1,7 @@
 import type { AppointmentQuery } from '../clinic/read/snapshot.ts';
 import type { Connector, ConnectorSupports, Subscriptions } from '../connectors/connector.ts';
 import type { Logger } from '../log/logger.ts';
+import type { Spans } from '../log/spans.ts';
 import type { Item } from '../model/items.ts';
 import type { KeptPlan } from '../model/kept-plan.ts';
 import type { KeptTask } from '../model/kept-task.ts';
@@ -146,6 +147,7 @@ export interface OpenTenant {
   /** Bounds of one turn of a target's lane. */
   slice: { operations: number; durationMs: number };
   log: Logger;
+  spans: Spans;
   clock: Clock;
   /** 0 to below 1, for jitter. */
   random: () => number;

@@ -1,5 +1,6 @@
 import { DelayedError, type Job, Worker } from 'bullmq';
 import type { Logger } from '../log/logger.ts';
+import { type Spans, spanned } from '../log/spans.ts';
 import { asMirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { RedisPlace } from '../settings/redis-schema.ts';
@@ -47,6 +48,7 @@ export interface WorkersOptions {
   /** A job whose worker died is taken up again after one to two of these; the leases decide when its work may go on. */
   lockMs: number;
   log: Logger;
+  spans: Spans;
 }
 
 /** Running workers. */
@@ -124,7 +126,9 @@ async function handle(
     if (await options.isNeedless(name, parsed.data.tenant)) return;
     const run = options.handlers[name] as (data: unknown, given: JobSignals) => Promise<void>;
     const given = { ...signals, taken: job.attemptsStarted };
-    await inTurn(name, job, { data: parsed.data, token, ...options }, () => run(parsed.data, given));
+    await inTurn(name, job, { data: parsed.data, token, ...options }, () =>
+      traced(name, job, options.spans, () => run(parsed.data, given)),
+    );
   } catch (error) {
     if (error instanceof DelayedError) throw error;
     if (error instanceof ForAnotherProcess) return await leaveToNext(job, token, HAND_ON_MS);
@@ -143,6 +147,28 @@ async function handle(
       'a job ended',
     );
   }
+}
+
+/** A job is a span from when its turn begins. That it is another process's is no failure of it. */
+async function traced(name: JobName, job: Job, spans: Spans, work: () => Promise<void>): Promise<void> {
+  const { tenant, target }: { tenant: string; target?: string } = job.data;
+  const parent = job.opts.telemetry?.metadata ?? null;
+  const facts = {
+    'clinic_mirror.tenant': tenant,
+    'clinic_mirror.target': target,
+    'clinic_mirror.job.taken': job.attemptsStarted,
+  };
+  const handedOn = await spanned(spans, `job ${name}`, { kind: 'consumer', parent, facts }, async (span) => {
+    try {
+      await work();
+      return null;
+    } catch (error) {
+      if (!(error instanceof ForAnotherProcess)) throw error;
+      span.tell({ 'clinic_mirror.job.handed_on': true });
+      return error;
+    }
+  });
+  if (handedOn !== null) throw handedOn;
 }
 
 /** Works when there is room; else the job goes back into the queue, with its place kept, and takes nothing here. */

@@ -14,6 +14,17 @@ export interface LogDestination {
 
 type Level = 'debug' | 'info' | 'warn' | 'error';
 
+/** Where lines go beside the log, in the same redaction. */
+export interface LineMirror {
+  /**
+   * Ids of what is under way, for each line.
+   * @see https://opentelemetry.io/docs/specs/otel/compatibility/logging_trace_context/
+   */
+  ids(): { trace_id?: string; span_id?: string };
+  /** @param data with what stands on every line of the logger that wrote it */
+  take(level: Level, data: Record<string, unknown>, message: string): void;
+}
+
 /** What {@link createLogger} needs. */
 export interface LogOptions {
   /** The least level that is written. */
@@ -22,6 +33,8 @@ export interface LogOptions {
   destination?: LogDestination;
   /** Lines for people instead of JSON. Default: only when the destination is a terminal. */
   readable?: boolean;
+  /** Default: they go nowhere else. */
+  mirror?: LineMirror;
 }
 
 /**
@@ -43,6 +56,7 @@ export function createLogger({ level, destination = process.stdout, ...options }
       };
       return pino(settings, readable ? readableDestination(destination) : destination);
     }),
+    { mirror: options.mirror ?? null, bound: {} },
   );
 }
 
@@ -64,12 +78,21 @@ function once(make: () => Pino.Logger): () => Pino.Logger {
 /** In the order of their weight. */
 const LEVELS: readonly Level[] = ['debug', 'info', 'warn', 'error'];
 
+/** Where lines go beside the log, and what stands on every line. */
+interface Beside {
+  mirror: LineMirror | null;
+  bound: Record<string, unknown>;
+}
+
 /** @param made gives the logger behind, when a line is first written */
-function wrap(least: Level, made: () => Pino.Logger): Logger {
+function wrap(least: Level, made: () => Pino.Logger, { mirror, bound }: Beside): Logger {
   function writer(level: Level) {
     const isWritten = LEVELS.indexOf(level) >= LEVELS.indexOf(least);
     return (data: object, message: string): void => {
-      if (isWritten) made()[level](redact(data), message);
+      if (!isWritten) return;
+      const shown = redact(data);
+      made()[level](mirror === null ? shown : { ...shown, ...mirror.ids() }, message);
+      mirror?.take(level, { ...bound, ...shown }, message);
     };
   }
   return {
@@ -77,10 +100,13 @@ function wrap(least: Level, made: () => Pino.Logger): Logger {
     info: writer('info'),
     warn: writer('warn'),
     error: writer('error'),
-    child: (data) =>
-      wrap(
+    child(data) {
+      const shown = redact(data);
+      return wrap(
         least,
-        once(() => made().child(redact(data))),
-      ),
+        once(() => made().child(shown)),
+        { mirror, bound: { ...bound, ...shown } },
+      );
+    },
   };
 }

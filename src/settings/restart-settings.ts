@@ -1,7 +1,7 @@
 import { Secret } from './secret.ts';
 import type { Settings } from './settings-schema.ts';
 
-/** What a process holds for as long as it runs: its Redis, its files, its ports, its keys, and how its workers take turns. */
+/** What a process holds for as long as it runs: its Redis, its files, its ports, its keys, its collector, and how its workers take turns. */
 const PARTS: Readonly<Record<string, (settings: Settings) => unknown>> = {
   redis: ({ redis }) => redis,
   dataDirectory: ({ dataDirectory }) => dataDirectory,
@@ -15,6 +15,7 @@ const PARTS: Readonly<Record<string, (settings: Settings) => unknown>> = {
   secrets: ({ secrets }) => secrets,
   'leases.ttlMs': ({ leases }) => leases.ttlMs,
   'push.targetConcurrency': ({ push }) => push.targetConcurrency,
+  telemetry: ({ telemetry }) => telemetry,
   'log.level': ({ log }) => log.level,
   'log.format': ({ log }) => log.format,
 };
@@ -28,13 +29,13 @@ export function takeUpSettings(read: Settings, running: Settings): { settings: S
     textOf(part(read)) === textOf(part(running)) ? [] : [name],
   );
   if (awaitsRestart.length === 0) return { settings: read, awaitsRestart };
-  const { redis, dataDirectory, secrets, leases, log, http } = running;
+  const { redis, dataDirectory, secrets, leases, telemetry, log, http } = running;
   const { host, port, token } = running.operator;
   // Who is not let in any more is not, from now on.
   const access = running.operator.access && read.operator.access;
   const operator = { ...read.operator, host, port, token, access };
   const isElsewhere = awaitsRestart.some((name) => name.startsWith('http.'));
-  const kept = { redis, dataDirectory, operator, secrets, leases, log };
+  const kept = { redis, dataDirectory, operator, secrets, leases, telemetry, log };
   const push = { ...read.push, targetConcurrency: running.push.targetConcurrency };
   // The address for others may follow from the port.
   return { settings: { ...read, ...kept, push, http: isElsewhere ? http : read.http }, awaitsRestart };

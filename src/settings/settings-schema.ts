@@ -6,6 +6,7 @@ import { baseAddress, mapOf, name, text, wholeNumber } from './common-schemas.ts
 import { budget, certificate, hubSpotClient, oauthClient, salesforceClient, secretEndsOn } from './crm-clients.ts';
 import { redisSection } from './redis-schema.ts';
 import type { SecretSchemas } from './secret-reference.ts';
+import { telemetrySection } from './telemetry-schema.ts';
 
 function clinicClient(secrets: SecretSchemas) {
   return z.strictObject({
@@ -241,6 +242,7 @@ export function settingsSchema(secrets: SecretSchemas) {
     approvals,
     removed,
     alerts: alertsSection(secrets),
+    telemetry: telemetrySection(secrets),
     push,
     tokens,
     leases: z

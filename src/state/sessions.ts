@@ -16,6 +16,8 @@ export interface SessionStore<Who> {
   begin(account: string, who: Who, life: SessionLife): Promise<string>;
   /** Whose it is, and uses it; null for none, or one that is over. */
   use(session: string, life: SessionLife): Promise<Who | null>;
+  /** Whose it is, without using it: it ends no later for being looked at. */
+  look(session: string, life: SessionLife): Promise<Who | null>;
   end(session: string): Promise<void>;
   /** Ends all of an account's that there are. */
   endAll(account: string): Promise<void>;
@@ -36,6 +38,15 @@ interface Stored<Who> {
 export function createSessionStore<Who>(redis: RedisClient, sealer: Sealer, clock: Clock): SessionStore<Who> {
   const keyOf = (session: string) => keys.session(hashOf(session));
   const eraOf = async (account: string) => (await redis.get(keys.sessionsEra(hashOf(account)))) ?? '';
+  async function look(session: string, { mostMs }: SessionLife): Promise<Who | null> {
+    const key = keyOf(session);
+    const sealed = await redis.get(key);
+    if (sealed === null) return null;
+    const { account, who, beganAt, era } = JSON.parse(sealer.open(sealed, key)) as Stored<Who>;
+    const isOver = clock() >= beganAt + mostMs || era !== (await eraOf(account));
+    if (isOver) await redis.del(key);
+    return isOver ? null : who;
+  }
   return {
     async begin(account, who, { idleMs }) {
       const session = randomBytes(32).toString('base64url');
@@ -46,16 +57,11 @@ export function createSessionStore<Who>(redis: RedisClient, sealer: Sealer, cloc
       await redis.set(key, sealer.seal(JSON.stringify(stored), key), 'PX', idleMs);
       return session;
     },
-    async use(session, { mostMs, idleMs }) {
-      const key = keyOf(session);
-      const sealed = await redis.get(key);
-      if (sealed === null) return null;
-      const { account, who, beganAt, era } = JSON.parse(sealer.open(sealed, key)) as Stored<Who>;
-      const isOver = clock() >= beganAt + mostMs || era !== (await eraOf(account));
-      if (isOver) await redis.del(key);
+    look,
+    async use(session, life) {
+      const who = await look(session, life);
       // One that was ended meanwhile is not there any more, and stays so.
-      else if ((await redis.pexpire(key, idleMs)) === 1) return who;
-      return null;
+      return who !== null && (await redis.pexpire(keyOf(session), life.idleMs)) === 1 ? who : null;
     },
     async end(session) {
       await redis.del(keyOf(session));

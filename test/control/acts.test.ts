@@ -24,7 +24,16 @@ const filesIn = (folder: string) =>
 const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
   'only looks': [
     ...['readAuditLog', 'verifyAuditLog', 'readClinic', 'readClinicRaw', 'readInvoiceDoctors', 'readClinicPdf'],
-    ...['previewWrite', 'tenantDuplicates', 'explain', 'readSource', 'createStateFigures', 'previewForgetting'],
+    ...[
+      'previewWrite',
+      'tenantDuplicates',
+      'explain',
+      'readSource',
+      'createStateFigures',
+      'openStatuses',
+      'statusByAndBy',
+      'previewForgetting',
+    ],
     ...['openOverview', 'recentRuns', 'readActivity'],
     ...['listReceipts', 'tenantHealth', 'listHolds', 'planTenant', 'notificationStatus', 'reminderStatus', 'status'],
     ...['upcomingReminders', 'previewDay', 'settledReminders', 'explainReminders', 'targetStatus', 'isWhole'],

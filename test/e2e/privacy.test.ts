@@ -6,6 +6,7 @@ import { startDaemon } from '../../demo/daemon.ts';
 import type { ProxiedAnswer } from '../../sandbox/kit/fault-proxy.ts';
 import { expectNone } from '../canaries/expect-none.ts';
 import { filesBelow } from '../canaries/scan.ts';
+import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from '../support/otlp-receiver.ts';
 import { useRadicale } from '../support/radicale.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -40,6 +41,9 @@ const REMINDERS = {
 test('patients and secrets are met in no place that the product writes to, but in their targets', async () => {
   const data = await mkdtemp(join(tmpdir(), 'clinic-mirror-canaries-'));
   onTestFinished(() => rm(data, { recursive: true }));
+  const collector = await startOtlpReceiver();
+  onTestFinished(() => collector.close());
+  const telemetry = { endpoint: collector.url, allowPrivateAddresses: true, tellOthers: true };
   const world = await startSmallWorld({
     redisUrl: redis.url,
     davServer: radicale(),
@@ -47,7 +51,13 @@ test('patients and secrets are met in no place that the product writes to, but i
     appointments: 400,
     target: { fields: ['location', 'agenda', 'status'] },
     reminders: REMINDERS,
-    settings: { log: { level: 'debug' }, http: { port: 0 }, dataDirectory: data, approvals: { restore: true } },
+    settings: {
+      log: { level: 'debug' },
+      http: { port: 0 },
+      dataDirectory: data,
+      approvals: { restore: true },
+      telemetry,
+    },
   });
   onTestFinished(() => world.close());
   world.env.TENANT_CLINIC_1__HOOK = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
@@ -81,6 +91,8 @@ test('patients and secrets are met in no place that the product writes to, but i
   await askEverything(world, [...told.patients][0] ?? '', places);
   await daemon.stop();
   places.set('log, at debug', await log());
+  expectOneStory(collector);
+  places.set('traces and log lines to a collector', collector.text());
   places.set('Redis: append-only file', await filesBelow(redis.dir));
   places.set('audit log', await filesBelow(join(data, 'audit-log')));
   places.set('data directory', await filesBelow(data));
@@ -96,6 +108,25 @@ test('patients and secrets are met in no place that the product writes to, but i
   // Nor the clinic's own id of a patient, where people look for years.
   for (const id of told.patients) expect(places.get('audit log')).not.toContain(id);
 });
+
+/** A cycle, the turns of lanes that it woke and what these asked of vendors are one trace; lines of the log name it. */
+function expectOneStory({ spans, lines }: OtlpReceiver): void {
+  const byId = new Map(spans.map((span) => [span.spanId, span]));
+  const above = ({ parentSpanId }: ReceivedSpan) => byId.get(parentSpanId)?.name;
+  const turn = spans.find(
+    (span) => span.name === 'lane turn' && Number(span.attributes['clinic_mirror.items.created']) > 0,
+  );
+  const request = spans.find(({ name, parentSpanId }) => name.startsWith('google.') && parentSpanId === turn?.spanId);
+  const job = byId.get(turn?.parentSpanId ?? '');
+  expect([job?.name, job && above(job), request?.traceId]).toEqual(['job push', 'cycle commit', turn?.traceId]);
+  const cycle = spans.find(({ name, traceId }) => name === 'cycle' && traceId === turn?.traceId);
+  expect(cycle?.attributes).toMatchObject({
+    'clinic_mirror.tenant': 'clinic-1',
+    'clinic_mirror.changes': expect.any(Number),
+  });
+  expect(cycle && above(cycle)).toBe('job pull');
+  expect(lines.some(({ traceId, body }) => traceId === turn?.traceId && body === 'a target was written to')).toBe(true);
+}
 
 /** Has content wait, and errors come with names in their bodies, from the clinic and from targets. */
 async function spoil(world: SmallWorld, log: () => Promise<string>): Promise<void> {

@@ -2,6 +2,7 @@ import { openForm } from '../../src/jobs/open-crm.ts';
 import { emptyStreamMemory } from '../../src/jobs/stream-memory.ts';
 import type { ClinicSource, OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
+import { noSpans } from '../../src/log/spans.ts';
 import { KeptRoom } from '../../src/model/kept.ts';
 import type { AppointmentStatus } from '../../src/model/records.ts';
 import { type Clock, DAY_MS, HOUR_MS } from '../../src/model/time.ts';
@@ -141,6 +142,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     planLifeMs: 2 * HOUR_MS,
     slice: choice.slice ?? { operations: 200, durationMs: 20_000 },
     log: choice.log ?? silentLogger,
+    spans: noSpans,
     clock,
     random: () => 0.5,
   };

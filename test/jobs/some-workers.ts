@@ -4,9 +4,11 @@ import type { SharesOf } from '../../src/jobs/shares.ts';
 import { Turns } from '../../src/jobs/turns.ts';
 import { type JobHandlers, startWorkers, type Workers, type WorkersOptions } from '../../src/jobs/workers.ts';
 import { silentLogger } from '../../src/log/logger.ts';
+import { noSpans } from '../../src/log/spans.ts';
 
 /** What of the workers a test is about. */
-export interface SomeWorkers extends Partial<Pick<WorkersOptions, 'turns' | 'log' | 'lockMs' | 'isNeedless'>> {
+export interface SomeWorkers
+  extends Partial<Pick<WorkersOptions, 'turns' | 'log' | 'lockMs' | 'isNeedless' | 'spans'>> {
   /** Turns at once; one of each kind that isn't named. */
   inFlight?: Partial<Record<JobName, number>>;
   /** None of the kinds that aren't named. */
@@ -18,9 +20,9 @@ export function startSomeWorkers(redisUrl: string, handlers: Partial<JobHandlers
   const idle = async () => {};
   const none = () => [];
   const { inFlight, sharesOf, turns = new Turns(), log = silentLogger, lockMs = 30_000 } = options;
-  const { isNeedless = neverNeedless } = options;
+  const { isNeedless = neverNeedless, spans = noSpans } = options;
   return startWorkers({
-    ...{ redis: redisUrl, isNeedless, turns, log, lockMs },
+    ...{ redis: redisUrl, isNeedless, turns, log, spans, lockMs },
     handlers: { ...forAll(idle), ...handlers },
     inFlight: { ...forAll(1), ...inFlight },
     sharesOf: { ...forAll(none), ...sharesOf },

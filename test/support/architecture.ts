@@ -31,7 +31,7 @@ const LEVELS: readonly (readonly string[])[] = [
   ['clinic/schema'],
   ['settings'],
   ['http', 'mail'],
-  ['clinic', 'sync', 'connectors', 'state', 'oauth', 'reminders', 'triggers', 'alerts'],
+  ['clinic', 'sync', 'connectors', 'state', 'oauth', 'reminders', 'triggers', 'alerts', 'telemetry'],
   ['jobs'],
   ['control', 'profile-finder'],
   ['http-server', 'mcp-server', 'cli'],
@@ -66,7 +66,11 @@ const FORBIDDEN_FOLDERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Which modules of src/ know a package. */
-const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = { bullmq: ['jobs'], ioredis: ['state', 'jobs'] };
+const PACKAGE_OWNERS: Readonly<Record<string, readonly string[]>> = {
+  bullmq: ['jobs'],
+  ioredis: ['state', 'jobs'],
+  '@opentelemetry': ['telemetry'],
+};
 
 const PURE_MODULES = ['sync', 'model', 'triggers'];
 const IMPURE_MODULES = /^(node:)?(net|tls|dgram|dns|https?|http2|fs|child_process|worker_threads)(\/|$)|^undici$/;

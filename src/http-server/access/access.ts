@@ -11,20 +11,24 @@ import { isFromHere, isOwnHost } from './own-address.ts';
 export interface Access {
   /** Null for nobody in particular. Who shows a token is asked by it alone. */
   visitorOf(request: FastifyRequest): Promise<Visitor | null>;
+  /** The same as of now for a request that was let in a while ago, which uses no session. */
+  stillVisitorOf(request: FastifyRequest): Promise<Visitor | null>;
   /** How browsers reach the port, without a slash at the end. */
   publicUrl(): string;
 }
 
 /** Visitors by the session that their browser keeps, or by the token that a program shows. */
 export function accessBy(desk: AccessDesk, publicUrl: () => string): Access {
+  const visitorOf = async (request: FastifyRequest, how: 'use' | 'look') => {
+    const token = bearerIn(request);
+    if (token !== null) return withCsrf(await entrantByToken(desk, token), token);
+    const session = browserKeyOf(request, 'session', publicUrl());
+    return session === '' ? null : withCsrf(await entrantBySession(desk, session, how), session);
+  };
   return {
     publicUrl,
-    async visitorOf(request) {
-      const token = bearerIn(request);
-      if (token !== null) return withCsrf(await entrantByToken(desk, token), token);
-      const session = browserKeyOf(request, 'session', publicUrl());
-      return session === '' ? null : withCsrf(await entrantBySession(desk, session), session);
-    },
+    visitorOf: (request) => visitorOf(request, 'use'),
+    stillVisitorOf: (request) => visitorOf(request, 'look'),
   };
 }
 
@@ -43,6 +47,9 @@ const LOOKS = new Set(['GET', 'HEAD', 'OPTIONS']);
  */
 export function addAccess(app: FastifyInstance, access: Access): void {
   app.decorateRequest('visitor', null);
+  app.decorateRequest('stillVisitor', function (this: FastifyRequest) {
+    return access.stillVisitorOf(this);
+  });
   readForms(app);
   app.addHook('onRequest', async (request, reply) => {
     const { level } = request.routeOptions.config;

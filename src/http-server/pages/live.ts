@@ -2,9 +2,7 @@ import { hash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
-import type { Installation } from '../../control/installation.ts';
 import type { OverviewDesk } from '../../control/overview.ts';
-import { status } from '../../control/status.ts';
 import { MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 import type { OperatorDesk } from '../operator-desk.ts';
 import { maySee, type Visitor, visitorOf } from '../visitors.ts';
@@ -25,7 +23,9 @@ const RETRY_MS = 3_000;
 
 /** Somebody who follows a page. */
 interface Follower {
+  /** As of the last look. */
   visitor: Visitor;
+  stillVisitor(): Promise<Visitor | null>;
   /** Null: the Overview. */
   tenant: string | null;
   response: ServerResponse;
@@ -59,8 +59,22 @@ export function addLive(
     followers.delete(follower);
     follower.response.end();
   };
+  /** Whoever signed out, or may see less than before, is told nothing more, in whatever process that was done. */
+  const dropStrangers = () =>
+    Promise.all(
+      [...followers].map(async (follower) => {
+        try {
+          const visitor = await follower.stillVisitor();
+          if (visitor === null || (follower.tenant !== null && !maySee(visitor, follower.tenant))) drop(follower);
+          else follower.visitor = visitor;
+        } catch (error) {
+          desk.log.debug({ error }, 'it could not be looked who still follows');
+        }
+      }),
+    );
   const look = async () => {
     while (followers.size > 0 && !ending.signal.aborted) {
+      await dropStrangers();
       await tellOfChanges(followers, desk, overview);
       const now = clock();
       for (const follower of followers) {
@@ -91,7 +105,13 @@ export function addLive(
       const now = clock();
       const told = request.headers['last-event-id'] ?? request.query.seen;
       const follower: Follower = {
-        ...{ visitor, tenant, response, seen: typeof told === 'string' ? told : null },
+        ...{
+          visitor,
+          stillVisitor: () => request.stillVisitor(),
+          tenant,
+          response,
+          seen: typeof told === 'string' ? told : null,
+        },
         ...{ endAt: now + STREAM_LIFE_MS, beatAt: now + BEAT_EVERY_MS },
       };
       followers.add(follower);
@@ -120,9 +140,10 @@ function begin(response: ServerResponse): ServerResponse {
 
 async function tellOfChanges(
   followers: ReadonlySet<Follower>,
-  { installation, log }: OperatorDesk,
+  desk: OperatorDesk,
   overview: OverviewDesk,
 ): Promise<void> {
+  const { installation, log } = desk;
   try {
     const tenants = new Set([...followers].map(({ tenant }) => tenant));
     const all = tenants.has(null) ? await overview.read() : null;
@@ -130,7 +151,7 @@ async function tellOfChanges(
     for (const tenant of tenants) {
       // One that was taken out of the configuration meanwhile changes no more.
       if (tenant === null || installation.tenants.get(tenant) === undefined) continue;
-      digests.set(tenant, await seenOfTenant(installation, tenant));
+      digests.set(tenant, await seenOfTenant(desk, tenant));
     }
     for (const follower of followers) {
       const { tenant, visitor, response, seen } = follower;
@@ -148,8 +169,8 @@ async function tellOfChanges(
 }
 
 /** What the stream calls how a tenant stands now: a page that takes long to make says so what it is older than. */
-export async function seenOfTenant(installation: Installation, tenant: string): Promise<string> {
-  const { at: _at, ...found } = await status(installation, tenant);
+export async function seenOfTenant({ installation, statuses }: OperatorDesk, tenant: string): Promise<string> {
+  const { at: _at, ...found } = await statuses.ofTenant(installation, tenant);
   return digestOf(found);
 }
 

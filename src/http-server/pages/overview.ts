@@ -20,9 +20,10 @@ const LISTED_AT_ONCE = 20;
 const MOST_ROWS = 40;
 
 /** Whoever looks sees what concerns their clinics; what concerns all together, who sees all. */
-export function overviewFor({ at, clinics, problems }: Overview, visitor: Visitor): Overview {
+export function overviewFor({ at, clinics, problems, unread }: Overview, visitor: Visitor): Overview {
   return {
     at,
+    unread: unread.filter((tenant) => maySee(visitor, tenant)),
     clinics: clinics.filter(({ tenant }) => maySee(visitor, tenant)),
     problems: problems.filter(({ tenant }) => (tenant === null ? visitor.tenants === null : maySee(visitor, tenant))),
   };
@@ -59,7 +60,9 @@ export function overviewPage(context: PageContext, overview: Overview, search: C
   const words = OVERVIEW[context.language];
   const { clinics } = overview;
   const main =
-    clinics.length === 0 && overview.problems.length === 0 ? nothing(context) : parts(context, overview, search);
+    clinics.length + overview.problems.length + overview.unread.length === 0
+      ? nothing(context)
+      : parts(context, overview, search);
   return {
     title: words.title,
     main,
@@ -123,6 +126,7 @@ function counts(context: PageContext, overview: Overview): Html {
     waiting.length === 0 ? null : html`<span class="wait">${words.wait(waiting.length)}</span>`,
     html`<span class="ok">${words.well(well.length)}</span>`,
     paused.length === 0 ? null : words.paused(paused.length),
+    overview.unread.length === 0 ? null : html`<span class="quiet">${words.unread(overview.unread.length)}</span>`,
   ].filter((each) => each !== null);
   return html`<p class="counts"><span class="quiet">${FRAME[context.language].asOf} ${context.times.at(overview.at)} ·</span> ${words.clinics(overview.clinics.length)}${told.map((each) => html` · ${each}`)}</p>`;
 }

@@ -23,7 +23,7 @@ export function addPages(app: FastifyInstance, desk: OperatorDesk): void {
   // Of their own, so that what fails in a page is told by a page.
   app.register((pages, _options, done) => {
     showErrors(pages, desk);
-    const overview = openOverview(desk.installation);
+    const overview = openOverview(desk.installation, desk.statuses);
     addPreferences(pages);
     addLive(pages, desk, overview);
     addOverviewPage(pages, desk, overview);

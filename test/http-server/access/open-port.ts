@@ -3,6 +3,7 @@ import type { FastifyInstance, InjectOptions, RouteOptions } from 'fastify';
 import type { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
 import { accountIdOf, type SignedIn } from '../../../src/control/access-rights.ts';
+import { openStatuses } from '../../../src/control/statuses.ts';
 import type { OperatorDesk } from '../../../src/http-server/operator-desk.ts';
 import { createOperatorServer } from '../../../src/http-server/operator-server.ts';
 import { createLogger } from '../../../src/log/create-logger.ts';
@@ -56,6 +57,7 @@ export async function openPort(redis: Redis, choice: AccessChoice = {}) {
   const unused = () => Promise.reject(new Error('not in this test'));
   const desk: OperatorDesk = {
     installation: openInstallation({ tenants: [] }),
+    statuses: openStatuses(),
     loginDesk: () => {
       throw new Error('not in this test');
     },

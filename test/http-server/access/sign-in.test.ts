@@ -1,4 +1,7 @@
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { accountIdOf } from '../../../src/control/access-rights.ts';
 import { createHttpClient } from '../../../src/http/client.ts';
 import { MINUTE_MS } from '../../../src/model/time.ts';
 import { administratorsProvider } from '../../../src/oauth/providers.ts';
@@ -170,4 +173,42 @@ describe('the page', () => {
       expect((await get(url)).statusCode).toBe(404);
     }
   });
+});
+
+/** Follows the Overview's events over a connection of its own. @returns when the port ended it */
+async function follow(port: number, cookie: string) {
+  const request = get({ port, path: '/events', headers: { host: 'mirror.test', cookie } });
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  response.resume();
+  return { status: response.statusCode, ended: once(response, 'end'), isOpen: () => !response.readableEnded };
+}
+
+test('a stream of events ends with the session that opened it, and the others of that person go on', async () => {
+  const { app, signedIn, desk } = await openPort(redis.connect(), { access: PEOPLE });
+  const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
+  const [here, elsewhere] = [await signedIn(account('olga')), await signedIn(account('olga'))];
+  const streams = [];
+  for (const { session } of [here, elsewhere]) streams.push(await follow(Number(port), `__Host-session=${session}`));
+  expect(streams.map(({ status }) => status)).toEqual([200, 200]);
+  await here.post('/sign-out', { csrf: here.csrf });
+  await streams[0]?.ended;
+  expect(streams[1]?.isOpen()).toBe(true);
+  // As another process would.
+  await desk.sessions.endAll(accountIdOf(account('olga')));
+  await streams[1]?.ended;
+});
+
+test('following events keeps no idle session alive', async () => {
+  const { desk } = await openPort(redis.connect(), { access: PEOPLE });
+  const life = { mostMs: 60 * MINUTE_MS, idleMs: MINUTE_MS };
+  const session = await desk.sessions.begin(accountIdOf(account('olga')), account('olga'), life);
+  const longer = { ...life, idleMs: 30 * MINUTE_MS };
+  const left = async () =>
+    Number(
+      (await Promise.all((await redis.connect().keys('*:session:*')).map((key) => redis.connect().pttl(key)))).at(-1),
+    );
+  expect(await desk.sessions.look(session, longer)).toEqual(account('olga'));
+  expect(await left()).toBeLessThanOrEqual(MINUTE_MS);
+  expect(await desk.sessions.use(session, longer)).toEqual(account('olga'));
+  expect(await left()).toBeGreaterThan(MINUTE_MS);
 });

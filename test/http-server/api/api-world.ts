@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { expect } from 'vitest';
 import type { LoginDesk } from '../../../src/control/logins.ts';
+import { openStatuses } from '../../../src/control/statuses.ts';
 import { addAccess } from '../../../src/http-server/access/access.ts';
 import { addApi } from '../../../src/http-server/api/api.ts';
 import { openApp } from '../../../src/http-server/app.ts';
@@ -59,6 +60,7 @@ export async function openApiWorld(redis: Redis, choice: ApiChoice = {}) {
   };
   const desk: OperatorDesk = {
     installation,
+    statuses: openStatuses(),
     loginDesk: choice.loginDesk === undefined ? noLogins : () => choice.loginDesk as LoginDesk,
     backups: choice.backups ?? { backup: async () => 'sealed', restore: () => Promise.reject(new Error('unused')) },
     acting: ({ name }, why) => openActing({ who: person(name), why, store, policy, log }),
@@ -70,7 +72,7 @@ export async function openApiWorld(redis: Redis, choice: ApiChoice = {}) {
     visitorOf: async ({ headers }: { headers: { authorization?: string | undefined } }) =>
       visitorOf(headers.authorization),
   };
-  addAccess(app, access);
+  addAccess(app, { ...access, stillVisitorOf: access.visitorOf });
   addApi(app, desk);
   await app.ready();
   const as =

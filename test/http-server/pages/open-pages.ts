@@ -1,5 +1,6 @@
 import { onTestFinished } from 'vitest';
 import type { Installation } from '../../../src/control/installation.ts';
+import { openStatuses } from '../../../src/control/statuses.ts';
 import { addAccess } from '../../../src/http-server/access/access.ts';
 import { openApp, PAGES_POLICY } from '../../../src/http-server/app.ts';
 import type { OperatorDesk } from '../../../src/http-server/operator-desk.ts';
@@ -25,6 +26,7 @@ export async function openPages({ installation, visitor = OWNER, acting: choice 
   const acting = openActing(choice);
   const desk: OperatorDesk = {
     installation,
+    statuses: openStatuses(),
     loginDesk: () => ({ remote: null }) as ReturnType<OperatorDesk['loginDesk']>,
     backups: {} as OperatorDesk['backups'],
     acting: ({ name, id }, why) => ({ who: { kind: 'account', name, id, claimed: null }, why, desk: acting.desk }),
@@ -37,7 +39,8 @@ export async function openPages({ installation, visitor = OWNER, acting: choice 
   app.addHook('onRoute', ({ method, url: path, config }) => {
     routes.push({ method: String(method), url: path, level: config?.level ?? null });
   });
-  addAccess(app, { visitorOf: async () => visitor, publicUrl: () => url });
+  const visitorOf = async () => visitor;
+  addAccess(app, { visitorOf, stillVisitorOf: visitorOf, publicUrl: () => url });
   addPages(app, desk);
   await app.ready();
   onTestFinished(() => app.close());

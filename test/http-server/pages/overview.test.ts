@@ -9,6 +9,8 @@ import { MINUTE_MS } from '../../../src/model/time.ts';
 import { NOW } from '../../sync/arbitraries.ts';
 import { OWNER } from './open-pages.ts';
 
+/** All clinics were looked at. */
+const KNOWN = { at: NOW, unread: [] };
 const NO_SEARCH: Parameters<typeof overviewPage>[2] = { text: null, from: 0 };
 
 function contextIn(language: PageContext['language'] = 'en'): PageContext {
@@ -53,7 +55,7 @@ test('what needs a hand comes first, with since when, how many wait and what to 
     next: null,
   });
   const page = shown({
-    at: NOW,
+    ...KNOWN,
     clinics: ['aurora', 'corallo', 'edera'].map((tenant) => clinicOf(tenant)),
     problems: [problemOf('aurora'), passing],
   });
@@ -74,14 +76,14 @@ test.each([
   ['a hold', problemOf('aurora', { code: 'held' }), '/tenants/aurora/holds'],
   ['refused changes', problemOf('aurora', { code: 'failing' }), '/tenants/aurora/targets/room'],
 ])('the one button of %s leads to where it is mended', (_, problem, address) => {
-  const page = shown({ at: NOW, clinics: [clinicOf('aurora')], problems: [problem] });
+  const page = shown({ ...KNOWN, clinics: [clinicOf('aurora')], problems: [problem] });
   expect(page.match(/<a class="button main"[^>]*>/g)).toEqual([`<a class="button main" href="${address}">`]);
 });
 
 test('who may only look is offered no button to log in with', () => {
   const context = { ...contextIn(), visitor: { ...OWNER, level: 'viewer' as const } };
   const problem = problemOf('aurora', { subject: 'login doctor-2', code: 'login-ended' });
-  expect(shown({ at: NOW, clinics: [clinicOf('aurora')], problems: [problem] }, { context })).not.toContain(
+  expect(shown({ ...KNOWN, clinics: [clinicOf('aurora')], problems: [problem] }, { context })).not.toContain(
     'button main',
   );
 });
@@ -92,7 +94,7 @@ test('a state is told by a word, whatever the colours', () => {
     clinicOf('b', { inStep: 'behind', canGoOn: 'waits-for-vendor' }),
     clinicOf('c', { inStep: 'unknown', inSyncAsOf: null }),
   ];
-  const told = words(shown({ at: NOW, clinics, problems: [] }));
+  const told = words(shown({ ...KNOWN, clinics, problems: [] }));
   for (const word of ['held as of 09:59', 'waits for you', 'behind as of 09:59', 'waits by itself', 'unknown runs']) {
     expect(told).toContain(word);
   }
@@ -100,7 +102,7 @@ test('a state is told by a word, whatever the colours', () => {
 
 test('clinics are found by their name and their id', () => {
   const clinics = Array.from({ length: 50 }, (_, index) => clinicOf(`t${index}`, { name: `Clinica numero ${index}` }));
-  const told = (text: string) => words(shown({ at: NOW, clinics, problems: [] }, { search: { text, from: 0 } }));
+  const told = (text: string) => words(shown({ ...KNOWN, clinics, problems: [] }, { search: { text, from: 0 } }));
   expect(told('NUMERO 49')).toContain('1 of 50');
   expect(told('t49')).toContain('1 of 50');
   expect(told('nothing')).toContain('No clinic has that');
@@ -108,7 +110,7 @@ test('clinics are found by their name and their id', () => {
 
 test('whoever sees some clinics is told of those alone, and not of what concerns all', () => {
   const whole = {
-    at: NOW,
+    ...KNOWN,
     clinics: [clinicOf('a'), clinicOf('b')],
     problems: [problemOf('a'), problemOf('b'), problemOf(null)],
   };
@@ -120,7 +122,7 @@ test('whoever sees some clinics is told of those alone, and not of what concerns
 test('with a thousand clinics of which all need somebody the page stays below 60 kB', () => {
   const ids = Array.from({ length: 1_000 }, (_, index) => `poliambulatorio-${index}`);
   const clinics = ids.map((id) => clinicOf(id));
-  const page = shown({ at: NOW, clinics, problems: ids.map((id) => problemOf(id, { subject: 'login doctor-1' })) });
+  const page = shown({ ...KNOWN, clinics, problems: ids.map((id) => problemOf(id, { subject: 'login doctor-1' })) });
   expect(Buffer.byteLength(page)).toBeLessThan(60_000);
   expect(words(page)).toContain('960 more clinic-mirror status --problems');
 });
@@ -133,14 +135,14 @@ test('what a clinic and a problem are called is text, whatever it says', () => {
     sentence: evil,
     next: `clinic-mirror ${evil}`,
   });
-  const page = shown({ at: NOW, clinics: [clinicOf('a', { name: evil })], problems: [problem] });
+  const page = shown({ ...KNOWN, clinics: [clinicOf('a', { name: evil })], problems: [problem] });
   expect(page).not.toContain('<img');
   expect(page).not.toContain('<script>');
   expect(words(page)).toContain('&lt;script&gt;');
 });
 
 test('it is told in Italian too, by the clock of the clinic', () => {
-  const page = shown({ at: NOW, clinics: [clinicOf('a')], problems: [] }, { context: contextIn('it') });
+  const page = shown({ ...KNOWN, clinics: [clinicOf('a')], problems: [] }, { context: contextIn('it') });
   expect(page).toContain('<html lang="it"');
   expect(words(page)).toContain('1 clinica · 1 a posto');
   expect(words(page)).toContain('Orari in Europe/Rome · alle 10:00');

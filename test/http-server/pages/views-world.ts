@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Redis } from 'ioredis';
+import { openStatuses } from '../../../src/control/statuses.ts';
 import { addAccess } from '../../../src/http-server/access/access.ts';
 import { openApp, PAGES_POLICY } from '../../../src/http-server/app.ts';
 import type { OperatorDesk } from '../../../src/http-server/operator-desk.ts';
@@ -65,6 +66,7 @@ export async function openViewsWorld(redis: Redis, choice: ViewsChoice = {}) {
   const acted = { policy: choice.policy ?? {}, reasonFor: choice.reasonFor ?? [], store };
   const desk: OperatorDesk = {
     installation,
+    statuses: openStatuses(),
     loginDesk: () => {
       throw new Error('no test asked for logins');
     },
@@ -74,7 +76,8 @@ export async function openViewsWorld(redis: Redis, choice: ViewsChoice = {}) {
   };
   const app = await openApp({ log: silentLogger, policy: PAGES_POLICY });
   let base = 'http://localhost';
-  addAccess(app, { publicUrl: () => base, visitorOf: async ({ headers }) => visitorOf(headers.cookie) });
+  const visitorBy = async ({ headers }: FastifyRequest) => visitorOf(headers.cookie);
+  addAccess(app, { publicUrl: () => base, visitorOf: visitorBy, stillVisitorOf: visitorBy });
   addPages(app, desk);
   await app.listen({ host: '127.0.0.1', port: 0 });
   base = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;

@@ -98,10 +98,10 @@ export const TENANT_ROUTES: readonly Route[] = [
 ];
 
 async function statusOf(
-  { installation }: OperatorDesk,
+  { installation, statuses }: OperatorDesk,
   id: string,
 ): Promise<{ tenant: TenantStatus; problems: Problem[] }> {
-  const { tenants, problems } = await status(installation, id);
+  const { tenants, problems } = await statuses.ofTenant(installation, id);
   const [tenant] = tenants;
   if (tenant === undefined) throw new Error('the status of one tenant tells of one tenant');
   return { tenant, problems: problems.filter((each) => each.tenant === id) };

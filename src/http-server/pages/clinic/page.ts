@@ -3,9 +3,9 @@ import { listHolds } from '../../../control/holds.ts';
 import { requireTenant } from '../../../control/installation.ts';
 import { upcomingReminders } from '../../../control/reminders.ts';
 import { recentRuns } from '../../../control/runs.ts';
-import { status } from '../../../control/status.ts';
 import type { TaskView } from '../../../control/tasks.ts';
 import { type Html, html } from '../../../model/html.ts';
+import type { Problem } from '../../../model/problems.ts';
 import type { OperatorDesk } from '../../operator-desk.ts';
 import { contextOf, type PageContext } from '../context.ts';
 import { type Page, sendPage } from '../layout.ts';
@@ -52,7 +52,7 @@ async function clinicPage(
   const { installation } = desk;
   const open = requireTenant(installation, tenant);
   const [found, runs, holds, reminders] = await Promise.all([
-    status(installation, tenant),
+    desk.statuses.ofTenant(installation, tenant),
     recentRuns(installation, tenant, RUNS),
     listHolds(installation, tenant),
     open.reminders === null ? null : upcomingReminders(installation, tenant),
@@ -72,11 +72,7 @@ ${reminders === null ? null : remindersPart(context, tenant, reminders.reminders
   return { title: clinic.name, main, beside, isLive: true, isUnderWay: begun?.state === 'running' };
 }
 
-function problemsPart(
-  context: PageContext,
-  tenant: string,
-  problems: Awaited<ReturnType<typeof status>>['problems'],
-): Html | null {
+function problemsPart(context: PageContext, tenant: string, problems: readonly Problem[]): Html | null {
   const words = CLINIC[context.language];
   const own = problems.filter((problem) => problem.tenant === tenant);
   return own.length === 0

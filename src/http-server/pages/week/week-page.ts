@@ -39,7 +39,7 @@ export function addWeekPage(app: FastifyInstance, desk: OperatorDesk): void {
       const context = contextOf(request, desk, tenant);
       const question = { date: request.query.from ?? null, titles: maySeeTitles(context) };
       const open = requireTenant(desk.installation, tenant);
-      const seen = await seenOfTenant(desk.installation, tenant);
+      const seen = await seenOfTenant(desk, tenant);
       // What was read counts no more once anything was planned or written: a page that follows it comes for just that.
       const [last] = await open.runs.list(1);
       const { version } = await open.links.layout(target);

@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest';
+import { createMetrics } from '../../src/control/metrics.ts';
+import { openOverview } from '../../src/control/overview.ts';
+import { openStatuses } from '../../src/control/statuses.ts';
+import { createModelClinic } from '../jobs/model-clinic.ts';
+import { createModelTarget } from '../jobs/model-target.ts';
+import { openTenant } from '../jobs/open-tenant.ts';
+import { useRedis } from '../support/redis.ts';
+import { NOW } from '../sync/arbitraries.ts';
+import { openInstallation } from './open-installation.ts';
+
+const redis = useRedis();
+
+/** So many clinics, and how often each was looked at; one after another may be had to wait. */
+function openMany(count: number, rest: (tenant: string) => Promise<void> = async () => {}) {
+  const connection = redis.connect();
+  const clock = { now: NOW };
+  const tenants = Array.from({ length: count }, (_, index) =>
+    openTenant({
+      ...{ redis: connection, id: `clinic-${index}`, clinic: createModelClinic() },
+      ...{ targets: [{ model: createModelTarget() }], clock: () => clock.now },
+    }),
+  );
+  const looks = new Map<string, number>();
+  const installation = {
+    ...openInstallation({ tenants }),
+    async connections({ id }: { id: string }) {
+      looks.set(id, (looks.get(id) ?? 0) + 1);
+      await rest(id);
+      return [];
+    },
+  };
+  return { installation, looks, clock };
+}
+
+test('two hundred who look at metrics, probes and pages cost one look at each clinic', async () => {
+  const { installation, looks, clock } = openMany(3);
+  const statuses = openStatuses();
+  const metrics = createMetrics(() => installation, { statuses });
+  const overview = openOverview(installation, statuses);
+  const everybody = () =>
+    Promise.all(
+      Array.from({ length: 200 }, (_, reader) => [metrics.render, metrics.problems, overview.read][reader % 3]?.()),
+    );
+  await everybody();
+  await everybody();
+  expect([...looks.values()]).toEqual([1, 1, 1]);
+  clock.now += 5_000;
+  await everybody();
+  expect([...looks.values()]).toEqual([2, 2, 2]);
+});
+
+test('the first who looks at many clinics sees some and how many are missing, and soon all', async () => {
+  const late = Promise.withResolvers<void>();
+  const { installation } = openMany(60, (tenant) => (tenant === 'clinic-30' ? late.promise : Promise.resolve()));
+  const overview = openOverview(installation, openStatuses());
+  const first = await overview.read();
+  expect([first.clinics.length, first.unread.length]).toEqual([25, 35]);
+  expect(first.problems.length).toBe(0);
+  late.resolve();
+  await expect.poll(async () => (await overview.read()).unread.length).toBe(0);
+  expect((await overview.read()).clinics.length).toBe(60);
+});
+
+test('what is asked of one clinic is never older than the question, however many ask', async () => {
+  const waiting: (() => void)[] = [];
+  const { installation, looks } = openMany(1, () => new Promise((resolve) => waiting.push(resolve)));
+  const { ofTenant } = openStatuses();
+  const first = ofTenant(installation, 'clinic-0');
+  await expect.poll(() => waiting.length).toBe(1);
+  const later = Array.from({ length: 50 }, () => ofTenant(installation, 'clinic-0'));
+  waiting[0]?.();
+  const before = await first;
+  await expect.poll(() => waiting.length).toBe(2);
+  waiting[1]?.();
+  const [second, ...same] = await Promise.all(later);
+  expect(second).not.toBe(before);
+  expect(new Set([second, ...same]).size).toBe(1);
+  expect(looks.get('clinic-0')).toBe(2);
+});
+
+test('that Redis does not answer is told to whoever asks, and the next one asks again', async () => {
+  let isAway = true;
+  const { installation } = openMany(1, async () => {
+    if (isAway) throw new Error('Redis does not answer');
+  });
+  const statuses = openStatuses();
+  const overview = openOverview(installation, statuses);
+  await expect(overview.read()).rejects.toThrow('Redis does not answer');
+  await expect(statuses.ofTenant(installation, 'clinic-0')).rejects.toThrow('Redis does not answer');
+  isAway = false;
+  expect((await overview.read()).clinics.length).toBe(1);
+  expect((await statuses.ofTenant(installation, 'clinic-0')).tenants.length).toBe(1);
+});

@@ -1,0 +1,246 @@
+import type { ServerResponse } from 'node:http';
+import { expect, onTestFinished, test } from 'vitest';
+import { createHttpClient } from '../../src/http/client.ts';
+import { openApp } from '../../src/http-server/app.ts';
+import { neverNeedless } from '../../src/jobs/needless.ts';
+import { openQueues } from '../../src/jobs/queues.ts';
+import { createLogger } from '../../src/log/create-logger.ts';
+import { type Logger, silentLogger } from '../../src/log/logger.ts';
+import { spanned } from '../../src/log/spans.ts';
+import { MirrorError } from '../../src/model/errors.ts';
+import { secretSchemas } from '../../src/settings/secret-reference.ts';
+import { telemetrySection } from '../../src/settings/telemetry-schema.ts';
+import { openTelemetry, type Telemetry } from '../../src/telemetry/telemetry.ts';
+import { startSomeWorkers } from '../jobs/some-workers.ts';
+import { type OtlpReceiver, startOtlpReceiver } from '../support/otlp-receiver.ts';
+import { useRedis } from '../support/redis.ts';
+
+const redis = useRedis();
+const KEY = 'key-of-the-collector-5521';
+const SIGNAL = new AbortController().signal;
+
+interface Opened {
+  receiver: OtlpReceiver;
+  telemetry: Telemetry;
+  log: Logger;
+  lines: string[];
+}
+
+/** A collector, and a process that sends it what is chosen. */
+async function open(choice: object = {}): Promise<Opened> {
+  const receiver = await startOtlpReceiver();
+  onTestFinished(() => receiver.close());
+  const schema = telemetrySection(secretSchemas({ env: { COLLECTOR_KEY: KEY }, dir: '.' }));
+  const settings = schema.parse({
+    ...{
+      endpoint: `${receiver.url}/`,
+      allowPrivateAddresses: true,
+      headers: { 'x-api-key': { env: 'COLLECTOR_KEY' } },
+    },
+    ...choice,
+  });
+  const lines: string[] = [];
+  const http = createHttpClient({ userAgent: 'test', clock: Date.now });
+  const telemetry: Telemetry = openTelemetry(settings!, { http, version: '1.2.3', log: () => log });
+  const destination = { write: (line: string) => lines.push(line) };
+  const log = createLogger({ level: 'info', destination, mirror: telemetry.lines });
+  return { receiver, telemetry, log, lines };
+}
+
+test.each(['http/protobuf', 'http/json'] as const)(
+  'spans and log lines reach a collector over %s, and belong together',
+  async (protocol) => {
+    const { receiver, telemetry, log, lines } = await open({
+      protocol,
+      resource: { 'deployment.environment.name': 'trial' },
+    });
+    const { spans } = telemetry;
+    const failing = spanned(
+      spans,
+      'cycle',
+      { facts: { 'clinic_mirror.tenant': 'rossi', patient: 'Zwxyquist' } },
+      async (span) => {
+        await spanned(spans, 'cycle read', {}, async () => {
+          log.child({ tenant: 'rossi', name: 'Zwxyquist' }).warn({ count: 3, to: 'a@zwxyquist.example' }, 'a line');
+        });
+        span.tell({ 'clinic_mirror.changes': 4 });
+        throw new MirrorError('Zwxyquist', { actor: 'remote', code: 'timeout', retry: 'later' });
+      },
+    );
+    await expect(failing).rejects.toThrow();
+    await telemetry.close(1_000);
+    const [read, cycle] = receiver.spans;
+    expect(cycle).toMatchObject({
+      ...{ name: 'cycle', parentSpanId: '', status: 2, kind: 1 },
+      attributes: { 'clinic_mirror.tenant': 'rossi', 'clinic_mirror.changes': 4, 'error.type': 'timeout' },
+      resource: { 'service.name': 'clinic-mirror', 'service.version': '1.2.3', 'deployment.environment.name': 'trial' },
+    });
+    expect(read).toMatchObject({ name: 'cycle read', traceId: cycle?.traceId, parentSpanId: cycle?.spanId, status: 0 });
+    const ids = { traceId: read?.traceId, spanId: read?.spanId };
+    expect(receiver.lines).toMatchObject([
+      {
+        ...ids,
+        severity: 13,
+        body: 'a line',
+        attributes: { tenant: 'rossi', count: 3, to: '[redacted]', name: '[redacted]' },
+      },
+    ]);
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      tenant: 'rossi',
+      trace_id: read?.traceId,
+      span_id: read?.spanId,
+    });
+    expect(receiver.text()).not.toMatch(/zwxyquist/i);
+    expect(receiver.requests.map(({ headers }) => headers['x-api-key'])).toEqual([KEY, KEY]);
+    expect(telemetry.counts).toEqual({ traces: { sent: 2, dropped: 0 }, logs: { sent: 1, dropped: 0 } });
+  },
+);
+
+test('of traces the configured share is sent, and of what is switched off nothing', async () => {
+  const none = await open({ sampledShare: 0 });
+  const off = await open({ traces: false, logs: false });
+  for (const { telemetry, log } of [none, off]) {
+    await spanned(telemetry.spans, 'cycle', {}, async () => log.info({}, 'a line'));
+    await telemetry.close(1_000);
+  }
+  expect([none.receiver.spans.length, none.receiver.lines.length]).toEqual([0, 1]);
+  expect(off.receiver.requests).toEqual([]);
+});
+
+test('a job belongs to what asked for it at once, in whatever process, and what comes later is a trace of its own', async () => {
+  const { receiver, telemetry } = await open();
+  const { spans } = telemetry;
+  const queues = openQueues(redis.url, neverNeedless, undefined, spans);
+  onTestFinished(() => queues.close());
+  const done: string[] = [];
+  const both = Promise.withResolvers<void>();
+  const workers = startSomeWorkers(
+    redis.url,
+    {
+      async push({ target }) {
+        done.push(target);
+        if (done.length === 2) both.resolve();
+        if (target === 'at-once') await queues.wake('rossi', 'later', 1);
+      },
+    },
+    { spans },
+  );
+  onTestFinished(() => workers.close(1_000));
+  await spanned(spans, 'cycle', {}, () => queues.wake('rossi', 'at-once', 0));
+  await both.promise;
+  await workers.close(1_000);
+  await telemetry.close(1_000);
+  const of = (target: string) => receiver.spans.find(({ attributes }) => attributes['clinic_mirror.target'] === target);
+  const cycle = receiver.spans.find(({ name }) => name === 'cycle');
+  expect(of('at-once')).toMatchObject({
+    name: 'job push',
+    kind: 5,
+    traceId: cycle?.traceId,
+    parentSpanId: cycle?.spanId,
+  });
+  expect(of('later')).toMatchObject({ name: 'job push', parentSpanId: '' });
+  expect(of('later')?.traceId).not.toBe(cycle?.traceId);
+});
+
+test('a call of the API goes on with the trace of its caller, its body read or not, and probes are no trace', async () => {
+  const { receiver, telemetry } = await open();
+  const { spans } = telemetry;
+  const app = await openApp({ log: silentLogger, spans });
+  const seen: (string | null)[] = [];
+  app.get('/readyz', async () => ({}));
+  app.post<{ Params: { tenant: string } }>('/api/:tenant', { config: { level: 'viewer' } }, async () => {
+    await new Promise(setImmediate);
+    seen.push(spans.traceparent());
+    return {};
+  });
+  const port = new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port;
+  onTestFinished(() => app.close());
+  const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+  const headers = { 'content-type': 'application/json', traceparent: `00-${traceId}-00f067aa0ba902b7-01` };
+  await fetch(`http://127.0.0.1:${port}/readyz`, { headers });
+  await fetch(`http://127.0.0.1:${port}/api/rossi?q=Zwxyquist`, { method: 'POST', headers, body: '{"a":1}' });
+  await app.close();
+  await telemetry.close(1_000);
+  expect(receiver.spans).toMatchObject([
+    {
+      ...{ name: 'POST /api/:tenant', kind: 2, traceId, parentSpanId: '00f067aa0ba902b7' },
+      attributes: { 'http.route': '/api/:tenant', 'http.response.status_code': 200 },
+    },
+  ]);
+  expect(seen).toEqual([`00-${traceId}-${receiver.spans[0]?.spanId}-01`]);
+  expect(receiver.text()).not.toContain('Zwxyquist');
+});
+
+test('a request to a vendor is a span with its host and status, and the vendor is told the trace only where that is said', async () => {
+  const { receiver, telemetry } = await open();
+  const { spans } = telemetry;
+  const vendor = await open();
+  vendor.receiver.answer = (response) => response.writeHead(503).end();
+  for (const tellsTrace of [false, true]) {
+    const http = createHttpClient({ userAgent: 'test', clock: Date.now, spans, tellsTrace });
+    const url = `${vendor.receiver.url}/patients/Zwxyquist?phone=345`;
+    await http.send({ label: 'google.events.batch', method: 'POST', url, body: 'Zwxyquist', signal: SIGNAL });
+  }
+  await telemetry.close(1_000);
+  const [first, second] = vendor.receiver.requests;
+  const port = Number(new URL(vendor.receiver.url).port);
+  expect(receiver.spans.map(({ name, kind, attributes }) => ({ name, kind, attributes }))).toEqual(
+    Array.from({ length: 2 }, () => ({
+      ...{ name: 'google.events.batch', kind: 3 },
+      attributes: {
+        ...{ 'http.request.method': 'POST', 'server.address': '127.0.0.1', 'server.port': port },
+        'http.response.status_code': 503,
+      },
+    })),
+  );
+  expect(first?.headers.traceparent).toBeUndefined();
+  expect(second?.headers.traceparent).toBe(`00-${receiver.spans[1]?.traceId}-${receiver.spans[1]?.spanId}-01`);
+});
+
+test.each<[string, (response: ServerResponse) => unknown]>([
+  ['answers 5xx', (response) => response.writeHead(503).end()],
+  ['breaks off', (response) => response.destroy()],
+  ['never answers', () => {}],
+])('a collector that %s keeps no work waiting, and neither does the end', async (_, answer) => {
+  const { receiver, telemetry, lines } = await open();
+  const asked = Promise.withResolvers<void>();
+  receiver.answer = (response) => {
+    asked.resolve();
+    answer(response);
+  };
+  const { traces } = telemetry.counts;
+  for (let count = 0; count < 3_000; count += 1) telemetry.spans.begin('cycle').end();
+  // No room for them all: a batch is under way, nothing was waited for.
+  expect(traces).toEqual({ sent: 0, dropped: 3_000 - 2_048 });
+  await asked.promise;
+  await telemetry.close(50);
+  expect(traces).toEqual({ sent: 0, dropped: 3_000 });
+  expect(lines.length).toBeLessThanOrEqual(1);
+});
+
+test('what a collector refuses of a batch is counted, and what asks for a redirect is not followed', async () => {
+  const { receiver, telemetry } = await open({ protocol: 'http/json', logs: false });
+  const elsewhere = await open();
+  const answers = [
+    (response: ServerResponse) => response.end('{"partialSuccess":{"rejectedSpans":"2"}}'),
+    (response: ServerResponse) => response.writeHead(307, { location: `${elsewhere.receiver.url}/v1/traces` }).end(),
+  ];
+  receiver.answer = (response) => answers.shift()?.(response);
+  for (let count = 0; count < 256; count += 1) telemetry.spans.begin('cycle').end();
+  await telemetry.close(1_000);
+  expect(telemetry.counts.traces).toEqual({ sent: 254, dropped: 2 });
+  expect(elsewhere.receiver.requests).toEqual([]);
+});
+
+test('a collector beyond this network is spoken to over https alone, and only at public addresses', async () => {
+  const parse = (endpoint: string, more: object = {}) =>
+    telemetrySection(secretSchemas({ env: {}, dir: '.' })).safeParse({ endpoint, ...more });
+  expect(parse('http://otel.example:4318').error?.issues[0]?.message).toContain('https');
+  expect(parse('https://user:secret@otel.example').success).toBe(false);
+  expect(parse('http://otel.monitoring.svc:4318', { allowPrivateAddresses: true }).success).toBe(true);
+  const http = createHttpClient({ userAgent: 'test', clock: Date.now });
+  const telemetry = openTelemetry(parse('https://127.0.0.1:9').data!, { http, version: '1', log: () => silentLogger });
+  telemetry.spans.begin('cycle').end();
+  await telemetry.close(1_000);
+  expect(telemetry.counts.traces).toEqual({ sent: 0, dropped: 1 });
+});
