@@ -117,7 +117,7 @@ function otherHandlers({
       const tenant = installation.tenants.get(id);
       if (tenant === undefined || tenant.configuration.paused) return;
       const done = await runTriggers(tenant, { read: !retry }, signals);
-      // The lists are read by whoever is at it only if that turn began with them.
+      // Another worker that is at work reads the lists only if its turn began with them.
       if (!done && !retry && !signals.stop.aborted) await queues.wakeTriggers(id, SECOND_MS, { read: true });
     },
     async 'refresh-tokens'({ tenant: id }, { stop }) {

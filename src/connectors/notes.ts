@@ -20,7 +20,7 @@ const LINE = '--------';
 const THEIRS = 'theirs';
 const OURS = /^ours\.(\d{1,5})\.([\w-]{11})$/;
 
-/** Longest description that is told apart, and characters that are compared for it: beyond them all counts as a person's. Our choice. */
+/** Longest description in which ours and a person's are separated, and characters that are compared for it: beyond them all counts as a person's. Our choice. */
 const LONGEST_TOLD_APART = 20_000;
 const MOST_COMPARED = 500_000;
 
@@ -34,7 +34,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '&#39;': "'",
 };
 
-/** What an event is stamped with, by which its description is told apart later. @param description ours, plain; null for none */
+/** What an event is stamped with, by which our part of its description is recognised later. @param description ours, plain; null for none */
 export function toNotesStamp(description: string | null): string {
   if (description === null) return THEIRS;
   const marks = marksOf(description, 'plain').map(({ mark }) => mark);

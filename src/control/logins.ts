@@ -37,7 +37,7 @@ export interface LoginDesk {
   remote: RemoteLoginPlace | null;
   /** Port on this machine to which a login by browser comes back; 0 takes a free one. */
   loopbackPort: number;
-  /** Ends what a login keeps open at its vendor, as well as can be, then does `logOut`. */
+  /** Ends what a login keeps open at its vendor, as far as possible, then does `logOut`. */
   beforeLogout<Result>(
     tenant: string,
     connection: string,
@@ -244,7 +244,7 @@ export async function acceptAccount(
   return accountText(account);
 }
 
-/** Ends a login: revoked at the provider as well as can be, forgotten here whatever the provider says. */
+/** Ends a login: revoked at the provider as far as possible, forgotten here whatever the provider says. */
 export function logOut(desk: LoginDesk, tenant: string, connection: string, signal: AbortSignal): Promise<Revocation> {
   const { place, server } = desk.target(tenant, connection);
   return desk.beforeLogout(tenant, connection, () => disconnect(place, server, desk.log, signal), signal);

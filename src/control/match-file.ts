@@ -41,7 +41,7 @@ const LEFT: ReadonlySet<string> = new Set(['', 'leave']);
 
 const DECISION = 'decision';
 const PAIR = 'pair';
-/** Before a sealed pair, so that no spreadsheet takes it for a number or a formula. */
+/** Before a sealed pair, so that no spreadsheet reads it as a number or a formula. */
 const PAIR_PREFIX = 'pair.';
 const LISTED_LINES = 10;
 

@@ -127,7 +127,7 @@ async function decidedWhereverMissing(tenant: Questioner, missing: ReadonlyMap<s
   };
 }
 
-/** Each record once: one of each target by turns, those of a target in an order of chance. */
+/** Each record once: one of each target after the other, those of a target in a random order. */
 function inTurn(
   missing: ReadonlyMap<string, readonly string[]>,
   isWanted: (recordId: string) => boolean,

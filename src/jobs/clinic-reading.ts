@@ -37,7 +37,7 @@ export interface ClinicReadingOptions {
   streams: Streams;
   /** What is read beside what the targets follow: for reminders, or to find what a person put back. */
   besides?: readonly ReadingScope[];
-  /** The last cycle's report, where it is at hand. */
+  /** The last cycle's report, where it is known already. */
   last?: RunReport;
   /** Default `whole`. `near`: what calendars and reminders need of the next two days. */
   reach?: Reach;

@@ -9,7 +9,7 @@ const LOOKS_PER_CYCLE = 20;
 
 /**
  * Records of a target that no list shows by their time, to be read alone with this cycle: what was moved beyond the window, or lies there
- * since the window was made smaller, and what waits to be written outside it. A few at a time, each in its turn.
+ * since the window was made smaller, and what waits to be written outside it. A few at a time, one after the other.
  * @param cycle.note whether the next cycle is to go on behind them
  * @param absent records that are read alone already
  */

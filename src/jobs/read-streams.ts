@@ -37,7 +37,7 @@ export async function readStreamsInTurn(
   signal: AbortSignal,
 ): Promise<StreamsTurn> {
   const lease = await tenant.leases.tryTake(STREAMS_LEASE);
-  // Whoever is at it plans by it too.
+  // Whoever reads plans by it too.
   if (lease === null) return { run: null, isElsewhere: false };
   try {
     const found = await findDueStreams(tenant, activeTargets(tenant));

@@ -29,16 +29,16 @@ export interface ReleaseParts {
 const LEASE_WAIT_MS = MINUTE_MS;
 const NOTHING_SPARED: ReadonlySet<string> = new Set();
 
-/** What is let go of in time. */
+/** Releases the keys of what was removed. */
 export interface Releasing {
-  /** Looks now too. */
+  /** Checks now too. */
   check(): void;
   /** Ends the checks. */
   end(): Promise<void>;
 }
 
 /**
- * Looks now and every hour. Each daemon does so for itself: what one of them has in its configuration counts as there, whatever the
+ * Checks now and every hour. Each daemon does so for itself: what one of them has in its configuration counts as there, whatever the
  * others know of.
  * @param parts asked for at each check: another configuration may have come
  */

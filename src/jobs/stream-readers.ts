@@ -110,7 +110,7 @@ function historyShrunk(): MirrorError {
   });
 }
 
-/** What is computed from a part would be wrong, and would be taken for right. */
+/** What is computed from a part would be wrong, and nobody would notice. */
 function historyPartial(): MirrorError {
   return new MirrorError('the appointments of the past could not be read whole', {
     actor: 'contract',

@@ -38,7 +38,7 @@ interface SubscriptionRun extends Work {
  * Looks after the notifications of a tenant's targets: opens, prolongs and replaces subscriptions, and ends those that are no longer
  * wanted. One target's failure keeps no other from its run.
  * @param options.hurry try at once what rests after a failure: a person has acted
- * @returns targets that were not heard of before and are now: what happened meanwhile is not told; null when somebody else is at it
+ * @returns targets that were not heard of before and are now: what happened meanwhile is not told; null when another worker is doing this
  */
 export async function keepSubscriptions(
   tenant: OpenTenant,
@@ -70,7 +70,7 @@ export async function keepSubscriptions(
 }
 
 /**
- * Ends the subscriptions of a login that is about to be ended, as well as can be: whatever the vendor says, what it still sends is ignored
+ * Ends the subscriptions of a login that is about to be ended, as far as possible: whatever the vendor says, what it still sends is ignored
  * from now on. Nobody opens new ones before `logOut` has come to its end.
  */
 export async function withoutSubscriptions<Result>(
@@ -231,7 +231,7 @@ async function tend(run: SubscriptionRun, calendar: HeardCalendar, current: Kept
   await directory.put(current.id, { ...addressee, targets, asked: null }, extended.expiresAt);
 }
 
-/** Keeps a subscription that was just opened. One that can't be kept is closed again as well as can be: nobody would look after it. */
+/** Keeps a subscription that was just opened. One that can't be kept is closed again as far as possible: nobody would look after it. */
 async function keepOpened(
   run: SubscriptionRun,
   opened: KeptSubscription,

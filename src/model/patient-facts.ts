@@ -22,7 +22,7 @@ export interface Leaving {
 
 /** Letters and digits below which a word tells of nobody: it stands in other words' places by chance. */
 const FEWEST = 4;
-/** Digits at the end of a number by which telephones are told apart, however their country is written. */
+/** Digits at the end of a number by which telephones are recognised, however their country is written. */
 const PHONE_DIGITS = 9;
 const FEWEST_PHONE_DIGITS = 7;
 
@@ -79,7 +79,7 @@ export function lettersOf(text: string): string {
     .replaceAll(/[^\p{L}\p{N}]+/gu, '');
 }
 
-/** Digits by which a telephone is told apart, however its country is written; '' for none. */
+/** Digits by which a telephone is recognised, however its country is written; '' for none. */
 export function phoneDigitsOf(text: string): string {
   return text.replaceAll(/\D/g, '').slice(-PHONE_DIGITS);
 }

@@ -12,7 +12,7 @@ export type Revocation = 'revoked' | 'not-supported' | 'failed' | 'nothing-to-re
 const LEASE_WAIT_MS = 10 * SECOND_MS;
 
 /**
- * Ends a login: revokes it at the provider as well as can be (the refresh token takes its access tokens with it)
+ * Ends a login: revokes it at the provider as far as possible (the refresh token takes its access tokens with it)
  * and forgets it here whatever the provider says.
  * @param server null for a connection whose provider is no longer configured
  * @throws only when it can't be forgotten, since Redis is away

@@ -43,7 +43,7 @@ const OPEN = new Set<string>(
     ' ',
   ),
 );
-/** Where a patient's values stand, also when a field was mistaken for another. */
+/** Where a patient's values stand, also when one field was read as another. */
 const OF_PATIENTS = /patient|pazient|assistit|customer|client|person|name|nome|mail|phone|telef|note/i;
 /** What an id or a time looks like, and a state: a name has no digit, and a sentence has blanks. */
 const ID = /^(?=.*\d)[\w.:/+ -]{1,40}$/;

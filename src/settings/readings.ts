@@ -108,7 +108,7 @@ export function configurationOf(
   };
 }
 
-/** The error of a folder that lost every file at once: it is taken for one that can't be read now. */
+/** The error of a folder that lost every file at once: it counts as one that can't be read now. */
 export function noTenants(dir: string): ConfigurationError {
   const message = 'no tenant would be left';
   const remedy = 'put the files back; to run without any tenant, restart the daemon';

@@ -15,7 +15,7 @@ export class SeenFiles {
   readonly #secrets = new Map<string, unknown>();
 
   /**
-   * @param before what was seen when they were last read; null: nothing is taken for known
+   * @param before what was seen when they were last read; null: nothing is known
    * @param justNow their stamps of just now, so that they need not be looked at again
    */
   constructor(before: SeenFiles | null = null, justNow: FileStamps = new Map()) {

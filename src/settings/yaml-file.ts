@@ -28,7 +28,7 @@ export interface YamlFile {
   valueAt(path: ValuePath): unknown;
 }
 
-/** Aliases beyond this are taken for an attack on memory: each may stand for all that is before it. */
+/** Aliases beyond this count as an attack on memory: each may stand for all that is before it. */
 const MAX_ALIASES = 100;
 /** Whoever may write one file must not keep all others waiting: a file of a hundred targets has a tenth of this. */
 const LARGEST_FILE_BYTES = 512 * 1024;

@@ -24,7 +24,7 @@ export interface Generation {
   /**
    * Takes its number: that of the newest configuration when it is the same one, else the next, which ends whatever others plan or write.
    * Only the first call does.
-   * @param options.isTakenUp the tenant was struck from those that were removed just before
+   * @param options.isTakenUp the tenant was taken off the list of removed ones just before
    * @param options.anew takes a number as the first call did: this process has read its files again
    * @throws MirrorError `settings`, code `configuration-superseded`, when it has ended without one
    */
@@ -148,7 +148,7 @@ export async function joinAll(
   }
 }
 
-/** Takes the leases of planner, reader of streams and lanes from whoever holds them: this process has let go of the tenant, and nothing late is written. */
+/** Takes the leases of planner, reader of streams and lanes from whoever holds them: this process has released the tenant, and nothing late is written. */
 export async function takeLeases(redis: RedisClient, tenant: string): Promise<void> {
   const targets = await redis.hget(keys.configuration(tenant), 'targets');
   await redis.del(...leaseKeys(tenant, JSON.parse(targets ?? '[]') as string[]));

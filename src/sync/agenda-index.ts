@@ -10,7 +10,7 @@ export interface AgendaIndex {
   countBeside(agendaIds: readonly string[], window: TimeWindow): number;
   /**
    * Names what the reading shows of some agendas: never the same as of a reading that showed others of them. The same as of one that showed
-   * the same, where its index is at hand or neither's was.
+   * the same, where its index is in memory, or neither's was.
    */
   revisionOf(agendaIds: 'all' | readonly string[]): string;
   /** By agenda: its appointments, and a name for them. */
@@ -79,7 +79,7 @@ function listsOf(appointments: Iterable<Appointment>, before: AgendaIndex | null
   return lists;
 }
 
-/** By what they tell: with it alone a process knows them again. Where the last ones are at hand that is told for less. */
+/** By what they tell: with it alone a process knows them again. Where the last ones are in memory that costs less. */
 function nameOf(appointments: readonly Appointment[]): string {
   return hash('sha256', JSON.stringify(appointments), 'base64url');
 }

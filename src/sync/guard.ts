@@ -7,7 +7,7 @@ export interface DeletionLimit {
   count: number;
 }
 
-/** How records left a target: removed for one of three reasons, or let go of by the passing of time. */
+/** How records left a target: removed for one of three reasons, or released by the passing of time. */
 export type GoneReason = 'cancelled' | 'excluded' | 'vanished' | 'released';
 /** How many did. */
 export type GoneCounts = Readonly<Record<GoneReason, number>>;

@@ -155,7 +155,7 @@ export function createTargetIdentity(
 
 /**
  * A fingerprint is a hash of the whole, a point and one hint for each field: 22 characters for an event. Two contents of one record
- * that differ in a single field are taken for equal once in 2^54 times. Every link carries one, so each character costs a byte.
+ * that differ in a single field look equal once in 2^54 times. Every link carries one, so each character costs a byte.
  */
 const WHOLE_LENGTH = 6;
 const HINT_LENGTH = 3;

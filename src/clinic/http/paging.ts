@@ -60,7 +60,7 @@ interface Progress {
   seen: Set<string>;
   lastTotal: number | null;
   totalFell: boolean;
-  /** Most rows of a page before the one at hand. */
+  /** Most rows of a page before the current one. */
   fullest: number;
 }
 

@@ -14,7 +14,7 @@ export const ITSELF = '.';
 /** Between the places of a date and its time of day, and between the two as they were read. */
 export const APART = ' + ';
 const NEGATIVE = /^-\d+$/;
-/** Longest id that is taken for one. */
+/** Longest text that counts as an id. */
 const LONGEST_ID = 200;
 
 /** Whether a JSON value is an object (and no array). */

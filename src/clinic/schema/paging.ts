@@ -53,7 +53,7 @@ const unpagedCap = z
   .nullable()
   .default(null)
   .describe(
-    'Most rows that the server gives in one answer: one with so many is not taken for whole. A number that no list reaches says that there is no limit; null = not known.',
+    'Most rows that the server gives in one answer: one with so many doesn’t count as whole. A number that no list reaches says that there is no limit; null = not known.',
   );
 const countingEnds = endings.ends.default(['has-more', 'empty-page']);
 const followingEnds = endings.ends.default(['no-next']);

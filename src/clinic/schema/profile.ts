@@ -91,7 +91,7 @@ const errors = z.strictObject({
   htmlMeansAbsent: z
     .boolean()
     .default(false)
-    .describe('A 404 with an HTML page counts as "no such record"; otherwise it is taken for a proxy’s answer.'),
+    .describe('A 404 with an HTML page counts as "no such record"; otherwise it counts as a proxy’s answer.'),
 });
 
 const limits = z.strictObject({

@@ -76,7 +76,7 @@ function oursOf(calendars: readonly DavMember[], ownerTag: string): DavMember | 
     .sort((one, other) => (comparablePath(one.url) < comparablePath(other.url) ? -1 : 1))[0];
 }
 
-/** @param known the calendar that is gone: at the same address a new, empty one would be taken for it */
+/** @param known the calendar that is gone: at the same address a new, empty one would look like it */
 async function createCalendar(
   search: CalendarSearch,
   home: URL,

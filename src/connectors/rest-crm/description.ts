@@ -112,7 +112,7 @@ const resource = z.strictObject({
       quote: z.string().max(1).default(''),
     })
     .refine(({ size, call: request }) => size === 1 || needs('keys')[0](request), {
-      message: 'several keys at once need {{keys}}: the others would be taken for missing',
+      message: 'several keys at once need {{keys}}: the others would count as missing',
       path: ['size'],
     }),
   /** Reads one by id; a status in `nothing` means that it is gone. */

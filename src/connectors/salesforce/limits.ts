@@ -56,7 +56,7 @@ export const STOP_AT_SHARE = 0.8;
 export const API_LIMIT_PAUSE_MS = HOUR_MS;
 
 /**
- * Share of the API calls from which a refused one is taken for the last of the day. Below it as many calls run at once as the org allows, which
+ * Share of the API calls from which a refused one counts as the last of the day. Below it as many calls run at once as the org allows, which
  * is told by the same code (Salesforce Developer Limits, "Concurrent API Request Limits": 25 that last 20 s or longer).
  */
 export const USED_UP_SHARE = 0.98;

@@ -14,7 +14,7 @@ export function ruleName(code: string, language: Language): string {
   return nameIn(DECISIONS[language], code);
 }
 
-/** A code that has no words here stands for itself. */
+/** A code that has no words here is shown as it is. */
 function nameIn(names: Readonly<Record<string, string>>, code: string): string {
   return names[code] ?? code;
 }

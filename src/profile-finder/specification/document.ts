@@ -5,7 +5,7 @@ import { parseJson } from '../../model/json.ts';
 
 /** Longest document that is read, in characters. Those of large systems are below 5 million. */
 const LONGEST_TEXT = 20_000_000;
-/** Aliases beyond this are taken for an attack on memory. */
+/** Aliases beyond this count as an attack on memory. */
 const MOST_ALIASES = 100;
 
 /**

@@ -69,7 +69,7 @@ function written({ language }: PageContext, { targets }: RunView): Html | null {
   return table(words.run, columns, rows);
 }
 
-/** Why something was changed, in words; a code that has none stands for itself. */
+/** Why something was changed, in words; a code that has none is shown as it is. */
 export function reasonWord(reason: string, language: PageContext['language']): string {
   const words: Readonly<Record<string, unknown>> = CLINIC[language];
   const word = reason === 'excluded' ? words['excluded-reason'] : words[reason];
