@@ -1,4 +1,4 @@
-import { redisUnreachable } from '../model/errors.ts';
+import { forTenant, redisUnreachable } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
@@ -247,11 +247,6 @@ function needsPerson(
   next: string | null,
 ): Problem {
   return { tenant, subject, code, needs: 'person', sinceAt: null, sentence, next, breaksAt: null, waiting: 0 };
-}
-
-/** A remedy with the tenant in it, so that its command can be pasted. */
-export function forTenant(remedy: string | null, tenant: string): string | null {
-  return remedy === null ? null : remedy.replaceAll('<tenant>', tenant);
 }
 
 function count(number: number, what: string): string {
