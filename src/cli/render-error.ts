@@ -1,5 +1,4 @@
-import { forTenant } from '../control/problems.ts';
-import type { MirrorError } from '../model/errors.ts';
+import { forTenant, type MirrorError } from '../model/errors.ts';
 import { wrap } from './table.ts';
 
 /**
@@ -13,7 +12,7 @@ export function renderError(
   { asksForData = false, tenant = null }: { asksForData?: boolean; tenant?: string | null },
 ): string {
   const { message, code } = error;
-  const remedy = forTenant(error.remedy ?? null, tenant ?? '<tenant>');
+  const remedy = forTenant(error.remedy, tenant ?? '<tenant>');
   const told = asksForData ? error.told() : [];
   const lines = told.map((words) => wrap(`The other side says: ${words}`, '  '));
   return [wrap(`${message} (${code})${remedy === null ? '' : `. What to do: ${remedy}`}`), ...lines].join('\n');

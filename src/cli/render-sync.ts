@@ -33,5 +33,15 @@ export function renderSync({ tenant, run, targets }: SyncResult): string {
       ? []
       : [wrap(`${target}: ${failure.message} (${failure.code}). ${failure.remedy ?? 'It is tried again by itself.'}`)],
   );
-  return [head, ...renderReading(run), '', renderTable(columns, rows), ...failures, ...renderGaps(run.gaps)].join('\n');
+  const held = targets.flatMap((target) =>
+    target.held === 0
+      ? []
+      : [
+          wrap(
+            `${target.target}: ${target.held} changes wait for a person's decision: clinic-mirror holds list ${tenant}`,
+          ),
+        ],
+  );
+  const notes = [...failures, ...held, ...renderGaps(run.gaps)];
+  return [head, ...renderReading(run), '', renderTable(columns, rows), ...notes].join('\n');
 }

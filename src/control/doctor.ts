@@ -1,11 +1,11 @@
 import { unlisted } from '../jobs/gaps.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
-import { asMirrorError } from '../model/errors.ts';
+import { asMirrorError, forTenant, MirrorError } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
 import { type Instant, SECOND_MS } from '../model/time.ts';
 import type { EpochView } from '../state/epoch.ts';
 import { type Installation, requireTenant } from './installation.ts';
-import { forTenant, isForPerson } from './problems.ts';
+import { isForPerson } from './problems.ts';
 import { status } from './status.ts';
 
 /** What is asked of Redis, and of what is kept beside it. */
@@ -58,9 +58,10 @@ export async function* examine(
   const view = await status(installation, only);
   // What was found of Redis is told above.
   yield* view.problems.filter(({ tenant, code }) => tenant === null && code !== redis.code).map(findingOf);
+  const clinics: Clinics = new Map();
   for (const tenant of only === undefined ? installation.tenants.keys() : [only]) {
     const problems = view.problems.filter((problem) => problem.tenant === tenant);
-    yield* examineTenant(requireTenant(installation, tenant), problems, signal);
+    yield* examineTenant(requireTenant(installation, tenant), problems, clinics, signal);
   }
   yield* view.problems.filter(({ tenant }) => view.setAside.some((one) => one.tenant === tenant)).map(findingOf);
 }
@@ -115,6 +116,7 @@ async function clockFinding(installation: Installation, state: StateProbe): Prom
 async function* examineTenant(
   tenant: OpenTenant,
   problems: readonly Problem[],
+  clinics: Clinics,
   signal: AbortSignal,
 ): AsyncGenerator<Finding> {
   const { id, configuration, targets } = tenant;
@@ -137,7 +139,8 @@ async function* examineTenant(
       id,
       'clinic',
       async () => {
-        await tenant.clinic.tenantId(signal);
+        const clinicId = await tenant.clinic.tenantId(signal);
+        noteClinic(clinics, tenant, clinicId);
         catalogue = await catalogueOf(tenant, signal);
       },
       () => `answers, and lists ${catalogue?.agendas.size ?? 0} agendas`,
@@ -157,6 +160,23 @@ async function* examineTenant(
     }
   }
   yield* problems.filter(isAskedOfNobody).map(findingOf);
+}
+
+/** The tenant that was seen first of each clinic, by clinic client and id. */
+type Clinics = Map<string, string>;
+
+/** Where a file doesn't say which clinic it is, only the login tells. @throws MirrorError `settings`, code `clinic-twice` */
+function noteClinic(clinics: Clinics, { id, configuration }: OpenTenant, clinicId: string): void {
+  const clinic = JSON.stringify([configuration.clinic.client, clinicId]);
+  const first = clinics.get(clinic);
+  clinics.set(clinic, first ?? id);
+  if (first === undefined) return;
+  throw new MirrorError(`the tenant ${first} is the same clinic, ${clinicId}: patients would be reminded twice`, {
+    actor: 'settings',
+    code: 'clinic-twice',
+    retry: 'never',
+    remedy: 'keep one file for one clinic, with all of its targets; or log in to the other clinic',
+  });
 }
 
 /** What of the clinic's lists ids of the configuration can be looked up in; null where the login may not read a list. */
@@ -242,7 +262,7 @@ async function found(
     return ok(tenant, subject, typeof well === 'string' ? well : well());
   } catch (error) {
     const { message, code, remedy, actor } = asMirrorError(error);
-    const next = forTenant(remedy ?? null, tenant ?? '<tenant>') ?? (isForPerson(actor) ? null : 'wait, or ask again');
+    const next = forTenant(remedy, tenant ?? '<tenant>') ?? (isForPerson(actor) ? null : 'wait, or ask again');
     return { tenant, subject, result: 'problem', what: message, code, next };
   }
 }

@@ -1,4 +1,4 @@
-import { redisUnreachable } from '../model/errors.ts';
+import { forTenant, redisUnreachable } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
 import { sentence } from '../model/sentences.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
@@ -259,9 +259,4 @@ export function isForPerson(actor: string): boolean {
 
 function needsPerson(tenant: string | null, subject: string, code: string, text: string, next: string | null): Problem {
   return { tenant, subject, code, needs: 'person', sinceAt: null, sentence: text, next, breaksAt: null, waiting: 0 };
-}
-
-/** A remedy with the tenant in it, so that its command can be pasted. */
-export function forTenant(remedy: string | null, tenant: string): string | null {
-  return remedy === null ? null : remedy.replaceAll('<tenant>', tenant);
 }

@@ -26,7 +26,8 @@ export async function listen(
     // A copy: the server writes into what it is given, and settings are frozen.
     await app.listen({ host: address.host, port: address.port });
   } catch (error) {
-    throw new MirrorError(`the port of ${section} could not be opened`, {
+    const { host, port } = address;
+    throw new MirrorError(`the port of ${section} could not be opened: ${host}:${port} ${whyNot(error)}`, {
       actor: 'settings',
       code: 'http-port-unavailable',
       retry: 'never',
@@ -36,6 +37,18 @@ export async function listen(
   }
   const { port } = app.server.address() as AddressInfo;
   return { port, close: (deadlineMs) => closeWithin(app, deadlineMs) };
+}
+
+/** What the system says when an address can't be had. @see errno(3) */
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'is taken by another process',
+  EACCES: 'is kept for users with more rights',
+  EADDRNOTAVAIL: 'is no address of this machine',
+};
+
+function whyNot(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  return REASONS[code] ?? `(${code})`;
 }
 
 async function closeWithin(app: FastifyInstance, deadlineMs: number): Promise<void> {

@@ -201,9 +201,22 @@ class Exchange {
       code,
       retry: 'later',
       ambiguous,
+      remedy: this.#isOverdue ? undefined : remedyOf(error),
       cause: error,
     });
   }
+}
+
+/** Codes of a name that nobody knows (Node's `dns`), and of certificates (Node's `tls` and OpenSSL's `X509_V_ERR_…`). */
+const UNKNOWN_NAME = 'ENOTFOUND';
+const CERTIFICATE_CODES = /^(CERT_|ERR_TLS_CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
+
+/** What a person can do about a connection that no waiting brings; undefined where waiting may. */
+function remedyOf(error: unknown): string | undefined {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (code === UNKNOWN_NAME) return "correct the address: no machine has this name, or this machine's DNS is away";
+  if (!CERTIFICATE_CODES.test(code)) return undefined;
+  return `see to the certificate there (${code}); for an authority of your own set NODE_EXTRA_CA_CERTS`;
 }
 
 /** The error of a request that its caller gave up. @param ambiguous whether it may have been carried out */

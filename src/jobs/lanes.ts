@@ -1,4 +1,4 @@
-import type { MirrorError } from '../model/errors.ts';
+import { forTenant, type MirrorError } from '../model/errors.ts';
 import { CLOCK_TOLERANCE_MS, DAY_MS } from '../model/time.ts';
 import { laneLease, SUPERSEDED } from '../state/generations.ts';
 import type { Lease } from '../state/leases.ts';
@@ -10,7 +10,7 @@ export { laneLease };
 
 /** Remembers what keeps a whole target from going on, and lets it rest. */
 export async function noteFailure(
-  tenant: Pick<OpenTenant, 'clock' | 'log' | 'random' | 'targetStore'>,
+  tenant: Pick<OpenTenant, 'id' | 'clock' | 'log' | 'random' | 'targetStore'>,
   target: OpenTarget,
   error: MirrorError,
 ): Promise<number> {
@@ -25,7 +25,7 @@ export async function noteFailure(
       code: error.code,
       actor: error.actor,
       message: error.message,
-      remedy: error.remedy ?? null,
+      remedy: forTenant(error.remedy, tenant.id),
       sinceAt,
     },
     pausedUntil: now + backoffMs,

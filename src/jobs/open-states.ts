@@ -24,7 +24,7 @@ export const AWAITING = 'awaiting-streams';
 /** What opening needs of a tenant. */
 export type Opener = Pick<
   OpenTenant,
-  'clock' | 'leases' | 'links' | 'log' | 'outbox' | 'protection' | 'random' | 'targetStore' | 'targets'
+  'id' | 'clock' | 'leases' | 'links' | 'log' | 'outbox' | 'protection' | 'random' | 'targetStore' | 'targets'
 >;
 
 /** How the states of targets are opened. */

@@ -1,4 +1,4 @@
-import type { MirrorError } from '../model/errors.ts';
+import { forTenant, type MirrorError } from '../model/errors.ts';
 import { type HourlyChanges, NO_CHANGES, withChanges } from '../model/hourly-changes.ts';
 import type { Instant } from '../model/time.ts';
 import { type Pace, type RunReport, runIdOf, type TargetRun } from '../state/runs.ts';
@@ -15,7 +15,7 @@ const SHOWN_EXAMPLES = 20;
 
 /** Writes a cycle's report: counts and codes, with the error that ended it early, if one did. */
 export async function reportRun(
-  tenant: Pick<OpenTenant, 'clock' | 'memory' | 'pullEveryMs' | 'runs' | 'tombstones'>,
+  tenant: Pick<OpenTenant, 'id' | 'clock' | 'memory' | 'pullEveryMs' | 'runs' | 'tombstones'>,
   startedAt: number,
   cycle: Cycle | null,
   error: MirrorError | null,
@@ -71,7 +71,7 @@ export async function reportRun(
     error:
       error === null
         ? null
-        : { code: error.code, actor: error.actor, message: error.message, remedy: error.remedy ?? null },
+        : { code: error.code, actor: error.actor, message: error.message, remedy: forTenant(error.remedy, tenant.id) },
   };
   await tenant.runs.add(run);
   return run;

@@ -109,9 +109,14 @@ export function asMirrorError(error: unknown): MirrorError {
   return new MirrorError('unexpected failure', { actor: 'contract', code: 'unexpected', retry: 'later', cause: error });
 }
 
-/** Redis gave no answer: code `redis-unreachable`. */
-export function redisUnreachable(cause: unknown): MirrorError {
-  return new MirrorError('Redis does not answer', {
+/** A remedy with the tenant in place of `<tenant>`, so that its command can be pasted. */
+export function forTenant(remedy: string | null | undefined, tenant: string): string | null {
+  return remedy?.replaceAll('<tenant>', tenant) ?? null;
+}
+
+/** Redis gave no answer: code `redis-unreachable`. @param address host and port, where one server was asked */
+export function redisUnreachable(cause: unknown, address: string | null = null): MirrorError {
+  return new MirrorError(`Redis does not answer${address === null ? '' : ` at ${address}`}`, {
     actor: 'remote',
     code: 'redis-unreachable',
     retry: 'later',

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import { Cluster, type Redis } from 'ioredis';
 import type { Logger } from '../log/logger.ts';
 import { asMirrorError, MirrorError, redisUnreachable } from '../model/errors.ts';
 import { MINUTE_MS } from '../model/time.ts';
@@ -40,10 +40,17 @@ export async function checkRedis(client: RedisClient, signal: AbortSignal): Prom
     await Promise.race([checked, given.promise]);
   } catch (error) {
     if (error instanceof MirrorError) throw error;
-    throw redisUnreachable(error);
+    throw redisUnreachable(error, addressOf(client));
   } finally {
     signal.removeEventListener('abort', giveUp);
   }
+}
+
+/** Where one server is asked; null where others tell which one it is. */
+function addressOf(client: RedisClient): string | null {
+  if (client instanceof Cluster || client.options.sentinels) return null;
+  const { host, port, path } = client.options;
+  return path ?? `${host}:${port}`;
 }
 
 /**

@@ -22,6 +22,15 @@ test('targets that were left as they are since a list is yet to be read are name
   expect(isWhole(left)).toBe(false);
 });
 
+test('what waits for a person is said with the command that shows it', () => {
+  const result = resultOf({});
+  const held = { ...result, targets: result.targets.map((target) => ({ ...target, held: 926 })) };
+  expect(renderSync(result)).not.toContain('holds list');
+  expect(renderSync(held)).toContain(
+    `926 changes wait for a person's decision: clinic-mirror holds list ${result.tenant}`,
+  );
+});
+
 function resultOf(planned: Record<string, number>): SyncResult {
   const counts = {
     held: 0,

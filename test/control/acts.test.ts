@@ -45,7 +45,6 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
       'examine',
       'problemsOf',
       'isForPerson',
-      'forTenant',
       'waitsForPerson',
     ],
     ...['proposeMatches', 'findMatches', 'unmatchedPatients', 'matchableTarget', 'asMatchable', 'contactDigest'],

@@ -2,7 +2,8 @@ import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { requireEntry } from '../../src/composition/connections.ts';
-import type { Finding } from '../../src/control/doctor.ts';
+import { examine, type Finding, type StateProbe } from '../../src/control/doctor.ts';
+import { requireTenant } from '../../src/control/installation.ts';
 import type { Status } from '../../src/control/status-view.ts';
 import { useRedis } from '../support/redis.ts';
 import { editTenant } from './support/reloaded-world.ts';
@@ -17,7 +18,7 @@ async function open(): Promise<SmallWorld> {
   return world;
 }
 
-async function examine(world: SmallWorld) {
+async function findingsOf(world: SmallWorld) {
   const { code, out, err } = await world.cli('doctor', '--json');
   expect(err).toBe('');
   const { findings } = JSON.parse(out) as { findings: Finding[] };
@@ -28,7 +29,7 @@ async function examine(world: SmallWorld) {
 test('a clinic that works has nothing in the way, before its first cycle and after it', async () => {
   const world = await open();
   for (const round of ['before', 'after']) {
-    const { code, problems, findings } = await examine(world);
+    const { code, problems, findings } = await findingsOf(world);
     expect(problems, round).toEqual([]);
     expect(code).toBe(0);
     const subjects = ['Redis', 'keys', 'clock', 'clinic', ...world.targets.map(({ target }) => `target ${target}`)];
@@ -50,7 +51,7 @@ test('what stands in the way is named in the order in which it is mended, with t
   const [, other] = world.targets;
   const { connection } = opened.targets.get(other!.target)!.configuration;
   await credentials.remove(connection);
-  const { code, problems, findings } = await examine(world);
+  const { code, problems, findings } = await findingsOf(world);
   expect(code).toBe(1);
   expect(problems).toEqual([
     { subject: `login ${connection}`, code: 'not-connected', next: `clinic-mirror login ${tenant!.id} ${connection}` },
@@ -77,17 +78,42 @@ test('what stands in the way is named in the order in which it is mended, with t
   for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(100);
 });
 
+test('two files whose logins lead to one clinic are said, since neither file tells', async () => {
+  const world = await open();
+  const { installation } = world.opened();
+  const name = world.tenants[0]!.id;
+  const tenant = requireTenant(installation, name);
+  const twice = new Map([
+    [name, tenant],
+    ['same', { ...tenant, id: 'same' }],
+  ]);
+  const state: StateProbe = {
+    check: async () => {},
+    requireIdentity: async () => {},
+    time: async () => installation.clock(),
+    view: () => installation.epoch.view(),
+  };
+  const findings = await Array.fromAsync(
+    examine({ ...installation, tenants: twice }, state, {}, AbortSignal.timeout(20_000)),
+  );
+  const found = findings.filter(({ code }) => code === 'clinic-twice');
+  expect(found).toMatchObject([
+    { tenant: 'same', result: 'problem', what: expect.stringContaining(`tenant ${name} `) },
+  ]);
+});
+
 test('a clinic that does not answer, a Redis that could forget and a Redis that is away are said, and nothing hangs', async () => {
   const world = await open();
   world.clinicProxy.add({ fault: { kind: 'cut' }, times: 1_000 });
-  expect((await examine(world)).problems.map(({ subject }) => subject)).toContain('clinic');
+  expect((await findingsOf(world)).problems.map(({ subject }) => subject)).toContain('clinic');
   world.clinicProxy.clear();
   const connection = redis.connect();
   await connection.config('SET', 'maxmemory-policy', 'allkeys-lru');
-  expect((await examine(world)).problems[0]).toMatchObject({ subject: 'Redis', code: 'redis-evicts' });
+  expect((await findingsOf(world)).problems[0]).toMatchObject({ subject: 'Redis', code: 'redis-evicts' });
   await connection.config('SET', 'maxmemory-policy', 'noeviction');
   await redis.crash();
-  const { code, problems } = await examine(world);
+  const { code, problems, findings } = await findingsOf(world);
   expect(code).toBe(1);
   expect(problems).toMatchObject([{ subject: 'Redis', code: 'redis-unreachable' }]);
+  expect(findings[0]!.what).toBe(`Redis does not answer at ${new URL(redis.url).host}`);
 });

@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { createCertificate } from '../../sandbox/kit/certificate.ts';
 import type { Budget } from '../../src/http/budget.ts';
 import { createHttpClient, type HttpRequest } from '../../src/http/client.ts';
 import { MirrorError } from '../../src/model/errors.ts';
@@ -10,6 +12,8 @@ import { waitFor } from '../support/wait-for.ts';
 
 const servers: Server[] = [];
 const NEVER = new AbortController().signal;
+/** A label has 63 characters at most (RFC 1035 section 2.3.4), so that nobody is asked for it. */
+const TOO_LONG_A_NAME = 'a'.repeat(64);
 
 afterEach(async () => {
   for (const server of servers.splice(0)) {
@@ -160,6 +164,26 @@ describe('a request without an answer', () => {
     const { httpClient } = openClient();
     const error = await failure(httpClient.send(request('http://127.0.0.1:1/patients/4711?name=Rossi')));
     expect(error.message).toBe('the connection failed: 127.0.0.1:1');
+    expect(error.remedy).toBeUndefined();
+  });
+
+  test('says what to do where waiting would not help: a name that no machine has, a certificate that is not trusted', async () => {
+    const { httpClient } = openClient();
+    const unknown = await failure(httpClient.send(request(`http://${TOO_LONG_A_NAME}.example/`)));
+    expect(unknown).toMatchObject({
+      code: 'connection-failed',
+      remedy: expect.stringContaining('correct the address'),
+    });
+    const { certificate: cert, privateKey: key } = createCertificate('localhost');
+    const server = createHttpsServer({ cert, key }).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const untrusted = await failure(httpClient.send(request(`https://localhost:${port}/`)));
+    expect(untrusted).toMatchObject({
+      code: 'connection-failed',
+      remedy: expect.stringContaining('NODE_EXTRA_CA_CERTS'),
+    });
   });
 });
 
