@@ -109,7 +109,7 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
       lines.push(wrap(`${target.target}: ${what}`, '  '));
     }
     if (target.forged > 0) {
-      const what = `${target.forged} waiting changes were not as we put them in, and none was carried out (record-forged)`;
+      const what = `${target.forged} records of it in Redis were not as we wrote them, and nothing was done by any (record-forged)`;
       lines.push(wrap(`${target.target}: ${what}; see who else may write into Redis`, '  '));
     }
   }

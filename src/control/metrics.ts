@@ -187,7 +187,7 @@ const TARGET_GAUGES = {
   ambiguous: ['clinic_mirror_target_ambiguous', 'Objects with our owner tag that match no record for certain'],
   forged: [
     'clinic_mirror_target_forged',
-    'Waiting changes that were not as we put them in, since the state began; none was carried out',
+    'Records of a target, or changes that wait for it, that were not as we wrote them; nothing was done by any',
   ],
   edited: ['clinic_mirror_target_edited', 'Objects that stand edited by hand'],
   removed: ['clinic_mirror_target_removed', 'Objects that stay deleted by hand'],

@@ -87,7 +87,7 @@ export interface TargetStatus {
   adopted: number;
   /** Objects that carry our owner tag and match no record for certain: left alone, for a person to look at. */
   ambiguous: number;
-  /** Entries of its outbox that were not as we put them in, since its state began; none of them was carried out. */
+  /** What of it was not as we wrote it, its record or entries of its outbox, since its state began; nothing was done by any of it. */
   forged: number;
 }
 

@@ -10,6 +10,7 @@ import {
   openSafeguards,
   type ProtectionLook,
   type ProtectionRecord,
+  type SafeguardStore,
 } from './safeguard-tables.ts';
 
 /** Why it isn't known who was forgotten and who opted out. */
@@ -78,17 +79,24 @@ export interface ProtectionParts {
 /** Among the entries that the directory has: all of them are there. */
 const WHOLE = '';
 
-/** Opens the protection of a tenant. */
-export function createProtection({ redis, tenant, identityKey, epoch, clock, log }: ProtectionParts): Protection {
-  const tables = openSafeguards(redis, tenant, identityKey);
-  /** Of the newest record that this process has seen; 0 before the first. */
-  let seen = 0;
-  const copied = new Set<string>();
+/** A tenant's tables, and what a process knows of them. */
+interface Watch {
+  tables: SafeguardStore;
+  doubt: Protection['doubt'];
+  /** A record with changes; no older than what this process has seen. */
+  changed(before: ProtectionRecord | null, changes: Partial<ProtectionRecord>): ProtectionRecord;
+  /** This process has seen the record of that version. */
+  noteSeen(version: number): void;
+}
 
+/** Looks after what protects people, as it lies in Redis. */
+function openWatch({ redis, tenant, identityKey, epoch, clock, log }: ProtectionParts): Watch {
+  const tables = openSafeguards(redis, tenant, identityKey);
+  /** Version of the newest record that this process has seen; 0 before the first. */
+  let seen = 0;
   const readCopy = async () => (await epoch.withDirectory((directory) => directory.readSafeguards(tenant))) ?? null;
 
-  /** As it was, with changes; no older than what this process has seen. */
-  const changed = (before: ProtectionRecord | null, changes: Partial<ProtectionRecord>): ProtectionRecord => {
+  const changed: Watch['changed'] = (before, changes) => {
     const known = before ?? FIRST_RECORD;
     return { ...known, ...changes, version: Math.max(known.version, seen) };
   };
@@ -126,12 +134,28 @@ export function createProtection({ redis, tenant, identityKey, epoch, clock, log
     const sinceAt = doubtedSince(record, wentBackAt);
     if (sinceAt <= record.settledAt) return null;
     const kept = await readCopy();
-    if (kept === null) return { code: codeOf(sinceAt, record), sinceAt };
+    if (kept === null) return doubtOf(record, sinceAt);
     const returned = await tables.putBack(kept);
     await tables.believe((before) => changed(before ?? record, { settledAt: sinceAt }));
     log.warn({ returned }, 'who was forgotten and who opted out was put back from the data directory');
     return null;
   }
+
+  return {
+    tables,
+    doubt,
+    changed,
+    noteSeen(version) {
+      seen = Math.max(seen, version);
+    },
+  };
+}
+
+/** Opens the protection of a tenant. */
+export function createProtection(parts: ProtectionParts): Protection {
+  const { tenant, epoch, clock } = parts;
+  const { tables, doubt, changed, noteSeen } = openWatch(parts);
+  const copied = new Set<string>();
 
   async function accept(): Promise<boolean> {
     const before = await doubt();
@@ -172,7 +196,7 @@ export function createProtection({ redis, tenant, identityKey, epoch, clock, log
       await doubt();
       const version = await tables.put(change);
       if (version === null && change.value === null) return false;
-      seen = Math.max(seen, version ?? 0);
+      noteSeen(version ?? 0);
       await epoch.withDirectory((directory) => directory.keepSafeguards(tenant, [change]));
       await epoch.settle();
       return version !== null;
@@ -185,9 +209,9 @@ function doubtedSince({ beganAt, lostAt }: ProtectionRecord, wentBackAt: Instant
   return Math.max(lostAt, wentBackAt >= beganAt ? wentBackAt : 0);
 }
 
-function codeOf(sinceAt: Instant, { lostAt, forgedAt }: ProtectionRecord): Doubt['code'] {
-  if (sinceAt !== lostAt) return 'state-went-back';
-  return sinceAt === forgedAt ? 'record-forged' : 'state-lost';
+function doubtOf({ lostAt, forgedAt }: ProtectionRecord, sinceAt: Instant): Doubt {
+  if (sinceAt !== lostAt) return { code: 'state-went-back', sinceAt };
+  return { code: sinceAt === forgedAt ? 'record-forged' : 'state-lost', sinceAt };
 }
 
 /** Whether the copy has what Redis has not. */

@@ -84,6 +84,43 @@ end
 redis.call('HSET', KEYS[1], '${FIELD}', ARGV[2])
 return 1`;
 
+/** What the tables of a tenant are looked at with. */
+interface SafeguardParts {
+  redis: RedisClient;
+  /** Keys of the record and of the tables. */
+  key: string;
+  places: Readonly<Record<SafeguardTable, string>>;
+  digests: ReturnType<typeof createDigests>;
+  recordIn(sealed: string | null): ProtectionRecord | 'forged' | null;
+}
+
+async function lookAt(
+  { redis, key, places, digests, recordIn }: SafeguardParts,
+  whole: boolean,
+): Promise<ProtectionLook> {
+  const tables = SAFEGUARD_TABLES.map((table) => places[table]);
+  const told = (await redis.eval(LOOK, 1 + tables.length, key, ...tables, whole ? '1' : '0')) as unknown[];
+  const { [FIELD]: sealed = null, ...inClear } = fieldsOf(told[0] as string[]);
+  const record = recordIn(sealed);
+  const sumOf = (index: number): Partial<TableSum> =>
+    whole
+      ? digests.sumOf(SAFEGUARD_TABLES[index]!, fieldsOf(told[index + 1] as string[]))
+      : { count: Number(told[index + 1]) };
+  const isAsProved =
+    record === null ||
+    record === 'forged' ||
+    SAFEGUARD_TABLES.every((table, index) => {
+      const [is, must] = [sumOf(index), record.sums[table]];
+      return is.count === must.count && (is.digest ?? must.digest) === must.digest;
+    });
+  const safeguards = whole
+    ? (Object.fromEntries(
+        SAFEGUARD_TABLES.map((table, index) => [table, fieldsOf(told[index + 1] as string[])]),
+      ) as Safeguards)
+    : null;
+  return { record, inClear, isAsProved, safeguards };
+}
+
 /** Opens the tables of a tenant. @param identityKey the installation's, 32 bytes */
 export function openSafeguards(redis: RedisClient, tenant: string, identityKey: Uint8Array): SafeguardStore {
   const key = keys.protection(tenant);
@@ -97,29 +134,7 @@ export function openSafeguards(redis: RedisClient, tenant: string, identityKey: 
   const recordIn = (sealed: string | null) =>
     sealed === null ? null : (openSealed<ProtectionRecord>(sealer, sealed, CONTEXT) ?? 'forged');
 
-  async function look(whole: boolean): Promise<ProtectionLook> {
-    const tables = SAFEGUARD_TABLES.map((table) => places[table]);
-    const told = (await redis.eval(LOOK, 1 + tables.length, key, ...tables, whole ? '1' : '0')) as unknown[];
-    const { [FIELD]: sealed = null, ...inClear } = fieldsOf(told[0] as string[]);
-    const record = recordIn(sealed);
-    const sumOf = (index: number): Partial<TableSum> =>
-      whole
-        ? digests.sumOf(SAFEGUARD_TABLES[index]!, fieldsOf(told[index + 1] as string[]))
-        : { count: Number(told[index + 1]) };
-    const isAsProved =
-      record === null ||
-      record === 'forged' ||
-      SAFEGUARD_TABLES.every((table, index) => {
-        const [is, must] = [sumOf(index), record.sums[table]];
-        return is.count === must.count && (is.digest ?? must.digest) === must.digest;
-      });
-    const safeguards = whole
-      ? (Object.fromEntries(
-          SAFEGUARD_TABLES.map((table, index) => [table, fieldsOf(told[index + 1] as string[])]),
-        ) as Safeguards)
-      : null;
-    return { record, inClear, isAsProved, safeguards };
-  }
+  const look = (whole: boolean) => lookAt({ redis, key, places, digests, recordIn }, whole);
 
   /** @param entry what changes beside the record. @returns false when somebody changed either meanwhile */
   async function change(

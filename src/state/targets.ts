@@ -245,13 +245,26 @@ function openRecords(
         await fenced(redis.eval(SETTLE, places.length + 1, lease.key, ...places, ...told));
       }
     },
+    ...openWrites(redis, tenant, proofs),
+    async count(target, counters) {
+      const pipeline = redis.pipeline();
+      for (const [name, by] of Object.entries(counters)) {
+        if (by !== 0) pipeline.hincrby(keys.target(tenant, target), name, by);
+      }
+      await pipeline.exec();
+    },
+  };
+}
+
+function openWrites(redis: RedisClient, tenant: string, proofs: TargetProofs): Pick<TargetStore, 'write' | 'setAside'> {
+  return {
     async write(target, { container, firstRunApprovedAt, ...fields }) {
       const key = keys.target(tenant, target);
       const others = Object.fromEntries(
         Object.entries(fields).map(([name, value]) => [name, typeof value === 'object' ? textOf(value) : value]),
       );
       if (container !== undefined || firstRunApprovedAt !== undefined) {
-        const given = { ...(container === undefined ? {} : { container }) };
+        const given = container === undefined ? {} : { container };
         const approved = firstRunApprovedAt === undefined ? {} : { firstRunApprovedAt };
         return proofs.change(target, (before) => ({ ...before, ...given, ...approved }), others);
       }
@@ -270,13 +283,6 @@ function openRecords(
         .hdel(key, ...UNPROVED_FIELDS)
         .hincrby(key, 'forged' satisfies TargetCounter, 1)
         .exec();
-    },
-    async count(target, counters) {
-      const pipeline = redis.pipeline();
-      for (const [name, by] of Object.entries(counters)) {
-        if (by !== 0) pipeline.hincrby(keys.target(tenant, target), name, by);
-      }
-      await pipeline.exec();
     },
   };
 }

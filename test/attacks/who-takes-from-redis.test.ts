@@ -130,7 +130,7 @@ test('an older state of the tables that is put back with its own record is notic
   }
 });
 
-test('a question beside the cycles costs one command, and finds that one is missing', async () => {
+test('what is missing is noticed between two cycles too, by the number of entries', async () => {
   const world = await openClinic(false);
   await world.connection.hdel(keys.optOuts(TENANT), world.mark);
   expect(await world.tenant.protection.doubt()).toMatchObject({ code: 'record-forged' });

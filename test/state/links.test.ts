@@ -10,6 +10,7 @@ import { crashingRedis } from '../jobs/crashing-redis.ts';
 import { useRedis } from '../support/redis.ts';
 import { copyState, goBackTo } from '../support/stored-state.ts';
 import { NOW, recordIds } from '../sync/arbitraries.ts';
+import { someLinks } from './link-arbitraries.ts';
 
 const TENANT = 'studio-rossi';
 const IDENTITY_KEY = Buffer.alloc(32, 7);
@@ -43,46 +44,6 @@ function linkOf(recordId: string, changes: Partial<Link> = {}): Link {
 function many(count: number, changes: Partial<Link> = {}): Link[] {
   return Array.from({ length: count }, (_, index) => linkOf(`appointment-${index}`, changes));
 }
-
-/** In whole minutes, as most are, and in seconds. */
-const instants = {
-  startAt: fc.oneof(
-    fc.integer({ min: -1_000_000, max: 4_000_000_000 }).map((seconds) => seconds * 1_000),
-    fc.integer({ min: -1_000, max: 60_000_000 }).map((minutes) => minutes * 60_000),
-  ),
-  lengthMs: fc.oneof(
-    fc.nat(4_000_000).map((seconds) => seconds * 1_000),
-    fc.nat(50_000).map((minutes) => minutes * 60_000),
-  ),
-};
-
-const someLinks = fc.uniqueArray(
-  fc
-    .record(
-      {
-        recordId: recordIds,
-        fingerprint: fc.stringMatching(/^[\w.-]{0,22}$/),
-        versionTag: fc.option(
-          fc.oneof(
-            fc.stringMatching(/^[!-~]{1,30}$/),
-            fc.stringMatching(/^"-?\d{1,20}"$/),
-            fc.stringMatching(/^"\w{1,9}"$/),
-          ),
-        ),
-        ...instants,
-        epoch: fc.nat(8),
-        remoteId: fc.option(fc.stringMatching(/^[!-~]{1,60}$/)),
-        drift: fc.constantFrom(null, 'edited' as const, 'removed' as const),
-        revision: fc.integer({ min: 1, max: 1e12 }),
-        ...Object.fromEntries(
-          ['storedFingerprint', 'observedFingerprint'].map((name) => [name, fc.stringMatching(/^[\w.-]{22}$/)]),
-        ),
-      },
-      { requiredKeys: ['recordId', 'fingerprint', 'versionTag', 'startAt', 'lengthMs', 'epoch', 'remoteId', 'drift'] },
-    )
-    .map(({ lengthMs, ...link }): Link => ({ ...link, endAt: link.startAt + lengthMs })),
-  { selector: ({ recordId }) => recordId, maxLength: 30 },
-);
 
 describe('links', () => {
   test('read as they were written, all of them and some of them', async () => {

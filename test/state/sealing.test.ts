@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { MirrorError } from '../../src/model/errors.ts';
-import { createSealer, type SealingKey } from '../../src/state/sealing.ts';
+import { createSealer, openSealed, type SealingKey } from '../../src/state/sealing.ts';
 
 const OLD: SealingKey = { id: 'k1', key: Buffer.alloc(32, 1) };
 const NEW: SealingKey = { id: 'k2', key: Buffer.alloc(32, 2) };
@@ -65,6 +65,21 @@ describe('a sealed value', () => {
     const both = createSealer([OLD, NEW], 'studio-rossi');
     const sealed = both.seal('x', 'x').replace('.k1.', '.k2.');
     expect(failure(() => both.open(sealed, 'x')).code).toBe('seal-broken');
+  });
+});
+
+describe('content that is read if it is ours', () => {
+  test('is what was sealed, and nothing where it was moved, is of another making, or its key is gone', () => {
+    const sealed = sealer.seal(JSON.stringify({ a: 1 }), 'c');
+    expect(openSealed(sealer, sealed, 'c')).toEqual({ a: 1 });
+    expect(openSealed(sealer, sealed, 'd')).toBeNull();
+    expect(openSealed(createSealer([NEW], 'studio-rossi'), sealed, 'c')).toBeNull();
+    for (const other of ['', '{"a":1}', 's1', 's1.k1', 's2.k1.AAAA', 's1.k1.AAAA', `x${sealed}`])
+      expect(openSealed(sealer, other, 'c')).toBeNull();
+  });
+
+  test('hides no defect of ours', () => {
+    expect(() => openSealed(sealer, sealer.seal('no JSON', 'c'), 'c')).toThrow(SyntaxError);
   });
 });
 

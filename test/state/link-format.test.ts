@@ -1,0 +1,82 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Link } from '../../src/model/operations.ts';
+import { createLinkFormat } from '../../src/state/link-format.ts';
+import { NOW } from '../sync/arbitraries.ts';
+import { someLinks } from './link-arbitraries.ts';
+
+const IDENTITY_KEY = Buffer.alloc(32, 7);
+const format = createLinkFormat(IDENTITY_KEY, 'studio-rossi');
+
+function linkOf(changes: Partial<Link> = {}): Link {
+  return {
+    ...{ recordId: '1', fingerprint: 'f'.repeat(22), versionTag: '"3"', startAt: NOW, endAt: NOW + 3_600_000 },
+    ...{ epoch: 0, remoteId: null, drift: null, revision: 7 },
+    ...changes,
+  };
+}
+
+const LOST = { epoch: 0, remoteId: null, versionTag: null };
+
+test('a link reads as it was stored, whatever is in it', () => {
+  fc.assert(
+    fc.property(someLinks, (links) => {
+      for (const link of links)
+        expect(format.decode('doctor', link.recordId, format.encode('doctor', link))).toEqual(link);
+    }),
+  );
+});
+
+describe('where the object of a link is', () => {
+  test('needs no proof where it follows from the record alone, and costs no byte', () => {
+    const stored = format.encode('doctor', linkOf());
+    expect(stored).toBe(`${'f'.repeat(22)}\t${(NOW / 60_000).toString(36)}.1o\tk7\t3`);
+    expect(format.decode('nurse', 'another', stored)).toEqual(linkOf({ recordId: 'another' }));
+  });
+
+  test.each([{ remoteId: 'AAMk=' }, { epoch: 2 }, { epoch: 1, remoteId: 'AAMk=' }])(
+    'is told as it was noted: %o',
+    (place) => {
+      const link = linkOf(place);
+      expect(format.decode('doctor', '1', format.encode('doctor', link))).toEqual(link);
+    },
+  );
+
+  test.each<[string, string, string, string]>([
+    ['another record', 'studio-rossi', 'doctor', '2'],
+    ['another target', 'studio-rossi', 'nurse', '1'],
+    ['another tenant', 'other', 'doctor', '1'],
+  ])('is not believed of %s: the object is looked for by its key', (_, tenant, target, recordId) => {
+    const link = linkOf({ remoteId: 'AAMk=', epoch: 1 });
+    const stored = createLinkFormat(IDENTITY_KEY, tenant).encode(target, { ...link, recordId });
+    expect(format.decode('doctor', '1', stored)).toEqual({ ...link, ...LOST });
+  });
+
+  test('is not believed when it was made with another identity key', () => {
+    const link = linkOf({ remoteId: 'AAMk=' });
+    const stored = createLinkFormat(Buffer.alloc(32, 8), 'studio-rossi').encode('doctor', link);
+    expect(format.decode('doctor', '1', stored)).toEqual({ ...link, ...LOST });
+  });
+
+  test('is not believed when its proof, its id or its epoch is another one, whichever', () => {
+    const link = linkOf({ remoteId: 'AAMkAGI2=' });
+    const [fingerprint = '', time = '', write = '', tag = '', place = ''] = format.encode('doctor', link).split('\t');
+    const other = (changed: { write?: string; place?: string }) =>
+      format.decode('doctor', '1', [fingerprint, time, changed.write ?? write, tag, changed.place ?? place].join('\t'));
+    expect(other({})).toEqual(link);
+    fc.assert(
+      fc.property(fc.stringMatching(/^[\w=-]{0,24}$/), (forged) => {
+        fc.pre(forged !== place && forged !== '');
+        expect(other({ place: forged })).toEqual({ ...link, ...LOST });
+      }),
+    );
+    expect(other({ write: 'l7' })).toEqual({ ...link, ...LOST });
+    expect(other({ place: '' })).toEqual({ ...link, remoteId: null });
+    expect(other({ write: 'l7', place: '' })).toEqual({ ...link, ...LOST });
+  });
+
+  test('without its proof, as versions before kept it, is looked for by the key', () => {
+    const before = `${'f'.repeat(22)}\ttd0n80\t1\t"3"\tremote\tedited`;
+    expect(format.decode('doctor', '1', before)).toMatchObject({ ...LOST, drift: 'edited' });
+  });
+});
