@@ -3,6 +3,7 @@ import type { PendingChange, PlannedChange } from '../model/plan.ts';
 import { slices } from '../model/slices.ts';
 import type { Instant } from '../model/time.ts';
 import { JOURNAL_KEEP_MS, type JournalEffect, journalLine } from './journal.ts';
+import type { LinkVersions } from './kept-links.ts';
 import { keys } from './keys.ts';
 import type { Lease } from './leases.ts';
 import { encodeLink } from './link-format.ts';
@@ -229,7 +230,9 @@ class RedisOutbox implements Outbox {
     });
     const noted = noteTakenOut ? '1' : '0';
     const head = [lease.token, now, this.#journalKeepMs, target, noted, this.#settled, changeName()];
-    await fenced(this.#redis.eval(SETTLE, named.keys.length, ...named.keys, ...head, ...tuples));
+    const versions = await fenced(this.#redis.eval(SETTLE, named.keys.length, ...named.keys, ...head, ...tuples));
+    // A number: it came a second time, and changed nothing.
+    if (Array.isArray(versions)) links.noteChange(target, versions as LinkVersions, changedLinks(settlements));
   }
 
   async takenOut(target: string, recordIds: readonly string[]): Promise<Set<string>> {
@@ -343,10 +346,22 @@ function settlementArguments(settlement: Settlement, places: Places, now: Instan
     const { error, dueAt, parked, about = '' } = settlement;
     return [error, dueAt, parked ? '1' : '0', about, ''];
   }
-  const { link } = settlement;
-  const stored = link === null ? '' : encodeLink(link);
+  const stored = storedLink(settlement.link);
   if (settlement.kind === 'superseded') return [places.bucket, stored, '', settlement.found, ''];
   const { effect } = settlement;
   if (effect === undefined || entry.run === null) return [places.bucket, stored, '', '', ''];
   return [places.bucket, stored, places.journal, journalLine(effect, entry.reason, now), entry.run];
+}
+
+function storedLink(link: Link | null): string {
+  return link === null ? '' : encodeLink(link);
+}
+
+/** The links that settlements write, as they are stored. */
+function changedLinks(settlements: readonly Settlement[]): Map<string, string> {
+  const changed = new Map<string, string>();
+  for (const settlement of settlements) {
+    if ('link' in settlement) changed.set(settlement.entry.recordId, storedLink(settlement.link));
+  }
+  return changed;
 }
