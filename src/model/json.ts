@@ -3,7 +3,8 @@ export const MOST_VALUES = 500_000;
 /** Lists and objects within each other: no API nests deeper than ten, and who walks a value goes one call deeper with each. */
 const DEEPEST = 100;
 
-const [QUOTE, COMMA, BACKSLASH, OPENING, CLOSING] = [0x22, 0x2c, 0x5c, 0x7b, 0x7d];
+const [QUOTE, COMMA, COLON, BACKSLASH, OPENING, CLOSING] = [0x22, 0x2c, 0x3a, 0x5c, 0x7b, 0x7d];
+const [LIST, LIST_END] = [0x5b, 0x5d];
 /** The bit in which `[` differs from `{`, and `]` from `}`. */
 const CURLED = 0x20;
 
@@ -43,4 +44,111 @@ export function isModestJson(text: Uint8Array, mostValues = MOST_VALUES): boolea
     }
   }
   return values <= mostValues;
+}
+
+/** A list of objects as it stands in a text of JSON. */
+export interface ObjectList {
+  /** Where its bracket opens, and the place behind the one that closes it. */
+  from: number;
+  to: number;
+  /** Of each object where it begins, and the place behind its end: two numbers for one. */
+  bounds: number[];
+  /** How many values stand in it, as {@link isModestJson} counts them. */
+  values: number;
+}
+
+/**
+ * Finds a list in a text of JSON without parsing it. What it finds is as well formed as its objects are. Null where the list is not
+ * written plainly there, holds anything but objects or nothing at all, or more than it may: then the text has to be parsed to tell.
+ * @param path names that lead to it, those that count at each step; empty where the text itself is the list
+ */
+export function objectsIn(
+  text: Uint8Array,
+  path: readonly (readonly string[])[],
+  mostValues = MOST_VALUES,
+): ObjectList | null {
+  let from = afterSpace(text, 0);
+  for (const [step, names] of path.entries()) {
+    from = memberOf(text, from, names, step === path.length - 1 ? LIST : OPENING);
+    if (from < 0) return null;
+  }
+  if (text[from] !== LIST) return null;
+  const counted = { values: 0 };
+  const bounds: number[] = [];
+  for (let at = afterSpace(text, from + 1); text[at] === OPENING; at = afterSpace(text, at + 1)) {
+    const end = afterNested(text, at, path.length + 1, counted);
+    if (end < 0 || counted.values > mostValues) return null;
+    bounds.push(at, end);
+    at = afterSpace(text, end);
+    if (text[at] === LIST_END) return { from, to: at + 1, bounds, values: counted.values };
+    if (text[at] !== COMMA) return null;
+    counted.values += 1;
+  }
+  return null;
+}
+
+/** Where the value of the first member begins that has one of these names and opens so; -1 when there is none. */
+function memberOf(text: Uint8Array, from: number, names: readonly string[], opens: number): number {
+  if (text[from] !== OPENING) return -1;
+  for (let at = from; text[at] === OPENING || text[at] === COMMA; ) {
+    const nameFrom = afterSpace(text, at + 1);
+    if (text[nameFrom] !== QUOTE) return -1;
+    const nameTo = afterText(text, nameFrom);
+    at = afterSpace(text, nameTo);
+    if (text[at] !== COLON) return -1;
+    at = afterSpace(text, at + 1);
+    const name = Buffer.from(text.subarray(nameFrom + 1, nameTo - 1)).toString();
+    if (text[at] === opens && names.includes(name)) return at;
+    at = afterSpace(text, afterValue(text, at));
+  }
+  return -1;
+}
+
+function afterValue(text: Uint8Array, from: number): number {
+  const byte = text[from] ?? 0;
+  if (byte === QUOTE) return afterText(text, from);
+  if ((byte | CURLED) === OPENING) return afterNested(text, from, 0, { values: 0 });
+  let at = from;
+  while (at < text.length && text[at] !== COMMA && ((text[at] ?? 0) | CURLED) !== CLOSING) at += 1;
+  return at;
+}
+
+/** The place behind a list or an object, of which values are counted; -1 where it has no end or nests too deep. */
+function afterNested(text: Uint8Array, from: number, depthBefore: number, counted: { values: number }): number {
+  const { length } = text;
+  let depth = depthBefore;
+  for (let at = from; at < length; at += 1) {
+    const byte = text[at] ?? 0;
+    if (byte === QUOTE) {
+      at = afterText(text, at) - 1;
+    } else if (byte === COMMA) {
+      counted.values += 1;
+    } else if ((byte | CURLED) === OPENING) {
+      counted.values += 1;
+      depth += 1;
+      if (depth > DEEPEST) return -1;
+    } else if ((byte | CURLED) === CLOSING) {
+      depth -= 1;
+      if (depth === depthBefore) return at + 1;
+    }
+  }
+  return -1;
+}
+
+function afterText(text: Uint8Array, from: number): number {
+  const { length } = text;
+  let at = from + 1;
+  while (at < length && text[at] !== QUOTE) at += text[at] === BACKSLASH ? 2 : 1;
+  return at + 1;
+}
+
+function afterSpace(text: Uint8Array, from: number): number {
+  let at = from;
+  while (isSpace(text[at])) at += 1;
+  return at;
+}
+
+/** RFC 8259 section 2. */
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }

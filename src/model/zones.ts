@@ -5,12 +5,17 @@ const QUARTER_MS = 15 * MINUTE_MS;
 /** Bound of what is known of one zone: over a year of quarters, since lists reach so far. */
 const CACHE_LIMIT = 50_000;
 
+/** Most appointments begin and end on one of these, many at the same one: such an instant is written once. */
+const COMMON_STEP_MS = 5 * MINUTE_MS;
+
 /** Names that are known at once. IANA has six hundred; each may be written in thousands of ways, in capitals or not. */
 const MOST_ZONES = 1_000;
 
 interface ZoneCache {
   format: Intl.DateTimeFormat;
   offsets: Map<number, number>;
+  /** Local times as they are written, by the number of their step. */
+  texts: Map<number, string>;
 }
 
 const caches = new Map<string, ZoneCache>();
@@ -32,11 +37,24 @@ export function offsetMs(zone: string, at: Instant): number {
 
 /** An instant as RFC 3339 local time with offset in a zone, whole seconds: `2026-03-29T09:00:00+02:00`. */
 export function toZonedIso(zone: string, at: Instant): string {
+  const step = at / COMMON_STEP_MS;
+  if (!Number.isInteger(step)) return zonedIso(zone, at);
+  const { texts } = cacheOf(zone);
+  const known = texts.get(step);
+  if (known !== undefined) return known;
+  if (texts.size >= CACHE_LIMIT) texts.clear();
+  const text = zonedIso(zone, at);
+  texts.set(step, text);
+  return text;
+}
+
+function zonedIso(zone: string, at: Instant): string {
   const offset = offsetMs(zone, at);
   const local = new Date(Math.floor(at / 1_000) * 1_000 + offset).toISOString().slice(0, 19);
   const sign = offset < 0 ? '-' : '+';
   const minutes = Math.round(Math.abs(offset) / MINUTE_MS);
-  return `${local}${sign}${twoDigits(Math.floor(minutes / 60))}:${twoDigits(minutes % 60)}`;
+  // Joined it is one text; a template would keep its parts beside it, for as long as it is known.
+  return [local, sign, twoDigits(Math.floor(minutes / 60)), ':', twoDigits(minutes % 60)].join('');
 }
 
 /** Whether the IANA data knows a zone by this name. */
@@ -73,7 +91,7 @@ function cacheOf(zone: string): ZoneCache {
     minute: 'numeric',
     second: 'numeric',
   });
-  const cache = { format, offsets: new Map<number, number>() };
+  const cache = { format, offsets: new Map<number, number>(), texts: new Map<number, string>() };
   if (caches.size >= MOST_ZONES) caches.clear();
   caches.set(zone, cache);
   return cache;

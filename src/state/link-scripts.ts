@@ -2,17 +2,19 @@ import { FENCE } from './leases.ts';
 
 /**
  * Gives a link table its next version, a number and what its writer calls the change: a Redis that went back in time may come to the same
- * number again.
+ * number again. It tells the version before and the new one, by which whoever knows the links of the one knows those of the other.
  */
 export const TOUCH = `
 local function touch(meta, writer)
-  local number = string.match(redis.call('HGET', meta, 'version') or '', '^%d+') or '0'
-  redis.call('HSET', meta, 'version', (number + 1) .. ' ' .. writer)
+  local before = redis.call('HGET', meta, 'version')
+  local after = ((string.match(before or '', '^%d+') or '0') + 1) .. ' ' .. writer
+  redis.call('HSET', meta, 'version', after)
+  return {before, after}
 end`;
 
 // KEYS of those that change links: lease, table, then buckets. ARGV: token, name of the change, then what each says.
 const CHANGE = `${FENCE}${TOUCH}
-touch(KEYS[2], ARGV[2])`;
+local versions = touch(KEYS[2], ARGV[2])`;
 
 export const WRITE = `${CHANGE}
 for i = 3, #ARGV, 3 do redis.call('HSET', KEYS[tonumber(ARGV[i])], ARGV[i + 1], ARGV[i + 2]) end
@@ -29,7 +31,7 @@ return 1`;
 
 export const REMOVE = `${CHANGE}
 for i = 3, #ARGV, 2 do redis.call('HDEL', KEYS[tonumber(ARGV[i])], ARGV[i + 1]) end
-return 1`;
+return versions`;
 
 export const UNLINK = `${FENCE}
 for i = 2, #KEYS do redis.call('UNLINK', KEYS[i]) end

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { MirrorError } from '../model/errors.ts';
 import { fnv1a } from '../model/fnv.ts';
-import { type Cached, KeptRoom } from '../model/kept.ts';
+import { KeptRoom } from '../model/kept.ts';
 import type { Link } from '../model/operations.ts';
 import { slices } from '../model/slices.ts';
 import type { Instant } from '../model/time.ts';
+import { KeptLinks, type LinkVersions } from './kept-links.ts';
 import { keys } from './keys.ts';
 import { fencedError, isFenced, type Lease } from './leases.ts';
 import { createLinkFormat, encodeTime, type LinkFormat } from './link-format.ts';
@@ -83,6 +84,11 @@ export interface LinkStore {
   isCrowded(target: string, expected: number): Promise<boolean>;
   /** Lays the table out for this many links when it is crowded; both writers must be kept out meanwhile. */
   fit(target: string, expected: number, lease: Lease): Promise<void>;
+  /**
+   * Takes note of a change that a script of others made: whoever has read the links need not read them again for it.
+   * @param stored by record id: links as they are stored, '' for one that is gone
+   */
+  noteChange(target: string, versions: LinkVersions, stored: ReadonlyMap<string, string>): void;
   /** Key of the bucket that holds a record's link, for scripts that write links with other things. */
   bucketKey(target: string, layout: LinkLayout, recordId: string): string;
   /** A link as it is stored there. */
@@ -93,12 +99,6 @@ export interface LinkStore {
 /** What a writer calls one change of a link table. */
 export function changeName(): string {
   return randomBytes(6).toString('base64url');
-}
-
-/** Links of one target as they were read. */
-interface KeptLinks extends Cached {
-  version: string;
-  links: ReadonlyMap<string, Link>;
 }
 
 /**
@@ -145,19 +145,18 @@ class RedisLinkStore implements LinkStore {
 
   async read(target: string): Promise<ReadonlyMap<string, Link>> {
     const at = await this.layout(target);
-    const known = this.#kept.get(target);
-    if (known?.version === at.version) {
-      this.#room.use(known, known.links.size);
-      return known.links;
-    }
-    const links = await this.#readAll(target, at);
+    const known = this.#kept.get(target) ?? new KeptLinks(() => void this.#kept.delete(target));
+    const links = known.of(at.version) ?? (await this.#readAll(target, at));
     if (at.version === null) return links;
     // What changed while it was read has given the table another version by now.
-    const invalidate = known?.invalidate ?? (() => void this.#kept.delete(target));
-    const entry: KeptLinks = Object.assign(known ?? { invalidate }, { version: at.version, links });
-    this.#kept.set(target, entry);
-    this.#room.use(entry, links.size);
+    known.keep(at.version, links);
+    this.#kept.set(target, known);
+    this.#room.use(known, links.size);
     return links;
+  }
+
+  noteChange(target: string, versions: LinkVersions, stored: ReadonlyMap<string, string>): void {
+    this.#kept.get(target)?.note(versions, stored, (id, value) => this.#format.decode(target, id, value));
   }
 
   async readSome(target: string, recordIds: readonly string[]): Promise<Map<string, Link>> {
@@ -273,7 +272,8 @@ class RedisLinkStore implements LinkStore {
     for (const slice of slices(recordIds, 500)) {
       const named = this.#keysOf(target, lease);
       const tuples = slice.flatMap((id) => [named.position(this.bucketKey(target, at, id)), id]);
-      await this.#change(REMOVE, named, lease, tuples);
+      const versions = (await this.#change(REMOVE, named, lease, tuples)) as LinkVersions;
+      this.noteChange(target, versions, new Map(slice.map((id) => [id, ''])));
     }
   }
 

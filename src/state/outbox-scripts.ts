@@ -74,7 +74,7 @@ export const SETTLE = `${FENCE}${RAISE}${TOUCH}
 local holder, number = string.match(redis.call('HGET', KEYS[6], 'settled') or '', '^(.*) (%d+)$')
 if holder == ARGV[1] and tonumber(number) >= tonumber(ARGV[6]) then return 0 end
 redis.call('HSET', KEYS[6], 'settled', ARGV[1] .. ' ' .. ARGV[6])
-touch(KEYS[9], ARGV[7])
+local versions = touch(KEYS[9], ARGV[7])
 local follows = redis.call('HEXISTS', KEYS[6], 'cursor') == 1
 for i = 8, #ARGV, 8 do
   local kind, id, revision = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2])
@@ -130,7 +130,7 @@ for i = 8, #ARGV, 8 do
     end
   end
 end
-return 1`;
+return versions`;
 
 // KEYS: outbox, due. ARGV: now, the latest time that is no time to come, entries at most. What was decided or sent in a time to come
 // is due now, and was decided now.

@@ -3,6 +3,7 @@ import type { PendingChange, PlannedChange } from '../model/plan.ts';
 import { slices } from '../model/slices.ts';
 import type { Instant } from '../model/time.ts';
 import { JOURNAL_KEEP_MS, type JournalEffect, journalLine } from './journal.ts';
+import type { LinkVersions } from './kept-links.ts';
 import { keys } from './keys.ts';
 import type { Lease } from './leases.ts';
 import { changeName, fenced, KeyIndex, type LinkStore } from './links.ts';
@@ -218,22 +219,25 @@ class RedisOutbox implements Outbox {
     const others = [keys.journals(tenant), keys.target(tenant, target)];
     others.push(keys.unseen(tenant, target), keys.takenOut(tenant, target), keys.linksMeta(tenant, target));
     const named = new KeyIndex(lease.key, outbox, due, failing, ...others);
+    const stored = new Map<string, string>();
+    for (const settlement of settlements) {
+      if (!('link' in settlement)) continue;
+      stored.set(settlement.entry.recordId, settlement.link === null ? '' : links.encoded(target, settlement.link));
+    }
     const tuples = settlements.flatMap((settlement) => {
       const { recordId, revision, run } = settlement.entry;
       const places: Places = {
         bucket: named.position(links.bucketKey(target, layout, recordId)),
         journal: run === null ? '' : named.position(keys.journal(tenant, run)),
+        link: stored.get(recordId) ?? '',
       };
-      return [
-        settlement.kind,
-        recordId,
-        revision,
-        ...settlementArguments(settlement, places, now, (link) => links.encoded(target, link)),
-      ];
+      return [settlement.kind, recordId, revision, ...settlementArguments(settlement, places, now)];
     });
     const noted = noteTakenOut ? '1' : '0';
     const head = [lease.token, now, this.#journalKeepMs, target, noted, this.#settled, changeName()];
-    await fenced(this.#redis.eval(SETTLE, named.keys.length, ...named.keys, ...head, ...tuples));
+    const versions = await fenced(this.#redis.eval(SETTLE, named.keys.length, ...named.keys, ...head, ...tuples));
+    // A number: it came a second time, and changed nothing.
+    if (Array.isArray(versions)) links.noteChange(target, versions as LinkVersions, stored);
   }
 
   async takenOut(target: string, recordIds: readonly string[]): Promise<Set<string>> {
@@ -334,17 +338,18 @@ function sealContext(target: string, recordId: string): string {
   return `outbox/${target}/${recordId}`;
 }
 
-/** Positions of keys in the script's list. */
+/** Positions of keys in the script's list, and the link as it is stored. */
 interface Places {
   bucket: number;
   journal: number | '';
+  /** '' for one that is gone. */
+  link: string;
 }
 
 function settlementArguments(
   settlement: OutboxSettlement,
-  places: Places,
+  { bucket, journal, link }: Places,
   now: Instant,
-  encoded: (link: Link) => string,
 ): (string | number)[] {
   const { entry } = settlement;
   if (settlement.kind === 'next-epoch') return ['', '', '', entry.epoch + 1, ''];
@@ -352,10 +357,8 @@ function settlementArguments(
     const { error, dueAt, parked, about = '' } = settlement;
     return [error, dueAt, parked ? '1' : '0', about, ''];
   }
-  const { link } = settlement;
-  const stored = link === null ? '' : encoded(link);
-  if (settlement.kind === 'superseded') return [places.bucket, stored, '', settlement.found, ''];
+  if (settlement.kind === 'superseded') return [bucket, link, '', settlement.found, ''];
   const { effect } = settlement;
-  if (effect === undefined || entry.run === null) return [places.bucket, stored, '', '', ''];
-  return [places.bucket, stored, places.journal, journalLine(effect, entry.reason, now), entry.run];
+  if (effect === undefined || entry.run === null) return [bucket, link, '', '', ''];
+  return [bucket, link, journal, journalLine(effect, entry.reason, now), entry.run];
 }

@@ -83,7 +83,9 @@ function createNonces(): () => Uint8Array {
 
 function encrypt(plaintext: string, key: KeyObject, nonce: Uint8Array, associated: string): Buffer {
   const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(associated));
-  const ciphertext = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final()]);
+  const ciphertext = cipher.update(plaintext, 'utf8');
+  // In this mode nothing is left for the end (NIST SP 800-38D).
+  cipher.final();
   return Buffer.concat([nonce, cipher.getAuthTag(), ciphertext]);
 }
 

@@ -1,4 +1,5 @@
 import { hash, randomUUID } from 'node:crypto';
+import { lazily } from '../model/lazily.ts';
 import type { Appointment } from '../model/records.ts';
 import { overlaps, type TimeWindow } from '../model/time.ts';
 
@@ -20,7 +21,8 @@ export interface AgendaIndex {
 /** The appointments of one agenda, under a name that no other appointments ever have. */
 interface AgendaList {
   appointments: Appointment[];
-  revision: string;
+  /** Made when it is first asked for: what has just changed is planned without. */
+  revision(): string;
 }
 
 /**
@@ -53,7 +55,7 @@ export function indexByAgenda(appointments: Iterable<Appointment>, before: Agend
     revisionOf(agendaIds) {
       return [...namesIn(agendaIds)]
         .sort()
-        .map((id) => `${id} ${lists.get(id)?.revision ?? ''}`)
+        .map((id) => `${id} ${lists.get(id)?.revision() ?? ''}`)
         .join('\n');
     },
   };
@@ -73,13 +75,13 @@ function listsOf(appointments: Iterable<Appointment>, before: AgendaIndex | null
       known?.appointments.length === those.length && those.every((one, at) => one === known.appointments[at]);
     lists.set(
       agenda,
-      isAsBefore ? known : { appointments: those, revision: known === undefined ? nameOf(those) : randomUUID() },
+      isAsBefore ? known : { appointments: those, revision: lazily(known === undefined ? nameOf(those) : randomUUID) },
     );
   }
   return lists;
 }
 
 /** By what they tell: with it alone a process knows them again. Where the last ones are in memory that costs less. */
-function nameOf(appointments: readonly Appointment[]): string {
-  return hash('sha256', JSON.stringify(appointments), 'base64url');
+function nameOf(appointments: readonly Appointment[]): () => string {
+  return () => hash('sha256', JSON.stringify(appointments), 'base64url');
 }

@@ -90,8 +90,8 @@ export function restoring(
  */
 export function absentCandidates(state: GivenState, window: TimeWindow, seen: (recordId: string) => boolean): string[] {
   const candidates: string[] = [];
-  const consider = ({ recordId, ...span }: TimeSpan & { recordId: string }) => {
-    if (overlaps(span, window) && !seen(recordId)) candidates.push(recordId);
+  const consider = (one: TimeSpan & { recordId: string }) => {
+    if (overlaps(one, window) && !seen(one.recordId)) candidates.push(one.recordId);
   };
   for (const link of state.links.values()) {
     if (state.pending.get(link.recordId)?.want !== 'absent') consider(link);

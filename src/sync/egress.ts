@@ -8,6 +8,7 @@ import {
   phoneDigitsOf,
 } from '../model/patient-facts.ts';
 import type { Appointment, AppointmentPatient } from '../model/records.ts';
+import { remembered } from '../model/remembered.ts';
 import { type Instant, SECOND_MS } from '../model/time.ts';
 import type { TargetSetup } from './cycle-input.ts';
 import type { Decision } from './diff.ts';
@@ -17,6 +18,7 @@ import {
   type Directory,
   type EventTexts,
   type ProjectionPolicy,
+  type TextSubject,
   type TitleLevel,
   textsFor,
 } from './project.ts';
@@ -26,32 +28,52 @@ import {
  * does not allow is a defect of ours, and stays here. This is the last place where the patient is known: beyond it there are items alone.
  */
 
+/** Makes of an event for an appointment the decision that it is. @param key as {@link textsFor} takes it */
+export type EventCheck = (item: CalendarItem, appointment: Appointment, key: () => ItemKey) => Decision;
+
 /**
- * The decision that an event for an appointment is; the object stays as it is when the event would tell too much, or tells of another
+ * Prepares the check of a calendar's events. The object stays as it is when the event would tell too much, or tells of another
  * appointment or of somebody else. Words that an event for nobody would have too, as those of a location that is called as the patient
  * is, are not told of the patient.
  */
-export function checkedEvent(
-  item: CalendarItem,
-  appointment: Appointment,
-  policy: ProjectionPolicy,
-  directory: Directory,
-  key: () => ItemKey,
-  facts: FactSearch,
-): Decision {
-  const patient = appointment.patient ?? directory.patients.get(appointment.patientId ?? '');
-  const nobodys = textsFor({ ...appointment, patient: NOBODY }, policy, directory, key);
-  if (patient !== undefined && policy.title !== 'full') {
-    const told = facts.toldIn(patient, { texts: textsOf(item), mayTell: () => false, own: () => textsOf(nobodys) });
-    if (told !== null) return stopped(told);
-  }
-  return isAt(item.time, appointment.time) && isOf(item, nobodys, policy.title, patient)
-    ? { item }
-    : stopped('other-person');
+export function eventCheck(policy: ProjectionPolicy, directory: Directory, facts: FactSearch): EventCheck {
+  const nobodysFor = nobodysTexts(policy, directory);
+  return (item, appointment, key) => {
+    const nobodys = nobodysFor(appointment, key);
+    const isNobodys =
+      item.title === nobodys.title && item.description === nobodys.description && item.location === nobodys.location;
+    const patient = appointment.patient ?? directory.patients.get(appointment.patientId ?? '');
+    // What is word for word the event for nobody has no word of the patient's own.
+    if (!isNobodys && patient !== undefined && policy.title !== 'full') {
+      const told = facts.toldIn(patient, { texts: textsOf(item), mayTell: () => false, own: () => textsOf(nobodys) });
+      if (told !== null) return stopped(told);
+    }
+    const isOwn = isNobodys || isOf(item, nobodys, policy.title, patient);
+    return isOwn && isAt(item.time, appointment.time) ? { item } : stopped('other-person');
+  };
 }
 
 /** A patient of whom nothing is known. */
 const NOBODY: AppointmentPatient = { id: '', firstName: null, lastName: null };
+
+/** Texts for nobody that are remembered at once: appointments of one agenda, treatment and status share theirs. */
+const REMEMBERED = 5_000;
+
+/** The texts that an event would have if the appointment were nobody's. Those that tell of this appointment alone are made for each. */
+function nobodysTexts(policy: ProjectionPolicy, directory: Directory) {
+  const made = (subject: Omit<TextSubject, 'patient'>, key: () => ItemKey) =>
+    textsFor({ ...subject, patient: NOBODY }, policy, directory, key);
+  // By nothing but what they are remembered under.
+  const shared = remembered(REMEMBERED, (subject: string) => made(JSON.parse(subject), () => ''));
+  const isOfItsOwn = policy.title === 'code' || policy.links.length > 0;
+  return (appointment: Appointment, key: () => ItemKey): EventTexts => {
+    const { id, status, agendaId, locationId, treatmentId, patientId, teleVisitUrl } = appointment;
+    const nobody = patientId === null ? null : NOBODY.id;
+    const subject = { id: '', status, agendaId, locationId, treatmentId, patientId: nobody };
+    if (!isOfItsOwn) return shared(JSON.stringify(subject));
+    return made({ ...subject, id, ...(teleVisitUrl === undefined ? {} : { teleVisitUrl }) }, key);
+  };
+}
 
 /** Whether an event is at an appointment's time, whatever its zone. */
 function isAt(shown: ItemTime, time: Appointment['time']): boolean {

@@ -24,10 +24,12 @@ export interface ItemForm {
   fields: readonly string[];
   /** How many of them every item has; those after them may be left out from the end. */
   needed: number;
-  /** What tells two items apart: a text for each field, in that order, empty for one that the item lacks. */
-  texts(item: Item): string[];
-  /** What is hashed as a whole, made of those texts. */
-  whole(texts: readonly string[]): string;
+  /** Those in which hardly two items are alike, so that nothing is remembered of them. */
+  unlike: readonly string[];
+  /** What tells two items apart: a value of JSON's kinds for each field, in that order; undefined for one that the item lacks. */
+  values(item: Item): unknown[];
+  /** What is hashed as a whole, made of the list of the fields' texts as JSON has it. */
+  whole(texts: string): string;
   spanOf(item: Item): TimeSpan;
   isShown(span: TimeSpan, window: TimeWindow): boolean;
 }
@@ -41,15 +43,16 @@ export const CALENDAR_FORM: ItemForm = {
   stream: 'appointments',
   fields: [...NEEDED_FIELDS, ...OPTIONAL_FIELDS],
   needed: NEEDED_FIELDS.length,
-  texts(item) {
+  unlike: ['time'],
+  values(item) {
     const event = item as CalendarItem;
+    const { title, description, location, time, busy } = event;
     const last = OPTIONAL_FIELDS.findLastIndex((field) => event[field] !== undefined);
-    const optional = OPTIONAL_FIELDS.slice(0, last + 1).map((field) =>
-      event[field] === undefined ? '' : canonical(event[field]),
-    );
-    return [...NEEDED_FIELDS.map((field) => canonical(event[field])), ...optional];
+    const values: unknown[] = [title, description, location, time, busy];
+    for (const field of OPTIONAL_FIELDS.slice(0, last + 1)) values.push(event[field]);
+    return values;
   },
-  whole: (texts) => JSON.stringify(texts),
+  whole: (texts) => texts,
   spanOf(item) {
     const { time } = item as CalendarItem;
     const [start, end] =
@@ -65,16 +68,18 @@ export const CALENDAR_FORM: ItemForm = {
  */
 export function crmForm(stream: StreamName, properties: readonly string[]): ItemForm {
   const names = [...properties].sort();
+  const written = JSON.stringify(names);
   return {
     stream,
     fields: [...names, 'contact', 'start'],
     needed: names.length + 2,
-    texts(item) {
+    unlike: ['start'],
+    values(item) {
       const { properties: values, contactKey, contactGeneration, startAt } = item as CrmItem;
       const contact = contactGeneration === undefined ? contactKey : `${contactKey} ${contactGeneration}`;
-      return [...names.map((name) => canonical(values[name] ?? null)), canonical(contact), canonical(startAt)];
+      return [...names.map((name) => values[name] ?? null), contact, startAt];
     },
-    whole: (texts) => JSON.stringify([names, texts]),
+    whole: (texts) => `[${written},${texts}]`,
     spanOf(item) {
       const { startAt } = item as CrmItem;
       return { startAt, endAt: startAt };
@@ -163,22 +168,39 @@ const NO_HINT = '-';
 /** Version 0.1.0 wrote more of the same hash, no point, and the first character of each hint. */
 const FIRST_WHOLE_LENGTH = 16;
 
-/** Hints of a field that are kept: most items have the title, the place and so on of another one. */
-const HINTS_KEPT = 8;
+/** What of a field is kept: most items have the title, the place and so on of another one. */
+const KEPT_OF_FIELD = 8;
+
+/** What one field adds to a fingerprint. */
+interface FieldPart {
+  /** Its text, as JSON writes a text. */
+  written: string;
+  hint: string;
+}
+
+const LACKING: FieldPart = { written: '""', hint: NO_HINT.repeat(HINT_LENGTH) };
 
 function createFingerprint(form: ItemForm, key: () => KeyObject): TargetIdentity['fingerprint'] {
-  const hash = (text: string, length: number) => hmac(key(), text).toString('base64url').slice(0, length);
-  const hints = form.fields.map((_, index) =>
-    remembered(HINTS_KEPT, (text) =>
-      text === '' ? NO_HINT.repeat(HINT_LENGTH) : hash(`${index}:${text}`, HINT_LENGTH),
-    ),
-  );
+  const hash = (text: string, length: number) =>
+    createHmac('sha256', key()).update(text).digest('base64url').slice(0, length);
+  const parts = form.fields.map((name, index) => {
+    const ofText = (text: string): FieldPart => ({
+      written: JSON.stringify(text),
+      hint: hash(`${index}:${text}`, HINT_LENGTH),
+    });
+    if (form.unlike.includes(name)) return (value: unknown) => ofText(canonical(value));
+    const byText = remembered(KEPT_OF_FIELD, ofText);
+    const byValue = remembered(KEPT_OF_FIELD, (value: unknown) => ofText(canonical(value)));
+    return (value: unknown) => {
+      if (value === undefined) return LACKING;
+      return typeof value === 'object' && value !== null ? byText(canonical(value)) : byValue(value);
+    };
+  });
   return (item) => {
-    const texts = form.texts(item);
+    const values = form.values(item).map((value, index) => parts[index]?.(value) ?? LACKING);
+    const whole = form.whole(`[${values.map(({ written }) => written).join(',')}]`);
     // Joined it is one text; a template would keep its parts beside it, for as long as it is remembered.
-    return [hash(form.whole(texts), WHOLE_LENGTH), '.', ...texts.map((text, index) => hints[index]?.(text) ?? '')].join(
-      '',
-    );
+    return [hash(whole, WHOLE_LENGTH), '.', ...values.map(({ hint }) => hint)].join('');
   };
 }
 
@@ -227,7 +249,8 @@ function differingFields({ fields, needed }: ItemForm, before: string, after: st
 
 function canonical(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  return JSON.stringify(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+  const names = Object.keys(value).sort();
+  return JSON.stringify(names.map((name) => [name, Reflect.get(value, name)]));
 }
 
 /** The nonce is a keyed hash of the content, so equal texts give equal results and no nonce meets two contents. */

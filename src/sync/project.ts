@@ -142,9 +142,13 @@ export function project(
 /** What is to be read of an event. */
 export type EventTexts = Pick<CalendarItem, 'title' | 'description' | 'location'>;
 
+/** What of an appointment texts are made of. */
+export type TextSubject = Pick<Appointment, 'id' | 'agendaId' | 'locationId' | 'treatmentId' | 'status' | 'patientId'> &
+  Pick<Appointment, 'patient' | 'teleVisitUrl'>;
+
 /** The texts alone of what a target should hold for an appointment. @param key as {@link project} */
 export function textsFor(
-  appointment: Appointment,
+  appointment: TextSubject,
   policy: ProjectionPolicy,
   directory: Directory,
   key: () => ItemKey,
@@ -163,7 +167,7 @@ const LINK_NAMES = ['teleVisitUrl', 'pageUrl'] as const;
 type Links = Partial<Record<(typeof LINK_NAMES)[number], string>>;
 
 /** They carry ids alone: of the page nothing but the appointment's, of a video visit what the clinic made of it. */
-function linksOf({ id, teleVisitUrl }: Appointment, { links }: ProjectionPolicy, { pageUrl }: Directory): Links {
+function linksOf({ id, teleVisitUrl }: TextSubject, { links }: ProjectionPolicy, { pageUrl }: Directory): Links {
   const page = links.includes('page') ? pageUrl?.replaceAll('{id}', encodeURIComponent(id)) : undefined;
   return {
     ...(page === undefined || page.length > LONGEST_URL ? {} : { pageUrl: page }),
@@ -193,7 +197,7 @@ function fits({ statuses, agendas, treatments }: Label, { status, agendaId, trea
 }
 
 function wholeTitle(
-  appointment: Appointment,
+  appointment: TextSubject,
   policy: ProjectionPolicy,
   directory: Directory,
   key: () => ItemKey,
@@ -204,7 +208,7 @@ function wholeTitle(
   return formatTitle(policy.titleFormat, tell) || title;
 }
 
-function titleOf(appointment: Appointment, policy: ProjectionPolicy, directory: Directory, key: () => ItemKey): string {
+function titleOf(appointment: TextSubject, policy: ProjectionPolicy, directory: Directory, key: () => ItemKey): string {
   const texts = TEXTS[policy.language];
   if (policy.title === 'busy' || appointment.patientId === null) return texts.busy;
   if (policy.title === 'appointment') return texts.appointment;
@@ -214,7 +218,7 @@ function titleOf(appointment: Appointment, policy: ProjectionPolicy, directory: 
   return policy.title === 'initials' ? names.map(initial).join(' ') : names.join(' ');
 }
 
-function patientNames(appointment: Appointment, directory: Directory): string[] {
+function patientNames(appointment: TextSubject, directory: Directory): string[] {
   const patient =
     appointment.patient ?? (appointment.patientId === null ? null : directory.patients.get(appointment.patientId));
   const names = [patient?.firstName, patient?.lastName].map((name) => name?.trim() ?? '');
@@ -230,7 +234,7 @@ function initial(name: string): string {
 
 /** What the title does not tell already, a line each, and addresses that have no place of their own; the location has one. */
 function descriptionOf(
-  appointment: Appointment,
+  appointment: TextSubject,
   policy: ProjectionPolicy,
   directory: Directory,
   links: Links,
@@ -251,7 +255,7 @@ function descriptionOf(
 
 function fieldText(
   name: AllowedField,
-  appointment: Appointment,
+  appointment: TextSubject,
   policy: ProjectionPolicy,
   directory: Directory,
 ): string | null {
@@ -269,13 +273,13 @@ function fieldText(
   }
 }
 
-function locationText(appointment: Appointment, directory: Directory): string | null {
+function locationText(appointment: TextSubject, directory: Directory): string | null {
   const location = locationOf(appointment, directory);
   if (location === undefined) return null;
   return location.address === null ? location.name : `${location.name}, ${location.address}`;
 }
 
-function locationOf(appointment: Appointment, directory: Directory): Location | undefined {
+function locationOf(appointment: TextSubject, directory: Directory): Location | undefined {
   const id = appointment.locationId ?? directory.agendas.get(appointment.agendaId)?.locationId ?? null;
   return id === null ? undefined : directory.locations.get(id);
 }

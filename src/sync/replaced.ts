@@ -34,15 +34,31 @@ const CONTENTS_FROM = 10;
 export function replacesNearlyAll(all: readonly ReadingRecords[]): boolean {
   const idsOf = (name: 'unlisted' | 'added' | 'rewritten') => new Set(all.flatMap((records) => [...records[name]]));
   const moved = movedApart(new Map(all.flatMap(({ shifts }) => [...shifts])));
+  const unlisted = idsOf('unlisted').size;
+  const rewritten = new Set([...idsOf('rewritten'), ...moved]).size;
   const facts: ReadingFacts = {
+    unlisted,
+    rewritten,
     get known() {
-      return new Set(all.flatMap((records) => [...records.known()])).size;
+      return distinctIn(all, unlisted + Math.max(unlisted, rewritten) / SHARE + 1);
     },
-    unlisted: idsOf('unlisted').size,
-    added: idsOf('added').size,
-    rewritten: new Set([...idsOf('rewritten'), ...moved]).size,
+    get added() {
+      return idsOf('added').size;
+    },
   };
   return replacesIds(facts) || replacesContents(facts);
+}
+
+/** How many records are known, counted up to a number above which nearly everything is not replaced, whatever else is. */
+function distinctIn(all: readonly ReadingRecords[], enough: number): number {
+  const ids = new Set<string>();
+  for (const { known } of all) {
+    for (const id of known()) {
+      ids.add(id);
+      if (ids.size >= enough) return ids.size;
+    }
+  }
+  return ids.size;
 }
 
 /**
@@ -67,9 +83,10 @@ export function movedApart(shifts: ReadonlyMap<string, number>): ReadonlySet<str
 
 /** Whether known ids are gone while others came in their place, as with the rows of another tenant. */
 export function replacesIds(facts: ReadingFacts): boolean {
-  const { unlisted, added } = facts;
-  if (unlisted < IDS_FROM || added < IDS_FROM) return false;
-  const { known } = facts;
+  const { unlisted } = facts;
+  if (unlisted < IDS_FROM) return false;
+  const { added, known } = facts;
+  if (added < IDS_FROM) return false;
   const shown = known - unlisted;
   return unlisted >= known * SHARE && added >= (added + shown) * SHARE;
 }

@@ -6,7 +6,7 @@ import type { Contacts } from './contacts.ts';
 import { activityRule, contactRule, dealRule, refusalsOfContacts } from './crm-rules.ts';
 import type { CycleInput, Planning, TargetInput } from './cycle-input.ts';
 import { type Decision, type Diff, type DiffInput, diff, type SourceRecord } from './diff.ts';
-import { checkedEvent } from './egress.ts';
+import { eventCheck } from './egress.ts';
 import { describeAppointment, exclusionOf } from './feed.ts';
 import { shownOf } from './followed.ts';
 import type { KnownFingerprints } from './known-fingerprints.ts';
@@ -135,6 +135,7 @@ export function eventRule(
   { clinicReading: { directory }, isForgotten, locale, facts }: EventSurroundings,
 ): (appointment: Appointment, key: () => ItemKey) => Decision {
   const policy = { ...configuration, ...locale, presets: supports.presets ?? [] };
+  const checked = eventCheck(policy, directory, facts);
   return (appointment, key) => {
     const { id, status, patientId } = appointment;
     if (patientId !== null && isForgotten(patientId)) return { exclude: 'forgotten' };
@@ -144,7 +145,7 @@ export function eventRule(
     const isPutBack = isPinned && status !== 'cancelled';
     const shown = isPutBack ? { ...policy, statuses: [...policy.statuses, status] } : policy;
     const item = project(appointment, shown, directory, key);
-    return item === null ? { exclude: 'status' } : checkedEvent(item, appointment, shown, directory, key, facts);
+    return item === null ? { exclude: 'status' } : checked(item, appointment, key);
   };
 }
 

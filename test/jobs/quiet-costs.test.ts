@@ -1,3 +1,5 @@
+import crypto from 'node:crypto';
+import { syncBuiltinESMExports } from 'node:module';
 import { expect, test, vi } from 'vitest';
 import { MirrorError } from '../../src/model/errors.ts';
 import { useRedis } from '../support/redis.ts';
@@ -103,3 +105,43 @@ test('a cycle computes them for what changed alone', async () => {
   // One of them belonged to the other calendar, which forgets it without looking.
   expect(fingerprints).toBe(3);
 });
+
+test('a cycle after one that wrote reads none of its links again, and hashes twice for each that changed', async () => {
+  const clinic = createModelClinic();
+  for (let index = 0; index < 300; index += 1) {
+    clinic.appointments.set(`${index}`, appointmentOf(`${index}`, { inHours: 1 + index }));
+  }
+  const connection = redis.connect();
+  await connection.flushall();
+  const tenant = openTenant({ redis: connection, clinic, targets: [{ model: createModelTarget() }], clock: () => NOW });
+  await cycle(tenant);
+  await pull(tenant);
+  const move = (id: string) => clinic.appointments.set(id, appointmentOf(id, { inHours: 400 }));
+  move('7');
+  await cycle(tenant);
+  move('8');
+  const commands = vi.spyOn(connection, 'sendCommand');
+  const hashed = await hmacsOf(async () => {
+    const run = await pull(tenant);
+    expect(run.targets.map(({ unchanged }) => unchanged)).toEqual([299]);
+  });
+  const ofLinks = commands.mock.calls.filter(
+    ([{ name, args }]) => name === 'hgetall' && `${args[0]}`.includes(':links:'),
+  );
+  expect(ofLinks).toEqual([]);
+  // Its content as a whole, and its time: every other field is as of another appointment.
+  expect(hashed).toBe(2);
+});
+
+/** How many keyed hashes something computes. */
+async function hmacsOf(work: () => Promise<void>): Promise<number> {
+  const spy = vi.spyOn(crypto, 'createHmac');
+  syncBuiltinESMExports();
+  try {
+    await work();
+    return spy.mock.calls.length;
+  } finally {
+    spy.mockRestore();
+    syncBuiltinESMExports();
+  }
+}

@@ -5,7 +5,10 @@ import { KeptRoom } from '../../src/model/kept.ts';
 import type { Link } from '../../src/model/operations.ts';
 import { createLeases, type Lease } from '../../src/state/leases.ts';
 import { createLinkStore, type LinkStore } from '../../src/state/links.ts';
+import { createOutbox, type Outbox, type OutboxSettlement } from '../../src/state/outbox.ts';
+import type { OutboxEntry } from '../../src/state/outbox-format.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
+import { createSealer } from '../../src/state/sealing.ts';
 import { crashingRedis } from '../jobs/crashing-redis.ts';
 import { useRedis } from '../support/redis.ts';
 import { copyState, goBackTo } from '../support/stored-state.ts';
@@ -21,8 +24,8 @@ async function open(connection: Redis = redis.connect()) {
   return { connection, lease, links: createLinkStore(connection, TENANT, IDENTITY_KEY) };
 }
 
-async function take(connection: RedisClient, ttlMs = 60_000): Promise<Lease> {
-  const lease = await createLeases(connection, TENANT, ttlMs).tryTake('plan');
+async function take(connection: RedisClient, ttlMs = 60_000, name = 'plan'): Promise<Lease> {
+  const lease = await createLeases(connection, TENANT, ttlMs).tryTake(name);
   if (lease === null) throw new Error('the lease is taken');
   return lease;
 }
@@ -292,6 +295,58 @@ describe('links that are kept in memory', () => {
     ]);
   });
 
+  test('are not read again for what this process settles and lets go of, and are then another map', async () => {
+    const { connection, lease, links, plain } = await openKept();
+    const outbox = createOutbox(
+      connection,
+      TENANT,
+      createSealer([{ id: 'k1', key: Buffer.alloc(32, 9) }], TENANT),
+      links,
+    );
+    const before = await links.read('doctor');
+    await settle(outbox, [linkOf('appointment-1', { epoch: 2 }), linkOf('new')], lease);
+    await links.release('doctor', ['appointment-2'], lease);
+    const commands = vi.spyOn(connection, 'sendCommand');
+    const after = await links.read('doctor');
+    expect(commands).toHaveBeenCalledOnce();
+    expect(after).toEqual(await plain.read('doctor'));
+    expect([before.size, after.size]).toEqual([5, 5]);
+    expect(before.get('appointment-1')?.epoch).toBe(0);
+  });
+
+  test('are those of Redis, whoever changes them how and whenever they are read', async () => {
+    const { connection, lease } = await openKept();
+    const lanes = await Promise.all([0, 1, 2].map((by) => take(connection, 60_000, `lane-${by}`)));
+    const stores = [1_000, 1_000, 3].map((entries) =>
+      createLinkStore(connection, TENANT, IDENTITY_KEY, new KeptRoom(entries)),
+    );
+    const sealer = createSealer([{ id: 'k1', key: Buffer.alloc(32, 9) }], TENANT);
+    const outboxes = stores.map((store) => createOutbox(connection, TENANT, sealer, store));
+    const plain = createLinkStore(connection, TENANT, IDENTITY_KEY);
+    const id = fc.constantFrom('a', 'b', 'c', 'd');
+    const step = fc.record({
+      by: fc.nat({ max: 2 }),
+      what: fc.constantFrom('settle', 'remove', 'release', 'read', 'read', 'write'),
+      id,
+      epoch: fc.nat({ max: 8 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 15 }), async (steps) => {
+        for (const { by, what, id, epoch } of steps) {
+          const store = stores[by] as LinkStore;
+          const [outbox, lane] = [outboxes[by] as Outbox, lanes[by] as Lease];
+          if (what === 'settle') await settle(outbox, [linkOf(id, { epoch })], lane);
+          if (what === 'remove') await settle(outbox, [], lane, [id]);
+          if (what === 'release') await store.release('doctor', [id], lease);
+          if (what === 'write') await store.writeAll('doctor', [linkOf(id, { epoch })], lease);
+          if (what === 'read') expect(await store.read('doctor')).toEqual(await plain.read('doctor'));
+        }
+        for (const store of stores) expect(await store.read('doctor')).toEqual(await plain.read('doctor'));
+      }),
+      { numRuns: 40 },
+    );
+  });
+
   test('are not kept where there is no room', async () => {
     const { links } = await openKept(4);
     expect(await links.read('doctor')).not.toBe(await links.read('doctor'));
@@ -362,3 +417,14 @@ describe('a walk over the links of a target in pages', () => {
     expect((await walk(links, 40)).flat()).toHaveLength(130);
   });
 });
+
+/** Settles changes that were carried out: of those whose objects are there with their links, of the others without. */
+async function settle(outbox: Outbox, links: readonly Link[], lease: Lease, removed: readonly string[] = []) {
+  const changed = links.map((link) => ({ recordId: link.recordId, link }));
+  const gone = removed.map((recordId) => ({ recordId, link: null }));
+  const settlements = [...changed, ...gone].map(({ recordId, link }): OutboxSettlement => {
+    const entry = { recordId, revision: 1, epoch: 0, run: null } as OutboxEntry;
+    return { entry, kind: 'done', link };
+  });
+  await outbox.settle('doctor', settlements, NOW, lease);
+}

@@ -4,7 +4,7 @@ import { FactSearch } from '../../src/model/patient-facts.ts';
 import type { Appointment, Patient } from '../../src/model/records.ts';
 import { parseTitleFormat, type TitleFormat } from '../../src/model/title-format.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
-import { checkedEvent, checkedObject } from '../../src/sync/egress.ts';
+import { checkedObject, eventCheck } from '../../src/sync/egress.ts';
 import { compileMapping } from '../../src/sync/mapping/compile.ts';
 import { type Directory, type ProjectionPolicy, project } from '../../src/sync/project.ts';
 import { patientOf } from '../jobs/crm-world.ts';
@@ -29,6 +29,7 @@ const [SEEN_BY, GLUED] = ['Seen by {agenda}: {title}', '{agenda}{title}'].map(
 ) as [TitleFormat, TitleFormat];
 
 describe('an event', () => {
+  const checked = (policy: ProjectionPolicy) => eventCheck(policy, DIRECTORY, new FactSearch());
   const made = (appointment: Appointment, policy: ProjectionPolicy) => {
     const item = project(appointment, policy, DIRECTORY, () => KEY);
     if (item === null) throw new Error('expected an item');
@@ -40,14 +41,7 @@ describe('an event', () => {
   ) => {
     const appointment = appointmentOf('1', { treatmentId: 't1' });
     const all = { ...POLICY, ...policy };
-    return checkedEvent(
-      { ...made(appointment, all), ...changes },
-      appointment,
-      all,
-      DIRECTORY,
-      () => KEY,
-      new FactSearch(),
-    );
+    return checked(all)({ ...made(appointment, all), ...changes }, appointment, () => KEY);
   };
 
   test.each(['busy', 'appointment', 'code', 'initials'] as const)(
@@ -76,12 +70,52 @@ describe('an event', () => {
 
   test('that another appointment made stays here by its time', () => {
     const [one, other] = [appointmentOf('1', { inHours: 1 }), appointmentOf('2', { inHours: 2 })];
-    const decision = checkedEvent(made(other, POLICY), one, POLICY, DIRECTORY, () => KEY, new FactSearch());
+    const decision = checked(POLICY)(made(other, POLICY), one, () => KEY);
     expect(decision).toEqual({ retain: 'egress-other-person', stopsWriting: true });
   });
 
   test('at full names the patient', () => {
     expect(decided({ title: 'Mario Rossi' }, { title: 'full' })).toMatchObject({ item: { title: 'Mario Rossi' } });
+  });
+
+  test('is judged by a check that has seen others as by one that has seen none', () => {
+    const directory: Directory = {
+      ...DIRECTORY,
+      agendas: new Map(['a1', 'a2'].map((id) => [id, { id, name: `Dr. ${id}`, locationId: 'l1', isActive: true }])),
+      pageUrl: 'https://clinic.example/{id}',
+    };
+    const policy = fc.record({
+      title: fc.constantFrom(
+        'busy' as const,
+        'appointment' as const,
+        'code' as const,
+        'initials' as const,
+        'full' as const,
+      ),
+      fields: fc.subarray(['location', 'agenda', 'treatment', 'status'] as const),
+      links: fc.subarray(['page', 'teleVisit'] as const),
+    });
+    const look = fc.record({
+      agendaId: fc.constantFrom('a1', 'a2'),
+      treatmentId: fc.constantFrom('t1', null),
+      patientId: fc.constantFrom('p1', null),
+      status: fc.constantFrom('booked' as const, 'confirmed' as const),
+      teleVisitUrl: fc.constantFrom('https://visit.example/1', 'https://visit.example/rossi'),
+      // What a defect would make of it.
+      changes: fc.constantFrom({}, { title: 'Mario' }, { description: 'Dr. a2' }, { location: 'Anna' }),
+    });
+    fc.assert(
+      fc.property(policy, fc.array(look, { maxLength: 20 }), (given, looks) => {
+        const all = { ...POLICY, ...given };
+        const remembering = eventCheck(all, directory, new FactSearch());
+        for (const [index, { changes, ...rest }] of looks.entries()) {
+          const appointment = { ...appointmentOf(String(index), rest), ...rest };
+          const item = { ...project(appointment, all, directory, () => KEY)!, ...changes };
+          const anew = eventCheck(all, directory, new FactSearch());
+          expect(remembering(item, appointment, () => KEY)).toEqual(anew(item, appointment, () => KEY));
+        }
+      }),
+    );
   });
 
   test('that is as its policy says is never kept back, whatever the patient is called', () => {
@@ -128,7 +162,7 @@ describe('an event', () => {
           fields: given.titleFormat === undefined ? given.fields : [...new Set([...given.fields, 'agenda' as const])],
         };
         const item = made(appointment, all);
-        expect(checkedEvent(item, appointment, all, DIRECTORY, () => KEY, new FactSearch())).toEqual({ item });
+        expect(checked(all)(item, appointment, () => KEY)).toEqual({ item });
       }),
     );
   });

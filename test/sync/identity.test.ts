@@ -129,6 +129,34 @@ describe('a fingerprint', () => {
     );
   });
 
+  test('is the same by an identity that has seen other items as by one that has seen none', () => {
+    const presets = fc.record(
+      { colour: fc.constantFrom('red', 'green'), reminderMinutes: fc.constantFrom(5, 10) },
+      { requiredKeys: [] },
+    );
+    // Few texts, so that they come again; some look like what objects are written as.
+    const text = fc.constantFrom('', 'Busy', '[["colour","red"]]', 'null', '-');
+    const like = fc
+      .record({ title: text, description: fc.option(text), location: fc.option(text), presets: fc.option(presets) })
+      .map(
+        ({ presets, ...texts }) => ({ ...ITEM, ...texts, ...(presets === null ? {} : { presets }) }) as CalendarItem,
+      );
+    fc.assert(
+      fc.property(fc.array(fc.oneof(like, items), { maxLength: 30 }), (seen) => {
+        const [remembering, form] = [createTargetIdentity(IDENTITY_KEY, 't', 'd'), crmForm('patients', ['a', 'b'])];
+        const crm = createTargetIdentity(IDENTITY_KEY, 't', 'c', form);
+        for (const item of seen) {
+          const anew = createTargetIdentity(IDENTITY_KEY, 't', 'd').fingerprint(item);
+          expect(remembering.fingerprint(item)).toBe(anew);
+          const object = { properties: { a: item.title, b: item.busy }, contactKey: item.location, startAt: 0 };
+          const objectAnew = createTargetIdentity(IDENTITY_KEY, 't', 'c', form).fingerprint(object);
+          expect(crm.fingerprint(object)).toBe(objectAnew);
+        }
+      }),
+      { numRuns: 40 },
+    );
+  });
+
   test('is 22 characters, so that it fits a link', () => {
     fc.assert(fc.property(items, (item) => /^[\w-]{6}\.[\w-]{15}$/.test(identity.fingerprint(item))));
   });

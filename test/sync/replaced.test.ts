@@ -193,6 +193,32 @@ describe('a reading of several targets is weighed as one', () => {
     ]);
   });
 
+  test('with the verdict that all of their records give, though no more are counted than it needs', () => {
+    const held = fc.record({
+      first: fc.nat(20),
+      count: fc.nat(30),
+      unlisted: fc.nat(30),
+      rewritten: fc.nat(30),
+      added: fc.nat(10),
+    });
+    const union = (lists: Iterable<string>[]) => new Set(lists.flatMap((list) => [...list]));
+    fc.assert(
+      fc.property(fc.array(held, { maxLength: 4 }), (targets) => {
+        const all = targets.map(({ first, count, unlisted, rewritten, added }, index) => {
+          const known = idsFrom(first, count);
+          return recordsOf({
+            ...{ known, unlisted: new Set(known.slice(0, unlisted)), rewritten: new Set(known.slice(-rewritten)) },
+            added: new Set(idsFrom(100 + 10 * index, added)),
+          });
+        });
+        const sizeOf = (name: 'unlisted' | 'added' | 'rewritten') => union(all.map((one) => one[name])).size;
+        const known = union(all.map((one) => one.known())).size;
+        const whole = { known, unlisted: sizeOf('unlisted'), added: sizeOf('added'), rewritten: sizeOf('rewritten') };
+        expect(replacesNearlyAll(all)).toBe(replacesIds(whole) || replacesContents(whole));
+      }),
+    );
+  });
+
   test('a record that two hold counts once', () => {
     const ids = new Set(idsFrom(0, 6));
     const records = recordsOf({ known: ids, rewritten: ids });

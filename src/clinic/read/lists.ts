@@ -1,5 +1,4 @@
 import type { HttpResponse } from '../../http/client.ts';
-import { readJson } from '../../http/json.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { MOST_VALUES } from '../../model/json.ts';
 import type { SetAside } from '../../model/records.ts';
@@ -16,10 +15,11 @@ import {
   type ReceivedPage,
   readPages,
 } from '../http/paging.ts';
-import { asId, compilePaths, ITSELF, isJsonObject, type Mapped, type RowMapper, valueAt } from '../http/rows.ts';
+import { asId, compilePaths, isJsonObject, type Mapped, type RowMapper } from '../http/rows.ts';
 import { isNested, type Shape } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCE_PATHS, RESOURCES, type ResourceName } from '../schema/resources.ts';
+import { type KnownStretches, type PageForm, pageOf } from './list-page.ts';
 import { ofTenant } from './own-rows.ts';
 import type { PageMemory } from './reading-memory.ts';
 
@@ -42,9 +42,6 @@ export interface ListCall {
   /** Rows of each page of one reading that takes several calls, filled as they come. */
   pageSizes?: number[];
 }
-
-/** Names under which a list is looked for when the profile gives no path; of these, one alone must hold an array. */
-const USUAL_LIST_NAMES = ['data', 'items', 'results', 'value', '_items'];
 
 function pagingMemoryOf({ pagings }: ClinicContext, list: ResourceName): PagingMemory {
   const memory = pagings.get(list) ?? { next: 'unseen' };
@@ -72,7 +69,7 @@ const LEAST_VALUE_BYTES = 32;
 const NO_PAGES: PageMemory<never> = {
   etagOf: () => null,
   unmodified: () => null,
-  page: (_url, _answer, make) => make(),
+  page: (_url, _answer, make) => make(null),
 };
 const NOT_MODIFIED = 304;
 
@@ -95,6 +92,7 @@ export function readList<Row>(
   const { repeats, listPath } = profile[call.list];
   const paging = profile[call.list].paging ?? profile.paging;
   const mostValues = Math.max(MOST_VALUES, profile.limits.maxAnswerBytes / LEAST_VALUE_BYTES);
+  const form: PageForm<Row> = { label, list: call.list, path: listPath ?? profile.listPath, mostValues, map, idOf };
   let url = addressOf(context, segments, parameters);
 
   async function load(target: PageTarget): Promise<ReceivedPage<Row>> {
@@ -114,15 +112,7 @@ export function readList<Row>(
   }
   function received(answer: HttpResponse): ReceivedPage<Row> {
     const { headers } = answer;
-    const make = () => {
-      const { body, rows } = unwrap(
-        readJson(answer, label, mostValues),
-        listPath ?? profile.listPath,
-        call.list,
-        label,
-      );
-      return { body, rows: rows.map(map), ids: rows.map(idOf) };
-    };
+    const make = (known: KnownStretches<Row> | null) => pageOf(answer, form, known);
     return { ...memory.page(url, answer, make, isToldByRows(paging, headers)), headers };
   }
   function urlOf(target: PageTarget): string {
@@ -221,41 +211,4 @@ function labelOf({ list, place }: ListCall): string {
 
 function keyOfSetAside({ recordId }: SetAside): string | null {
   return recordId === null ? null : JSON.stringify([recordId]);
-}
-
-/** Parts an answer from the list that it holds. @returns the answer with an empty list in its place, and the list's rows */
-function unwrap(
-  answer: unknown,
-  path: string | null,
-  list: ResourceName,
-  label: string,
-): { body: unknown; rows: unknown[] } {
-  if (Array.isArray(answer) && (path === null || path === ITSELF)) return { body: [], rows: answer };
-  const names = path === null ? [listNameIn(answer, list, label)] : path.split('.');
-  const holder = names.slice(0, -1).reduce((value, name) => valueAt(value, name), answer);
-  const name = names.at(-1) ?? '';
-  const rows = isJsonObject(holder) ? valueAt(holder, name) : undefined;
-  if (!isJsonObject(holder) || !Array.isArray(rows)) {
-    throw noList(label, 'the answer holds no list where the profile says');
-  }
-  holder[name] = [];
-  return { body: answer, rows };
-}
-
-function listNameIn(answer: unknown, list: ResourceName, label: string): string {
-  if (!isJsonObject(answer)) throw noList(label, 'the answer is neither a list nor an object');
-  const [found, ...others] = new Set([...USUAL_LIST_NAMES, list].filter((name) => Array.isArray(answer[name])));
-  if (found === undefined || others.length > 0) {
-    throw noList(label, `the answer holds ${found === undefined ? 0 : others.length + 1} lists, not one`);
-  }
-  return found;
-}
-
-function noList(label: string, what: string): MirrorError {
-  return new MirrorError(`${label}: ${what}`, {
-    actor: 'contract',
-    code: 'not-a-list',
-    retry: 'later',
-    remedy: 'set listPath in the clinic profile, or that of the list',
-  });
 }

@@ -1,14 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { HttpResponse } from '../../http/client.ts';
 import type { Cached, KeptRoom } from '../../model/kept.ts';
+import { lazily } from '../../model/lazily.ts';
 import type { SetAside } from '../../model/records.ts';
 import type { Instant, TimeWindow } from '../../model/time.ts';
 import type { ReceivedPage } from '../http/paging.ts';
 import type { Mapped } from '../http/rows.ts';
 import { isFromCache, isSameEtag, pagingHeadersOf, usableEtag } from '../http/validators.ts';
-
-/** A page as it is kept: what its bytes were made into. The body is without its rows. */
-export type KeptPage<Row> = Omit<ReceivedPage<Row>, 'headers'>;
+import { type KeptPage, type KnownStretches, knownStretches } from './list-page.ts';
 
 /** What is known of a list's pages while it is read. */
 export interface PageMemory<Row> {
@@ -18,12 +17,13 @@ export interface PageMemory<Row> {
   unmodified(url: string, headers: Headers): ReceivedPage<Row> | null;
   /**
    * What the very bytes of an answer were made into before; else what `make` makes of them now.
+   * @param make is given what stretches of rows were made into before; null where nothing of the page is kept
    * @param maySkip whether the clinic may be asked next time if it is what it was
    */
   page(
     url: string,
     answer: Pick<HttpResponse, 'body' | 'parts' | 'headers'>,
-    make: () => KeptPage<Row>,
+    make: (known: KnownStretches<Row> | null) => KeptPage<Row>,
     maySkip: boolean,
   ): KeptPage<Row>;
 }
@@ -96,6 +96,8 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
   readonly #room: KeptRoom;
   readonly #onForget: () => void;
   #pages: ReadonlyMap<string, KeptPage<Mapped<Model>>> = new Map();
+  /** Where the rows of these pages are from. */
+  #place = '';
   #answers: ReadonlyMap<string, KeptAnswer> = new Map();
   #rows: KnownRows<Model> = nothing();
   #whole: Whole | null = null;
@@ -120,6 +122,7 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
     const whole = goesOn ?? { question, window: asksLess ? stretched : window, beganAt: trust.now };
     const pages = new Map<string, KeptPage<Mapped<Model>>>();
     const answers = new Map<string, KeptAnswer>();
+    const stretches = lazily(() => knownStretches(this.#place === place ? this.#pages.values() : []));
     const pageNamed = (name: string) => pages.get(name) ?? this.#pages.get(name);
     const mayAsk = goesOn !== null && trust.conditions;
     const { changedTo } = this.#rows;
@@ -145,7 +148,7 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
       },
       page: (url, answer, make, maySkip) => {
         const name = `${place} ${answer.headers.get('content-type')} ${digestOf(answer)}`;
-        const page = pageNamed(name) ?? make();
+        const page = pageNamed(name) ?? make((name) => stretches()(name));
         pages.set(name, page);
         const etag = maySkip && trust.conditions ? usableEtag(answer.headers) : null;
         if (etag === null) answers.delete(url);
@@ -160,6 +163,7 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
       },
       end: (rows, isComplete) => {
         this.#pages = pages;
+        this.#place = place;
         this.#answers = answers;
         this.#rows = rows;
         this.#whole = isComplete ? whole : null;

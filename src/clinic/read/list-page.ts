@@ -1,0 +1,203 @@
+import { isUtf8 } from 'node:buffer';
+import { hash } from 'node:crypto';
+import type { HttpResponse } from '../../http/client.ts';
+import { isHtml, readJson } from '../../http/json.ts';
+import { MirrorError } from '../../model/errors.ts';
+import { objectsIn, parseJson } from '../../model/json.ts';
+import type { ReceivedPage } from '../http/paging.ts';
+import { ITSELF, isJsonObject, valueAt } from '../http/rows.ts';
+import type { ResourceName } from '../schema/resources.ts';
+
+/** A page as it is kept: what its bytes were made into. The body is without its rows. */
+export interface KeptPage<Row> extends Omit<ReceivedPage<Row>, 'headers'> {
+  /** Its rows in stretches, as far as they could be told apart in its bytes. */
+  stretches: readonly Stretch[];
+}
+
+/** Rows that stand one behind the other in a page. */
+export interface Stretch {
+  /** A digest of their bytes. */
+  name: string;
+  /** The place of the first among the rows of the page, and the one behind the last. */
+  from: number;
+  to: number;
+}
+
+/** What rows were made into. */
+type MadeRows<Row> = Pick<ReceivedPage<Row>, 'rows' | 'ids'>;
+
+/** Tells what the rows of a stretch were made into before, by its name. */
+export type KnownStretches<Row> = (name: string) => MadeRows<Row> | undefined;
+
+/** What is known of the stretches of some pages. */
+export function knownStretches<Row>(pages: Iterable<KeptPage<Row>>): KnownStretches<Row> {
+  const places = new Map<string, Stretch & { page: KeptPage<Row> }>();
+  for (const page of pages) for (const stretch of page.stretches) places.set(stretch.name, { ...stretch, page });
+  return (name) => {
+    const place = places.get(name);
+    if (place === undefined) return undefined;
+    const { page, from, to } = place;
+    return { rows: page.rows.slice(from, to), ids: page.ids.slice(from, to) };
+  };
+}
+
+/** How a list's answers become pages. */
+export interface PageForm<Row> {
+  label: string;
+  list: ResourceName;
+  /** Where the profile says that the list is; null where it says nothing. */
+  path: string | null;
+  /** That an answer may hold. */
+  mostValues: number;
+  map(row: unknown): Row;
+  idOf(row: unknown): string | null;
+}
+
+/** Names under which a list is looked for when the profile gives no path; of these, one alone must hold an array. */
+const USUAL_LIST_NAMES = ['data', 'items', 'results', 'value', '_items'];
+
+/**
+ * The page that an answer is.
+ * @param known null where nothing of the page is kept
+ * @throws MirrorError `contract`: those of {@link readJson}, and `not-a-list`
+ */
+export function pageOf<Row>(
+  answer: Pick<HttpResponse, 'body' | 'headers'>,
+  form: PageForm<Row>,
+  known: KnownStretches<Row> | null,
+): KeptPage<Row> {
+  const cut = known === null ? null : cutPage(answer, form, known);
+  if (cut !== null) return cut;
+  const { body, rows } = unwrap(readJson(answer, form.label, form.mostValues), form);
+  return { body, ...madeOf(rows, form), stretches: [] };
+}
+
+function madeOf<Row>(rows: readonly unknown[], { map, idOf }: PageForm<Row>): MadeRows<Row> {
+  return { rows: rows.map(map), ids: rows.map(idOf) };
+}
+
+/** Stands in the place of the rows that are cut out. */
+const CUT = 'rows are cut out here';
+
+/**
+ * The same of an answer whose rows can be told apart by its bytes: what is known of them is neither parsed nor mapped. When a row is
+ * inserted, all pages behind it shift, and nearly all of their rows are known.
+ * @returns null where they can't be told apart
+ */
+function cutPage<Row>(
+  { body, headers }: Pick<HttpResponse, 'body' | 'headers'>,
+  form: PageForm<Row>,
+  known: KnownStretches<Row>,
+): KeptPage<Row> | null {
+  if (isHtml({ body, headers }) || !isUtf8(body)) return null;
+  const list = objectsIn(body, pathOf(form, body), form.mostValues);
+  if (list === null) return null;
+  const [before, behind] = [body.subarray(0, list.from), body.subarray(list.to)];
+  const around = parseJson(
+    Buffer.concat([before, Buffer.from(JSON.stringify([CUT])), behind]),
+    form.mostValues - list.values,
+  );
+  if (around === undefined) return null;
+  const { body: envelope, rows: cut } = unwrap(around, form);
+  // Two members of one name: which of them counts, the parser decides.
+  if (cut.length !== 1 || cut[0] !== CUT) return null;
+  const stretches = stretchesIn(body, list.bounds);
+  const made = stretches.map(({ name }) => known(name));
+  const fresh = freshRows(
+    body,
+    list.bounds,
+    stretches.filter((_, index) => made[index] === undefined),
+  );
+  if (fresh === null) return null;
+  const rows: Row[] = [];
+  const ids: (string | null)[] = [];
+  let used = 0;
+  for (const [index, { from, to }] of stretches.entries()) {
+    const these = made[index] ?? madeOf(fresh.slice(used, used + to - from), form);
+    if (made[index] === undefined) used += to - from;
+    rows.push(...these.rows);
+    ids.push(...these.ids);
+  }
+  return { body: envelope, rows, ids, stretches };
+}
+
+/** The rows of some stretches, parsed in one go; null when they are not well formed. */
+function freshRows(body: Buffer, bounds: readonly number[], stretches: readonly Stretch[]): unknown[] | null {
+  const texts = stretches.map(({ from, to }) => body.toString('utf8', bounds[2 * from], bounds[2 * to - 1]));
+  try {
+    return JSON.parse(`[${texts.join(',')}]`) as unknown[];
+  } catch {
+    return null;
+  }
+}
+
+/** Of so many rows one ends a stretch, on average. */
+const STRETCH = 8;
+/** Bytes of a row that decide whether it does. */
+const PROBES = 32;
+
+/**
+ * Cuts the rows of a page into stretches whose ends follow from the rows themselves, so that they are the same wherever a page begins. So
+ * little is kept of each: a digest for every row would take as much memory as the row.
+ */
+function stretchesIn(body: Buffer, bounds: readonly number[]): Stretch[] {
+  const stretches: Stretch[] = [];
+  const count = bounds.length / 2;
+  let from = 0;
+  for (let row = 0; row < count; row += 1) {
+    const [begin = 0, end = 0] = [bounds[2 * row], bounds[2 * row + 1]];
+    if (row + 1 < count && !endsStretch(body, begin, end)) continue;
+    const name = hash('sha256', body.subarray(bounds[2 * from], end), 'binary');
+    stretches.push({ name, from, to: row + 1 });
+    from = row + 1;
+  }
+  return stretches;
+}
+
+function endsStretch(body: Buffer, begin: number, end: number): boolean {
+  const step = Math.ceil((end - begin) / PROBES);
+  let mixed = 0;
+  for (let at = begin; at < end; at += step) mixed = Math.imul(mixed, 31) + (body[at] ?? 0);
+  return (mixed >>> 0) % STRETCH === 0;
+}
+
+/** The names that lead to the list, those that count at each step. */
+function pathOf({ path, list }: PageForm<unknown>, body: Buffer): string[][] {
+  if (path === ITSELF || (path === null && body[0] === LIST)) return [];
+  return path === null ? [[...USUAL_LIST_NAMES, list]] : path.split('.').map((name) => [name]);
+}
+
+const LIST = '['.charCodeAt(0);
+
+/** Parts an answer from the list that it holds. @returns the answer with an empty list in its place, and the list's rows */
+function unwrap(answer: unknown, form: PageForm<unknown>): { body: unknown; rows: unknown[] } {
+  const { path, label } = form;
+  if (Array.isArray(answer) && (path === null || path === ITSELF)) return { body: [], rows: answer };
+  const names = path === null ? [listNameIn(answer, form)] : path.split('.');
+  const holder = names.slice(0, -1).reduce((value, name) => valueAt(value, name), answer);
+  const name = names.at(-1) ?? '';
+  const rows = isJsonObject(holder) ? valueAt(holder, name) : undefined;
+  if (!isJsonObject(holder) || !Array.isArray(rows)) {
+    throw noList(label, 'the answer holds no list where the profile says');
+  }
+  holder[name] = [];
+  return { body: answer, rows };
+}
+
+function listNameIn(answer: unknown, { list, label }: PageForm<unknown>): string {
+  if (!isJsonObject(answer)) throw noList(label, 'the answer is neither a list nor an object');
+  const [found, ...others] = new Set([...USUAL_LIST_NAMES, list].filter((name) => Array.isArray(answer[name])));
+  if (found === undefined || others.length > 0) {
+    throw noList(label, `the answer holds ${found === undefined ? 0 : others.length + 1} lists, not one`);
+  }
+  return found;
+}
+
+function noList(label: string, what: string): MirrorError {
+  return new MirrorError(`${label}: ${what}`, {
+    actor: 'contract',
+    code: 'not-a-list',
+    retry: 'later',
+    remedy: 'set listPath in the clinic profile, or that of the list',
+  });
+}

@@ -1,0 +1,125 @@
+import fc from 'fast-check';
+import { expect, test, vi } from 'vitest';
+import { knownStretches, type PageForm, pageOf } from '../../../src/clinic/read/list-page.ts';
+import { MirrorError } from '../../../src/model/errors.ts';
+import { MOST_VALUES } from '../../../src/model/json.ts';
+
+/** A row as it is mapped here: itself, apart from others. */
+type Mapped = { row: unknown };
+
+const FORM: Omit<PageForm<Mapped>, 'map'> = {
+  ...{ label: 'clinic.appointments.list', list: 'appointments', path: null, mostValues: MOST_VALUES },
+  idOf: (row) => String((row as { id?: unknown } | null)?.id),
+};
+const NOTHING = knownStretches<Mapped>([]);
+
+function formOf(more: Partial<Omit<PageForm<Mapped>, 'map'>> = {}) {
+  const map = vi.fn((row: unknown): Mapped => ({ row }));
+  return { ...FORM, map, ...more };
+}
+
+function answerOf(text: string) {
+  return { body: Buffer.from(text), headers: new Headers({ 'content-type': 'application/json' }) };
+}
+
+/** A list of a page, as clinics write them. */
+function rowsOf(ids: readonly number[], changed?: number) {
+  return ids.map((id) => ({ id: `appointment-${id}`, status: id === changed ? 'Cancelled' : 'Booked', notes: 'x' }));
+}
+
+/** Pages of 200 rows, and what reading them made. */
+function read(rows: readonly object[], form: ReturnType<typeof formOf>, known = NOTHING) {
+  const starts = Array.from({ length: Math.ceil(rows.length / 200) }, (_, page) => page * 200);
+  return starts.map((from) =>
+    pageOf(answerOf(JSON.stringify({ data: rows.slice(from, from + 200), total: rows.length })), form, known),
+  );
+}
+
+test('of pages that shifted, one row in ten at most is parsed and mapped again, and the others are the very same', () => {
+  const ids = Array.from({ length: 2_000 }, (_, index) => index);
+  const form = formOf();
+  const before = read(rowsOf(ids), form);
+  expect(form.map).toHaveBeenCalledTimes(2_000);
+  // One is inserted before all, one taken out, one changed.
+  const shifted = rowsOf([5_000, ...ids.filter((id) => id !== 700)], 1_300);
+  form.map.mockClear();
+  const parse = vi.spyOn(JSON, 'parse');
+  const after = read(shifted, form, knownStretches(before));
+  expect(form.map.mock.calls.length).toBeLessThan(200);
+  const parsed = parse.mock.calls.reduce((sum, [text]) => sum + String(text).length, 0);
+  expect(parsed).toBeLessThan(JSON.stringify(shifted).length / 10);
+  expect(after.flatMap(({ rows }) => rows.map(({ row }) => row))).toEqual(shifted);
+  const known = new Set(before.flatMap(({ rows }) => rows));
+  expect(after.flatMap(({ rows }) => rows).filter((row) => known.has(row)).length).toBeGreaterThan(1_800);
+});
+
+test('whatever an answer is, it becomes the same page whether its rows are told apart by their bytes or not', () => {
+  const text = fc.oneof(fc.constantFrom('id', 'data', 'items', '"', '\\', 'rows are cut out here', '},{'), fc.string());
+  const value = fc.letrec((tie) => ({
+    any: fc.oneof(
+      { depthSize: 'small' },
+      text,
+      fc.integer(),
+      fc.boolean(),
+      fc.constant(null),
+      tie('list'),
+      tie('object'),
+    ),
+    list: fc.array(tie('any'), { maxLength: 3 }),
+    object: fc.dictionary(text, tie('any'), { maxKeys: 4 }),
+  }));
+  const rows = fc.oneof(
+    { weight: 4, arbitrary: fc.array(value.object, { maxLength: 12 }) },
+    value.list as fc.Arbitrary<unknown[]>,
+  );
+  const answer = fc.oneof(
+    { weight: 4, arbitrary: fc.tuple(fc.constantFrom('data', 'items', 'other'), rows, value.object, fc.boolean()) },
+    { weight: 1, arbitrary: fc.tuple(fc.constant(null), rows, value.object, fc.boolean()) },
+  );
+  const written = fc
+    .tuple(
+      answer,
+      fc.constantFrom(0, 1, '\t'),
+      fc.option(fc.tuple(fc.nat(), fc.constantFrom('', ',', '{', ']', ' ', '"')), { freq: 4 }),
+    )
+    .map(([[name, list, rest, isFirst], indent, fault]) => {
+      const whole = name === null ? list : isFirst ? { [name]: list, ...rest } : { ...rest, [name]: list };
+      const json = JSON.stringify(whole, null, indent);
+      if (fault === null) return json;
+      const at = fault[0] % json.length;
+      return json.slice(0, at) + fault[1] + json.slice(at + 1);
+    });
+  const path = fc.constantFrom(null, 'data', '.', 'holder.data');
+  const attempt = (work: () => ReturnType<typeof pageOf<Mapped>>) => {
+    try {
+      const { body, rows, ids, ...rest } = work();
+      return { body, rows, ids, page: { body, rows, ids, ...rest } };
+    } catch (error) {
+      if (!(error instanceof MirrorError)) throw error;
+      return { error: error.code, message: error.message };
+    }
+  };
+  const told = (one: ReturnType<typeof attempt>) => ('page' in one ? { ...one, page: null } : one);
+  fc.assert(
+    fc.property(written, path, fc.boolean(), fc.constantFrom(MOST_VALUES, 20), (json, path, isNested, mostValues) => {
+      const form = formOf({ path, mostValues });
+      const answer = answerOf(isNested ? `{"holder":${json}}` : json);
+      const whole = attempt(() => pageOf(answer, form, null));
+      const cut = attempt(() => pageOf(answer, form, NOTHING));
+      expect(told(cut)).toEqual(told(whole));
+      if (!('page' in cut) || cut.page === undefined) return;
+      form.map.mockClear();
+      const again = attempt(() => pageOf(answer, form, knownStretches([cut.page])));
+      expect(told(again)).toEqual(told(whole));
+      if (cut.page.stretches.length > 0) expect(form.map).not.toHaveBeenCalled();
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('of a list that is there twice the one counts that the parser takes', () => {
+  for (const json of ['{"data":[{"id":1}],"data":[{"id":2}]}', '{"data":[{"id":1}],"data":[]}']) {
+    const [cut, whole] = [NOTHING, null].map((known) => pageOf(answerOf(json), formOf(), known).rows);
+    expect(cut).toEqual(whole);
+  }
+});
