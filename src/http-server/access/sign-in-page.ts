@@ -50,11 +50,11 @@ const TEXTS = {
     again: 'Ancora una volta la stessa',
     signIn: 'Accedi',
     provider: 'Continua con',
-    first: 'Scelga la passphrase con cui accederà da ora in poi.',
+    first: 'Scegliere la passphrase con cui accedere da ora in poi.',
     rule: `Almeno ${SHORTEST_PASSPHRASE} caratteri, per esempio quattro parole a caso.`,
     set: 'Imposta la passphrase e accedi',
     only: 'Questo indirizzo fa accedere una volta sola.',
-    another: 'Oppure scelga un’altra passphrase: tutte le sue sessioni finiranno.',
+    another: 'Oppure scegliere un’altra passphrase: tutte le sessioni aperte finiranno.',
     none: 'Qui nessuno può accedere: clinic-mirror.yaml non indica alcun modo (operator.access).',
   },
 } as const;
@@ -74,11 +74,11 @@ const FAILURES: Record<Language, Record<SignInFailure, string>> = {
     passphrase: 'Non è la passphrase giusta.',
     unusable: 'Questa passphrase è troppo corta o troppo lunga.',
     different: 'Le due passphrase non sono uguali.',
-    often: 'Troppi tentativi. Attenda un quarto d’ora.',
-    account: 'Il suo account non è autorizzato. Può aggiungerlo un responsabile.',
+    often: 'Troppi tentativi. Attendere un quarto d’ora.',
+    account: 'Questo account non è autorizzato. Può aggiungerlo un responsabile.',
     denied: 'L’accesso non è stato concesso.',
     link: 'Questo indirizzo è già stato usato o è scaduto.',
-    failed: 'Qualcosa è andato storto. Riprovi tra qualche minuto.',
+    failed: 'Qualcosa è andato storto. Riprovare tra qualche minuto.',
   },
 };
 

@@ -15,11 +15,13 @@ import { addOverviewPage } from './overview.ts';
 import { addPlanPage } from './plan/plan-page.ts';
 import { addPreferences } from './preferences.ts';
 import { addQueuesPage } from './queues.ts';
+import { showRefusals } from './refusals.ts';
 import { addWeekPage } from './week/week-page.ts';
 
 /** Adds the pages for operators, and what they load. */
 export function addPages(app: FastifyInstance, desk: OperatorDesk): void {
   addAssets(app);
+  showRefusals(app, desk.installation.clock);
   // Of their own, so that what fails in a page is told by a page.
   app.register((pages, _options, done) => {
     showErrors(pages, desk);

@@ -89,6 +89,10 @@ export const CAUSES = {
   'the tenant "{id}" is paused: nothing is read or written for it':
     'la clinica "{id}" è in pausa: per essa non si legge e non si scrive nulla',
   'set paused to false in tenants/{tenant}.yaml': 'impostare paused: false in tenants/{tenant}.yaml',
+  'there is no hold "{id}"': 'la sospensione "{id}" non esiste',
+  'see "clinic-mirror holds list"': 'vedere "clinic-mirror holds list"',
+  'there is no target "{id}"': 'la destinazione "{id}" non esiste',
+  'name one of targets in the tenant file': 'indicarne una tra quelle sotto targets nel file della clinica',
   'there is no such connection': 'questo collegamento non esiste',
   'there are: {ids}': 'ci sono: {ids}',
 } as const;

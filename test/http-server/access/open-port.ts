@@ -129,3 +129,8 @@ function openBrowser(app: FastifyInstance): Browser {
       }) as never,
   };
 }
+
+/** The code of a refusal, as a program is told it, or a person by a page. */
+export function refusalIn({ body }: { body: string }): string | undefined {
+  return (/<code>([\w-]+)<\/code>/.exec(body) ?? /^\{"error":"([\w-]+)"\}$/.exec(body))?.[1];
+}

@@ -11,6 +11,13 @@ const redis = useRedis({ isKept: true });
 const browser = useBrowser();
 const BASE = `/tenants/${CLINIC}`;
 const WEEK = `${BASE}/targets/doctor/week`;
+/** What would run, or stand there, if a page took it for more than a text; its own style sheet and address too. */
+const EVIL = `"'><img src=x onerror="document.title='run'"><script>document.title='run'</script><style>*{display:none}</style>`;
+const EVIL_FIELDS = {
+  ...{ locationId: 'l1', treatmentId: EVIL, rawStatus: EVIL, teleVisitUrl: `javascript:document.title='run'//${EVIL}` },
+  patient: { id: EVIL, firstName: EVIL, lastName: EVIL },
+};
+const EVIL_WAY = `${BASE}/explain?id=${encodeURIComponent(`${EVIL}0`)}`;
 const PHONE = { viewport: { width: 360, height: 740 } };
 
 describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER})`, () => {
@@ -18,7 +25,15 @@ describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER
   let hold = '';
   beforeAll(async () => {
     world = await openViewsWorld(redis.connect());
-    const { clinic, tenant, clock } = world;
+    const { clinic, tenant, clock, book } = world;
+    // Whatever a clinic may write says the same.
+    for (const appointment of clinic.appointments.values()) Object.assign(appointment, EVIL_FIELDS);
+    for (const agenda of await clinic.agendas(new AbortController().signal)) agenda.name = EVIL;
+    clinic.locationList.push({ id: 'l1', name: EVIL, address: EVIL, zone: null });
+    for (let index = 0; index < 3; index += 1) book(`${EVIL}${index}`, { ...EVIL_FIELDS, inHours: 70 + index });
+    await cycle(tenant);
+    clock.now += HOUR_MS;
+    for (let index = 1; index < 3; index += 1) clinic.appointments.delete(`${EVIL}${index}`);
     for (let index = 10; index < 30; index += 1) clinic.appointments.delete(`apt-${index}`);
     await cycle(tenant);
     clock.now += HOUR_MS;
@@ -45,5 +60,31 @@ describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER
       expect(await violationsIn(page), path).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(options.viewport.width);
     }
+  });
+
+  test('nothing that a clinic writes, into whatever field, runs or stands on any page, and no policy is broken', {
+    timeout: 60_000,
+  }, async () => {
+    const page = await visit('owner', { viewport: { width: 1400, height: 900 } });
+    await page.addInitScript(
+      "addEventListener('securitypolicyviolation', ({ violatedDirective }) => (globalThis.broken ??= []).push(violatedDirective))",
+    );
+    const expectText = async () => {
+      expect(await page.locator('main').textContent(), page.url()).toContain('<script>');
+      expect(await page.locator('img, script:not([src]), style, [onerror], [href^="javascript"]').count()).toBe(0);
+      expect(await page.title()).not.toBe('run');
+      expect(await page.evaluate('globalThis.broken ?? []'), page.url()).toEqual([]);
+    };
+    for (const path of [WEEK, EVIL_WAY, hold, `${BASE}/targets/doctor?state=in-sync`]) {
+      await page.goto(`${world.base}${path}`);
+      await expectText();
+    }
+    await page.goto(`${world.base}${hold}`);
+    await page.getByRole('button', { name: /^Remove all/ }).click();
+    await expectText();
+    await page.goto(`${world.base}${BASE}/plan`);
+    await page.getByRole('button', { name: 'Make a plan' }).click();
+    await page.locator('table').first().waitFor();
+    await expectText();
   });
 });

@@ -73,9 +73,9 @@ export const ACTS: Texts<typeof en> = {
     kind: 'Tipo',
     makeLink: 'Crea un link',
     linkText:
-      'Un link per chi deve fare l’accesso: funziona una volta. Mandalo alla persona a cui appartiene l’account, oppure aprilo tu in questo browser.',
+      'Un link per chi deve fare l’accesso: funziona una volta. Va mandato alla persona a cui appartiene l’account, oppure aperto in questo browser.',
     linkMade: (until) => `Il link. Scadenza: ${until}. Viene mostrato ora e mai più.`,
-    openLink: 'Aprilo qui',
+    openLink: 'Apri qui',
     linkLife: 'Per quanto vale',
     tenMinutes: 'dieci minuti, da aprire subito',
     aDay: 'un giorno, da mandare',
@@ -96,7 +96,7 @@ export const ACTS: Texts<typeof en> = {
       'Ciò che il ciclo ha cancellato viene rimesso, e ciò che ha modificato viene portato a quello che la clinica dice ora. Non è ancora stato scritto nulla.',
     undoDone: 'Ecco il risultato.',
     undoNothing: 'Non se ne può più rimettere nulla.',
-    undo: 'Annullalo',
+    undo: 'Annulla il ciclo',
     pinned: (until) =>
       `Ciò che è stato rimesso resta fino al ${until}, qualunque cosa dicano le regole della destinazione.`,
     target: 'Destinazione',
@@ -113,7 +113,7 @@ export const ACTS: Texts<typeof en> = {
     'no-consent': 'il paziente non è più d’accordo: resta fuori',
     'outside-window': 'fuori dalla finestra della destinazione',
     unusable: 'la sua riga nella clinica non si può usare',
-    unread: 'non si è potuto leggere nella clinica: annulla di nuovo più tardi',
+    unread: 'non si è potuto leggere nella clinica: ripetere l’annullamento più tardi',
     'no-target': 'la destinazione è in pausa, o non è più configurata',
   },
 };

@@ -77,7 +77,7 @@ const en = {
 export const CLINIC: Texts<typeof en> = {
   en,
   it: {
-    problems: 'Serve il tuo intervento, o si attende',
+    problems: 'Serve un intervento, o si attende',
     targets: 'Destinazioni',
     target: 'Destinazione',
     inStep: 'Allineamento',

@@ -23,7 +23,7 @@ export const STATES: Texts<typeof en> = {
     unknown: 'non noto',
     yes: 'procede',
     'waits-for-vendor': 'attende da sé',
-    'waits-for-person': 'attende te',
+    'waits-for-person': 'attende una persona',
     asOf: (time) => `alle ${time}`,
     since: (time) => `da ${time}`,
     waiting: (count) => `${count} in attesa`,

@@ -7,6 +7,9 @@ import { differenceText } from './differences.ts';
 import type { Block, GridDay, PlacedBlock, WeekGrid } from './grid.ts';
 import { hoursClass, laneClass, rowClass } from './style.ts';
 
+/** What is shorter has no room for its time and its title below each other. */
+const TWO_LINES_MINUTES = 30;
+
 /** The days of a week beside each other, each with the hours that any of them needs; below each other on a narrow screen. */
 export function renderGrid(context: PageContext, { tenant }: Pick<WeekView, 'tenant'>, grid: WeekGrid): Html {
   const words = WEEK[context.language];
@@ -36,6 +39,7 @@ function placeOf({ fromMinute, toMinute, lane, lanes, side }: PlacedBlock, fromH
     rowClass('from', fromMinute, fromHour),
     rowClass('to', toMinute, fromHour),
     laneClass(lane, lanes, side),
+    ...(toMinute - fromMinute < TWO_LINES_MINUTES ? ['short'] : []),
   ].join(' ');
 }
 
