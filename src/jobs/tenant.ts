@@ -1,21 +1,12 @@
-import type { AppointmentQuery } from '../clinic/read/snapshot.ts';
+import type { TenantSource } from '../clinic/tenant-source.ts';
 import type { Connector, ConnectorSupports, Subscriptions } from '../connectors/connector.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Spans } from '../log/spans.ts';
 import type { Item } from '../model/items.ts';
 import type { KeptPlan } from '../model/kept-plan.ts';
 import type { KeptTask } from '../model/kept-task.ts';
-import type {
-  Agenda,
-  Appointment,
-  AppointmentStatus,
-  Invoice,
-  Location,
-  Patient,
-  Treatment,
-} from '../model/records.ts';
+import type { AppointmentStatus } from '../model/records.ts';
 import type { Refusal } from '../model/refusals.ts';
-import type { AppointmentSnapshot, Lookup, Snapshot } from '../model/snapshots.ts';
 import type { StreamName } from '../model/streams.ts';
 import type { Clock } from '../model/time.ts';
 import type { ElapsedBetween } from '../model/watched-clock.ts';
@@ -44,25 +35,7 @@ import type { OpenTriggers } from './open-triggers.ts';
 import type { StreamMemory, Taken } from './stream-memory.ts';
 
 /** What a cycle asks of the clinic, for one tenant. */
-export interface ClinicSource {
-  /** The clinic's id of the tenant. */
-  tenantId(signal: AbortSignal): Promise<string>;
-  /** Address of an appointment in the clinic system, with `{id}` for its id; null for none. */
-  readonly pageUrl: string | null;
-  agendas(signal: AbortSignal): Promise<Agenda[]>;
-  locations(signal: AbortSignal): Promise<Location[]>;
-  treatments(signal: AbortSignal): Promise<Treatment[]>;
-  patients(signal: AbortSignal): Promise<Patient[]>;
-  readPatient(id: string, signal: AbortSignal): Promise<Lookup<Patient>>;
-  readAppointments(query: AppointmentQuery, signal: AbortSignal): Promise<AppointmentSnapshot>;
-  readAppointment(id: string, signal: AbortSignal): Promise<Lookup<Appointment>>;
-  /** The whole registry; partial when the end of the list was not proved. */
-  readPatients(signal: AbortSignal): Promise<Snapshot<Patient>>;
-  /** Every invoice; the doctors behind its lines only when they are wanted, from a date on. Partial as above. */
-  readInvoices(query: { withDoctors: boolean; doctorsFrom: string }, signal: AbortSignal): Promise<Snapshot<Invoice>>;
-  readInvoice(id: string, query: { withDoctors: boolean }, signal: AbortSignal): Promise<Lookup<Invoice>>;
-  /** What is kept of the catalogue is read again with the next question. */
-  invalidate(): void;
+export interface ClinicSource extends Omit<TenantSource, 'within' | 'readReports' | 'readReport'> {
   /** Sets the status in the clinic. @throws MirrorError, as the clinic's calls do; `ambiguous` when it may have been set */
   setStatus(id: string, status: AppointmentStatus, signal: AbortSignal): Promise<void>;
 }

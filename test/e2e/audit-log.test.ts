@@ -105,6 +105,7 @@ test('without a place for its entry nothing is done by a person, and no configur
   const { code, err } = await world.cli('sync', 'clinic-1');
   expect([code, err]).toEqual([1, expect.stringContaining('audit-log-unwritable')]);
   await retitle(world, 'clinic-1', 'busy');
+  daemon.process.kill('SIGHUP');
   const failed = () => logged(world, 'the files of the configuration do not all count yet').length > 0;
   await waitFor(failed, { what: 'the refusal', intervalMs: 200 });
   expect(logged(world, 'configuration taken up')).toEqual([]);

@@ -96,6 +96,7 @@ test('a running daemon follows its files: one that changes, one that comes, one 
   await untilRefused(ask, 1);
   expect((await ask('/readyz')).status).toBe(200);
   world.clinic.simulate(world.tenants[0]?.clinicId ?? '', { booked: 5, moved: 3, cancelled: 0, checkedIn: 0 });
+  await world.opened().queues.pullNow('clinic-1');
   await follows(world, 'clinic-1', 'busy', 'the clinic to go on under what it had');
   expect((await status()).refused).toHaveLength(1);
 
@@ -137,6 +138,7 @@ test('a folder that is empty for a moment, and settings that nobody can run unde
   });
   expect((await status()).refused).toMatchObject([{ tenant: null, faults: [{ message: 'no tenant would be left' }] }]);
   world.clinic.simulate(world.tenants[0]?.clinicId ?? '', { booked: 4, moved: 2, cancelled: 0, checkedIn: 0 });
+  await world.opened().queues.pullNow('clinic-1');
   await follows(world, 'clinic-1', 'appointment', 'the clinic to go on');
   expect(await redis.connect().hexists(keys.removedTenants(), 'clinic-1')).toBe(0);
   await rename(elsewhere, folder);

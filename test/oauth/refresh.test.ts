@@ -13,6 +13,18 @@ async function open(changes: Partial<Parameters<typeof openWorker>[0]> = {}) {
   return { server, worker };
 }
 
+/** A store that takes no tokens while it is away; notes it takes. */
+function tokensRefusedWhile(away: { isAway: boolean }): NonNullable<Parameters<typeof openWorker>[0]['wrapStore']> {
+  return (store) => ({
+    ...store,
+    async write(...args) {
+      if (args[2] !== null && away.isAway)
+        throw new MirrorError('away', { actor: 'remote', code: 'redis-failed', retry: 'later' });
+      return store.write(...args);
+    },
+  });
+}
+
 describe('one refresh at a time', () => {
   test('50 workers on connections of their own refresh a rotating token: one call, no family revoked', async () => {
     const { server, worker } = await open();
@@ -92,22 +104,13 @@ describe('what was received is stored before anybody uses it', () => {
   });
 
   test('when the store stays away the token is kept, and stored by a later refresh instead of asking again', async () => {
-    let isAway = true;
-    const { server, worker } = await open({
-      wrapStore: (store) => ({
-        ...store,
-        async write(...args) {
-          if (args[2] !== null && isAway)
-            throw new MirrorError('away', { actor: 'remote', code: 'redis-failed', retry: 'later' });
-          return store.write(...args);
-        },
-      }),
-    });
+    const away = { isAway: true };
+    const { server, worker } = await open({ wrapStore: tokensRefusedWhile(away) });
     const rotating = rotatingTokens();
     server.onToken = rotating.onToken;
     const { version } = await connect(worker);
     await expect(worker.refresher.refresh(version)).rejects.toMatchObject({ code: 'redis-failed' });
-    isAway = false;
+    away.isAway = false;
     expect((await worker.refresher.refresh(version)).tokens.accessToken).toBe('access-1');
     expect(rotating.seen).toEqual({ refreshes: 1, revocations: 0 });
   });
@@ -459,21 +462,12 @@ describe('when the refresh fails', () => {
   });
 
   test('a token that waits to be stored outlives a peer that takes the login for ended meanwhile', async () => {
-    let isAway = true;
-    const { server, worker } = await open({
-      wrapStore: (store) => ({
-        ...store,
-        async write(...args) {
-          if (args[2] !== null && isAway)
-            throw new MirrorError('away', { actor: 'remote', code: 'redis-failed', retry: 'later' });
-          return store.write(...args);
-        },
-      }),
-    });
+    const away = { isAway: true };
+    const { server, worker } = await open({ wrapStore: tokensRefusedWhile(away) });
     server.onToken = rotatingTokens().onToken;
     const { version } = await connect(worker);
     await expect(worker.refresher.refresh(version)).rejects.toMatchObject({ code: 'redis-failed' });
-    isAway = false;
+    away.isAway = false;
 
     const peer = openWorker({ redis: redis.connect(), issuer: server.url });
     const lease = await peer.place.leases.take('credential:clinic', 60_000, NEVER);

@@ -10,8 +10,8 @@ import {
   UNTOUCHED,
 } from '../../../src/connectors/google-calendar/from-model.ts';
 import { type CalendarItem, LONGEST_URL } from '../../../src/model/items.ts';
-import { toZonedIso } from '../../../src/model/zones.ts';
-import { allDay, itemWith, timed } from '../../contract/contract-kit.ts';
+import { allDay, itemWith } from '../../contract/contract-kit.ts';
+import { items } from '../written-items.ts';
 
 const MARK = 'contractmark0000';
 const STAMP = { ownerTag: MARK, sealedRecordId: 'sealedRecordId', revision: 46_655 };
@@ -20,22 +20,6 @@ const STAMP = { ownerTag: MARK, sealedRecordId: 'sealedRecordId', revision: 46_6
 function stored(item: CalendarItem, changes: object = {}): object {
   return { id: 'abcde', etag: '"1"', ...toEvent(item, STAMP), ...changes };
 }
-
-const zones = fc.constantFrom('Europe/Rome', 'America/New_York', 'Asia/Kathmandu', 'Australia/Lord_Howe', 'UTC');
-const times = fc
-  .tuple(zones, fc.integer({ min: 0, max: 4_000_000_000 }), fc.integer({ min: 1, max: 100_000 }))
-  .map(([zone, start, length]) =>
-    timed(toZonedIso(zone, start * 1_000), toZonedIso(zone, (start + length) * 1_000), zone),
-  );
-/** Any text, half surrogates included. */
-const texts = fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)) });
-const items = fc.record({
-  title: texts,
-  description: fc.option(texts),
-  location: fc.option(texts),
-  time: fc.oneof(times, fc.constant(allDay('2027-01-01', '2027-01-03'))),
-  busy: fc.boolean(),
-});
 
 describe('an item as an event', () => {
   test('comes back as its normal form', () => {

@@ -18,8 +18,8 @@ import type { CalendarItem } from '../../../src/model/items.ts';
 import { toZonedIso } from '../../../src/model/zones.ts';
 import { allDay, itemWith, timed } from '../../contract/contract-kit.ts';
 import { property } from '../../contract/outlook-calendar-target.ts';
+import { items, times, ZONES } from '../written-items.ts';
 
-const ZONES = ['Europe/Rome', 'America/New_York', 'Asia/Kathmandu', 'Australia/Lord_Howe', 'UTC'];
 const ROME = { wholeDayZone: 'Europe/Rome', refusedZones: new Set<string>() };
 
 const STAMP: Stamp = {
@@ -40,22 +40,6 @@ function stored(item: CalendarItem, changes: object = {}, wholeDayZone = 'UTC'):
 function read(event: object, wholeDayZone = 'UTC') {
   return readOwnEvent(event, STAMP.ownerTag, wholeDayZone);
 }
-
-const zones = fc.constantFrom(...ZONES);
-const times = fc
-  .tuple(zones, fc.integer({ min: 0, max: 4_000_000_000 }), fc.integer({ min: 1, max: 100_000 }))
-  .map(([zone, start, length]) =>
-    timed(toZonedIso(zone, start * 1_000), toZonedIso(zone, (start + length) * 1_000), zone),
-  );
-/** Any text, half surrogates and control characters included. */
-const texts = fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code)) });
-const items = fc.record({
-  title: texts,
-  description: fc.option(texts),
-  location: fc.option(texts),
-  time: fc.oneof(times, fc.constant(allDay('2027-01-01', '2027-01-03'))),
-  busy: fc.boolean(),
-});
 
 describe('an item as an event', () => {
   test('comes back as its normal form', () => {

@@ -16,6 +16,22 @@ async function held({ target: { proxy, dialect } }: Pick<AnyKit, 'target'>): Pro
   await expect.poll(() => proxy.requests.some((request) => matches(dialect.writes, request))).toBe(true);
 }
 
+/** What becomes of an update that was held on its way while another worker wrote a newer one. */
+async function overtakenUpdate(kit: AnyKit) {
+  const [created] = await kit.create('a');
+  const { remoteId, versionTag } = created!;
+  const gate = Promise.withResolvers<void>();
+  kit.target.proxy.forget();
+  kit.target.proxy.add({ ...kit.target.dialect.writes, fault: { kind: 'hold', until: gate.promise } });
+  const older = { ...updateOperation('a', kit.item('Older'), versionTag, remoteId), revision: 2 };
+  const late = kit.attempt([older], kit.worker());
+  await held(kit);
+  const newer = { ...updateOperation('a', kit.item('Newer'), versionTag, remoteId), revision: 3 };
+  written((await kit.deliver([newer]))[0]);
+  gate.resolve();
+  return (await late)[0];
+}
+
 /** Writes of a worker that lost its lease in mid-call, and answers that never came. */
 export const lateWrites = group('late writes', {
   'what is read carries the revision of the write that made it so': async (kit) => {
@@ -66,18 +82,7 @@ export const lateWrites = group('late writes', {
 /** Calendars refuse a late write by its version tag. */
 export const calendarLateWrites = group('late writes', {
   'an update that was held on its way leaves what another worker wrote meanwhile': async (kit) => {
-    const [created] = await kit.create('a');
-    const { remoteId, versionTag } = created!;
-    const gate = Promise.withResolvers<void>();
-    kit.target.proxy.forget();
-    kit.target.proxy.add({ ...kit.target.dialect.writes, fault: { kind: 'hold', until: gate.promise } });
-    const older = { ...updateOperation('a', kit.item('Older'), versionTag, remoteId), revision: 2 };
-    const late = kit.attempt([older], kit.worker());
-    await held(kit);
-    const newer = { ...updateOperation('a', kit.item('Newer'), versionTag, remoteId), revision: 3 };
-    written((await kit.deliver([newer]))[0]);
-    gate.resolve();
-    expect((await late)[0]).toMatchObject({ result: 'superseded', revision: 3 });
+    expect(await overtakenUpdate(kit)).toMatchObject({ result: 'superseded', revision: 3 });
     expect((await kit.object('a')).title).toBe('Newer');
   },
 });
@@ -85,18 +90,7 @@ export const calendarLateWrites = group('late writes', {
 /** A CRM may take a late write. */
 export const crmLateWrites = group('late writes', {
   'an update that was held on its way gives way, or is told by its revision': async (kit) => {
-    const [created] = await kit.create('a');
-    const { remoteId, versionTag } = created!;
-    const gate = Promise.withResolvers<void>();
-    kit.target.proxy.forget();
-    kit.target.proxy.add({ ...kit.target.dialect.writes, fault: { kind: 'hold', until: gate.promise } });
-    const older = { ...updateOperation('a', kit.item('Older'), versionTag, remoteId), revision: 2 };
-    const late = kit.attempt([older], kit.worker());
-    await held(kit);
-    const newer = { ...updateOperation('a', kit.item('Newer'), versionTag, remoteId), revision: 3 };
-    written((await kit.deliver([newer]))[0]);
-    gate.resolve();
-    const [outcome] = await late;
+    const outcome = await overtakenUpdate(kit);
     const [found] = await kit.connector.find(kit.target.container, [keyOf('a')], signal());
     const { title } = await kit.object('a');
     const gaveWay = outcome?.result === 'superseded';

@@ -1,46 +1,37 @@
 import { describe, expect, it } from 'vitest';
+import { sendJson } from '../kit/send-json.ts';
 import { CONTACTS, KEY, startBench } from './support.ts';
-
-// biome-ignore lint/suspicious/noExplicitAny: answers of many shapes
-async function send(url: string, method: string, body?: unknown): Promise<{ status: number; body: any }> {
-  const response = await fetch(url, {
-    method,
-    ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
-  });
-  const text = await response.text();
-  return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
-}
 
 describe('the sandbox’s own routes', () => {
   it('do over HTTP what the verbs do, and count nothing', async () => {
     const { sandbox, as } = await startBench();
     const own = (path: string): string => `${sandbox.url}/__sandbox/${path}`;
     const records = own('objects/contacts/records');
-    const first = (await send(records, 'POST', { [KEY]: 'a' })).body.id;
-    const second = (await send(records, 'POST', { [KEY]: 'b' })).body.id;
-    expect((await send(`${records}/${first}`, 'PATCH', { city: 'Chur' })).status).toBe(204);
-    expect((await send(`${records}/${first}`, 'DELETE')).status).toBe(204);
-    expect((await send(`${records}?archived=true`, 'GET')).body.items).toMatchObject([
+    const first = (await sendJson(records, 'POST', { [KEY]: 'a' })).body.id;
+    const second = (await sendJson(records, 'POST', { [KEY]: 'b' })).body.id;
+    expect((await sendJson(`${records}/${first}`, 'PATCH', { city: 'Chur' })).status).toBe(204);
+    expect((await sendJson(`${records}/${first}`, 'DELETE')).status).toBe(204);
+    expect((await sendJson(`${records}?archived=true`, 'GET')).body.items).toMatchObject([
       { properties: { city: 'Chur' } },
     ]);
-    expect((await send(`${records}/${first}/restore`, 'POST')).status).toBe(204);
-    const merged = (await send(own('objects/contacts/merge'), 'POST', { primary: first, other: second })).body.id;
-    expect((await send(records, 'GET')).body.items).toMatchObject([{ id: merged }]);
-    expect((await send(own(`objects/contacts/properties/${KEY}`), 'DELETE')).status).toBe(204);
-    expect((await send(own('objects/contacts/lock'), 'POST', { lengthMs: 10_000 })).status).toBe(204);
-    expect((await send(own('objects/unicorns/records'), 'GET')).status).toBe(500);
+    expect((await sendJson(`${records}/${first}/restore`, 'POST')).status).toBe(204);
+    const merged = (await sendJson(own('objects/contacts/merge'), 'POST', { primary: first, other: second })).body.id;
+    expect((await sendJson(records, 'GET')).body.items).toMatchObject([{ id: merged }]);
+    expect((await sendJson(own(`objects/contacts/properties/${KEY}`), 'DELETE')).status).toBe(204);
+    expect((await sendJson(own('objects/contacts/lock'), 'POST', { lengthMs: 10_000 })).status).toBe(204);
+    expect((await sendJson(own('objects/unicorns/records'), 'GET')).status).toBe(500);
     expect(sandbox.counts.httpRequests).toBe(0);
     const tokens = own('access-tokens');
-    const oauth = (await send(tokens, 'POST', { kind: 'oauth', scopes: [] })).body.access_token;
-    const priv = (await send(tokens, 'POST')).body.access_token;
+    const oauth = (await sendJson(tokens, 'POST', { kind: 'oauth', scopes: [] })).body.access_token;
+    const priv = (await sendJson(tokens, 'POST')).body.access_token;
     expect((await as(oauth)('GET', CONTACTS)).status).toBe(403);
     expect((await as(priv)('GET', CONTACTS)).status).toBe(200);
-    expect((await send(own('settings'), 'PUT', { tenSecondlyPrivate: 1 })).status).toBe(204);
+    expect((await sendJson(own('settings'), 'PUT', { tenSecondlyPrivate: 1 })).status).toBe(204);
     expect((await as(priv)('GET', CONTACTS)).status).toBe(429);
-    expect((await send(own('expire-access-tokens'), 'POST')).status).toBe(204);
+    expect((await sendJson(own('expire-access-tokens'), 'POST')).status).toBe(204);
     expect((await as(oauth)('GET', CONTACTS)).body.category).toBe('EXPIRED_AUTHENTICATION');
-    expect((await send(own('uninstall'), 'POST')).status).toBe(204);
-    expect((await send(own('migrate'), 'POST', { lengthMs: 10_000 })).status).toBe(204);
+    expect((await sendJson(own('uninstall'), 'POST')).status).toBe(204);
+    expect((await sendJson(own('migrate'), 'POST', { lengthMs: 10_000 })).status).toBe(204);
     expect((await as(priv)('GET', CONTACTS)).status).toBe(477);
   });
 

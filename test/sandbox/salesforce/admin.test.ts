@@ -1,21 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { sendJson } from '../kit/send-json.ts';
 import { contact, KEY, startBench } from './support.ts';
-
-// biome-ignore lint/suspicious/noExplicitAny: answers of many shapes
-async function send(url: string, method: string, body?: unknown): Promise<{ status: number; body: any }> {
-  const response = await fetch(url, {
-    method,
-    ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
-  });
-  const text = await response.text();
-  return { status: response.status, body: text === '' ? undefined : JSON.parse(text) };
-}
 
 describe('the sandbox’s own routes', () => {
   it('do over HTTP what the verbs do, and count nothing', async () => {
     const { sandbox, as } = await startBench();
     const own = (path: string, method: string, body?: unknown) =>
-      send(`${sandbox.url}/__sandbox/${path}`, method, body);
+      sendJson(`${sandbox.url}/__sandbox/${path}`, method, body);
     const first = (await own('objects/Contact/records', 'POST', contact('a'))).body;
     const second = (await own('objects/Contact/records', 'POST', contact('b'))).body;
     expect((await own(`records/${first.Id}`, 'PATCH', { FirstName: 'Eva' })).body).toMatchObject({ FirstName: 'Eva' });
