@@ -122,6 +122,7 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
     const whole = goesOn ?? { question, window: asksLess ? stretched : window, beganAt: trust.now };
     const pages = new Map<string, KeptPage<Mapped<Model>>>();
     const answers = new Map<string, KeptAnswer>();
+    const wasForgotten = this.#isInvalidated;
     const stretches = lazily(() => knownStretches(this.#place === place ? this.#pages.values() : []));
     const pageNamed = (name: string) => pages.get(name) ?? this.#pages.get(name);
     const mayAsk = goesOn !== null && trust.conditions;
@@ -148,7 +149,8 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
       },
       page: (url, answer, make, maySkip) => {
         const name = `${place} ${answer.headers.get('content-type')} ${digestOf(answer)}`;
-        const page = pageNamed(name) ?? make((name) => stretches()(name));
+        // Of whom the last reading was forgotten, this one will be as well, as a rule: their rows need no names.
+        const page = pageNamed(name) ?? make(wasForgotten ? null : (name) => stretches()(name));
         pages.set(name, page);
         const etag = maySkip && trust.conditions ? usableEtag(answer.headers) : null;
         if (etag === null) answers.delete(url);

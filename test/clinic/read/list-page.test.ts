@@ -123,3 +123,22 @@ test('of a list that is there twice the one counts that the parser takes', () =>
     expect(cut).toEqual(whole);
   }
 });
+
+test.each(['', ',,', ';', ',null,', ',[],'])(
+  'rows that "%s" parts are no list of objects, wherever it stands',
+  (sign) => {
+    const texts = rowsOf(Array.from({ length: 60 }, (_, id) => id)).map((row) => JSON.stringify(row));
+    for (let at = 1; at < texts.length; at += 1) {
+      const rows = `${texts.slice(0, at).join(',')}${sign}${texts.slice(at).join(',')}`;
+      const [cut, whole] = [NOTHING, null].map((known) => {
+        try {
+          return pageOf(answerOf(`{"data":[${rows}]}`), formOf(), known).rows.length;
+        } catch (error) {
+          return (error as MirrorError).code;
+        }
+      });
+      expect(cut).toBe(whole);
+      expect(whole).toBe(sign === ',null,' || sign === ',[],' ? 61 : 'not-json');
+    }
+  },
+);

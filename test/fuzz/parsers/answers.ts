@@ -2,12 +2,15 @@ import { gzipSync } from 'node:zlib';
 import { errorFromAnswer } from '../../../src/clinic/http/errors.ts';
 import { tellsMore } from '../../../src/clinic/http/more-told.ts';
 import { isFromCache, pagingHeadersOf, usableEtag } from '../../../src/clinic/http/validators.ts';
+import { knownStretches, pageOf } from '../../../src/clinic/read/list-page.ts';
 import { clinicProfileSchema } from '../../../src/clinic/schema/profile.ts';
 import { parseBatch } from '../../../src/connectors/google-calendar/batch.ts';
 import { readJson } from '../../../src/http/json.ts';
 import { nextLink, parseLinks } from '../../../src/http/link-header.ts';
 import { retryAfterMs } from '../../../src/http/retry-after.ts';
 import { unpacked } from '../../../src/http/unpacking.ts';
+import { MirrorError } from '../../../src/model/errors.ts';
+import { MOST_VALUES } from '../../../src/model/json.ts';
 import { oauthErrorCode } from '../../../src/oauth/errors.ts';
 import { readNames, refreshLifeMs, tidyAnswer } from '../../../src/oauth/token-answer.ts';
 import { accountOfClaims, accountOfHub, accountOfNames } from '../../../src/oauth/told-account.ts';
@@ -48,6 +51,35 @@ const json: Parser = {
   pairs: JSON_PAIRS,
   read: (input) => readJson(answer(input), 'fuzz'),
 };
+
+/** Rows that are told apart by their bytes are those that the parser finds. */
+const pages: Parser = {
+  name: 'pages',
+  seeds: [
+    '{"data":[{"id":1,"name":"Bianchi"},{"id":"b\\"]","tags":["a",{}]}],"total":2}',
+    '{"total":1, "items" : [ {"id":1} , {"id":2} ]}',
+    '[{"id":1},{"id":2}]',
+  ],
+  words: [...JSON_WORDS, '"data"', '"items"', '{"id":1}', '},{'],
+  pairs: JSON_PAIRS,
+  read(input) {
+    const form = { label: 'fuzz', list: 'appointments', path: null, mostValues: MOST_VALUES } as const;
+    const made = [NO_STRETCHES, null].map((known) => {
+      try {
+        const { body, rows } = pageOf(answer(input), { ...form, map: (row) => row, idOf: () => null }, known);
+        return { body, rows };
+      } catch (error) {
+        if (error instanceof MirrorError) return { error };
+        throw error;
+      }
+    });
+    const [cut, whole] = made.map((one) => JSON.stringify('error' in one ? one.error.code : one));
+    if (cut !== whole) throw new Error('a page that was cut is another one');
+    for (const one of made) if ('error' in one) throw one.error;
+  },
+};
+
+const NO_STRETCHES = knownStretches<unknown>([]);
 
 const clinicErrors: Parser = {
   name: 'clinic-errors',
@@ -179,4 +211,4 @@ const packed: Parser = {
   },
 };
 
-export const ANSWERS: readonly Parser[] = [json, clinicErrors, headers, tokens, multipart, packed];
+export const ANSWERS: readonly Parser[] = [json, pages, clinicErrors, headers, tokens, multipart, packed];
