@@ -12,6 +12,7 @@ import type { Figure } from './figure.ts';
 import { measureHttp } from './http.ts';
 import { measureTenant } from './scale/tenant.ts';
 import { measureTenants } from './scale/tenants.ts';
+import { measureOverview } from './start/overview.ts';
 import { measureStart } from './start/start.ts';
 import { measureFirst } from './vendors/first.ts';
 import { measurePeer } from './vendors/peer.ts';
@@ -27,6 +28,7 @@ could do the same outside work.
 quiet: what a cycle costs against reading the same pages.
 records: how many records a second of CPU are compared with the state, none changed, one in a hundred, all new.
 egress: what looking once more at whatever leaves adds to a first sync.
+overview: the first page that somebody opens after a start with so many tenants.
 start: until the daemon runs with so many tenants, and until a command is done.
 first: the first sync of so many records into each kind of target, and a tenth of them by CalDAV, against reading the same pages and
 posting the same batches; each batch takes --batch milliseconds beside the sandbox's own work.
@@ -54,6 +56,7 @@ const MEASUREMENTS = {
   records: measureRecords,
   egress: measureEgress,
   start: measureStart,
+  overview: measureOverview,
   first: measureFirst,
   trips: measureTrips,
   memory: measureMemory,

@@ -215,6 +215,10 @@ async function runDaemon(host: CommandHost, options: GlobalOptions, role: Role):
     ...(telemetry === null ? {} : { mirror: telemetry.lines }),
   });
   const putBack = takeLibraryWords(log);
+  // What was said of a start that fails is handed over too.
+  await using ending = new AsyncDisposableStack();
+  ending.defer(putBack);
+  ending.defer(() => telemetry?.close(TELEMETRY_GRACE_MS));
   const daemon = await startDaemon(configuration, log, interrupted, {
     ...{ role, files, telemetry },
     tell: (text) => void host.stderr.write(`${text}\n`),
@@ -228,6 +232,4 @@ async function runDaemon(host: CommandHost, options: GlobalOptions, role: Role):
     await new Promise<void>((resolve) => interrupted.addEventListener('abort', () => resolve(), { once: true }));
   }
   await daemon.close();
-  await telemetry?.close(TELEMETRY_GRACE_MS);
-  putBack();
 }

@@ -2,6 +2,8 @@
 export interface Fault {
   code: string;
   needs: 'person' | 'time';
+  /** When: a cycle finds it. Absent: whoever looks. */
+  known?: 'next-cycle';
   /** `<…>` stands for what is another one each time. */
   sentence: string;
   /** Null where nothing is to be done. */
@@ -18,12 +20,14 @@ export const FAULTS = {
   },
   'the clinic login was revoked': {
     code: 'login-ended',
+    known: 'next-cycle',
     needs: 'person',
     sentence: 'the login has ended and a person must log in again',
     next: 'clinic-mirror login clinic-1 clinic',
   },
   'a calendar login was revoked': {
     code: 'login-ended',
+    known: 'next-cycle',
     needs: 'person',
     sentence: 'the login has ended and a person must log in again',
     next: 'clinic-mirror login clinic-1 doctor-1',
@@ -43,6 +47,7 @@ export const FAULTS = {
   },
   'the user left the clinic': {
     code: 'user-unknown',
+    known: 'next-cycle',
     needs: 'person',
     sentence: 'the user of this login may not work in the clinic',
     next: 'clinic-mirror login clinic-1 clinic',
@@ -61,49 +66,63 @@ export const FAULTS = {
   },
   'a calendar was deleted': {
     code: 'calendar-gone',
+    known: 'next-cycle',
     needs: 'person',
     sentence: 'the calendar is gone, or the connected account cannot see it',
     next: 'check the calendar id, and that the calendar is shared with the connected account',
   },
   'a calendar may no longer be written': {
     code: 'calendar-forbidden',
+    known: 'next-cycle',
     needs: 'person',
     sentence: 'Google does not allow this in the calendar',
     next: 'give the connected account the right to make changes to events in this calendar',
   },
   'a vendor asks to slow down': {
     code: 'rate-limited',
+    known: 'next-cycle',
     needs: 'time',
     sentence: 'Google asks for fewer requests',
     next: null,
   },
   "a vendor's quota of the day is used up": {
     code: 'daily-limit',
+    known: 'next-cycle',
     needs: 'time',
     sentence: 'the daily quota of the Google Cloud project is spent',
     next: 'wait until midnight Pacific time, or raise the quota of the project',
   },
   'a vendor can not be reached': {
     code: 'connection-failed',
+    known: 'next-cycle',
     needs: 'time',
     sentence: 'the connection failed: <host>',
     next: null,
   },
   'a login page stands before a vendor': {
     code: 'html-answer',
+    known: 'next-cycle',
     needs: 'time',
     sentence: 'an HTML page came in place of an answer of Google',
     next: null,
   },
-  'a vendor fails': { code: 'server-error', needs: 'time', sentence: 'Google is failing', next: null },
+  'a vendor fails': {
+    code: 'server-error',
+    known: 'next-cycle',
+    needs: 'time',
+    sentence: 'Google is failing',
+    next: null,
+  },
   'one entry is refused': {
     code: 'failing',
+    known: 'next-cycle',
     needs: 'time',
     sentence: '1 change refused or failed, and tried again',
     next: 'clinic-mirror health clinic-1 doctor-1',
   },
   'too much would be removed': {
     code: 'held',
+    known: 'next-cycle',
     needs: 'person',
     sentence: '4 changes held back until a person decides',
     next: 'clinic-mirror holds list clinic-1',
@@ -116,42 +135,49 @@ export const FAULTS = {
   },
   'a file names an agenda that is not there': {
     code: 'agenda-unknown',
+    known: 'next-cycle',
     needs: 'person',
     sentence: 'the clinic lists no agenda no-such-agenda',
     next: 'correct agendas of doctor-1 in tenants/clinic-1.yaml',
   },
   'a row of the clinic can not be read': {
     code: 'rows-unread',
+    known: 'next-cycle',
     needs: 'person',
     sentence: "<n> rows of the clinic can't be read: bad-time",
     next: 'clinic-mirror status clinic-1',
   },
   'the clinic shows a part of its list': {
     code: 'stale',
+    known: 'next-cycle',
     needs: 'time',
     sentence: 'the last cycle could not read all that it follows',
     next: null,
   },
   'the clinic can not be reached': {
     code: 'connection-failed',
+    known: 'next-cycle',
     needs: 'time',
     sentence: 'the last cycle failed: clinic.appointments.list: the connection failed: <host>',
     next: null,
   },
   'a login page stands before the clinic': {
     code: 'html-answer',
+    known: 'next-cycle',
     needs: 'person',
     sentence: 'the last cycle failed: clinic.appointments.list: an HTML page came instead of JSON',
     next: 'open the configured address in a browser: a login page, a proxy or maintenance stands before it',
   },
   'the clinic fails': {
     code: 'unavailable',
+    known: 'next-cycle',
     needs: 'time',
     sentence: 'the last cycle failed: clinic.appointments.list: the clinic is not able to answer, status 503',
     next: null,
   },
   'the clinic does not know the address': {
     code: 'not-found',
+    known: 'next-cycle',
     needs: 'person',
     sentence: 'the last cycle failed: clinic.userInfo.read: the clinic knows no such address, status 404',
     next: 'check the base URL, the profile’s pathPrefix and the tenant id',
@@ -250,14 +276,17 @@ export const FAULTS = {
 
 /** A Markdown table with a row for each fault. */
 export function renderFaults(faults: Readonly<Record<string, Fault>>): string {
-  const rows = Object.entries(faults).map(([what, { code, needs, sentence, next }]) => {
+  const rows = Object.entries(faults).map(([what, { code, needs, known, sentence, next }]) => {
     const action =
       next === null ? (needs === 'time' ? 'wait' : 'see the code') : isCommand(next) ? `\`${next}\`` : next;
-    return `| ${what} | ${sentence} | \`${code}\` | ${needs === 'person' ? 'you' : 'time'} | ${action} |`;
+    const when = known === undefined ? 'at once' : 'with the next cycle';
+    return `| ${what} | ${sentence} | \`${code}\` | ${when} | ${needs === 'person' ? 'you' : 'time'} | ${action} |`;
   });
-  return ['| what happened | what is said | code | who ends it | next action |', '|---|---|---|---|---|', ...rows].join(
-    '\n',
-  );
+  return [
+    '| what happened | what is said | code | known | who ends it | next action |',
+    '|---|---|---|---|---|---|',
+    ...rows,
+  ].join('\n');
 }
 
 function isCommand(next: string): boolean {

@@ -12,7 +12,8 @@ import type { Figure } from '../figure.ts';
 import { measureReload } from './reload.ts';
 import { secretsOf, writeTenants } from './world.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../bin/clinic-mirror.js', import.meta.url));
+/** The program as it is given. */
+export const PROGRAM = fileURLToPath(new URL('../../bin/clinic-mirror.js', import.meta.url));
 const GOALS = {
   ...{ startSeconds: 2, idleMegabytes: 120, helpSeconds: 0.25, helpMegabytes: 70, statusSeconds: 0.5 },
   ...{ lookSeconds: 0.05, reloadSeconds: 0.1, surelySeconds: 0.2 },
@@ -62,18 +63,28 @@ interface Taken {
 
 /** From exec to the line that says that it runs; its memory when it has settled. */
 async function daemonOnce(dir: string, env: NodeJS.ProcessEnv): Promise<Taken> {
+  await using daemon = await runDaemon(dir, env);
+  await pause(SETTLE_MS);
+  return { seconds: daemon.seconds, megabytes: residentMegabytes(daemon.child) };
+}
+
+/** A daemon, and how long it took until it said that it runs. */
+export async function runDaemon(dir: string, env: NodeJS.ProcessEnv) {
   const startedAt = performance.now();
   const child = spawn(process.execPath, [PROGRAM, '-c', dir, 'run'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  await using _ended = { [Symbol.asyncDispose]: () => end(child) };
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => end(child));
   // Every line is taken as it comes: a full pipe would hold the daemon up.
-  const seconds = await new Promise<number>((resolve, reject) => {
-    createInterface(child.stdout).on('line', (line) => {
-      if (line.includes('"the daemon runs"')) resolve((performance.now() - startedAt) / 1_000);
+  const line = await new Promise<string>((resolve, reject) => {
+    createInterface(child.stdout).on('line', (each) => {
+      if (each.includes('"the daemon runs"')) resolve(each);
     });
     child.once('exit', () => reject(new Error('the daemon ended')));
   });
-  await pause(SETTLE_MS);
-  return { seconds, megabytes: residentMegabytes(child) };
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const { operatorPort } = JSON.parse(line) as { operatorPort: number };
+  const opened = stack.move();
+  return { child, seconds, operatorPort, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
 async function end(child: ChildProcess): Promise<void> {

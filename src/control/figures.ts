@@ -7,7 +7,7 @@ const KEPT_MS = 5 * SECOND_MS;
 /** It counts so many times as long as it took: with thousands of tenants the daemon must have time for them too. */
 const KEPT_TIMES = 10;
 /** A scrape that would take longer gets what was computed before. Prometheus gives up after ten seconds (`scrape_timeout`). */
-const LONGEST_WAIT_MS = 5 * SECOND_MS;
+export const LONGEST_WAIT_MS = 5 * SECOND_MS;
 
 /** Figures that are computed from the state of all tenants. */
 export interface StateFigures {

@@ -1,9 +1,11 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { HttpObserver } from '../http/client.ts';
 import type { ObserveLag } from '../jobs/open-reminders.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
+import { LONGEST_WAIT_MS } from './figures.ts';
 import type { Installation } from './installation.ts';
 import type { NotificationResult } from './notifications.ts';
 import { redisAway } from './problems.ts';
@@ -83,7 +85,9 @@ export function createMetrics(
     filling ??= fillBy(open, told).finally(() => {
       filling = null;
     });
-    await filling;
+    // Whoever stopped waiting leaves nobody who hears of a failure; the next one asks again.
+    filling.catch(() => {});
+    await (filled === null ? filling : Promise.race([filling, pause(LONGEST_WAIT_MS, undefined, { ref: false })]));
     return ageMs;
   }
   return {
@@ -100,21 +104,23 @@ export function createMetrics(
     },
     async render() {
       const open = installation();
-      if (open !== null) await tellFigures(gauges, () => refresh(open));
+      if (open !== null && !(await tellFigures(gauges, () => refresh(open)))) filled = null;
       return registry.metrics();
     },
   };
 }
 
 /** Without Redis nothing is known of tenants, and their figures are gone; that it is away is told all the same. */
-async function tellFigures(gauges: Gauges, refresh: () => Promise<number>): Promise<void> {
+async function tellFigures(gauges: Gauges, refresh: () => Promise<number>): Promise<boolean> {
   try {
     gauges.stateAge.set((await refresh()) / 1_000);
+    return true;
   } catch (thrown) {
     const error = asMirrorError(thrown);
     if (error.code !== 'redis-unreachable') throw error;
     fill(gauges, { at: 0, tenants: [], problems: [redisAway(null)] });
     gauges.stateAge.remove();
+    return false;
   }
 }
 

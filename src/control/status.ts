@@ -54,9 +54,9 @@ export async function* statusByAndBy(
   only?: string | readonly string[],
 ): AsyncGenerator<Status> {
   const ids = only === undefined ? [...installation.tenants.keys()] : [only].flat();
-  const whole = await statusOfAll(installation, only === undefined);
+  const { state, ...others } = await statusOfAll(installation, only === undefined);
   let tenants: TenantStatus[] = [];
-  const told = () => withProblems({ ...whole, at: installation.clock(), tenants });
+  const told = () => withProblems({ at: installation.clock(), state, tenants, ...others });
   yield told();
   const statusOf = (id: string) => tenantStatus(installation, requireTenant(installation, id));
   for (const some of slices(ids, TENANTS_AT_ONCE)) {

@@ -3,7 +3,7 @@ import type { Instant } from '../model/time.ts';
 import type { Installation } from './installation.ts';
 import { type Page, type PageQuestion, pageOf } from './paging.ts';
 import { status } from './status.ts';
-import type { CanGoOn, InStep, TenantStatus } from './status-view.ts';
+import type { CanGoOn, InStep, Status, TenantStatus } from './status-view.ts';
 
 /** A tenant in a list: where it stands, all its targets together. */
 export interface TenantLine {
@@ -40,8 +40,7 @@ export async function listTenants(
   question: PageQuestion,
 ): Promise<Page<TenantLine>> {
   const faults = new Map(installation.setAside.map(({ id, faults: found }) => [id, found.length]));
-  const all = new Set([...installation.tenants.keys(), ...faults.keys()]);
-  const page = pageOf([...all].filter(isWanted), question, (id) => id);
+  const page = pageOfTenants(installation, isWanted, question);
   const { tenants, problems } = await status(
     installation,
     page.items.filter((id) => installation.tenants.get(id) !== undefined),
@@ -53,6 +52,36 @@ export async function listTenants(
     problems: problems.filter(({ tenant }) => tenant === id),
   }));
   return { ...page, items };
+}
+
+function pageOfTenants(
+  { tenants, setAside }: Installation,
+  isWanted: (tenant: string) => boolean,
+  question: PageQuestion,
+): Page<string> {
+  const all = new Set([...tenants.keys(), ...setAside.map(({ id }) => id)]);
+  return pageOf([...all].filter(isWanted), question, (id) => id);
+}
+
+/** What a page of problems is asked by: whose, and whether what concerns all belongs to it. */
+export interface ProblemQuestion extends PageQuestion {
+  isWanted(tenant: string): boolean;
+  withAll: boolean;
+}
+
+/**
+ * What is the matter, by the ids of tenants, of which a page has so many; what concerns all comes first. By a status of all clinics: some of it is
+ * only told of them together.
+ * @throws MirrorError `settings`, code `cursor-unusable`
+ */
+export function listProblems(
+  installation: Installation,
+  { problems }: Pick<Status, 'problems'>,
+  question: ProblemQuestion,
+): { problems: Problem[]; next: string | null } {
+  const { items, next } = pageOfTenants(installation, question.isWanted, question);
+  const ofAll = question.withAll && question.after === null ? problems.filter(({ tenant }) => tenant === null) : [];
+  return { problems: [...ofAll, ...items.flatMap((id) => problems.filter(({ tenant }) => tenant === id))], next };
 }
 
 function lineOf(id: string, tenant: TenantStatus | undefined): Omit<TenantLine, 'faults' | 'problems'> {

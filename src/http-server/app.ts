@@ -66,7 +66,7 @@ export const PAGES_POLICY: PagePolicy = {
 /** What both ports have in common. */
 export interface AppOptions {
   log: Logger;
-  /** Told of each request of somebody who may come in, by its route; the caller's `traceparent` counts. Default: nobody is told. */
+  /** Told of each request for a page or of the API, by its route; the caller's `traceparent` counts. Default: nobody is told. */
   spans?: Spans;
   /** Default: pages that load nothing. */
   policy?: PagePolicy;

@@ -19,8 +19,8 @@ export interface HandOverCounts {
 export interface HandOverOptions<Item> {
   /** Never throws. */
   send(items: Item[], signal: AbortSignal): Promise<Handed>;
-  /** Told when handing over begins to fail, with the code, and when it is well again (null). */
-  tell(code: string | null): void;
+  /** Told when handing over begins to fail, with its code, and when it is well again (null). */
+  tell(trouble: string | null): void;
   /** Most that wait. Default 2,048: a few megabytes. */
   room?: number;
   /** Most of one request. Default 256: writing them out holds the one thread for some milliseconds. */
@@ -104,9 +104,9 @@ export class HandOver<Item> {
   }
 
   /** Said when it begins and when it is over, not with each batch. */
-  #note(code: string | null): void {
-    const isWell = code === null;
-    if (isWell !== this.#isWell && !this.#isClosed) this.#options.tell(code);
+  #note(trouble: string | null): void {
+    const isWell = trouble === null;
+    if (isWell !== this.#isWell && !this.#isClosed) this.#options.tell(trouble);
     this.#isWell = isWell;
   }
 

@@ -24,17 +24,8 @@ const filesIn = (folder: string) =>
 const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
   'only looks': [
     ...['readAuditLog', 'verifyAuditLog', 'readClinic', 'readClinicRaw', 'readInvoiceDoctors', 'readClinicPdf'],
-    ...[
-      'previewWrite',
-      'tenantDuplicates',
-      'explain',
-      'readSource',
-      'createStateFigures',
-      'openStatuses',
-      'statusByAndBy',
-      'previewForgetting',
-    ],
-    ...['openOverview', 'recentRuns', 'readActivity'],
+    ...['previewWrite', 'tenantDuplicates', 'explain', 'readSource', 'createStateFigures', 'previewForgetting'],
+    ...['openOverview', 'openStatuses', 'statusByAndBy', 'listProblems', 'recentRuns', 'readActivity'],
     ...['listReceipts', 'tenantHealth', 'listHolds', 'planTenant', 'notificationStatus', 'reminderStatus', 'status'],
     ...['upcomingReminders', 'previewDay', 'settledReminders', 'explainReminders', 'targetStatus', 'isWhole'],
     ...['endpointStatuses', 'triggerStatus', 'listTriggers', 'listRuns', 'tenantOfRun', 'requireTenant', 'does'],

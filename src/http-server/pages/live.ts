@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { OverviewDesk } from '../../control/overview.ts';
+import type { Logger } from '../../log/logger.ts';
 import { MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 import type { OperatorDesk } from '../operator-desk.ts';
 import { maySee, type Visitor, visitorOf } from '../visitors.ts';
@@ -59,22 +60,9 @@ export function addLive(
     followers.delete(follower);
     follower.response.end();
   };
-  /** Whoever signed out, or may see less than before, is told nothing more, in whatever process that was done. */
-  const dropStrangers = () =>
-    Promise.all(
-      [...followers].map(async (follower) => {
-        try {
-          const visitor = await follower.stillVisitor();
-          if (visitor === null || (follower.tenant !== null && !maySee(visitor, follower.tenant))) drop(follower);
-          else follower.visitor = visitor;
-        } catch (error) {
-          desk.log.debug({ error }, 'it could not be looked who still follows');
-        }
-      }),
-    );
   const look = async () => {
     while (followers.size > 0 && !ending.signal.aborted) {
-      await dropStrangers();
+      await dropStrangers(followers, drop, desk.log);
       await tellOfChanges(followers, desk, overview);
       const now = clock();
       for (const follower of followers) {
@@ -124,6 +112,24 @@ export function addLive(
     for (const follower of followers) drop(follower);
     await looking;
   });
+}
+
+/** Whoever signed out, or may see less than before, is told nothing more, in whatever process that was done. */
+async function dropStrangers(
+  followers: ReadonlySet<Follower>,
+  drop: (follower: Follower) => void,
+  log: Logger,
+): Promise<void> {
+  const looks = [...followers].map(async (follower) => {
+    try {
+      const visitor = await follower.stillVisitor();
+      if (visitor === null || (follower.tenant !== null && !maySee(visitor, follower.tenant))) drop(follower);
+      else follower.visitor = visitor;
+    } catch (error) {
+      log.debug({ error }, 'it could not be looked who still follows');
+    }
+  });
+  await Promise.all(looks);
 }
 
 function begin(response: ServerResponse): ServerResponse {

@@ -1,22 +1,36 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+// biome-ignore lint/correctness/noUnresolvedImports: the package names its files by a pattern, which the linter does not read
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+// biome-ignore lint/correctness/noUnresolvedImports: the package names its files by a pattern, which the linter does not read
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
+import type { FastifyInstance } from 'fastify';
 import { onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { NOTHING_TOLD, nextDigest } from '../../../src/alerts/digest.ts';
 import { textOf } from '../../../src/alerts/message.ts';
 import { renderStatus } from '../../../src/cli/render-status.ts';
 import { type Composition, compose } from '../../../src/composition/compose.ts';
+import { openOperatorDesk } from '../../../src/composition/operator-desk.ts';
 import { connectors } from '../../../src/connectors/registry.ts';
 import { requireTenant } from '../../../src/control/installation.ts';
 import { createMetrics, type Metrics } from '../../../src/control/metrics.ts';
 import { resumeTargets } from '../../../src/control/resume.ts';
 import { status } from '../../../src/control/status.ts';
+import { openStatuses, type Statuses } from '../../../src/control/statuses.ts';
+import { addAccess } from '../../../src/http-server/access/access.ts';
+import { addApi } from '../../../src/http-server/api/api.ts';
+import { openApp, PAGES_POLICY } from '../../../src/http-server/app.ts';
 import { createOperatorServer } from '../../../src/http-server/operator-server.ts';
+import { addPages } from '../../../src/http-server/pages/pages.ts';
+import type { Visitor } from '../../../src/http-server/visitors.ts';
 import { pushTarget } from '../../../src/jobs/push.ts';
 import { pullAfresh } from '../../../src/jobs/read-streams.ts';
 import type { OpenTarget, OpenTenant } from '../../../src/jobs/tenant.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
+import { createMcpServer } from '../../../src/mcp-server/server.ts';
 import type { Credential } from '../../../src/model/credentials.ts';
+import { html } from '../../../src/model/html.ts';
 import type { Problem } from '../../../src/model/problems.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../../src/model/time.ts';
 import { reminderChannels } from '../../../src/reminders/channels/registry.ts';
@@ -34,7 +48,7 @@ const HOOK = { url: 'http://127.0.0.1:9/in', secrets: [{ env: 'TENANT_CLINIC_1__
 const SIGNAL = new AbortController().signal;
 
 /** Where an operator looks, and what each says of one problem. */
-export const SURFACES = ['status', 'status --json', 'readiness', 'metrics', 'alert'] as const;
+export const SURFACES = ['status', 'status --json', 'readiness', 'metrics', 'alert', 'Overview', 'API', 'MCP'] as const;
 
 /** A clinic that is well, and all that an operator looks at. */
 export interface FaultWorld {
@@ -97,7 +111,9 @@ function openFaultWorld(
   read: () => Composition['configuration'],
 ): FaultWorld {
   const { installation } = composition;
-  const metrics = createMetrics(() => installation);
+  const statuses = openStatuses();
+  const metrics = createMetrics(() => installation, { statuses });
+  const skins = openSkins(composition, statuses);
   const [{ clinicId, agendaIds } = { clinicId: '', agendaIds: [] }] = small.tenants;
   let cycles = 0;
   const tenant = () => {
@@ -132,7 +148,7 @@ function openFaultWorld(
       await world.reload();
     },
     problems: async () => (await status(installation)).problems,
-    shownOn: (problem) => shownOn({ composition, metrics, ahead }, problem),
+    shownOn: async (problem) => shownOn({ composition, metrics, ahead, ...(await skins) }, problem),
   };
   return world;
 }
@@ -145,14 +161,51 @@ async function drain(tenant: OpenTenant, target: OpenTarget): Promise<void> {
   }
 }
 
-interface Surfaces {
+interface Surfaces extends Skins {
   composition: Composition;
   metrics: Metrics;
   ahead: { ms: number };
 }
 
+/** What an owner and an assistant look at. */
+interface Skins {
+  /** Pages and API. */
+  app: FastifyInstance;
+  assistant: Client;
+}
+
+const OWNER: Visitor = { id: 'owner', name: 'owner', level: 'owner', tenants: null, csrf: '' };
+
+async function openSkins(composition: Composition, statuses: Statuses): Promise<Skins> {
+  const app = await openApp({ log: silentLogger, policy: PAGES_POLICY });
+  const visitorOf = async () => OWNER;
+  addAccess(app, { visitorOf, stillVisitorOf: visitorOf, publicUrl: () => 'http://localhost' });
+  const desk = openOperatorDesk(composition, statuses);
+  addApi(app, desk);
+  addPages(app, desk);
+  await app.ready();
+  const [ours, theirs] = InMemoryTransport.createLinkedPair();
+  await createMcpServer(composition.installation, '0.1.0', SIGNAL).connect(ours);
+  const assistant = new Client({ name: 'test', version: '1' });
+  await assistant.connect(theirs);
+  onTestFinished(() => app.close());
+  return { app, assistant };
+}
+
+/** The row of the Overview that tells of a problem: what a person reads of it, and a button or the words of what to do. */
+function isOnPage(page: string, { sentence, code, next }: Problem): boolean {
+  return page.split('<tr').some((row) => {
+    const read = row.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ');
+    const tells = (text: string) => read.includes(html`${text}`.toString().replaceAll(/\s+/g, ' '));
+    return tells(sentence) && tells(code) && (next === null || tells(next) || row.includes('class="button main"'));
+  });
+}
+
 /** Every surface is asked as its reader asks it, but for the processes around it. */
-async function shownOn({ composition, metrics, ahead }: Surfaces, problem: Problem): Promise<string[]> {
+async function shownOn(
+  { composition, metrics, ahead, app: port, assistant }: Surfaces,
+  problem: Problem,
+): Promise<string[]> {
   const { installation } = composition;
   // What was computed for the last question counts no more.
   ahead.ms += 6 * SECOND_MS;
@@ -164,6 +217,9 @@ async function shownOn({ composition, metrics, ahead }: Surfaces, problem: Probl
   const ready = (await app.inject('/readyz')).json() as { problems: Problem[] };
   const samples = (await app.inject('/metrics')).body;
   await app.close();
+  const page = (await port.inject('/')).body;
+  const listed = (await port.inject('/api/v1/problems')).json() as { problems: Problem[] };
+  const told = await assistant.callTool({ name: 'problems', arguments: {} });
   const { tenant, needs, code, sentence, next } = problem;
   const says = (text: string) => [sentence, code, next ?? ''].every((part) => text.replace(/\s+/g, ' ').includes(part));
   const isIn = (problems: readonly Problem[]) =>
@@ -175,6 +231,9 @@ async function shownOn({ composition, metrics, ahead }: Surfaces, problem: Probl
     readiness: isIn(ready.problems),
     metrics: samples.includes(sample),
     alert: says(alertOf(view.problems, view.at)),
+    Overview: isOnPage(page, problem),
+    API: isIn(listed.problems),
+    MCP: isIn((told.structuredContent as { problems: Problem[] }).problems),
   };
   return SURFACES.filter((surface) => shown[surface]);
 }

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { requireTenant } from '../../../control/installation.ts';
-import { status } from '../../../control/status.ts';
 import type { TenantStatus } from '../../../control/status-view.ts';
-import { listTenants } from '../../../control/tenant-list.ts';
+import { listProblems, listTenants } from '../../../control/tenant-list.ts';
 import type { Problem } from '../../../model/problems.ts';
 import type { OperatorDesk } from '../../operator-desk.ts';
 import { maySee } from '../../visitors.ts';
@@ -31,12 +30,10 @@ export const TENANT_ROUTES: readonly Route[] = [
     level: 'viewer',
     query: paged,
     reply: z.object({ problems: z.array(problem), next: z.string().nullable() }),
-    async handle({ desk: { installation }, visitor, query }) {
-      const page = await listTenants(installation, (tenant) => maySee(visitor, tenant), query);
-      const ofTenants = page.items.flatMap(({ problems }) => problems);
-      const isFirst = query.after === null && visitor.tenants === null;
-      const ofAll = isFirst ? (await status(installation, [])).problems.filter(({ tenant }) => tenant === null) : [];
-      return { problems: [...ofAll, ...ofTenants], next: page.next };
+    async handle({ desk: { installation, statuses }, visitor, query }) {
+      const { status } = await statuses.read(installation);
+      const isWanted = (tenant: string) => maySee(visitor, tenant);
+      return listProblems(installation, status, { ...query, isWanted, withAll: visitor.tenants === null });
     },
   }),
   route({
