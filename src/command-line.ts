@@ -17,6 +17,8 @@ import { takeLibraryWords } from './log/library-words.ts';
 import { asMirrorError } from './model/errors.ts';
 import type { ConfigurationFiles } from './settings/configuration-files.ts';
 import { ConfigurationError, type ConfigurationFault } from './settings/faults.ts';
+import type { ManagedTenants } from './settings/managed-tenant.ts';
+import type { Settings } from './settings/settings-schema.ts';
 
 /** A person waits at the terminal; the daemon itself waits longer. */
 const REDIS_PATIENCE_MS = 5_000;
@@ -102,10 +104,12 @@ function outsideOf(host: CommandHost, exit: (code: number) => void): CliOutside 
   };
 }
 
+/** Reads the configuration. @param managedOf reads the managed tenants, with the connection that the settings tell */
 async function open(
   { env }: CommandHost,
   { config, only }: Wanted,
   mode: 'strict' | 'set-aside',
+  managedOf: (settings: Settings) => Promise<ManagedTenants>,
 ): Promise<ConfigurationFiles> {
   const [{ ConfigurationFiles }, { connectors }, { reminderChannels }] = await Promise.all([
     import('./settings/configuration-files.ts'),
@@ -113,18 +117,40 @@ async function open(
     import('./reminders/channels/registry.ts'),
   ]);
   const given = { dir: config, env, connectors, reminderChannels, mode };
-  return new ConfigurationFiles(only === undefined ? given : { ...given, only });
+  return ConfigurationFiles.open(only === undefined ? given : { ...given, only }, managedOf);
 }
 
+async function readManaged(
+  settings: Settings,
+  signal: AbortSignal,
+  options?: { isPatient: boolean },
+): Promise<ManagedTenants> {
+  const { readManagedTenants } = await import('./composition/managed-tenants.ts');
+  return readManagedTenants(settings, signal, options);
+}
+
+/** A check of files alone is of use too, before there is a Redis. */
 async function checkConfiguration(host: CommandHost, options: GlobalOptions) {
   const { renderConfigurationSummary } = await import('./settings/summary.ts');
   const faults: ConfigurationFault[] = [];
+  const unread: string[] = [];
+  const managedOf = (settings: Settings) =>
+    readManaged(settings, within(host, REDIS_PATIENCE_MS), { isPatient: false }).catch((error: unknown) => {
+      unread.push(`Managed tenants are not checked, if there are any: ${asMirrorError(error).message}.`);
+      return new Map();
+    });
   try {
-    return { faults, text: renderConfigurationSummary((await open(host, options, 'strict')).configuration) };
+    const { configuration } = await open(host, options, 'strict', managedOf);
+    return { faults, text: [renderConfigurationSummary(configuration), ...unread].join('\n\n') };
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     return { faults: error.faults, text: error.message };
   }
+}
+
+/** Ends after a time, or when the person does not want to wait any more. */
+function within({ interrupted }: CommandHost, timeMs: number): AbortSignal {
+  return AbortSignal.any([interrupted, AbortSignal.timeout(timeMs)]);
 }
 
 async function withInstallation<Result>(
@@ -132,7 +158,12 @@ async function withInstallation<Result>(
   options: Wanted,
   work: (open: OpenInstallation) => Promise<Result>,
 ): Promise<Result> {
-  const { configuration } = await open(host, options, 'set-aside');
+  const files = await open(host, options, 'set-aside', async (settings) => {
+    const reading = readManaged(settings, within(host, REDIS_PATIENCE_MS));
+    // It says itself what is the matter with Redis.
+    return options.isUnchecked === true ? reading.catch(() => new Map()) : reading;
+  });
+  const { configuration } = files;
   const [
     { compose },
     { principalOfProcess },
@@ -142,6 +173,7 @@ async function withInstallation<Result>(
     { openBackups },
     { openAccess },
     { stateProbe },
+    { openConfigurationDesk },
     { createLogger },
   ] = await Promise.all([
     import('./composition/compose.ts'),
@@ -152,6 +184,7 @@ async function withInstallation<Result>(
     import('./composition/backup.ts'),
     import('./composition/access.ts'),
     import('./composition/state-probe.ts'),
+    import('./composition/configuration-desk.ts'),
     import('./log/create-logger.ts'),
   ]);
   // Standard output is for the answer; what goes wrong is told once, at the end.
@@ -172,6 +205,7 @@ async function withInstallation<Result>(
       clinic: (tenant) => openClinicAccess(composition, tenant),
       backups: openBackups(composition),
       access: openAccess(composition),
+      configurations: openConfigurationDesk(composition, files),
       state: stateProbe(composition, check),
       publicUrl: composition.configuration.settings.http.publicUrl,
       acting: { who: await principalOfProcess(options.as), why: options.reason, desk: composition.acts },
@@ -191,7 +225,7 @@ async function runDaemon(host: CommandHost, options: GlobalOptions, role: Role):
   // From the first moment on: whoever asks for a reload must not end the process.
   let reload = () => {};
   process.on('SIGHUP', () => reload());
-  const files = await open(host, options, 'set-aside');
+  const files = await open(host, options, 'set-aside', (settings) => readManaged(settings, interrupted));
   const { configuration } = files;
   const [{ createLogger }, { startDaemon }, { giveBackMemory }] = await Promise.all([
     import('./log/create-logger.ts'),

@@ -2,6 +2,7 @@ import { WRONG_USER } from './clinic/read/users.ts';
 import { openAccess, publicUrlOf, tellFirstSignIn } from './composition/access.ts';
 import { BROWSER, noteSealingKeys } from './composition/acts.ts';
 import { type Composition, compose } from './composition/compose.ts';
+import { openConfigurationDesk } from './composition/configuration-desk.ts';
 import { requireEntry } from './composition/connections.ts';
 import { jobHandlers } from './composition/job-handlers.ts';
 import { loginDesk } from './composition/login-desk.ts';
@@ -14,6 +15,7 @@ import { createAnswerDesk } from './control/answers.ts';
 import { showFeed } from './control/feeds.ts';
 import { type Installation, requireTenant } from './control/installation.ts';
 import { describeLoginLink, noPublicPort } from './control/logins.ts';
+import type { ConfigurationDesk } from './control/managed-tenants.ts';
 import { createMetrics, type Metrics } from './control/metrics.ts';
 import { createNotificationReceiver } from './control/notifications.ts';
 import { redisAway } from './control/problems.ts';
@@ -115,7 +117,11 @@ export async function startDaemon(
   await noteSealingKeys(composition.acts, settings, log);
   const watch = watchRedis(composition.redis, log);
   opened.defer(() => watch.stop());
-  const operator = await openOperatorPort(composition, metrics, watch, tell);
+  let reloading: Reloading | null = null;
+  // Changed by an administrator: this process does not wait for its next look.
+  const follow = async () => reloading?.look();
+  const configurations = files === undefined ? null : openConfigurationDesk(composition, files, follow);
+  const operator = await openOperatorPort({ composition, metrics, watch, configurations }, tell);
   opened.defer(() => operator.close(SECOND_MS));
   const outside = await openPublicPort(composition, metrics, role);
   opened.defer(() => outside?.close(SECOND_MS));
@@ -138,7 +144,7 @@ export async function startDaemon(
   opened.defer(() => releasing?.end());
   const upkeep = does(role, 'scheduler') ? [keepAlerting(composition), keepLookingAhead(composition)] : [];
   for (const end of upkeep) opened.defer(end);
-  const reloading = files === undefined ? null : openReloading({ files, composition, metrics, releasing });
+  reloading = files === undefined ? null : openReloading({ files, composition, metrics, releasing });
   opened.defer(() => reloading?.end());
   const ports = { operatorPort: operator.port, publicPort: outside?.port ?? null };
   log.info({ ...ports, role, tenants: composition.installation.tenants.size }, 'the daemon runs');
@@ -215,11 +221,15 @@ function logAllowances(outlines: Iterable<readonly [string, TenantOutline]>, log
 }
 
 async function openOperatorPort(
-  composition: Composition,
-  metrics: Metrics,
-  watch: RedisWatch,
+  parts: {
+    composition: Composition;
+    metrics: Metrics;
+    watch: RedisWatch;
+    configurations: ConfigurationDesk | null;
+  },
   tell: DaemonOptions['tell'],
 ): Promise<ListeningServer> {
+  const { composition, metrics, watch, configurations } = parts;
   const { operator } = composition.configuration.settings;
   const token = operator.token?.reveal() ?? null;
   const verbs: OperatorVerbs = {
@@ -234,7 +244,7 @@ async function openOperatorPort(
   // Asked by whoever came to the port, so it is known by then.
   const publicUrl = () => publicUrlOf(composition, port) ?? '';
   const access = openAccess(composition, publicUrl);
-  const administrators = { desk: openOperatorDesk(composition), access, publicUrl };
+  const administrators = { desk: openOperatorDesk(composition, configurations), access, publicUrl };
   const isForPeople = operator.access !== undefined;
   const given = { token, log: composition.log, administrators: isForPeople ? administrators : null };
   const server = await listen(createOperatorServer(verbs, given), 'operator', operator);

@@ -18,7 +18,7 @@ export async function openApiPort(composition: Composition): Promise<ListeningSe
     request.visitor = OWNER;
   });
   addApi(app, {
-    ...{ installation, log, backups: openBackups(composition) },
+    ...{ installation, log, backups: openBackups(composition), configurations: null },
     loginDesk: () => loginDesk(composition),
     acting: (_, why) => ({ who: principalOfDaemon(), why, desk: acts }),
   });

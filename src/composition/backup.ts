@@ -7,6 +7,7 @@ import { createClinicTenantStore } from '../state/clinic-tenant.ts';
 import { createSealer } from '../state/sealing.ts';
 import type { Composition } from './compose.ts';
 import { requireEntry } from './connections.ts';
+import { sealingRing } from './stores.ts';
 
 /** Opens the backups of an installation. */
 export function openBackups(composition: Composition): AllBackups {
@@ -59,7 +60,6 @@ const ALL_TENANTS = '*';
 const CONTEXT = 'backup-file';
 
 function fileSealer({ configuration: { settings } }: Composition): Pick<AllBackups, 'seal' | 'open'> {
-  const ring = settings.secrets.sealingKeys.map(({ id, key }) => ({ id, key: key.reveal() }));
-  const sealer = createSealer(ring, ALL_TENANTS);
+  const sealer = createSealer(sealingRing(settings), ALL_TENANTS);
   return { seal: (text) => sealer.seal(text, CONTEXT), open: (sealed) => sealer.open(sealed, CONTEXT) };
 }

@@ -5,12 +5,16 @@ import type { Composition } from './compose.ts';
 import { loginDesk } from './login-desk.ts';
 
 /** What pages and API work on. */
-export function openOperatorDesk(composition: Composition): OperatorDesk {
+export function openOperatorDesk(
+  composition: Composition,
+  configurations: OperatorDesk['configurations'],
+): OperatorDesk {
   const { installation, acts, log } = composition;
   return {
     installation,
     loginDesk: () => loginDesk(composition),
     backups: openBackups(composition),
+    configurations,
     acting: (visitor, why) => ({ who: principalOf(visitor), why, desk: acts }),
     log,
   };

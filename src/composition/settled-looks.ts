@@ -12,6 +12,11 @@ export class SettledLooks {
     this.#isAsRead = isAsRead;
   }
 
+  /** Whether a look found what was read last: nobody is at work on a file. */
+  isAtRest(look: Look): boolean {
+    return this.#read !== null && isSameLook(look, this.#read);
+  }
+
   /** @param options.isAsked whoever asks for a reading doesn't wait for another look */
   isDue(look: Look, { isAsked }: { isAsked: boolean }): boolean {
     if (this.#read === null && this.#isAsRead(look)) this.#read = look;

@@ -1,9 +1,13 @@
 import { hash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { NAME } from '../model/names.ts';
 import type { Configuration } from './configuration.ts';
+import { findDoubleTenants } from './double-tenants.ts';
 import { ConfigurationError, type ConfigurationFault } from './faults.ts';
 import { type KnownOptions, knownVerdicts } from './known-verdicts.ts';
 import { listYamlFiles } from './list-files.ts';
+import { isManagedName, type ManagedTenant, type ManagedTenants, managedName } from './managed-tenant.ts';
 import { programDigest } from './program-digest.ts';
 import {
   configurationOf,
@@ -21,7 +25,7 @@ import type { Settings } from './settings-schema.ts';
 import { type SettledTenants, settleTenants } from './settle-tenants.ts';
 import { type ReadOptions, readSurroundings, SETTINGS_FILE, type Surroundings } from './surroundings.ts';
 import { tenantSecrets } from './tenant-secrets.ts';
-import { openTenantFiles, type ReadTenant, type TenantFiles } from './tenants.ts';
+import { NO_CLINIC, openTenantFiles, type ReadTenant, type TenantFiles } from './tenants.ts';
 import { openVerdicts, type Verdict, type VerdictFile } from './verdicts.ts';
 
 /** What a configuration is loaded with. */
@@ -50,8 +54,17 @@ interface Judged extends SettledTenants {
   lost: ConfigurationFault[];
 }
 
+/** What a reading begins with, where it was looked at before. */
+interface Begun {
+  surroundings: Surroundings;
+  seen: SeenFiles;
+  managed: ManagedTenants;
+}
+
+const NONE_MANAGED: ManagedTenants = new Map();
+
 /**
- * The files of a configuration, which are read again and again: what is as it was is neither read, parsed nor checked again. Settings and
+ * The files of a configuration, and the documents of its managed tenants, which are read again and again: what is as it was is neither read, parsed nor checked again. Settings and
  * profiles are taken up together, and not when they have faults or would keep a tenant from running that runs now. A tenant's file with
  * faults is refused, and the tenant goes on under what the file held before. What would leave no tenant at all is refused as a whole.
  */
@@ -61,16 +74,29 @@ export class ConfigurationFiles {
   #kept: ReadonlyMap<string, Verdict> = new Map();
   #reading: Reading;
 
-  /** Reads all files. @throws ConfigurationError with all faults */
-  constructor(options: LoadOptions) {
+  /**
+   * Reads all files, and what is managed besides.
+   * @param managedOf asked once the settings could be read, since they tell where it is
+   * @throws ConfigurationError with all faults, and what `managedOf` throws
+   */
+  static async open(
+    options: LoadOptions,
+    managedOf: (settings: Settings) => Promise<ManagedTenants>,
+  ): Promise<ConfigurationFiles> {
+    const begun = begin(options);
+    const { value } = begun.surroundings.settings;
+    return new ConfigurationFiles(options, value === null ? begun : { ...begun, managed: await managedOf(value) });
+  }
+
+  /** Reads all files; without managed tenants, unless they are given. @throws ConfigurationError with all faults */
+  constructor(options: LoadOptions, { surroundings, seen, managed }: Begun = begin(options)) {
     this.#options = options;
-    const seen = new SeenFiles();
-    const surroundings = readSurroundings(options, secretSchemas({ ...options, seen }), seen);
+    seen.note(looksOf(managed));
     const settings = surroundings.settings.value;
     this.#verdicts = settings === null ? null : verdictsOf(options, settings);
-    this.#kept = this.#verdicts?.read(surroundings.digest) ?? new Map();
+    this.#kept = this.#verdicts?.read(surroundings.digest, managed) ?? new Map();
     const { only } = options;
-    const files = this.#open(surroundings, {
+    const files = this.#open(surroundings, managed, {
       ...{ verdicts: this.#kept, seen },
       isOfFile: () => false,
       isAside: (id) => only !== undefined && id !== only,
@@ -83,7 +109,7 @@ export class ConfigurationFiles {
     const settled = settleTenants(withProfileFaults(read, surroundings), NONE_RUNS);
     const running = new Map(settled.standing.map(({ id, verdict }) => [id, { verdict: verdict as Verdict, files }]));
     const configuration = configurationOf(surroundings, running, { ...settled, settings, awaitsRestart: [] });
-    this.#reading = { surroundings, running, seen, configuration };
+    this.#reading = { surroundings, managed, running, seen, configuration };
   }
 
   /** As it was read last. */
@@ -91,10 +117,37 @@ export class ConfigurationFiles {
     return this.#reading.configuration;
   }
 
+  /** The managed tenants as they were read last. */
+  get managed(): ManagedTenants {
+    return this.#reading.managed;
+  }
+
+  /** The file that configures a tenant, or would if it were not managed; null where there is none. */
+  fileOf(tenant: string): string | null {
+    const file = join(this.#options.dir, 'tenants', `${tenant}.yaml`);
+    return NAME.test(tenant) && existsSync(file) ? file : null;
+  }
+
+  /**
+   * What would be wrong with a managed tenant as it is given, beside all others as they are now. Nothing is kept of it.
+   * @returns every fault; those of which another tenant is the reason name it
+   */
+  faultsOf(tenant: ManagedTenant): ConfigurationFault[] {
+    const { surroundings, running, configuration } = this.#reading;
+    const known = { verdicts: new Map(), seen: new SeenFiles(), isOfFile: () => false };
+    const files = this.#open(surroundings, NONE_MANAGED, known);
+    const [read] = withProfileFaults([files.readManaged(tenant)], surroundings) as [ReadTenant];
+    const others = [
+      ...[...running.values()].map(({ verdict: { outline } }) => ({ ...outline, rank: 0 })),
+      ...configuration.setAside.map(({ id }) => ({ id, clinic: NO_CLINIC, formerly: undefined, rank: 0 })),
+    ].filter(({ id }) => id !== tenant.id);
+    return [...read.faults, ...findDoubleTenants([...others, { ...read, rank: 1 }])(read)];
+  }
+
   /** Looks at the names, sizes and times of all files, those of secrets included, and reads none. */
   *look(): Pieces<Look> {
     const { dir } = this.#options;
-    const names = new Set([join(dir, SETTINGS_FILE), ...this.#reading.seen.stamps.keys()]);
+    const names = new Set([join(dir, SETTINGS_FILE), ...this.#filesSeen().keys()]);
     const look = new Map<string, string>();
     for (const folder of ['profiles', 'tenants']) {
       try {
@@ -115,14 +168,26 @@ export class ConfigurationFiles {
 
   /** Whether a look found what was read. */
   isAsRead(look: Look): boolean {
-    return isSameLook(look, this.#reading.seen.stamps);
+    return isSameLook(look, this.#filesSeen());
   }
 
-  /** Reads what changed since the last reading. @param options.sure reads every file's bytes, whatever its size and times tell */
-  *readAgain(look: Look, { sure = false } = {}): Pieces<Configuration> {
+  /** Every file that was read, as it was then. */
+  #filesSeen(): Look {
+    const { stamps } = this.#reading.seen;
+    return new Map([...stamps].filter(([name]) => !isManagedName(name)));
+  }
+
+  /**
+   * Reads what changed since the last reading.
+   * @param options.sure reads every file's bytes, whatever its size and times tell
+   * @param options.managed as they are now; default: as they were read last
+   */
+  *readAgain(look: Look, { sure = false, managed = this.managed } = {}): Pieces<Configuration> {
     const before = this.#reading;
+    const seen = new SeenFiles(sure ? null : before.seen, look);
+    seen.note(looksOf(managed));
     try {
-      this.#reading = yield* this.#readChanges(before, new SeenFiles(sure ? null : before.seen, look));
+      this.#reading = yield* this.#readChanges(before, managed, seen);
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
       const stillRefused = before.configuration.refused.filter(({ tenant }) => tenant !== null);
@@ -138,26 +203,27 @@ export class ConfigurationFiles {
     this.#keep(verdictsIn(this.#reading), surroundings);
   }
 
-  *#readChanges(before: Reading, seen: SeenFiles): Pieces<Reading> {
+  *#readChanges(before: Reading, managed: ManagedTenants, seen: SeenFiles): Pieces<Reading> {
     const secrets = secretSchemas({ ...this.#options, seen });
     const wanted = readSurroundings(this.#options, secrets, seen, before.surroundings);
-    let judged = wanted.settings.value === null ? null : yield* this.#judge(wanted, seen, before);
+    let judged = wanted.settings.value === null ? null : yield* this.#judge(wanted, managed, seen, before);
     const faults = judged === null ? wanted.settings.faults : judged.lost;
     const surroundings = faults.length === 0 ? wanted : before.surroundings;
-    if (judged === null || faults.length > 0) judged = yield* this.#judge(surroundings, seen, before);
-    if (judged.running.size === 0 && before.running.size > 0) throw noTenants(this.#options.dir);
+    if (judged === null || faults.length > 0) judged = yield* this.#judge(surroundings, managed, seen, before);
+    const hadFiles = [...before.running.values()].some(({ verdict }) => verdict.managed === null);
+    if (judged.running.size === 0 && hadFiles) throw noTenants(this.#options.dir);
     const { settings, awaitsRestart } = settingsOf(surroundings, before);
     const refused = [...(faults.length === 0 ? [] : [{ tenant: null, faults }]), ...judged.refused];
     const { running, setAside } = judged;
     const configuration = configurationOf(surroundings, running, { settings, awaitsRestart, setAside, refused });
-    return { surroundings, running, seen, configuration };
+    return { surroundings, managed, running, seen, configuration };
   }
 
-  *#judge(surroundings: Surroundings, seen: SeenFiles, before: Reading): Pieces<Judged> {
+  *#judge(surroundings: Surroundings, managed: ManagedTenants, seen: SeenFiles, before: Reading): Pieces<Judged> {
     const isAround = surroundings.digest === before.surroundings.digest;
-    const verdicts = isAround ? verdictsIn(before) : (this.#verdicts?.read(surroundings.digest) ?? new Map());
+    const verdicts = isAround ? verdictsIn(before) : (this.#verdicts?.read(surroundings.digest, managed) ?? new Map());
     const isOfFile = isAround ? whetherNotRefused(before) : () => false;
-    const files = this.#open(surroundings, { verdicts, seen, isOfFile });
+    const files = this.#open(surroundings, managed, { verdicts, seen, isOfFile });
     const lastGood = lastGoods(before, isAround ? null : files, surroundings);
     const read: ReadTenant[] = [];
     for (const tenant of files.read()) {
@@ -176,7 +242,7 @@ export class ConfigurationFiles {
     return { ...settled, running: new Map(running), lost: [...lost] };
   }
 
-  #open(surroundings: Surroundings, known: Omit<KnownOptions, 'secrets'>): TenantFiles {
+  #open(surroundings: Surroundings, managed: ManagedTenants, known: Omit<KnownOptions, 'secrets'>): TenantFiles {
     const { settings, profiles } = surroundings;
     const verdictFile = this.#verdicts;
     const ofSettings = settings.secrets.map(([reference]) => reference);
@@ -186,7 +252,7 @@ export class ConfigurationFiles {
       settings.value === null || verdicts === null
         ? null
         : { settings: settings.value, profiles: profiles.valid, verdicts };
-    return openTenantFiles({ dir: this.#options.dir, secrets, known: surroundings.known, usable });
+    return openTenantFiles({ dir: this.#options.dir, managed, secrets, known: surroundings.known, usable });
   }
 
   #keep(verdicts: ReadonlyMap<string, Verdict>, { digest }: Surroundings): void {
@@ -196,6 +262,20 @@ export class ConfigurationFiles {
     this.#kept = verdicts;
     this.#verdicts?.keep(verdicts, digest, { makeDirectory: this.#options.mode === 'set-aside' });
   }
+}
+
+/** Reads what decides over tenants: settings and profiles. */
+function begin(options: LoadOptions): Begun {
+  const seen = new SeenFiles();
+  return {
+    surroundings: readSurroundings(options, secretSchemas({ ...options, seen }), seen),
+    ...{ seen, managed: NONE_MANAGED },
+  };
+}
+
+/** Each document with its revision, as files have their times in a look. */
+function looksOf(managed: ManagedTenants): [name: string, revision: string][] {
+  return [...managed.values()].map(({ id, revision }) => [managedName(id), revision]);
 }
 
 function verdictsOf({ dir, connectors, reminderChannels }: ReadOptions, { dataDirectory, secrets }: Settings) {

@@ -13,6 +13,7 @@ export class SeenFiles {
   readonly #secretsBefore: ReadonlyMap<string, unknown>;
   readonly #stamps = new Map<string, string>();
   readonly #secrets = new Map<string, unknown>();
+  readonly #noted = new Map<string, string>();
 
   /**
    * @param before what was seen when they were last read; null: nothing is taken for known
@@ -24,9 +25,15 @@ export class SeenFiles {
     this.#secretsBefore = before === null ? new Map() : before.#secrets;
   }
 
+  /** How some are that can't be looked at, since they are no files. */
+  note(look: Iterable<readonly [name: string, text: string]>): void {
+    for (const [name, text] of look) this.#noted.set(name, text);
+  }
+
   /** To be asked before the file is read: what is written in between is seen by the next look. */
   isAsBefore(fileName: string): boolean {
-    const stamp = this.#stamps.get(fileName) ?? this.#look.get(fileName) ?? stampOf(fileName);
+    const stamp =
+      this.#stamps.get(fileName) ?? this.#look.get(fileName) ?? this.#noted.get(fileName) ?? stampOf(fileName);
     this.#stamps.set(fileName, stamp);
     return this.#before.get(fileName) === stamp;
   }

@@ -27,6 +27,7 @@ export async function openPages({ installation, visitor = OWNER, acting: choice 
     installation,
     loginDesk: () => ({ remote: null }) as ReturnType<OperatorDesk['loginDesk']>,
     backups: {} as OperatorDesk['backups'],
+    configurations: null,
     acting: ({ name, id }, why) => ({ who: { kind: 'account', name, id, claimed: null }, why, desk: acting.desk }),
     log: silentLogger,
     ...given,
