@@ -199,13 +199,14 @@ async function withInstallation<Result>(
       await composition.epoch.requireIdentity();
       await composition.epoch.check();
     }
+    const configurations = openConfigurationDesk(composition, files);
     return await work({
       installation: composition.installation,
       desk: loginDesk(composition),
       clinic: (tenant) => openClinicAccess(composition, tenant),
-      backups: openBackups(composition),
+      backups: openBackups(composition, configurations),
       access: openAccess(composition),
-      configurations: openConfigurationDesk(composition, files),
+      configurations,
       state: stateProbe(composition, check),
       publicUrl: composition.configuration.settings.http.publicUrl,
       acting: { who: await principalOfProcess(options.as), why: options.reason, desk: composition.acts },

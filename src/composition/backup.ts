@@ -1,7 +1,9 @@
 import type { AllBackups } from '../control/backups.ts';
 import { requireTenant } from '../control/installation.ts';
+import type { ConfigurationDesk } from '../control/managed-tenants.ts';
 import { resumeTargets } from '../control/resume.ts';
 import type { Instant } from '../model/time.ts';
+import type { ManagedContent } from '../settings/managed-tenant.ts';
 import { openBackup, sealBackup } from '../state/backups.ts';
 import { createClinicTenantStore } from '../state/clinic-tenant.ts';
 import { createSealer } from '../state/sealing.ts';
@@ -10,10 +12,15 @@ import { requireEntry } from './connections.ts';
 import { sealingRing } from './stores.ts';
 
 /** Opens the backups of an installation. */
-export function openBackups(composition: Composition): AllBackups {
-  const { installation, composed, queues, redis, epoch } = composition;
+export function openBackups(composition: Composition, configurations: ConfigurationDesk | null = null): AllBackups {
+  const { installation, composed, queues, redis, epoch, managedTenants } = composition;
   const { identity } = epoch;
   const { seal, open } = fileSealer(composition);
+  /** One that is not there has no sealer of its own. */
+  function contentIn(id: string, text: string): ManagedContent | null {
+    const backup = openBackup(createSealer(sealingRing(composition.configuration.settings), id), text, identity);
+    return backup.format === 3 ? (backup.managed ?? null) : null;
+  }
   return {
     seal,
     open,
@@ -26,9 +33,11 @@ export function openBackups(composition: Composition): AllBackups {
       const [stored, safeguards] = [await credentials.readAll(logins), await tenant.protection.read()];
       const rejections = (await tenant.holds.list()).filter(({ state }) => state === 'rejected');
       const clinicTenant = await createClinicTenantStore(redis, tenant.id).read();
-      const facts = { at, identity, credentials: stored, safeguards, pins, rejections, clinicTenant };
+      const managed = (await managedTenants.read()).tenants.get(id)?.open() ?? null;
+      const facts = { at, identity, credentials: stored, safeguards, pins, rejections, clinicTenant, managed };
       return sealBackup(sealer, { format: 3, ...facts });
     },
+    ...(configurations === null ? {} : { managed: { desk: configurations, contentIn } }),
     async restore(id, text) {
       const tenant = requireTenant(installation, id);
       const { credentials, sealer } = requireEntry(composed, id);

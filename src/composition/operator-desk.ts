@@ -13,7 +13,7 @@ export function openOperatorDesk(
   return {
     installation,
     loginDesk: () => loginDesk(composition),
-    backups: openBackups(composition),
+    backups: openBackups(composition, configurations),
     configurations,
     acting: (visitor, why) => ({ who: principalOf(visitor), why, desk: acts }),
     log,

@@ -106,6 +106,12 @@ export function documentForFile({ tenant, file, yaml }: TenantDocument): {
   return { file: file ?? `tenants/${tenant}.yaml`, ...withVariables(yaml, (name) => variableOf(tenant, name)) };
 }
 
+/** The names under which a document wants secrets to be kept sealed; none where it can't be read. */
+export function neededSecrets(yaml: string): string[] {
+  const read = readYaml('', Buffer.from(yaml));
+  return 'faults' in read ? [] : sealedNamesIn(read.file.value);
+}
+
 /** A change of a managed tenant that can be made: nothing is wrong with it. */
 export interface TenantChange {
   tenant: string;

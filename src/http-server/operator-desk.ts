@@ -18,3 +18,9 @@ export interface OperatorDesk {
   acting(visitor: Visitor, why: string | null): Acting;
   log: Logger;
 }
+
+/** What tenants are configured with. @throws TypeError in a test whose configuration came from no files */
+export function configurationsOf({ configurations }: OperatorDesk): ConfigurationDesk {
+  if (configurations === null) throw new TypeError('the configuration of this process came from no files');
+  return configurations;
+}

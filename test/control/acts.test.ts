@@ -47,7 +47,7 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
     ...['describeLoginLink', 'listLoginLinks', 'entrantBySession', 'entrantByToken', 'describeSignInLink'],
     ...['isPassphraseMissing', 'listAccessTokens', 'beginOidcSignIn', 'sessionLifeOf', 'principalOf'],
     ...['accountIdOf', 'signedInBy', 'rightsOf', 'toRights', 'newSecret'],
-    ...['listSources', 'readDocument', 'checkDocument', 'documentForFile'],
+    ...['listSources', 'readDocument', 'checkDocument', 'documentForFile', 'neededSecrets'],
     ...['planAddition', 'planReplacement', 'planRemoval', 'planAdoption'],
     ...['listFeeds', 'redisAway', 'compareWithFree', 'pagesOf'],
     ...['forecastsOfInstallation', 'forecastsOfLogin', 'forecastsOfTarget'],

@@ -35,6 +35,7 @@ const VISITORS: Readonly<Record<string, Pick<Visitor, 'level' | 'tenants'>>> = {
   operator: { level: 'operator', tenants: null },
   bruno: { level: 'operator', tenants: null },
   owner: { level: 'owner', tenants: null },
+  'second-owner': { level: 'owner', tenants: null },
   'owner-of-aurora': { level: 'owner', tenants: new Set([AURORA]) },
   'viewer-of-aurora': { level: 'viewer', tenants: new Set([AURORA]) },
 };

@@ -8,8 +8,8 @@ import {
 } from '../../../control/managed-tenants.ts';
 import { addTenant, adoptTenant, removeTenant, replaceTenant } from '../../../control/tenant-acts.ts';
 import { MirrorError } from '../../../model/errors.ts';
-import type { OperatorDesk } from '../../operator-desk.ts';
-import { maySee, type Visitor } from '../../visitors.ts';
+import { configurationsOf } from '../../operator-desk.ts';
+import { maySee, requireAllTenants } from '../../visitors.ts';
 import { configurationFault } from '../problems.ts';
 import { paged, pageOfItems, type Route, route, withReason } from '../route.ts';
 
@@ -48,7 +48,8 @@ export const CONFIGURATION_ROUTES: readonly Route[] = [
     level: 'viewer',
     query: paged,
     reply: pageOfItems(source),
-    handle: ({ desk, visitor, query }) => listSources(deskOf(desk), (tenant) => maySee(visitor, tenant), query),
+    handle: ({ desk, visitor, query }) =>
+      listSources(configurationsOf(desk), (tenant) => maySee(visitor, tenant), query),
   }),
   route({
     method: 'POST',
@@ -61,7 +62,7 @@ export const CONFIGURATION_ROUTES: readonly Route[] = [
     reply: z.object({ faults: z.array(configurationFault) }),
     async handle({ desk, visitor, body }) {
       requireAllTenants(visitor);
-      return { faults: await checkDocument(deskOf(desk), body.tenant, body) };
+      return { faults: await checkDocument(configurationsOf(desk), body.tenant, body) };
     },
   }),
   route({
@@ -76,7 +77,7 @@ export const CONFIGURATION_ROUTES: readonly Route[] = [
     isRevised: true,
     handle({ acting, desk, visitor, body }) {
       requireAllTenants(visitor);
-      return addTenant(acting, deskOf(desk), body.tenant, body);
+      return addTenant(acting, configurationsOf(desk), body.tenant, body);
     },
   }),
   route({
@@ -92,7 +93,7 @@ export const CONFIGURATION_ROUTES: readonly Route[] = [
     }),
     isRevised: true,
     isOfAny: true,
-    handle: ({ desk, params }) => readDocument(deskOf(desk), params.tenant),
+    handle: ({ desk, params }) => readDocument(configurationsOf(desk), params.tenant),
   }),
   route({
     method: 'GET',
@@ -106,7 +107,7 @@ export const CONFIGURATION_ROUTES: readonly Route[] = [
       variables: z.array(z.string()).describe('To be set before the file is read'),
     }),
     isOfAny: true,
-    handle: async ({ desk, params }) => documentForFile(await readDocument(deskOf(desk), params.tenant)),
+    handle: async ({ desk, params }) => documentForFile(await readDocument(configurationsOf(desk), params.tenant)),
   }),
   route({
     method: 'PUT',
@@ -121,8 +122,8 @@ export const CONFIGURATION_ROUTES: readonly Route[] = [
     isOfAny: true,
     async handle({ acting, desk, visitor, params, body, ifMatch }) {
       requireAllTenants(visitor);
-      const revision = await requireRevision(deskOf(desk), params.tenant, ifMatch);
-      return replaceTenant(acting, deskOf(desk), params.tenant, body, revision);
+      const revision = await requireRevision(configurationsOf(desk), params.tenant, ifMatch);
+      return replaceTenant(acting, configurationsOf(desk), params.tenant, body, revision);
     },
   }),
   route({
@@ -136,8 +137,8 @@ export const CONFIGURATION_ROUTES: readonly Route[] = [
     isOfAny: true,
     async handle({ acting, desk, visitor, params, ifMatch }) {
       requireAllTenants(visitor);
-      const revision = await requireRevision(deskOf(desk), params.tenant, ifMatch);
-      return removeTenant(acting, deskOf(desk), params.tenant, revision);
+      const revision = await requireRevision(configurationsOf(desk), params.tenant, ifMatch);
+      return removeTenant(acting, configurationsOf(desk), params.tenant, revision);
     },
   }),
   route({
@@ -151,24 +152,10 @@ export const CONFIGURATION_ROUTES: readonly Route[] = [
     isOfAny: true,
     handle({ acting, desk, visitor, params }) {
       requireAllTenants(visitor);
-      return adoptTenant(acting, deskOf(desk), params.tenant);
+      return adoptTenant(acting, configurationsOf(desk), params.tenant);
     },
   }),
 ];
-
-function deskOf({ configurations }: OperatorDesk): ConfigurationDesk {
-  if (configurations === null) throw new TypeError('the configuration of this process came from no files');
-  return configurations;
-}
-
-/** What a tenant is configured as concerns others: whose clinic it is, and which clients it shares. */
-function requireAllTenants({ tenants }: Visitor): void {
-  if (tenants === null) return;
-  throw new MirrorError('whoever may see some tenants alone may not change how they are configured', {
-    ...{ actor: 'guard', code: 'not-allowed', retry: 'never' },
-    remedy: 'ask an owner of all tenants',
-  });
-}
 
 /** @throws MirrorError `settings`, code `no-such-tenant`, `tenant-in-file`; `conflict`, code `revision-missing` */
 async function requireRevision(desk: ConfigurationDesk, tenant: string, ifMatch: string | null): Promise<string> {
