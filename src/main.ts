@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { WRONG_USER } from './clinic/read/users.ts';
 import { openAccess, publicUrlOf, tellFirstSignIn } from './composition/access.ts';
 import { BROWSER, noteSealingKeys } from './composition/acts.ts';
@@ -15,7 +16,6 @@ import { createAnswerDesk } from './control/answers.ts';
 import { showFeed } from './control/feeds.ts';
 import { type Installation, requireTenant } from './control/installation.ts';
 import { describeLoginLink, noPublicPort } from './control/logins.ts';
-import type { ConfigurationDesk } from './control/managed-tenants.ts';
 import { createMetrics, type Metrics } from './control/metrics.ts';
 import { createNotificationReceiver } from './control/notifications.ts';
 import { redisAway } from './control/problems.ts';
@@ -70,6 +70,8 @@ export interface DaemonOptions {
   tell?: (text: string) => void;
 }
 
+/** What an administrator changed is taken up within this time as a rule; the look goes on if it takes longer. */
+const FOLLOW_MS = 4 * SECOND_MS;
 /** What is under way may go on for this long after the signal to end; a container engine kills after ten seconds. */
 const STOP_GRACE_MS = 7 * SECOND_MS;
 /**
@@ -118,10 +120,9 @@ export async function startDaemon(
   const watch = watchRedis(composition.redis, log);
   opened.defer(() => watch.stop());
   let reloading: Reloading | null = null;
-  // Changed by an administrator: this process does not wait for its next look.
-  const follow = async () => reloading?.look();
-  const configurations = files === undefined ? null : openConfigurationDesk(composition, files, follow);
-  const operator = await openOperatorPort({ composition, metrics, watch, configurations }, tell);
+  // Whoever changed something is answered in time, whatever a tenant at work waits for.
+  const follow = async () => void (await Promise.race([reloading?.look(), pause(FOLLOW_MS, null, { ref: false })]));
+  const operator = await openOperatorPort({ composition, metrics, watch, files, follow, tell });
   opened.defer(() => operator.close(SECOND_MS));
   const outside = await openPublicPort(composition, metrics, role);
   opened.defer(() => outside?.close(SECOND_MS));
@@ -134,12 +135,8 @@ export async function startDaemon(
     const workers = openWorkers(composition, turns);
     opened.defer(() => workers.close(STOP_GRACE_MS));
   }
-  const asking = new AbortController();
-  const begun = does(role, 'scheduler') ? beginWork(work, asking.signal) : Promise.resolve();
-  opened.defer(() => {
-    asking.abort();
-    return begun;
-  });
+  const { begun, end } = begin(work, role);
+  opened.defer(end);
   const releasing = does(role, 'scheduler') ? keepReleasing(composition) : null;
   opened.defer(() => releasing?.end());
   const upkeep = does(role, 'scheduler') ? [keepAlerting(composition), keepLookingAhead(composition)] : [];
@@ -158,6 +155,19 @@ export async function startDaemon(
     async close() {
       log.info({}, 'the daemon ends');
       await parts.disposeAsync();
+    },
+  };
+}
+
+/** Asks for all that a start asks for. @returns ends the asking */
+function begin(work: Parameters<typeof beginWork>[0], role: Role): { begun: Promise<void>; end(): Promise<void> } {
+  const asking = new AbortController();
+  const begun = does(role, 'scheduler') ? beginWork(work, asking.signal) : Promise.resolve();
+  return {
+    begun,
+    end() {
+      asking.abort();
+      return begun;
     },
   };
 }
@@ -220,16 +230,17 @@ function logAllowances(outlines: Iterable<readonly [string, TenantOutline]>, log
   }
 }
 
-async function openOperatorPort(
-  parts: {
-    composition: Composition;
-    metrics: Metrics;
-    watch: RedisWatch;
-    configurations: ConfigurationDesk | null;
-  },
-  tell: DaemonOptions['tell'],
-): Promise<ListeningServer> {
-  const { composition, metrics, watch, configurations } = parts;
+async function openOperatorPort(parts: {
+  composition: Composition;
+  metrics: Metrics;
+  watch: RedisWatch;
+  files: ConfigurationFiles | undefined;
+  /** Has a change by an administrator taken up before the next look. */
+  follow(): Promise<void>;
+  tell: DaemonOptions['tell'];
+}): Promise<ListeningServer> {
+  const { composition, metrics, watch, files, follow, tell } = parts;
+  const configurations = files === undefined ? null : openConfigurationDesk(composition, files, follow);
   const { operator } = composition.configuration.settings;
   const token = operator.token?.reveal() ?? null;
   const verbs: OperatorVerbs = {

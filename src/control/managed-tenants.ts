@@ -102,7 +102,8 @@ export function documentForFile({ tenant, file, yaml }: TenantDocument): {
   yaml: string;
   variables: string[];
 } {
-  if (yaml === null) throw refusal('configuration', `how "${tenant}" is configured can not be read`, { remedy: CHECK });
+  if (yaml === null)
+    throw tenantRefusal('configuration', `how "${tenant}" is configured can not be read`, { remedy: CHECK });
   return { file: file ?? `tenants/${tenant}.yaml`, ...withVariables(yaml, (name) => variableOf(tenant, name)) };
 }
 
@@ -274,7 +275,7 @@ async function requireRevision(
 function requireNoFile({ files }: ConfigurationDesk, tenant: string): void {
   const file = files.fileOf(tenant);
   if (file === null) return;
-  throw refusal('tenant-in-file', `the tenant "${tenant}" is configured by the file ${file}`, {
+  throw tenantRefusal('tenant-in-file', `the tenant "${tenant}" is configured by the file ${file}`, {
     remedy: `edit that file, or make it a managed one with: clinic-mirror tenants adopt ${tenant}`,
   });
 }
@@ -311,23 +312,23 @@ function variableOf(tenant: string, secret: string): string {
 }
 
 function noSuchTenant(tenant: string): MirrorError {
-  return refusal('no-such-tenant', `there is no tenant "${tenant}"`, { remedy: 'clinic-mirror tenants list' });
+  return tenantRefusal('no-such-tenant', `there is no tenant "${tenant}"`, { remedy: 'clinic-mirror tenants list' });
 }
 
 function tenantExists(tenant: string): MirrorError {
-  return refusal('tenant-exists', `there is a managed tenant "${tenant}"`, {
+  return tenantRefusal('tenant-exists', `there is a managed tenant "${tenant}"`, {
     remedy: 'read it, and replace what it is configured as',
   });
 }
 
 function revisionChanged(tenant: string): MirrorError {
-  return refusal('revision-changed', `the tenant "${tenant}" was changed by somebody else meanwhile`, {
+  return tenantRefusal('revision-changed', `the tenant "${tenant}" was changed by somebody else meanwhile`, {
     actor: 'conflict',
     remedy: 'read it again, and make the change to what it is now',
   });
 }
 
-function refusal(
+function tenantRefusal(
   code: string,
   message: string,
   { remedy, actor = 'settings' }: { remedy: string; actor?: 'settings' | 'conflict' },

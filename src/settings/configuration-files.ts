@@ -7,7 +7,7 @@ import { findDoubleTenants } from './double-tenants.ts';
 import { ConfigurationError, type ConfigurationFault } from './faults.ts';
 import { type KnownOptions, knownVerdicts } from './known-verdicts.ts';
 import { listYamlFiles } from './list-files.ts';
-import { isManagedName, type ManagedTenant, type ManagedTenants, managedName } from './managed-tenant.ts';
+import { type ManagedTenant, type ManagedTenants, managedName } from './managed-tenant.ts';
 import { programDigest } from './program-digest.ts';
 import {
   configurationOf,
@@ -60,8 +60,6 @@ interface Begun {
   seen: SeenFiles;
   managed: ManagedTenants;
 }
-
-const NONE_MANAGED: ManagedTenants = new Map();
 
 /**
  * The files of a configuration, and the documents of its managed tenants, which are read again and again: what is as it was is neither read, parsed nor checked again. Settings and
@@ -135,7 +133,7 @@ export class ConfigurationFiles {
   faultsOf(tenant: ManagedTenant): ConfigurationFault[] {
     const { surroundings, running, configuration } = this.#reading;
     const known = { verdicts: new Map(), seen: new SeenFiles(), isOfFile: () => false };
-    const files = this.#open(surroundings, NONE_MANAGED, known);
+    const files = this.#open(surroundings, new Map(), known);
     const [read] = withProfileFaults([files.readManaged(tenant)], surroundings) as [ReadTenant];
     const others = [
       ...[...running.values()].map(({ verdict: { outline } }) => ({ ...outline, rank: 0 })),
@@ -147,7 +145,7 @@ export class ConfigurationFiles {
   /** Looks at the names, sizes and times of all files, those of secrets included, and reads none. */
   *look(): Pieces<Look> {
     const { dir } = this.#options;
-    const names = new Set([join(dir, SETTINGS_FILE), ...this.#filesSeen().keys()]);
+    const names = new Set([join(dir, SETTINGS_FILE), ...this.#reading.seen.stamps.keys()]);
     const look = new Map<string, string>();
     for (const folder of ['profiles', 'tenants']) {
       try {
@@ -168,13 +166,7 @@ export class ConfigurationFiles {
 
   /** Whether a look found what was read. */
   isAsRead(look: Look): boolean {
-    return isSameLook(look, this.#filesSeen());
-  }
-
-  /** Every file that was read, as it was then. */
-  #filesSeen(): Look {
-    const { stamps } = this.#reading.seen;
-    return new Map([...stamps].filter(([name]) => !isManagedName(name)));
+    return isSameLook(look, this.#reading.seen.stamps);
   }
 
   /**
@@ -269,7 +261,7 @@ function begin(options: LoadOptions): Begun {
   const seen = new SeenFiles();
   return {
     surroundings: readSurroundings(options, secretSchemas({ ...options, seen }), seen),
-    ...{ seen, managed: NONE_MANAGED },
+    ...{ seen, managed: new Map() },
   };
 }
 

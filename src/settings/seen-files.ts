@@ -13,6 +13,7 @@ export class SeenFiles {
   readonly #secretsBefore: ReadonlyMap<string, unknown>;
   readonly #stamps = new Map<string, string>();
   readonly #secrets = new Map<string, unknown>();
+  readonly #notedBefore: Look;
   readonly #noted = new Map<string, string>();
 
   /**
@@ -22,18 +23,20 @@ export class SeenFiles {
   constructor(before: SeenFiles | null = null, look: Look = new Map()) {
     this.#look = look;
     this.#before = before === null ? new Map() : before.#stamps;
+    this.#notedBefore = before === null ? new Map() : before.#noted;
     this.#secretsBefore = before === null ? new Map() : before.#secrets;
   }
 
-  /** How some are that can't be looked at, since they are no files. */
+  /** How some are now that are no files, and can't be looked at. */
   note(look: Iterable<readonly [name: string, text: string]>): void {
     for (const [name, text] of look) this.#noted.set(name, text);
   }
 
   /** To be asked before the file is read: what is written in between is seen by the next look. */
   isAsBefore(fileName: string): boolean {
-    const stamp =
-      this.#stamps.get(fileName) ?? this.#look.get(fileName) ?? this.#noted.get(fileName) ?? stampOf(fileName);
+    const noted = this.#noted.get(fileName);
+    if (noted !== undefined) return this.#notedBefore.get(fileName) === noted;
+    const stamp = this.#stamps.get(fileName) ?? this.#look.get(fileName) ?? stampOf(fileName);
     this.#stamps.set(fileName, stamp);
     return this.#before.get(fileName) === stamp;
   }

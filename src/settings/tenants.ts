@@ -88,11 +88,19 @@ interface Source extends Pick<Found, 'digest' | 'managed'> {
   yaml(): YamlRead;
 }
 
+/** What documents are checked with. */
+interface Checking extends TenantParts {
+  /** Made once, and only when they are needed: making them takes longer than checking a file. */
+  schemas(): Schemas;
+  /** Null when the settings have faults. */
+  hashOf: ReturnType<typeof configurationHashes> | null;
+}
+
 /** Opens the files of tenants. */
-export function openTenantFiles({ dir, managed, secrets, known, usable }: TenantParts): TenantFiles {
+export function openTenantFiles(parts: TenantParts): TenantFiles {
+  const { dir, managed, secrets, known, usable } = parts;
   const folder = join(dir, 'tenants');
   let made: Schemas | null = null;
-  // Made once, and only when they are needed: making them takes longer than checking a file.
   const schemas = () => {
     made ??= {
       tenant: tenantSchema(secrets),
@@ -101,50 +109,14 @@ export function openTenantFiles({ dir, managed, secrets, known, usable }: Tenant
     return made;
   };
   const hashOf = usable === null ? null : configurationHashes(usable.settings, usable.profiles);
-
-  function read(named: NamedFile, sourceOf: () => Source): ReadTenant {
-    const { id, fileName } = named;
-    const unread = usable?.verdicts.unread(named) ?? null;
-    if (unread !== null) return withVerdict(named, unread);
-    const { digest, managed: document, yaml } = sourceOf();
-    const verdict = usable?.verdicts.find(id, digest) ?? null;
-    if (verdict !== null) return withVerdict(named, verdict);
-    const parsed = yaml();
-    if ('faults' in parsed) return withoutFile(id, fileName, parsed.faults);
-    const json = JSON.stringify(parsed.file.value);
-    return check({ id, digest, json, managed: document }, fileName, parsed.file.lineOf);
-  }
+  const checking: Checking = { ...parts, schemas, hashOf };
+  const nameOf = ({ managed: document, outline: { id } }: Verdict) =>
+    document === null ? join(folder, `${id}.yaml`) : managedName(id);
 
   function readManagedTenant(document: ManagedTenant): ReadTenant {
     const { id, revision } = document;
     const source = { digest: revision, managed: document, yaml: () => readManaged(document) };
-    return read({ id, fileName: managedName(id) }, () => source);
-  }
-
-  /** Checked as it will be opened. */
-  function check(found: Found, name: string, lineOf?: YamlFile['lineOf']): ReadTenant {
-    const { id, json, managed: document } = found;
-    const plain = fileOf(name, JSON.parse(json), () => json);
-    const file = { ...plain, lineOf: lineOf ?? plain.lineOf };
-    const checked = secrets.as(id, () => checkTenant(file, schemas(), known), document);
-    const faults = [...checked.faults, ...checkTenantReferences(file, known)];
-    const clinic = { client: file.valueAt(['clinic', 'client']), tenantId: file.valueAt(['clinic', 'tenantId']) };
-    const verdict = faults.length > 0 ? null : judge(found, file, checked);
-    const yaml = () => ({ file });
-    return { id, fileName: name, yaml, clinic, formerly: file.valueAt(['formerly']), faults, verdict };
-  }
-
-  function judge(found: Found, file: YamlFile, checked: Checked): Verdict | null {
-    if (usable === null || hashOf === null) return null;
-    const { id, digest, json, managed: document } = found;
-    const tenant = buildTenant(id, checked, usable.settings, known);
-    const tagOf = (reference: SecretReference) => usable.verdicts.tagOf(secrets.secretAt(reference) ?? '');
-    // What a managed tenant keeps sealed is part of its revision.
-    const named = secrets.as(id, () =>
-      referencesIn(file.value).map((reference) => [reference, tagOf(reference)] as const),
-    );
-    const content = document === null ? json : '';
-    return { digest, managed: document, json: content, secrets: named, outline: outlineOf(tenant, hashOf(tenant)) };
+    return read(checking, { id, fileName: managedName(id) }, () => source);
   }
 
   return {
@@ -154,7 +126,7 @@ export function openTenantFiles({ dir, managed, secrets, known, usable }: Tenant
       for (const id of [...new Set([...files.keys(), ...managed.keys()])].toSorted()) {
         const [document, named] = [managed.get(id), files.get(id)];
         if (document !== undefined) yield readManagedTenant(document);
-        else if (named !== undefined) yield read(named, () => fromFile(named));
+        else if (named !== undefined) yield read(checking, named, () => fromFile(named));
         if (document !== undefined && named !== undefined) yield stray(outdone(named));
       }
       for (const fault of listed.faults) yield stray(fault);
@@ -163,7 +135,7 @@ export function openTenantFiles({ dir, managed, secrets, known, usable }: Tenant
     checkAgain(verdict) {
       const { digest, managed: document, outline } = verdict;
       const found = { id: outline.id, digest, managed: document, json: contentOf(verdict) };
-      const again = check(found, nameOf(verdict));
+      const again = check(checking, found, nameOf(verdict));
       // By now other lines may stand in the file.
       return { ...again, faults: again.faults.map((fault) => ({ ...fault, line: null })) };
     },
@@ -177,10 +149,49 @@ export function openTenantFiles({ dir, managed, secrets, known, usable }: Tenant
       return deepFreeze(buildTenant(id, checked, usable.settings, known));
     },
   };
+}
 
-  function nameOf({ managed: document, outline: { id } }: Verdict): string {
-    return document === null ? join(folder, `${id}.yaml`) : managedName(id);
-  }
+/** @param sourceOf asked where no verdict tells all */
+function read(checking: Checking, named: NamedFile, sourceOf: () => Source): ReadTenant {
+  const { id, fileName } = named;
+  const { usable } = checking;
+  const unread = usable?.verdicts.unread(named) ?? null;
+  if (unread !== null) return withVerdict(named, unread);
+  const { digest, managed, yaml } = sourceOf();
+  const verdict = usable?.verdicts.find(id, digest) ?? null;
+  if (verdict !== null) return withVerdict(named, verdict);
+  const parsed = yaml();
+  if ('faults' in parsed) return withoutFile(id, fileName, parsed.faults);
+  const json = JSON.stringify(parsed.file.value);
+  return check(checking, { id, digest, json, managed }, fileName, parsed.file.lineOf);
+}
+
+/** Checked as it will be opened. */
+function check(checking: Checking, found: Found, name: string, lineOf?: YamlFile['lineOf']): ReadTenant {
+  const { secrets, schemas, known } = checking;
+  const { id, json, managed } = found;
+  const plain = fileOf(name, JSON.parse(json), () => json);
+  const file = { ...plain, lineOf: lineOf ?? plain.lineOf };
+  const checked = secrets.as(id, () => checkTenant(file, schemas(), known), managed);
+  const faults = [...checked.faults, ...checkTenantReferences(file, known)];
+  const clinic = { client: file.valueAt(['clinic', 'client']), tenantId: file.valueAt(['clinic', 'tenantId']) };
+  const verdict = faults.length > 0 ? null : judge(checking, found, file, checked);
+  const yaml = () => ({ file });
+  return { id, fileName: name, yaml, clinic, formerly: file.valueAt(['formerly']), faults, verdict };
+}
+
+function judge(checking: Checking, found: Found, file: YamlFile, checked: Checked): Verdict | null {
+  const { usable, hashOf, secrets, known } = checking;
+  if (usable === null || hashOf === null) return null;
+  const { id, digest, json, managed } = found;
+  const tenant = buildTenant(id, checked, usable.settings, known);
+  const tagOf = (reference: SecretReference) => usable.verdicts.tagOf(secrets.secretAt(reference) ?? '');
+  // What a managed tenant keeps sealed is part of its revision.
+  const named = secrets.as(id, () =>
+    referencesIn(file.value).map((reference) => [reference, tagOf(reference)] as const),
+  );
+  const outline = outlineOf(tenant, hashOf(tenant));
+  return { digest, managed, json: managed === null ? json : '', secrets: named, outline };
 }
 
 function fromFile({ fileName }: NamedFile): Source {
