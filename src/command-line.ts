@@ -18,6 +18,8 @@ import type { Logger } from './log/logger.ts';
 import { asMirrorError } from './model/errors.ts';
 import type { ConfigurationFiles } from './settings/configuration-files.ts';
 import { ConfigurationError, type ConfigurationFault } from './settings/faults.ts';
+import type { ManagedTenants } from './settings/managed-tenant.ts';
+import type { Settings } from './settings/settings-schema.ts';
 
 /** So long the daemon's end is put off by what waits for the collector. A container engine kills ten seconds after its signal. */
 const TELEMETRY_GRACE_MS = 500;
@@ -110,10 +112,12 @@ function outsideOf(host: CommandHost, exit: (code: number) => void): CliOutside 
   };
 }
 
+/** Reads the configuration. @param managedOf reads the managed tenants, with the connection that the settings tell */
 async function open(
   { env }: CommandHost,
   { config, only }: Wanted,
   mode: 'strict' | 'set-aside',
+  managedOf: (settings: Settings) => Promise<ManagedTenants>,
 ): Promise<ConfigurationFiles> {
   const [{ ConfigurationFiles }, { connectors }, { reminderChannels }] = await Promise.all([
     import('./settings/configuration-files.ts'),
@@ -121,18 +125,40 @@ async function open(
     import('./reminders/channels/registry.ts'),
   ]);
   const given = { dir: config, env, connectors, reminderChannels, mode };
-  return new ConfigurationFiles(only === undefined ? given : { ...given, only });
+  return ConfigurationFiles.open(only === undefined ? given : { ...given, only }, managedOf);
 }
 
+async function readManaged(
+  settings: Settings,
+  signal: AbortSignal,
+  options?: { isPatient: boolean },
+): Promise<ManagedTenants> {
+  const { readManagedTenants } = await import('./composition/managed-tenants.ts');
+  return readManagedTenants(settings, signal, options);
+}
+
+/** A check of files alone is of use too, before there is a Redis. */
 async function checkConfiguration(host: CommandHost, options: GlobalOptions) {
   const { renderConfigurationSummary } = await import('./settings/summary.ts');
   const faults: ConfigurationFault[] = [];
+  const unread: string[] = [];
+  const managedOf = (settings: Settings) =>
+    readManaged(settings, within(host, REDIS_PATIENCE_MS), { isPatient: false }).catch((error: unknown) => {
+      unread.push(`Managed tenants are not checked, if there are any: ${asMirrorError(error).message}.`);
+      return new Map();
+    });
   try {
-    return { faults, text: renderConfigurationSummary((await open(host, options, 'strict')).configuration) };
+    const { configuration } = await open(host, options, 'strict', managedOf);
+    return { faults, text: [renderConfigurationSummary(configuration), ...unread].join('\n\n') };
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     return { faults: error.faults, text: error.message };
   }
+}
+
+/** Ends after a time, or when the person does not want to wait any more. */
+function within({ interrupted }: CommandHost, timeMs: number): AbortSignal {
+  return AbortSignal.any([interrupted, AbortSignal.timeout(timeMs)]);
 }
 
 async function withInstallation<Result>(
@@ -140,7 +166,12 @@ async function withInstallation<Result>(
   options: Wanted,
   work: (open: OpenInstallation) => Promise<Result>,
 ): Promise<Result> {
-  const { configuration } = await open(host, options, 'set-aside');
+  const files = await open(host, options, 'set-aside', async (settings) => {
+    const reading = readManaged(settings, within(host, REDIS_PATIENCE_MS));
+    // It says itself what is the matter with Redis.
+    return options.isUnchecked === true ? reading.catch(() => new Map()) : reading;
+  });
+  const { configuration } = files;
   const [
     { compose },
     { principalOfProcess },
@@ -150,6 +181,7 @@ async function withInstallation<Result>(
     { openBackups },
     { openAccess },
     { stateProbe },
+    { openConfigurationDesk },
     { createLogger },
   ] = await Promise.all([
     import('./composition/compose.ts'),
@@ -160,6 +192,7 @@ async function withInstallation<Result>(
     import('./composition/backup.ts'),
     import('./composition/access.ts'),
     import('./composition/state-probe.ts'),
+    import('./composition/configuration-desk.ts'),
     import('./log/create-logger.ts'),
   ]);
   // Standard output is for the answer; what goes wrong is told once, at the end.
@@ -174,12 +207,14 @@ async function withInstallation<Result>(
       await composition.epoch.requireIdentity();
       await composition.epoch.check();
     }
+    const configurations = openConfigurationDesk(composition, files);
     return await work({
       installation: composition.installation,
       desk: loginDesk(composition),
       clinic: (tenant) => openClinicAccess(composition, tenant),
-      backups: openBackups(composition),
+      backups: openBackups(composition, configurations),
       access: openAccess(composition),
+      configurations,
       state: stateProbe(composition, check),
       publicUrl: composition.configuration.settings.http.publicUrl,
       acting: { who: await principalOfProcess(options.as), why: options.reason, desk: composition.acts },
@@ -199,7 +234,7 @@ async function runDaemon(host: CommandHost, options: GlobalOptions, role: Role):
   // From the first moment on: whoever asks for a reload must not end the process.
   let reload = () => {};
   process.on('SIGHUP', () => reload());
-  const files = await open(host, options, 'set-aside');
+  const files = await open(host, options, 'set-aside', (settings) => readManaged(settings, interrupted));
   const { configuration } = files;
   const [{ createLogger }, { startTelemetry }, { startDaemon }, { giveBackMemory }] = await Promise.all([
     import('./log/create-logger.ts'),

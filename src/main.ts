@@ -1,7 +1,9 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { WRONG_USER } from './clinic/read/users.ts';
 import { openAccess, publicUrlOf, tellFirstSignIn } from './composition/access.ts';
 import { BROWSER, noteSealingKeys } from './composition/acts.ts';
 import { type Composition, compose } from './composition/compose.ts';
+import { openConfigurationDesk } from './composition/configuration-desk.ts';
 import { requireEntry } from './composition/connections.ts';
 import { jobHandlers } from './composition/job-handlers.ts';
 import { loginDesk } from './composition/login-desk.ts';
@@ -73,6 +75,8 @@ export interface DaemonOptions {
   tell?: (text: string) => void;
 }
 
+/** What an administrator changed is taken up within this time as a rule; the look goes on if it takes longer. */
+const FOLLOW_MS = 4 * SECOND_MS;
 /** What is under way may go on for this long after the signal to end; a container engine kills after ten seconds. */
 const STOP_GRACE_MS = 7 * SECOND_MS;
 /**
@@ -120,7 +124,10 @@ export async function startDaemon(
   await noteSealingKeys(composition.acts, settings, log);
   const watch = watchRedis(composition.redis, log);
   opened.defer(() => watch.stop());
-  const operator = await openOperatorPort(composition, { metrics, statuses, watch, spans }, tell);
+  let reloading: Reloading | null = null;
+  // Whoever changed something is answered in time, whatever a tenant at work waits for.
+  const follow = async () => void (await Promise.race([reloading?.look(), pause(FOLLOW_MS, null, { ref: false })]));
+  const operator = await openOperatorPort({ composition, metrics, statuses, watch, spans, files, follow, tell });
   opened.defer(() => operator.close(SECOND_MS));
   const outside = await openPublicPort(composition, metrics, role);
   opened.defer(() => outside?.close(SECOND_MS));
@@ -133,17 +140,13 @@ export async function startDaemon(
     const workers = openWorkers(composition, turns, spans);
     opened.defer(() => workers.close(STOP_GRACE_MS));
   }
-  const asking = new AbortController();
-  const begun = does(role, 'scheduler') ? beginWork(work, asking.signal) : Promise.resolve();
-  opened.defer(() => {
-    asking.abort();
-    return begun;
-  });
+  const { begun, end } = begin(work, role);
+  opened.defer(end);
   const releasing = does(role, 'scheduler') ? keepReleasing(composition) : null;
   opened.defer(() => releasing?.end());
   const upkeep = does(role, 'scheduler') ? [keepAlerting(composition), keepLookingAhead(composition)] : [];
   for (const end of upkeep) opened.defer(end);
-  const reloading = files === undefined ? null : openReloading({ files, composition, metrics, releasing });
+  reloading = files === undefined ? null : openReloading({ files, composition, metrics, releasing });
   opened.defer(() => reloading?.end());
   const ports = { operatorPort: operator.port, publicPort: outside?.port ?? null };
   log.info({ ...ports, role, tenants: composition.installation.tenants.size }, 'the daemon runs');
@@ -157,6 +160,19 @@ export async function startDaemon(
     async close() {
       log.info({}, 'the daemon ends');
       await parts.disposeAsync();
+    },
+  };
+}
+
+/** Asks for all that a start asks for. @returns ends the asking */
+function begin(work: Parameters<typeof beginWork>[0], role: Role): { begun: Promise<void>; end(): Promise<void> } {
+  const asking = new AbortController();
+  const begun = does(role, 'scheduler') ? beginWork(work, asking.signal) : Promise.resolve();
+  return {
+    begun,
+    end() {
+      asking.abort();
+      return begun;
     },
   };
 }
@@ -220,11 +236,19 @@ function logAllowances(outlines: Iterable<readonly [string, TenantOutline]>, log
   }
 }
 
-async function openOperatorPort(
-  composition: Composition,
-  { metrics, statuses, watch, spans }: { metrics: Metrics; statuses: Statuses; watch: RedisWatch; spans: Spans },
-  tell: DaemonOptions['tell'],
-): Promise<ListeningServer> {
+async function openOperatorPort(parts: {
+  composition: Composition;
+  metrics: Metrics;
+  statuses: Statuses;
+  watch: RedisWatch;
+  spans: Spans;
+  files: ConfigurationFiles | undefined;
+  /** Has a change by an administrator taken up before the next look. */
+  follow(): Promise<void>;
+  tell: DaemonOptions['tell'];
+}): Promise<ListeningServer> {
+  const { composition, metrics, statuses, watch, spans, files, follow, tell } = parts;
+  const configurations = files === undefined ? null : openConfigurationDesk(composition, files, follow);
   const { operator } = composition.configuration.settings;
   const token = operator.token?.reveal() ?? null;
   const verbs: OperatorVerbs = {
@@ -239,7 +263,7 @@ async function openOperatorPort(
   // Asked by whoever came to the port, so it is known by then.
   const publicUrl = () => publicUrlOf(composition, port) ?? '';
   const access = openAccess(composition, publicUrl);
-  const administrators = { desk: openOperatorDesk(composition, statuses), access, publicUrl };
+  const administrators = { desk: openOperatorDesk(composition, statuses, configurations), access, publicUrl };
   const isForPeople = operator.access !== undefined;
   const given = { token, log: composition.log, spans, administrators: isForPeople ? administrators : null };
   const server = await listen(createOperatorServer(verbs, given), 'operator', operator);

@@ -19,7 +19,7 @@ export async function openApiPort(composition: Composition): Promise<ListeningSe
     request.visitor = OWNER;
   });
   addApi(app, {
-    ...{ installation, statuses: openStatuses(), log, backups: openBackups(composition) },
+    ...{ installation, statuses: openStatuses(), log, backups: openBackups(composition), configurations: null },
     loginDesk: () => loginDesk(composition),
     acting: (_, why) => ({ who: principalOfDaemon(), why, desk: acts }),
   });

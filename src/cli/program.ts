@@ -8,6 +8,7 @@ import type { ClinicAccess } from '../control/clinic.ts';
 import type { StateProbe } from '../control/doctor.ts';
 import type { Installation } from '../control/installation.ts';
 import type { LoginDesk } from '../control/logins.ts';
+import type { ConfigurationDesk } from '../control/managed-tenants.ts';
 import type { Acting } from '../control/recording.ts';
 import { ROLES, type Role } from '../control/roles.ts';
 import type { Progress } from '../model/progress.ts';
@@ -35,6 +36,7 @@ import { renderHolds } from './render-explain.ts';
 import { renderSync } from './render-sync.ts';
 import { renderRuns, renderUndo } from './render-undo.ts';
 import { addStatus } from './status-commands.ts';
+import { addTenants } from './tenant-commands.ts';
 import { addTriggers } from './trigger-commands.ts';
 
 /** What the commands need from outside; `command-line.ts` gives it. */
@@ -93,6 +95,8 @@ export interface OpenInstallation {
   clinic(tenant: string): ClinicAccess;
   backups: AllBackups;
   access: AccessDesk;
+  /** What tenants are configured with. */
+  configurations: ConfigurationDesk;
   state: StateProbe;
   /** Who gives the command, and why. */
   acting: Acting;
@@ -170,6 +174,12 @@ export function createProgram(outside: CliOutside): Command {
     ...outside,
     print,
     withAccess: (work) => outside.withInstallation(options(), ({ access, acting }) => work(access, acting)),
+  });
+  addTenants(program, {
+    ...outside,
+    print,
+    withConfigurations: (work) =>
+      outside.withInstallation(options(), ({ configurations, acting }) => work(configurations, acting)),
   });
   addClinicCommands(program, outside, options, print);
   addProfiles(program, { ...outside, profile: (name) => outside.profile(options(), name), print });

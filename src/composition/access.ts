@@ -13,6 +13,7 @@ import { createSessionStore } from '../state/sessions.ts';
 import { createSignInAttempts } from '../state/sign-in-attempts.ts';
 import { principalOfDaemon } from './acts.ts';
 import type { Composition } from './compose.ts';
+import { sealingRing } from './stores.ts';
 
 /**
  * What administrators are let in with.
@@ -23,7 +24,7 @@ export function openAccess(composition: Composition, publicUrl?: () => string): 
   const { clock } = installation;
   const { secrets } = composition.configuration.settings;
   const sealer = createAccessSealer(secrets.identityKey.reveal());
-  const ring = secrets.sealingKeys.map(({ id, key }) => ({ id, key: key.reveal() }));
+  const ring = sealingRing({ secrets });
   return {
     settings: () => composition.configuration.settings.operator.access ?? null,
     publicUrl: publicUrl ?? (() => publicUrlOf(composition, null)),

@@ -1,21 +1,29 @@
 import type { AllBackups } from '../control/backups.ts';
 import { requireTenant } from '../control/installation.ts';
+import type { ConfigurationDesk } from '../control/managed-tenants.ts';
 import { resumeTargets } from '../control/resume.ts';
 import type { Instant } from '../model/time.ts';
+import type { ManagedContent } from '../settings/managed-tenant.ts';
 import { openBackup, sealBackup } from '../state/backups.ts';
 import { createClinicTenantStore } from '../state/clinic-tenant.ts';
 import { createProofSealer } from '../state/proof-seal.ts';
 import { createSealer } from '../state/sealing.ts';
 import type { Composition } from './compose.ts';
 import { requireEntry } from './connections.ts';
+import { sealingRing } from './stores.ts';
 
 /** Opens the backups of an installation. */
-export function openBackups(composition: Composition): AllBackups {
-  const { installation, composed, queues, redis, epoch } = composition;
+export function openBackups(composition: Composition, configurations: ConfigurationDesk | null = null): AllBackups {
+  const { installation, composed, queues, redis, epoch, managedTenants } = composition;
   const { identity } = epoch;
   const { seal, open } = fileSealer(composition);
   const identityKey = composition.configuration.settings.secrets.identityKey.reveal();
   const clinicTenantOf = (id: string) => createClinicTenantStore(redis, id, createProofSealer(identityKey, id));
+  /** One that is not there has no sealer of its own. */
+  function contentIn(id: string, text: string): ManagedContent | null {
+    const backup = openBackup(createSealer(sealingRing(composition.configuration.settings), id), text, identity);
+    return backup.format === 3 ? (backup.managed ?? null) : null;
+  }
   return {
     seal,
     open,
@@ -28,9 +36,11 @@ export function openBackups(composition: Composition): AllBackups {
       const [stored, safeguards] = [await credentials.readAll(logins), await tenant.protection.read()];
       const rejections = (await tenant.holds.list()).filter(({ state }) => state === 'rejected');
       const clinicTenant = await clinicTenantOf(tenant.id).read();
-      const facts = { at, identity, credentials: stored, safeguards, pins, rejections, clinicTenant };
+      const managed = (await managedTenants.read()).tenants.get(id)?.open() ?? null;
+      const facts = { at, identity, credentials: stored, safeguards, pins, rejections, clinicTenant, managed };
       return sealBackup(sealer, { format: 3, ...facts });
     },
+    ...(configurations === null ? {} : { managed: { desk: configurations, contentIn } }),
     async restore(id, text) {
       const tenant = requireTenant(installation, id);
       const { credentials, sealer } = requireEntry(composed, id);
@@ -61,7 +71,6 @@ const ALL_TENANTS = '*';
 const CONTEXT = 'backup-file';
 
 function fileSealer({ configuration: { settings } }: Composition): Pick<AllBackups, 'seal' | 'open'> {
-  const ring = settings.secrets.sealingKeys.map(({ id, key }) => ({ id, key: key.reveal() }));
-  const sealer = createSealer(ring, ALL_TENANTS);
+  const sealer = createSealer(sealingRing(settings), ALL_TENANTS);
   return { seal: (text) => sealer.seal(text, CONTEXT), open: (sealed) => sealer.open(sealed, CONTEXT) };
 }

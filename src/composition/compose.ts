@@ -57,7 +57,7 @@ export function compose(options: CompositionOptions): Composition {
   const { clock, elapsedBetween } = watchClock(options.clock ?? Date.now, options.clock ?? (() => performance.now()));
   let { configuration } = options;
   const stores = openStores(() => configuration.settings, clock, log);
-  const { redis, writer, epoch, removed, reloads, alerts, certificates, logins, loginLinks } = stores;
+  const { redis, writer, epoch, removed, reloads, managedTenants, alerts, certificates, logins, loginLinks } = stores;
   const acts = openActDesk(() => configuration, stores, clock, options.actLines ?? process.stderr);
   const isNeedless = createNeedless(redis, () => configuration.outlines);
   const queues = openQueues(settings.redis.place.reveal(), isNeedless, undefined, options.spans);
@@ -94,6 +94,7 @@ export function compose(options: CompositionOptions): Composition {
     epoch,
     removed,
     reloads,
+    managedTenants,
     alerts,
     certificates,
     queues,

@@ -1,6 +1,7 @@
 import { recordAct } from '../control/recording.ts';
 import { inPieces } from '../jobs/in-pieces.ts';
 import type { Logger } from '../log/logger.ts';
+import { asMirrorError } from '../model/errors.ts';
 import { type Clock, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import {
@@ -12,6 +13,7 @@ import {
 } from '../settings/configuration-changes.ts';
 import type { ConfigurationFiles } from '../settings/configuration-files.ts';
 import type { FileStamps } from '../settings/seen-files.ts';
+import type { ManagedSnapshot } from '../state/managed-tenants.ts';
 import type { RefusedFiles } from '../state/reload-reports.ts';
 import { principalOfDaemon } from './acts.ts';
 import type { Composition } from './compose.ts';
@@ -35,6 +37,8 @@ export interface ReloadParts {
 export interface Reloading {
   /** Reads every file now, and makes what this process has the newest configuration. */
   reload(): void;
+  /** Looks now at what changed, and ends when it is taken up, or tried again with the next look. */
+  look(): Promise<void>;
   end(): Promise<void>;
 }
 
@@ -86,6 +90,12 @@ export function keepReloading(parts: ReloadParts): Reloading {
       steps.ask();
       begin();
     },
+    async look() {
+      // The one under way may have begun before the change.
+      await running;
+      begin();
+      await running;
+    },
     async end() {
       clearInterval(timer);
       end.abort();
@@ -106,6 +116,11 @@ class ReloadSteps {
   /** A reading is due that has not come to its end. */
   #isUnread = false;
   #readAt: Instant;
+  /** As they were found last, and as they were when files were last read. */
+  #managed: ManagedSnapshot;
+  #managedRead: ManagedSnapshot;
+  /** Since when Redis does not have what it had; null while it does. */
+  #lostAt: Instant | null = null;
   #unfinished: { changes: ConfigurationChanges; anew: boolean } | null = null;
   #refused: RefusedFiles[] = [];
   #toldAt: Instant | null = null;
@@ -117,6 +132,9 @@ class ReloadSteps {
     this.#signal = signal;
     this.#settled = new SettledStamps((stamps) => parts.files.isAsRead(stamps));
     this.#readAt = this.#clock();
+    // What a start read is known by its revisions, whatever their version is.
+    this.#managed = { version: null, tenants: parts.files.managed };
+    this.#managedRead = this.#managed;
   }
 
   /** Whether a reading was asked for that has not begun. */
@@ -130,9 +148,13 @@ class ReloadSteps {
   }
 
   async step(): Promise<void> {
+    await this.#lookAtManaged();
     const stamps = await inPieces(this.#parts.files.readStamps(), this.#signal);
     const isRetry = this.#isUnread || (this.#refused.length > 0 && this.#clock() >= this.#readAt + RETRY_MS);
-    this.#isUnread = this.#settled.isDue(stamps, { isAsked: this.#isAsked }) || isRetry;
+    const isDue = this.#settled.isDue(stamps, { isAsked: this.#isAsked });
+    // A document is whole from the first: it waits for nothing but for files that are being written.
+    const isManagedDue = this.#managed !== this.#managedRead && this.#settled.isAtRest(stamps);
+    this.#isUnread = isDue || isManagedDue || isRetry;
     if (this.#isUnread) await this.#readAgain(stamps);
     this.#isUnread = false;
     await this.#finish();
@@ -144,13 +166,30 @@ class ReloadSteps {
     if (this.#hasTold) await this.#parts.composition.reloads.tell(null).catch(() => {});
   }
 
+  /** While Redis is away, or lost them, they count as they were. */
+  async #lookAtManaged(): Promise<void> {
+    const { managedTenants, log } = this.#parts.composition;
+    try {
+      this.#managed = await managedTenants.read();
+      this.#lostAt = null;
+    } catch (error) {
+      const { code, message, remedy } = asMirrorError(error);
+      if (code !== 'managed-tenants-lost' || this.#lostAt !== null) return;
+      this.#lostAt = this.#clock();
+      this.#toldAt = null;
+      log.error({ code, remedy }, message);
+    }
+  }
+
   async #readAgain(stamps: FileStamps): Promise<void> {
     const { files, composition, log, observe } = this.#parts;
     const isSure = this.#isAsked;
     this.#isAsked = false;
     this.#readAt = this.#clock();
     const before = composition.configuration;
-    const next = await inPieces(files.readAgain(stamps, { sure: isSure }), this.#signal);
+    const managed = this.#managed;
+    const next = await inPieces(files.readAgain(stamps, { sure: isSure, managed: managed.tenants }), this.#signal);
+    this.#managedRead = managed;
     const changes = await this.#takeUp(before, next, isSure);
     const earlier = this.#unfinished ?? { changes: NO_CHANGES, anew: false };
     this.#unfinished = { changes: joinChanges(earlier.changes, changes), anew: earlier.anew || isSure };
@@ -197,12 +236,20 @@ class ReloadSteps {
   async #tell(): Promise<void> {
     const { configuration, reloads } = this.#parts.composition;
     const { awaitsRestart } = configuration;
-    const isQuiet = this.#refused.length + awaitsRestart.length === 0;
+    const refused = [...this.#refused, ...lostSince(this.#lostAt)];
+    const isQuiet = refused.length + awaitsRestart.length === 0;
     if (this.#toldAt !== null && (isQuiet || this.#clock() < this.#toldAt + TELL_MS)) return;
-    await reloads.tell(isQuiet ? null : { refused: this.#refused, awaitsRestart });
+    await reloads.tell(isQuiet ? null : { refused, awaitsRestart });
     this.#toldAt = this.#clock();
     this.#hasTold = !isQuiet;
   }
+}
+
+/** That Redis lost the managed tenants, as what is refused is told: they go on as they were. */
+function lostSince(sinceAt: Instant | null): RefusedFiles[] {
+  if (sinceAt === null) return [];
+  const message = 'Redis lost them: they go on until this process ends';
+  return [{ tenant: null, sinceAt, faults: [{ file: 'managed tenants', line: null, path: '', message }], more: 0 }];
 }
 
 /** Whether a reading found something else than the one before. */

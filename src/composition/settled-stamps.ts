@@ -12,6 +12,11 @@ export class SettledStamps {
     this.#isAsRead = isAsRead;
   }
 
+  /** Whether these are what was read last: nobody is at work on a file. */
+  isAtRest(stamps: FileStamps): boolean {
+    return this.#read !== null && isSameStamps(stamps, this.#read);
+  }
+
   /** @param options.isAsked whoever asks for a reading doesn't wait for another look */
   isDue(stamps: FileStamps, { isAsked }: { isAsked: boolean }): boolean {
     if (this.#read === null && this.#isAsRead(stamps)) this.#read = stamps;

@@ -9,6 +9,7 @@ import { type AwaitDurable, createAwaitDurable } from '../state/durability.ts';
 import { createStateEpoch, type StateEpoch } from '../state/epoch.ts';
 import { createLoginLinks, type LoginLinks } from '../state/login-links.ts';
 import { createLoginStore, type LoginStore } from '../state/logins.ts';
+import { createManagedTenants, type ManagedTenantStore } from '../state/managed-tenants.ts';
 import { connectRedis, type RedisClient } from '../state/redis.ts';
 import { createReloadReports, type ReloadReports } from '../state/reload-reports.ts';
 import { createRemovedStore, type RemovedStore } from '../state/removed.ts';
@@ -28,8 +29,14 @@ export interface Stores {
   logins: LoginStore<PendingLogin>;
   loginLinks: LoginLinks;
   ring: SealingKey[];
+  managedTenants: ManagedTenantStore;
   /** Null where no `dataDirectory` is configured. */
   auditLog: AuditLog | null;
+}
+
+/** The keys that seal what is kept in Redis, the active one first. */
+export function sealingRing({ secrets }: Pick<Settings, 'secrets'>): SealingKey[] {
+  return secrets.sealingKeys.map(({ id, key }) => ({ id, key: key.reveal() }));
 }
 
 /** Connects to Redis and opens what is no single tenant's. Nothing is read or written yet. @param current gives the settings that count now */
@@ -41,11 +48,13 @@ export function openStores(current: () => Settings, clock: Clock, log: Logger): 
   const place = settings.redis.place.reveal();
   const redis = connectRedis(place);
   const writer = connectRedis(place);
-  const ring = settings.secrets.sealingKeys.map(({ id, key }) => ({ id, key: key.reveal() }));
+  const ring = sealingRing(settings);
+  const awaitDurable = createAwaitDurable(writer, { replicas });
   return {
     redis,
     writer,
-    awaitDurable: createAwaitDurable(writer, { replicas }),
+    awaitDurable,
+    managedTenants: createManagedTenants({ redis, writer, awaitDurable, ring }),
     epoch: createStateEpoch({
       redis,
       writer,

@@ -23,6 +23,7 @@ import * as match from './match-apply.ts';
 import { type ActAbout, type Acting, act, nameOf, note, recordAct } from './recording.ts';
 import * as reminders from './reminders.ts';
 import * as sync from './sync.ts';
+import { addTenant } from './tenant-acts.ts';
 import * as triggers from './triggers.ts';
 import * as undo from './undo.ts';
 
@@ -176,8 +177,24 @@ export const backUp = act(
   (_, installation, __, id) => ({ verb: 'backup', tenant: tenantOf(installation, id) }),
 );
 
-/** @see backups.Backups.restore */
-export const restore = act(
+/**
+ * A managed tenant that is not there any more is added first, as it was.
+ * @see backups.Backups.restore
+ */
+export async function restore(
+  acting: Acting,
+  installation: Installation,
+  open: backups.Backups,
+  id: string,
+  text: string,
+): Promise<backups.Restored> {
+  const isGone = installation.tenants.get(id) === undefined && !installation.setAside.some((aside) => aside.id === id);
+  const lost = isGone ? (open.managed?.contentIn(id, text) ?? null) : null;
+  if (lost !== null && open.managed !== undefined) await addTenant(acting, open.managed.desk, id, lost);
+  return restoreTenant(acting, installation, open, id, text);
+}
+
+const restoreTenant = act(
   (_: Installation, open: backups.Backups, id: string, text: string) => open.restore(id, text),
   (_, installation, __, id, text) => {
     const backup = digestOf(text);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { parseJson } from '../model/json.ts';
+import { ConfigurationError } from '../settings/faults.ts';
 import { backUp, restore } from './acts.ts';
 import type { AllBackups, Restored } from './backups.ts';
 import type { Installation } from './installation.ts';
@@ -77,7 +78,7 @@ export async function restoreAll(
     try {
       restored.push({ tenant, ...(await restore(acting, installation, backups, tenant, sealed)) });
     } catch (error) {
-      failed.push({ tenant, code: asMirrorError(error).code });
+      failed.push({ tenant, code: error instanceof ConfigurationError ? error.code : asMirrorError(error).code });
     }
   }
   return { at, restored, failed };

@@ -1,5 +1,7 @@
 import type { Instant } from '../model/time.ts';
+import type { ManagedContent } from '../settings/managed-tenant.ts';
 import { type Installation, requireTenant } from './installation.ts';
+import type { ConfigurationDesk } from './managed-tenants.ts';
 
 /** What came of restoring a backup. */
 export interface Restored {
@@ -23,6 +25,13 @@ export interface Backups {
    * @throws MirrorError `contract`, code `seal-broken`; `settings`, code `identity-key-changed`
    */
   restore(tenant: string, backup: string): Promise<Restored>;
+  /** Of managed tenants; absent in a process whose configuration came from no files. */
+  managed?: {
+    /** How one was configured; null for one of a file. @throws as `restore` */
+    contentIn(tenant: string, backup: string): ManagedContent | null;
+    /** Where it is put back. */
+    desk: ConfigurationDesk;
+  };
 }
 
 /** The same, and what a file of all tenants is sealed with. */

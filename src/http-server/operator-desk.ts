@@ -1,6 +1,7 @@
 import type { Backups } from '../control/backups.ts';
 import type { Installation } from '../control/installation.ts';
 import type { LoginDesk } from '../control/logins.ts';
+import type { ConfigurationDesk } from '../control/managed-tenants.ts';
 import type { Acting } from '../control/recording.ts';
 import type { Statuses } from '../control/statuses.ts';
 import type { Logger } from '../log/logger.ts';
@@ -14,7 +15,15 @@ export interface OperatorDesk {
   /** As of now: settings may have changed since the start. */
   loginDesk(): LoginDesk;
   backups: Backups;
+  /** Null in a process whose configuration came from no files: a test's. */
+  configurations: ConfigurationDesk | null;
   /** For every verb that changes something (`control/acts.ts`). @param why the visitor's reason; null for none */
   acting(visitor: Visitor, why: string | null): Acting;
   log: Logger;
+}
+
+/** What tenants are configured with. @throws TypeError in a test whose configuration came from no files */
+export function configurationsOf({ configurations }: OperatorDesk): ConfigurationDesk {
+  if (configurations === null) throw new TypeError('the configuration of this process came from no files');
+  return configurations;
 }

@@ -6,6 +6,7 @@ export const ACT_VERBS = [
   ...['opt-out', 'lift-opt-out', 'reopen-channel', 'reopen-endpoint', 'clinic-write'],
   ...['withdraw-link', 'sign-in-link', 'access-token', 'revoke-access-token'],
   ...['rotate-feed', 'withdraw-feed'],
+  ...['add-tenant', 'replace-tenant', 'remove-tenant', 'adopt-tenant'],
 ] as const;
 /** Such a word. */
 export type ActVerb = (typeof ACT_VERBS)[number];

@@ -23,6 +23,10 @@ export const approvals = z
     holdsAbove,
     forget: z.boolean().default(false).describe('Forgetting a patient needs a second person'),
     restore: z.boolean().default(false).describe('Restoring a backup needs a second person'),
+    configuration: z
+      .boolean()
+      .default(false)
+      .describe('Adding, changing and removing a managed tenant needs a second person'),
     expireAfterHours: wholeNumber(1, 720).default(24).describe('The second person has this long'),
     persons: z
       .enum(['system', 'named'])
@@ -38,6 +42,10 @@ export const tenantApprovals = z.strictObject({
   holdsAbove,
   forget: z.literal(true).optional().describe('Forgetting a patient of this clinic needs a second person'),
   restore: z.literal(true).optional().describe('Restoring a backup of this clinic needs a second person'),
+  configuration: z
+    .literal(true)
+    .optional()
+    .describe('Changing and removing this clinic, where it is managed, needs a second person'),
 });
 
 /** What two persons have to want, and for how long the first is remembered. */
@@ -54,5 +62,17 @@ export function strictestApprovals(
     holdsAbove: limits.length === 0 ? undefined : Math.min(...limits),
     forget: all.forget || own?.forget === true,
     restore: all.restore || own?.restore === true,
+    configuration: all.configuration || own?.configuration === true,
   };
+}
+
+/** A tenant's own rules for two persons, as far as a document that may have faults tells them. */
+const toldApprovals = z.object({ approvals: tenantApprovals.partial().catch({}).default({}) }).catch({ approvals: {} });
+
+/** Whether one person alone could do more under the next document of a tenant than under the one before. @param next null: it is removed */
+export function loosensApprovals(before: unknown, next: unknown): boolean {
+  const [{ approvals: earlier }, { approvals: later }] = [toldApprovals.parse(before), toldApprovals.parse(next)];
+  const isOff = (['forget', 'restore', 'configuration'] as const).some((rule) => earlier[rule] && !later[rule]);
+  if (isOff || earlier.holdsAbove === undefined) return isOff;
+  return later.holdsAbove === undefined || later.holdsAbove > earlier.holdsAbove;
 }

@@ -1,9 +1,13 @@
 import { hash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { NAME } from '../model/names.ts';
 import type { Configuration } from './configuration.ts';
+import { findDoubleTenants } from './double-tenants.ts';
 import { ConfigurationError, type ConfigurationFault } from './faults.ts';
 import { type KnownOptions, knownVerdicts } from './known-verdicts.ts';
 import { listYamlFiles } from './list-files.ts';
+import { type ManagedTenant, type ManagedTenants, managedName } from './managed-tenant.ts';
 import { programDigest } from './program-digest.ts';
 import {
   configurationOf,
@@ -21,8 +25,8 @@ import type { Settings } from './settings-schema.ts';
 import { type SettledTenants, settleTenants } from './settle-tenants.ts';
 import { type ReadOptions, readSurroundings, SETTINGS_FILE, type Surroundings } from './surroundings.ts';
 import { tenantSecrets } from './tenant-secrets.ts';
-import { openTenantFiles, type ReadTenant, type TenantFiles } from './tenants.ts';
-import { type Kept, NOTHING_KEPT, openVerdicts, type Verdict, type VerdictFile } from './verdicts.ts';
+import { NO_CLINIC, openTenantFiles, type ReadTenant, type TenantFiles } from './tenants.ts';
+import { type KeptFile, NOTHING_KEPT, openVerdicts, type Verdict, type VerdictFile } from './verdicts.ts';
 
 /** What a configuration is loaded with. */
 export interface LoadOptions extends ReadOptions {
@@ -50,32 +54,51 @@ interface Judged extends SettledTenants {
   lost: ConfigurationFault[];
 }
 
+/** What a reading begins with, where it was looked at before. */
+interface Begun {
+  surroundings: Surroundings;
+  seen: SeenFiles;
+  managed: ManagedTenants;
+  /** Null: the settings have faults. */
+  verdicts: VerdictFile | null;
+  kept: KeptFile;
+}
+
 /**
- * The files of a configuration, which are read again and again: what is as it was is neither read, parsed nor checked again. Settings and
+ * The files of a configuration, and the documents of its managed tenants, which are read again and again: what is as it was is neither read, parsed nor checked again. Settings and
  * profiles are taken up together, and not when they have faults or would keep a tenant from running that runs now. A tenant's file with
  * faults is refused, and the tenant goes on under what the file held before. What would leave no tenant at all is refused as a whole.
  */
 export class ConfigurationFiles {
   readonly #options: LoadOptions;
-  #verdicts: VerdictFile | null = null;
-  #kept: Kept = NOTHING_KEPT;
+  readonly #verdicts: VerdictFile | null;
+  #kept: ReadonlyMap<string, Verdict> = new Map();
   #reading: Reading;
 
-  /** Reads all files. @throws ConfigurationError with all faults */
-  constructor(options: LoadOptions) {
+  /**
+   * Reads all files, and what is managed besides.
+   * @param managedOf asked once the settings could be read, since they tell where it is
+   * @throws ConfigurationError with all faults, and what `managedOf` throws
+   */
+  static async open(
+    options: LoadOptions,
+    managedOf: (settings: Settings) => Promise<ManagedTenants>,
+  ): Promise<ConfigurationFiles> {
+    const begun = begin(options);
+    const { value } = begun.surroundings.settings;
+    return new ConfigurationFiles(options, value === null ? begun : { ...begun, managed: await managedOf(value) });
+  }
+
+  /** Reads all files; without managed tenants, unless they are given. @throws ConfigurationError with all faults */
+  constructor(options: LoadOptions, { surroundings, seen, managed, verdicts, kept }: Begun = begin(options)) {
     this.#options = options;
-    const seen = new SeenFiles();
-    const surroundings = readSurroundings(options, secretSchemas({ ...options, seen }), seen, {
-      kept: (settings, digest) => {
-        this.#verdicts = verdictsOf(options, settings);
-        this.#kept = this.#verdicts.read(digest);
-        return this.#kept.profiles;
-      },
-    });
+    seen.note(stampsOf(managed));
     const settings = surroundings.settings.value;
+    this.#verdicts = verdicts;
+    this.#kept = kept.tenantsWith(managed);
     const { only } = options;
-    const files = this.#open(surroundings, {
-      ...{ verdicts: this.#kept.tenants, seen },
+    const files = this.#open(surroundings, managed, {
+      ...{ verdicts: this.#kept, seen },
       isOfFile: () => false,
       isAside: (id) => only !== undefined && id !== only,
     });
@@ -87,12 +110,39 @@ export class ConfigurationFiles {
     const settled = settleTenants(withProfileFaults(read, surroundings), NONE_RUNS);
     const running = new Map(settled.standing.map(({ id, verdict }) => [id, { verdict: verdict as Verdict, files }]));
     const configuration = configurationOf(surroundings, running, { ...settled, settings, awaitsRestart: [] });
-    this.#reading = { surroundings, running, seen, configuration };
+    this.#reading = { surroundings, managed, running, seen, configuration };
   }
 
   /** As it was read last. */
   get configuration(): Configuration {
     return this.#reading.configuration;
+  }
+
+  /** The managed tenants as they were read last. */
+  get managed(): ManagedTenants {
+    return this.#reading.managed;
+  }
+
+  /** The file that configures a tenant, or would if it were not managed; null where there is none. */
+  fileOf(tenant: string): string | null {
+    const file = join(this.#options.dir, 'tenants', `${tenant}.yaml`);
+    return NAME.test(tenant) && existsSync(file) ? file : null;
+  }
+
+  /**
+   * What would be wrong with a managed tenant as it is given, beside all others as they are now. Nothing is kept of it.
+   * @returns every fault; those of which another tenant is the reason name it
+   */
+  faultsOf(tenant: ManagedTenant): ConfigurationFault[] {
+    const { surroundings, running, configuration } = this.#reading;
+    const known = { verdicts: new Map(), seen: new SeenFiles(), isOfFile: () => false };
+    const files = this.#open(surroundings, new Map(), known);
+    const [read] = withProfileFaults([files.readManaged(tenant)], surroundings) as [ReadTenant];
+    const others = [
+      ...[...running.values()].map(({ verdict: { outline } }) => ({ ...outline, rank: 0 })),
+      ...configuration.setAside.map(({ id }) => ({ id, clinic: NO_CLINIC, formerly: undefined, rank: 0 })),
+    ].filter(({ id }) => id !== tenant.id);
+    return [...read.faults, ...findDoubleTenants([...others, { ...read, rank: 1 }])(read)];
   }
 
   /** Looks at the names, sizes and times of all files, those of secrets included, and reads none. */
@@ -122,11 +172,17 @@ export class ConfigurationFiles {
     return isSameStamps(stamps, this.#reading.seen.stamps);
   }
 
-  /** Reads what changed since the last reading. @param options.sure reads every file's bytes, whatever its size and times tell */
-  *readAgain(stamps: FileStamps, { sure = false } = {}): Pieces<Configuration> {
+  /**
+   * Reads what changed since the last reading.
+   * @param options.sure reads every file's bytes, whatever its size and times tell
+   * @param options.managed as they are now; default: as they were read last
+   */
+  *readAgain(stamps: FileStamps, { sure = false, managed = this.managed } = {}): Pieces<Configuration> {
     const before = this.#reading;
+    const seen = new SeenFiles(sure ? null : before.seen, stamps);
+    seen.note(stampsOf(managed));
     try {
-      this.#reading = yield* this.#readChanges(before, new SeenFiles(sure ? null : before.seen, stamps));
+      this.#reading = yield* this.#readChanges(before, managed, seen);
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
       const stillRefused = before.configuration.refused.filter(({ tenant }) => tenant !== null);
@@ -142,28 +198,29 @@ export class ConfigurationFiles {
     this.#keep(verdictsIn(this.#reading), surroundings);
   }
 
-  *#readChanges(before: Reading, seen: SeenFiles): Pieces<Reading> {
+  *#readChanges(before: Reading, managed: ManagedTenants, seen: SeenFiles): Pieces<Reading> {
     const secrets = secretSchemas({ ...this.#options, seen });
     const wanted = readSurroundings(this.#options, secrets, seen, { before: before.surroundings });
-    let judged = wanted.settings.value === null ? null : yield* this.#judge(wanted, seen, before);
+    let judged = wanted.settings.value === null ? null : yield* this.#judge(wanted, managed, seen, before);
     const faults = judged === null ? wanted.settings.faults : judged.lost;
     const surroundings = faults.length === 0 ? wanted : before.surroundings;
-    if (judged === null || faults.length > 0) judged = yield* this.#judge(surroundings, seen, before);
-    if (judged.running.size === 0 && before.running.size > 0) throw noTenants(this.#options.dir);
+    if (judged === null || faults.length > 0) judged = yield* this.#judge(surroundings, managed, seen, before);
+    const hadFiles = [...before.running.values()].some(({ verdict }) => verdict.managed === null);
+    if (judged.running.size === 0 && hadFiles) throw noTenants(this.#options.dir);
     const { settings, awaitsRestart } = settingsOf(surroundings, before);
     const refused = [...(faults.length === 0 ? [] : [{ tenant: null, faults }]), ...judged.refused];
     const { running, setAside } = judged;
     const configuration = configurationOf(surroundings, running, { settings, awaitsRestart, setAside, refused });
-    return { surroundings, running, seen, configuration };
+    return { surroundings, managed, running, seen, configuration };
   }
 
-  *#judge(surroundings: Surroundings, seen: SeenFiles, before: Reading): Pieces<Judged> {
+  *#judge(surroundings: Surroundings, managed: ManagedTenants, seen: SeenFiles, before: Reading): Pieces<Judged> {
     const isAround = surroundings.digest === before.surroundings.digest;
     const verdicts = isAround
       ? verdictsIn(before)
-      : (this.#verdicts?.read(surroundings.digest) ?? NOTHING_KEPT).tenants;
+      : (this.#verdicts?.read(surroundings.digest) ?? NOTHING_KEPT).tenantsWith(managed);
     const isOfFile = isAround ? whetherNotRefused(before) : () => false;
-    const files = this.#open(surroundings, { verdicts, seen, isOfFile });
+    const files = this.#open(surroundings, managed, { verdicts, seen, isOfFile });
     const lastGood = lastGoods(before, isAround ? null : files, surroundings);
     const read: ReadTenant[] = [];
     for (const tenant of files.read()) {
@@ -182,7 +239,7 @@ export class ConfigurationFiles {
     return { ...settled, running: new Map(running), lost: [...lost] };
   }
 
-  #open(surroundings: Surroundings, known: Omit<KnownOptions, 'secrets'>): TenantFiles {
+  #open(surroundings: Surroundings, managed: ManagedTenants, known: Omit<KnownOptions, 'secrets'>): TenantFiles {
     const { settings, profiles } = surroundings;
     const verdictFile = this.#verdicts;
     const ofSettings = settings.secrets.map(([reference]) => reference);
@@ -192,16 +249,36 @@ export class ConfigurationFiles {
       settings.value === null || verdicts === null
         ? null
         : { settings: settings.value, profiles: profiles.valid, verdicts };
-    return openTenantFiles({ dir: this.#options.dir, secrets, known: surroundings.known, usable });
+    return openTenantFiles({ dir: this.#options.dir, managed, secrets, known: surroundings.known, usable });
   }
 
   #keep(tenants: ReadonlyMap<string, Verdict>, { digest, profiles }: Surroundings): void {
-    const { tenants: kept } = this.#kept;
+    const kept = this.#kept;
     const isKept = tenants.size === kept.size && [...tenants].every(([id, verdict]) => kept.get(id) === verdict);
     if (isKept) return;
-    this.#kept = { tenants, profiles: profiles.valid };
-    this.#verdicts?.keep(this.#kept, digest, { makeDirectory: this.#options.mode === 'set-aside' });
+    this.#kept = tenants;
+    this.#verdicts?.keep({ tenants, profiles: profiles.valid }, digest, { makeDirectory: this.#options.mode === 'set-aside' });
   }
+}
+
+/** Reads what decides over tenants: settings and profiles. */
+function begin(options: LoadOptions): Begun {
+  const seen = new SeenFiles();
+  let verdicts: VerdictFile | null = null;
+  let kept = NOTHING_KEPT;
+  const surroundings = readSurroundings(options, secretSchemas({ ...options, seen }), seen, {
+    kept(settings, digest) {
+      verdicts = verdictsOf(options, settings);
+      kept = verdicts.read(digest);
+      return kept.profiles;
+    },
+  });
+  return { surroundings, seen, managed: new Map(), verdicts, kept };
+}
+
+/** Each document with its revision, as files have their times. */
+function stampsOf(managed: ManagedTenants): [name: string, revision: string][] {
+  return [...managed.values()].map(({ id, revision }) => [managedName(id), revision]);
 }
 
 function verdictsOf({ dir, connectors, reminderChannels }: ReadOptions, { dataDirectory, secrets }: Settings) {

@@ -84,6 +84,8 @@ export interface Configuration {
   outlines: ReadonlyMap<string, TenantOutline>;
   /** The same tenants whole: each is made anew whenever it is asked for, and not kept. */
   tenants: ReadonlyMap<string, TenantConfiguration>;
+  /** Which of them no file configures. */
+  managed: ReadonlySet<string>;
   profiles: ReadonlyMap<string, ClinicProfile>;
   /** Empty when the configuration was read strictly. */
   setAside: readonly TenantSetAside[];

@@ -1,10 +1,10 @@
 import { faultAt } from './describe-issue.ts';
 import type { ConfigurationFault } from './faults.ts';
 import type { ReadTenant } from './tenants.ts';
-import { readYamlFile, type ValuePath } from './yaml-file.ts';
+import type { ValuePath } from './yaml-file.ts';
 
 /** What double tenants are told by. */
-type Claimant = Pick<ReadTenant, 'id' | 'fileName' | 'clinic' | 'formerly'>;
+type Claimant = Pick<ReadTenant, 'id' | 'clinic' | 'formerly'>;
 
 /** A tenant that wants what others may want; of two that want the same, the one of the lower rank has it. */
 export interface Rival extends Claimant {
@@ -28,7 +28,9 @@ type Standing = Pick<Rival, 'id' | 'rank'> & { isOwn: boolean };
  * @param rivals tenants that will be used, and the names of those that are set aside, whose state waits for them
  * @returns the faults of a tenant
  */
-export function findDoubleTenants(rivals: readonly Rival[]): (tenant: Claimant) => ConfigurationFault[] {
+export function findDoubleTenants(
+  rivals: readonly Rival[],
+): (tenant: Claimant & Pick<ReadTenant, 'yaml'>) => ConfigurationFault[] {
   const firsts = new Map<string, Standing>();
   for (const rival of rivals) {
     for (const { what, by } of claimsOf(rival)) {
@@ -46,7 +48,7 @@ export function findDoubleTenants(rivals: readonly Rival[]): (tenant: Claimant) 
       return isAhead(standing, first) ? [] : [toldOf(by, first.id, tenant)];
     });
     if (lost.length === 0) return [];
-    const read = readYamlFile(tenant.fileName);
+    const read = tenant.yaml();
     if ('faults' in read) return read.faults;
     return lost.map(({ at, message, remedy }) => faultAt(read.file, at, message, remedy));
   };

@@ -15,10 +15,11 @@ export function jsonSchemas(
   connectors: ReadonlyMap<string, ConnectorDescription>,
   channels: ReadonlyMap<string, ChannelDescription>,
 ): Map<string, JsonSchema> {
-  const secrets = secretSchemas({ env: {}, dir: '.' });
+  const ofSettings = secretSchemas({ env: {}, dir: '.' });
+  const secrets = secretSchemas({ env: {}, dir: '.', sealed: () => ({ value: 'none is read' }) });
   const channelSchemas = new Map([...channels].map(([kind, module]) => [kind, module.settingsSchema(secrets)]));
   return new Map([
-    ['settings.json', toJsonSchema(settingsSchema(secrets), 'ref')],
+    ['settings.json', toJsonSchema(settingsSchema(ofSettings), 'ref')],
     ['tenant.json', withChannels(withConnectors(toJsonSchema(tenantSchema(secrets)), connectors), channelSchemas)],
     ['clinic-profile.json', toJsonSchema(clinicProfileSchema, 'ref')],
   ]);

@@ -1,4 +1,5 @@
 import type { NamedFile } from './list-files.ts';
+import { isManagedName } from './managed-tenant.ts';
 import type { SeenFiles } from './seen-files.ts';
 import type { TenantSecrets } from './tenant-secrets.ts';
 import type { Verdict } from './verdicts.ts';
@@ -40,9 +41,12 @@ export function knownVerdicts(
   return {
     tagOf,
     unread({ id, fileName }) {
-      if (isAside(id)) return verdicts.get(id) ?? null;
+      const found = verdicts.get(id);
+      // A file that did not count, beside a managed tenant of its name, is as it was, and was never judged.
+      const verdict = found !== undefined && (found.managed !== null) === isManagedName(fileName) ? found : undefined;
+      if (isAside(id)) return verdict ?? null;
       const isUnchanged = seen.isAsBefore(fileName);
-      return isUnchanged && isOfFile(id) ? current(verdicts.get(id)) : null;
+      return isUnchanged && isOfFile(id) ? current(verdict) : null;
     },
     find(id, digest) {
       const verdict = verdicts.get(id);

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { type Configuration, deepFreeze } from './configuration.ts';
 import { findDoubleTenants } from './double-tenants.ts';
 import { ConfigurationError, type ConfigurationFault } from './faults.ts';
+import type { ManagedTenants } from './managed-tenant.ts';
 import { OnDemand } from './on-demand.ts';
 import { takeUpSettings } from './restart-settings.ts';
 import type { SeenFiles } from './seen-files.ts';
@@ -19,6 +20,8 @@ export interface Running {
 /** One reading of all files. */
 export interface Reading {
   surroundings: Surroundings;
+  /** As they were then. */
+  managed: ManagedTenants;
   running: ReadonlyMap<string, Running>;
   seen: SeenFiles;
   configuration: Configuration;
@@ -60,7 +63,8 @@ export function lastGoods(
   const checked = new Map<string, ReadTenant>();
   function check({ verdict }: Running): ReadTenant {
     const { id, clinic, formerly } = verdict.outline;
-    if (files === null) return { id, fileName: '', clinic, formerly, faults: [], verdict };
+    const yaml = () => ({ faults: [] });
+    if (files === null) return { id, fileName: '', yaml, clinic, formerly, faults: [], verdict };
     return withProfileFaults([files.checkAgain(verdict)], surroundings)[0] as ReadTenant;
   }
   function find(id: string): ReadTenant | null {
@@ -95,7 +99,7 @@ export function settingsOf(
 export function configurationOf(
   { profiles }: Surroundings,
   running: ReadonlyMap<string, Running>,
-  { settings, awaitsRestart, setAside, refused }: Omit<Configuration, 'outlines' | 'tenants' | 'profiles'>,
+  { settings, awaitsRestart, setAside, refused }: Omit<Configuration, 'outlines' | 'tenants' | 'profiles' | 'managed'>,
 ): Configuration {
   const open = (id: string) => {
     const { verdict, files } = running.get(id) as Running;
@@ -104,6 +108,7 @@ export function configurationOf(
   return {
     ...deepFreeze({ settings, profiles: profiles.valid, setAside, refused, awaitsRestart }),
     outlines: new Map([...running].map(([id, { verdict }]) => [id, verdict.outline])),
+    managed: new Set([...running].filter(([, { verdict }]) => verdict.managed !== null).map(([id]) => id)),
     tenants: new OnDemand(running.keys(), open, { keep: 0 }),
   };
 }

@@ -1,6 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { name } from './common-schemas.ts';
 import { decodeKey, Secret } from './secret.ts';
 import type { SeenFiles } from './seen-files.ts';
 
@@ -12,6 +13,8 @@ export interface SecretSource {
   seen?: SeenFiles;
   /** Who may be told what; when absent, as for the settings, everything. */
   scope?: SecretScope;
+  /** Gives what is kept sealed under a name; when absent, as for the settings, no secret may be named so. */
+  sealed?(name: string): FoundSecret;
 }
 
 /** Decides, before anything is read, what whoever asks may be told. Gives null where they may, else why not. */
@@ -34,16 +37,23 @@ const ENV_NAME = /^[A-Z_][A-Z0-9_]*$/;
 const HOW_TO_REFER =
   'write { env: NAME } or { file: path } and keep the secret itself in that variable (upper case) or file';
 
-/** Where one secret is. */
+/** Where one secret is, outside of the configuration. */
 export type SecretReference = { env: string } | { file: string };
+
+/** The same, of a managed tenant also by the name under which it is kept sealed. */
+type AnyReference = SecretReference | { sealed: string };
+
+/** A secret, or why there is none. */
+export type FoundSecret = { value: string } | Unusable;
 
 /**
  * Schemas of secrets. The configuration holds only a reference, `{ env: NAME }` or `{ file: path }`; reading it gives the
  * value as a {@link Secret}, or a fault that names the variable or file. Each is read once: what is asked for again is as it was.
  */
 export function secretSchemas(source: SecretSource) {
-  const read = new Map<string, Found>();
-  function find(where: SecretReference): Found {
+  const read = new Map<string, FoundSecret>();
+  function find(where: AnyReference): FoundSecret {
+    if ('sealed' in where) return source.sealed?.(where.sealed) ?? NONE_SEALED;
     // Asked each time: what one tenant was told is not another's.
     const refusal = refusalOf(where, source);
     if (refusal !== null) return refusal;
@@ -53,11 +63,13 @@ export function secretSchemas(source: SecretSource) {
     read.set(name, found);
     return found;
   }
+  const outside = [z.strictObject({ env: z.string().regex(ENV_NAME) }), z.strictObject({ file: z.string().min(1) })];
+  const places: z.ZodType<AnyReference>[] =
+    source.sealed === undefined ? outside : [...outside, z.strictObject({ sealed: name })];
+  const ofManaged = source.sealed === undefined ? '' : '; of a managed tenant also { sealed: NAME }';
   const reference = z
-    .union([z.strictObject({ env: z.string().regex(ENV_NAME) }), z.strictObject({ file: z.string().min(1) })], {
-      error: HOW_TO_REFER,
-    })
-    .describe('Where the secret is: { env: NAME } or { file: path }');
+    .union(places, { error: HOW_TO_REFER })
+    .describe(`Where the secret is: { env: NAME } or { file: path }${ofManaged}`);
   const text = reference.transform((where, context) => {
     const found = find(where);
     if ('value' in found) return new Secret(found.value);
@@ -94,15 +106,24 @@ export function secretSchemas(source: SecretSource) {
   return { text, key, plainOrReference, secretAt };
 }
 
-/** Every mapping that a schema of secrets may take for a reference, each once. */
+/** Every mapping that a schema of secrets may take for a reference to what is kept outside, each once. */
 export function referencesIn(value: unknown): SecretReference[] {
-  const found = new Map<string, SecretReference>();
+  return [...namedIn(value, 'env', 'file')].map(([kind, name]) => ({ [kind]: name }) as SecretReference);
+}
+
+/** The names under which the secrets of a managed tenant are kept sealed, as its document gives them, each once. */
+export function sealedNamesIn(value: unknown): string[] {
+  return namedIn(value, 'sealed').map(([, name]) => name);
+}
+
+/** Every mapping of one of these keys, and no other, to a text. */
+function namedIn(value: unknown, ...kinds: readonly string[]): (readonly [kind: string, name: string])[] {
+  const found = new Map<string, readonly [string, string]>();
   const look = (part: unknown): void => {
     if (typeof part !== 'object' || part === null) return;
-    const [[name, inner] = [], ...others] = Object.entries(part);
-    const reference = name === 'env' || name === 'file' ? ({ [name]: inner } as SecretReference) : null;
-    if (reference !== null && typeof inner === 'string' && others.length === 0) {
-      found.set(JSON.stringify(reference), reference);
+    const [[kind = '', name] = [], ...others] = Object.entries(part);
+    if (kinds.includes(kind) && typeof name === 'string' && others.length === 0) {
+      found.set(JSON.stringify([kind, name]), [kind, name]);
     } else Object.values(part).forEach(look);
   };
   look(value);
@@ -112,21 +133,21 @@ export function referencesIn(value: unknown): SecretReference[] {
 /** What {@link secretSchemas} gives. */
 export type SecretSchemas = ReturnType<typeof secretSchemas>;
 
-type Found = { value: string } | Unusable;
+const NONE_SEALED: Unusable = { fault: 'no secret is kept sealed here', remedy: HOW_TO_REFER };
 
 function refusalOf(where: SecretReference, { dir, scope }: SecretSource): Unusable | null {
   if (scope === undefined) return null;
   return 'env' in where ? scope.variable(where.env) : scope.file(resolve(dir, where.file));
 }
 
-function fromEnvironment(name: string, source: SecretSource): Found {
+function fromEnvironment(name: string, source: SecretSource): FoundSecret {
   const value = source.env[name]?.trim();
   if (value === undefined) return { fault: `the environment variable ${name} is not set`, remedy: 'set it' };
   if (value === '') return { fault: `the environment variable ${name} is empty`, remedy: 'give it a value' };
   return { value };
 }
 
-function fromFile(name: string, { dir, seen, scope }: SecretSource): Found {
+function fromFile(name: string, { dir, seen, scope }: SecretSource): FoundSecret {
   const fileName = resolve(dir, name);
   // Whatever comes of it: when it is another file, the next look tells.
   seen?.isAsBefore(fileName);
@@ -142,7 +163,7 @@ function fromFile(name: string, { dir, seen, scope }: SecretSource): Found {
   }
 }
 
-function readSecret(realName: string): Found {
+function readSecret(realName: string): FoundSecret {
   let descriptor: number;
   try {
     // Neither a link that was put there since, nor a pipe that nobody writes into, is waited for.

@@ -13,6 +13,8 @@ export class SeenFiles {
   readonly #secretsBefore: ReadonlyMap<string, unknown>;
   readonly #stamps = new Map<string, string>();
   readonly #secrets = new Map<string, unknown>();
+  readonly #notedBefore: FileStamps;
+  readonly #noted = new Map<string, string>();
 
   /**
    * @param before what was seen when they were last read; null: nothing is known
@@ -21,11 +23,19 @@ export class SeenFiles {
   constructor(before: SeenFiles | null = null, justNow: FileStamps = new Map()) {
     this.#justNow = justNow;
     this.#before = before === null ? new Map() : before.#stamps;
+    this.#notedBefore = before === null ? new Map() : before.#noted;
     this.#secretsBefore = before === null ? new Map() : before.#secrets;
+  }
+
+  /** How some are now that are no files, and can't be looked at. */
+  note(stamps: Iterable<readonly [name: string, text: string]>): void {
+    for (const [name, text] of stamps) this.#noted.set(name, text);
   }
 
   /** To be asked before the file is read: what is written in between is seen by the next look. */
   isAsBefore(fileName: string): boolean {
+    const noted = this.#noted.get(fileName);
+    if (noted !== undefined) return this.#notedBefore.get(fileName) === noted;
     const stamp = this.#stamps.get(fileName) ?? this.#justNow.get(fileName) ?? stampOf(fileName);
     this.#stamps.set(fileName, stamp);
     return this.#before.get(fileName) === stamp;

@@ -8,7 +8,12 @@ export function renderConfigurationSummary(configuration: Configuration): string
   const counts = [counted(tenants.length, 'tenant'), counted(targetCount, 'target')];
   if (configuration.setAside.length > 0) counts.push(`${counted(configuration.setAside.length, 'tenant')} set aside`);
   const setAside = configuration.setAside.map((tenant) => `${tenant.id}: set aside, ${renderFaults(tenant.faults)}`);
-  return [counts.join(', '), ...renderClients(configuration), ...tenants.map(renderTenant), ...setAside].join('\n\n');
+  return [
+    counts.join(', '),
+    ...renderClients(configuration),
+    ...tenants.map((tenant) => renderTenant(tenant, configuration.managed.has(tenant.id))),
+    ...setAside,
+  ].join('\n\n');
 }
 
 function renderClients({ settings }: Configuration): string[] {
@@ -36,8 +41,9 @@ function allowance(budget: Budget): string {
   return `${budget.requestsPerMinute} requests a minute, ${budget.burst} at once`;
 }
 
-function renderTenant(tenant: TenantConfiguration): string {
-  const head = `tenant ${tenant.id}: ${tenant.name}${tenant.paused ? ' (paused)' : ''}`;
+function renderTenant(tenant: TenantConfiguration, isManaged: boolean): string {
+  const marks = [...(tenant.paused ? ['paused'] : []), ...(isManaged ? ['managed'] : [])];
+  const head = `tenant ${tenant.id}: ${tenant.name}${marks.length === 0 ? '' : ` (${marks.join(', ')})`}`;
   const clinicId =
     tenant.clinic.tenantId === null ? 'the only clinic of the login' : `clinic ${tenant.clinic.tenantId}`;
   const clinic = `  ${tenant.language}, ${tenant.zone}; clinic client ${tenant.clinic.client}, ${clinicId}`;

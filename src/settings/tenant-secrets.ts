@@ -1,6 +1,8 @@
 import { realpathSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
+import type { ManagedTenant } from './managed-tenant.ts';
 import {
+  type FoundSecret,
   type SecretReference,
   type SecretSchemas,
   type SecretScope,
@@ -19,8 +21,9 @@ export interface TenantSecrets extends SecretSchemas {
   /**
    * Does what a tenant's file asks for. Outside of this nothing is told.
    * @param work ends before it returns: what goes on later would ask as somebody else
+   * @param managed the tenant with the secrets that are kept sealed for it; none for one of a file
    */
-  as<Result>(tenant: string, work: () => Result): Result;
+  as<Result>(tenant: string, work: () => Result, managed?: ManagedTenant | null): Result;
 }
 
 /** The environment variable in which a tenant keeps a secret, such as `TENANT_STUDIO_ROSSI__DAV_PASSWORD` for `studio-rossi`. */
@@ -39,15 +42,16 @@ export function tenantSecretFile(tenant: string, name: string): string {
  * @param ofSettings every secret that the settings name
  */
 export function tenantSecrets(
-  source: Omit<SecretSource, 'scope'>,
+  source: Omit<SecretSource, 'scope' | 'sealed'>,
   ofSettings: readonly SecretReference[],
 ): TenantSecrets {
   const used = usedBy(ofSettings, source.dir);
-  let asking: string | null = null;
-  const scope = (): SecretScope => {
+  let asking: { tenant: string; managed: ManagedTenant | null } | null = null;
+  const whoAsks = () => {
     if (asking === null) throw new TypeError('a secret of a tenant was asked for in the name of none');
-    return scopeOf(asking, source.dir, used);
+    return asking;
   };
+  const scope = (): SecretScope => scopeOf(whoAsks().tenant, source.dir, used);
   const schemas = secretSchemas({
     ...source,
     scope: {
@@ -55,18 +59,33 @@ export function tenantSecrets(
       file: (fileName) => scope().file(fileName),
       realFile: (realName) => scope().realFile(realName),
     },
+    sealed: (name) => sealedSecret(whoAsks().managed, name),
   });
   return {
     ...schemas,
-    as(tenant, work) {
+    as(tenant, work, managed = null) {
       const before = asking;
-      asking = tenant;
+      asking = { tenant, managed };
       try {
         return work();
       } finally {
         asking = before;
       }
     },
+  };
+}
+
+function sealedSecret(managed: ManagedTenant | null, name: string): FoundSecret {
+  if (managed === null) {
+    const fault = 'only a managed tenant has secrets that are kept sealed';
+    return { fault, remedy: 'write { env: NAME } or { file: path }' };
+  }
+  const { secrets } = managed.open();
+  const value = Object.hasOwn(secrets, name) ? secrets[name] : undefined;
+  if (value !== undefined) return { value };
+  return {
+    fault: `the sealed secret ${name} is missing`,
+    remedy: 'give it along with the document, as one of its secrets',
   };
 }
 

@@ -9,19 +9,23 @@ import { checkFile } from './describe-issue.ts';
 import { ConfigurationError, type ConfigurationFault } from './faults.ts';
 import type { KnownVerdicts } from './known-verdicts.ts';
 import { listYamlFiles, type NamedFile } from './list-files.ts';
+import { type ManagedTenant, type ManagedTenants, managedName, readManaged } from './managed-tenant.ts';
 import type { ReminderFile } from './reminder-schema.ts';
 import { referencesIn, type SecretReference } from './secret-reference.ts';
 import type { GuardSettings, Settings } from './settings-schema.ts';
 import { outlineOf } from './tenant-outline.ts';
 import { type TargetFile, type TenantFile, tenantSchema } from './tenant-schema.ts';
 import type { TenantSecrets } from './tenant-secrets.ts';
-import type { Verdict } from './verdicts.ts';
-import { fileOf, keysAt, readBytes, readYaml, type YamlFile } from './yaml-file.ts';
+import { contentOf, type Verdict } from './verdicts.ts';
+import { fileOf, keysAt, readBytes, readYaml, readYamlFile, type YamlFile, type YamlRead } from './yaml-file.ts';
 
-/** A tenant file as far as it could be read. */
+/** A tenant as far as its file, or its document, could be read. */
 export interface ReadTenant {
   id: string;
+  /** As faults call it. */
   fileName: string;
+  /** Reads it for where in it something stands. */
+  yaml(): YamlRead;
   /** As written; each part undefined where the file does not tell. */
   clinic: { client: unknown; tenantId: unknown };
   formerly: unknown;
@@ -34,16 +38,20 @@ export interface ReadTenant {
 export interface TenantParts {
   /** The configuration directory. */
   dir: string;
+  /** Tenants that no file configures. */
+  managed: ManagedTenants;
   secrets: TenantSecrets;
   known: KnownNames;
   /** Null when the settings have faults: then no tenant can be used. */
   usable: { settings: Settings; profiles: ReadonlyMap<string, ClinicProfile>; verdicts: KnownVerdicts } | null;
 }
 
-/** The files of `tenants/` below the configuration directory. */
+/** The files of `tenants/` below the configuration directory, and the documents of managed tenants. */
 export interface TenantFiles {
-  /** Reads every file, one after the other. One that has a verdict is not parsed. */
+  /** Reads all of them, one after the other, in the order of their ids. One that has a verdict is not parsed. */
   read(): Iterable<ReadTenant>;
+  /** Reads one document. */
+  readManaged(tenant: ManagedTenant): ReadTenant;
   /** Checks what a file held when it was found to be without faults, under other settings and profiles. */
   checkAgain(verdict: Verdict): ReadTenant;
   /** The whole configuration of a tenant without faults, with the settings' defaults put in. */
@@ -70,18 +78,29 @@ interface Checked {
   faults: ConfigurationFault[];
 }
 
-/** A file as it was found: the digest of its bytes, and what they say. */
-interface Found {
+/** A file as it was found, or a document: what it is known by, and what it says. */
+interface Found extends Pick<Verdict, 'digest' | 'json' | 'managed'> {
   id: string;
-  digest: string;
-  json: string;
+}
+
+/** Where a tenant is configured, not yet parsed. */
+interface Source extends Pick<Found, 'digest' | 'managed'> {
+  yaml(): YamlRead;
+}
+
+/** What documents are checked with. */
+interface Checking extends TenantParts {
+  /** Made once, and only when they are needed: making them takes longer than checking a file. */
+  schemas(): Schemas;
+  /** Null when the settings have faults. */
+  hashOf: ReturnType<typeof configurationHashes> | null;
 }
 
 /** Opens the files of tenants. */
-export function openTenantFiles({ dir, secrets, known, usable }: TenantParts): TenantFiles {
+export function openTenantFiles(parts: TenantParts): TenantFiles {
+  const { dir, managed, secrets, known, usable } = parts;
   const folder = join(dir, 'tenants');
   let made: Schemas | null = null;
-  // Made once, and only when they are needed: making them takes longer than checking a file.
   const schemas = () => {
     made ??= {
       tenant: tenantSchema(secrets),
@@ -90,72 +109,119 @@ export function openTenantFiles({ dir, secrets, known, usable }: TenantParts): T
     return made;
   };
   const hashOf = usable === null ? null : configurationHashes(usable.settings, usable.profiles);
+  const checking: Checking = { ...parts, schemas, hashOf };
+  const nameOf = ({ managed: document, outline: { id } }: Verdict) =>
+    document === null ? join(folder, `${id}.yaml`) : managedName(id);
 
-  function readFile(named: NamedFile): ReadTenant {
-    const { id, fileName } = named;
-    const unread = usable?.verdicts.unread(named) ?? null;
-    if (unread !== null) return withVerdict(id, fileName, unread);
-    const bytes = readBytes(fileName);
-    if ('faults' in bytes) return withoutFile(id, fileName, bytes.faults);
-    const digest = hash('sha256', bytes.bytes);
-    const verdict = usable?.verdicts.find(id, digest) ?? null;
-    if (verdict !== null) return withVerdict(id, fileName, verdict);
-    const read = readYaml(fileName, bytes.bytes);
-    if ('faults' in read) return withoutFile(id, fileName, read.faults);
-    return check({ id, digest, json: JSON.stringify(read.file.value) }, fileName, read.file.lineOf);
-  }
-
-  /** Checked as it will be opened. */
-  function check(found: Found, name: string, lineOf?: YamlFile['lineOf']) {
-    const { id, json } = found;
-    const plain = fileOf(name, JSON.parse(json), () => json);
-    const file = { ...plain, lineOf: lineOf ?? plain.lineOf };
-    const checked = secrets.as(id, () => checkTenant(file, schemas(), known));
-    const faults = [...checked.faults, ...checkTenantReferences(file, known)];
-    const clinic = { client: file.valueAt(['clinic', 'client']), tenantId: file.valueAt(['clinic', 'tenantId']) };
-    const verdict = faults.length > 0 ? null : judge(found, file, checked);
-    return { id, fileName: name, clinic, formerly: file.valueAt(['formerly']), faults, verdict };
-  }
-
-  function judge(found: Found, file: YamlFile, checked: Checked): Verdict | null {
-    if (usable === null || hashOf === null) return null;
-    const { id, ...content } = found;
-    const tenant = buildTenant(id, checked, usable.settings, known);
-    const tagOf = (reference: SecretReference) => usable.verdicts.tagOf(secrets.secretAt(reference) ?? '');
-    const named = secrets.as(id, () =>
-      referencesIn(file.value).map((reference) => [reference, tagOf(reference)] as const),
-    );
-    return { ...content, secrets: named, outline: outlineOf(tenant, hashOf(tenant)) };
+  function readManagedTenant(document: ManagedTenant): ReadTenant {
+    const { id, revision } = document;
+    const source = { digest: revision, managed: document, yaml: () => readManaged(document) };
+    return read(checking, { id, fileName: managedName(id) }, () => source);
   }
 
   return {
     *read() {
       const listed = listYamlFiles(folder);
-      for (const named of listed.files) yield readFile(named);
-      for (const fault of listed.faults) yield withoutFile(fault.file, fault.file, [fault]);
+      const files = new Map(listed.files.map((named) => [named.id, named]));
+      for (const id of [...new Set([...files.keys(), ...managed.keys()])].toSorted()) {
+        const [document, named] = [managed.get(id), files.get(id)];
+        if (document !== undefined) yield readManagedTenant(document);
+        else if (named !== undefined) yield read(checking, named, () => fromFile(named));
+        if (document !== undefined && named !== undefined) yield stray(outdone(named));
+      }
+      for (const fault of listed.faults) yield stray(fault);
     },
-    checkAgain({ digest, json, outline: { id } }) {
-      const again = check({ id, digest, json }, join(folder, `${id}.yaml`));
+    readManaged: readManagedTenant,
+    checkAgain(verdict) {
+      const { digest, managed: document, outline } = verdict;
+      const found = { id: outline.id, digest, managed: document, json: contentOf(verdict) };
+      const again = check(checking, found, nameOf(verdict));
       // By now other lines may stand in the file.
       return { ...again, faults: again.faults.map((fault) => ({ ...fault, line: null })) };
     },
-    open({ outline: { id }, json }) {
+    open(verdict) {
       if (usable === null) throw new TypeError('a tenant is never opened under settings with faults');
-      const file = fileOf(join(folder, `${id}.yaml`), JSON.parse(json), () => json);
-      const checked = secrets.as(id, () => checkTenant(file, schemas(), known));
+      const { id } = verdict.outline;
+      const json = contentOf(verdict);
+      const file = fileOf(nameOf(verdict), JSON.parse(json), () => json);
+      const checked = secrets.as(id, () => checkTenant(file, schemas(), known), verdict.managed);
       if (checked.faults.length > 0) throw new ConfigurationError(checked.faults);
       return deepFreeze(buildTenant(id, checked, usable.settings, known));
     },
   };
 }
 
-function withVerdict(id: string, fileName: string, verdict: Verdict): ReadTenant {
-  const { clinic, formerly } = verdict.outline;
-  return { id, fileName, clinic, formerly, faults: [], verdict };
+/** @param sourceOf asked where no verdict tells all */
+function read(checking: Checking, named: NamedFile, sourceOf: () => Source): ReadTenant {
+  const { id, fileName } = named;
+  const { usable } = checking;
+  const unread = usable?.verdicts.unread(named) ?? null;
+  if (unread !== null) return withVerdict(named, unread);
+  const { digest, managed, yaml } = sourceOf();
+  const verdict = usable?.verdicts.find(id, digest) ?? null;
+  if (verdict !== null) return withVerdict(named, verdict);
+  const parsed = yaml();
+  if ('faults' in parsed) return withoutFile(id, fileName, parsed.faults);
+  const json = JSON.stringify(parsed.file.value);
+  return check(checking, { id, digest, json, managed }, fileName, parsed.file.lineOf);
+}
+
+/** Checked as it will be opened. */
+function check(checking: Checking, found: Found, name: string, lineOf?: YamlFile['lineOf']): ReadTenant {
+  const { secrets, schemas, known } = checking;
+  const { id, json, managed } = found;
+  const plain = fileOf(name, JSON.parse(json), () => json);
+  const file = { ...plain, lineOf: lineOf ?? plain.lineOf };
+  const checked = secrets.as(id, () => checkTenant(file, schemas(), known), managed);
+  const faults = [...checked.faults, ...checkTenantReferences(file, known)];
+  const clinic = { client: file.valueAt(['clinic', 'client']), tenantId: file.valueAt(['clinic', 'tenantId']) };
+  const verdict = faults.length > 0 ? null : judge(checking, found, file, checked);
+  const yaml = () => ({ file });
+  return { id, fileName: name, yaml, clinic, formerly: file.valueAt(['formerly']), faults, verdict };
+}
+
+function judge(checking: Checking, found: Found, file: YamlFile, checked: Checked): Verdict | null {
+  const { usable, hashOf, secrets, known } = checking;
+  if (usable === null || hashOf === null) return null;
+  const { id, digest, json, managed } = found;
+  const tenant = buildTenant(id, checked, usable.settings, known);
+  const tagOf = (reference: SecretReference) => usable.verdicts.tagOf(secrets.secretAt(reference) ?? '');
+  // What a managed tenant keeps sealed is part of its revision.
+  const named = secrets.as(id, () =>
+    referencesIn(file.value).map((reference) => [reference, tagOf(reference)] as const),
+  );
+  const outline = outlineOf(tenant, hashOf(tenant));
+  return { digest, managed, json: managed === null ? json : '', secrets: named, outline };
+}
+
+function fromFile({ fileName }: NamedFile): Source {
+  const read = readBytes(fileName);
+  if ('faults' in read) return { digest: '', managed: null, yaml: () => read };
+  return { digest: hash('sha256', read.bytes), managed: null, yaml: () => readYaml(fileName, read.bytes) };
+}
+
+/** Of a file that configures nobody it is said by its name. */
+function stray(fault: ConfigurationFault): ReadTenant {
+  return withoutFile(fault.file, fault.file, [fault]);
+}
+
+/** Whoever is managed stays so until somebody removes it there: then the file counts, and nothing of its state is lost. */
+function outdone({ id, fileName }: NamedFile): ConfigurationFault {
+  return {
+    ...{ file: fileName, line: null, path: '', message: `the file does not count: the tenant ${id} is managed` },
+    remedy: `remove the file, or have it count with: clinic-mirror tenants remove ${id}`,
+  };
+}
+
+function withVerdict({ id, fileName }: NamedFile, verdict: Verdict): ReadTenant {
+  const { managed, outline } = verdict;
+  const { clinic, formerly } = outline;
+  const yaml = () => (managed === null ? readYamlFile(fileName) : readManaged(managed));
+  return { id, fileName, yaml, clinic, formerly, faults: [], verdict };
 }
 
 function withoutFile(id: string, fileName: string, faults: ConfigurationFault[]): ReadTenant {
-  return { id, fileName, clinic: NO_CLINIC, formerly: undefined, faults, verdict: null };
+  return { id, fileName, yaml: () => ({ faults }), clinic: NO_CLINIC, formerly: undefined, faults, verdict: null };
 }
 
 function checkTenant(file: YamlFile, schemas: Schemas, known: KnownNames): Checked {

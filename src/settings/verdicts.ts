@@ -4,17 +4,25 @@ import { dirname, join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import type { TenantOutline } from './configuration.ts';
+import type { ManagedTenant, ManagedTenants } from './managed-tenant.ts';
 import type { SecretReference } from './secret-reference.ts';
 
-/** A tenant's file that has no fault, with what was made of it. */
+/** A tenant's file, or the document of a managed tenant, that has no fault, with what was made of it. */
 export interface Verdict {
-  /** SHA-256 of the file's bytes. */
+  /** SHA-256 of the file's bytes; of a managed tenant its revision. */
   digest: string;
-  /** Every secret that the file names, with the tag of what it was. */
+  /** Every secret that it names and that is kept outside, with the tag of what it was. */
   secrets: readonly (readonly [SecretReference, string])[];
   outline: TenantOutline;
-  /** The file's content as JSON. */
+  /** The file's content as JSON; empty for a managed tenant, whose document is kept sealed. */
   json: string;
+  /** Null: a file's. */
+  managed: ManagedTenant | null;
+}
+
+/** What was found to be without faults, as JSON. @throws MirrorError when the document of a managed tenant does not open */
+export function contentOf({ json, managed }: Pick<Verdict, 'json' | 'managed'>): string {
+  return managed === null ? json : managed.open().json;
 }
 
 /** What was found to be without faults, under the name of its file. */
@@ -24,15 +32,21 @@ export interface Kept {
   profiles: ReadonlyMap<string, ClinicProfile>;
 }
 
+/** What was kept of them before. */
+export interface KeptFile extends Pick<Kept, 'profiles'> {
+  /** Of a managed tenant it is known for its revision. */
+  tenantsWith(managed: ManagedTenants): ReadonlyMap<string, Verdict>;
+}
+
 /** Of a configuration that nothing is known of. */
-export const NOTHING_KEPT: Kept = { tenants: new Map(), profiles: new Map() };
+export const NOTHING_KEPT: KeptFile = { profiles: new Map(), tenantsWith: () => new Map() };
 
 /** Verdicts on tenants' files and on profiles, kept from one start to the next. */
 export interface VerdictFile {
   /** The tag of a secret: the same for the same value, and of no use to who does not have the identity key. */
   tagOf(value: string): string;
   /** What is kept; nothing when it was made under other surroundings. @param surroundings digest of settings and profiles */
-  read(surroundings: string): Kept;
+  read(surroundings: string): KeptFile;
   /** Keeps these and no others. What can't be written is not kept. @param makeDirectory also where the directory is missing */
   keep(all: Kept, surroundings: string, options: { makeDirectory: boolean }): void;
 }
@@ -54,13 +68,14 @@ const NEW_LINE = 0x0a;
 /** The first line of the file, as JSON; behind it the tenants' files as JSON, one after the other. */
 interface Index {
   profiles: [name: string, ClinicProfile][];
-  /** In the order of the contents behind, with the length of each. */
-  tenants: (Omit<Verdict, 'json'> & { bytes: number })[];
+  /** In the order of the contents behind, with the length of each; null: a managed tenant, whose content is not among them. */
+  tenants: (Omit<Verdict, 'json' | 'managed'> & { bytes: number | null })[];
 }
 
 /**
  * Opens the verdicts: one file, which begins with an HMAC of all that follows, of the program and of the surroundings. One that is damaged,
- * is not ours or is of others is as none; it may be deleted at any time. It holds what the tenants' files hold, which is no secret.
+ * is not ours or is of others is as none; it may be deleted at any time. It holds what the tenants' files hold, which is no secret, and of
+ * managed tenants no more than their outlines.
  */
 export function openVerdicts({ dataDirectory, dir, identityKey, program }: VerdictParts): VerdictFile {
   const place =
@@ -97,18 +112,21 @@ export function openVerdicts({ dataDirectory, dir, identityKey, program }: Verdi
 }
 
 function bodyOf({ tenants, profiles }: Kept): Buffer {
-  const contents = [...tenants.values()].map(({ json }) => Buffer.from(json));
+  const contents = [...tenants.values()].map(({ json, managed }) => (managed === null ? Buffer.from(json) : null));
   const index: Index = {
     // One that JSON would not give back as it is is checked anew each time.
     profiles: [...profiles].filter(([, profile]) => isDeepStrictEqual(JSON.parse(JSON.stringify(profile)), profile)),
     tenants: [...tenants.values()].map(({ digest, secrets, outline }, at) => {
-      return { digest, secrets, outline, bytes: contents[at]?.length ?? 0 };
+      return { digest, secrets, outline, bytes: contents[at]?.length ?? null };
     }),
   };
-  return Buffer.concat([Buffer.from(`${JSON.stringify(index)}\n`), ...contents]);
+  return Buffer.concat([
+    Buffer.from(`${JSON.stringify(index)}\n`),
+    ...contents.flatMap((content) => (content === null ? [] : [content])),
+  ]);
 }
 
-function readKept(place: string, proofOf: (body: Buffer) => Buffer): Kept {
+function readKept(place: string, proofOf: (body: Buffer) => Buffer): KeptFile {
   let bytes: Buffer;
   try {
     bytes = readFileSync(place);
@@ -122,19 +140,30 @@ function readKept(place: string, proofOf: (body: Buffer) => Buffer): Kept {
   const index = JSON.parse(body.toString('utf8', 0, behind)) as Index;
   // Copied, so that the index, which is the larger part, can go.
   const contents = Buffer.from(body.subarray(behind + 1));
+  return { profiles: new Map(index.profiles), tenantsWith: (managed) => tenantsOf(index.tenants, contents, managed) };
+}
+
+function tenantsOf(heads: Index['tenants'], contents: Buffer, managed: ManagedTenants): Map<string, Verdict> {
+  const verdicts = new Map<string, Verdict>();
   let at = 0;
-  const tenants = index.tenants.map(({ bytes: length, ...head }): [string, Verdict] => {
-    const verdict = laterRead(head, contents.subarray(at, at + length));
-    at += length;
-    return [head.outline.id, verdict];
-  });
-  return { tenants: new Map(tenants), profiles: new Map(index.profiles) };
+  for (const { bytes, ...head } of heads) {
+    const { id } = head.outline;
+    if (bytes === null) {
+      const document = managed.get(id);
+      // Of a document that is another by now nothing is known.
+      if (document?.revision === head.digest) verdicts.set(id, { ...head, json: '', managed: document });
+    } else {
+      verdicts.set(id, laterRead(head, contents.subarray(at, at + bytes)));
+      at += bytes;
+    }
+  }
+  return verdicts;
 }
 
 /** A verdict whose content is made text when the tenant is opened: of most it never is. */
-function laterRead({ digest, secrets, outline }: Omit<Verdict, 'json'>, content: Buffer): Verdict {
+function laterRead({ digest, secrets, outline }: Omit<Verdict, 'json' | 'managed'>, content: Buffer): Verdict {
   return {
-    ...{ digest, secrets, outline },
+    ...{ digest, secrets, outline, managed: null },
     get json() {
       return content.toString();
     },

@@ -28,6 +28,9 @@ export interface YamlFile {
   valueAt(path: ValuePath): unknown;
 }
 
+/** A file that could be read, or why it could not. */
+export type YamlRead = { file: YamlFile } | { faults: ConfigurationFault[] };
+
 /** Aliases beyond this count as an attack on memory: each may stand for all that is before it. */
 const MAX_ALIASES = 100;
 /** Whoever may write one file must not keep all others waiting: a file of a hundred targets has a tenth of this. */
@@ -42,7 +45,7 @@ export function keysAt(file: YamlFile, path: ValuePath): string[] {
 }
 
 /** Reads one YAML 1.2 document. Faults hold nothing of the file's text, since that may be a secret. */
-export function readYamlFile(fileName: string): { file: YamlFile } | { faults: ConfigurationFault[] } {
+export function readYamlFile(fileName: string): YamlRead {
   const read = readBytes(fileName);
   return 'faults' in read ? read : readYaml(fileName, read.bytes);
 }
@@ -57,7 +60,7 @@ export function readBytes(fileName: string): { bytes: Buffer } | { faults: Confi
 }
 
 /** The same as {@link readYamlFile} of a file whose bytes were read. */
-export function readYaml(fileName: string, bytes: Buffer): { file: YamlFile } | { faults: ConfigurationFault[] } {
+export function readYaml(fileName: string, bytes: Buffer): YamlRead {
   if (bytes.length > LARGEST_FILE_BYTES) {
     const message = `the file is larger than ${LARGEST_FILE_BYTES / 1024} KiB`;
     return { faults: [fileFault(fileName, { message, remedy: 'make it smaller, or several files of it' })] };
@@ -101,11 +104,7 @@ function parseYaml(text: string): ParsedYaml {
   }
 }
 
-function readDocument(
-  name: string,
-  text: string,
-  { document, lines }: ParsedYaml,
-): { file: YamlFile } | { faults: ConfigurationFault[] } {
+function readDocument(name: string, text: string, { document, lines }: ParsedYaml): YamlRead {
   const dangling = danglingAliases(name, document, lines);
   if (dangling.length > 0) return { faults: dangling };
   let value: unknown;

@@ -1,6 +1,7 @@
 import type { Credential } from '../model/credentials.ts';
 import type { Hold } from '../model/plan.ts';
 import type { Instant } from '../model/time.ts';
+import type { ManagedContent } from '../settings/managed-tenant.ts';
 import type { Safeguards } from './data-directory.ts';
 import { identityKeyChanged } from './epoch.ts';
 import type { Sealer } from './sealing.ts';
@@ -19,6 +20,8 @@ export interface TenantBackup {
   rejections: readonly Hold[];
   /** The clinic's own id of the tenant that all work was in; null before the first time. */
   clinicTenant: string | null;
+  /** How it is configured, where no file says so; absent in a backup of before there was such a tenant. */
+  managed?: ManagedContent | null;
 }
 
 /** A backup of before rejections and the clinic's id were part of it. */

@@ -61,6 +61,8 @@
  * | `cm:{clinic-mirror}:alerts`          | hash   | while configured  | alerts            | alerts, status        |
  * | `cm:{clinic-mirror}:certificates`    | hash   | seven days        | certificates      | status                |
  * | `cm:{clinic-mirror}:reloads`         | hash   | while files are refused | reload      | status                |
+ * | `cm:{clinic-mirror}:managed-tenants` | hash   | until removed     | operator          | whoever is configured |
+ * | `cm:{clinic-mirror}:managed-revisions` | hash | for ever          | operator          | whoever is configured |
  * | `cm:{clinic-mirror}:audit-log`       | hash   | for ever          | audit log         | audit log             |
  * | `cm:{clinic-mirror}:session:<hash>`  | string | idle time         | sign-in, pages    | pages, API            |
  * | `cm:{clinic-mirror}:sessions-era:<hash of account>` | string | longest session | "sign out everywhere" | pages, API  |
@@ -151,6 +153,8 @@ export const keys = {
   alerts: () => `cm:${QUEUE_PREFIX}:alerts`,
   certificates: () => `cm:${QUEUE_PREFIX}:certificates`,
   reloads: () => `cm:${QUEUE_PREFIX}:reloads`,
+  managedTenants: () => `cm:${QUEUE_PREFIX}:managed-tenants`,
+  managedRevisions: () => `cm:${QUEUE_PREFIX}:managed-revisions`,
   auditLog: () => `cm:${QUEUE_PREFIX}:audit-log`,
   session: (hash: string) => `cm:${QUEUE_PREFIX}:session:${hash}`,
   sessionsEra: (account: string) => `cm:${QUEUE_PREFIX}:sessions-era:${account}`,

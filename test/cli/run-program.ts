@@ -43,6 +43,7 @@ export async function runProgram(args: readonly string[], given: Given): Promise
         },
         backups: { backup: refuse, restore: refuse, seal: (text) => text, open: (text) => text },
         access: new Proxy({}, { get: () => refuse }) as OpenInstallation['access'],
+        configurations: new Proxy({}, { get: () => refuse }) as OpenInstallation['configurations'],
         state: { check: refuse, requireIdentity: refuse, time: refuse, view: refuse },
         acting: openActing({ log: null }),
         publicUrl: null,

@@ -11,6 +11,7 @@ export const ONE_PERSON: ApprovalSettings = {
   holdsAbove: undefined,
   forget: false,
   restore: false,
+  configuration: false,
   expireAfterHours: 24,
   persons: 'system',
 };

@@ -1,15 +1,20 @@
-import { describe, expect, test } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import * as accessActs from '../../src/control/access-acts.ts';
 import * as acts from '../../src/control/acts.ts';
 import { keepPlan } from '../../src/control/kept-plans.ts';
 import { toMatchFile } from '../../src/control/match-file.ts';
 import type { Acting } from '../../src/control/recording.ts';
+import * as tenantActs from '../../src/control/tenant-acts.ts';
 import { ACT_VERBS, type ActFacts, type ActVerb } from '../../src/model/acts.ts';
 import { connect, NEVER, TENANT } from '../oauth/connection.ts';
 import { useRedis } from '../support/redis.ts';
 import { openAccessWorld } from './access-world.ts';
 import { openActing, person } from './acting.ts';
 import { openActsClinic, openActsLogins, openActsWorld, openTriggerInstallation, PATIENT } from './acts-world.ts';
+import { openConfigurations } from './open-configurations.ts';
 
 const redis = useRedis();
 const SIGNALS = { stop: NEVER, abort: NEVER };
@@ -201,8 +206,62 @@ const OF_ACCESS: GivenByVerb<'sign-in-link' | 'access-token' | 'revoke-access-to
   },
 };
 
+const WANTED = { yaml: 'name: Studio\n', secrets: {} };
+const REVISION = expect.stringMatching(/^[\w-]{22}$/);
+
+/** A managed tenant that is there already. */
+async function managed() {
+  const desk = openConfigurations(redis.connect());
+  const revision = (await desk.store.read()).tenants.get(TENANT)?.revision ?? null;
+  if (revision !== null) await desk.store.remove(TENANT, revision);
+  const added = await tenantActs.addTenant(openActing(), desk, TENANT, WANTED);
+  return { desk, revision: String(added.revision) };
+}
+
+const OF_TENANTS: GivenByVerb<'add-tenant' | 'replace-tenant' | 'remove-tenant' | 'adopt-tenant'> = {
+  async 'add-tenant'() {
+    const { desk, revision } = await managed();
+    await desk.store.remove(TENANT, revision);
+    return {
+      act: (acting) => tenantActs.addTenant(acting, desk, TENANT, WANTED),
+      what: { revision: null, secrets: 0 },
+      facts: { now: REVISION },
+    };
+  },
+  async 'replace-tenant'() {
+    const { desk, revision } = await managed();
+    return {
+      act: (acting) => tenantActs.replaceTenant(acting, desk, TENANT, WANTED, revision),
+      what: { revision, secrets: 0 },
+      facts: { now: REVISION },
+    };
+  },
+  async 'remove-tenant'() {
+    const { desk, revision } = await managed();
+    return {
+      act: (acting) => tenantActs.removeTenant(acting, desk, TENANT, revision),
+      what: { revision, secrets: 0 },
+      facts: { now: null },
+    };
+  },
+  async 'adopt-tenant'() {
+    const { desk, revision } = await managed();
+    await desk.store.remove(TENANT, revision);
+    const folder = mkdtempSync(join(tmpdir(), 'mirror-adopted-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, `${TENANT}.yaml`);
+    writeFileSync(file, WANTED.yaml);
+    return {
+      act: (acting) =>
+        tenantActs.adoptTenant(acting, { ...desk, files: { ...desk.files, fileOf: () => file } }, TENANT),
+      what: { revision: null, secrets: 0 },
+      facts: { now: REVISION },
+    };
+  },
+};
+
 const OF_STATE: GivenByVerb<
-  Exclude<ActVerb, keyof typeof OF_LOGINS | keyof typeof OF_TARGETS | keyof typeof OF_ACCESS>
+  Exclude<ActVerb, keyof typeof OF_LOGINS | keyof typeof OF_TARGETS | keyof typeof OF_ACCESS | keyof typeof OF_TENANTS>
 > = {
   async forget() {
     const { installation } = await world();
@@ -273,7 +332,7 @@ const OF_STATE: GivenByVerb<
   },
 };
 
-const GIVEN: GivenByVerb = { ...OF_LOGINS, ...OF_TARGETS, ...OF_ACCESS, ...OF_STATE };
+const GIVEN: GivenByVerb = { ...OF_LOGINS, ...OF_TARGETS, ...OF_ACCESS, ...OF_TENANTS, ...OF_STATE };
 
 describe('each verb', () => {
   test.each(ACT_VERBS)('leaves who, tenant, what and why before it is begun, and how it ended: %s', async (verb) => {

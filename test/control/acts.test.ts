@@ -46,12 +46,14 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
     ...['describeLoginLink', 'listLoginLinks', 'entrantBySession', 'entrantByToken', 'describeSignInLink'],
     ...['isPassphraseMissing', 'listAccessTokens', 'beginOidcSignIn', 'sessionLifeOf', 'principalOf'],
     ...['accountIdOf', 'signedInBy', 'rightsOf', 'toRights', 'newSecret'],
+    ...['listSources', 'readDocument', 'checkDocument', 'documentForFile', 'neededSecrets'],
+    ...['planAddition', 'planReplacement', 'planRemoval', 'planAdoption'],
     ...['listFeeds', 'redisAway', 'compareWithFree', 'pagesOf'],
     ...['forecastsOfInstallation', 'forecastsOfLogin', 'forecastsOfTarget'],
   ],
   'records what it does itself': [...['endOidcSignIn', 'signInByPassphrase', 'useSignInLink', 'signOut']],
   'makes a question, or an error': ['inputOf', 'notTaken', 'commandOf', 'operationOf', 'pausedError', 'noPublicPort'],
-  'is a part of acts': ['resumeTargets', 'drainTarget'],
+  'is a part of acts': ['resumeTargets', 'drainTarget', 'changeTenant'],
   'does a recorded act for each tenant': ['backUpAll', 'restoreAll'],
   'is what a patient or a vendor does': ['createAnswerDesk', 'createNotificationReceiver', 'takeReminderCallback'],
   'records acts': ['recordAct', 'note', 'act', 'nameOf'],
@@ -61,7 +63,7 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
 
 const EXPORTED = /^export (?:async )?(?:function\*? |const )(\w+)/gm;
 const exportedBy = (text: string) => [...text.matchAll(EXPORTED)].map(([, name = '']) => name);
-const ACTS = ['acts', 'access-acts'];
+const ACTS = ['acts', 'access-acts', 'tenant-acts'];
 const recorded = ACTS.flatMap((module) => exportedBy(read(`control/${module}.ts`)));
 
 /** Names that an import takes, and from which module of control/: at the top of a file, or when it is needed. */

@@ -2,12 +2,14 @@ import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { Logger } from '../../log/logger.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
+import { ConfigurationError } from '../../settings/faults.ts';
 import {
   NO_SUCH_TENANT,
   PROBLEM_TYPE,
   type ProblemDocument,
   problemOf,
   problemOfError,
+  problemOfFaults,
   retryAfterSeconds,
 } from './problems.ts';
 
@@ -38,6 +40,7 @@ export function speakJson(api: FastifyInstance, log: Logger): void {
     return refusalOf(reply.statusCode, refused.data.error);
   });
   api.setErrorHandler<FastifyError>((error, _request, reply) => {
+    if (error instanceof ConfigurationError) return sendProblem(reply, problemOfFaults(error));
     const known = error instanceof MirrorError ? error : (errorOfServer(error) ?? asMirrorError(error));
     if (known.code === 'unexpected') log.error({ error }, 'a question to the API failed');
     const seconds = retryAfterSeconds(known);

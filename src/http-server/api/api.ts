@@ -36,7 +36,7 @@ export function addApi(app: FastifyInstance, desk: OperatorDesk): void {
 }
 
 function addRoute(api: FastifyInstance, route: Route, desk: OperatorDesk, tasks: Tasks): void {
-  const { method, path, level, params, query, body, reply: answered, bodyLimit, task } = route;
+  const { method, path, level, params, query, body, reply: answered, bodyLimit, isRevised, isOfAny, task } = route;
   api.route({
     ...{ method, bodyLimit, url: path.replaceAll(/\{(\w+)\}/g, ':$1'), config: { level } },
     schema: {
@@ -50,23 +50,28 @@ function addRoute(api: FastifyInstance, route: Route, desk: OperatorDesk, tasks:
     handler: async (request, reply) => {
       const given = givenOf(request, desk, tasks);
       const { tenant } = ofTenant.partial().parse(given.params);
-      if (tenant !== undefined) requireTenant(desk.installation, tenant);
-      return task === null ? route.handle(given) : answerTask({ ...route, task }, given, request, reply);
+      if (tenant !== undefined && !isOfAny) requireTenant(desk.installation, tenant);
+      const answer = task === null ? route.handle(given) : answerTask({ ...route, task }, given, request, reply);
+      const { revision } = isRevised ? revised.parse(await answer) : { revision: null };
+      if (revision !== null) reply.header('etag', `"${revision}"`);
+      return answer;
     },
   });
 }
 
 function givenOf(request: FastifyRequest, desk: OperatorDesk, tasks: Tasks): AnyGiven {
-  const { params, query, body, signal } = request;
+  const { params, query, body, signal, headers } = request;
   const visitor = visitorOf(request);
   return {
     ...{ params, query, body, visitor, desk, tasks },
     acting: desk.acting(visitor, why.safeParse(body).data?.reason ?? null),
     progress: () => {},
     signals: { stop: signal, abort: signal },
+    ifMatch: /^"([^"]+)"$/.exec(headers['if-match'] ?? '')?.[1] ?? null,
   };
 }
 
+const revised = z.object({ revision: z.string().nullable() });
 const why = z.object({ reason: z.string().nullable() });
 
 /** Begins long work, and waits some seconds for its end. */

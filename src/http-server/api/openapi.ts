@@ -18,6 +18,13 @@ const REFUSED_FURTHER = {
   '5XX': 'It could not be done or told now',
 };
 
+const REFUSED_FAULTS = { 422: 'The configuration would have faults: all of them are named' };
+const REFUSED_REVISED = {
+  ...REFUSED_FAULTS,
+  412: 'It has another revision by now',
+  428: 'If-Match is missing',
+};
+
 /** The API as OpenAPI 3.1 describes it (https://spec.openapis.org/oas/v3.1.1): from the very schemas by which it is checked. */
 export function openApiDocument(routes: readonly Route[]): Json {
   const paths: Record<string, Json> = {};
@@ -53,19 +60,22 @@ export function openApiDocument(routes: readonly Route[]): Json {
 }
 
 function operationOf(route: Route): Json {
-  const { name, summary, level, params, query, body, reply, task } = route;
+  const { method, name, summary, level, params, query, body, reply, isRevised, task } = route;
   const problem = { [PROBLEM_TYPE]: { schema: { $ref: '#/components/schemas/Problem' } } };
-  const refusals = Object.entries({ ...REFUSED, ...REFUSED_FURTHER }).map(([status, description]) => [
-    status,
-    { description, content: problem },
-  ]);
+  const isConditional = isRevised && (method === 'PUT' || method === 'DELETE');
+  const ofRevised = isConditional ? REFUSED_REVISED : isRevised && body !== null ? REFUSED_FAULTS : {};
+  const refused = { ...REFUSED, ...REFUSED_FURTHER, ...ofRevised };
+  const refusals = Object.entries(refused).map(([status, description]) => [status, { description, content: problem }]);
   return {
     operationId: name,
     summary,
     description: `For visitors of the level ${level} or above.`,
     'x-level': level,
     tags: [tagOf(route)],
-    parameters: [...parametersOf(params, 'path'), ...parametersOf(query, 'query'), ...(task === null ? [] : [PREFER])],
+    parameters: [
+      ...[...parametersOf(params, 'path'), ...parametersOf(query, 'query')],
+      ...[...(task === null ? [] : [PREFER]), ...(isConditional ? [IF_MATCH] : [])],
+    ],
     ...(body === null
       ? {}
       : {
@@ -75,12 +85,25 @@ function operationOf(route: Route): Json {
           },
         }),
     responses: {
-      200: { description: 'Done', content: { 'application/json': { schema: schemaOf(reply, 'output') } } },
+      200: {
+        description: 'Done',
+        ...(isRevised ? { headers: ETAG } : {}),
+        content: { 'application/json': { schema: schemaOf(reply, 'output') } },
+      },
       ...(task === null ? {} : { 202: BEGUN }),
       ...Object.fromEntries(refusals),
     },
   };
 }
+
+const IF_MATCH = {
+  name: 'If-Match',
+  in: 'header',
+  required: true,
+  schema: { type: 'string' },
+  description: 'The ETag of what was read (RFC 9110 section 13.1.1)',
+};
+const ETAG = { ETag: { schema: { type: 'string' }, description: 'The revision; none for what a file configures' } };
 
 const PREFER = {
   name: 'Prefer',

@@ -1,9 +1,19 @@
 import { z } from 'zod';
 import type { Actor, MirrorError } from '../../model/errors.ts';
 import { SECOND_MS } from '../../model/time.ts';
+import type { ConfigurationError } from '../../settings/faults.ts';
 
 /** Content type of {@link ProblemDocument}: RFC 9457 section 3. */
 export const PROBLEM_TYPE = 'application/problem+json';
+
+/** One thing that is wrong in a configuration. */
+export const configurationFault = z.object({
+  file: z.string(),
+  line: z.number().nullable(),
+  path: z.string().describe('Where in the file; empty for the file as a whole'),
+  message: z.string(),
+  remedy: z.string(),
+});
 
 /** What every route answers when it can't do what it was asked: RFC 9457, with the code and the remedy of every other surface. */
 export const problemDocument = z.object({
@@ -14,6 +24,7 @@ export const problemDocument = z.object({
   code: z.string().describe('Stable; docs/errors.md lists all'),
   remedy: z.string().nullable().describe('What to do; null where nothing is to be done'),
   about: z.string().nullable().describe('What it is about: names of fields and rules, ids; null where it names none'),
+  faults: z.array(configurationFault).optional().describe('Of a configuration: all that is wrong with it'),
 });
 /** Such a document. */
 export type ProblemDocument = z.output<typeof problemDocument>;
@@ -32,6 +43,9 @@ const STATUS_OF_CODE: Readonly<Record<string, number>> = {
   ...{ 'cursor-unusable': 400, 'reason-unusable': 400, 'reason-missing': 400, 'name-missing': 400 },
   'request-invalid': 400,
   'request-too-large': 413,
+  'not-allowed': 403,
+  'revision-changed': 412,
+  'revision-missing': 428,
   'too-many-tasks': 429,
   'not-in-time': 503,
   unexpected: 500,
@@ -69,6 +83,13 @@ export function problemOfError({ actor, code, message, remedy = null, about = nu
   if (code === NO_SUCH_TENANT.code) return NO_SUCH_TENANT;
   const status = NOT_FOUND.test(code) ? 404 : (STATUS_OF_CODE[code] ?? STATUS_OF_ACTOR[actor]);
   return problemOf(status, { code, detail: message, remedy, about });
+}
+
+/** A configuration that can't be used, as the API tells it. */
+export function problemOfFaults({ code, faults }: ConfigurationError): ProblemDocument {
+  const count = faults.length === 1 ? '1 fault' : `${faults.length} faults`;
+  const problem = problemOf(422, { code, detail: `the configuration has ${count}`, remedy: 'mend each of "faults"' });
+  return { ...problem, faults: faults.map((fault) => ({ ...fault })) };
 }
 
 /** Seconds for the header Retry-After (RFC 9110 section 10.2.3); null where waiting doesn't help, or nobody knows how long. */

@@ -29,6 +29,8 @@ export interface Given<Params, Query, Body> {
   acting: Acting;
   progress: Progress;
   signals: StopSignals;
+  /** The revision that a change is for (RFC 9110 section 13.1.1); null where none is named. */
+  ifMatch: string | null;
 }
 
 /** A route as it is written down. */
@@ -38,7 +40,7 @@ export interface RouteDefinition<
   Body extends z.ZodObject,
   Reply extends z.ZodType,
 > {
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Below `/api/v1`; the tenant is `{tenant}`. */
   path: Path;
   /** Names the operation for programs: one word in camel case. */
@@ -52,6 +54,10 @@ export interface RouteDefinition<
   reply: Reply;
   /** Bytes of the body, where it is more than 64 KiB. */
   bodyLimit?: number;
+  /** It answers what has a revision: that is its ETag, and a change names it as If-Match. */
+  isRevised?: boolean;
+  /** Its tenant may be one that is not run: it looks for it itself. */
+  isOfAny?: boolean;
   /** It may take long: after some seconds the caller is answered a task to ask for. */
   task?: TaskKind;
   handle(
@@ -70,6 +76,8 @@ export interface Route extends Pick<RouteDefinition<string, z.ZodObject, z.ZodOb
   body: z.ZodObject | null;
   reply: z.ZodType;
   bodyLimit: number;
+  isRevised: boolean;
+  isOfAny: boolean;
   task: TaskKind | null;
   handle(given: Given<unknown, unknown, unknown>): Promise<unknown>;
 }
@@ -107,11 +115,12 @@ export function route<
   Query extends z.ZodObject = z.ZodObject<Record<string, never>>,
   Body extends z.ZodObject = typeof withReason,
 >(definition: RouteDefinition<Path, Query, Body, Reply>): Route {
-  const { method, path, query, body, bodyLimit = BODY_LIMIT_BYTES, task = null, handle, ...told } = definition;
+  const { method, path, query, body, task = null, handle, ...told } = definition;
+  const { bodyLimit = BODY_LIMIT_BYTES, isRevised = false, isOfAny = false } = definition;
   const id = z.string().min(1).max(LONGEST_ID);
   return {
     ...told,
-    ...{ method, path, bodyLimit, task },
+    ...{ method, path, bodyLimit, isRevised, isOfAny, task },
     params: z.strictObject(Object.fromEntries([...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => [name, id]))),
     query: query ?? z.strictObject({}),
     body: method === 'GET' ? null : (body ?? withReason),

@@ -9,11 +9,15 @@ export interface NavigationEntry {
   level: AccessLevel;
 }
 
+/** Where a clinic is added. */
+export const ADD_CLINIC_PATH = '/add-clinic';
+
 /** About all clinics. */
 const SITE: readonly NavigationEntry[] = [
   { path: '/', word: 'overview', level: 'viewer' },
   { path: '/activity', word: 'activity', level: 'viewer' },
   { path: '/queues', word: 'queues', level: 'owner' },
+  { path: ADD_CLINIC_PATH, word: 'addClinic', level: 'owner' },
 ];
 
 /** About one clinic: below its own address. */
@@ -23,6 +27,7 @@ const CLINIC: readonly NavigationEntry[] = [
   { path: '/holds', word: 'holds', level: 'viewer' },
   { path: '/explain', word: 'explain', level: 'viewer' },
   { path: '/activity', word: 'activity', level: 'viewer' },
+  { path: '/configuration', word: 'configuration', level: 'owner' },
 ];
 
 /** A link of the navigation. */

@@ -7,6 +7,7 @@ import { addConnectionPage } from './clinic/connection.ts';
 import { addClinicPage } from './clinic/page.ts';
 import { addTargetPage } from './clinic/target.ts';
 import { addUndoPage } from './clinic/undo.ts';
+import { addConfigurationPages } from './configuration/page.ts';
 import { showErrors } from './errors.ts';
 import { addExplainPage } from './explain/explain-page.ts';
 import { addHoldPages } from './holds/hold-page.ts';
@@ -36,6 +37,7 @@ export function addPages(app: FastifyInstance, desk: OperatorDesk): void {
     addUndoPage(pages, desk);
     addExplainPage(pages, desk);
     addHoldPages(pages, desk);
+    addConfigurationPages(pages, desk);
     addPlanPage(pages, desk);
     addWeekPage(pages, desk);
     addQueuesPage(pages, desk);

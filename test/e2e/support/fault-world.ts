@@ -180,7 +180,7 @@ async function openSkins(composition: Composition, statuses: Statuses): Promise<
   const app = await openApp({ log: silentLogger, policy: PAGES_POLICY });
   const visitorOf = async () => OWNER;
   addAccess(app, { visitorOf, stillVisitorOf: visitorOf, publicUrl: () => 'http://localhost' });
-  const desk = openOperatorDesk(composition, statuses);
+  const desk = openOperatorDesk(composition, statuses, null);
   addApi(app, desk);
   addPages(app, desk);
   await app.ready();

@@ -62,6 +62,7 @@ export async function openPort(redis: Redis, choice: AccessChoice = {}) {
       throw new Error('not in this test');
     },
     backups: { backup: unused, restore: unused },
+    configurations: null,
     acting: (_, why) => openActing({ why }),
     log,
   };

@@ -4,6 +4,7 @@ import type { LoginDesk } from '../../../src/control/logins.ts';
 import { openStatuses } from '../../../src/control/statuses.ts';
 import { addAccess } from '../../../src/http-server/access/access.ts';
 import { addApi } from '../../../src/http-server/api/api.ts';
+import type { Route } from '../../../src/http-server/api/route.ts';
 import { openApp } from '../../../src/http-server/app.ts';
 import type { OperatorDesk } from '../../../src/http-server/operator-desk.ts';
 import type { AccessLevel, Visitor } from '../../../src/http-server/visitors.ts';
@@ -14,6 +15,7 @@ import { createApprovalStore } from '../../../src/state/approvals.ts';
 import type { AuditLog } from '../../../src/state/audit-log.ts';
 import { openActing, person } from '../../control/acting.ts';
 import { openActsWorld } from '../../control/acts-world.ts';
+import { type ConfigurationsChoice, openConfigurations } from '../../control/open-configurations.ts';
 import { openInstallation } from '../../control/open-installation.ts';
 import { cycle } from '../../jobs/cycle.ts';
 import { createModelClinic } from '../../jobs/model-clinic.ts';
@@ -34,6 +36,8 @@ const VISITORS: Readonly<Record<string, Pick<Visitor, 'level' | 'tenants'>>> = {
   operator: { level: 'operator', tenants: null },
   bruno: { level: 'operator', tenants: null },
   owner: { level: 'owner', tenants: null },
+  'second-owner': { level: 'owner', tenants: null },
+  'owner-of-aurora': { level: 'owner', tenants: new Set([AURORA]) },
   'viewer-of-aurora': { level: 'viewer', tenants: new Set([AURORA]) },
 };
 
@@ -42,6 +46,8 @@ export interface ApiChoice {
   policy?: Partial<ApprovalSettings>;
   loginDesk?: LoginDesk;
   backups?: OperatorDesk['backups'];
+  /** What is wrong with documents of managed tenants. Default: nothing. */
+  faultsOf?: ConfigurationsChoice['faultsOf'];
 }
 
 /** The API over three tenants; one is filled once, and one can't be run. */
@@ -63,6 +69,11 @@ export async function openApiWorld(redis: Redis, choice: ApiChoice = {}) {
     statuses: openStatuses(),
     loginDesk: choice.loginDesk === undefined ? noLogins : () => choice.loginDesk as LoginDesk,
     backups: choice.backups ?? { backup: async () => 'sealed', restore: () => Promise.reject(new Error('unused')) },
+    configurations: openConfigurations(redis, {
+      running: [ROSSI, AURORA],
+      inFiles: { [ROSSI]: 'config/tenants/studio-rossi.yaml', [AURORA]: 'config/tenants/aurora.yaml' },
+      ...(choice.faultsOf === undefined ? {} : { faultsOf: choice.faultsOf }),
+    }),
     acting: ({ name }, why) => openActing({ who: person(name), why, store, policy, log }),
     log: silentLogger,
   };
@@ -77,7 +88,7 @@ export async function openApiWorld(redis: Redis, choice: ApiChoice = {}) {
   await app.ready();
   const as =
     (visitor: string | null) =>
-    async (method: 'GET' | 'POST', path: string, body?: object, headers: Record<string, string> = {}) => {
+    async (method: Route['method'], path: string, body?: object, headers: Record<string, string> = {}) => {
       const answer = await app.inject({
         method,
         url: `/api/v1${path}`,

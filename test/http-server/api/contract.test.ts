@@ -79,6 +79,7 @@ function bodyFor(name: string): object | undefined {
   const bodies: Record<string, object> = {
     ...{ previewForgetting: patient, forgetPatient: patient, followAgain: patient },
     ...{ decideHold: { decision: 'rejected' }, undoRun: { dryRun: true } },
+    ...{ replaceConfiguration: { yaml: 'name: Nobody' } },
     ...{ acceptAccount: { account: 'unknown' }, restore: { backup: 'sealed' } },
   };
   return bodies[name] ?? (ROUTES.find((route) => route.name === name)?.body === null ? undefined : {});

@@ -29,6 +29,7 @@ export async function openPages({ installation, visitor = OWNER, acting: choice 
     statuses: openStatuses(),
     loginDesk: () => ({ remote: null }) as ReturnType<OperatorDesk['loginDesk']>,
     backups: {} as OperatorDesk['backups'],
+    configurations: null,
     acting: ({ name, id }, why) => ({ who: { kind: 'account', name, id, claimed: null }, why, desk: acting.desk }),
     log: silentLogger,
     ...given,

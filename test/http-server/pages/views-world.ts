@@ -70,6 +70,7 @@ export async function openViewsWorld(redis: Redis, choice: ViewsChoice = {}) {
     loginDesk: () => {
       throw new Error('no test asked for logins');
     },
+    configurations: null,
     backups: { backup: async () => '', restore: () => Promise.reject(new Error('unused')) },
     acting: ({ name }, why) => openActing({ who: person(name), why, ...acted }),
     log: silentLogger,

@@ -13,6 +13,7 @@ import { clinicAddress } from '../navigation.ts';
 import { linkButton, section } from '../parts.ts';
 import { problemTable } from '../problems.ts';
 import { CLINIC } from '../texts/clinic.ts';
+import { CONFIGURATION } from '../texts/configuration.ts';
 import { connectionsPart } from './connections.ts';
 import { recordsPart } from './records.ts';
 import { remindersPart } from './reminders.ts';
@@ -67,7 +68,8 @@ ${holdsPart(context, tenant, holds.filter(({ state }) => state === 'open').lengt
 ${connectionsPart(context, tenant, clinic.connections)}
 ${recordsPart(context, clinic)}
 ${runsPart(context, tenant, runs)}
-${reminders === null ? null : remindersPart(context, tenant, reminders.reminders)}`;
+${reminders === null ? null : remindersPart(context, tenant, reminders.reminders)}
+${configuredPart(context, desk, tenant)}`;
   const beside = workButtons(context, desk, tenant);
   return { title: clinic.name, main, beside, isLive: true, isUnderWay: begun?.state === 'running' };
 }
@@ -78,6 +80,14 @@ function problemsPart(context: PageContext, tenant: string, problems: readonly P
   return own.length === 0
     ? null
     : section('problems', words.problems, problemTable(context, words.problems, own, null));
+}
+
+/** Says where the clinic is configured. */
+function configuredPart({ language }: PageContext, { configurations }: OperatorDesk, tenant: string): Html | null {
+  if (configurations === null) return null;
+  const words = CONFIGURATION[language];
+  const file = configurations.files.configuration.managed.has(tenant) ? null : configurations.files.fileOf(tenant);
+  return html`<p class="quiet">${file === null ? words.managed : words.byFile(file)}</p>`;
 }
 
 /** Leads to one appointment's way. */

@@ -1,0 +1,31 @@
+import type { ManagedTenants } from '../settings/managed-tenant.ts';
+import type { Settings } from '../settings/settings-schema.ts';
+import { createAwaitDurable } from '../state/durability.ts';
+import { createManagedTenants } from '../state/managed-tenants.ts';
+import { connectRedis } from '../state/redis.ts';
+import { checkRedis } from '../state/redis-check.ts';
+import { sealingRing } from './stores.ts';
+
+/**
+ * Reads the managed tenants over a connection of its own: they are needed before anything can be composed.
+ * @param signal ends the waiting for Redis
+ * @param options.isPatient whether a Redis that refuses is waited for
+ * @throws MirrorError as `checkRedis`
+ */
+export async function readManagedTenants(
+  settings: Settings,
+  signal: AbortSignal,
+  { isPatient = true } = {},
+): Promise<ManagedTenants> {
+  const redis = connectRedis(settings.redis.place.reveal());
+  const refused = new AbortController();
+  if (!isPatient) redis.once('error', (error) => refused.abort(error));
+  const awaitDurable = createAwaitDurable(redis, settings.redis);
+  try {
+    await checkRedis(redis, AbortSignal.any([signal, refused.signal]));
+    return (await createManagedTenants({ redis, writer: redis, awaitDurable, ring: sealingRing(settings) }).read())
+      .tenants;
+  } finally {
+    redis.disconnect();
+  }
+}

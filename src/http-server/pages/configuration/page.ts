@@ -1,0 +1,168 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import {
+  type ConfigurationDesk,
+  checkDocument,
+  neededSecrets,
+  readDocument,
+  type TenantDocument,
+} from '../../../control/managed-tenants.ts';
+import { addTenant, removeTenant, replaceTenant } from '../../../control/tenant-acts.ts';
+import { MirrorError } from '../../../model/errors.ts';
+import { type Html, html } from '../../../model/html.ts';
+import { ConfigurationError } from '../../../settings/faults.ts';
+import { formOf } from '../../forms.ts';
+import { configurationsOf, type OperatorDesk } from '../../operator-desk.ts';
+import { requireAllTenants, visitorOf } from '../../visitors.ts';
+import { actingOf, reasonField } from '../acting.ts';
+import { contextOf } from '../context.ts';
+import { sendPage } from '../layout.ts';
+import { ADD_CLINIC_PATH, clinicAddress } from '../navigation.ts';
+import { failureNotice, notice } from '../notices.ts';
+import { CONFIGURATION } from '../texts/configuration.ts';
+import { type Draft, renderConfirmation, renderEditor, renderFaults, renderOfFile, renderRemoval } from './render.ts';
+
+/** A document of 512 KiB, in which a form may write each character as three. */
+const FORM_BYTES = 2_097_152;
+const ROUTE = '/tenants/:tenant/configuration';
+
+interface Place {
+  Params: { tenant: string };
+}
+
+/** Adds the pages on which a clinic is configured, or added: checked first, then saved as it was seen. */
+export function addConfigurationPages(app: FastifyInstance, desk: OperatorDesk): void {
+  const config = { level: 'owner' } as const;
+  app.get<Place>(ROUTE, { config }, async (request, reply) => {
+    const document = await readDocument(configurationsOf(desk), request.params.tenant);
+    return sendDocument(request, reply, desk, document);
+  });
+  app.post<Place>(ROUTE, { config, bodyLimit: FORM_BYTES }, async (request, reply) => {
+    requireAllTenants(visitorOf(request));
+    const { tenant } = request.params;
+    const now = await readDocument(configurationsOf(desk), tenant);
+    // What is changed is what was seen, whatever it is by now.
+    const document = { ...now, revision: formOf(request).get('revision') ?? now.revision };
+    return step(request, reply, desk, { document, tenant, yaml: writtenIn(request) ?? document.yaml ?? '' });
+  });
+  app.get(ADD_CLINIC_PATH, { config }, async (request, reply) => {
+    requireAllTenants(visitorOf(request));
+    return sendEditor(request, reply, desk, { document: null, tenant: '', yaml: '' });
+  });
+  app.post(ADD_CLINIC_PATH, { config, bodyLimit: FORM_BYTES }, async (request, reply) => {
+    requireAllTenants(visitorOf(request));
+    const tenant = formOf(request).get('tenant')?.trim() ?? '';
+    return step(request, reply, desk, { document: null, tenant, yaml: writtenIn(request) ?? '' });
+  });
+}
+
+/** Browsers end the lines of a text area with CR LF (https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data). */
+function writtenIn(request: FastifyRequest): string | null {
+  return formOf(request).get('yaml')?.replaceAll('\r\n', '\n') ?? null;
+}
+
+async function step(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  desk: OperatorDesk,
+  draft: Draft,
+): Promise<FastifyReply> {
+  const form = formOf(request);
+  const configurations = configurationsOf(desk);
+  try {
+    switch (form.get('step')) {
+      case 'check':
+        return await sendConfirmation(request, reply, desk, draft);
+      case 'save':
+        await save(request, desk, draft);
+        return reply.redirect(clinicAddress(draft.tenant, '/configuration'), 303);
+      case 'remove':
+        if (form.get('sure') !== draft.tenant) break;
+        await removeTenant(actingOf(request, desk), configurations, draft.tenant, draft.document?.revision ?? '');
+        return reply.redirect('/', 303);
+    }
+    return sendEditor(request, reply, desk, draft);
+  } catch (error) {
+    const context = contextOf(request, desk);
+    const words = CONFIGURATION[context.language];
+    if (error instanceof ConfigurationError) {
+      return sendEditor(request, reply, desk, draft, renderFaults(context, error.faults), 422);
+    }
+    if (!(error instanceof MirrorError) || error.code === 'no-such-tenant') throw error;
+    const isNoted = error.code === 'second-person-needed';
+    const told = isNoted ? notice(words.noted) : failureNotice(context, words.refused, error);
+    return sendEditor(request, reply, desk, draft, told, isNoted ? 200 : 409);
+  }
+}
+
+async function save(request: FastifyRequest, desk: OperatorDesk, draft: Draft): Promise<void> {
+  const form = formOf(request);
+  const given = [...form].filter(([name, value]) => name.startsWith('secret-') && value !== '');
+  const secrets = Object.fromEntries(given.map(([name, value]) => [name.slice('secret-'.length), value]));
+  const wanted = { yaml: draft.yaml, secrets };
+  const acting = actingOf(request, desk);
+  const configurations = configurationsOf(desk);
+  if (draft.document === null) await addTenant(acting, configurations, draft.tenant, wanted);
+  else await replaceTenant(acting, configurations, draft.tenant, wanted, draft.document.revision ?? '');
+}
+
+/** Checks as if the secrets that are missing were given: they are asked for with what is saved, and no page holds one. */
+async function sendConfirmation(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  desk: OperatorDesk,
+  draft: Draft,
+): Promise<FastifyReply> {
+  const { document, tenant, yaml } = draft;
+  const configurations: ConfigurationDesk = configurationsOf(desk);
+  const secrets = neededSecrets(yaml).map((name) => ({ name, isKept: document?.secrets.includes(name) === true }));
+  const missing = secrets.filter(({ isKept }) => !isKept).map(({ name }) => [name, 'given when it is saved'] as const);
+  const faults = await checkDocument(configurations, tenant, { yaml, secrets: Object.fromEntries(missing) });
+  if (faults.length > 0) throw new ConfigurationError(faults);
+  const context = contextOf(request, desk, document === null ? undefined : tenant);
+  const reason = reasonField(context, desk, document === null ? 'add-tenant' : 'replace-tenant');
+  const main = renderConfirmation(context, draft, secrets, reason);
+  return sendPage(reply, context, { title: titleOf(request, desk, draft), main });
+}
+
+function sendDocument(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  desk: OperatorDesk,
+  document: TenantDocument,
+): FastifyReply {
+  const { tenant, source, yaml, faults } = document;
+  if (source === 'managed') {
+    const context = contextOf(request, desk, tenant);
+    const told = faults.length === 0 ? null : renderFaults(context, faults);
+    return sendEditor(request, reply, desk, { document, tenant, yaml: yaml ?? '' }, told);
+  }
+  const context = contextOf(request, desk, tenant);
+  return sendPage(reply, context, {
+    title: CONFIGURATION[context.language].title,
+    main: renderOfFile(context, document),
+  });
+}
+
+/** @param told what came of it before */
+function sendEditor(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  desk: OperatorDesk,
+  draft: Draft,
+  told: Html | null = null,
+  status = 200,
+): FastifyReply {
+  const { document, tenant } = draft;
+  const context = contextOf(request, desk, document === null ? undefined : tenant);
+  const words = CONFIGURATION[context.language];
+  const lead = document === null ? words.add : words.managed;
+  const removal =
+    document === null ? null : renderRemoval(context, document, reasonField(context, desk, 'remove-tenant'));
+  const main = html`${told}<p>${lead}</p>${renderEditor(context, draft)}${removal}`;
+  return sendPage(reply, context, { title: titleOf(request, desk, draft), main }, status);
+}
+
+function titleOf(request: FastifyRequest, desk: OperatorDesk, { document }: Draft): string {
+  const words = CONFIGURATION[contextOf(request, desk).language];
+  return document === null ? words.addTitle : words.title;
+}

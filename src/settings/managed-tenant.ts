@@ -1,0 +1,78 @@
+import { isScalar, parseDocument, visit } from 'yaml';
+import type { ConfigurationFault } from './faults.ts';
+import { readYaml, type YamlRead } from './yaml-file.ts';
+
+/** What a managed tenant is made of. */
+export interface ManagedContent {
+  /** What its file would hold, as a person wrote it. */
+  yaml: string;
+  /** The same as JSON, so that it need not be parsed whenever the tenant is opened. */
+  json: string;
+  /** The secrets that it names as `{ sealed: NAME }`. */
+  secrets: Readonly<Record<string, string>>;
+}
+
+/** A tenant that no file configures: its document is kept elsewhere, sealed. */
+export interface ManagedTenant {
+  id: string;
+  /** Another one with each change, also back to what was before: what is known of one holds, so that it need not be opened. */
+  revision: string;
+  /** @throws MirrorError `settings`, code `sealing-key-unknown`; `contract`, code `seal-broken`, when somebody else changed it */
+  open(): ManagedContent;
+}
+
+/** Managed tenants by their ids. */
+export type ManagedTenants = ReadonlyMap<string, ManagedTenant>;
+
+const NAMED = 'managed tenant ';
+
+/** How faults call the document of a managed tenant, in place of a file's name. */
+export function managedName(tenant: string): string {
+  return `${NAMED}${tenant}`;
+}
+
+/** Whether a name is that of a document, and no file's: a file's is a path. */
+export function isManagedName(name: string): boolean {
+  return name.startsWith(NAMED) && !/[/\\]/.test(name);
+}
+
+/** The document as a file would be read. Faults hold nothing of its text. */
+export function readManaged(tenant: ManagedTenant): YamlRead {
+  const name = managedName(tenant.id);
+  let yaml: string;
+  try {
+    ({ yaml } = tenant.open());
+  } catch (error) {
+    return { faults: [unopened(name, error)] };
+  }
+  return readYaml(name, Buffer.from(yaml));
+}
+
+/**
+ * A document in which variables stand in place of what is kept sealed; all else is as a person wrote it, comments too.
+ * @param variableOf the variable of a secret, by the name that it is kept under
+ */
+export function withVariables(
+  yaml: string,
+  variableOf: (secret: string) => string,
+): { yaml: string; variables: string[] } {
+  const variables = new Set<string>();
+  const document = parseDocument(yaml);
+  visit(document, {
+    Map(_key, { items }) {
+      const [pair, ...others] = items;
+      if (others.length > 0 || !isScalar(pair?.key) || !isScalar(pair.value) || pair.key.value !== 'sealed') return;
+      const variable = variableOf(String(pair.value.value));
+      variables.add(variable);
+      [pair.key.value, pair.value.value] = ['env', variable];
+    },
+  });
+  return { yaml: variables.size === 0 ? yaml : document.toString({ lineWidth: 0 }), variables: [...variables] };
+}
+
+function unopened(file: string, error: unknown): ConfigurationFault {
+  const message = error instanceof Error ? error.message : 'it does not open';
+  const told = error instanceof Error && 'remedy' in error ? error.remedy : undefined;
+  const remedy = typeof told === 'string' ? told : 'restore it from a backup, or remove it and add it again';
+  return { file, line: null, path: '', message, remedy };
+}

@@ -1,0 +1,144 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { MirrorError } from '../model/errors.ts';
+import type { ManagedContent, ManagedTenant, ManagedTenants } from '../settings/managed-tenant.ts';
+import type { AwaitDurable } from './durability.ts';
+import { keys } from './keys.ts';
+import type { RedisClient } from './redis.ts';
+import { createSealer, type SealingKey } from './sealing.ts';
+
+/** All managed tenants at one moment. */
+export interface ManagedSnapshot {
+  /** Another one after each change of any; null before the first. */
+  version: string | null;
+  tenants: ManagedTenants;
+}
+
+/** The managed tenants of an installation. Of two who change one at once, one does. */
+export interface ManagedTenantStore {
+  /**
+   * Asks for what changed alone, and for one value when nothing did.
+   * What was sealed with an old key is sealed again with the active one on the way. The same object when nothing changed.
+   * @throws MirrorError `remote`, code `managed-tenants-lost`, when Redis had some since this was opened, and knows of none that ever was
+   */
+  read(): Promise<ManagedSnapshot>;
+  /**
+   * Keeps a tenant sealed. On the disk when it returns, where Redis can tell.
+   * @param expected revision that is replaced; null: there is none
+   * @returns the revision; null when another one stands there
+   */
+  put(id: string, content: ManagedContent, expected: string | null): Promise<string | null>;
+  /** @returns whether it was removed: false when another revision stands there */
+  remove(id: string, expected: string): Promise<boolean>;
+}
+
+/** What the store works with. @see CredentialStoreOptions */
+export interface ManagedTenantParts {
+  redis: RedisClient;
+  writer: RedisClient;
+  awaitDurable: AwaitDurable;
+  ring: readonly SealingKey[];
+}
+
+/** No tenant has such a name: the field of the version. */
+const VERSION = '*';
+const CONTEXT = 'managed-tenant';
+
+/** KEYS: revisions, tenants. ARGV: tenant, revision that is expected ('' for none), version, then revision and sealed text of the next, if any. */
+const CHANGE = `
+if (redis.call('HGET', KEYS[1], ARGV[1]) or '') ~= ARGV[2] then return 0 end
+if ARGV[4] then
+  redis.call('HSET', KEYS[1], ARGV[1], ARGV[4])
+  redis.call('HSET', KEYS[2], ARGV[1], ARGV[5])
+else
+  redis.call('HDEL', KEYS[1], ARGV[1])
+  redis.call('HDEL', KEYS[2], ARGV[1])
+end
+redis.call('HSET', KEYS[1], '${VERSION}', ARGV[3])
+return 1`;
+
+/** Opens the managed tenants. Each is sealed under its own name, so that one can't be put in another's place. */
+export function createManagedTenants({ redis, writer, awaitDurable, ring }: ManagedTenantParts): ManagedTenantStore {
+  const [revisions, tenants] = [keys.managedRevisions(), keys.managedTenants()];
+  let last: ManagedSnapshot | null = null;
+
+  async function change(id: string, expected: string | null, next: readonly string[]): Promise<boolean> {
+    const done = await writer.eval(CHANGE, 2, revisions, tenants, id, expected ?? '', randomUUID(), ...next);
+    return done === 1;
+  }
+
+  async function changeForGood(...given: Parameters<typeof change>): Promise<boolean> {
+    const isDone = await change(...given);
+    if (isDone) await awaitDurable(revisions).catch(() => 'late');
+    return isDone;
+  }
+
+  function seal(id: string, content: ManagedContent): { revision: string; sealed: string } {
+    const sealed = createSealer(ring, id).seal(JSON.stringify(content), CONTEXT);
+    return { revision: revisionOf(sealed), sealed };
+  }
+
+  function stored(id: string, sealed: string): ManagedTenant {
+    const open = () => JSON.parse(createSealer(ring, id).open(sealed, CONTEXT)) as ManagedContent;
+    return { id, revision: revisionOf(sealed), open };
+  }
+
+  /** What an old key sealed is sealed with the active one, unless it does not open, which is told elsewhere. */
+  async function sealedAnew(tenant: ManagedTenant, sealed: string): Promise<ManagedTenant> {
+    if (!createSealer(ring, tenant.id).isStale(sealed)) return tenant;
+    const content = contentOf(tenant);
+    if (content === null) return tenant;
+    const next = seal(tenant.id, content);
+    const isDone = await change(tenant.id, tenant.revision, [next.revision, next.sealed]);
+    return isDone ? stored(tenant.id, next.sealed) : tenant;
+  }
+
+  return {
+    async read() {
+      const before = last;
+      const version = await redis.hget(revisions, VERSION);
+      if (version === null && before !== null && before.version !== null) throw tenantsLost();
+      if (before?.version === version) return before;
+      const { [VERSION]: _, ...known } = await redis.hgetall(revisions);
+      const next = new Map<string, ManagedTenant>();
+      const changed: string[] = [];
+      for (const [id, revision] of Object.entries(known)) {
+        const same = before?.tenants.get(id);
+        if (same?.revision === revision) next.set(id, same);
+        else changed.push(id);
+      }
+      const texts = changed.length === 0 ? [] : await redis.hmget(tenants, ...changed);
+      for (const [index, id] of changed.entries()) {
+        // Removed just now: the next look tells.
+        const sealed = texts[index] ?? null;
+        if (sealed !== null) next.set(id, await sealedAnew(stored(id, sealed), sealed));
+      }
+      last = { version, tenants: next };
+      return last;
+    },
+    async put(id, content, expected) {
+      const { revision, sealed } = seal(id, content);
+      return (await changeForGood(id, expected, [revision, sealed])) ? revision : null;
+    },
+    remove: (id, expected) => changeForGood(id, expected, []),
+  };
+}
+
+function contentOf(tenant: ManagedTenant): ManagedContent | null {
+  try {
+    return tenant.open();
+  } catch {
+    return null;
+  }
+}
+
+/** Sealed anew the same is another text. */
+function revisionOf(sealed: string): string {
+  return createHash('sha256').update(sealed).digest('base64url').slice(0, 22);
+}
+
+function tenantsLost(): MirrorError {
+  return new MirrorError('Redis lost the managed tenants', {
+    ...{ actor: 'remote', code: 'managed-tenants-lost', retry: 'later' },
+    remedy: 'put them back with: clinic-mirror restore --all <file>',
+  });
+}

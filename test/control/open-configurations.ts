@@ -1,0 +1,46 @@
+import type { ConfigurationDesk } from '../../src/control/managed-tenants.ts';
+import type { Configuration } from '../../src/settings/configuration.ts';
+import type { ConfigurationFault } from '../../src/settings/faults.ts';
+import type { ManagedTenant } from '../../src/settings/managed-tenant.ts';
+import { createAwaitDurable } from '../../src/state/durability.ts';
+import { createManagedTenants } from '../../src/state/managed-tenants.ts';
+import type { RedisClient } from '../../src/state/redis.ts';
+
+/** The key that seals in tests. */
+export const RING = [{ id: 'k1', key: Buffer.alloc(32, 9) }];
+
+/** The managed tenants in a Redis. */
+export function openManagedStore(redis: RedisClient, ring = RING) {
+  const awaitDurable = createAwaitDurable(redis, { replicas: 0 });
+  return createManagedTenants({ redis, writer: redis, awaitDurable, ring });
+}
+
+/** What a test chooses of how tenants are configured. */
+export interface ConfigurationsChoice {
+  /** Tenants that run; those without a file are managed. */
+  running?: readonly string[];
+  /** Files by their tenants. */
+  inFiles?: Readonly<Record<string, string>>;
+  faultsOf?(tenant: ManagedTenant): ConfigurationFault[];
+}
+
+/** What tenants are configured with, over a real Redis and files that a test tells. */
+export function openConfigurations(
+  redis: RedisClient,
+  { running = [], inFiles = {}, faultsOf = () => [] }: ConfigurationsChoice = {},
+): ConfigurationDesk & { followed: number } {
+  const configuration = { outlines: new Map(running.map((id) => [id, { id }])), refused: [], setAside: [] };
+  const desk = {
+    followed: 0,
+    store: openManagedStore(redis),
+    files: {
+      fileOf: (tenant: string) => inFiles[tenant] ?? null,
+      faultsOf,
+      configuration: configuration as unknown as Configuration,
+    },
+    follow: async () => {
+      desk.followed += 1;
+    },
+  };
+  return desk;
+}

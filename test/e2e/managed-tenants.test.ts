@@ -1,0 +1,163 @@
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { readManagedTenants } from '../../src/composition/managed-tenants.ts';
+import { connectors } from '../../src/connectors/registry.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import { type Daemon, startDaemon } from '../../src/main.ts';
+import { reminderChannels } from '../../src/reminders/channels/registry.ts';
+import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
+import { useRadicale } from '../support/radicale.ts';
+import { useRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { dumpRedis } from './support/dump-redis.ts';
+import { tenantFile } from './support/reloaded-world.ts';
+import { RADICALE_USERS } from './support/small-targets.ts';
+import type { SmallWorld } from './support/small-world.ts';
+import { isExact, useSmallWorld } from './support/use-small-world.ts';
+
+const redis = useRedis();
+const radicale = useRadicale({ users: RADICALE_USERS });
+const NEVER = new AbortController().signal;
+const MANAGED = 'clinic-2';
+
+/** A daemon in this process, as a process of its own begins. */
+async function begin({ configDir: dir, env }: SmallWorld): Promise<Daemon> {
+  const options = { dir, env, connectors, reminderChannels, mode: 'set-aside' } as const;
+  const files = await ConfigurationFiles.open(options, (settings) => readManagedTenants(settings, NEVER));
+  const daemon = await startDaemon(files.configuration, silentLogger, NEVER, { files });
+  onTestFinished(() => daemon.close());
+  return daemon;
+}
+
+/** Two daemons over one clinic of a file; the document of another one, whose secret is to be kept sealed. */
+async function open() {
+  const world = await useSmallWorld({
+    ...{ redisUrl: redis.url, tenants: 2, targets: ['caldav'], appointments: 20, davServer: radicale() },
+    settings: { operator: { port: 0, access: {} }, schedule: { pullEverySeconds: 60 } },
+  });
+  const file = tenantFile(world, MANAGED);
+  const document = (await readFile(file, 'utf8')).replace(/env: TENANT_CLINIC_2__DAV_PASSWORD/, 'sealed: dav');
+  await rm(file);
+  const password = world.env.TENANT_CLINIC_2__DAV_PASSWORD ?? '';
+  const daemons = [await begin(world), await begin(world)] as const;
+  const token = (await world.cli('access', 'token', 'create', 'ops', '--level', 'owner')).out.trim();
+  const ask = async (method: string, path: string, body?: object, headers: Record<string, string> = {}) => {
+    const answer = await fetch(`http://127.0.0.1:${daemons[0].operatorPort}/api/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return {
+      status: answer.status,
+      body: (await answer.json()) as Record<string, unknown>,
+      etag: answer.headers.get('etag'),
+    };
+  };
+  const folder = join(world.dir, 'given');
+  await mkdir(folder);
+  const given = async (name: string, text: string) => {
+    await writeFile(join(folder, name), text);
+    return join(folder, name);
+  };
+  return { world, document, password, daemons, ask, given };
+}
+
+const isManagedBy = ({ composition }: Daemon) => composition.configuration.managed.has(MANAGED);
+
+/** Waits until the calendar of the managed clinic shows what the clinic shows, each entry once. */
+function shows(world: SmallWorld, what: string): Promise<unknown> {
+  const index = world.targets.findIndex(({ tenant }) => tenant === MANAGED);
+  const isSo = async () => {
+    const comparison = (await world.compareAll())[index];
+    return comparison !== undefined && comparison.remoteEvents > 0 && isExact(comparison);
+  };
+  return waitFor(isSo, { what, intervalMs: 200 });
+}
+
+test('a managed tenant: added over the API, synced, taken up by all, changed, exported, removed, added again, made a file', async () => {
+  const { world, document, password, daemons, ask, given } = await open();
+  const [one, other] = daemons;
+  const bothHave = (isSo: (daemon: Daemon) => boolean, what: string) => {
+    // As SIGHUP does: that a look finds it is seen once.
+    for (const daemon of daemons) daemon.reload();
+    return waitFor(() => daemons.every(isSo), { what, intervalMs: 50 });
+  };
+
+  // Its faults, then itself.
+  const missing = await ask('POST', '/configurations/check', { tenant: MANAGED, yaml: document });
+  expect(missing.body.faults).toEqual([
+    expect.objectContaining({ path: 'connections.room-1.password', message: 'the sealed secret dav is missing' }),
+  ]);
+  const added = await ask('POST', '/tenants', { tenant: MANAGED, yaml: document, secrets: { dav: password } });
+  expect([added.status, isManagedBy(one)]).toEqual([200, true]);
+  await shows(world, 'the first sync');
+  await waitFor(() => isManagedBy(other), { what: 'the other daemon to take it up by itself', intervalMs: 100 });
+  const state = [...(await dumpRedis(redis.connect()))].flat().join('\n');
+  expect([state.includes(password), state.includes('Clinic 2')]).toEqual([false, false]);
+
+  // Changed as it was seen alone.
+  const paused = `${document}paused: true\n`;
+  const stale = await ask('PUT', `/tenants/${MANAGED}/configuration`, { yaml: paused }, { 'if-match': '"stale"' });
+  expect(stale.status).toBe(412);
+  const change = await ask(
+    'PUT',
+    `/tenants/${MANAGED}/configuration`,
+    { yaml: paused },
+    { 'if-match': added.etag ?? '' },
+  );
+  expect(change.status).toBe(200);
+  await bothHave(
+    ({ composition }) => composition.configuration.outlines.get(MANAGED)?.paused === true,
+    'both to take up the pause',
+  );
+  expect((await ask('PUT', '/tenants/clinic-1/configuration', { yaml: paused })).body.detail).toContain(
+    'clinic-1.yaml',
+  );
+
+  // By commands: exported, removed, added again. What was written is known by its links.
+  const exported = (await world.cli('tenants', 'export', MANAGED)).out;
+  expect(exported).toContain(`# revision ${change.body.revision}\n`);
+  expect(exported).not.toContain(password);
+  const secrets = await given('secrets.yaml', `dav: "${password}"\n`);
+  const resumed = await given('resumed.yaml', exported.replace('paused: true', 'paused: false'));
+  expect(await world.cli('tenants', 'replace', MANAGED, resumed)).toMatchObject({ code: 0 });
+  expect((await world.cli('tenants', 'replace', MANAGED, resumed)).err).toContain('revision-changed');
+  expect(await world.cli('tenants', 'remove', MANAGED)).toMatchObject({ code: 0 });
+  await bothHave((daemon) => !isManagedBy(daemon), 'both to let it go');
+  expect((await world.cli('tenants', 'add', MANAGED, resumed)).err).toContain('the sealed secret dav is missing');
+  expect(await world.cli('tenants', 'add', MANAGED, resumed, '--secrets', secrets)).toMatchObject({ code: 0 });
+  await bothHave(isManagedBy, 'both to have it again');
+  await shows(world, 'the calendar to be as it was');
+
+  // A file of it counts when it is not managed any more, with all of its state.
+  const inFile = await world.cli('tenants', 'export', MANAGED, '--for-file');
+  expect(inFile.err).toContain('TENANT_CLINIC_2__DAV');
+  await writeFile(tenantFile(world, MANAGED), inFile.out.replace(/CLINIC_2__DAV$/m, 'CLINIC_2__DAV_PASSWORD'));
+  const hashes = () => daemons.map(({ composition }) => composition.configuration.outlines.get(MANAGED)?.hash);
+  const [hash] = hashes();
+  expect(await world.cli('tenants', 'remove', MANAGED)).toMatchObject({
+    ...{ code: 0, out: expect.stringContaining('its state and logins stay') },
+  });
+  await bothHave(
+    ({ composition }) =>
+      composition.configuration.outlines.has(MANAGED) && !composition.configuration.managed.has(MANAGED),
+    'the file to count',
+  );
+  expect(hashes()).toEqual([hash, hash]);
+  expect(await world.cli('tenants', 'adopt', MANAGED)).toMatchObject({ code: 0 });
+  await rm(tenantFile(world, MANAGED));
+  await bothHave(isManagedBy, 'it to be managed again');
+  expect(hashes()).toEqual([hash, hash]);
+
+  // A backup holds how it is configured, for a Redis that lost it.
+  const backup = join(world.dir, 'all.backup');
+  expect(await world.cli('backup', '--all', backup)).toMatchObject({ code: 0 });
+  expect(await world.cli('tenants', 'remove', MANAGED)).toMatchObject({ code: 0 });
+  expect(await world.cli('restore', '--all', backup)).toMatchObject({ code: 0 });
+  await bothHave(isManagedBy, 'it to be back');
+  expect(hashes()).toEqual([hash, hash]);
+  await world.cli('sync', MANAGED);
+  await shows(world, 'the calendar to be as it was');
+  expect(other.composition.configuration.setAside).toEqual([]);
+});

@@ -1,0 +1,189 @@
+import { describe, expect, test } from 'vitest';
+import { useRedis } from '../../support/redis.ts';
+import { allPages, openApiWorld, problemLike, ROSSI } from './api-world.ts';
+
+const redis = useRedis();
+const YAML = 'name: Nuova\nconnections: { dav: { password: { sealed: dav } } }\n';
+const SECRETS = { dav: 'correct-horse' };
+const PATH = '/tenants/nuova/configuration';
+
+/** The API over two tenants of files; a document with the word "broken" has faults. */
+async function open(policy = {}) {
+  const connection = redis.connect();
+  await connection.flushall();
+  const world = await openApiWorld(connection, {
+    policy,
+    faultsOf: ({ id, open: read }) =>
+      read().yaml.includes('broken')
+        ? [{ file: `managed tenant ${id}`, line: 1, path: 'name', message: 'is broken', remedy: 'mend it' }]
+        : [],
+  });
+  const owner = world.as('owner');
+  return {
+    ...world,
+    owner,
+    async added() {
+      const { body, headers } = await owner('POST', '/tenants', { tenant: 'nuova', yaml: YAML, secrets: SECRETS });
+      expect(headers.etag).toBe(`"${body.revision}"`);
+      return String(body.revision);
+    },
+  };
+}
+
+describe('a managed tenant', () => {
+  test('is added, read as it was written, changed as it was seen, and removed; no secret is ever answered', async () => {
+    const { app, owner, added, entries } = await open();
+    const revision = await added();
+    const read = await owner('GET', PATH);
+    expect(read.body).toEqual({
+      ...{ tenant: 'nuova', source: 'managed', file: null, revision, yaml: YAML, secrets: ['dav'], faults: [] },
+    });
+    expect(read.headers.etag).toBe(`"${revision}"`);
+    const next = { yaml: YAML.replace('Nuova', 'Altra') };
+    const replaced = await owner('PUT', PATH, next, { 'if-match': `"${revision}"` });
+    expect(replaced.status).toBe(200);
+    // What was not given again stays.
+    const again = await owner('GET', PATH);
+    expect(again.body).toMatchObject({ ...next, secrets: ['dav'], revision: replaced.body.revision });
+    const removed = await owner('DELETE', '/tenants/nuova', {}, { 'if-match': String(replaced.headers.etag) });
+    expect([removed.status, removed.body]).toEqual([200, { tenant: 'nuova', revision: null, file: null }]);
+    expect(await owner('GET', PATH)).toEqual(problemLike(404, 'no-such-tenant'));
+    expect(entries.map(({ verb, outcome }) => `${verb} ${outcome}`)).toEqual(
+      ['add-tenant', 'replace-tenant', 'remove-tenant'].flatMap((verb) => [`${verb} begun`, `${verb} done`]),
+    );
+    const told = JSON.stringify([read.body, replaced.body, again.body, removed.body, entries]);
+    expect(told).not.toContain(SECRETS.dav);
+    await app.close();
+  });
+
+  test('is changed by one of two who saw the same, and by nobody who does not say what they saw', async () => {
+    const { app, owner, added } = await open();
+    const revision = await added();
+    const match = { 'if-match': `"${revision}"` };
+    const change = (name: string) => owner('PUT', PATH, { yaml: YAML.replace('Nuova', name) }, match);
+    const both = await Promise.all([change('Uno'), change('Due')]);
+    expect(both.map(({ status }) => status).toSorted()).toEqual([200, 412]);
+    expect(await owner('DELETE', '/tenants/nuova', {}, match)).toEqual(problemLike(412, 'revision-changed'));
+    expect(await owner('PUT', PATH, { yaml: YAML })).toEqual(problemLike(428, 'revision-missing'));
+    expect(await owner('DELETE', '/tenants/nuova', {}, { 'if-match': '*' })).toEqual(
+      problemLike(428, 'revision-missing'),
+    );
+    await app.close();
+  });
+
+  test('is checked without being kept, and with faults it is kept as little', async () => {
+    const { app, owner, added, entries } = await open();
+    const broken = { tenant: 'nuova', yaml: 'name: broken\n' };
+    const fault = { file: 'managed tenant nuova', line: 1, path: 'name', message: 'is broken', remedy: 'mend it' };
+    const checked = await owner('POST', '/configurations/check', broken);
+    expect([checked.status, checked.body]).toEqual([200, { faults: [fault] }]);
+    const refused = await owner('POST', '/tenants', broken);
+    expect(refused).toEqual(problemLike(422, 'configuration'));
+    expect(refused.body.faults).toEqual([fault]);
+    expect(await owner('GET', PATH)).toEqual(problemLike(404, 'no-such-tenant'));
+    const revision = await added();
+    const before = entries.length;
+    const change = await owner('PUT', PATH, { yaml: 'name: broken\n' }, { 'if-match': `"${revision}"` });
+    expect(change).toEqual(problemLike(422, 'configuration'));
+    expect((await owner('GET', PATH)).body).toMatchObject({ yaml: YAML, revision });
+    expect(entries).toHaveLength(before);
+    const told = async (wanted: object) => {
+      const { body } = await owner('POST', '/configurations/check', { tenant: 'nuova', yaml: YAML, ...wanted });
+      return (body.faults as { path: string; message: string }[]).map(({ path, message }) => [path, message]);
+    };
+    expect(await told({ secrets: { other: 'x' } })).toEqual([['secrets.other', 'the document names no such secret']]);
+    expect(await told({ secrets: { dav: ' ' } })).toEqual([['secrets.dav', 'the secret is empty']]);
+    expect(await told({ tenant: 'No Id' })).toEqual([['', 'the id can not be used']]);
+    expect(await told({ yaml: 'a: [' })).toHaveLength(1);
+    await app.close();
+  });
+
+  test('is told as a file would hold it, with variables for what is kept sealed', async () => {
+    const { app, owner, added } = await open();
+    await added();
+    const { body } = await owner('GET', `${PATH}/file`);
+    expect(body).toEqual({
+      file: 'tenants/nuova.yaml',
+      yaml: YAML.replace('sealed: dav', 'env: TENANT_NUOVA__DAV'),
+      variables: ['TENANT_NUOVA__DAV'],
+    });
+    await app.close();
+  });
+});
+
+describe('the tenant of a file', () => {
+  test('is read-only, by a sentence that names the file', async () => {
+    const { app, owner } = await open();
+    const inFile = problemLike(409, 'tenant-in-file');
+    const wanted = { yaml: YAML, secrets: SECRETS };
+    for (const answer of [
+      await owner('PUT', `/tenants/${ROSSI}/configuration`, wanted, { 'if-match': '"x"' }),
+      await owner('PUT', `/tenants/${ROSSI}/configuration`, wanted),
+      await owner('DELETE', `/tenants/${ROSSI}`, {}),
+      await owner('POST', '/tenants', { tenant: ROSSI, ...wanted }),
+      await owner('POST', '/configurations/check', { tenant: ROSSI, ...wanted }),
+    ]) {
+      expect(answer).toEqual(inFile);
+      expect(answer.body.detail).toBe(
+        'the tenant "studio-rossi" is configured by the file config/tenants/studio-rossi.yaml',
+      );
+    }
+    await app.close();
+  });
+
+  test('is listed beside those that are managed, to each who may see them', async () => {
+    const { app, as, added } = await open();
+    const revision = await added();
+    const list = (visitor: string) =>
+      allPages((query) => as(visitor)('GET', `/configurations?${query}`) as never, 1) as Promise<object[]>;
+    expect(await list('viewer')).toEqual([
+      { tenant: 'aurora', source: 'file', file: 'config/tenants/aurora.yaml', revision: null },
+      { tenant: 'nuova', source: 'managed', file: null, revision },
+      { tenant: ROSSI, source: 'file', file: 'config/tenants/studio-rossi.yaml', revision: null },
+    ]);
+    expect(await list('owner-of-aurora')).toHaveLength(1);
+    await app.close();
+  });
+});
+
+describe('an owner of some tenants', () => {
+  test('reads how these are configured, and changes none: what is configured there concerns others', async () => {
+    const { app, as, owner } = await open();
+    await owner('POST', '/tenants', { tenant: 'nuova', yaml: YAML, secrets: SECRETS });
+    const limited = as('owner-of-aurora');
+    expect((await limited('GET', '/tenants/aurora/configuration')).status).toBe(200);
+    const refused = problemLike(403, 'not-allowed');
+    expect(await limited('POST', '/tenants', { tenant: 'mia', yaml: YAML })).toEqual(refused);
+    expect(await limited('POST', '/configurations/check', { tenant: 'mia', yaml: YAML })).toEqual(refused);
+    expect(await limited('POST', '/tenants/aurora/adopt', {})).toEqual(refused);
+    expect(await limited('PUT', '/tenants/aurora/configuration', { yaml: YAML })).toEqual(refused);
+    expect(await limited('DELETE', '/tenants/aurora', {})).toEqual(refused);
+    expect(await limited('GET', PATH)).toEqual(problemLike(404, 'no-such-tenant'));
+    await app.close();
+  });
+});
+
+describe('two persons', () => {
+  test('have to want a change where the settings say so', async () => {
+    const { app, owner, as } = await open({ configuration: true });
+    const wanted = { tenant: 'studio-rossi-2', yaml: YAML, secrets: SECRETS };
+    expect(await owner('POST', '/tenants', wanted)).toEqual(problemLike(409, 'second-person-needed'));
+    expect(await owner('POST', '/tenants', wanted)).toEqual(problemLike(409, 'second-person-same'));
+    expect((await as('second-owner')('POST', '/tenants', wanted)).status).toBe(200);
+    await app.close();
+  });
+
+  test('have to want what lets one person alone do more, whatever the settings say', async () => {
+    const { app, owner } = await open({ forget: true });
+    const strict = `${YAML}approvals: { forget: true, holdsAbove: 5 }\n`;
+    const { body } = await owner('POST', '/tenants', { tenant: 'nuova', yaml: strict, secrets: SECRETS });
+    const match = { 'if-match': `"${body.revision}"` };
+    for (const yaml of [YAML, `${YAML}approvals: { holdsAbove: 5 }\n`, strict.replace('5', '6')]) {
+      expect(await owner('PUT', PATH, { yaml }, match)).toEqual(problemLike(409, 'second-person-needed'));
+    }
+    expect(await owner('DELETE', '/tenants/nuova', {}, match)).toEqual(problemLike(409, 'second-person-needed'));
+    const stricter = strict.replace('5', '4');
+    expect((await owner('PUT', PATH, { yaml: stricter }, match)).status).toBe(200);
+    await app.close();
+  });
+});

@@ -1,0 +1,201 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { atOnce } from '../../src/model/pieces.ts';
+import { changesBetween } from '../../src/settings/configuration-changes.ts';
+import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
+import { type ManagedTenant, type ManagedTenants, withVariables } from '../../src/settings/managed-tenant.ts';
+import { readYaml } from '../../src/settings/yaml-file.ts';
+import { CHANNELS, CONNECTORS, ENV, SETTINGS, TENANT, writeConfiguration } from './configuration-directory.ts';
+
+const SECRETS = { dav: 'correct-horse' };
+
+/** A document of a clinic, whose CalDAV password is kept sealed. */
+function documentOf(clinic: string, title = 'appointment'): string {
+  return TENANT.replace('tenantId: "7"', `tenantId: "${clinic}"`)
+    .replace(
+      '  work: { kind: google, client: main }',
+      '  work: { kind: google, client: main }\n  dav: { kind: caldav, username: ada, password: { sealed: dav } }',
+    )
+    .concat(`    title: ${title}\n`);
+}
+
+let revisions = 0;
+
+/** A managed tenant that counts how often it was opened. */
+function managed(id: string, yaml: string, secrets: Record<string, string> = SECRETS) {
+  revisions += 1;
+  const tenant = {
+    ...{ id, revision: `revision-${revisions}`, opened: 0 },
+    open() {
+      tenant.opened += 1;
+      return { yaml, json: JSON.stringify(jsonOf(yaml)), secrets };
+    },
+  };
+  return tenant;
+}
+
+/** As whoever stores a document has parsed it. */
+function jsonOf(yaml: string): unknown {
+  const read = readYaml('', Buffer.from(yaml));
+  return 'file' in read ? read.file.value : null;
+}
+
+const all = (...tenants: ManagedTenant[]): ManagedTenants => new Map(tenants.map((tenant) => [tenant.id, tenant]));
+
+/** One clinic of a file, and those that are managed. */
+async function world(first: ManagedTenants, more: Record<string, string> = {}) {
+  const dir = writeConfiguration({ 'tenants/uno.yaml': TENANT, ...more });
+  const open = (tenants: ManagedTenants) =>
+    ConfigurationFiles.open(
+      { dir, env: ENV, connectors: CONNECTORS, reminderChannels: CHANNELS, mode: 'set-aside' },
+      async () => tenants,
+    );
+  const files = await open(first);
+  return {
+    dir,
+    files,
+    open,
+    readAgain(tenants: ManagedTenants) {
+      const before = files.configuration;
+      const after = atOnce(files.readAgain(atOnce(files.readStamps()), { managed: tenants }));
+      return { ...changesBetween(before, after), refused: after.refused, setAside: after.setAside };
+    },
+    passwordOf(id: string) {
+      const connection = files.configuration.tenants.get(id)?.connections.get('dav');
+      return connection?.kind === 'caldav' ? connection.password.reveal() : null;
+    },
+  };
+}
+
+const NONE = { added: [], changed: [], reopened: [], removed: [], refused: [], setAside: [] };
+
+describe('tenants that no file configures', () => {
+  test('are one list with those of files, with the secrets that are kept sealed for them', async () => {
+    const { files, passwordOf } = await world(all(managed('due', documentOf('2')), managed('alpha', documentOf('3'))));
+    expect([...files.configuration.outlines.keys()]).toEqual(['alpha', 'due', 'uno']);
+    expect([...files.configuration.managed]).toEqual(['alpha', 'due']);
+    expect([passwordOf('due'), passwordOf('uno')]).toEqual(['correct-horse', null]);
+    expect(JSON.stringify([...files.configuration.tenants.values()])).not.toContain('correct-horse');
+  });
+
+  test('come, change and go with a reading, and cost nothing where they are as they were', async () => {
+    const [due, tre] = [managed('due', documentOf('2')), managed('tre', documentOf('3'))];
+    const { readAgain } = await world(all(due));
+    expect(readAgain(all(due, tre))).toMatchObject({ ...NONE, added: ['tre'], unchanged: 2 });
+    due.opened = 0;
+    expect(readAgain(all(due, managed('tre', documentOf('3', 'busy'))))).toMatchObject({ ...NONE, changed: ['tre'] });
+    expect(due.opened).toBe(0);
+    expect(readAgain(all(due, managed('tre', documentOf('3', 'busy'), { dav: 'another' })))).toMatchObject({
+      ...{ ...NONE, reopened: ['tre'] },
+    });
+    expect(readAgain(all(due))).toMatchObject({ ...NONE, removed: ['tre'] });
+    expect(readAgain(all())).toMatchObject({ ...NONE, removed: ['due'], unchanged: 1 });
+  });
+
+  test('need not be opened at a start where their revision is known', async () => {
+    const dataDirectory = `\ndataDirectory: ${join('/tmp', `mirror-managed-${process.pid}`)}\n`;
+    const due = managed('due', documentOf('2'));
+    const { open, dir } = await world(all(due), { 'clinic-mirror.yaml': `${SETTINGS}${dataDirectory}` });
+    expect(due.opened).toBeGreaterThan(0);
+    due.opened = 0;
+    const again = await open(all(due));
+    expect([...again.configuration.outlines.keys(), due.opened]).toEqual(['due', 'uno', 0]);
+    expect(again.configuration.tenants.get('due')?.name).toBe('Studio Uno');
+    const other = await open(all(managed('due', documentOf('2', 'busy'))));
+    expect(other.configuration.tenants.get('due')?.targets.get('rossi')?.title).toBe('busy');
+    rmSync(join('/tmp', `mirror-managed-${process.pid}`), { recursive: true });
+    expect(dir).not.toBe('');
+  });
+
+  test('go on as they were where a change has faults, and the change is named by its line', async () => {
+    const { readAgain, files } = await world(all(managed('due', documentOf('2'))));
+    const broken = managed('due', documentOf('2').replace('agendas: all', 'agendas: none'));
+    const { refused, changed } = readAgain(all(broken));
+    expect([changed, refused]).toMatchObject([
+      [],
+      [{ tenant: 'due', faults: [{ file: 'managed tenant due', line: 13, path: 'targets.rossi.agendas' }] }],
+    ]);
+    expect(files.configuration.tenants.get('due')?.name).toBe('Studio Uno');
+  });
+
+  test('go on as they were where a document does not open any more, and are set aside where it never did', async () => {
+    const due = managed('due', documentOf('2'));
+    const closed = {
+      ...{ id: 'due', revision: 'other' },
+      open: () => {
+        throw new Error('it was changed');
+      },
+    };
+    const { readAgain, open } = await world(all(due));
+    expect(readAgain(all(closed)).refused).toMatchObject([{ tenant: 'due', faults: [{ message: 'it was changed' }] }]);
+    expect((await open(all(closed))).configuration.setAside).toMatchObject([{ id: 'due' }]);
+  });
+
+  test('stay what they are when a file of the same name comes, which counts when they are removed', async () => {
+    const { readAgain, dir, files } = await world(all(managed('due', documentOf('2'))));
+    const file = join(dir, 'tenants/due.yaml');
+    writeFileSync(file, documentOf('2').replace(/ {2}dav: .*\n/, ''));
+    const due = managed('due', documentOf('2').replace(/ {2}dav: .*\n/, ''), {});
+    expect(readAgain(all(due))).toMatchObject({
+      changed: ['due'],
+      setAside: [{ id: file, faults: [{ file, message: 'the file does not count: the tenant due is managed' }] }],
+    });
+    // What is planned for it is the same: nothing of its state is another's.
+    expect(readAgain(all())).toMatchObject({ ...NONE, reopened: ['due'] });
+    expect([...files.configuration.managed]).toEqual([]);
+  });
+
+  test('may all be removed, while a folder that lost all files is taken for one that can not be read', async () => {
+    const { readAgain, dir } = await world(all(managed('due', documentOf('2'))));
+    rmSync(join(dir, 'tenants/uno.yaml'));
+    expect(readAgain(all(managed('due', documentOf('2'))))).toMatchObject({ removed: ['uno'], refused: [] });
+    expect(readAgain(all())).toMatchObject({ removed: ['due'], refused: [] });
+  });
+});
+
+describe('a document that somebody wants', () => {
+  test('is told all of its faults at once, those beside other tenants too', async () => {
+    const { files } = await world(all(managed('due', documentOf('2'))));
+    const told = (id: string, yaml: string, secrets?: Record<string, string>) =>
+      files.faultsOf(managed(id, yaml, secrets)).map(({ line, path, message }) => [line, path, message]);
+    expect(told('tre', documentOf('3'))).toEqual([]);
+    expect(told('tre', documentOf('2'))).toEqual([[5, 'clinic.tenantId', 'the tenant due is the same clinic']]);
+    expect(told('due', documentOf('2', 'busy'))).toEqual([]);
+    const broken = documentOf('3')
+      .replace('language: it', 'language: xx')
+      .replace('client: main, tenant', 'client: m, tenant');
+    expect(told('tre', broken, {}).map(([line, path]) => [line, path])).toEqual(
+      expect.arrayContaining([
+        [3, 'language'],
+        [5, 'clinic.client'],
+        [8, 'connections.dav.password'],
+      ]),
+    );
+    expect(told('tre', `formerly: uno\n${documentOf('3')}`)).toEqual([[1, 'formerly', 'there is a tenant uno']]);
+    expect([...files.configuration.outlines.keys()]).toEqual(['due', 'uno']);
+  });
+
+  test('may name what is kept sealed for it alone, and its own variables; a file may not name what is sealed', async () => {
+    const named = documentOf('2').replace('{ sealed: dav }', '{ env: TENANT_UNO__SECRET }');
+    const { files, open, dir } = await world(all());
+    expect(files.faultsOf(managed('due', named)).map(({ message }) => message)).toEqual([
+      'the environment variable TENANT_UNO__SECRET is not one of this tenant',
+    ]);
+    writeFileSync(join(dir, 'tenants/tre.yaml'), documentOf('3'));
+    const { setAside } = (await open(all(managed('due', documentOf('2'))))).configuration;
+    expect(setAside).toMatchObject([
+      { id: 'tre', faults: [{ message: 'only a managed tenant has secrets that are kept sealed' }] },
+    ]);
+  });
+
+  test('becomes a file with variables in place of what is sealed, and keeps every comment', () => {
+    const yaml = `# by hand\nname: Uno # so\npassword: { sealed: dav-password }\nother: { sealed: x }\n`;
+    expect(withVariables(yaml, (name) => `TENANT_UNO__${name.toUpperCase().replace('-', '_')}`)).toEqual({
+      yaml: '# by hand\nname: Uno # so\npassword: { env: TENANT_UNO__DAV_PASSWORD }\nother: { env: TENANT_UNO__X }\n',
+      variables: ['TENANT_UNO__DAV_PASSWORD', 'TENANT_UNO__X'],
+    });
+    const plain = 'name:   Uno\n';
+    expect(withVariables(plain, () => 'X').yaml).toBe(plain);
+  });
+});

@@ -1,0 +1,93 @@
+import { expect, test } from 'vitest';
+import { keys } from '../../src/state/keys.ts';
+import { openManagedStore, RING } from '../control/open-configurations.ts';
+import { useRedis } from '../support/redis.ts';
+
+const redis = useRedis();
+const CONTENT = { yaml: 'name: Studio\n', json: '{"name":"Studio"}', secrets: { dav: 'correct-horse' } };
+const contentOf = (name: string) => ({ ...CONTENT, yaml: `name: ${name}\n` });
+
+/** Two processes with the same keys. */
+async function open() {
+  const connection = redis.connect();
+  await connection.flushall();
+  return { connection, one: openManagedStore(connection), other: openManagedStore(connection) };
+}
+
+test('what one process keeps, others read, sealed on the way, and nothing of it stands there in clear', async () => {
+  const { connection, one, other } = await open();
+  const revision = await one.put('uno', CONTENT, null);
+  expect(revision).toMatch(/^[\w-]{22}$/);
+  const read = (await other.read()).tenants.get('uno');
+  expect([read?.revision, read?.open()]).toEqual([revision, CONTENT]);
+  const stored = JSON.stringify([
+    await connection.hgetall(keys.managedTenants()),
+    await connection.hgetall(keys.managedRevisions()),
+  ]);
+  expect(stored).not.toMatch(/correct-horse|Studio/);
+});
+
+test('of two who change a tenant at once one does, and the other one learns it', async () => {
+  const { one, other } = await open();
+  const both = await Promise.all([one.put('uno', contentOf('A'), null), other.put('uno', contentOf('B'), null)]);
+  expect(both.filter((revision) => revision !== null)).toHaveLength(1);
+  const revision = both.find((each) => each !== null) ?? '';
+  const changes = [
+    one.put('uno', contentOf('C'), revision),
+    other.put('uno', contentOf('D'), revision),
+    other.remove('uno', revision),
+  ];
+  expect((await Promise.all(changes)).filter((done) => done !== null && done !== false)).toHaveLength(1);
+  expect(await one.put('uno', contentOf('E'), null)).toBeNull();
+});
+
+test('a reading asks for what changed alone, and is the same while nothing did', async () => {
+  const { one, other } = await open();
+  await one.put('uno', contentOf('A'), null);
+  await one.put('due', contentOf('B'), null);
+  const first = await other.read();
+  expect(await other.read()).toBe(first);
+  const before = first.tenants.get('due');
+  await one.put('uno', contentOf('C'), first.tenants.get('uno')?.revision ?? '');
+  const second = await other.read();
+  expect(second.tenants.get('due')).toBe(before);
+  expect(second.tenants.get('uno')?.open().yaml).toBe('name: C\n');
+  await one.remove('uno', second.tenants.get('uno')?.revision ?? '');
+  expect([...(await other.read()).tenants.keys()]).toEqual(['due']);
+});
+
+test("a document that was put in another's place, or changed, does not open", async () => {
+  const { connection, one, other } = await open();
+  await one.put('uno', CONTENT, null);
+  await one.put('due', CONTENT, null);
+  const sealed = (await connection.hget(keys.managedTenants(), 'uno')) ?? '';
+  await connection.hset(keys.managedTenants(), 'due', sealed);
+  const { tenants } = await other.read();
+  expect(() => tenants.get('due')?.open()).toThrow(expect.objectContaining({ code: 'seal-broken' }));
+  expect(tenants.get('uno')?.open()).toEqual(CONTENT);
+});
+
+test('a Redis that was emptied is told from one from which all were removed', async () => {
+  const { connection, one } = await open();
+  await one.put('uno', CONTENT, null);
+  const { tenants } = await one.read();
+  await one.remove('uno', tenants.get('uno')?.revision ?? '');
+  expect((await one.read()).tenants.size).toBe(0);
+  await one.put('uno', CONTENT, null);
+  await one.read();
+  await connection.flushall();
+  await expect(one.read()).rejects.toMatchObject({ code: 'managed-tenants-lost' });
+  expect(await one.put('uno', CONTENT, null)).not.toBeNull();
+  expect((await one.read()).tenants.size).toBe(1);
+});
+
+test('what an old key sealed is sealed with the active one when it is read', async () => {
+  const { connection, one } = await open();
+  await one.put('uno', CONTENT, null);
+  const rotated = openManagedStore(connection, [{ id: 'k2', key: Buffer.alloc(32, 3) }, ...RING]);
+  const read = (await rotated.read()).tenants.get('uno');
+  expect(read?.open()).toEqual(CONTENT);
+  const alone = openManagedStore(connection, [{ id: 'k2', key: Buffer.alloc(32, 3) }]);
+  expect((await alone.read()).tenants.get('uno')?.open()).toEqual(CONTENT);
+  expect((await rotated.read()).tenants.get('uno')?.revision).toBe(read?.revision);
+});
