@@ -216,6 +216,10 @@ function renderCheck(faults: readonly ConfigurationFault[]): string {
 }
 
 function renderRemoved({ tenant, file }: TenantChanged): string {
-  if (file !== null) return `The tenant ${tenant} is configured by ${file} from now on; its state and logins stay.`;
+  if (file !== null) {
+    return wrap(
+      `The tenant ${tenant} is configured by ${file} from now on; its state and logins stay. That it has no faults is told by: clinic-mirror config check`,
+    );
+  }
   return wrap(`The tenant ${tenant} is removed. What is kept of it goes later, and what it wrote elsewhere stays.`);
 }
