@@ -153,7 +153,10 @@ function addChanges(tenants: Command, { withConfigurations, read, print }: Tenan
     );
 }
 
-/** A document with the revision that an export tells, and the secrets of a file beside it. @throws MirrorError `settings`, code `file-unusable` */
+/**
+ * A document with the revision that an export tells, and the secrets of a file beside it.
+ * @throws MirrorError `settings`, code `file-unusable`
+ */
 async function documentIn(read: TenantCommands['read'], file: string | undefined, secretsFile: string | undefined) {
   const text = await read(file);
   const secrets = secretsFile === undefined ? {} : secretsIn(await read(secretsFile));
