@@ -153,7 +153,10 @@ function addChanges(tenants: Command, { withConfigurations, read, print }: Tenan
     );
 }
 
-/** A document with the revision that an export tells, and the secrets of a file beside it. @throws MirrorError `settings`, code `file-unusable` */
+/**
+ * A document with the revision that an export tells, and the secrets of a file beside it.
+ * @throws MirrorError `settings`, code `file-unusable`
+ */
 async function documentIn(read: TenantCommands['read'], file: string | undefined, secretsFile: string | undefined) {
   const text = await read(file);
   const secrets = secretsFile === undefined ? {} : secretsIn(await read(secretsFile));
@@ -216,6 +219,10 @@ function renderCheck(faults: readonly ConfigurationFault[]): string {
 }
 
 function renderRemoved({ tenant, file }: TenantChanged): string {
-  if (file !== null) return `The tenant ${tenant} is configured by ${file} from now on; its state and logins stay.`;
+  if (file !== null) {
+    return wrap(
+      `The tenant ${tenant} is configured by ${file} from now on; its state and logins stay. That it has no faults is told by: clinic-mirror config check`,
+    );
+  }
   return wrap(`The tenant ${tenant} is removed. What is kept of it goes later, and what it wrote elsewhere stays.`);
 }

@@ -184,8 +184,8 @@ export interface TenantChanged {
 }
 
 /**
- * Makes a change, as long as the tenant is as it was when the change was planned. What is removed is released late, as one whose file is taken
- * away.
+ * Makes a change, as long as the tenant is as it was when the change was planned. What is removed is released late, as one whose file is
+ * taken away.
  * @throws MirrorError `conflict`, code `revision-changed`; `settings`, code `tenant-exists`
  */
 export async function changeTenant(desk: ConfigurationDesk, change: TenantChange): Promise<TenantChanged> {

@@ -65,9 +65,10 @@ interface Begun {
 }
 
 /**
- * The files of a configuration, and the documents of its managed tenants, which are read again and again: what is as it was is neither read, parsed nor checked again. Settings and
- * profiles are taken up together, and not when they have faults or would keep a tenant from running that runs now. A tenant's file with
- * faults is refused, and the tenant goes on under what the file held before. What would leave no tenant at all is refused as a whole.
+ * The files of a configuration, and the documents of its managed tenants, which are read again and again: what is as it was is neither
+ * read, parsed nor checked again. Settings and profiles are taken up together, and not when they have faults or would keep a tenant from
+ * running that runs now. A tenant's file with faults is refused, and the tenant goes on under what the file held before. What would leave
+ * no tenant at all is refused as a whole, unless all that ran were managed: these are removed by a person.
  */
 export class ConfigurationFiles {
   readonly #options: LoadOptions;

@@ -43,7 +43,10 @@ export interface ManagedTenantParts {
 const VERSION = '*';
 const CONTEXT = 'managed-tenant';
 
-/** KEYS: revisions, tenants. ARGV: tenant, revision that is expected ('' for none), version, then revision and sealed text of the next, if any. */
+/**
+ * KEYS: revisions, tenants. ARGV: tenant, revision that is expected ('' for none), version, then revision and sealed text of the next, if
+ * there is one.
+ */
 const CHANGE = `
 if (redis.call('HGET', KEYS[1], ARGV[1]) or '') ~= ARGV[2] then return 0 end
 if ARGV[4] then

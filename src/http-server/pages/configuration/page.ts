@@ -55,7 +55,10 @@ export function addConfigurationPages(app: FastifyInstance, desk: OperatorDesk):
   });
 }
 
-/** Browsers end the lines of a text area with CR LF (https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data). */
+/**
+ * Browsers end the lines of a text area with CR LF.
+ * @see https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#constructing-the-form-data-set
+ */
 function writtenIn(request: FastifyRequest): string | null {
   return formOf(request).get('yaml')?.replaceAll('\r\n', '\n') ?? null;
 }
