@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { FactSearch, type KnownPatient, type PatientFact } from '../../src/model/patient-facts.ts';
+import {
+  FactSearch,
+  type KnownPatient,
+  lettersOf,
+  type PatientFact,
+  phoneDigitsOf,
+} from '../../src/model/patient-facts.ts';
 
 const GIULIA: KnownPatient = {
   firstName: 'Giulia',
@@ -36,6 +42,9 @@ describe('a text tells', () => {
     ['nata il 12/05/1980', 'birth-date'],
     ['1980-05-12', 'birth-date'],
     ['born 5/12/1980, 05.12.1980', 'birth-date'],
+    ['born 05/12/1980', 'birth-date'],
+    ['19800512', 'birth-date'],
+    ['1980 05 12', 'birth-date'],
     ['GIULIA.DENICOLO@POSTA.EXAMPLE', 'first-name'],
     ['Roma, via Appia nuova, 12', 'address'],
   ] satisfies [string, PatientFact][])('%s', (text, fact) => {
@@ -44,6 +53,30 @@ describe('a text tells', () => {
 
   test('an address of a mail box that does not hold the name', () => {
     expect(told('to: gdn80@posta.example', {}, { ...GIULIA, email: 'gdn80@posta.example' })).toBe('email');
+  });
+});
+
+test('letters and digits of two texts are compared, and the last digits of two telephones', () => {
+  expect(lettersOf(' É-Große  1!')).toBe('EGROSSE1');
+  expect(lettersOf('—')).toBe('');
+  expect(phoneDigitsOf('+39 (333) 123-45.67')).toBe('331234567');
+  expect(phoneDigitsOf('none')).toBe('');
+});
+
+describe('what is too short to be told apart', () => {
+  const NOBODY: KnownPatient = { firstName: null, lastName: null };
+  test.each<[KnownPatient, string, PatientFact | null]>([
+    [{ ...NOBODY, phone: '123456' }, '123456', null],
+    [{ ...NOBODY, phone: '1234567' }, '123 45-67', 'phone'],
+    [{ ...NOBODY, email: 'a@b' }, 'a b', null],
+    [{ ...NOBODY, email: 'ab@cd' }, 'ab@cd', 'email'],
+    [{ ...NOBODY, taxCode: 'X1' }, 'X1', null],
+    [{ ...GIULIA, address: { ...GIULIA.address!, street: 'Via Appia' } }, 'Via Appia', null],
+    [{ ...GIULIA, address: { ...GIULIA.address!, street: 'R 1' } }, 'R 1', null],
+    [{ ...NOBODY, lastName: '—Neri—' }, 'Neri', 'last-name'],
+    [{ ...NOBODY, phone: 'no digits' }, 'any text', null],
+  ])('%o in "%s": %s', (who, text, fact) => {
+    expect(told(text, {}, who)).toBe(fact);
   });
 });
 

@@ -4,7 +4,7 @@ import { FactSearch } from '../../src/model/patient-facts.ts';
 import type { Appointment, Patient } from '../../src/model/records.ts';
 import { parseTitleFormat, type TitleFormat } from '../../src/model/title-format.ts';
 import { crmSchema } from '../../src/settings/crm-schema.ts';
-import { checkedEvent, checkedObject } from '../../src/sync/egress.ts';
+import { checkedEvent, checkedObject, egressStopped } from '../../src/sync/egress.ts';
 import { compileMapping } from '../../src/sync/mapping/compile.ts';
 import { type Directory, type ProjectionPolicy, project } from '../../src/sync/project.ts';
 import { patientOf } from '../jobs/crm-world.ts';
@@ -78,6 +78,70 @@ describe('an event', () => {
     const [one, other] = [appointmentOf('1', { inHours: 1 }), appointmentOf('2', { inHours: 2 })];
     const decision = checkedEvent(made(other, POLICY), one, POLICY, DIRECTORY, () => KEY, new FactSearch());
     expect(decision).toEqual({ retain: 'egress-other-person', stopsWriting: true });
+  });
+
+  describe('is at the time of its appointment, to the second', () => {
+    const timed = appointmentOf('1').time as { kind: 'timed'; startAt: number; endAt: number };
+    const whole = { ...timed, kind: 'all-day', startDate: '2026-06-16', endDate: '2026-06-18' } as const;
+    const times: Appointment['time'][] = [
+      timed,
+      { ...timed, startAt: timed.startAt - 1_000 },
+      { ...timed, endAt: timed.endAt + 1_000 },
+      whole,
+      { ...whole, startDate: '2026-06-15' },
+      { ...whole, endDate: '2026-06-19' },
+    ];
+    const pairs = times.flatMap((shown) => times.map((time) => [JSON.stringify(shown), JSON.stringify(time)] as const));
+    test.each(pairs)('%s of %s', (shown, time) => {
+      const [one, other] = [shown, time].map((text) =>
+        appointmentOf('1', { time: JSON.parse(text) as Appointment['time'] }),
+      );
+      const item = made(one!, POLICY);
+      const decision = checkedEvent(item, other!, POLICY, DIRECTORY, () => KEY, new FactSearch());
+      expect(decision).toEqual(shown === time ? { item } : { retain: 'egress-other-person', stopsWriting: true });
+    });
+  });
+
+  test('is looked at for the patient of the registry where the appointment tells none', () => {
+    const appointment = appointmentOf('1', { patient: null });
+    const patients = new Map([['p1', { id: 'p1', firstName: 'Mario', lastName: 'Rossi' }]]);
+    const item = { ...made(appointment, POLICY), title: 'Rossi' };
+    const decision = (given: Appointment) =>
+      checkedEvent(item, given, POLICY, { ...DIRECTORY, patients } as Directory, () => KEY, new FactSearch());
+    expect(decision(appointment)).toMatchObject({ retain: 'egress-last-name' });
+    // Of somebody who is not known only that it is not what it should be.
+    expect(decision({ ...appointment, patientId: null })).toMatchObject({ retain: 'egress-other-person' });
+  });
+
+  test('at full of somebody of whom nothing is known has the title for nobody', () => {
+    const appointment = appointmentOf('1', { patient: null, patientId: null });
+    const policy = { ...POLICY, title: 'full' } as const;
+    const item = made(appointment, policy);
+    const decision = (title: string) =>
+      checkedEvent({ ...item, title }, appointment, policy, DIRECTORY, () => KEY, new FactSearch());
+    expect(decision(item.title)).toMatchObject({ item: { title: item.title } });
+    expect(decision('Mario Rossi')).toMatchObject({ retain: 'egress-other-person' });
+  });
+
+  test('at full has the name in every place of the title, or in one, and nothing else there', () => {
+    const twice = parseTitleFormat('{title} / {title} @ {agenda}')!;
+    const policy = { title: 'full', fields: ['agenda'], titleFormat: twice } as const;
+    const desk = {
+      ...DIRECTORY,
+      agendas: new Map([['a1', { ...DIRECTORY.agendas.get('a1')!, name: 'Appointment desk' }]]),
+    };
+    const appointment = appointmentOf('1');
+    const decision = (title: string) => {
+      const all = { ...POLICY, ...policy };
+      return checkedEvent({ ...made(appointment, all), title }, appointment, all, desk, () => KEY, new FactSearch());
+    };
+    expect(decision('Mario Rossi / Appointment @ Appointment desk')).toMatchObject({ item: {} });
+    expect(decision('Appointment / Mario Rossi @ Appointment desk')).toMatchObject({ item: {} });
+    expect(decision('Mario Rossi / Mario Rossi @ Mario Rossi desk')).toMatchObject({ item: {} });
+    const other = { retain: 'egress-other-person', stopsWriting: true };
+    expect(decision('Mario Rossi / Mario Rossi @ Appointment')).toEqual(other);
+    expect(decision('Mario Rossi Appointment / Appointment @ Appointment desk')).toEqual(other);
+    expect(decision('Mario Rossi')).toEqual(other);
   });
 
   test('at full names the patient', () => {
@@ -200,6 +264,41 @@ describe('an object in a CRM', () => {
     expect(decided(expression('$$.*'), { note: 'VRDNNA80E52H501X' })).toMatchObject({ item: {} });
   });
 
+  test.each([
+    [{ note: 'address.street' }, 'Via Appia 12'],
+    [{ note: 'phone' }, '+39 06 1234567'],
+    [{ note: 'birthDate' }, '12.05.1980'],
+  ])('may hold of its patient what the mapping %o takes: %s', (mapping, value) => {
+    const patient = { ...anna, phone: '061234567' };
+    expect(decided(mapping, { note: value }, patient)).toMatchObject({ item: {} });
+    expect(decided({ note: 'language' }, { note: value }, patient)).toMatchObject({ stopsWriting: true });
+  });
+
+  test('whose telephone is another one stays here, however it is written', () => {
+    const patient = { ...anna, phone: '06 1234567', mobilePhone: null };
+    expect(decided({ note: 'phone' }, { note: '+39 (06) 123-4567' }, patient)).toMatchObject({ item: {} });
+    expect(decided({ note: 'phone' }, { note: '06 7654321' }, patient)).toMatchObject({
+      retain: 'egress-other-person',
+    });
+    expect(decided({ note: 'mobilePhone' }, { note: '333' }, patient)).toMatchObject({ retain: 'egress-other-person' });
+    expect(decided({ note: 'mobilePhone' }, { note: '' }, patient)).toMatchObject({ item: {} });
+  });
+
+  test('of a visit tells nothing of its patient, whatever the mapping takes; what it is called is not looked at', () => {
+    const crm = { mapping: mappingOf({ note: 'firstName' }), patientHistory: null, refusals: [] };
+    const decision = (note: string, given: typeof crm | null = crm) =>
+      checkedObject(
+        { properties: { note }, contactKey: null, startAt: 0 },
+        anna,
+        { stream: 'appointments', crm: given },
+        [],
+        new FactSearch(),
+      );
+    expect(decision('Anna')).toMatchObject({ retain: 'egress-first-name' });
+    expect(decision('Bruno')).toMatchObject({ item: {} });
+    expect(decision('Anna', null)).toMatchObject({ item: {} });
+  });
+
   test('may hold texts of the operator and of the clinic that a patient is called by', () => {
     expect(decided({ note: { value: 'Verdi' } }, { note: 'Verdi' })).toMatchObject({ item: {} });
     expect(decided({ note: 'address.city' }, { note: 'Verdi' }, anna, ['Verdi'])).toMatchObject({ item: {} });
@@ -209,4 +308,8 @@ describe('an object in a CRM', () => {
     const first = { note: 'derived.firstSeenOn' };
     expect(decided(first, { note: '1980-05-12' })).toMatchObject({ item: {} });
   });
+});
+
+test('what was kept back is counted by its code, beside what rules leave out', () => {
+  expect(egressStopped({ agenda: 3, 'egress-phone': 2, 'no-egress-': 1 })).toEqual([['egress-phone', 2]]);
 });
