@@ -64,6 +64,13 @@ describe('an event', () => {
       expect(decided(changes, { title })).toEqual({ retain: 'egress-other-person', stopsWriting: true });
   });
 
+  test('at a level below full has no name in its title, however short', () => {
+    const appointment = appointmentOf('1', { patient: { id: 'p1', firstName: 'Ada', lastName: 'Li' } });
+    const item = { ...made(appointment, POLICY), title: 'Ada Li' };
+    const decision = checkedEvent(item, appointment, POLICY, DIRECTORY, () => KEY, new FactSearch());
+    expect(decision).toEqual({ retain: 'egress-other-person', stopsWriting: true });
+  });
+
   test('at full that names somebody else, or somebody beside, stays here, however the title is put together', () => {
     const glued = { title: 'full', fields: ['agenda'], titleFormat: GLUED } as const;
     const other = { retain: 'egress-other-person', stopsWriting: true };
