@@ -91,7 +91,11 @@ export function openTargets(
   return new Map(targets.map((target) => [target.id, openTarget(target, requireEntry(lasting, target.id), parts)]));
 }
 
-/** How a tenant's targets are told of changes. @param parts.proofs seals with the identity key @param url how vendors reach the receiver; null: they can't */
+/**
+ * How a tenant's targets are told of changes.
+ * @param parts.proofs seals with the identity key
+ * @param url how vendors reach the receiver; null: they can't
+ */
 export function openNotifications(
   parts: ConnectorParts & { redis: RedisClient; id: string; proofs: Sealer },
   url: string | null,

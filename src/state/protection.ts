@@ -15,7 +15,10 @@ import {
 
 /** Why it isn't known who was forgotten and who opted out. */
 export interface Doubt {
-  /** `state-went-back`: Redis is older than it was; `state-lost`: it was emptied; `record-forged`: somebody took entries away, or put some in. */
+  /**
+   * `state-went-back`: Redis is older than it was; `state-lost`: it was emptied; `record-forged`: somebody else took entries away, or put
+   * some in.
+   */
   code: 'state-went-back' | 'state-lost' | 'record-forged';
   sinceAt: Instant;
 }
@@ -157,13 +160,15 @@ export function createProtection(parts: ProtectionParts): Protection {
   const { tables, doubt, changed, noteSeen } = openWatch(parts);
   const copied = new Set<string>();
 
-  async function accept(): Promise<boolean> {
+  /** Takes what is there for all that there was. @param missing is put back before */
+  async function believe(missing: Safeguards | null): Promise<{ wasDoubted: boolean; returned: number }> {
     const before = await doubt();
+    const returned = missing === null ? 0 : await tables.putBack(missing);
     const now = clock();
     const settledAt = Math.max(now, before?.sinceAt ?? 0);
     // What is found of ours from here on is known to be of a state before.
     await tables.believe((record) => changed(record, { settledAt, confirmedAt: now }));
-    return before !== null;
+    return { wasDoubted: before !== null, returned };
   }
 
   const read = async () => (await tables.look(true)).safeguards!;
@@ -176,12 +181,8 @@ export function createProtection(parts: ProtectionParts): Protection {
     wentBackAt: async () => (await epoch.lostAt()) || null,
     noteWriting: epoch.noteWriting,
     read,
-    async restore(safeguards) {
-      const returned = await tables.putBack(safeguards);
-      await accept();
-      return returned;
-    },
-    accept,
+    restore: async (safeguards) => (await believe(safeguards)).returned,
+    accept: async () => (await believe(null)).wasDoubted,
     copyOut: async () => epoch.withDirectory((directory) => copyMissing(directory, tenant, copied, read)),
     async foundObjects() {
       if ((await confirmedAt()) === 0) await tables.note((record) => changed(record, { lostAt: clock() }));

@@ -49,7 +49,7 @@ export function createSealer(ring: readonly SealingKey[], tenant: string): Seale
   };
 }
 
-/** What a sealed value holds; null where it does not open: it is not ours, was changed or moved, or its key is not configured (any more). */
+/** What a sealed value holds; null where it does not open: it is not ours, was changed or moved, or its key is not configured here. */
 export function openSealed<Content>(sealer: Sealer, sealed: string, context: string): Content | null {
   try {
     return JSON.parse(sealer.open(sealed, context)) as Content;

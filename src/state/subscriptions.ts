@@ -69,9 +69,12 @@ export interface SubscriptionDirectory {
 
 /** The notifications of one tenant's targets. Writes are fenced by the lease that keeps two workers from opening two subscriptions. */
 export interface SubscriptionStore {
-  /** By target, those included that are no longer configured; what we did not write is as if it were not there, and goes with the next write. */
+  /** By target, those included that are no longer configured; what we did not write is as if it were not there. */
   read(): Promise<Map<string, TargetSubscriptions>>;
-  /** Takes out what we did not write: another subscription is opened, and the vendor ends what was there when its time is over. @returns of how many targets */
+  /**
+   * Takes out what we did not write: another subscription is opened, and the vendor ends what was there when its time is over.
+   * @returns of how many targets
+   */
   dropForged(): Promise<number>;
   /** @throws MirrorError `conflict`, code `lease-lost`, when somebody else looks after the subscriptions by now */
   write(target: string, subscriptions: TargetSubscriptions, lease: Lease): Promise<void>;
@@ -113,7 +116,10 @@ export function createSubscriptionStore(redis: RedisClient, tenant: string, seal
   };
 }
 
-/** Opens the directory of all subscriptions. @param identityKey of the installation, 32 bytes: an entry that was not made with it is unknown */
+/**
+ * Opens the directory of all subscriptions.
+ * @param identityKey the installation's, 32 bytes: an entry that was not made with it is unknown
+ */
 export function createSubscriptionDirectory(
   redis: RedisClient,
   identityKey: Uint8Array,

@@ -17,7 +17,9 @@ export interface TargetProof {
 /** Fields of a target's record as they lie in Redis. */
 export type StoredFields = Readonly<Record<string, string>>;
 
-/** What is proved of the targets of one tenant: sealed in one field of each record, so that no part of it is changed or taken away alone. */
+/**
+ * What is proved of the targets of one tenant: sealed in one field of each record, so that no part of it is changed or taken away alone.
+ */
 export interface TargetProofs {
   /** @param fields as they lie in Redis. @returns `forged`: what there is was not written by this version as it is */
   of(target: string, fields: StoredFields): TargetProof | 'forged' | null;
@@ -35,8 +37,8 @@ const NOTHING: TargetProof = { container: null, firstRunApprovedAt: null, gone: 
 const SAID_WITH_PROOF = ['container', 'firstRunApprovedAt', 'adoptedAt'];
 const GONE_KEPT_MS = 7 * DAY_MS;
 
-// Changes the proof only if it is still as it was read: lane, planner and a person may come at once. KEYS: target. ARGV: proof as read or '',
-// proof, then (field, value or '' for none) pairs.
+// Changes the proof only if it is still as it was read: lane, planner and a person may come at once. KEYS: target. ARGV: proof as read
+// or '', proof, then (field, value or '' for none) pairs.
 const CHANGE = `
 if (redis.call('HGET', KEYS[1], '${FIELD}') or '') ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], '${FIELD}', ARGV[2])

@@ -27,7 +27,17 @@ test('a link reads as it was stored, whatever is in it', () => {
   );
 });
 
+test('how often an object had to be made again is kept', () => {
+  const link = linkOf({ generation: 3 });
+  expect(format.decode('doctor', '1', format.encode('doctor', link))).toEqual(link);
+});
+
 describe('where the object of a link is', () => {
+  test('is proved in the same way by each version, so that an upgrade looks for nothing', () => {
+    const stored = format.encode('doctor', linkOf({ epoch: 1, remoteId: 'AAMk=' }));
+    expect(stored.split('\t').at(-1)).toBe('wQXGj7mzAAMk=');
+  });
+
   test('needs no proof where it follows from the record alone, and costs no byte', () => {
     const stored = format.encode('doctor', linkOf());
     expect(stored).toBe(`${'f'.repeat(22)}\t${(NOW / 60_000).toString(36)}.1o\tk7\t3`);

@@ -58,6 +58,13 @@ describe('an event', () => {
       expect(decided(changes, { title })).toEqual({ retain: 'egress-other-person', stopsWriting: true });
   });
 
+  test('at a level below full has no name in its title, however short', () => {
+    const appointment = appointmentOf('1', { patient: { id: 'p1', firstName: 'Ada', lastName: 'Li' } });
+    const item = { ...made(appointment, POLICY), title: 'Ada Li' };
+    const decision = eventCheck(POLICY, DIRECTORY, new FactSearch())(item, appointment, () => KEY);
+    expect(decision).toEqual({ retain: 'egress-other-person', stopsWriting: true });
+  });
+
   test('at full that names somebody else, or somebody beside, stays here, however the title is put together', () => {
     const glued = { title: 'full', fields: ['agenda'], titleFormat: GLUED } as const;
     const other = { retain: 'egress-other-person', stopsWriting: true };
@@ -76,7 +83,7 @@ describe('an event', () => {
 
   describe('is at the time of its appointment, to the second', () => {
     const timed = appointmentOf('1').time as { kind: 'timed'; startAt: number; endAt: number };
-    const whole = { kind: 'all-day', startDate: '2026-06-16', endDate: '2026-06-18' } as const;
+    const whole = { ...timed, kind: 'all-day', startDate: '2026-06-16', endDate: '2026-06-18' } as const;
     const times: Appointment['time'][] = [
       timed,
       { ...timed, startAt: timed.startAt - 1_000 },
