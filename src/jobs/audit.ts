@@ -60,7 +60,7 @@ export async function auditTarget(
     const { changes, seen } = await askTarget(tenant, target, container, { cursor, window }, guarded);
     const input = await auditInput(tenant, target, { reading: changes, window });
     const found = await compareWithTarget(target, container, input, guarded);
-    // Before the drift: a plan that follows it would take refusals for something to be put right.
+    // Before drift is noted: a plan that goes by it would take refusals for something to be put right.
     if (changes.scope === 'whole') await notePeoplesOwn(tenant, target, { found, input, before: record }, guarded);
     const twinsRemoved = await removeTwins(tenant, target, container, found, guarded);
     const report = await settle(tenant, target, found, { twinsRemoved }, lane);

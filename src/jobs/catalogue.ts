@@ -14,8 +14,8 @@ export const JOBS = {
   /** Has each of one tenant's targets checked. Repeats per tenant. */
   audit: { data: z.object({ tenant: z.string() }) },
   /**
-   * Reads back what one target holds, as its vendor said that it changed, or as part of an audit (`once`: it need not be tried again). `whole`: the
-   * vendor lost count of what it told.
+   * Reads back what one target holds, as its vendor said that it changed, or as part of an audit (`once`: it need not be tried again).
+   * `whole`: the vendor lost count of what it told.
    */
   'check-target': {
     data: z.object({
