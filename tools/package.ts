@@ -26,10 +26,11 @@ const KEPT = [
 
 /**
  * Writes the files of the package: those that the image has, in JavaScript, since Node strips no types below `node_modules`. Types become
- * spaces, so that errors name the lines and columns of the source. `npm-shrinkwrap.json` is our lock file, for `npm ci` where the archive is unpacked.
+ * spaces, so that errors name the lines and columns of the source. `npm-shrinkwrap.json` is our lock file, for `npm ci` where the archive
+ * is unpacked.
  * @param folder exists, and is empty
  */
-export function writePackageFiles(root: string, folder: string): void {
+function writePackageFiles(root: string, folder: string): void {
   const write = (path: string, content: string | Buffer) => {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), content, { mode: path.startsWith('bin/') ? 0o755 : 0o644 });
@@ -47,7 +48,7 @@ export function writePackageFiles(root: string, folder: string): void {
 }
 
 /** TypeScript as it stands in our sources, without its types, each line where it was. */
-export function toJavaScript(source: string): string {
+function toJavaScript(source: string): string {
   return stripTypeScriptTypes(source).replaceAll(OWN_PATH, '.js');
 }
 
