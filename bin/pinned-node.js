@@ -1,6 +1,7 @@
 // Plain JavaScript: runs on any Node >= 20, before anything is installed.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The folder of the project, with a slash at its end. */
@@ -25,8 +26,10 @@ export function pinnedVersion() {
 
 /** The path of the installed pinned Node, or undefined when it isn't installed. */
 export function pinnedNode() {
-  const path = `${projectRoot}node_modules/${packageName}/bin/node`;
-  return existsSync(path) ? path : undefined;
+  const beside = resolve(projectRoot, '..');
+  // Installed as a package, the program lies beside what it needs.
+  const folders = [`${projectRoot}node_modules`, ...(beside.endsWith('/node_modules') ? [beside] : [])];
+  return folders.map((folder) => `${folder}/${packageName}/bin/node`).find((path) => existsSync(path));
 }
 
 /** What to tell a person when neither the running Node nor the pinned one will do. */

@@ -29,15 +29,36 @@ interface LockEntry {
   optional?: boolean;
   devOptional?: boolean;
   dependencies?: Record<string, string>;
+  devDependencies?: Record<string, string>;
   peerDependencies?: Record<string, string>;
+}
+
+interface LockFile {
+  name: string;
+  version: string;
+  lockfileVersion: number;
+  requires: boolean;
+  packages: Record<string, LockEntry>;
+}
+
+function readLockFile(root: string): LockFile {
+  return JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
+}
+
+/**
+ * The lock file of the project as a package, without what is for development.
+ * @see https://docs.npmjs.com/cli/v11/configuring-npm/npm-shrinkwrap-json
+ */
+export function forPackage(root: string): LockFile {
+  const { packages, ...file } = readLockFile(root);
+  const needed = Object.entries(packages).filter(([, entry]) => entry.dev !== true);
+  const kept = Object.fromEntries(needed.map(([path, { devDependencies: _, ...entry }]) => [path, entry]));
+  return { ...file, packages: kept };
 }
 
 /** All packages of the lock file, sorted by folder, without the project itself. */
 export function lockedPackages(root: string): LockedPackage[] {
-  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
-    packages: Record<string, LockEntry>;
-  };
-  return Object.entries(packages)
+  return Object.entries(readLockFile(root).packages)
     .filter(([path]) => path !== '')
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
     .map(([path, entry]) => ({

@@ -9,7 +9,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 export function programDigest(): string {
   const digest = createHash('sha256');
   const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' });
-  const ours = sources.filter((name) => name.endsWith('.ts')).map((name) => join('src', name));
+  const ours = sources.filter((name) => /\.[jt]s$/.test(name)).map((name) => join('src', name));
   for (const name of ['package.json', ...ours.toSorted()]) digest.update(name).update(readFileSync(join(ROOT, name)));
   const { node, icu, tz } = process.versions;
   return digest.update(JSON.stringify([node, icu, tz])).digest('hex');

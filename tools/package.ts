@@ -1,0 +1,83 @@
+// npm run package -- <folder>: the program as a package that runs wherever it is installed (docs/releasing.md).
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { imageFiles } from './image-files.ts';
+import { forPackage } from './lock-file.ts';
+
+/** A path from one of our files to another, as imports and addresses of threads name it. */
+const OWN_PATH = /(?<=(['"])\.{1,2}\/[^'"\n]*)\.ts(?=\1)/g;
+
+/** What of package.json is for whoever installs it. */
+const KEPT = [
+  'name',
+  'version',
+  'description',
+  'private',
+  'license',
+  'type',
+  'engines',
+  'bin',
+  'dependencies',
+  'optionalDependencies',
+];
+
+/**
+ * Writes the files of the package: those that the image has, in JavaScript, since Node strips no types below `node_modules`. Types become
+ * spaces, so that errors name the lines and columns of the source. `npm-shrinkwrap.json` is our lock file, for `npm ci` where the archive
+ * is unpacked.
+ * @param folder exists, and is empty
+ */
+function writePackageFiles(root: string, folder: string): void {
+  const write = (path: string, content: string | Buffer) => {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), content, { mode: path.startsWith('bin/') ? 0o755 : 0o644 });
+  };
+  for (const path of imageFiles(root)) {
+    const content = readFileSync(join(root, path));
+    if (path.endsWith('.ts')) write(path.replace(/\.ts$/, '.js'), toJavaScript(content.toString()));
+    else if (path.startsWith('bin/')) write(path, content.toString().replaceAll(OWN_PATH, '.js'));
+    else write(path, content);
+  }
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Record<string, unknown>;
+  const kept = Object.fromEntries(KEPT.map((name) => [name, manifest[name]]));
+  write('package.json', `${JSON.stringify(kept, null, 2)}\n`);
+  write('npm-shrinkwrap.json', `${JSON.stringify(forPackage(root), null, 2)}\n`);
+}
+
+/** TypeScript as it stands in our sources, without its types, each line where it was. */
+function toJavaScript(source: string): string {
+  return stripTypeScriptTypes(source).replaceAll(OWN_PATH, '.js');
+}
+
+/**
+ * Packs the program. Nothing is asked of a network.
+ * @param folder where the archive is to be; made when it is not there
+ * @returns the archive
+ */
+export function makePackage(root: string, folder: string): string {
+  mkdirSync(folder, { recursive: true });
+  const files = mkdtempSync(join(tmpdir(), 'clinic-mirror-package-'));
+  try {
+    writePackageFiles(root, files);
+    const args = ['pack', '--silent', '--offline', '--pack-destination', resolve(folder)];
+    const name = execFileSync('npm', args, { cwd: files, encoding: 'utf8' }).trim();
+    return join(folder, name);
+  } finally {
+    rmSync(files, { recursive: true });
+  }
+}
+
+function main(): number {
+  const [folder, ...others] = process.argv.slice(2);
+  if (folder === undefined || others.length > 0) {
+    console.error('npm run package -- <folder>');
+    return 2;
+  }
+  console.log(makePackage(join(import.meta.dirname, '..'), folder));
+  return 0;
+}
+
+if (import.meta.main) process.exitCode = main();
