@@ -138,25 +138,10 @@ async function withInstallation<Result>(
   work: (open: OpenInstallation) => Promise<Result>,
 ): Promise<Result> {
   const { configuration } = await open(host, options, 'set-aside');
-  const [
-    { compose },
-    { principalOfProcess },
-    { checkRedis },
-    { loginDesk },
-    { openClinicAccess },
-    { openBackups },
-    { openAccess },
-    { stateProbe },
-    { createLogger },
-  ] = await Promise.all([
+  const [{ compose }, { principalOfProcess }, { checkRedis }, { createLogger }] = await Promise.all([
     import('./composition/compose.ts'),
     import('./composition/acts.ts'),
     import('./state/redis-check.ts'),
-    import('./composition/login-desk.ts'),
-    import('./composition/clinic.ts'),
-    import('./composition/backup.ts'),
-    import('./composition/access.ts'),
-    import('./composition/state-probe.ts'),
     import('./log/create-logger.ts'),
   ]);
   // Standard output is for the answer; what goes wrong is told once, at the end.
@@ -173,11 +158,11 @@ async function withInstallation<Result>(
     }
     return await work({
       installation: composition.installation,
-      desk: loginDesk(composition),
-      clinic: (tenant) => openClinicAccess(composition, tenant),
-      backups: openBackups(composition),
-      access: openAccess(composition),
-      state: stateProbe(composition, check),
+      desk: async () => (await import('./composition/login-desk.ts')).loginDesk(composition),
+      clinic: async (tenant) => (await import('./composition/clinic.ts')).openClinicAccess(composition, tenant),
+      backups: async () => (await import('./composition/backup.ts')).openBackups(composition),
+      access: async () => (await import('./composition/access.ts')).openAccess(composition),
+      state: async () => (await import('./composition/state-probe.ts')).stateProbe(composition, check),
       publicUrl: composition.configuration.settings.http.publicUrl,
       acting: { who: await principalOfProcess(options.as), why: options.reason, desk: composition.acts },
     });
