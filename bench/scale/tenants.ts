@@ -60,8 +60,8 @@ export async function workOfTenants(
   await using daemon = await world.startDaemon({ cores: 1 });
   const names = world.tenantsOf('clinic');
   say('tenants: the first sync …');
-  for (let last = -1; written(world) !== last; await pause(SETTLED_FOR_MS)) last = written(world);
   while ((await runsOf(world, names)).some(({ length }) => length === 0)) await pause(SETTLED_FOR_MS);
+  for (let last = -1; written(world) !== last; await pause(SETTLED_FOR_MS)) last = written(world);
   say(`tenants: ${written(world)} appointments are written; ${minutes} minutes …`);
   const fromAt = Date.now();
   const [cpuBefore, commandsBefore] = [daemon.cpuSeconds(), await world.redisCommands()];
