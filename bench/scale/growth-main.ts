@@ -7,7 +7,7 @@ import { memoryOf } from './tenant.ts';
 
 const TIMES = 3;
 
-/** One tenant of so many appointments, after its first sync: tells its parent what cycles cost, and the most memory that this process had. */
+/** One tenant of so many appointments, after its first sync: tells its parent what cycles cost, and the most memory of this process. */
 const [appointments = 0] = process.argv.slice(2).map(Number);
 await using world = await openCycleWorld({ appointments, targets: Math.ceil(appointments / AGENDA_HOLDS) });
 const redis = new Redis(world.redis.url);

@@ -7,7 +7,7 @@ import { workOfTenants } from './tenants.ts';
 
 /** Of one tenant, in appointments, and of a daemon, in tenants. */
 const SIZES = { appointments: [1_000, 10_000, 50_000, 100_000, 200_000], tenants: [10, 100, 1_000, 5_000] };
-/** What a unit costs at the largest size, against ten thousand appointments or a hundred tenants: below, what each cycle costs anyhow counts more. */
+/** What a unit costs at the largest size, against that at `FROM`: below it, what each cycle costs anyhow counts for more. */
 const GOAL = 1.25;
 const FROM = { appointments: 10_000, tenants: 100 };
 const MAIN = fileURLToPath(new URL('./growth-main.ts', import.meta.url));
