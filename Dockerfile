@@ -24,7 +24,8 @@ RUN chmod -R a+rX . \
       const programs = ['**/cli.ts', '**/expression-thread-entry.ts']; \
       for (const file of globSync('/app/src/**/*.ts', { exclude: programs })) await import(file); \
       const load = createRequire('/app/src/cli.ts'); \
-      for (const name of ['jsonata', 'libphonenumber-js/max', 'pino-pretty']) load(name); \
+      const late = ['cli-progress', 'jsonata', 'libphonenumber-js/max', 'pino', 'pino-pretty', 'standardwebhooks', 'temporal-polyfill']; \
+      for (const name of late) load(name); \
       const client = await import('/app/src/connectors/google-calendar/client.ts'); \
       client.createCalendarClient({ asFetch: () => fetch }, Date.now, 'https://www.googleapis.com', null);" \
  && chmod -R a+rX .cache

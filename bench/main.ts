@@ -10,6 +10,7 @@ import { measureLatency } from './fair/latency.ts';
 import { measureWorkers } from './fair/workers.ts';
 import type { Figure } from './figure.ts';
 import { measureHttp } from './http.ts';
+import { measureGrowth } from './scale/growth.ts';
 import { measureTenant } from './scale/tenant.ts';
 import { measureTenants } from './scale/tenants.ts';
 import { measureOverview } from './start/overview.ts';
@@ -20,7 +21,7 @@ import { measureTrips } from './vendors/trips.ts';
 
 const USAGE = `npm run bench -- [--only quiet,start] [--appointments 100000] [--targets 60] [--tenants 5000] [--records 20000] [--batch 50] [--operations 10000]
   [--large 200000] [--sharing 1000] [--events 2000] [--small 200] [--first 200000]
-  [--seconds 300] [--minutes 20] [--json]
+  [--seconds 300] [--minutes 20] [--working 100] [--json]
 
 Measures against sandboxes in other processes and a private Redis with its append-only file on; the floor is the smallest program that
 could do the same outside work.
@@ -43,6 +44,8 @@ workers: writes of 2 and 4 daemons against one.
 tenant: what a small tenant takes of Redis.
 http: answers of the API with 50 readers beside a first sync of so many (--records) appointments, against the same when all is quiet.
 tenants: small clinics (--tenants) read every --seconds by one daemon on one core, for --minutes: cycles in time, their lag, its memory.
+growth: what cycles of one tenant cost by its size, up to --large appointments; and what a daemon takes by the number of its tenants, up to
+--tenants, of which up to --working are read every --seconds for --minutes. The tables go to standard error.
 
 Figures go to standard output, progress to standard error. The exit code is 0 when every goal was met, 1 when one was not, 2 for what is
 not understood.`;
@@ -65,6 +68,7 @@ const MEASUREMENTS = {
   tenant: measureTenant,
   tenants: measureTenants,
   http: measureHttp,
+  growth: measureGrowth,
 };
 
 async function main(): Promise<number> {
@@ -84,6 +88,7 @@ async function main(): Promise<number> {
       minutes: { type: 'string', default: '20' },
       small: { type: 'string', default: '200' },
       first: { type: 'string', default: '200000' },
+      working: { type: 'string', default: '100' },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },

@@ -172,27 +172,10 @@ async function withInstallation<Result>(
     return options.isUnchecked === true ? reading.catch(() => new Map()) : reading;
   });
   const { configuration } = files;
-  const [
-    { compose },
-    { principalOfProcess },
-    { checkRedis },
-    { loginDesk },
-    { openClinicAccess },
-    { openBackups },
-    { openAccess },
-    { stateProbe },
-    { openConfigurationDesk },
-    { createLogger },
-  ] = await Promise.all([
+  const [{ compose }, { principalOfProcess }, { checkRedis }, { createLogger }] = await Promise.all([
     import('./composition/compose.ts'),
     import('./composition/acts.ts'),
     import('./state/redis-check.ts'),
-    import('./composition/login-desk.ts'),
-    import('./composition/clinic.ts'),
-    import('./composition/backup.ts'),
-    import('./composition/access.ts'),
-    import('./composition/state-probe.ts'),
-    import('./composition/configuration-desk.ts'),
     import('./log/create-logger.ts'),
   ]);
   // Standard output is for the answer; what goes wrong is told once, at the end.
@@ -207,15 +190,16 @@ async function withInstallation<Result>(
       await composition.epoch.requireIdentity();
       await composition.epoch.check();
     }
-    const configurations = openConfigurationDesk(composition, files);
+    const configurations = async () =>
+      (await import('./composition/configuration-desk.ts')).openConfigurationDesk(composition, files);
     return await work({
       installation: composition.installation,
-      desk: loginDesk(composition),
-      clinic: (tenant) => openClinicAccess(composition, tenant),
-      backups: openBackups(composition, configurations),
-      access: openAccess(composition),
+      desk: async () => (await import('./composition/login-desk.ts')).loginDesk(composition),
+      clinic: async (tenant) => (await import('./composition/clinic.ts')).openClinicAccess(composition, tenant),
+      backups: async () => (await import('./composition/backup.ts')).openBackups(composition, await configurations()),
+      access: async () => (await import('./composition/access.ts')).openAccess(composition),
       configurations,
-      state: stateProbe(composition, check),
+      state: async () => (await import('./composition/state-probe.ts')).stateProbe(composition, check),
       publicUrl: composition.configuration.settings.http.publicUrl,
       acting: { who: await principalOfProcess(options.as), why: options.reason, desk: composition.acts },
     });

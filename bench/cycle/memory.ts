@@ -1,7 +1,6 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { atMost, type Figure } from '../figure.ts';
+import { toldBy } from '../told.ts';
 import { AGENDA_HOLDS } from './world.ts';
 
 const GOAL = 1.25;
@@ -21,12 +20,5 @@ export async function measureMemory({ large }: { large: number }, say: (text: st
 
 /** Of a process that does a first sync and two quiet cycles. @throws Error when it fails */
 async function peakMebibytes(appointments: number): Promise<number> {
-  const targets = Math.ceil(appointments / AGENDA_HOLDS);
-  const child = fork(MAIN, [String(appointments), String(targets)]);
-  const ended = once(child, 'exit');
-  const failed = ended.then(([code]) => Promise.reject(new Error(`the process ended with ${code}`)));
-  failed.catch(() => {});
-  const told = (await Promise.race([once(child, 'message'), failed])) as [number];
-  await ended;
-  return told[0];
+  return await toldBy<number>(MAIN, appointments, Math.ceil(appointments / AGENDA_HOLDS));
 }

@@ -64,6 +64,8 @@ export interface World extends AsyncDisposable {
   cyclesOf(tenant: string): Promise<number[]>;
   /** Processor time that Redis has used. */
   redisCpuSeconds(): number;
+  /** Commands that Redis has carried out; those of a script count each. */
+  redisCommands(): Promise<number>;
   /** @param options.cores how many of the machine's it may use; all of them unless told */
   startDaemon(options?: { cores?: number }): Promise<RunningDaemon>;
 }
@@ -137,6 +139,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
     cyclesOf: async (tenant) =>
       (await createRunStore(connection, tenant).list(REPORTS)).map(({ startedAt }) => startedAt).reverse(),
     redisCpuSeconds: () => cpuSecondsOf(redis.pid),
+    redisCommands: async () => Number(/total_commands_processed:(\d+)/.exec(await connection.info('stats'))?.[1]),
     startDaemon: (options) => startDaemon(dir, env, options),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };

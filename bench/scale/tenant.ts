@@ -110,7 +110,8 @@ async function measureJobs(
   return jobMs;
 }
 
-async function memoryOf(redis: Redis): Promise<number> {
+/** Bytes that a server holds. */
+export async function memoryOf(redis: Redis): Promise<number> {
   return Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
 }
 

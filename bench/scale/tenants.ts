@@ -18,14 +18,39 @@ export interface TenantsSize {
   minutes: number;
 }
 
+/** What a daemon did and took while small clinics were read. */
+export interface TenantsWork {
+  /** Seconds by which each cycle began later than it should. */
+  lags: number[];
+  /** The most memory of the daemon. */
+  megabytes: number;
+  /** Processor time of the daemon. */
+  cpuSeconds: number;
+  /** Commands to Redis. */
+  commands: number;
+}
+
 /**
  * Small clinics read by one daemon on one core, after their first sync: the share of cycles that began when they should, how much later
  * than the cycle before and the interval the others did, and the most memory that the daemon has meanwhile.
  */
-export async function measureTenants(
+export async function measureTenants(size: TenantsSize, say: (text: string) => void): Promise<Figure[]> {
+  const { lags, megabytes, cpuSeconds } = await workOfTenants(size, say);
+  const n = lags.length;
+  const inTime = lags.filter((lag) => lag <= GOALS.lagSeconds).length / n;
+  say(`tenants: ${n} cycles, ${((1_000 * cpuSeconds) / n).toFixed(1)} ms of the daemon's processor each`);
+  return [
+    { name: 'tenants in time', ...atLeast(GOALS.inTime, inTime), floor: null, ours: inTime, unit: '', n },
+    figure('tenants lag', shareOf(lags, 0.99), GOALS.lagSeconds, 's', n),
+    figure('tenants memory', megabytes, GOALS.megabytes, 'MB', size.tenants),
+  ];
+}
+
+/** Small clinics read by one daemon on one core, after their first sync. */
+export async function workOfTenants(
   { tenants, seconds, minutes }: TenantsSize,
   say: (text: string) => void,
-): Promise<Figure[]> {
+): Promise<TenantsWork> {
   say(`tenants: ${tenants} clinics are made and logged in …`);
   await using world = await openWorld({
     groups: [{ name: 'clinic', tenants, ...SMALL, sink: 'good' }],
@@ -35,11 +60,11 @@ export async function measureTenants(
   await using daemon = await world.startDaemon({ cores: 1 });
   const names = world.tenantsOf('clinic');
   say('tenants: the first sync …');
-  for (let last = -1; written(world) !== last; await pause(SETTLED_FOR_MS)) last = written(world);
   while ((await runsOf(world, names)).some(({ length }) => length === 0)) await pause(SETTLED_FOR_MS);
+  for (let last = -1; written(world) !== last; await pause(SETTLED_FOR_MS)) last = written(world);
   say(`tenants: ${written(world)} appointments are written; ${minutes} minutes …`);
   const fromAt = Date.now();
-  const cpuBefore = daemon.cpuSeconds();
+  const [cpuBefore, commandsBefore] = [daemon.cpuSeconds(), await world.redisCommands()];
   const toAt = fromAt + minutes * MINUTE_MS;
   let most = 0;
   while (Date.now() < toAt) {
@@ -47,17 +72,11 @@ export async function measureTenants(
     await pause(BOOK_EVERY_MS);
     most = Math.max(most, daemon.megabytes());
   }
-  const cpu = daemon.cpuSeconds() - cpuBefore;
+  const cpuSeconds = daemon.cpuSeconds() - cpuBefore;
+  const commands = (await world.redisCommands()) - commandsBefore;
   const periodMs = seconds * SECOND_MS;
   const lags = (await runsOf(world, names)).flatMap((starts) => lagsOf(starts, { fromAt, toAt, periodMs }));
-  const inTime = lags.filter((lag) => lag <= GOALS.lagSeconds).length / lags.length;
-  say(`tenants: ${lags.length} cycles, ${((1_000 * cpu) / lags.length).toFixed(1)} ms of the daemon's processor each`);
-  const n = lags.length;
-  return [
-    { name: 'tenants in time', ...atLeast(GOALS.inTime, inTime), floor: null, ours: inTime, unit: '', n },
-    figure('tenants lag', shareOf(lags, 0.99), GOALS.lagSeconds, 's', n),
-    figure('tenants memory', most, GOALS.megabytes, 'MB', tenants),
-  ];
+  return { lags, megabytes: most, cpuSeconds, commands };
 }
 
 function figure(name: string, ours: number, goal: number, unit: string, n: number): Figure {

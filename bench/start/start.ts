@@ -24,18 +24,8 @@ const TIMES = 3;
 
 /** How long the daemon takes until it runs, and what it holds then, for tenants whom nobody has logged in; and the command line beside it. */
 export async function measureStart({ tenants }: { tenants: number }, say: (text: string) => void): Promise<Figure[]> {
-  const dir = await mkdtemp(join(tmpdir(), 'clinic-mirror-bench-'));
-  await using stack = new AsyncDisposableStack();
-  stack.defer(() => rm(dir, { recursive: true, force: true }));
-  say(`start: writing the files of ${tenants} tenants …`);
-  await writeTenants(dir, tenants);
-  const redis = await startRedis();
-  stack.defer(() => redis.stop());
-  const env = { ...process.env, ...secretsOf(tenants), REDIS_URL: redis.url };
-  say('start: for the first time …');
-  await daemonOnce(dir, env);
-  say('start: unchanged since then …');
-  const daemon = await daemonOnce(dir, env);
+  await using started = await startTwice(tenants, say);
+  const { dir, env, daemon } = started;
   say('start: the command line …');
   const help = await leastOf(() => commandOnce(['--help'], env));
   const status = await leastOf(() => commandOnce(['-c', dir, 'status', 'clinic-0'], env));
@@ -54,6 +44,31 @@ export async function measureStart({ tenants }: { tenants: number }, say: (text:
     figure('reload one', reload.changed, GOALS.reloadSeconds, 'CPU s', tenants),
     figure('reload surely', reload.sure, GOALS.surelySeconds, 'CPU s', tenants),
   ];
+}
+
+/** An installation whose daemon started for the second time: `daemon` tells how. */
+interface Started extends AsyncDisposable {
+  dir: string;
+  env: NodeJS.ProcessEnv;
+  daemon: Taken;
+}
+
+/** Starts a daemon for so many tenants whom nobody has logged in, and once more. */
+export async function startTwice(tenants: number, say: (text: string) => void): Promise<Started> {
+  await using stack = new AsyncDisposableStack();
+  const dir = await mkdtemp(join(tmpdir(), 'clinic-mirror-bench-'));
+  stack.defer(() => rm(dir, { recursive: true, force: true }));
+  say(`start: writing the files of ${tenants} tenants …`);
+  await writeTenants(dir, tenants);
+  const redis = await startRedis();
+  stack.defer(() => redis.stop());
+  const env = { ...process.env, ...secretsOf(tenants), REDIS_URL: redis.url };
+  say('start: for the first time …');
+  await daemonOnce(dir, env);
+  say('start: unchanged since then …');
+  const daemon = await daemonOnce(dir, env);
+  const kept = stack.move();
+  return { dir, env, daemon, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
 interface Taken {

@@ -87,17 +87,17 @@ export interface Wanted extends GlobalOptions {
   isUnchecked?: boolean;
 }
 
-/** What a command works on. */
+/** What a command works on. What few commands need is loaded when it is asked for. */
 export interface OpenInstallation {
   installation: Installation;
-  desk: LoginDesk;
+  desk(): Promise<LoginDesk>;
   /** The clinic API of a tenant. @throws MirrorError as `requireTenant` */
-  clinic(tenant: string): ClinicAccess;
-  backups: AllBackups;
-  access: AccessDesk;
+  clinic(tenant: string): Promise<ClinicAccess>;
+  backups(): Promise<AllBackups>;
+  access(): Promise<AccessDesk>;
   /** What tenants are configured with. */
-  configurations: ConfigurationDesk;
-  state: StateProbe;
+  configurations(): Promise<ConfigurationDesk>;
+  state(): Promise<StateProbe>;
   /** Who gives the command, and why. */
   acting: Acting;
   /** How others reach the public port; null where none is open. */
@@ -138,7 +138,7 @@ export function createProgram(outside: CliOutside): Command {
   addLogins(program, {
     ...outside,
     print,
-    withDesk: (work) => outside.withInstallation(options(), ({ desk, acting }) => work(desk, acting)),
+    withDesk: (work) => outside.withInstallation(options(), async ({ desk, acting }) => work(await desk(), acting)),
   });
   const common = {
     withInstallation: (work: (installation: Installation, acting: Acting) => Promise<void>) =>
@@ -167,19 +167,22 @@ export function createProgram(outside: CliOutside): Command {
     ...outside,
     ...common,
     withBackups: (work) =>
-      outside.withInstallation(options(), ({ installation, backups, acting }) => work(installation, backups, acting)),
+      outside.withInstallation(options(), async ({ installation, backups, acting }) =>
+        work(installation, await backups(), acting),
+      ),
   });
   addAuditLog(program, { ...outside, ...common });
   addAccess(program, {
     ...outside,
     print,
-    withAccess: (work) => outside.withInstallation(options(), ({ access, acting }) => work(access, acting)),
+    withAccess: (work) =>
+      outside.withInstallation(options(), async ({ access, acting }) => work(await access(), acting)),
   });
   addTenants(program, {
     ...outside,
     print,
     withConfigurations: (work) =>
-      outside.withInstallation(options(), ({ configurations, acting }) => work(configurations, acting)),
+      outside.withInstallation(options(), async ({ configurations, acting }) => work(await configurations(), acting)),
   });
   addClinicCommands(program, outside, options, print);
   addProfiles(program, { ...outside, profile: (name) => outside.profile(options(), name), print });
@@ -193,8 +196,8 @@ function addSetUp(program: Command, outside: CliOutside, options: () => GlobalOp
   const doctor: DoctorCommand = {
     ...outside,
     withState: (only, work) =>
-      outside.withInstallation({ ...options(), only, isUnchecked: true }, ({ installation, state }) =>
-        work(installation, state),
+      outside.withInstallation({ ...options(), only, isUnchecked: true }, async ({ installation, state }) =>
+        work(installation, await state()),
       ),
   };
   addConfig(program, { ...doctor, print, check: () => outside.checkConfiguration(options()) });
@@ -203,8 +206,8 @@ function addSetUp(program: Command, outside: CliOutside, options: () => GlobalOp
     print,
     check: (config) => outside.checkConfiguration({ ...options(), config }),
     withInstallation: (config, only, work) =>
-      outside.withInstallation({ ...options(), config, only }, ({ installation, desk, acting }) =>
-        work(installation, desk, acting),
+      outside.withInstallation({ ...options(), config, only }, async ({ installation, desk, acting }) =>
+        work(installation, await desk(), acting),
       ),
   });
   return doctor;
@@ -216,7 +219,7 @@ function addClinicCommands(program: Command, outside: CliOutside, options: () =>
     ...outside,
     print,
     withClinic: (tenant: string, work: (access: ClinicAccess, acting: Acting) => Promise<void>) =>
-      outside.withInstallation(options(), (open) => work(open.clinic(tenant), open.acting)),
+      outside.withInstallation(options(), async ({ clinic, acting }) => work(await clinic(tenant), acting)),
   };
   addClinic(clinic, commands);
   addProbe(clinic, commands);

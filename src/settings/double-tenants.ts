@@ -60,7 +60,7 @@ function isAhead(one: Standing, other: Standing): boolean {
   return one.id < other.id;
 }
 
-/** Nothing is claimed where the file does not tell. Thousands are looked at at each start, so what is said of one is made for whoever lost. */
+/** Nothing is claimed where the file does not tell. A start looks at thousands, so what is said of one is made for who lost it. */
 function claimsOf({ id, clinic: { client, tenantId }, formerly }: Claimant): Claim[] {
   const claims: Claim[] = [{ what: `name ${id}`, by: null }];
   if (typeof formerly === 'string' && formerly !== id) claims.push({ what: `name ${formerly}`, by: 'formerly' });

@@ -45,8 +45,8 @@ const TICKET_LIFE_MS = 10 * SECOND_MS;
 /** Somebody ahead may give up: a waiter looks again after this time, or a quarter of its wait. */
 const LOOK_EVERY_MS = SECOND_MS;
 /**
- * What a request takes from its grant to the server may be longer for one than for another by this much. The server counts what comes within
- * a minute of its own: what was granted in a little more than that may come in it.
+ * What a request takes from its grant to the server may be longer for one than for another by this much. The server counts what comes
+ * within a minute of its own: what was granted in a little more than that may come in it.
  */
 const WAY_VARIES_MS = SECOND_MS;
 /** Part of the burst that background work leaves for a person who waits. */

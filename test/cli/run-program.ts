@@ -21,8 +21,14 @@ export interface Ran {
   written: Record<string, string>;
 }
 
-/** What it works on, and the files that it may read. */
-export interface Given extends Partial<OpenInstallation> {
+/** What is loaded when a command asks for it. */
+type Later = 'desk' | 'clinic' | 'backups' | 'access' | 'state';
+
+/** What it works on, that which is loaded later too, and the files that it may read. */
+export interface Given
+  extends Partial<Omit<OpenInstallation, Later>>,
+    Partial<{ [Part in Exclude<Later, 'clinic'>]: Awaited<ReturnType<OpenInstallation[Part]>> }> {
+  clinic?: (tenant: string) => Awaited<ReturnType<OpenInstallation['clinic']>>;
   faults?: object[];
   files?: Record<string, string>;
 }
@@ -31,23 +37,22 @@ export interface Given extends Partial<OpenInstallation> {
 export async function runProgram(args: readonly string[], given: Given): Promise<Ran> {
   const ran: Ran = { out: '', err: '', code: 0, thrown: null, configs: [], roles: [], written: {} };
   const refuse = () => Promise.reject(new Error('not in this test'));
-  const desk = new Proxy({}, { get: () => refuse }) as OpenInstallation['desk'];
+  const refusing = <Part>() => new Proxy({}, { get: (_, name) => (name === 'then' ? undefined : refuse) }) as Part;
+  const { desk, clinic, backups, access, state, ...rest } = given;
   const outside: CliOutside = {
     async withInstallation(options, work) {
       ran.configs.push(options.config);
       return work({
         installation: openInstallation({ tenants: [] }),
-        desk,
-        clinic: () => {
-          throw new Error('not in this test');
-        },
-        backups: { backup: refuse, restore: refuse, seal: (text) => text, open: (text) => text },
-        access: new Proxy({}, { get: () => refuse }) as OpenInstallation['access'],
-        configurations: new Proxy({}, { get: () => refuse }) as OpenInstallation['configurations'],
-        state: { check: refuse, requireIdentity: refuse, time: refuse, view: refuse },
+        desk: async () => desk ?? refusing(),
+        clinic: async (tenant) => clinic?.(tenant) ?? refuse(),
+        backups: async () => backups ?? { backup: refuse, restore: refuse, seal: (text) => text, open: (text) => text },
+        access: async () => access ?? refusing(),
+        configurations: async () => refusing(),
+        state: async () => state ?? { check: refuse, requireIdentity: refuse, time: refuse, view: refuse },
         acting: openActing({ log: null }),
         publicUrl: null,
-        ...given,
+        ...rest,
       });
     },
     serveMcp: refuse,

@@ -1,0 +1,24 @@
+import { Redis } from 'ioredis';
+import { commandsOf, trickleSecondsOf } from '../cycle/quiet.ts';
+import { AGENDA_HOLDS, openCycleWorld } from '../cycle/world.ts';
+import { cpuSecondsOf, leastOf } from '../figure.ts';
+import type { CycleCosts } from './growth.ts';
+import { memoryOf } from './tenant.ts';
+
+const TIMES = 3;
+
+/** One tenant of so many appointments, after its first sync: tells its parent what cycles cost, and the most memory of this process. */
+const [appointments = 0] = process.argv.slice(2).map(Number);
+await using world = await openCycleWorld({ appointments, targets: Math.ceil(appointments / AGENDA_HOLDS) });
+const redis = new Redis(world.redis.url);
+const before = await memoryOf(redis);
+await world.sync();
+await world.pull();
+const stateBytes = (await memoryOf(redis)) - before;
+redis.disconnect();
+const commands = await commandsOf(() => world.pull());
+const quietSeconds = await leastOf(TIMES, () => cpuSecondsOf(() => world.pull()));
+const trickleSeconds = await leastOf(TIMES, () => trickleSecondsOf(world, appointments));
+const peakMebibytes = process.resourceUsage().maxRSS / 1_024;
+process.send?.({ quietSeconds, trickleSeconds, commands, stateBytes, peakMebibytes } satisfies CycleCosts);
+process.disconnect?.();
