@@ -28,6 +28,18 @@ const [SEEN_BY, GLUED] = ['Seen by {agenda}: {title}', '{agenda}{title}'].map(
   (format) => parseTitleFormat(format)!,
 ) as [TitleFormat, TitleFormat];
 
+/** What a policy may let events tell. */
+const TOLD = {
+  title: fc.constantFrom(
+    'busy' as const,
+    'appointment' as const,
+    'code' as const,
+    'initials' as const,
+    'full' as const,
+  ),
+  fields: fc.subarray(['location', 'agenda', 'treatment', 'status'] as const),
+};
+
 describe('an event', () => {
   const checked = (policy: ProjectionPolicy) => eventCheck(policy, DIRECTORY, new FactSearch());
   const made = (appointment: Appointment, policy: ProjectionPolicy) => {
@@ -156,14 +168,7 @@ describe('an event', () => {
       pageUrl: 'https://clinic.example/{id}',
     };
     const policy = fc.record({
-      title: fc.constantFrom(
-        'busy' as const,
-        'appointment' as const,
-        'code' as const,
-        'initials' as const,
-        'full' as const,
-      ),
-      fields: fc.subarray(['location', 'agenda', 'treatment', 'status'] as const),
+      ...TOLD,
       links: fc.subarray(['page', 'teleVisit'] as const),
     });
     const look = fc.record({
@@ -212,14 +217,7 @@ describe('an event', () => {
     ];
     const name = fc.option(fc.oneof(fc.constantFrom(...words), fc.string({ unit: 'grapheme', maxLength: 12 })));
     const policy = fc.record({
-      title: fc.constantFrom(
-        'busy' as const,
-        'appointment' as const,
-        'code' as const,
-        'initials' as const,
-        'full' as const,
-      ),
-      fields: fc.subarray(['location', 'agenda', 'treatment', 'status'] as const),
+      ...TOLD,
       titleFormat: fc.constantFrom(undefined, SEEN_BY, GLUED),
     });
     fc.assert(
