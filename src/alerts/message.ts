@@ -1,23 +1,72 @@
 import type { Problem } from '../model/problems.ts';
+import { inItalian } from '../model/sentences.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
+import type { AlertSettings } from '../settings/alert-schema.ts';
 import type { Digest } from './digest.ts';
 
 /** Problems that a message names; more are counted: a webhook takes 20,000 bytes, and a person reads less. */
 const NAMED = 40;
 
+type Language = AlertSettings['language'];
+type Words = typeof EN;
+
+const EN = {
+  begun: 'This needs a hand:',
+  again: 'This still needs a hand:',
+  over: 'This is over:',
+  others: (count: number) => `${count} more that you were told of before ${count === 1 ? 'is' : 'are'} as they were.`,
+  all: 'All of it, as it is now:',
+  isOver: 'over',
+  problems: (count: number) => `${count} problems`,
+  ofClinics: (count: number) => ` of ${count} ${count === 1 ? 'clinic' : 'clinics'}`,
+  more: (count: number) => `and ${count} more`,
+  since: (age: string) => `for ${age}`,
+  until: (age: string) => `in ${age}`,
+  waiting: (count: number) => `${count} ${count === 1 ? 'change waits' : 'changes wait'}`,
+  underAnHour: 'less than an hour',
+  hours: (count: number) => `${count} ${count === 1 ? 'hour' : 'hours'}`,
+  days: (count: number) => `${count} days`,
+};
+
+const WORDS = {
+  en: EN,
+  it: {
+    begun: 'Serve un intervento:',
+    again: 'Serve ancora un intervento:',
+    over: 'Risolto:',
+    others: (count) =>
+      count === 1
+        ? 'Un altro problema già segnalato è come prima.'
+        : `Altri ${count} problemi già segnalati sono come prima.`,
+    all: 'Tutto, com’è ora:',
+    isOver: 'risolto',
+    problems: (count) => `${count} problemi`,
+    ofClinics: (count) => ` in ${count} ${count === 1 ? 'clinica' : 'cliniche'}`,
+    more: (count) => `e altri ${count}`,
+    since: (age) => `da ${age}`,
+    until: (age) => `tra ${age}`,
+    waiting: (count) => `${count} ${count === 1 ? 'modifica attende' : 'modifiche attendono'}`,
+    underAnHour: 'meno di un’ora',
+    hours: (count) => `${count} ${count === 1 ? 'ora' : 'ore'}`,
+    days: (count) => `${count} giorni`,
+  },
+} satisfies Record<Language, typeof EN>;
+
 /** Subject and text of a digest, for a person. Nothing in them comes from a patient. */
-export function textOf(digest: Digest, now: Instant): { subject: string; text: string } {
+export function textOf(digest: Digest, now: Instant, language: Language): { subject: string; text: string } {
   const { begun, again, over, others } = digest;
+  const words: Words = WORDS[language];
+  const say = language === 'en' ? (text: string) => text : (text: string) => inItalian(text) ?? text;
+  const told = { now, words, say };
   const open = [...begun, ...again];
-  const subject = open.length === 0 ? `over: ${subjectOf(over)}` : subjectOf(open);
+  const subject = open.length === 0 ? `${words.isOver}: ${subjectOf(over, told)}` : subjectOf(open, told);
   const parts = [
-    ...part('This needs a hand:', begun, now),
-    ...part('This still needs a hand:', again, now),
-    ...part('This is over:', over, now, { isOver: true }),
+    ...part(words.begun, begun, told),
+    ...part(words.again, again, told),
+    ...part(words.over, over, told, { isOver: true }),
   ];
-  if (others > 0)
-    parts.push(`${others} more that you were told of before ${others === 1 ? 'is' : 'are'} as they were.`);
-  parts.push('All of it, as it is now: clinic-mirror status --problems');
+  if (others > 0) parts.push(words.others(others));
+  parts.push(`${words.all} clinic-mirror status --problems`);
   return { subject: `clinic-mirror: ${subject}`, text: `${parts.join('\n\n')}\n` };
 }
 
@@ -32,39 +81,45 @@ export function payloadOf(digest: Digest, now: Instant) {
   };
 }
 
-function subjectOf(problems: readonly Problem[]): string {
-  const tenants = new Set(problems.map(({ tenant }) => tenant).filter((tenant) => tenant !== null));
-  const [first] = problems;
-  if (problems.length === 1 && first !== undefined) return `${whoOf(first)}: ${first.code}`;
-  const where = tenants.size === 0 ? '' : ` of ${tenants.size} ${tenants.size === 1 ? 'clinic' : 'clinics'}`;
-  return `${problems.length} problems${where}`;
+/** What a text is made with. */
+interface Telling {
+  now: Instant;
+  words: Words;
+  /** A sentence in the language of the text. */
+  say(text: string): string;
 }
 
-function part(heading: string, problems: readonly Problem[], now: Instant, { isOver = false } = {}): string[] {
+function subjectOf(problems: readonly Problem[], { words, say }: Telling): string {
+  const tenants = new Set(problems.map(({ tenant }) => tenant).filter((tenant) => tenant !== null));
+  const [first] = problems;
+  if (problems.length === 1 && first !== undefined) return `${whoOf(first, say)}: ${first.code}`;
+  return `${words.problems(problems.length)}${tenants.size === 0 ? '' : words.ofClinics(tenants.size)}`;
+}
+
+function part(heading: string, problems: readonly Problem[], told: Telling, { isOver = false } = {}): string[] {
   if (problems.length === 0) return [];
-  const lines = problems.slice(0, NAMED).map((problem) => lineOf(problem, now, isOver));
-  if (problems.length > NAMED) lines.push(`and ${problems.length - NAMED} more`);
+  const lines = problems.slice(0, NAMED).map((problem) => lineOf(problem, told, isOver));
+  if (problems.length > NAMED) lines.push(told.words.more(problems.length - NAMED));
   return [[heading, ...lines].join('\n\n')];
 }
 
-function lineOf(problem: Problem, now: Instant, isOver: boolean): string {
+function lineOf(problem: Problem, { now, words, say }: Telling, isOver: boolean): string {
   const { code, sentence, sinceAt, breaksAt, waiting, next } = problem;
   const more = [
-    ...(sinceAt === null || isOver ? [] : [`for ${ageOf(now - sinceAt)}`]),
-    ...(breaksAt === null || breaksAt <= now || isOver ? [] : [`in ${ageOf(breaksAt - now)}`]),
-    ...(waiting === 0 || isOver ? [] : [`${waiting} ${waiting === 1 ? 'change waits' : 'changes wait'}`]),
+    ...(sinceAt === null || isOver ? [] : [words.since(ageOf(now - sinceAt, words))]),
+    ...(breaksAt === null || breaksAt <= now || isOver ? [] : [words.until(ageOf(breaksAt - now, words))]),
+    ...(waiting === 0 || isOver ? [] : [words.waiting(waiting)]),
   ];
-  const line = `${whoOf(problem)}: ${[`${sentence} (${code})`, ...more].join(', ')}`;
-  return isOver || next === null ? line : `${line}\n  ${next}`;
+  const line = `${whoOf(problem, say)}: ${[`${say(sentence)} (${code})`, ...more].join(', ')}`;
+  return isOver || next === null ? line : `${line}\n  ${say(next)}`;
 }
 
-function whoOf({ tenant, subject }: Problem): string {
-  return tenant === null ? subject : `${tenant}, ${subject}`;
+function whoOf({ tenant, subject }: Problem, say: Telling['say']): string {
+  return tenant === null ? say(subject) : `${tenant}, ${say(subject)}`;
 }
 
-function ageOf(ms: number): string {
+function ageOf(ms: number, words: Words): string {
   const hours = Math.floor(ms / HOUR_MS);
-  if (hours < 1) return 'less than an hour';
-  if (hours < 48) return `${hours} ${hours === 1 ? 'hour' : 'hours'}`;
-  return `${Math.floor(hours / 24)} days`;
+  if (hours < 1) return words.underAnHour;
+  return hours < 48 ? words.hours(hours) : words.days(Math.floor(hours / 24));
 }

@@ -15,15 +15,16 @@ export type TellAlerts = (digest: Digest, now: Instant, signal: AbortSignal) => 
 
 /** The ways of telling that are configured. */
 export function alertChannels(settings: AlertSettings, http: HttpClient): Map<AlertChannel, TellAlerts> {
-  const { email, webhook } = settings;
+  const { email, webhook, language } = settings;
   const channels = new Map<AlertChannel, TellAlerts>();
-  if (email !== undefined) channels.set('email', (...told) => sendMail(email, ...told));
+  if (email !== undefined) channels.set('email', (...told) => sendMail(email, language, ...told));
   if (webhook !== undefined) channels.set('webhook', (...told) => post(webhook, http, ...told));
   return channels;
 }
 
 async function sendMail(
   email: NonNullable<AlertSettings['email']>,
+  language: AlertSettings['language'],
   digest: Digest,
   now: Instant,
   signal: AbortSignal,
@@ -34,7 +35,7 @@ async function sendMail(
     import('../mail/smtp.ts'),
     import('../mail/errors.ts'),
   ]);
-  const { subject, text } = textOf(digest, now);
+  const { subject, text } = textOf(digest, now, language);
   const domain = email.from.slice(email.from.lastIndexOf('@') + 1);
   const composer = new MailComposer({
     from: { name: 'clinic-mirror', address: email.from },

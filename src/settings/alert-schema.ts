@@ -11,6 +11,7 @@ export function alertsSection(secrets: SecretSchemas) {
       checkEveryMinutes: wholeNumber(1, 60)
         .default(5)
         .describe('How often it is looked whether something needs a person'),
+      language: z.enum(['en', 'it']).default('en').describe('Language of mails'),
       email: z
         .strictObject({
           ...mailServerKeys(secrets),

@@ -43,8 +43,9 @@ afterEach(async () => {
   await Promise.all([mail.close(), receiver.close()]);
 });
 
-function open() {
+function open(language: 'en' | 'it' = 'en') {
   const settings = alertsSection(secretSchemas({ env: { SMTP: 'correct horse battery', SIGNING }, dir: '/' })).parse({
+    language,
     email: {
       host: mail.host,
       port: mail.port,
@@ -70,6 +71,16 @@ describe('by mail', () => {
     );
     expect(text).toContain('This still needs a hand:');
     expect(text).toContain('2 more that you were told of before are as they were.');
+  });
+
+  test('in Italian where that is chosen; codes and commands stay as they are', async () => {
+    await open('it').get('email')!(digest, NOW, signal);
+    const { subject, text } = await PostalMime.parse(mail.mails()[0]!.raw);
+    expect(subject).toBe('clinic-mirror: 2 problemi in 2 cliniche');
+    expect(text).toContain(
+      'belvedere, accesso doctor-2: l’accesso è terminato: una persona deve farlo di nuovo (login-ended), da 3 ore, 14 modifiche attendono\n  clinic-mirror login belvedere doctor-2\n',
+    );
+    expect(text).toContain('Altri 2 problemi già segnalati sono come prima.');
   });
 
   test('a server that refuses is an error that names who must act', async () => {

@@ -243,5 +243,5 @@ function alertOf(problems: readonly Problem[], now: number): string {
   const { untold } = nextDigest(NOTHING_TOLD, problems, now);
   const later = now + DAY_MS + 5 * MINUTE_MS;
   const { digest } = nextDigest(untold, problems, later);
-  return digest === null ? '' : textOf(digest, later).text;
+  return digest === null ? '' : textOf(digest, later, 'en').text;
 }
