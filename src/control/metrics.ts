@@ -33,15 +33,16 @@ export interface Metrics {
 /** Request durations in seconds, from a loopback answer to the HTTP client's time limit. */
 const DURATION_BUCKETS = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30];
 
-/**
- * @param installation asked for at each scrape; null until everything is composed
- * @param options.telemetry what was handed to the collector, asked for at each scrape; absent where there is none
- * @param options.statuses the process's; default: its own
- */
-export function createMetrics(
-  installation: () => Installation | null,
-  { telemetry = {}, statuses = openStatuses() }: { telemetry?: HandedCounts; statuses?: Statuses } = {},
-): Metrics {
+interface MetricsOptions {
+  /** What was handed to the collector, asked for at each scrape; absent where there is none. */
+  telemetry?: HandedCounts;
+  /** The process's; default: its own. */
+  statuses?: Statuses;
+}
+
+/** @param installation asked for at each scrape; null until everything is composed */
+export function createMetrics(installation: () => Installation | null, options: MetricsOptions = {}): Metrics {
+  const { telemetry = {}, statuses = openStatuses() } = options;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const requests = new Counter({

@@ -118,12 +118,6 @@ function traceRequests(app: FastifyInstance, spans: Spans): void {
     underWay.set(request, span);
     span.within(done);
   });
-  // A body comes by events of its connection, which know nothing of the request.
-  app.addHook('preValidation', (request, _reply, done) => {
-    const span = underWay.get(request);
-    if (span === undefined) done();
-    else span.within(done);
-  });
   app.addHook('onResponse', async (request, reply) => {
     const span = underWay.get(request);
     span?.tell({ 'http.response.status_code': reply.statusCode });

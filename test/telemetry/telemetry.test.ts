@@ -1,4 +1,5 @@
-import type { ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { createHttpClient } from '../../src/http/client.ts';
 import { openApp } from '../../src/http-server/app.ts';
@@ -142,11 +143,15 @@ test('a job belongs to what asked for it at once, in whatever process, and what 
   expect(of('later')?.traceId).not.toBe(cycle?.traceId);
 });
 
-test('a call of the API goes on with the trace of its caller, its body read or not, and probes are no trace', async () => {
+test('a call of the API goes on with the trace of its caller, also when its body comes late, and probes are no trace', async () => {
   const { receiver, telemetry } = await open();
   const { spans } = telemetry;
   const app = await openApp({ log: silentLogger, spans });
   const seen: (string | null)[] = [];
+  const begun = Promise.withResolvers<void>();
+  app.addHook('onRequest', async ({ method }) => {
+    if (method === 'POST') begun.resolve();
+  });
   app.get('/readyz', async () => ({}));
   app.post<{ Params: { tenant: string } }>('/api/:tenant', { config: { level: 'viewer' } }, async () => {
     await new Promise(setImmediate);
@@ -158,7 +163,12 @@ test('a call of the API goes on with the trace of its caller, its body read or n
   const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
   const headers = { 'content-type': 'application/json', traceparent: `00-${traceId}-00f067aa0ba902b7-01` };
   await fetch(`http://127.0.0.1:${port}/readyz`, { headers });
-  await fetch(`http://127.0.0.1:${port}/api/rossi?q=Zwxyquist`, { method: 'POST', headers, body: '{"a":1}' });
+  const late = request({ port, path: '/api/rossi?q=Zwxyquist', method: 'POST', headers });
+  const answered = once(late, 'response');
+  late.flushHeaders();
+  await begun.promise;
+  late.end('{"a":1}');
+  ((await answered)[0] as IncomingMessage).resume();
   await app.close();
   await telemetry.close(1_000);
   expect(receiver.spans).toMatchObject([
@@ -239,8 +249,11 @@ test('a collector beyond this network is spoken to over https alone, and only at
   expect(parse('https://user:secret@otel.example').success).toBe(false);
   expect(parse('http://otel.monitoring.svc:4318', { allowPrivateAddresses: true }).success).toBe(true);
   const http = createHttpClient({ userAgent: 'test', clock: Date.now });
-  const telemetry = openTelemetry(parse('https://127.0.0.1:9').data!, { http, version: '1', log: () => silentLogger });
-  telemetry.spans.begin('cycle').end();
+  const told = Promise.withResolvers<object>();
+  const log = { ...silentLogger, warn: (data: object) => told.resolve(data) };
+  const telemetry = openTelemetry(parse('https://127.0.0.1:9').data!, { http, version: '1', log: () => log });
+  for (let count = 0; count < 256; count += 1) telemetry.spans.begin('cycle').end();
+  expect(await told.promise).toMatchObject({ signal: 'traces', code: 'address-not-allowed' });
   await telemetry.close(1_000);
-  expect(telemetry.counts.traces).toEqual({ sent: 0, dropped: 1 });
+  expect(telemetry.counts.traces).toEqual({ sent: 0, dropped: 256 });
 });
