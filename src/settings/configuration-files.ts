@@ -258,7 +258,9 @@ export class ConfigurationFiles {
     const isKept = tenants.size === kept.size && [...tenants].every(([id, verdict]) => kept.get(id) === verdict);
     if (isKept) return;
     this.#kept = tenants;
-    this.#verdicts?.keep({ tenants, profiles: profiles.valid }, digest, { makeDirectory: this.#options.mode === 'set-aside' });
+    this.#verdicts?.keep({ tenants, profiles: profiles.valid }, digest, {
+      makeDirectory: this.#options.mode === 'set-aside',
+    });
   }
 }
 
