@@ -1,5 +1,4 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { parse } from 'yaml';
 import type { ConfigurationDesk, TenantChanged, TenantDocument, TenantSource } from '../control/managed-tenants.ts';
 import type { Acting } from '../control/recording.ts';
 import { MirrorError } from '../model/errors.ts';
@@ -159,12 +158,12 @@ function addChanges(tenants: Command, { withConfigurations, read, print }: Tenan
  */
 async function documentIn(read: TenantCommands['read'], file: string | undefined, secretsFile: string | undefined) {
   const text = await read(file);
-  const secrets = secretsFile === undefined ? {} : secretsIn(await read(secretsFile));
+  const secrets = secretsFile === undefined ? {} : await secretsIn(await read(secretsFile));
   return { yaml: text.replace(REVISION_LINE, ''), revision: REVISION_LINE.exec(text)?.[1] ?? null, secrets };
 }
 
-function secretsIn(text: string): Record<string, string> {
-  const value = parsed(text);
+async function secretsIn(text: string): Promise<Record<string, string>> {
+  const value = await parsed(text);
   const entries = typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : null;
   if (entries?.every((entry): entry is [string, string] => typeof entry[1] === 'string'))
     return Object.fromEntries(entries);
@@ -175,7 +174,8 @@ function secretsIn(text: string): Record<string, string> {
 }
 
 /** What is no YAML is told without a word of it. */
-function parsed(text: string): unknown {
+async function parsed(text: string): Promise<unknown> {
+  const { parse } = await import('yaml');
   try {
     return parse(text);
   } catch {

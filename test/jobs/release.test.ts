@@ -343,6 +343,8 @@ test('of every key it is said whether it goes with its target, its connection or
     'feed-token',
     'feed-minute',
     'budget',
+    'managed-tenants',
+    'managed-revisions',
     'a',
   ]);
   const made = Object.values(keys).map((key) => (key as (...ids: string[]) => unknown)('a', 'b', 'c', 'd'));
