@@ -98,7 +98,8 @@ if takenUntil > now + interval * burst then
   takenUntil = now + interval * burst
   redis.call('HSET', KEYS[1], 'takenUntil', takenUntil)
 end
-local wait = math.max(takenUntil + interval * ahead - now - interval * (burst - kept), clientWait)
+-- The difference first: what is asked at once of all that fits must leave no rest of a rounding, for which it would wait for ever.
+local wait = math.max(takenUntil - now + interval * (ahead - burst + kept), clientWait)
 for index = 1, 4 do redis.call('PEXPIRE', KEYS[index], 3600000) end
 if wait > 0 then
   local expiresAt = now + tonumber(ARGV[8]) + wait / 2
