@@ -1,7 +1,7 @@
 /** The verbs of `acts.ts` that concern how tenants are configured. Each is planned first: what has faults was no act. */
 import { createHash } from 'node:crypto';
 import type { ActVerb } from '../model/acts.ts';
-import { type ApprovalSettings, loosensApprovals } from '../settings/approval-schema.ts';
+import { type ApprovalSettings, approvalsWith, loosensApprovals } from '../settings/approval-schema.ts';
 import * as tenants from './managed-tenants.ts';
 import { type ActAbout, type Acting, recordAct } from './recording.ts';
 
@@ -51,16 +51,13 @@ function change(
   verb: ActVerb,
   planned: tenants.TenantChange,
 ): Promise<tenants.TenantChanged> {
-  const { tenant, content, before, revision } = planned;
+  const { tenant, content, revision } = planned;
   const subject = createHash('sha256')
     .update(JSON.stringify([content, revision]))
     .digest('base64url');
-  // Removed and added again, it would have lost its rules too.
-  const isLoosened = before !== null && loosensApprovals(JSON.parse(before.json), JSON.parse(content?.json ?? '{}'));
-  const hasRules = ({ holdsAbove, forget, restore }: ApprovalSettings) => holdsAbove !== undefined || forget || restore;
   const about: ActAbout = {
     ...{ verb, tenant, what: { revision, secrets: Object.keys(content?.secrets ?? {}).length } },
-    second: { subject, isNeeded: (policy) => policy.configuration || (isLoosened && hasRules(policy)) },
+    second: { subject, isNeeded: (policy) => needsSecond(planned, policy) },
   };
   return recordAct(
     acting,
@@ -68,4 +65,18 @@ function change(
     () => tenants.changeTenant(desk, planned),
     ({ revision: now }) => ({ now }),
   );
+}
+
+/** @param policy of the tenant as it runs: one that is set aside has its own rules in what is stored of it alone */
+function needsSecond({ content, before, revision }: tenants.TenantChange, policy: ApprovalSettings): boolean {
+  if (before === null) {
+    // What does not open may hold any rule.
+    const mayHide = revision !== null && (policy.forget || policy.restore || policy.holdsAbove !== undefined);
+    return policy.configuration || mayHide;
+  }
+  const document: unknown = JSON.parse(before.json);
+  const strict = approvalsWith(policy, document);
+  const hasRules = strict.holdsAbove !== undefined || strict.forget || strict.restore;
+  // Removed and added again, it would have lost its rules too.
+  return strict.configuration || (hasRules && loosensApprovals(document, JSON.parse(content?.json ?? '{}')));
 }
