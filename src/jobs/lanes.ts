@@ -1,7 +1,8 @@
-import { forTenant, type MirrorError } from '../model/errors.ts';
+import { forTenant, MirrorError } from '../model/errors.ts';
 import { CLOCK_TOLERANCE_MS, DAY_MS } from '../model/time.ts';
 import { laneLease, SUPERSEDED } from '../state/generations.ts';
 import type { Lease } from '../state/leases.ts';
+import type { LinkStore } from '../state/links.ts';
 import type { TargetSummary } from '../state/targets.ts';
 import { targetBackoffMs } from './retry.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
@@ -74,6 +75,32 @@ export async function setForgedAside(
 }
 
 /**
+ * The calendar as the connector has it ready. None is made where links say that there was one before: with a second one, nobody would look after
+ * the entries of the first.
+ * @throws MirrorError `settings`, code `calendar-not-found`, besides what `prepare` throws
+ */
+export async function prepareCalendar(
+  links: Pick<LinkStore, 'count'>,
+  { id, connector }: OpenTarget,
+  known: string | null,
+  signal: AbortSignal,
+): Promise<string> {
+  const isMissed =
+    known === null &&
+    connector.locate !== undefined &&
+    (await links.count(id)) > 0 &&
+    (await connector.locate(signal)) === null;
+  if (!isMissed) return await connector.prepare(known, signal);
+  throw new MirrorError('the calendar that was written to is not found by our mark: none is made in its place', {
+    actor: 'settings',
+    code: 'calendar-not-found',
+    retry: 'never',
+    remedy:
+      'put the line with our mark back into its description, or name in the tenant file the calendar to write to: the one there was, or one that you make',
+  });
+}
+
+/**
  * The calendar to write to. When it is not the one that the links speak of (made again, or another one configured), links and
  * outbox are forgotten, and the next cycle reads the new calendar and plans afresh.
  * @param lease the lane's
@@ -88,7 +115,7 @@ export async function openCalendar(
   const { container: known, isForged } = await targetStore.read(target.id);
   if (isForged) return null;
   if (known !== null && target.preparedContainer === known) return known;
-  const container = await target.connector.prepare(known, signal);
+  const container = await prepareCalendar(links, target, known, signal);
   target.preparedContainer = container;
   if (known === container) return container;
   if (known !== null) {

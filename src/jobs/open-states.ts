@@ -14,7 +14,7 @@ import { refusedThere } from '../sync/refusals.ts';
 import type { ClinicReading } from './clinic-reading.ts';
 import type { Left } from './cycle.ts';
 import { inPieces } from './in-pieces.ts';
-import { laneLease, noteFailure, openCalendar } from './lanes.ts';
+import { laneLease, noteFailure, openCalendar, prepareCalendar } from './lanes.ts';
 import type { Streams } from './streams.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
@@ -154,7 +154,7 @@ async function rebuildLinks(
   lane: Lease,
   signal: AbortSignal,
 ): Promise<GivenState> {
-  const container = await target.connector.prepare(known, signal);
+  const container = await prepareCalendar(tenant.links, target, known, signal);
   target.preparedContainer = container;
   const own = await readOwn(tenant.links, target, container, clinicReading, signal);
   const { links, adopted, ambiguous, revision } = own;
@@ -184,7 +184,8 @@ async function rebuildLinks(
     refusedThere: refused,
   });
   await tenant.targetStore.count(target.id, { adopted });
-  if (adopted > 0 && known === null) await tenant.protection.foundObjects();
+  // Where links survived, the objects were known to this state.
+  if (adopted > 0 && known === null && own.survivors.size === 0) await tenant.protection.foundObjects();
   tenant.log.info({ target: target.id, links: adopted, ambiguous }, 'links rebuilt from the target');
   return { links, pending };
 }

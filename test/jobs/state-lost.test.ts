@@ -5,12 +5,15 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { acceptLoss } from '../../src/control/backups.ts';
 import { decideHold, listHolds } from '../../src/control/holds.ts';
 import { status } from '../../src/control/status.ts';
+import { openCalendar } from '../../src/jobs/lanes.ts';
+import { MirrorError } from '../../src/model/errors.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
+import { keys } from '../../src/state/keys.ts';
 import { openInstallation } from '../control/open-installation.ts';
 import { useRedis } from '../support/redis.ts';
 import { copyState, goBackTo } from '../support/stored-state.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
-import { cycle, drain, pull, targetOf } from './cycle.ts';
+import { cycle, drain, NEVER, pull, targetOf } from './cycle.ts';
 import { createModelClinic } from './model-clinic.ts';
 import { createModelTarget } from './model-target.ts';
 import { openTenant } from './open-tenant.ts';
@@ -162,5 +165,53 @@ describe('a state that was emptied', () => {
     expect((await cycle(tenant)).targets[0]).toMatchObject({ held: 1 });
     expect(world.shown()).toBe(6);
     expect((await tenant.outbox.counts('doctor')).pending).toBe(0);
+  });
+});
+
+/** As a version without proofs kept it. */
+async function unprove(target: string, container: string): Promise<void> {
+  const key = keys.target('studio-rossi', target);
+  await redis.connect().hdel(key, 'proof');
+  await redis.connect().hset(key, { container });
+}
+
+describe('a record of a target that is not proved, while its links survived', () => {
+  it('has no second calendar made where the first one is not found by our mark, and goes on once it is', async () => {
+    const world = createWorld();
+    await cycle(world.open());
+    await unprove('doctor', 'calendar-1');
+    const tenant = world.open();
+    const { connector } = targetOf(tenant);
+    connector.locate = async () => null;
+    const before = world.model.calls.prepare;
+    await pull(tenant);
+    expect((await tenant.targetStore.read('doctor')).failure).toMatchObject({
+      ...{ code: 'calendar-not-found', actor: 'settings' },
+      remedy: expect.stringContaining('tenant file'),
+    });
+    await expect(openCalendar(tenant, targetOf(tenant), {} as never, NEVER)).rejects.toMatchObject({
+      code: 'calendar-not-found',
+    });
+    expect(world.model.calls.prepare).toBe(before);
+    connector.locate = async () => 'calendar-1';
+    world.clinic.appointments.set('new', appointmentOf('new', { inHours: 30 }));
+    world.clock.now += HOUR_MS;
+    await cycle(tenant);
+    expect(await tenant.targetStore.read('doctor')).toMatchObject({ container: 'calendar-1', failure: null });
+    expect(world.shown()).toBe(7);
+  });
+
+  it('tells of no state that was lost, though another target was never read', async () => {
+    const world = createWorld();
+    const away = createModelTarget();
+    away.wholeTargetError = new MirrorError('away', { actor: 'remote', code: 'server-error', retry: 'later' });
+    const targets = [{ model: world.model }, { id: 'room', model: away }];
+    const open = () => openTenant({ redis: redis.connect(), clinic: world.clinic, targets, clock: () => NOW });
+    await cycle(open());
+    await unprove('doctor', 'calendar-1');
+    const tenant = open();
+    await cycle(tenant);
+    expect(await tenant.targetStore.read('doctor')).toMatchObject({ container: 'calendar-1', adopted: 6 });
+    expect(await tenant.protection.doubt()).toBeNull();
   });
 });

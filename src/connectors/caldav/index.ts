@@ -29,7 +29,7 @@ export const caldav: ConnectorModule<CaldavSettings> = {
   settingsSchema,
   open: loadedLater({
     load: async () => (await import('./connector.ts')).openCaldav,
-    locates: () => true,
+    locates: ({ calendar }) => 'create' in calendar,
     notifies: false,
   }),
 };
