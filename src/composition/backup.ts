@@ -36,7 +36,7 @@ export function openBackups(composition: Composition, configurations: Configurat
       const [stored, safeguards] = [await credentials.readAll(logins), await tenant.protection.read()];
       const rejections = (await tenant.holds.list()).filter(({ state }) => state === 'rejected');
       const clinicTenant = await clinicTenantOf(tenant.id).read();
-      const managed = (await managedTenants.read()).tenants.get(id)?.open() ?? null;
+      const managed = (await managedTenants.find(id))?.open() ?? null;
       const facts = { at, identity, credentials: stored, safeguards, pins, rejections, clinicTenant, managed };
       return sealBackup(sealer, { format: 3, ...facts });
     },

@@ -12,6 +12,7 @@ import {
   NO_CHANGES,
 } from '../settings/configuration-changes.ts';
 import type { ConfigurationFiles } from '../settings/configuration-files.ts';
+import type { ManagedTenants } from '../settings/managed-tenant.ts';
 import type { FileStamps } from '../settings/seen-files.ts';
 import type { ManagedSnapshot } from '../state/managed-tenants.ts';
 import type { RefusedFiles } from '../state/reload-reports.ts';
@@ -133,7 +134,7 @@ class ReloadSteps {
     this.#settled = new SettledStamps((stamps) => parts.files.isAsRead(stamps));
     this.#readAt = this.#clock();
     // What a start read is known by its revisions, whatever their version is.
-    this.#managed = { version: null, tenants: parts.files.managed };
+    this.#managed = { version: null, tenants: parts.files.managed, lost: new Map() };
     this.#managedRead = this.#managed;
   }
 
@@ -166,12 +167,16 @@ class ReloadSteps {
     if (this.#hasTold) await this.#parts.composition.reloads.tell(null).catch(() => {});
   }
 
-  /** While Redis is away, or lost them, they count as they were. */
+  /** While Redis is away, or lost them, they count as they were: what others put back is not all that there was. */
   async #lookAtManaged(): Promise<void> {
     const { managedTenants, log } = this.#parts.composition;
     try {
       this.#managed = await managedTenants.read();
-      this.#lostAt = null;
+      const { size } = this.#managed.lost;
+      if (size > 0 === (this.#lostAt !== null)) return;
+      this.#lostAt = size > 0 ? this.#clock() : null;
+      this.#toldAt = null;
+      if (size > 0) log.error({ tenants: size }, 'Redis lost managed tenants: they go on until this process ends');
     } catch (error) {
       const { code, message, remedy } = asMirrorError(error);
       if (code !== 'managed-tenants-lost' || this.#lostAt !== null) return;
@@ -188,7 +193,7 @@ class ReloadSteps {
     this.#readAt = this.#clock();
     const before = composition.configuration;
     const managed = this.#managed;
-    const next = await inPieces(files.readAgain(stamps, { sure: isSure, managed: managed.tenants }), this.#signal);
+    const next = await inPieces(files.readAgain(stamps, { sure: isSure, managed: goingOn(managed) }), this.#signal);
     this.#managedRead = managed;
     const changes = await this.#takeUp(before, next, isSure);
     const earlier = this.#unfinished ?? { changes: NO_CHANGES, anew: false };
@@ -243,6 +248,11 @@ class ReloadSteps {
     this.#toldAt = this.#clock();
     this.#hasTold = !isQuiet;
   }
+}
+
+/** All that count here. */
+function goingOn({ tenants, lost }: ManagedSnapshot): ManagedTenants {
+  return lost.size === 0 ? tenants : new Map([...tenants, ...lost]);
 }
 
 /** That Redis lost the managed tenants, as what is refused is told: they go on as they were. */

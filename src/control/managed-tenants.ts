@@ -65,9 +65,9 @@ export async function listSources(
 
 /** How a tenant is configured, whether it is run or not. @throws MirrorError `settings`, code `no-such-tenant` */
 export async function readDocument(desk: ConfigurationDesk, tenant: string): Promise<TenantDocument> {
-  const stored = (await desk.store.read()).tenants.get(tenant);
+  const stored = await desk.store.find(tenant);
   const faults = faultsNow(desk, tenant);
-  if (stored !== undefined) {
+  if (stored !== null) {
     const content = contentOf(stored);
     const secrets = Object.keys(content?.secrets ?? {});
     return { ...sourceOf(desk, tenant, stored.revision), yaml: content?.yaml ?? null, secrets, faults };

@@ -68,7 +68,7 @@ interface Begun {
  * The files of a configuration, and the documents of its managed tenants, which are read again and again: what is as it was is neither
  * read, parsed nor checked again. Settings and profiles are taken up together, and not when they have faults or would keep a tenant from
  * running that runs now. A tenant's file with faults is refused, and the tenant goes on under what the file held before. What would leave
- * no tenant at all is refused as a whole, unless all that ran were managed: these are removed by a person.
+ * no tenant of a file where there were some is refused as a whole, whoever is managed besides: managed ones are removed by a person.
  */
 export class ConfigurationFiles {
   readonly #options: LoadOptions;
@@ -206,8 +206,8 @@ export class ConfigurationFiles {
     const faults = judged === null ? wanted.settings.faults : judged.lost;
     const surroundings = faults.length === 0 ? wanted : before.surroundings;
     if (judged === null || faults.length > 0) judged = yield* this.#judge(surroundings, managed, seen, before);
-    const hadFiles = [...before.running.values()].some(({ verdict }) => verdict.managed === null);
-    if (judged.running.size === 0 && hadFiles) throw noTenants(this.#options.dir);
+    const ofFiles = [filesIn(before), filesIn(judged)].map((ids) => ids.filter((id) => !managed.has(id)).length);
+    if (ofFiles[0] !== 0 && ofFiles[1] === 0) throw noTenants(this.#options.dir);
     const { settings, awaitsRestart } = settingsOf(surroundings, before);
     const refused = [...(faults.length === 0 ? [] : [{ tenant: null, faults }]), ...judged.refused];
     const { running, setAside } = judged;
@@ -296,6 +296,11 @@ function verdictsOf({ dir, connectors, reminderChannels }: ReadOptions, { dataDi
 
 function verdictsIn({ running }: Reading): Map<string, Verdict> {
   return new Map([...running].map(([id, { verdict }]) => [id, verdict]));
+}
+
+/** Tenants that run by a file. */
+function filesIn({ running }: Pick<Reading, 'running'>): string[] {
+  return [...running].flatMap(([id, { verdict }]) => (verdict.managed === null ? [id] : []));
 }
 
 /** What a refused file held before is not what it holds. */

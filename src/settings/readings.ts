@@ -115,7 +115,7 @@ export function configurationOf(
 
 /** The error of a folder that lost every file at once: it counts as one that can't be read now. */
 export function noTenants(dir: string): ConfigurationError {
-  const message = 'no tenant would be left';
-  const remedy = 'put the files back; to run without any tenant, restart the daemon';
+  const message = 'no tenant of a file would be left';
+  const remedy = 'put the files back; to run without them, restart the daemon';
   return new ConfigurationError([{ file: join(dir, 'tenants'), line: null, path: '', message, remedy }]);
 }

@@ -11,6 +11,8 @@ export interface ManagedSnapshot {
   /** Another one after each change of any; null before the first. */
   version: string | null;
   tenants: ManagedTenants;
+  /** Those that Redis lost since this was opened and does not name again: nobody removed them. */
+  lost: ManagedTenants;
 }
 
 /** The managed tenants of an installation. Of two who change one at once, one does. */
@@ -21,6 +23,8 @@ export interface ManagedTenantStore {
    * @throws MirrorError `remote`, code `managed-tenants-lost`, when Redis had some since this was opened, and knows of none that ever was
    */
   read(): Promise<ManagedSnapshot>;
+  /** One tenant, also where Redis lost it since this was opened; null when there is none. */
+  find(id: string): Promise<ManagedTenant | null>;
   /**
    * Keeps a tenant sealed. On the disk when it returns, where Redis can tell.
    * @param expected revision that is replaced; null: there is none
@@ -42,10 +46,11 @@ export interface ManagedTenantParts {
 /** No tenant has such a name: the field of the version. */
 const VERSION = '*';
 const CONTEXT = 'managed-tenant';
+const NONE: ManagedTenants = new Map();
 
 /**
  * KEYS: revisions, tenants. ARGV: tenant, revision that is expected ('' for none), version, then revision and sealed text of the next, if
- * there is one.
+ * there is one. A version begins with the first one that this Redis had: another beginning tells that it was emptied.
  */
 const CHANGE = `
 if (redis.call('HGET', KEYS[1], ARGV[1]) or '') ~= ARGV[2] then return 0 end
@@ -56,13 +61,16 @@ else
   redis.call('HDEL', KEYS[1], ARGV[1])
   redis.call('HDEL', KEYS[2], ARGV[1])
 end
-redis.call('HSET', KEYS[1], '${VERSION}', ARGV[3])
+local before = redis.call('HGET', KEYS[1], '${VERSION}')
+local first = before and string.match(before, '^[^:]+') or ARGV[3]
+redis.call('HSET', KEYS[1], '${VERSION}', first .. ':' .. ARGV[3])
 return 1`;
 
 /** Opens the managed tenants. Each is sealed under its own name, so that one can't be put in another's place. */
 export function createManagedTenants({ redis, writer, awaitDurable, ring }: ManagedTenantParts): ManagedTenantStore {
   const [revisions, tenants] = [keys.managedRevisions(), keys.managedTenants()];
   let last: ManagedSnapshot | null = null;
+  let lost = NONE;
 
   async function change(id: string, expected: string | null, next: readonly string[]): Promise<boolean> {
     const done = await writer.eval(CHANGE, 2, revisions, tenants, id, expected ?? '', randomUUID(), ...next);
@@ -95,28 +103,47 @@ export function createManagedTenants({ redis, writer, awaitDurable, ring }: Mana
     return isDone ? stored(tenant.id, next.sealed) : tenant;
   }
 
+  /** What stands in Redis; what is as it was before is not asked for. */
+  async function standing(known: Readonly<Record<string, string>>, before: ManagedTenants): Promise<ManagedTenants> {
+    const next = new Map<string, ManagedTenant>();
+    const changed: string[] = [];
+    for (const [id, revision] of Object.entries(known)) {
+      const same = before.get(id);
+      if (same?.revision === revision) next.set(id, same);
+      else changed.push(id);
+    }
+    const texts = changed.length === 0 ? [] : await redis.hmget(tenants, ...changed);
+    for (const [index, id] of changed.entries()) {
+      // Removed just now: the next look tells.
+      const sealed = texts[index] ?? null;
+      if (sealed !== null) next.set(id, await sealedAnew(stored(id, sealed), sealed));
+    }
+    return next;
+  }
+
+  async function read(): Promise<ManagedSnapshot> {
+    const before = last;
+    if (before !== null && (await redis.hget(revisions, VERSION)) === before.version) return before;
+    const { [VERSION]: version = null, ...known } = await redis.hgetall(revisions);
+    const isEmptied = typeof before?.version === 'string' && firstOf(before.version) !== firstOf(version);
+    const missing: ManagedTenants = isEmptied ? new Map([...lost, ...before.tenants]) : lost;
+    if (isEmptied && version === null) throw tenantsLost();
+    const next = await standing(known, before?.tenants ?? NONE);
+    lost = new Map([...missing].filter(([id]) => !next.has(id)));
+    last = { version, tenants: next, lost };
+    return last;
+  }
+
   return {
-    async read() {
-      const before = last;
-      const version = await redis.hget(revisions, VERSION);
-      if (version === null && before !== null && before.version !== null) throw tenantsLost();
-      if (before?.version === version) return before;
-      const { [VERSION]: _, ...known } = await redis.hgetall(revisions);
-      const next = new Map<string, ManagedTenant>();
-      const changed: string[] = [];
-      for (const [id, revision] of Object.entries(known)) {
-        const same = before?.tenants.get(id);
-        if (same?.revision === revision) next.set(id, same);
-        else changed.push(id);
+    read,
+    async find(id) {
+      try {
+        const snapshot = await read();
+        return snapshot.tenants.get(id) ?? snapshot.lost.get(id) ?? null;
+      } catch (error) {
+        if (!(error instanceof MirrorError && error.code === 'managed-tenants-lost')) throw error;
+        return last?.tenants.get(id) ?? lost.get(id) ?? null;
       }
-      const texts = changed.length === 0 ? [] : await redis.hmget(tenants, ...changed);
-      for (const [index, id] of changed.entries()) {
-        // Removed just now: the next look tells.
-        const sealed = texts[index] ?? null;
-        if (sealed !== null) next.set(id, await sealedAnew(stored(id, sealed), sealed));
-      }
-      last = { version, tenants: next };
-      return last;
     },
     async put(id, content, expected) {
       const { revision, sealed } = seal(id, content);
@@ -132,6 +159,11 @@ function contentOf(tenant: ManagedTenant): ManagedContent | null {
   } catch {
     return null;
   }
+}
+
+/** With what a version begins. */
+function firstOf(version: string | null): string | null {
+  return version?.split(':')[0] ?? null;
 }
 
 /** Sealed anew the same is another text. */

@@ -5,12 +5,13 @@ import type { ManagedTenant } from '../../src/settings/managed-tenant.ts';
 import { createAwaitDurable } from '../../src/state/durability.ts';
 import { createManagedTenants } from '../../src/state/managed-tenants.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
+import type { SealingKey } from '../../src/state/sealing.ts';
 
 /** The key that seals in tests. */
 export const RING = [{ id: 'k1', key: Buffer.alloc(32, 9) }];
 
 /** The managed tenants in a Redis. */
-export function openManagedStore(redis: RedisClient, ring = RING) {
+export function openManagedStore(redis: RedisClient, ring: readonly SealingKey[] = RING) {
   const awaitDurable = createAwaitDurable(redis, { replicas: 0 });
   return createManagedTenants({ redis, writer: redis, awaitDurable, ring });
 }

@@ -2,11 +2,13 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { readManagedTenants } from '../../src/composition/managed-tenants.ts';
+import { sealingRing } from '../../src/composition/stores.ts';
 import { connectors } from '../../src/connectors/registry.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { type Daemon, startDaemon } from '../../src/main.ts';
 import { reminderChannels } from '../../src/reminders/channels/registry.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
+import { openManagedStore } from '../control/open-configurations.ts';
 import { useRadicale } from '../support/radicale.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -159,6 +161,16 @@ test('a managed tenant: added over the API, synced, taken up by all, changed, ex
     (await one.composition.reloads.list()).some(({ refused }) => refused[0]?.faults[0]?.file === 'managed tenants');
   await waitFor(isTold, { what: 'the loss to be told', intervalMs: 100 });
   expect(daemons.map(isManagedBy)).toEqual([true, true]);
+  // Whoever writes first brings back one of many.
+  const { settings } = one.composition.configuration;
+  const store = openManagedStore(redis.connect(), sealingRing(settings));
+  const stranger = await store.put('clinic-9', { yaml: 'name: X\n', json: '{"name":"X"}', secrets: {} }, null);
+  await bothHave(
+    ({ composition }) => composition.configuration.setAside.some(({ id }) => id === 'clinic-9'),
+    'both to have read it',
+  );
+  expect(daemons.map(isManagedBy)).toEqual([true, true]);
+  await store.remove('clinic-9', stranger ?? '');
   expect(await world.cli('restore', '--all', backup)).toMatchObject({ code: 0 });
   await bothHave(isManagedBy, 'it to be back');
   expect(hashes()).toEqual([hash, hash]);

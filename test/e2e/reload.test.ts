@@ -136,7 +136,9 @@ test('a folder that is empty for a moment, and settings that nobody can run unde
   await waitFor(() => logged(world, 'a changed file is refused: what it held before goes on').length > 0, {
     what: 'a refusal',
   });
-  expect((await status()).refused).toMatchObject([{ tenant: null, faults: [{ message: 'no tenant would be left' }] }]);
+  expect((await status()).refused).toMatchObject([
+    { tenant: null, faults: [{ message: 'no tenant of a file would be left' }] },
+  ]);
   world.clinic.simulate(world.tenants[0]?.clinicId ?? '', { booked: 4, moved: 2, cancelled: 0, checkedIn: 0 });
   await world.opened().queues.pullNow('clinic-1');
   await follows(world, 'clinic-1', 'appointment', 'the clinic to go on');

@@ -146,11 +146,17 @@ describe('tenants that no file configures', () => {
     expect([...files.configuration.managed]).toEqual([]);
   });
 
-  test('may all be removed, while a folder that lost all files is taken for one that can not be read', async () => {
-    const { readAgain, dir } = await world(all(managed('due', documentOf('2'))));
-    rmSync(join(dir, 'tenants/uno.yaml'));
-    expect(readAgain(all(managed('due', documentOf('2'))))).toMatchObject({ removed: ['uno'], refused: [] });
-    expect(readAgain(all())).toMatchObject({ removed: ['due'], refused: [] });
+  test('may all be removed, and keep no folder that lost all files from being taken for one that can not be read', async () => {
+    const due = managed('due', documentOf('2'));
+    const { readAgain, dir, files } = await world(all(due));
+    rmSync(join(dir, 'tenants'), { recursive: true });
+    expect(readAgain(all(due))).toMatchObject({
+      ...{ removed: [], refused: [{ tenant: null, faults: [{ message: 'no tenant of a file would be left' }] }] },
+    });
+    expect([...files.configuration.outlines.keys()]).toEqual(['due', 'uno']);
+    // Adopted: there is no tenant of a file any more.
+    expect(readAgain(all(due, managed('uno', TENANT, {})))).toMatchObject({ removed: [], refused: [] });
+    expect(readAgain(all())).toMatchObject({ removed: ['due', 'uno'], refused: [] });
   });
 });
 

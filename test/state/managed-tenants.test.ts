@@ -81,6 +81,32 @@ test('a Redis that was emptied is told from one from which all were removed', as
   expect((await one.read()).tenants.size).toBe(1);
 });
 
+test('what Redis lost is known as lost until it is there again, whoever writes first', async () => {
+  const { connection, one, other } = await open();
+  for (const id of ['uno', 'due', 'tre']) await one.put(id, contentOf(id), null);
+  const before = await one.read();
+  await one.remove('tre', before.tenants.get('tre')?.revision ?? '');
+  expect([...(await one.read()).lost.keys()]).toEqual([]);
+  await connection.flushall();
+  await expect(one.read()).rejects.toMatchObject({ code: 'managed-tenants-lost' });
+  expect((await one.find('due'))?.open().yaml).toBe('name: due\n');
+  // Looked at or not in between: whoever reads next finds one of two.
+  const first = await other.put('uno', contentOf('uno'), null);
+  const partly = await one.read();
+  expect([[...partly.tenants.keys()], [...partly.lost.keys()]]).toEqual([['uno'], ['due']]);
+  expect((await one.find('due'))?.revision).toBe(before.tenants.get('due')?.revision);
+  await connection.flushall();
+  await other.put('quattro', contentOf('quattro'), null);
+  expect([...(await one.read()).lost.keys()].sort()).toEqual(['due', 'uno']);
+  await other.put('uno', contentOf('uno'), null);
+  const due = await other.put('due', contentOf('due'), null);
+  expect((await one.read()).lost.size).toBe(0);
+  await other.remove('due', due ?? '');
+  const last = await one.read();
+  expect([[...last.tenants.keys()].sort(), last.lost.size]).toEqual([['quattro', 'uno'], 0]);
+  expect(first).not.toBeNull();
+});
+
 test('what an old key sealed is sealed with the active one when it is read', async () => {
   const { connection, one } = await open();
   await one.put('uno', CONTENT, null);
