@@ -122,7 +122,9 @@ function openWatch({ redis, tenant, identityKey, epoch, clock, log }: Protection
     // What is known to be lost, or older than it was, need not be as it was.
     if (doubtedSince(known, wentBackAt) > known.settledAt && record !== 'forged') return known;
     const isOurs = record !== 'forged' && record.version >= seen && look.isAsProved;
-    if (isOurs && !(isFirst && lacksSome(look.safeguards, copy))) return known;
+    // Read again, since an entry goes from the copy first: one that went meanwhile is not missing.
+    const isWhole = !isFirst || !lacksSome(look.safeguards, copy) || !lacksSome(look.safeguards, await readCopy());
+    if (isOurs && isWhole) return known;
     log.error({ code: 'record-forged' }, 'who was forgotten and who opted out is not in Redis as it was written there');
     const forgedAt = Math.max(clock(), known.settledAt + 1);
     await tables.note((before) => changed(before, { lostAt: forgedAt, forgedAt }));
@@ -195,10 +197,13 @@ export function createProtection(parts: ProtectionParts): Protection {
     async keep(change) {
       // The record knows what it begins with before it is told of more.
       await doubt();
+      const copy = () => epoch.withDirectory((directory) => directory.keepSafeguards(tenant, [change]));
+      // What goes, goes from the copy first: else a process that died in between would have it put back.
+      if (change.value === null) await copy();
       const version = await tables.put(change);
       if (version === null && change.value === null) return false;
       noteSeen(version ?? 0);
-      await epoch.withDirectory((directory) => directory.keepSafeguards(tenant, [change]));
+      if (change.value !== null) await copy();
       await epoch.settle();
       return version !== null;
     },
@@ -249,7 +254,17 @@ async function copyMissing(
     if (kept !== null) copied.add(WHOLE);
   }
   const missing = entriesOf(await read()).filter(({ table, name }) => !copied.has(`${table}/${name}`));
-  if (missing.length > 0) await directory.keepSafeguards(tenant, missing);
+  if (missing.length > 0) {
+    await directory.keepSafeguards(tenant, missing);
+    const now = await read();
+    const gone = missing.filter(({ table, name }) => now[table][name] === undefined);
+    if (gone.length > 0) {
+      await directory.keepSafeguards(
+        tenant,
+        gone.map((entry) => ({ ...entry, value: null })),
+      );
+    }
+  }
   if (!copied.has(WHOLE)) await directory.beginSafeguards(tenant);
   for (const { table, name } of missing) copied.add(`${table}/${name}`);
   copied.add(WHOLE);
