@@ -122,6 +122,8 @@ class ReloadSteps {
   #managedRead: ManagedSnapshot;
   /** Since when Redis does not have what it had; null while it does. */
   #lostAt: Instant | null = null;
+  /** Whether it was said that they can't be read. */
+  #isUnreadable = false;
   #unfinished: { changes: ConfigurationChanges; anew: boolean } | null = null;
   #refused: RefusedFiles[] = [];
   #toldAt: Instant | null = null;
@@ -172,6 +174,7 @@ class ReloadSteps {
     const { managedTenants, log } = this.#parts.composition;
     try {
       this.#managed = await managedTenants.read();
+      this.#isUnreadable = false;
       const { size } = this.#managed.lost;
       if (size > 0 === (this.#lostAt !== null)) return;
       this.#lostAt = size > 0 ? this.#clock() : null;
@@ -179,7 +182,12 @@ class ReloadSteps {
       if (size > 0) log.error({ tenants: size }, 'Redis lost managed tenants: they go on until this process ends');
     } catch (error) {
       const { code, message, remedy } = asMirrorError(error);
-      if (code !== 'managed-tenants-lost' || this.#lostAt !== null) return;
+      if (code !== 'managed-tenants-lost') {
+        if (code !== 'redis-unreachable' && !this.#isUnreadable) log.warn({ error }, 'managed tenants can not be read');
+        this.#isUnreadable ||= code !== 'redis-unreachable';
+        return;
+      }
+      if (this.#lostAt !== null) return;
       this.#lostAt = this.#clock();
       this.#toldAt = null;
       log.error({ code, remedy }, message);

@@ -58,9 +58,12 @@ export async function* statusByAndBy(
   let tenants: TenantStatus[] = [];
   const told = () => withProblems({ at: installation.clock(), state, tenants, ...others });
   yield told();
-  const statusOf = (id: string) => tenantStatus(installation, requireTenant(installation, id));
   for (const some of slices(ids, TENANTS_AT_ONCE)) {
-    tenants = [...tenants, ...(await Promise.all(some.map(statusOf)))];
+    // One that was removed meanwhile is none of all; whoever named it is told.
+    const open = some.flatMap((id) =>
+      only === undefined ? (installation.tenants.get(id) ?? []) : requireTenant(installation, id),
+    );
+    tenants = [...tenants, ...(await Promise.all(open.map((tenant) => tenantStatus(installation, tenant))))];
     yield told();
   }
 }

@@ -49,7 +49,8 @@ export function openStatuses(): Statuses {
       const isRecent = newest !== null && open.clock() - newest.at <= OLDEST_MS;
       if (isRecent) return known(newest);
       if (soFar === null) await whole;
-      return known(soFar);
+      // What is looked at anew may have been begun just now; whoever asks gave up waiting for it.
+      return known(soFar ?? newest);
     },
   };
 }

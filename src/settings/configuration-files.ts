@@ -290,6 +290,7 @@ function verdictsOf({ dir, connectors, reminderChannels }: ReadOptions, { dataDi
     dir,
     dataDirectory: dataDirectory ?? null,
     identityKey: secrets.identityKey.reveal(),
+    sealingKeys: secrets.sealingKeys.map(({ key }) => key.reveal()),
     program: () => hash('sha256', JSON.stringify([programDigest(), modules])),
   });
 }

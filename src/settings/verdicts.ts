@@ -58,6 +58,8 @@ export interface VerdictParts {
   /** The configuration's own directory: each has its verdicts. */
   dir: string;
   identityKey: Uint8Array;
+  /** They open the documents of managed tenants: under others nothing is known of these. */
+  sealingKeys: readonly Uint8Array[];
   /** Digest of the program; asked for where verdicts are kept. */
   program(): string;
 }
@@ -77,7 +79,7 @@ interface Index {
  * is not ours or is of others is as none; it may be deleted at any time. It holds what the tenants' files hold, which is no secret, and of
  * managed tenants no more than their outlines.
  */
-export function openVerdicts({ dataDirectory, dir, identityKey, program }: VerdictParts): VerdictFile {
+export function openVerdicts({ dataDirectory, dir, identityKey, sealingKeys, program }: VerdictParts): VerdictFile {
   const place =
     dataDirectory === null ? null : join(dataDirectory, `checked-${hash('sha256', resolve(dir)).slice(0, 16)}`);
   const made = place === null ? '' : program();
@@ -87,7 +89,8 @@ export function openVerdicts({ dataDirectory, dir, identityKey, program }: Verdi
     for (const part of parts) hmac.update(part);
     return hmac.digest();
   };
-  const proofOf = (surroundings: string, body: Buffer) => keyed(made, surroundings, body);
+  const ring = keyed('sealing keys', ...sealingKeys);
+  const proofOf = (surroundings: string, body: Buffer) => keyed(made, ring, surroundings, body);
   const tags = new Map<string, string>();
   return {
     tagOf(value) {

@@ -193,6 +193,8 @@ export const TARGET_KINDS = [
   'target',
   'links',
   'drifted',
+  // A kind of before: `drifted` took its place.
+  'marked',
   'unseen',
   'unanswered',
   'taken-out',

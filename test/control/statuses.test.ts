@@ -92,3 +92,17 @@ test('that Redis does not answer is told to whoever asks, and the next one asks 
   expect((await overview.read()).clinics.length).toBe(1);
   expect((await statuses.ofTenant(installation, 'clinic-0')).tenants.length).toBe(1);
 });
+
+test('a clinic that is removed while all are looked at is passed over', async () => {
+  let isThere = true;
+  const { installation, clock } = openMany(30, async () => {
+    isThere = false;
+  });
+  const { size, keys, values, get } = installation.tenants;
+  const tenants = {
+    ...{ size, keys: keys.bind(installation.tenants), values: values.bind(installation.tenants) },
+    get: (id: string) => (isThere || id !== 'clinic-29' ? get.call(installation.tenants, id) : undefined),
+  };
+  const { status } = await openStatuses().read({ ...installation, tenants });
+  expect([status.at, status.tenants.length]).toEqual([clock.now, 29]);
+});

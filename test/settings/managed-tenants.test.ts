@@ -46,9 +46,9 @@ const all = (...tenants: ManagedTenant[]): ManagedTenants => new Map(tenants.map
 /** One clinic of a file, and those that are managed. */
 async function world(first: ManagedTenants, more: Record<string, string> = {}) {
   const dir = writeConfiguration({ 'tenants/uno.yaml': TENANT, ...more });
-  const open = (tenants: ManagedTenants) =>
+  const open = (tenants: ManagedTenants, env = ENV) =>
     ConfigurationFiles.open(
-      { dir, env: ENV, connectors: CONNECTORS, reminderChannels: CHANNELS, mode: 'set-aside' },
+      { dir, env, connectors: CONNECTORS, reminderChannels: CHANNELS, mode: 'set-aside' },
       async () => tenants,
     );
   const files = await open(first);
@@ -104,6 +104,12 @@ describe('tenants that no file configures', () => {
     expect(again.configuration.tenants.get('due')?.name).toBe('Studio Uno');
     const other = await open(all(managed('due', documentOf('2', 'busy'))));
     expect(other.configuration.tenants.get('due')?.targets.get('rossi')?.title).toBe('busy');
+    // Behind the same name of a sealing key is another one.
+    await open(all(due));
+    due.opened = 0;
+    const [key] = Object.keys(ENV).filter((name) => /seal/i.test(name));
+    await open(all(due), { ...ENV, [key ?? '']: Buffer.alloc(32, 7).toString('base64') });
+    expect(due.opened).toBeGreaterThan(0);
     rmSync(join('/tmp', `mirror-managed-${process.pid}`), { recursive: true });
     expect(dir).not.toBe('');
   });

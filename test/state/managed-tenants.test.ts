@@ -117,3 +117,11 @@ test('what an old key sealed is sealed with the active one when it is read', asy
   expect((await alone.read()).tenants.get('uno')?.open()).toEqual(CONTENT);
   expect((await rotated.read()).tenants.get('uno')?.revision).toBe(read?.revision);
 });
+
+test('what an old key sealed can be read from a Redis that takes no writes', async () => {
+  const { connection, one } = await open();
+  await one.put('uno', CONTENT, null);
+  const full = Object.create(connection, { eval: { value: () => Promise.reject(new Error('OOM')) } });
+  const rotated = openManagedStore(full, [{ id: 'k2', key: Buffer.alloc(32, 3) }, ...RING]);
+  expect((await rotated.read()).tenants.get('uno')?.open()).toEqual(CONTENT);
+});

@@ -22,7 +22,10 @@ export function showErrors(app: FastifyInstance, desk: OperatorDesk): void {
 /** What a page says of an error. */
 function errorPage(context: PageContext, error: MirrorError): Page {
   const words = FRAME[context.language];
-  const { code, message, remedy } = error;
+  const { code, message } = error;
+  // What to do about a tenant that there is not names those that there are: not for whoever may see some alone.
+  const isOfOthers = code === 'no-such-tenant' && context.visitor?.tenants !== null;
+  const remedy = isOfOthers ? undefined : error.remedy;
   const isKnown = code !== 'unexpected';
   const command = remedy === undefined ? null : html`<p>${words.whatToDo}: ${nextStep(context, remedy)}</p>`;
   const told = isKnown ? html`<p>${said(context, message)} <code>${code}</code></p>` : html`<p>${words.failedText}</p>`;

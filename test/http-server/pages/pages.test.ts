@@ -167,6 +167,16 @@ describe('a clinic’s page', () => {
     expect(body).toContain('role="alert"');
   });
 
+  test('of one that is not there any more names no other to who may see that one alone', async () => {
+    const url = '/tenants/nobody';
+    const { see } = await openWorld();
+    expect(await see(url)).toContain(TENANT);
+    const limited = await openWorld({ visitor: { ...OWNER, tenants: new Set(['nobody']) } });
+    const body = await limited.see(url);
+    expect(body).toContain('no-such-tenant');
+    expect(body).not.toContain(TENANT);
+  });
+
   test('changes nothing without the proof of a form, and for who may only look', async () => {
     const { post, recorded } = await openWorld({ visitor: { ...OWNER, level: 'viewer' } });
     expect((await post(`/tenants/${TENANT}/sync`)).statusCode).toBe(403);
