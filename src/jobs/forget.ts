@@ -9,7 +9,7 @@ import { PLAN_LEASE } from '../state/generations.ts';
 import type { Lease } from '../state/leases.ts';
 import { HIGHEST_EPOCH } from '../sync/identity.ts';
 import { findNewer, type PatientRecords } from './forget-records.ts';
-import { laneLease, noteFailure, openCalendar } from './lanes.ts';
+import { laneLease, noteFailure, openCalendar, setForgedAside } from './lanes.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 import { waitForLease } from './wait-for-lease.ts';
 
@@ -48,19 +48,36 @@ export async function forgetRecords(
     const guarded = AbortSignal.any([signal, lease.signal]);
     await findNewer(tenant, records, guarded);
     const targets = [...tenant.targets.values()];
+    const written = await writtenTargets(tenant);
     // CRMs first: what they tell of appointments holds for calendars too.
     const inOrder = [...targets].sort((one, other) => Number(one.crm === null) - Number(other.crm === null));
     for (const [index, target] of inOrder.entries()) {
       progress('looking into the targets', index, targets.length);
-      await searchTarget(tenant, target, records, progress, guarded);
+      if (written.has(target.id)) await searchTarget(tenant, target, records, progress, guarded);
     }
     const erasures: ErasureOfTarget[] = [];
-    for (const target of targets) erasures.push(await putErasures(tenant, target, records, lease));
+    for (const target of targets) {
+      erasures.push(await putErasures(tenant, target, records, { isWritten: written.has(target.id), lease }));
+    }
     const tombstone = await tenant.tombstones.add(records.patientId, tenant.clock());
     return { tombstone, targets: erasures, traces: await removeTraces(tenant, records) };
   } finally {
     await lease.release();
   }
+}
+
+/**
+ * Targets that something may have been written to, known calendar or not: a record that is not as we wrote it tells of none. Such records
+ * are set aside, of paused targets too, so that each calendar is looked for anew.
+ */
+async function writtenTargets(tenant: OpenTenant): Promise<ReadonlySet<string>> {
+  const summaries = await tenant.targetStore.summarize([...tenant.targets.keys()]);
+  await setForgedAside(tenant, summaries);
+  const written = [...summaries].filter(
+    ([, { record, linksVersion }]) =>
+      record.container !== null || record.isForged || linksVersion !== null || record.lastPlannedAt !== null,
+  );
+  return new Set(written.map(([id]) => id));
 }
 
 /** Gives links to objects of the patient that have none: those that left the window, and those of a record that the clinic lists no more. */
@@ -72,16 +89,16 @@ async function searchTarget(
   signal: AbortSignal,
 ): Promise<void> {
   const { container, pausedUntil } = await tenant.targetStore.read(target.id);
-  // Nothing was ever written there.
-  if (container === null) return;
   if ((pausedUntil ?? 0) > tenant.clock()) return void records.notes.add('target-not-searched');
   let lane: Lease | null = null;
   try {
     const told = { what: `the work on target ${target.id}`, tell: progress };
     lane = await waitForLease(tenant.leases, laneLease(target.id), told, signal);
     const inLane = AbortSignal.any([signal, lane.signal]);
-    const opened = await openCalendar(tenant, target, lane, inLane);
-    if (opened === null) return;
+    let opened = await openCalendar(tenant, target, lane, inLane);
+    // Found anew by what is ours in it.
+    if (opened === null && container === null) opened = await openCalendar(tenant, target, lane, inLane);
+    if (opened === null) return void records.notes.add('target-not-searched');
     const found = await lookFor(tenant, target, opened, records, inLane);
     await tenant.links.writeAll(target.id, found, lane);
   } catch (error) {
@@ -171,16 +188,15 @@ async function putErasures(
   tenant: OpenTenant,
   target: OpenTarget,
   { ids }: PatientRecords,
-  lease: Lease,
+  { isWritten, lease }: { isWritten: boolean; lease: Lease },
 ): Promise<ErasureOfTarget> {
   const now = tenant.clock();
   const recordIds = [...ids[target.stream]];
-  const { container } = await tenant.targetStore.read(target.id);
   const links = await tenant.links.readSome(target.id, recordIds);
   const pending = await tenant.outbox.pending(target.id);
   const isThere = (id: string) => links.has(id) || pending.has(id);
   // A target that nothing was ever written to is not asked for anything.
-  const wanted = container === null ? recordIds.filter(isThere) : recordIds;
+  const wanted = isWritten ? recordIds : recordIds.filter(isThere);
   const changes = wanted.map((recordId): PlannedChange => {
     const { startAt, endAt } = links.get(recordId) ?? { startAt: now, endAt: now };
     return { recordId, reason: 'forgotten', wanted: { want: 'absent', startAt, endAt }, fields: [] };

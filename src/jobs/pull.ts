@@ -93,7 +93,7 @@ async function runCycle(
     await resumeReminders(tenant);
     if (activeTargets(tenant).length === 0 && tenant.reminders === null)
       return await reportRun(tenant, startedAt, null, null);
-    const summaries = await tenant.targetStore.summarize(activeTargets(tenant).map(({ id }) => id));
+    const summaries = await tenant.targetStore.summarize([...tenant.targets.keys()]);
     await setForgedAside(tenant, summaries);
     await endImpossibleWaits(tenant, summaries);
     const paced = isPaced ? { pacedAt: startedAt } : {};

@@ -169,7 +169,9 @@ export function createProtection(parts: ProtectionParts): Protection {
     const now = clock();
     const settledAt = Math.max(now, before?.sinceAt ?? 0);
     // What is found of ours from here on is known to be of a state before.
-    await tables.believe((record) => changed(record, { settledAt, confirmedAt: now }));
+    await tables.believe((record) =>
+      changed(record, { settledAt: Math.max(settledAt, record?.lostAt ?? 0), confirmedAt: now }),
+    );
     return { wasDoubted: before !== null, returned };
   }
 

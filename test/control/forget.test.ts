@@ -5,6 +5,7 @@ import { followAgain, forgetPatient, listReceipts, previewForgetting } from '../
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
+import { keys } from '../../src/state/keys.ts';
 import { crashingRedis } from '../jobs/crashing-redis.ts';
 import { cycle, NEVER, targetOf } from '../jobs/cycle.ts';
 import type { ModelTarget } from '../jobs/model-target.ts';
@@ -274,6 +275,47 @@ describe('a target that can’t be reached', () => {
     const doctor = targetOf(world.tenant);
     doctor.configuration = { ...doctor.configuration, paused: true };
     expect((await forget(world)).targets[0]).toMatchObject({ found: 3, erased: 3 });
+  });
+
+  describe.each([false, true])('whose record is not as we wrote it (paused: %s)', (paused) => {
+    async function forged(): Promise<ForgetWorld> {
+      const world = await synced();
+      world.clock.now += 30 * DAY_MS;
+      await world.pass();
+      expect((await world.tenant.links.read('doctor')).size).toBe(0);
+      const doctor = targetOf(world.tenant);
+      doctor.configuration = { ...doctor.configuration, paused };
+      const place = keys.target(ID, 'doctor');
+      await world.connection.hdel(place, 'proof');
+      await world.connection.hset(place, { container: 'calendar-1' });
+      return world;
+    }
+
+    test('is searched, and what no link tells of is erased', async () => {
+      const world = await forged();
+      const { targets, notes } = await forget(world);
+      expect(targets[0]).toMatchObject({ found: 3, erased: 3 });
+      expect(notes).not.toContain('target-not-searched');
+      expect(world.calendar.objects()).toHaveLength(2);
+    });
+
+    test('is told while it is away, and its erasures wait', async () => {
+      const world = await forged();
+      if (!paused) await world.tenant.targetStore.setAside('doctor');
+      world.calendar.wholeTargetError = new MirrorError('away', {
+        actor: 'remote',
+        code: 'server-error',
+        retry: 'later',
+        retryAfterMs: HOUR_MS,
+      });
+      const { targets, notes } = await forget(world);
+      expect(targets[0]).toMatchObject({ waiting: 3, failure: 'server-error' });
+      expect(notes).toEqual(expect.arrayContaining(['target-not-searched', 'erasures-wait']));
+      world.calendar.wholeTargetError = null;
+      world.clock.now += DAY_MS;
+      expect((await forget(world)).targets[0]).toMatchObject({ waiting: 0, failed: 0 });
+      expect(world.calendar.objects()).toHaveLength(2);
+    });
   });
 
   test('that nothing was ever written to is asked nothing', async () => {
