@@ -46,7 +46,6 @@ export interface ManagedTenantParts {
 /** No tenant has such a name: the field of the version. */
 const VERSION = '*';
 const CONTEXT = 'managed-tenant';
-const NONE: ManagedTenants = new Map();
 
 /**
  * KEYS: revisions, tenants. ARGV: tenant, revision that is expected ('' for none), version, then revision and sealed text of the next, if
@@ -70,32 +69,22 @@ return 1`;
 export function createManagedTenants({ redis, writer, awaitDurable, ring }: ManagedTenantParts): ManagedTenantStore {
   const [revisions, tenants] = [keys.managedRevisions(), keys.managedTenants()];
   let last: ManagedSnapshot | null = null;
-  let lost = NONE;
+  let lost: ManagedTenants = new Map();
+  const { seal, stored, isStale } = openDocuments(ring);
 
   async function change(id: string, expected: string | null, next: readonly string[]): Promise<boolean> {
-    const done = await writer.eval(CHANGE, 2, revisions, tenants, id, expected ?? '', randomUUID(), ...next);
-    return done === 1;
+    return (await writer.eval(CHANGE, 2, revisions, tenants, id, expected ?? '', randomUUID(), ...next)) === 1;
   }
 
   async function changeForGood(...given: Parameters<typeof change>): Promise<boolean> {
-    const isDone = await change(...given);
-    if (isDone) await awaitDurable(revisions).catch(() => 'late');
-    return isDone;
-  }
-
-  function seal(id: string, content: ManagedContent): { revision: string; sealed: string } {
-    const sealed = createSealer(ring, id).seal(JSON.stringify(content), CONTEXT);
-    return { revision: revisionOf(sealed), sealed };
-  }
-
-  function stored(id: string, sealed: string): ManagedTenant {
-    const open = () => JSON.parse(createSealer(ring, id).open(sealed, CONTEXT)) as ManagedContent;
-    return { id, revision: revisionOf(sealed), open };
+    if (!(await change(...given))) return false;
+    await awaitDurable(revisions).catch(() => 'late');
+    return true;
   }
 
   /** What an old key sealed is sealed with the active one, unless it does not open, which is told elsewhere. */
   async function sealedAnew(tenant: ManagedTenant, sealed: string): Promise<ManagedTenant> {
-    if (!createSealer(ring, tenant.id).isStale(sealed)) return tenant;
+    if (!isStale(tenant.id, sealed)) return tenant;
     const content = contentOf(tenant);
     if (content === null) return tenant;
     const next = seal(tenant.id, content);
@@ -105,19 +94,13 @@ export function createManagedTenants({ redis, writer, awaitDurable, ring }: Mana
   }
 
   /** What stands in Redis; what is as it was before is not asked for. */
-  async function standing(known: Readonly<Record<string, string>>, before: ManagedTenants): Promise<ManagedTenants> {
-    const next = new Map<string, ManagedTenant>();
-    const changed: string[] = [];
-    for (const [id, revision] of Object.entries(known)) {
-      const same = before.get(id);
-      if (same?.revision === revision) next.set(id, same);
-      else changed.push(id);
-    }
+  async function standing(known: Readonly<Record<string, string>>, before?: ManagedTenants): Promise<ManagedTenants> {
+    const { next, changed } = comparedWith(before, known);
     const texts = changed.length === 0 ? [] : await redis.hmget(tenants, ...changed);
     for (const [index, id] of changed.entries()) {
+      const sealed = texts[index];
       // Removed just now: the next look tells.
-      const sealed = texts[index] ?? null;
-      if (sealed !== null) next.set(id, await sealedAnew(stored(id, sealed), sealed));
+      if (sealed) next.set(id, await sealedAnew(stored(id, sealed), sealed));
     }
     return next;
   }
@@ -127,9 +110,9 @@ export function createManagedTenants({ redis, writer, awaitDurable, ring }: Mana
     if (before !== null && (await redis.hget(revisions, VERSION)) === before.version) return before;
     const { [VERSION]: version = null, ...known } = await redis.hgetall(revisions);
     const isEmptied = typeof before?.version === 'string' && firstOf(before.version) !== firstOf(version);
-    const missing: ManagedTenants = isEmptied ? new Map([...lost, ...before.tenants]) : lost;
     if (isEmptied && version === null) throw tenantsLost();
-    const next = await standing(known, before?.tenants ?? NONE);
+    const missing = isEmptied ? new Map([...lost, ...before.tenants]) : lost;
+    const next = await standing(known, before?.tenants);
     lost = new Map([...missing].filter(([id]) => !next.has(id)));
     last = { version, tenants: next, lost };
     return last;
@@ -139,10 +122,10 @@ export function createManagedTenants({ redis, writer, awaitDurable, ring }: Mana
     read,
     async find(id) {
       try {
-        const snapshot = await read();
-        return snapshot.tenants.get(id) ?? snapshot.lost.get(id) ?? null;
+        const { tenants: there, lost: gone } = await read();
+        return there.get(id) ?? gone.get(id) ?? null;
       } catch (error) {
-        if (!(error instanceof MirrorError && error.code === 'managed-tenants-lost')) throw error;
+        if (!isLoss(error)) throw error;
         return last?.tenants.get(id) ?? lost.get(id) ?? null;
       }
     },
@@ -152,6 +135,34 @@ export function createManagedTenants({ redis, writer, awaitDurable, ring }: Mana
     },
     remove: (id, expected) => changeForGood(id, expected, []),
   };
+}
+
+/** Documents as they are stored. */
+function openDocuments(ring: readonly SealingKey[]) {
+  return {
+    seal(id: string, content: ManagedContent): { revision: string; sealed: string } {
+      const sealed = createSealer(ring, id).seal(JSON.stringify(content), CONTEXT);
+      return { revision: revisionOf(sealed), sealed };
+    },
+    stored(id: string, sealed: string): ManagedTenant {
+      const open = () => JSON.parse(createSealer(ring, id).open(sealed, CONTEXT)) as ManagedContent;
+      return { id, revision: revisionOf(sealed), open };
+    },
+    /** Whether an old key sealed it. */
+    isStale: (id: string, sealed: string): boolean => createSealer(ring, id).isStale(sealed),
+  };
+}
+
+/** Those that are as they were, and the ids of the others. */
+function comparedWith(before: ManagedTenants | undefined, known: Readonly<Record<string, string>>) {
+  const next = new Map<string, ManagedTenant>();
+  const changed: string[] = [];
+  for (const [id, revision] of Object.entries(known)) {
+    const same = before?.get(id);
+    if (same?.revision === revision) next.set(id, same);
+    else changed.push(id);
+  }
+  return { next, changed };
 }
 
 function contentOf(tenant: ManagedTenant): ManagedContent | null {
@@ -170,6 +181,10 @@ function firstOf(version: string | null): string | null {
 /** Sealed anew the same is another text. */
 function revisionOf(sealed: string): string {
   return createHash('sha256').update(sealed).digest('base64url').slice(0, 22);
+}
+
+function isLoss(error: unknown): boolean {
+  return error instanceof MirrorError && error.code === 'managed-tenants-lost';
 }
 
 function tenantsLost(): MirrorError {
