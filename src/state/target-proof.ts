@@ -29,6 +29,11 @@ export interface TargetProofs {
     change: (before: TargetProof) => TargetProof,
     others?: Readonly<Record<string, string | number | null>>,
   ): Promise<void>;
+  /**
+   * Takes out what is not as we wrote it, and counts it. What somebody proved meanwhile stays.
+   * @returns whether anything was taken out
+   */
+  setAside(target: string): Promise<boolean>;
 }
 
 const FIELD = 'proof';
@@ -48,18 +53,34 @@ end
 return 1`;
 
 /** Fields that go when a record is not as we wrote it: the target is then read anew. */
-export const UNPROVED_FIELDS: readonly string[] = [FIELD, ...SAID_WITH_PROOF];
+const UNPROVED_FIELDS: readonly string[] = [FIELD, ...SAID_WITH_PROOF];
+
+// Takes them out only while the proof is still the one that did not open. KEYS: target. ARGV: proof as read or ''.
+const SET_ASIDE = `
+if (redis.call('HGET', KEYS[1], '${FIELD}') or '') ~= ARGV[1] then return 0 end
+redis.call('HDEL', KEYS[1], ${UNPROVED_FIELDS.map((name) => `'${name}'`).join(', ')})
+redis.call('HINCRBY', KEYS[1], 'forged', 1)
+return 1`;
 
 /** Opens what is proved of a tenant's targets. @param proofs seals with the identity key */
 export function openTargetProofs(redis: RedisClient, tenant: string, proofs: Sealer): TargetProofs {
   const contextOf = (target: string) => `target/${target}`;
   const read = (target: string, sealed: string | undefined) =>
     sealed === undefined ? null : openSealed<TargetProof>(proofs, sealed, contextOf(target));
+  const proofOf = (target: string, fields: StoredFields) => {
+    const proof = read(target, fields[FIELD]);
+    if (proof !== null) return proof;
+    return UNPROVED_FIELDS.some((name) => fields[name] !== undefined) ? 'forged' : null;
+  };
   return {
-    of(target, fields) {
-      const proof = read(target, fields[FIELD]);
-      if (proof !== null) return proof;
-      return UNPROVED_FIELDS.some((name) => fields[name] !== undefined) ? 'forged' : null;
+    of: proofOf,
+    async setAside(target) {
+      const key = keys.target(tenant, target);
+      for (;;) {
+        const fields = await redis.hgetall(key);
+        if (proofOf(target, fields) !== 'forged') return false;
+        if ((await redis.eval(SET_ASIDE, 1, key, fields[FIELD] ?? '')) === 1) return true;
+      }
     },
     async change(target, change, others = {}) {
       const key = keys.target(tenant, target);

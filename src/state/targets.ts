@@ -16,7 +16,6 @@ import {
   type StoredFields,
   type TargetProof,
   type TargetProofs,
-  UNPROVED_FIELDS,
   withGone,
 } from './target-proof.ts';
 
@@ -141,8 +140,12 @@ export interface TargetStore {
   settle(looked: ReadonlyMap<string, string>, note: SettledNote, lease: Lease): Promise<void>;
   /** Sets the given fields; null clears one. */
   write(target: string, fields: Partial<Omit<StoredTarget, TargetCounter | 'isForged'>>): Promise<void>;
-  /** Takes out what was not as we wrote it, and counts it: the next cycle finds the calendar and reads it anew. */
-  setAside(target: string): Promise<void>;
+  /**
+   * Takes out what is not as we wrote it, and counts it: the next cycle finds the calendar and reads it anew. What was written since somebody
+   * looked, such as an approval, stays.
+   * @returns whether anything was taken out
+   */
+  setAside(target: string): Promise<boolean>;
   count(target: string, counters: Partial<Record<TargetCounter, number>>): Promise<void>;
   /** Notes how many records left the target, of removals those that nobody approved, by reason. */
   noteGone(target: string, counts: Readonly<Record<GoneReason, number>>, now: Instant): Promise<void>;
@@ -276,14 +279,7 @@ function openWrites(redis: RedisClient, tenant: string, proofs: TargetProofs): P
       if (set.length > 0) pipeline.hset(key, Object.fromEntries(set));
       await pipeline.exec();
     },
-    async setAside(target) {
-      const key = keys.target(tenant, target);
-      await redis
-        .pipeline()
-        .hdel(key, ...UNPROVED_FIELDS)
-        .hincrby(key, 'forged' satisfies TargetCounter, 1)
-        .exec();
-    },
+    setAside: (target) => proofs.setAside(target),
   };
 }
 

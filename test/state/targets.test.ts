@@ -71,6 +71,29 @@ describe('what is known of a target', () => {
   });
 });
 
+describe('a record that is not as we wrote it', () => {
+  test('is set aside and counted once', async () => {
+    const connection = redis.connect();
+    const targets = createTargetStore(connection, 'studio-rossi', PROOFS);
+    await connection.hset('cm:{studio-rossi}:target:doctor', { container: 'c1', adoptedAt: 1 });
+    expect(await targets.read('doctor')).toMatchObject({ isForged: true });
+    expect(await targets.setAside('doctor')).toBe(true);
+    expect(await targets.setAside('doctor')).toBe(false);
+    expect(await targets.read('doctor')).toEqual({ ...UNTOUCHED, forged: 1 });
+  });
+
+  test('keeps what a person approved between the look and that', async () => {
+    const connection = redis.connect();
+    const targets = createTargetStore(connection, 'studio-rossi', PROOFS);
+    await connection.hset('cm:{studio-rossi}:target:doctor', { proof: 'not ours', container: 'c1' });
+    const looked = (await targets.summarize(['doctor'])).get('doctor');
+    await targets.write('doctor', { firstRunApprovedAt: NOW });
+    expect(looked?.record.isForged).toBe(true);
+    expect(await targets.setAside('doctor')).toBe(false);
+    expect(await targets.read('doctor')).toMatchObject({ firstRunApprovedAt: NOW, isForged: false, forged: 0 });
+  });
+});
+
 describe('what left a target', () => {
   const NONE = { cancelled: 0, excluded: 0, vanished: 0, released: 0 };
 
