@@ -66,7 +66,7 @@ export const PAGES_POLICY: PagePolicy = {
 /** What both ports have in common. */
 export interface AppOptions {
   log: Logger;
-  /** Told of each request for a page or of the API, by its route; the caller's `traceparent` counts. Default: nobody is told. */
+  /** Told of each request for a page or of the API, by its route; the `traceparent` of who is let in counts. Default: nobody is told. */
   spans?: Spans;
   /** Default: pages that load nothing. */
   policy?: PagePolicy;
@@ -105,10 +105,13 @@ export async function openApp(options: AppOptions): Promise<FastifyInstance> {
   return app;
 }
 
-/** Probes, metrics and what is open to anybody are not traced. */
+/**
+ * Probes, metrics and what is open to anybody are not traced, nor is who was not let in, which is decided by `onRequest`: else a stranger's
+ * `traceparent` would decide what is sampled (https://www.w3.org/TR/trace-context/#privacy-considerations).
+ */
 function traceRequests(app: FastifyInstance, spans: Spans): void {
   const underWay = new WeakMap<FastifyRequest, OpenSpan>();
-  app.addHook('onRequest', (request, _reply, done) => {
+  app.addHook('preParsing', (request, _reply, _payload, done) => {
     const { config, url: route = 'none' } = request.routeOptions;
     if (config.level === undefined) return done();
     const { traceparent } = request.headers;

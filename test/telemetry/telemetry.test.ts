@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request, type ServerResponse } from 'node:http';
+import type { FastifyRequest } from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
 import { createHttpClient } from '../../src/http/client.ts';
+import { addAccess } from '../../src/http-server/access/access.ts';
 import { openApp } from '../../src/http-server/app.ts';
 import { neverNeedless } from '../../src/jobs/needless.ts';
 import { openQueues } from '../../src/jobs/queues.ts';
@@ -179,6 +181,22 @@ test('a call of the API goes on with the trace of its caller, also when its body
   ]);
   expect(seen).toEqual([`00-${traceId}-${receiver.spans[0]?.spanId}-01`]);
   expect(receiver.text()).not.toContain('Zwxyquist');
+});
+
+test('who is not let in makes no span, whatever they say of theirs', async () => {
+  const { receiver, telemetry } = await open();
+  const app = await openApp({ log: silentLogger, spans: telemetry.spans });
+  const visitor = { id: 'token:a', name: 'a', csrf: 'c', level: 'owner', tenants: null } as const;
+  const visitorOf = async (caller: FastifyRequest) => (caller.headers.authorization === undefined ? null : visitor);
+  addAccess(app, { visitorOf, stillVisitorOf: visitorOf, publicUrl: () => 'http://localhost:80' });
+  app.get('/api/status', { config: { level: 'viewer' } }, async () => ({}));
+  onTestFinished(() => app.close());
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+  const stranger = await app.inject({ url: '/api/status', headers: { traceparent } });
+  const known = await app.inject({ url: '/api/status', headers: { traceparent, authorization: 'Bearer a' } });
+  await telemetry.close(1_000);
+  expect([stranger.statusCode, known.statusCode]).toEqual([401, 200]);
+  expect(receiver.spans.map(({ attributes }) => attributes['http.response.status_code'])).toEqual([200]);
 });
 
 test('a request to a vendor is a span with its host and status, and the vendor is told the trace only where that is said', async () => {
