@@ -50,7 +50,7 @@ function addLooks(tenants: Command, { withConfigurations, read, print, out, err,
     .action((tenant: string, asked: Asked) =>
       withConfigurations(async (desk) => {
         const { readDocument } = await import('../control/managed-tenants.ts');
-        const document = await readDocument(desk, tenant);
+        const document = await readDocument(desk, tenant, () => true);
         print(asked, document, () => renderDocument(document));
       }),
     );
@@ -61,7 +61,7 @@ function addLooks(tenants: Command, { withConfigurations, read, print, out, err,
     .action((tenant: string, { forFile = false }: { forFile?: boolean }) =>
       withConfigurations(async (desk) => {
         const { documentForFile, readDocument } = await import('../control/managed-tenants.ts');
-        const document = await readDocument(desk, tenant);
+        const document = await readDocument(desk, tenant, () => true);
         const { file, yaml, variables } = documentForFile(document);
         if (forFile && variables.length > 0) err(`Set before ${file} is read: ${variables.join(', ')}.\n`);
         const head = document.revision === null ? '' : `# revision ${document.revision}\n`;
@@ -130,7 +130,7 @@ function addChanges(tenants: Command, { withConfigurations, read, print }: Tenan
       withConfigurations(async (desk, acting) => {
         const { readDocument } = await import('../control/managed-tenants.ts');
         const { removeTenant } = await import('../control/tenant-acts.ts');
-        const seen = revision ?? (await readDocument(desk, tenant)).revision ?? '';
+        const seen = revision ?? (await readDocument(desk, tenant, () => true)).revision ?? '';
         const changed = await removeTenant(acting, desk, tenant, seen);
         print(asked, changed, () => renderRemoved(changed));
       }),

@@ -1,7 +1,7 @@
 import { MirrorError } from '../model/errors.ts';
 import { NAME, NAME_REMEDY } from '../model/names.ts';
 import type { ConfigurationFiles } from '../settings/configuration-files.ts';
-import { ConfigurationError, type ConfigurationFault } from '../settings/faults.ts';
+import { ConfigurationError, type ConfigurationFault, faultsAsSeen } from '../settings/faults.ts';
 import { type ManagedContent, type ManagedTenant, managedName, withVariables } from '../settings/managed-tenant.ts';
 import { sealedNamesIn } from '../settings/secret-reference.ts';
 import { tenantVariable } from '../settings/tenant-secrets.ts';
@@ -63,10 +63,18 @@ export async function listSources(
   return { ...page, items: page.items.map((id) => sourceOf(desk, id, tenants.get(id)?.revision ?? null)) };
 }
 
-/** How a tenant is configured, whether it is run or not. @throws MirrorError `settings`, code `no-such-tenant` */
-export async function readDocument(desk: ConfigurationDesk, tenant: string): Promise<TenantDocument> {
+/**
+ * How a tenant is configured, whether it is run or not.
+ * @param maySee whether who asks may see a tenant: faults name no other one
+ * @throws MirrorError `settings`, code `no-such-tenant`
+ */
+export async function readDocument(
+  desk: ConfigurationDesk,
+  tenant: string,
+  maySee: (tenant: string) => boolean,
+): Promise<TenantDocument> {
   const stored = await desk.store.find(tenant);
-  const faults = faultsNow(desk, tenant);
+  const faults = faultsAsSeen(faultsNow(desk, tenant), maySee);
   if (stored !== null) {
     const content = contentOf(stored);
     const secrets = Object.keys(content?.secrets ?? {});

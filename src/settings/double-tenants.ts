@@ -50,7 +50,7 @@ export function findDoubleTenants(
     if (lost.length === 0) return [];
     const read = tenant.yaml();
     if ('faults' in read) return read.faults;
-    return lost.map(({ at, message, remedy }) => faultAt(read.file, at, message, remedy));
+    return lost.map(({ at, message, remedy, other }) => ({ ...faultAt(read.file, at, message, remedy), other }));
   };
 }
 
@@ -75,16 +75,17 @@ function toldOf(
   by: Claim['by'],
   first: string,
   { formerly }: Claimant,
-): { at: ValuePath; message: string; remedy: string } {
+): { at: ValuePath; message: string; remedy: string; other: string } {
+  const other = first;
   if (by === null) {
     const message = `the tenant ${first} was formerly called so, and its state has this name`;
-    return { at: [], message, remedy: 'give this file another name' };
+    return { at: [], message, remedy: 'give this file another name', other };
   }
   if (by === 'formerly') {
     const message = first === formerly ? `there is a tenant ${first}` : `the tenant ${first} was formerly the same`;
     const remedy = 'remove formerly, or the other file: what is kept under a name is of one tenant alone';
-    return { at: ['formerly'], message, remedy };
+    return { at: ['formerly'], message, remedy, other };
   }
   const remedy = 'keep one file for one clinic, with all of its targets';
-  return { at: ['clinic', 'tenantId'], message: `the tenant ${first} is the same clinic`, remedy };
+  return { at: ['clinic', 'tenantId'], message: `the tenant ${first} is the same clinic`, remedy, other };
 }

@@ -10,6 +10,19 @@ export interface ConfigurationFault {
   message: string;
   /** What to do. */
   remedy: string;
+  /** Another tenant that the message names: whoever may not see that one is not told. Absent where it names none. */
+  other?: string;
+}
+
+/** Faults as they are told to somebody. @param maySee whether they may see a tenant */
+export function faultsAsSeen(
+  faults: readonly ConfigurationFault[],
+  maySee: (tenant: string) => boolean,
+): ConfigurationFault[] {
+  return faults.map(({ other, ...fault }) => {
+    if (other === undefined || maySee(other)) return fault;
+    return { ...fault, message: 'another tenant has it', remedy: 'ask whoever may see all tenants' };
+  });
 }
 
 /** The configuration can't be used; the operator must change it. Carries every fault of every file. */

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { atOnce } from '../../src/model/pieces.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
+import { faultsAsSeen } from '../../src/settings/faults.ts';
 import {
   CHANNELS,
   CONNECTORS,
@@ -54,6 +55,19 @@ describe('a name of before that is somebody’s', () => {
     const dir = writeConfiguration({ 'tenants/uno.yaml': tenant('7', 'uno'), 'tenants/zwei.yaml': tenant('8', 'alt') });
     expect([...load(dir).tenants.keys()]).toEqual(['uno', 'zwei']);
   });
+});
+
+test('a fault tells whose a name or a clinic is to nobody who may not see that tenant', () => {
+  const faultsOf = (file: string) => {
+    const dir = writeConfiguration({ 'tenants/zwei.yaml': file });
+    return load(dir, { mode: 'set-aside' }).setAside.flatMap(({ faults }) => faults);
+  };
+  const faults = [...faultsOf(tenant('8', 'uno')), ...faultsOf(tenant('7'))];
+  expect(faultsAsSeen(faults, () => true).map(({ message }) => message)).toEqual([
+    'there is a tenant uno',
+    'the tenant uno is the same clinic',
+  ]);
+  expect(JSON.stringify(faultsAsSeen(faults, (id) => id === 'zwei'))).not.toContain('uno');
 });
 
 describe('while the daemon runs, who has a name keeps it', () => {

@@ -23,14 +23,16 @@ export interface ConfigurationsChoice {
   /** Files by their tenants. */
   inFiles?: Readonly<Record<string, string>>;
   faultsOf?(tenant: ManagedTenant): ConfigurationFault[];
+  /** Tenants whose files are refused, with what is wrong with each. */
+  refused?: readonly { tenant: string; faults: readonly ConfigurationFault[] }[];
 }
 
 /** What tenants are configured with, over a real Redis and files that a test tells. */
 export function openConfigurations(
   redis: RedisClient,
-  { running = [], inFiles = {}, faultsOf = () => [] }: ConfigurationsChoice = {},
+  { running = [], inFiles = {}, faultsOf = () => [], refused = [] }: ConfigurationsChoice = {},
 ): ConfigurationDesk & { followed: number } {
-  const configuration = { outlines: new Map(running.map((id) => [id, { id }])), refused: [], setAside: [] };
+  const configuration = { outlines: new Map(running.map((id) => [id, { id }])), refused, setAside: [] };
   const desk = {
     followed: 0,
     store: openManagedStore(redis),

@@ -48,6 +48,8 @@ export interface ApiChoice {
   backups?: OperatorDesk['backups'];
   /** What is wrong with documents of managed tenants. Default: nothing. */
   faultsOf?: ConfigurationsChoice['faultsOf'];
+  /** What is wrong with files of tenants. Default: nothing. */
+  refused?: ConfigurationsChoice['refused'];
 }
 
 /** The API over three tenants; one is filled once, and one can't be run. */
@@ -73,6 +75,7 @@ export async function openApiWorld(redis: Redis, choice: ApiChoice = {}) {
       running: [ROSSI, AURORA],
       inFiles: { [ROSSI]: 'config/tenants/studio-rossi.yaml', [AURORA]: 'config/tenants/aurora.yaml' },
       ...(choice.faultsOf === undefined ? {} : { faultsOf: choice.faultsOf }),
+      ...(choice.refused === undefined ? {} : { refused: choice.refused }),
     }),
     acting: ({ name }, why) => openActing({ who: person(name), why, store, policy, log }),
     log: silentLogger,

@@ -161,6 +161,18 @@ describe('an owner of some tenants', () => {
     expect(await limited('GET', PATH)).toEqual(problemLike(404, 'no-such-tenant'));
     await app.close();
   });
+
+  test('reads that another tenant has its clinic, and not which one', async () => {
+    const fault = { file: 'tenants/aurora.yaml', line: 2, path: 'clinic.tenantId', message: `the tenant ${ROSSI} is` };
+    const faults = [{ ...fault, remedy: 'keep one file', other: ROSSI }];
+    const { app, as } = await openApiWorld(redis.connect(), { refused: [{ tenant: 'aurora', faults }] });
+    const read = (visitor: string) => as(visitor)('GET', '/tenants/aurora/configuration');
+    expect((await read('owner')).body.faults).toEqual([{ ...fault, remedy: 'keep one file' }]);
+    const limited = await read('owner-of-aurora');
+    expect(limited.body.faults).toMatchObject([{ path: 'clinic.tenantId', message: 'another tenant has it' }]);
+    expect(JSON.stringify(limited.body)).not.toContain(ROSSI);
+    await app.close();
+  });
 });
 
 describe('two persons', () => {

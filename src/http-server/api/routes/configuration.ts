@@ -93,7 +93,8 @@ export const CONFIGURATION_ROUTES: readonly Route[] = [
     }),
     isRevised: true,
     isOfAny: true,
-    handle: ({ desk, params }) => readDocument(configurationsOf(desk), params.tenant),
+    handle: ({ desk, visitor, params }) =>
+      readDocument(configurationsOf(desk), params.tenant, (tenant) => maySee(visitor, tenant)),
   }),
   route({
     method: 'GET',
@@ -107,7 +108,8 @@ export const CONFIGURATION_ROUTES: readonly Route[] = [
       variables: z.array(z.string()).describe('To be set before the file is read'),
     }),
     isOfAny: true,
-    handle: async ({ desk, params }) => documentForFile(await readDocument(configurationsOf(desk), params.tenant)),
+    handle: async ({ desk, params }) =>
+      documentForFile(await readDocument(configurationsOf(desk), params.tenant, () => false)),
   }),
   route({
     method: 'PUT',
@@ -159,7 +161,7 @@ export const CONFIGURATION_ROUTES: readonly Route[] = [
 
 /** @throws MirrorError `settings`, code `no-such-tenant`, `tenant-in-file`; `conflict`, code `revision-missing` */
 async function requireRevision(desk: ConfigurationDesk, tenant: string, ifMatch: string | null): Promise<string> {
-  const { source: where } = await readDocument(desk, tenant);
+  const { source: where } = await readDocument(desk, tenant, () => false);
   // The verb tells of a file which one it is.
   if (ifMatch !== null || where === 'file') return ifMatch ?? '';
   throw new MirrorError('the revision that is to be changed was not given', {

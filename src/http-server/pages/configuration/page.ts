@@ -12,7 +12,7 @@ import { type Html, html } from '../../../model/html.ts';
 import { ConfigurationError } from '../../../settings/faults.ts';
 import { formOf } from '../../forms.ts';
 import { configurationsOf, type OperatorDesk } from '../../operator-desk.ts';
-import { requireAllTenants, visitorOf } from '../../visitors.ts';
+import { maySee, requireAllTenants, visitorOf } from '../../visitors.ts';
 import { actingOf, reasonField } from '../acting.ts';
 import { contextOf } from '../context.ts';
 import { sendPage } from '../layout.ts';
@@ -33,13 +33,14 @@ interface Place {
 export function addConfigurationPages(app: FastifyInstance, desk: OperatorDesk): void {
   const config = { level: 'owner' } as const;
   app.get<Place>(ROUTE, { config }, async (request, reply) => {
-    const document = await readDocument(configurationsOf(desk), request.params.tenant);
+    const visitor = visitorOf(request);
+    const document = await readDocument(configurationsOf(desk), request.params.tenant, (id) => maySee(visitor, id));
     return sendDocument(request, reply, desk, document);
   });
   app.post<Place>(ROUTE, { config, bodyLimit: FORM_BYTES }, async (request, reply) => {
     requireAllTenants(visitorOf(request));
     const { tenant } = request.params;
-    const now = await readDocument(configurationsOf(desk), tenant);
+    const now = await readDocument(configurationsOf(desk), tenant, () => true);
     // What is changed is what was seen, whatever it is by now.
     const document = { ...now, revision: formOf(request).get('revision') ?? now.revision };
     return step(request, reply, desk, { document, tenant, yaml: writtenIn(request) ?? document.yaml ?? '' });
