@@ -8,7 +8,7 @@ import { refusedThere } from '../sync/refusals.ts';
 import { askTarget, MOST_LOOKED_FOR } from './ask-target.ts';
 import { countDrift, type DriftCounts } from './drift.ts';
 import { inPieces } from './in-pieces.ts';
-import { laneLease, noteFailure, openCalendar } from './lanes.ts';
+import { laneLease, noteFailure, noteUnplaced, openCalendar } from './lanes.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /**
@@ -59,6 +59,8 @@ export async function auditTarget(
     const window = windowOf(target, startedAt);
     const { changes, seen } = await askTarget(tenant, target, container, { cursor, window }, guarded);
     const input = await auditInput(tenant, target, { reading: changes, window });
+    // A feed names objects, of which such links don't tell which are theirs.
+    if (changes.scope === 'since' && (await noteUnplaced(tenant, target.id, input.links.values()))) return null;
     const found = await compareWithTarget(target, container, input, guarded);
     // Before drift is noted: a plan that goes by it would take refusals for something to be put right.
     if (changes.scope === 'whole') await notePeoplesOwn(tenant, target, { found, input, before: record }, guarded);

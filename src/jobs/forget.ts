@@ -123,7 +123,7 @@ async function lookFor(
   const ids = [...records.ids[target.stream]];
   const linked = await tenant.links.readSome(target.id, ids);
   const places = new Map<ItemKey, { recordId: string; epoch: number }>();
-  for (const recordId of ids.filter((id) => !linked.has(id))) {
+  for (const recordId of ids.filter((id) => linked.get(id)?.isUnplaced ?? !linked.has(id))) {
     for (let epoch = 0; epoch <= HIGHEST_EPOCH; epoch += 1)
       places.set(identity.key(recordId, epoch), { recordId, epoch });
   }

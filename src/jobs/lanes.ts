@@ -1,4 +1,5 @@
 import { forTenant, MirrorError } from '../model/errors.ts';
+import type { Link } from '../model/operations.ts';
 import { CLOCK_TOLERANCE_MS, DAY_MS } from '../model/time.ts';
 import { laneLease, SUPERSEDED } from '../state/generations.ts';
 import type { Lease } from '../state/leases.ts';
@@ -65,13 +66,30 @@ export async function setForgedAside(
   summaries: ReadonlyMap<string, TargetSummary>,
 ): Promise<void> {
   for (const [target, { record }] of summaries) {
-    if (!record.isForged) continue;
-    await tenant.targetStore.setAside(target);
+    if (!record.isForged || !(await tenant.targetStore.setAside(target))) continue;
     tenant.log.error(
       { code: 'record-forged', target },
       'what Redis had of a target was not written by this version as it is: its calendar is looked for and read anew',
     );
   }
+}
+
+/**
+ * Whether of some of these links it isn't known where their objects are. Then nothing may go by them, and the next plan reads the target's
+ * own objects first.
+ */
+export async function noteUnplaced(
+  { log, targetStore }: Pick<OpenTenant, 'log' | 'targetStore'>,
+  target: string,
+  links: Iterable<Link>,
+): Promise<boolean> {
+  for (const { isUnplaced = false } of links) {
+    if (!isUnplaced) continue;
+    await targetStore.write(target, { adoptedAt: null });
+    log.warn({ target }, 'what Redis had of an entry does not prove where that is: the target is read anew');
+    return true;
+  }
+  return false;
 }
 
 /**

@@ -14,7 +14,7 @@ import { refusedThere } from '../sync/refusals.ts';
 import type { ClinicReading } from './clinic-reading.ts';
 import type { Left } from './cycle.ts';
 import { inPieces } from './in-pieces.ts';
-import { laneLease, noteFailure, openCalendar, prepareCalendar } from './lanes.ts';
+import { laneLease, noteFailure, noteUnplaced, openCalendar, prepareCalendar } from './lanes.ts';
 import type { Streams } from './streams.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
@@ -90,8 +90,9 @@ async function openState(
   if (lease !== null && isKnown(record) && (await isReplaced(tenant, target, record, signal))) {
     record = await tenant.targetStore.read(target.id);
   }
-  if (isKnown(record)) {
-    const state = { links: await tenant.links.read(target.id), pending: await tenant.outbox.pending(target.id) };
+  const links = isKnown(record) ? await tenant.links.read(target.id) : null;
+  if (links !== null && (lease === null || !(await noteUnplaced(tenant, target.id, links.values())))) {
+    const state = { links, pending: await tenant.outbox.pending(target.id) };
     if (lease !== null) await makeRoom(tenant, target, state.links.size + state.pending.size, lease);
     return state;
   }

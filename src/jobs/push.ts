@@ -10,7 +10,7 @@ import type { OutboxSettlement } from '../state/outbox.ts';
 import type { OutboxEntry } from '../state/outbox-format.ts';
 import { approvedUnplanned } from './decided.ts';
 import { differsByHand } from './drift.ts';
-import { laneLease, noteFailure, openCalendar } from './lanes.ts';
+import { laneLease, noteFailure, noteUnplaced, openCalendar } from './lanes.ts';
 import { operationFor } from './operation-for.ts';
 import { settlementOf } from './settlement.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
@@ -167,6 +167,7 @@ async function pushBatch(
     target.id,
     entries.map(({ recordId }) => recordId),
   );
+  await noteUnplaced(tenant, target.id, links.values());
   const toSend = new Map<string, { entry: OutboxEntry; operation: Operation<Item>; link: Link | null }>();
   const moot: OutboxSettlement[] = [];
   const resting = new Map<string, number>();

@@ -12,9 +12,12 @@ export const STILL_ON_ITS_WAY_MS = 10 * MINUTE_MS;
 /** Keys of one look: as many as one round of the connectors' batches carries. */
 const KEYS_AT_ONCE = 100;
 
+/** An entry whose object is to be found by a reading of the target rests so long, and again until that was. Our choice. */
+const UNPLACED_REST_MS = MINUTE_MS;
+
 /**
- * Until when an entry must rest: it was sent without an answer, no link tells of an object, and a look by key would not show yet what
- * that made. Null when it may go now.
+ * Until when an entry must rest: its link doesn't tell where the object is; or it was sent without an answer, no link tells of an object, and
+ * a look by key would not show yet what that made. Null when it may go now.
  */
 export function restsUntil(
   { sent, sentAt }: OutboxEntry,
@@ -22,6 +25,7 @@ export function restsUntil(
   { supports: { keys } }: OpenTarget,
   { clock, elapsedBetween }: Pick<OpenTenant, 'clock' | 'elapsedBetween'>,
 ): Instant | null {
+  if (link?.isUnplaced === true) return clock() + UNPLACED_REST_MS;
   if (keys === 'enforced' || !sent || sentAt === null || link !== null) return null;
   const now = clock();
   const elapsedMs = elapsedBetween(sentAt, now);

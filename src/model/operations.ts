@@ -42,6 +42,11 @@ export interface Link {
   /** The remote id, only when it can't be derived from the key (an adopted object under a foreign name). */
   remoteId: string | null;
   /**
+   * Epoch and remote id as they were noted are not proved and not told: nothing is written by this link until the target's own objects tell
+   * where its object is. Absent for one that tells.
+   */
+  isUnplaced?: true;
+  /**
    * What was found done to the object by hand, until it is as we wrote it again; null otherwise. `removed`: there is no object.
    * Everything else in the link still tells of our last write.
    */

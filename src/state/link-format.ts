@@ -22,7 +22,7 @@ const PROOF_LENGTH = 8;
 /**
  * Opens the format. A place that doesn't follow from the record alone is stored behind its proof, a part of an HMAC with SHA-256 over
  * target, record and place: else whoever can write into Redis alone would have one patient's entry written over another's, or have it deleted. One
- * without its proof is forgotten together with the version tag, so that a connector looks for the object by its key.
+ * without its proof is not told ({@link Link.isUnplaced}). The version tag stays: by it an object that nobody touched is known as such.
  * @param identityKey the installation's, 32 bytes
  */
 export function createLinkFormat(identityKey: Uint8Array, tenant: string): LinkFormat {
@@ -42,7 +42,7 @@ export function createLinkFormat(identityKey: Uint8Array, tenant: string): LinkF
       if (place === '' && link.epoch === 0) return { ...link, remoteId: null };
       const placed = { ...link, remoteId: place.slice(PROOF_LENGTH) || null };
       const isProved = proofOf(target, placed) === place.slice(0, PROOF_LENGTH);
-      return isProved ? placed : { ...link, epoch: 0, remoteId: null, versionTag: null };
+      return isProved ? placed : { ...link, epoch: 0, remoteId: null, isUnplaced: true };
     },
   };
 }

@@ -102,7 +102,7 @@ function nothingFound(): Omit<Audit, 'ambiguous' | 'revision' | 'surplus'> {
  * that write, come late, or of a state that was lost since, that the target holds, and the next plan compares with it.
  */
 export function asItStands(link: Link, asFound: Link): Link {
-  const { observedFingerprint: _, ...known } = link;
+  const { observedFingerprint: _, isUnplaced: __, ...known } = link;
   const { fingerprint, versionTag, epoch, remoteId } = asFound;
   const isAnother = remoteId !== null && known.remoteId !== null && remoteId !== known.remoteId;
   const written = isAnother ? { ...known, generation: (known.generation ?? 0) + 1 } : known;
@@ -113,7 +113,8 @@ export function asItStands(link: Link, asFound: Link): Link {
   if (link.storedFingerprint !== undefined && isSameContent(fingerprint, link.storedFingerprint))
     return { ...seen, storedFingerprint: fingerprint };
   const isUntouched = link.drift === null && isSameVersion(link.versionTag, versionTag);
-  if (isUntouched) return fingerprint === '' ? link : { ...written, epoch, remoteId, storedFingerprint: fingerprint };
+  if (isUntouched)
+    return { ...written, epoch, remoteId, ...(fingerprint === '' ? {} : { storedFingerprint: fingerprint }) };
   if (isOtherWrite(link, asFound)) return asWrittenOtherwise(written, asFound);
   const observed = fingerprint === '' ? {} : { observedFingerprint: fingerprint };
   return { ...written, versionTag, epoch, remoteId, drift: 'edited', ...observed };
@@ -144,7 +145,7 @@ function asWrittenOtherwise({ storedFingerprint: _, ...link }: Link, asFound: Li
 
 /** A link whose object is gone. */
 export function withoutObject(link: Link): Link {
-  const { observedFingerprint: _, ...written } = link;
+  const { observedFingerprint: _, isUnplaced: __, ...written } = link;
   return { ...written, versionTag: null, drift: 'removed' };
 }
 
@@ -204,7 +205,8 @@ function comesBefore(asFound: Link, other: Link, link: Link | undefined): boolea
 
 /** Whether an object is the one that a link tells of. */
 export function isSameObject(asFound: Link, link: Link | undefined): boolean {
-  return link !== undefined && asFound.epoch === link.epoch && asFound.remoteId === link.remoteId;
+  if (link === undefined || link.isUnplaced === true) return false;
+  return asFound.epoch === link.epoch && asFound.remoteId === link.remoteId;
 }
 
 const PARTS = [
@@ -212,6 +214,7 @@ const PARTS = [
   'versionTag',
   'epoch',
   'remoteId',
+  'isUnplaced',
   'drift',
   'storedFingerprint',
   'observedFingerprint',

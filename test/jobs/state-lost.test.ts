@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { acceptLoss } from '../../src/control/backups.ts';
 import { decideHold, listHolds } from '../../src/control/holds.ts';
 import { status } from '../../src/control/status.ts';
+import { auditTarget } from '../../src/jobs/audit.ts';
 import { openCalendar } from '../../src/jobs/lanes.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
@@ -213,5 +214,63 @@ describe('a record of a target that is not proved, while its links survived', ()
     await cycle(tenant);
     expect(await tenant.targetStore.read('doctor')).toMatchObject({ container: 'calendar-1', adopted: 6 });
     expect(await tenant.protection.doubt()).toBeNull();
+  });
+});
+
+describe('a link that does not prove where its object is', () => {
+  /** The object of `0` stands under its second key, and its link as a version without proofs kept it. */
+  async function createUnplaced() {
+    const world = createWorld();
+    world.model.burnsKeys = true;
+    const tenant = world.open();
+    await cycle(tenant);
+    const patientId = 'p0';
+    world.clinic.appointments.set('0', appointmentOf('0', { status: 'cancelled', inHours: 1, patientId }));
+    await cycle(tenant);
+    world.clinic.appointments.set('0', appointmentOf('0', { inHours: 1, patientId }));
+    await cycle(tenant);
+    expect(world.model.objects().map(({ key }) => key)).toContain(targetOf(tenant).identity.key('0', 1));
+    const unplace = async () => {
+      const bucket = keys.linksBucket('studio-rossi', 'doctor', 0, 0);
+      const fields = ((await redis.connect().hget(bucket, '0')) ?? '').split('\t');
+      await redis.connect().hset(bucket, '0', fields.with(4, '').join('\t'));
+    };
+    const cancel = () =>
+      world.clinic.appointments.set('0', appointmentOf('0', { status: 'cancelled', inHours: 1, patientId }));
+    return { ...world, tenant, cancel, unplace };
+  }
+
+  it('has the target read, so that the object goes with its appointment', async () => {
+    const world = await createUnplaced();
+    await world.unplace();
+    world.cancel();
+    await cycle(world.open());
+    expect(world.shown()).toBe(5);
+    expect(await world.tenant.links.count('doctor')).toBe(5);
+  });
+
+  it('keeps what waits from being written until then', async () => {
+    const world = await createUnplaced();
+    world.cancel();
+    await pull(world.tenant);
+    await world.unplace();
+    const { operations } = world.model.calls;
+    await drain(world.tenant, targetOf(world.tenant));
+    expect(world.model.calls.operations).toBe(operations);
+    world.clock.now += HOUR_MS / 60;
+    await cycle(world.open());
+    expect(world.shown()).toBe(5);
+  });
+
+  it('is not taken by a change feed for one whose object a person removed', async () => {
+    const world = await createUnplaced();
+    await cycle(world.tenant);
+    await auditTarget(world.tenant, targetOf(world.tenant), NEVER, { whole: true });
+    await world.unplace();
+    expect(await auditTarget(world.open(), targetOf(world.open()), NEVER)).toBeNull();
+    const tenant = world.open();
+    await cycle(tenant);
+    expect(await auditTarget(tenant, targetOf(tenant), NEVER)).toMatchObject({ edited: 0, removed: 0 });
+    expect(world.shown()).toBe(6);
   });
 });

@@ -16,7 +16,8 @@ function linkOf(changes: Partial<Link> = {}): Link {
   };
 }
 
-const LOST = { epoch: 0, remoteId: null, versionTag: null };
+/** What is left of a place that is not proved. */
+const UNPLACED = { epoch: 0, remoteId: null, isUnplaced: true };
 
 test('a link reads as it was stored, whatever is in it', () => {
   fc.assert(
@@ -56,16 +57,16 @@ describe('where the object of a link is', () => {
     ['another record', 'studio-rossi', 'doctor', '2'],
     ['another target', 'studio-rossi', 'nurse', '1'],
     ['another tenant', 'other', 'doctor', '1'],
-  ])('is not believed of %s: the object is looked for by its key', (_, tenant, target, recordId) => {
+  ])('is not believed of %s', (_, tenant, target, recordId) => {
     const link = linkOf({ remoteId: 'AAMk=', epoch: 1 });
     const stored = createLinkFormat(IDENTITY_KEY, tenant).encode(target, { ...link, recordId });
-    expect(format.decode('doctor', '1', stored)).toEqual({ ...link, ...LOST });
+    expect(format.decode('doctor', '1', stored)).toEqual({ ...link, ...UNPLACED });
   });
 
   test('is not believed when it was made with another identity key', () => {
     const link = linkOf({ remoteId: 'AAMk=' });
     const stored = createLinkFormat(Buffer.alloc(32, 8), 'studio-rossi').encode('doctor', link);
-    expect(format.decode('doctor', '1', stored)).toEqual({ ...link, ...LOST });
+    expect(format.decode('doctor', '1', stored)).toEqual({ ...link, ...UNPLACED });
   });
 
   test('is not believed when its proof, its id or its epoch is another one, whichever', () => {
@@ -77,16 +78,16 @@ describe('where the object of a link is', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[\w=-]{0,24}$/), (forged) => {
         fc.pre(forged !== place && forged !== '');
-        expect(other({ place: forged })).toEqual({ ...link, ...LOST });
+        expect(other({ place: forged })).toEqual({ ...link, ...UNPLACED });
       }),
     );
-    expect(other({ write: 'l7' })).toEqual({ ...link, ...LOST });
+    expect(other({ write: 'l7' })).toEqual({ ...link, ...UNPLACED });
     expect(other({ place: '' })).toEqual({ ...link, remoteId: null });
-    expect(other({ write: 'l7', place: '' })).toEqual({ ...link, ...LOST });
+    expect(other({ write: 'l7', place: '' })).toEqual({ ...link, ...UNPLACED });
   });
 
-  test('without its proof, as versions before kept it, is looked for by the key', () => {
+  test('without its proof, as versions before kept it, is not told; the version tag is', () => {
     const before = `${'f'.repeat(22)}\ttd0n80\t1\t"3"\tremote\tedited`;
-    expect(format.decode('doctor', '1', before)).toMatchObject({ ...LOST, drift: 'edited' });
+    expect(format.decode('doctor', '1', before)).toMatchObject({ ...UNPLACED, versionTag: '"3"', drift: 'edited' });
   });
 });

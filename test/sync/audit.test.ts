@@ -174,6 +174,17 @@ describe('an object with a link', () => {
     expect(found.edited.flatMap((link) => fieldsByHand(link, identity))).toEqual([field]);
   });
 
+  test('is found untouched by its version tag, and where it is, though its link does not prove its place', () => {
+    const { fingerprint } = link('1', { fingerprint: identity.fingerprint({ ...ITEM, title: 'As we sent it' }) });
+    const { touched, changed } = compare(
+      [remote('1', { epoch: 2, remoteId: 'AAMk' })],
+      [link('1', { isUnplaced: true, fingerprint })],
+    );
+    expect(touched).toEqual([]);
+    const storedFingerprint = identity.fingerprint(ITEM);
+    expect(changed).toEqual([link('1', { fingerprint, storedFingerprint, epoch: 2, remoteId: 'AAMk' })]);
+  });
+
   test('is found edited without any version tag, by its content', () => {
     const withoutTag = { ...edited('1', { title: 'Lunch' }), versionTag: null };
     const found = compare(
