@@ -53,6 +53,11 @@ export interface TenantEpoch {
   lostAt(): Promise<Instant | 0>;
   /** @returns undefined where no directory is configured or it can't be used: that is told once, and all goes on without it */
   withDirectory<Result>(work: (directory: DataDirectory) => Promise<Result>): Promise<Result | undefined>;
+  /**
+   * The same for what must not go on without the directory, where one is configured.
+   * @throws MirrorError `settings`, code `data-directory-unusable`
+   */
+  requireDirectory(work: (directory: DataDirectory) => Promise<void>): Promise<void>;
   /** From now on Redis and the directory belong to this identity key: it has proved to be the one that objects were made with. */
   keepIdentity(): Promise<void>;
 }
@@ -133,6 +138,7 @@ export function createStateEpoch(parts: EpochParts): StateEpoch {
       },
       lostAt: () => latestOf(async (shard) => Math.max(await shard.lossOf('decisions'), await shard.lossOf('writes'))),
       withDirectory: directory.use,
+      requireDirectory: directory.require,
       async keepIdentity() {
         await redis.hsetnx(keys.epoch(0), 'identity', fingerprint);
         await directory.use(async (kept) => {
@@ -271,22 +277,39 @@ function openOnce(path: string | null, log: Logger) {
       return fail(error);
     }
   };
+  async function use<Result>(work: (kept: DataDirectory) => Promise<Result>): Promise<Result | undefined> {
+    const kept = await get();
+    if (kept === null) return undefined;
+    try {
+      const result = await work(kept);
+      failed = false;
+      return result;
+    } catch (error) {
+      fail(error);
+      return undefined;
+    }
+  }
   return {
     get,
-    async use<Result>(work: (kept: DataDirectory) => Promise<Result>): Promise<Result | undefined> {
-      const kept = await get();
-      if (kept === null) return undefined;
-      try {
-        const result = await work(kept);
-        failed = false;
-        return result;
-      } catch (error) {
-        fail(error);
-        return undefined;
-      }
+    use,
+    async require(work: (kept: DataDirectory) => Promise<void>): Promise<void> {
+      const isDone = await use(async (kept) => {
+        await work(kept);
+        return true;
+      });
+      if (path !== null && isDone !== true) throw directoryUnusable(path);
     },
     state: (): EpochView['directory'] => (path === null ? 'none' : failed ? 'failed' : 'kept'),
   };
+}
+
+function directoryUnusable(path: string): MirrorError {
+  return new MirrorError(`nothing can be written to "dataDirectory" (${path}), whose copy would undo this`, {
+    actor: 'settings',
+    code: 'data-directory-unusable',
+    retry: 'never',
+    remedy: 'let this user write there, on a disk with room, and do it again',
+  });
 }
 
 function notDurable(): MirrorError {

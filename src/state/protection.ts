@@ -62,7 +62,7 @@ export interface Protection {
   /**
    * Changes a table so that it lasts, in the copy too: an entry comes, where there is one it stays; with `value` null it goes.
    * @returns whether anything changed
-   * @throws MirrorError as {@link TenantEpoch.settle}
+   * @throws MirrorError as {@link TenantEpoch.settle}; where an entry is to go, as {@link TenantEpoch.requireDirectory}
    */
   keep(change: SafeguardChange): Promise<boolean>;
 }
@@ -199,13 +199,13 @@ export function createProtection(parts: ProtectionParts): Protection {
     async keep(change) {
       // The record knows what it begins with before it is told of more.
       await doubt();
-      const copy = () => epoch.withDirectory((directory) => directory.keepSafeguards(tenant, [change]));
-      // What goes, goes from the copy first: else a process that died in between would have it put back.
-      if (change.value === null) await copy();
+      const copy = (directory: DataDirectory) => directory.keepSafeguards(tenant, [change]);
+      // What goes, goes from the copy first: else it would be put back from there.
+      if (change.value === null) await epoch.requireDirectory(copy);
       const version = await tables.put(change);
       if (version === null && change.value === null) return false;
       noteSeen(version ?? 0);
-      if (change.value !== null) await copy();
+      if (change.value !== null) await epoch.withDirectory(copy);
       await epoch.settle();
       return version !== null;
     },

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -114,6 +114,22 @@ describe('a state that was emptied', () => {
     expect(run.targets[0]).toMatchObject({ planned: { new: 1 }, held: 0 });
     expect(world.shown()).toBe(6);
     expect((await tenant.tombstones.load())('p2')).toBe(true);
+  });
+
+  it('keeps a tombstone that can not be taken out of the data directory too', async () => {
+    const world = createWorld(dataDirectory);
+    const tenant = world.open();
+    await tenant.tombstones.add('p2', world.clock.now);
+    await tenant.protection.copyOut();
+    await rm(join(dataDirectory, 'safeguards.log'));
+    await mkdir(join(dataDirectory, 'safeguards.log'));
+    await expect(tenant.tombstones.remove('p2')).rejects.toMatchObject({
+      ...{ code: 'data-directory-unusable', actor: 'settings' },
+      message: expect.stringContaining(dataDirectory),
+    });
+    expect((await tenant.tombstones.load())('p2')).toBe(true);
+    await rm(join(dataDirectory, 'safeguards.log'), { recursive: true });
+    expect(await tenant.tombstones.remove('p2')).toBe(true);
   });
 
   it('is told by the process that ran meanwhile, although another one looked first', async () => {

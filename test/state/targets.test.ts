@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { NO_CHANGES } from '../../src/model/hourly-changes.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { createProofSealer } from '../../src/state/proof-seal.ts';
@@ -91,6 +91,20 @@ describe('a record that is not as we wrote it', () => {
     expect(looked?.record.isForged).toBe(true);
     expect(await targets.setAside('doctor')).toBe(false);
     expect(await targets.read('doctor')).toMatchObject({ firstRunApprovedAt: NOW, isForged: false, forged: 0 });
+  });
+
+  test('keeps what a person approves in the moment of that', async () => {
+    const connection = redis.connect();
+    const targets = createTargetStore(connection, 'studio-rossi', PROOFS);
+    await connection.hset('cm:{studio-rossi}:target:doctor', { proof: 'not ours', container: 'c1' });
+    const read = connection.hgetall.bind(connection);
+    vi.spyOn(connection, 'hgetall').mockImplementationOnce(async (key: unknown) => {
+      const before = await read(key as string);
+      await targets.write('doctor', { firstRunApprovedAt: NOW });
+      return before;
+    });
+    expect(await targets.setAside('doctor')).toBe(false);
+    expect(await targets.read('doctor')).toMatchObject({ firstRunApprovedAt: NOW, isForged: false });
   });
 });
 
