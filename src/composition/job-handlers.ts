@@ -71,7 +71,6 @@ function targetHandlers({
       const tenant = installation.tenants.get(id);
       const target = tenant?.targets.get(targetId);
       if (tenant === undefined || target === undefined || tenant.configuration.paused) return;
-      if (target.configuration.paused) return;
       const { nextInMs } = await pushTarget(tenant, target, signals, { comesAgain: true });
       if (nextInMs !== null && !signals.stop.aborted) await queues.wake(id, targetId, nextInMs);
     },

@@ -17,7 +17,7 @@ const CLINIC_LOGIN = `login ${CLINIC_CONNECTION}`;
 export function problemsOf(status: Omit<Status, 'problems'>): Problem[] {
   const found = [
     ...ofInstallation(status),
-    ...status.tenants.flatMap((tenant) => (tenant.paused ? [] : ofTenant(tenant, status.at))),
+    ...status.tenants.flatMap((tenant) => (tenant.paused ? ofErasures(tenant) : ofTenant(tenant, status.at))),
     ...forecastsOfInstallation(status),
   ];
   const rank = ({ needs, breaksAt }: Problem) =>
@@ -108,7 +108,21 @@ function ofTenant(tenant: TenantStatus, now: Instant): Problem[] {
     if (ended.has(`login ${target.connection}`) || (isUnread && target.state === 'stale')) continue;
     problems.push(...ofTarget(id, target, now), ...forecastsOfTarget(id, target, now));
   }
-  return [...problems, ...ofReminders(tenant), ...ofTriggers(tenant)];
+  return [...problems, ...ofErasures(tenant), ...ofReminders(tenant), ...ofTriggers(tenant)];
+}
+
+/** What of forgotten patients still stands in targets where nothing else is looked for, since these or their tenant are paused. */
+function ofErasures({ tenant, paused, targets }: TenantStatus): Problem[] {
+  return targets.flatMap(({ target, pausedErasures: count, failure }) => {
+    if (count === 0) return [];
+    const told = sentence('{count:erasure waits|erasures wait} of who was forgotten', { count });
+    // Of a paused tenant nothing is written; else what keeps its target is tried again.
+    const next = paused ? sentence('set "paused: false" for the tenant') : forTenant(failure?.remedy ?? null, tenant);
+    const needs = paused || (failure !== null && isForPerson(failure.actor)) ? 'person' : 'time';
+    return [
+      { ...needsPerson(tenant, `target ${target}`, 'erasures-wait', told, next), needs, waiting: count } as const,
+    ];
+  });
 }
 
 function ofLogin({ tenant, targets }: TenantStatus, connection: ConnectionStatus): Problem[] {

@@ -66,6 +66,8 @@ export interface TargetStatus {
   /** Objects that the target is known to hold. */
   links: number;
   pending: number;
+  /** Of these, in a target that nothing else is written to since it or its tenant is paused: erasures of who is forgotten; 0 elsewhere. */
+  pausedErasures: number;
   failing: number;
   held: number;
   /** Since when a person has to decide; null when nothing is held. */

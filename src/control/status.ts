@@ -1,5 +1,6 @@
 import { approvedUnplanned } from '../jobs/decided.ts';
 import { countDrift } from '../jobs/drift.ts';
+import { countErasures } from '../jobs/push.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import type { Hold } from '../model/plan.ts';
 import type { Problem } from '../model/problems.ts';
@@ -195,7 +196,8 @@ export async function targetStatus(
     plannedAsOf,
     readFailed,
   };
-  const state = tenant.configuration.paused || target.configuration.paused ? 'paused' : stateOf(evidence);
+  const isPaused = tenant.configuration.paused || target.configuration.paused;
+  const state = isPaused ? 'paused' : stateOf(evidence);
   const [inStep, canGoOn] = AXES[state];
   return {
     target: target.id,
@@ -210,6 +212,7 @@ export async function targetStatus(
     exceptGapsAsOf: quiet && gaps.length > 0 ? plannedAsOf : null,
     links: links - driftedLinks.filter((link) => link.drift === 'removed').length,
     ...counts,
+    pausedErasures: isPaused && counts.pending > 0 ? await countErasures(tenant, target) : 0,
     held,
     heldSinceAt: open.length === 0 ? null : Math.min(...open.map(({ createdAt }) => createdAt)),
     oldestPendingAt,

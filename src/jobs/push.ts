@@ -36,7 +36,8 @@ export interface StopSignals {
 }
 
 /**
- * One turn of a target's lane: at most a slice of its outbox, so that no target keeps the others waiting.
+ * One turn of a target's lane: at most a slice of its outbox, so that no target keeps the others waiting. Of a paused target erasures alone
+ * are written: a person who forgets a patient means that one too.
  * @param options.comesAgain it is tried again soon when the lane is busy
  */
 export async function pushTarget(
@@ -51,7 +52,7 @@ export async function pushTarget(
     const { pausedUntil } = await tenant.targetStore.read(target.id);
     const restMs = (pausedUntil ?? 0) - tenant.clock();
     if (restMs > 0) return { settled: 0, idle: true, nextInMs: restMs };
-    if (!(await isPlanned(tenant, target)) && !(await hasErasures(tenant, target))) {
+    if (!(await isPlanned(tenant, target)) && (await countErasures(tenant, target)) === 0) {
       return { settled: 0, idle: true, nextInMs: null };
     }
     const { connector } = target.configuration;
@@ -72,22 +73,26 @@ export async function pushTarget(
 type Planned = Pick<OpenTenant, 'clock' | 'generation' | 'planLifeMs' | 'protection' | 'targetStore'>;
 
 /**
- * Whether a plan under the configuration of today, and not too old a one, stands behind what waits. Else the next cycle comes first: it
+ * Whether a plan under the configuration of today, and not too old a one, stands behind what waits; none does in a paused target. Else the next cycle comes first: it
  * replaces what was decided before a pause or a time away, under other titles, or, after the state was lost, of somebody who may have been forgotten.
  */
 async function isPlanned(
   { generation, planLifeMs, clock, targetStore, protection }: Planned,
-  { id }: OpenTarget,
+  { id, configuration }: OpenTarget,
 ): Promise<boolean> {
+  if (configuration.paused) return false;
   const doubt = await protection.doubt();
   const { lastPlannedAt, plannedUnder } = await targetStore.read(id);
   if (doubt !== null && (lastPlannedAt ?? 0) < doubt.sinceAt) return false;
   return plannedUnder === (await generation.join()) && (lastPlannedAt ?? 0) >= clock() - planLifeMs;
 }
 
-/** A person asked for them: they wait for no plan. */
-async function hasErasures({ outbox }: Pick<OpenTenant, 'outbox'>, { id }: OpenTarget): Promise<boolean> {
-  return [...(await outbox.pending(id)).values()].some(({ reason }) => reason === 'forgotten');
+/** How many erasures wait. A person asked for them: they wait for no plan. */
+export async function countErasures(
+  { outbox }: Pick<OpenTenant, 'outbox'>,
+  { id }: Pick<OpenTarget, 'id'>,
+): Promise<number> {
+  return [...(await outbox.pending(id)).values()].filter(({ reason }) => reason === 'forgotten').length;
 }
 
 /** What a turn may send now: without a plan, erasures alone. */

@@ -147,7 +147,10 @@ const target = z.strictObject({
         .describe('An entry that had to be restored more often than this in a day is left alone and reported'),
     })
     .prefault({}),
-  paused: z.boolean().default(false).describe('Nothing is planned or written for this target'),
+  paused: z
+    .boolean()
+    .default(false)
+    .describe('Nothing is planned or written for this target, but for the erasures of forgotten patients'),
   crm: crmSchema.optional().describe('What a CRM is told; calendars have no such part, and CRMs need it'),
   settings: z.unknown().optional().describe("The connector's own part"),
 });

@@ -78,6 +78,7 @@ function resultOf(planned: Record<string, number>): SyncResult {
         exceptGapsAsOf: null,
         links: 10,
         pending: 0,
+        pausedErasures: 0,
         failing: 0,
         held: 0,
         heldSinceAt: null,

@@ -93,6 +93,7 @@ const targets: fc.Arbitrary<TargetStatus> = fc.record({
   exceptGapsAsOf: times,
   links: counts,
   pending: counts,
+  pausedErasures: counts,
   failing: counts,
   held: counts,
   heldSinceAt: times,

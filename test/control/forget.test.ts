@@ -1,13 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { PLAIN_COLUMNS } from '../../src/cli/paper.ts';
 import { renderForgetPreview, renderReceipt, renderReceipts } from '../../src/cli/render-forget.ts';
+import { jobHandlers } from '../../src/composition/job-handlers.ts';
 import { followAgain, forgetPatient, listReceipts, previewForgetting } from '../../src/control/forget.ts';
+import { status } from '../../src/control/status.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { keys } from '../../src/state/keys.ts';
 import { crashingRedis } from '../jobs/crashing-redis.ts';
-import { cycle, NEVER, targetOf } from '../jobs/cycle.ts';
+import { cycle, NEVER, pull, targetOf } from '../jobs/cycle.ts';
 import type { ModelTarget } from '../jobs/model-target.ts';
 import { useRedis } from '../support/redis.ts';
 import {
@@ -275,6 +277,36 @@ describe('a target that can’t be reached', () => {
     const doctor = targetOf(world.tenant);
     doctor.configuration = { ...doctor.configuration, paused: true };
     expect((await forget(world)).targets[0]).toMatchObject({ found: 3, erased: 3 });
+  });
+
+  test('is worked on by the daemon although it is paused, is told meanwhile, and gets nothing else', async () => {
+    const world = await synced();
+    const doctor = targetOf(world.tenant);
+    world.clinic.appointments.set('visit-8842-c', ofOther('visit-8842-c', 33));
+    await pull(world.tenant);
+    doctor.configuration = { ...doctor.configuration, paused: true };
+    world.calendar.wholeTargetError = new MirrorError('away', {
+      ...{ actor: 'remote', code: 'server-error', retry: 'later', retryAfterMs: HOUR_MS },
+    });
+    expect((await forget(world)).targets[0]).toMatchObject({ waiting: 3 });
+    const told = async () => (await status(world.installation)).problems.filter(({ code }) => code === 'erasures-wait');
+    expect(await told()).toMatchObject([{ subject: 'target doctor', needs: 'time', waiting: 3 }]);
+    world.calendar.wholeTargetError = null;
+    world.clock.now += 2 * HOUR_MS;
+    const woken: unknown[] = [];
+    const composition = {
+      installation: { tenants: new Map([[ID, world.tenant]]) },
+      queues: { wake: async (...asked: unknown[]) => void woken.push(asked) },
+      whileOpen: (_: string, work: () => Promise<void>) => work(),
+    };
+    const { push } = jobHandlers(composition as never);
+    await push({ tenant: ID, target: 'doctor' }, SIGNALS as never);
+    expect(counts(world)[0]).toBe(2);
+    expect(await told()).toEqual([]);
+    expect((await world.tenant.outbox.counts('doctor')).pending).toBe(1);
+    const { operations } = world.calendar.calls;
+    await push({ tenant: ID, target: 'doctor' }, SIGNALS as never);
+    expect(world.calendar.calls.operations).toBe(operations);
   });
 
   describe.each([false, true])('whose record is not as we wrote it (paused: %s)', (paused) => {

@@ -6,7 +6,17 @@ import { NOW } from '../sync/arbitraries.ts';
 
 /** A target as status tells it. */
 export function targetOf(state: TargetState, changes: Partial<TargetStatus> = {}): TargetStatus {
-  const figures = { links: 10, pending: 0, failing: 0, held: 0, created: 0, updated: 0, deleted: 0, adopted: 0 };
+  const figures = {
+    links: 10,
+    pending: 0,
+    pausedErasures: 0,
+    failing: 0,
+    held: 0,
+    created: 0,
+    updated: 0,
+    deleted: 0,
+    adopted: 0,
+  };
   const times = { inSyncAsOf: NOW, nearAsOf: NOW, exceptGapsAsOf: null, heldSinceAt: null, oldestPendingAt: null };
   return {
     ...{ target: 'room', connector: 'caldav', connection: 'dav', state, inStep: 'in-sync', canGoOn: 'yes' },

@@ -66,6 +66,9 @@ export const PROBLEMS = {
     '{count:riga della clinica non è leggibile|righe della clinica non sono leggibili}: {codes}',
   '{count:record|records} kept back, since it would have told more of patients than it may: {codes}':
     '{count:record trattenuto|record trattenuti}: avrebbe rivelato dei pazienti più del consentito: {codes}',
+  '{count:erasure waits|erasures wait} of who was forgotten':
+    '{count:cancellazione di chi è stato dimenticato attende|cancellazioni di chi è stato dimenticato attendono}',
+  'set "paused: false" for the tenant': 'impostare "paused: false" per la clinica',
   // Reminders and triggers.
   'closed: nothing is sent by it': 'chiuso: nulla viene inviato per questa via',
   'closed: nothing is sent to it': 'chiuso: nulla gli viene inviato',

@@ -49,6 +49,7 @@ export const targetStatus = z.object({
   exceptGapsAsOf: instant.nullable(),
   links: z.number().describe('Objects that the target is known to hold'),
   pending: z.number(),
+  pausedErasures: z.number().describe('Of a paused target: erasures of who is forgotten that wait'),
   failing: z.number(),
   held: z.number(),
   oldestPendingAt: instant.nullable(),
