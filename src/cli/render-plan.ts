@@ -1,4 +1,5 @@
-import type { PlanLine, PlanView, TargetPlanView } from '../control/plan.ts';
+import type { PlanLineView, PlanView, TargetPlanView } from '../control/plan.ts';
+import type { FieldValue } from '../model/field-changes.ts';
 import type { KeptPlan } from '../model/kept-plan.ts';
 import { fieldName } from './field-names.ts';
 import { firstRows } from './paper.ts';
@@ -48,6 +49,7 @@ function renderTarget(tenant: string, target: TargetPlanView): string {
   if (target.released > 0) lines.push(`  ${target.released} left the window and are let go`);
   const { shown, more } = firstRows(target.lines, SHOWN_LINES);
   if (shown.length > 0) lines.push(renderLines(shown));
+  lines.push(...renderFields(shown));
   return [...lines, ...more.map((text) => `  ${text}`)].join('\n');
 }
 
@@ -61,7 +63,7 @@ function existingLines(tenant: string, { target, existing }: TargetPlanView): st
   return [wrap(found + next, '  ')];
 }
 
-function renderLines(lines: readonly PlanLine[]): string {
+function renderLines(lines: readonly PlanLineView[]): string {
   const hasTitles = lines.some(({ title }) => title !== null);
   const rows = lines.map((line) => [
     sign(line.operation),
@@ -73,6 +75,36 @@ function renderLines(lines: readonly PlanLine[]): string {
   ]);
   const columns = ['', 'record', 'starts', ...(hasTitles ? ['title'] : []), 'why'].map((heading) => ({ heading }));
   return renderTable([...columns, { heading: 'verdict', isState: true }], rows, '  ');
+}
+
+/** What updates would change, field by field; of what comes or goes the line tells enough. */
+function renderFields(lines: readonly PlanLineView[]): string[] {
+  const updates = lines.filter(({ operation }) => operation === 'update');
+  const rows = updates.flatMap(({ record, fieldChanges }) =>
+    fieldChanges.map(({ field, before, after }) => [record, fieldName(field), renderValue(before), renderValue(after)]),
+  );
+  if (rows.length === 0) return [];
+  const columns = ['record', 'field', 'is', 'becomes'].map((heading) => ({ heading }));
+  return ['', renderTable(columns, rows, '  ')];
+}
+
+function renderValue(value: FieldValue): string {
+  switch (value.kind) {
+    case 'time':
+      return value.endAt === value.startAt
+        ? renderTime(value.startAt)
+        : `${renderTime(value.startAt)} to ${renderTime(value.endAt)}`;
+    case 'days':
+      return `${value.startDate} to ${value.endDate} (not included)`;
+    case 'text':
+      return value.text;
+    case 'none':
+      return '–';
+    case 'withheld':
+      return '(not shown)';
+    case 'unread':
+      return '(not read)';
+  }
 }
 
 function sign(operation: 'create' | 'update' | 'delete'): string {

@@ -1,15 +1,32 @@
+import { lookup } from 'node:dns/promises';
 import type { StateProbe } from '../control/doctor.ts';
+import { asMirrorError } from '../model/errors.ts';
+import { placesIn } from '../settings/named-places.ts';
+import { requireRights } from '../state/redis-rights.ts';
 import type { Composition } from './compose.ts';
 
-/** What `doctor` asks of Redis. @param check as `checkRedis`, with the patience of a person */
-export function stateProbe({ redis, epoch }: Composition, check: StateProbe['check']): StateProbe {
+/** What `doctor` asks of Redis, of keys and of names. @param check as `checkRedis`, with the patience of a person */
+export function stateProbe(
+  { redis, epoch, configuration, composed }: Composition,
+  check: StateProbe['check'],
+): StateProbe {
   return {
     check,
+    requireRights: () => requireRights(redis),
     requireIdentity: () => epoch.requireIdentity(),
+    async unopened(tenant) {
+      const { connections, credentials } = composed.get(tenant) ?? {};
+      const logins = [...(connections?.values() ?? [])].filter(({ tokens }) => tokens !== null);
+      const read = logins.map(({ id }) => credentials?.read(id).then(() => null, asMirrorError) ?? null);
+      return (await Promise.all(read)).flatMap((error) => (error?.code.startsWith('seal') === true ? [error] : []));
+    },
     async time() {
       const [seconds, microseconds] = (await redis.time()) as [number | string, number | string];
       return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
     },
     view: () => epoch.view(),
+    places: () => placesIn(configuration.settings),
+    // A proxy looks names up by itself.
+    resolve: process.env.NODE_USE_ENV_PROXY === '1' ? null : async (host) => void (await lookup(host)),
   };
 }

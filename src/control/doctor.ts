@@ -3,6 +3,7 @@ import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError, forTenant, MirrorError } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
 import { type Instant, SECOND_MS } from '../model/time.ts';
+import { type NamedPlace, placesIn } from '../settings/named-places.ts';
 import type { EpochView } from '../state/epoch.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import { isForPerson } from './problems.ts';
@@ -12,11 +13,19 @@ import { status } from './status.ts';
 export interface StateProbe {
   /** Whether it keeps what it must. @throws MirrorError as `checkRedis` */
   check(signal: AbortSignal): Promise<void>;
+  /** Whether our user may give it every command that work takes. @throws MirrorError `settings`, code `redis-rights` */
+  requireRights(): Promise<void>;
   /** Whether it belongs to our identity key. @throws MirrorError `settings`, code `identity-key-changed` */
   requireIdentity(): Promise<void>;
+  /** Why logins of a tenant that are kept sealed do not open: one error for each. */
+  unopened(tenant: string): Promise<MirrorError[]>;
   /** Its own time. */
   time(): Promise<Instant>;
   view(): Promise<EpochView>;
+  /** Machines that the settings name. */
+  places(): NamedPlace[];
+  /** Looks a name up as every connection does; null where a proxy does that. @throws Error with a `code` of Node's `dns` */
+  resolve: ((host: string) => Promise<void>) | null;
 }
 
 /** One thing that was looked at. */
@@ -51,23 +60,32 @@ export async function* examine(
   const redis = await redisFinding(state, signal);
   yield redis;
   // Everything else is asked of it.
-  if (redis.code === 'redis-unreachable') return;
+  if (ENDS_ALL.has(redis.code ?? '')) return;
   yield await found(null, 'keys', () => state.requireIdentity(), 'the identity key is that of the state');
+  yield await sealingFinding(state, only === undefined ? [...installation.tenants.keys()] : [only]);
   yield await keptFinding(state);
   yield await clockFinding(installation, state);
+  const names = nameChecker(state);
+  yield* names(null, state.places());
   const view = await status(installation, only);
   // What was found of Redis is told above.
   yield* view.problems.filter(({ tenant, code }) => tenant === null && code !== redis.code).map(findingOf);
   const clinics: Clinics = new Map();
   for (const tenant of only === undefined ? installation.tenants.keys() : [only]) {
     const problems = view.problems.filter((problem) => problem.tenant === tenant);
-    yield* examineTenant(requireTenant(installation, tenant), problems, clinics, signal);
+    const open = requireTenant(installation, tenant);
+    if (!open.configuration.paused) yield* names(tenant, placesIn(open.configuration));
+    yield* examineTenant(open, problems, clinics, signal);
   }
   yield* view.problems.filter(({ tenant }) => view.setAside.some((one) => one.tenant === tenant)).map(findingOf);
 }
 
+/** Nothing more can be asked of Redis then. */
+const ENDS_ALL = new Set(['redis-unreachable', 'redis-login-refused', 'redis-rights']);
+
 async function redisFinding(state: StateProbe, signal: AbortSignal): Promise<Finding> {
-  const checked = await found(null, 'Redis', () => state.check(signal), 'keeps an append-only file, evicts nothing');
+  const well = 'keeps an append-only file, evicts nothing, lets our user do all that work takes';
+  const checked = await found(null, 'Redis', () => state.check(signal).then(() => state.requireRights()), well);
   if (checked.result === 'problem') return checked;
   const times: number[] = [];
   for (let ping = 0; ping < PINGS; ping += 1) {
@@ -80,6 +98,59 @@ async function redisFinding(state: StateProbe, signal: AbortSignal): Promise<Fin
   if (medianMs <= SLOW_MS) return { ...checked, what };
   const next = 'bring Redis and the daemon nearer to each other, or look at what else its machine does';
   return { ...checked, result: 'problem', code: 'redis-slow', what, next };
+}
+
+/** Sealing keys that are not those of before are told at once for all logins: each of them would be said to need a person. */
+async function sealingFinding(state: StateProbe, tenants: readonly string[]): Promise<Finding> {
+  const subject = 'sealing keys';
+  const errors: MirrorError[] = [];
+  for (const tenant of tenants) errors.push(...(await state.unopened(tenant)));
+  const [first] = errors;
+  if (first === undefined) return ok(null, subject, 'open every login that is kept');
+  const what = `${errors.length} ${errors.length === 1 ? 'login' : 'logins'} of the state can't be opened: ${first.message}`;
+  const next =
+    first.remedy ??
+    'put the key of before back into secrets.sealingKeys under its id: with it the logins go on as they are';
+  return { tenant: null, subject, result: 'problem', what, code: first.code, next };
+}
+
+/** Looks names up, each once; tells those that nobody knows, and of the settings also that all are known. */
+function nameChecker({ resolve }: StateProbe) {
+  const asked = new Map<string, Promise<string | null>>();
+  const why = (host: string) => {
+    const answer = asked.get(host) ?? lookUp(resolve, host);
+    asked.set(host, answer);
+    return answer;
+  };
+  return async function* (tenant: string | null, places: readonly NamedPlace[]): AsyncGenerator<Finding> {
+    const subject = 'DNS';
+    const byHost = new Map(places.map((place) => [place.host, place]));
+    const unknown: Finding[] = [];
+    for (const { host, at } of byHost.values()) {
+      const code = await why(host);
+      if (code === null) continue;
+      const what = code === 'ENOTFOUND' ? `no machine is called ${host} (${at})` : `${host} (${at}) can't be looked up`;
+      const next =
+        code === 'ENOTFOUND'
+          ? `correct ${at} in ${tenant === null ? 'clinic-mirror.yaml' : `tenants/${tenant}.yaml`}, or have this machine's DNS know it`
+          : 'see to the DNS server of this machine: it does not answer';
+      unknown.push({ tenant, subject, result: 'problem', what, code: 'name-unknown', next });
+    }
+    yield* unknown;
+    if (tenant !== null || unknown.length > 0) return;
+    if (resolve === null) yield { ...ok(null, subject, 'names are looked up by the proxy'), result: 'not-asked' };
+    else yield ok(null, subject, `knows ${byHost.size} of ${byHost.size} names of the settings`);
+  };
+}
+
+/** @returns the code of Node's `dns` for a name that can't be found; null for one that can */
+async function lookUp(resolve: StateProbe['resolve'], host: string): Promise<string | null> {
+  try {
+    await resolve?.(host);
+    return null;
+  } catch (error) {
+    return error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  }
 }
 
 async function keptFinding(state: StateProbe): Promise<Finding> {

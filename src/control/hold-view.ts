@@ -1,11 +1,19 @@
 import { readForDisplay } from '../jobs/clinic-reading.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError } from '../model/errors.ts';
+import type { FieldChange } from '../model/field-changes.ts';
+import type { Link } from '../model/operations.ts';
+import type { Hold } from '../model/plan.ts';
 import type { Appointment, AppointmentStatus } from '../model/records.ts';
 import { DAY_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import type { ApprovalRequest } from '../state/approvals.ts';
 import { noSuchHold } from '../state/holds.ts';
+import { fieldTeller } from '../sync/field-changes.ts';
+import { windowOf } from '../sync/followed.ts';
 import type { GoneCounts } from '../sync/guard.ts';
+import type { Directory } from '../sync/project.ts';
+import { eventDecision, NO_DIRECTORY } from './event-decision.ts';
+import { heldObjects } from './held-objects.ts';
 import type { TenantHold } from './holds.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import type { Acting } from './recording.ts';
@@ -18,6 +26,8 @@ export interface HeldItem {
   /** By the clinic; null where its list does not tell of it now. */
   agenda: { id: string; name: string | null } | null;
   status: AppointmentStatus | null;
+  /** What would change if the hold were approved now, as the target's policy allows it to be told; none where neither side tells. */
+  fieldChanges: readonly FieldChange[];
 }
 
 /** A hold with what a person needs to decide it. */
@@ -46,7 +56,7 @@ const COUNTED = {
 } as const;
 
 /**
- * Tells of a hold what it keeps back and what is usual. Asks the clinic for one list, no target, and writes nothing.
+ * Tells of a hold what it keeps back and what is usual. Asks the clinic for one list, and the target for objects of its first hundred records; writes nothing.
  * @throws MirrorError `settings`, code `no-such-tenant` or `no-such-hold`
  */
 export async function viewHold(
@@ -59,9 +69,9 @@ export async function viewHold(
   const hold = (await tenant.holds.list()).find(({ id }) => id === holdId);
   const target = hold === undefined ? undefined : tenant.targets.get(hold.target);
   if (hold === undefined || target === undefined) throw noSuchHold(holdId);
-  const kind = hold.kind === 'cancelled' || hold.kind === 'vanished' ? hold.kind : null;
+  const kind = isRemoval(hold.kind) ? hold.kind : null;
   const days = kind === null ? [] : await tenant.targetStore.goneByDay(target.id, tenant.clock());
-  const { items, unread } = await itemsOf(tenant, target, hold.recordIds, signal);
+  const { items, unread } = await itemsOf(tenant, target, hold, signal);
   const requests = await installation.approvals(tenantId);
   return {
     hold: { ...hold, tenant: tenantId },
@@ -84,39 +94,58 @@ export function secondPersonAbove({ desk }: Pick<Acting, 'desk'>, tenantId: stri
 async function itemsOf(
   tenant: OpenTenant,
   target: OpenTarget,
-  recordIds: readonly string[],
+  { recordIds, kind }: Hold,
   signal: AbortSignal,
 ): Promise<Pick<HoldView, 'items' | 'unread'>> {
   const links = await tenant.links.readSome(target.id, recordIds);
-  const spans = [...links.values()].filter(({ startAt }) => startAt > 0);
-  const window = {
-    fromAt: Math.min(...spans.map(({ startAt }) => startAt)),
-    toAt: Math.max(...spans.map(({ endAt }) => endAt)),
+  const window = windowOfItems(links.values()) ?? windowOf(target, tenant.clock());
+  const isTimed = target.stream === 'appointments';
+  const seen = isTimed ? await listed(tenant, target, window, signal) : NOTHING_LISTED;
+  const held = await heldObjects(tenant, target, recordIds, signal);
+  const tell = fieldTeller(target, seen.directory);
+  const decide = target.crm === null ? await eventDecision(tenant, target, links, seen.directory) : null;
+  const changesOf = (record: string, appointment: Appointment | undefined): readonly FieldChange[] => {
+    if (isRemoval(kind)) return tell({ fields: [], wanted: null, held: held(record) });
+    const decision = appointment === undefined ? undefined : decide?.(appointment);
+    if (decision === undefined || !('item' in decision)) return [];
+    return tell({ fields: [], wanted: decision.item, held: held(record) });
   };
-  // One day more on either side: what is held may have moved a little, and a list is asked for by whole days.
-  const wider = { fromAt: window.fromAt - DAY_MS, toAt: window.toAt + DAY_MS };
-  const isTimed = target.stream === 'appointments' && spans.length > 0;
-  const seen = isTimed ? await listed(tenant, target, wider, signal) : NOTHING_LISTED;
   const items = recordIds.map((record): HeldItem => {
     const appointment = seen.appointments.get(record);
     const startAt = appointment?.time.startAt ?? links.get(record)?.startAt ?? 0;
     const id = appointment?.agendaId;
     return {
       ...{ record, startAt: startAt === 0 ? null : startAt, status: appointment?.status ?? null },
-      agenda: id === undefined ? null : { id, name: seen.agendas.get(id)?.name ?? null },
+      agenda: id === undefined ? null : { id, name: seen.directory.agendas.get(id)?.name ?? null },
+      fieldChanges: changesOf(record, appointment),
     };
   });
   const at = ({ startAt }: HeldItem) => startAt ?? Number.POSITIVE_INFINITY;
   return { items: items.toSorted((one, other) => at(one) - at(other)), unread: seen.unread };
 }
 
+/** One day more on either side: what is held may have moved a little, and a list is asked for by whole days. Null where nothing has a time. */
+function windowOfItems(links: Iterable<Link>): TimeWindow | null {
+  const spans = [...links].filter(({ startAt }) => startAt > 0);
+  if (spans.length === 0) return null;
+  return {
+    fromAt: Math.min(...spans.map(({ startAt }) => startAt)) - DAY_MS,
+    toAt: Math.max(...spans.map(({ endAt }) => endAt)) + DAY_MS,
+  };
+}
+
+/** Whether what it keeps back takes records out of the target. */
+function isRemoval(kind: Hold['kind']): kind is keyof typeof COUNTED {
+  return kind in COUNTED;
+}
+
 interface Listed {
   appointments: ReadonlyMap<string, Appointment>;
-  agendas: ReadonlyMap<string, { name: string }>;
+  directory: Directory;
   unread: string | null;
 }
 
-const NOTHING_LISTED: Listed = { appointments: new Map(), agendas: new Map(), unread: null };
+const NOTHING_LISTED: Listed = { appointments: new Map(), directory: NO_DIRECTORY, unread: null };
 
 async function listed(
   tenant: OpenTenant,
@@ -126,7 +155,7 @@ async function listed(
 ): Promise<Listed> {
   try {
     const { snapshot, directory } = await readForDisplay(tenant, target, window, signal);
-    return { appointments: snapshot.records, agendas: directory.agendas, unread: null };
+    return { appointments: snapshot.records, directory, unread: null };
   } catch (error) {
     signal.throwIfAborted();
     return { ...NOTHING_LISTED, unread: asMirrorError(error).code };

@@ -34,7 +34,7 @@ export async function keepPlan(
   const keptAt = installation.clock();
   const plan: KeptPlan = {
     ...view,
-    id: digestOf([tenant.id, madeOf, view.targets.map(({ target, lines }) => [target, lines])]),
+    id: digestOf([tenant.id, madeOf, cycle.plans.map((plan) => [plan.target.id, planLines(plan)])]),
     keptAt,
     expiresAt: keptAt + DOCUMENT_KEEP_MS,
     madeOf,

@@ -3,18 +3,19 @@ import type { Cycle } from '../jobs/cycle.ts';
 import { planCycle } from '../jobs/plan-cycle.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError } from '../model/errors.ts';
-import type { PlanLine, PlanView, TargetPlanView } from '../model/kept-plan.ts';
-import type { Hold, PlannedChange } from '../model/plan.ts';
+import type { PlanLine, PlanLineView, PlanView, TargetPlanView } from '../model/kept-plan.ts';
+import type { PlannedChange } from '../model/plan.ts';
 import type { Progress } from '../model/progress.ts';
-import type { TargetConfiguration } from '../settings/configuration.ts';
 import type { TargetSetup } from '../sync/cycle-input.ts';
+import { fieldTeller, hasPlainTitles } from '../sync/field-changes.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
+import { heldObjects } from './held-objects.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import { asMatchable, findMatches } from './match.ts';
 
-export type { PlanLine, PlanView, TargetPlanView } from '../model/kept-plan.ts';
+export type { PlanLine, PlanLineView, PlanView, TargetPlanView } from '../model/kept-plan.ts';
 
-/** Reads clinic and state and shows the difference; writes nothing anywhere. */
+/** Reads clinic and state and, of what would change, the targets; shows the difference, and writes nothing anywhere. */
 export async function planTenant(
   installation: Installation,
   id: string,
@@ -30,6 +31,7 @@ export async function planView(tenant: OpenTenant, cycle: Cycle, signal: AbortSi
   const { clinicReading, confirmations, plans, left } = cycle;
   const existing = new Map<string, TargetPlanView['existing']>();
   for (const plan of plans) existing.set(plan.target.id, await existingOf(tenant, plan, cycle, signal));
+  const lines = await Promise.all(plans.map((plan) => linesWithFields(tenant, plan, cycle, signal)));
   const { snapshot } = clinicReading;
   return {
     tenant: tenant.id,
@@ -42,7 +44,7 @@ export async function planView(tenant: OpenTenant, cycle: Cycle, signal: AbortSi
     },
     unconfirmed: Object.values(confirmations).reduce((sum, { unconfirmed }) => sum + unconfirmed, 0),
     left,
-    targets: plans.map((plan) => ({
+    targets: plans.map((plan, at) => ({
       target: plan.target.id,
       calendar: calendarOf(plan.target),
       links: plan.linkCount,
@@ -50,18 +52,55 @@ export async function planView(tenant: OpenTenant, cycle: Cycle, signal: AbortSi
       ...plan.standing,
       released: plan.released.length,
       existing: existing.get(plan.target.id) ?? null,
-      lines: planLines(plan),
+      lines: lines[at] ?? [],
     })),
   };
 }
 
 /** What a plan means to do to one target, in the order of the records' times. */
-export function planLines({ target, passed, held, refused }: TargetPlan): PlanLine[] {
+export function planLines(plan: TargetPlan): PlanLine[] {
+  return judgedChanges(plan).map(({ change, verdict }) => lineOf(change, verdict, plan.target));
+}
+
+function judgedChanges({
+  passed,
+  held,
+  refused,
+}: TargetPlan): { change: PlannedChange; verdict: PlanLine['verdict'] }[] {
   return [
-    ...passed.map((change) => lineOf(change, 'go', target)),
-    ...heldChanges(held).map((change) => lineOf(change, 'held', target)),
-    ...refused.map((change) => lineOf(change, 'refused', target)),
-  ].sort((a, b) => (a.startAt ?? 0) - (b.startAt ?? 0));
+    ...passed.map((change) => ({ change, verdict: 'go' as const })),
+    ...Object.values(held)
+      .flat()
+      .map((change) => ({ change, verdict: 'held' as const })),
+    ...refused.map((change) => ({ change, verdict: 'refused' as const })),
+  ].sort((one, other) => one.change.wanted.startAt - other.change.wanted.startAt);
+}
+
+/** Where nothing is written the target's own object is told: a deletion takes it away. */
+async function linesWithFields(
+  tenant: OpenTenant,
+  plan: TargetPlan,
+  { clinicReading: { directory } }: Cycle,
+  signal: AbortSignal,
+): Promise<PlanLineView[]> {
+  const changes = judgedChanges(plan);
+  const target = tenant.targets.get(plan.target.id);
+  if (target === undefined || changes.length === 0) return [];
+  const held = await heldObjects(
+    tenant,
+    target,
+    changes.map(({ change }) => change.recordId),
+    signal,
+  );
+  const tell = fieldTeller(plan.target, directory);
+  return changes.map(({ change, verdict }) => {
+    const { recordId, fields, wanted } = change;
+    const item = wanted.want === 'absent' ? null : wanted.item;
+    return {
+      ...lineOf(change, verdict, plan.target),
+      fieldChanges: tell({ fields, wanted: item, held: held(recordId) }),
+    };
+  });
 }
 
 async function existingOf(
@@ -82,10 +121,6 @@ async function existingOf(
   }
 }
 
-function heldChanges(held: Readonly<Record<Hold['kind'], PlannedChange[]>>): PlannedChange[] {
-  return Object.values(held).flat();
-}
-
 /** What a calendar's settings call it. */
 const calendarSettings = z.object({
   calendar: z.union([
@@ -100,12 +135,9 @@ function calendarOf({ crm, configuration }: TargetSetup): string | null {
   return calendarSettings.safeParse(configuration.settings).data?.calendar ?? null;
 }
 
-/** Titles of these levels tell nothing of the patient. */
-const TELLS_NOTHING: ReadonlySet<TargetConfiguration['title']> = new Set(['busy', 'appointment', 'code']);
-
 function titleOf({ wanted }: PlannedChange, { configuration }: TargetSetup): string | null {
   if (wanted.want === 'absent' || !('title' in wanted.item)) return null;
-  return TELLS_NOTHING.has(configuration.title) ? wanted.item.title : null;
+  return hasPlainTitles(configuration) ? wanted.item.title : null;
 }
 
 function lineOf(change: PlannedChange, verdict: PlanLine['verdict'], target: TargetSetup): PlanLine {

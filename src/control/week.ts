@@ -5,7 +5,6 @@ import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { CalendarItem, ItemTime } from '../model/items.ts';
 import type { Link, RemoteItem } from '../model/operations.ts';
-import { FactSearch } from '../model/patient-facts.ts';
 import type { Hold, PendingChange } from '../model/plan.ts';
 import type { Appointment, AppointmentStatus } from '../model/records.ts';
 import type { PartialReason } from '../model/snapshots.ts';
@@ -13,9 +12,8 @@ import { DAY_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import { offsetMs } from '../model/zones.ts';
 import { restoring } from '../sync/diff.ts';
 import { windowOf } from '../sync/followed.ts';
-import type { Directory } from '../sync/project.ts';
-import { eventRule } from '../sync/views.ts';
 import { compareWeek, recordOf, type WeekDifference, type WeekEntry } from '../sync/week.ts';
+import { eventDecision, NO_DIRECTORY } from './event-decision.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import { pagesOf } from './pages.ts';
 
@@ -220,7 +218,7 @@ async function entriesOf(
   ];
   const links = await tenant.links.readSome(target.id, [...new Set(records)]);
   const elsewhere = objects === null ? [] : await findElsewhere(tenant, target, { links, objects }, signal);
-  const decide = await decisionOf(tenant, target, links, reading?.directory ?? NO_DIRECTORY);
+  const decide = await eventDecision(tenant, target, links, reading?.directory ?? NO_DIRECTORY);
   return compareWeek({
     ...{ appointments, vanished: alone.vanished, unusable: alone.unusable, decide, links },
     remote: [...(objects ?? []), ...elsewhere],
@@ -230,14 +228,6 @@ async function entriesOf(
 }
 
 const NOTHING_ALONE = { found: [] as Appointment[], vanished: new Set<string>(), unusable: new Set<string>() };
-const NO_DIRECTORY: Directory = {
-  agendas: new Map(),
-  locations: new Map(),
-  treatments: new Map(),
-  patients: new Map(),
-  pageUrl: null,
-};
-
 /** What stands in the calendar and not in the list may have moved to another week, or be gone. */
 async function askClinicAlone(
   tenant: OpenTenant,
@@ -277,24 +267,6 @@ async function findElsewhere(
   if (container === null || keys.length === 0) return [];
   const answer = await tried(signal, () => eventsOf(target).find(container, keys, signal));
   return 'read' in answer ? answer.read : [];
-}
-
-/** What the calendar's rules say of an appointment, as a plan has them. */
-async function decisionOf(
-  tenant: OpenTenant,
-  target: OpenTarget,
-  links: ReadonlyMap<string, Link>,
-  directory: Directory,
-): Promise<(appointment: Appointment) => ReturnType<ReturnType<typeof eventRule>>> {
-  const pinned = await tenant.journal.pinned(target.id, tenant.clock());
-  const isForgotten = await tenant.tombstones.load();
-  const { language, zone } = tenant.configuration;
-  const rule = eventRule(
-    { target, pinned },
-    { clinicReading: { directory }, isForgotten, locale: { language, zone }, facts: new FactSearch() },
-  );
-  return (appointment) =>
-    rule(appointment, () => target.identity.key(appointment.id, links.get(appointment.id)?.epoch ?? 0));
 }
 
 /** Where one side was not read, nothing can be said to differ. */

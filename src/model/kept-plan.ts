@@ -1,6 +1,7 @@
+import type { FieldChange } from './field-changes.ts';
 import type { Instant } from './time.ts';
 
-/** One line of a plan: ids, codes, field names, and a title that tells nothing of the patient; no other content. */
+/** One line of a plan: ids, codes, field names, and values that tell nothing of the patient; no other content. */
 export interface PlanLine {
   /** Id of the appointment, patient or invoice. */
   record: string;
@@ -15,6 +16,11 @@ export interface PlanLine {
   verdict: 'go' | 'held' | 'refused';
   /** Keyed hash of what would be written: the same for the same content. Null for a deletion. */
   fingerprint: string | null;
+}
+
+/** The same with what of each field would change, as the target's policy allows it to be told. */
+export interface PlanLineView extends PlanLine {
+  fieldChanges: readonly FieldChange[];
 }
 
 /** What a cycle would do to one target now. */
@@ -35,7 +41,7 @@ export interface TargetPlanView {
    * Null where that is no question.
    */
   existing: { contacts: number; alike: number } | { unread: string } | null;
-  lines: PlanLine[];
+  lines: PlanLineView[];
 }
 
 /** What a cycle would do now. */

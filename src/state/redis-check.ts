@@ -4,6 +4,7 @@ import { asMirrorError, MirrorError, redisUnreachable } from '../model/errors.ts
 import { MINUTE_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import { type RedisClient, serversOf } from './redis.ts';
+import { refusedLogin, requireRights } from './redis-rights.ts';
 
 /**
  * Checks again every minute, and says in the log what is wrong: a server that took over may be set up otherwise than the one before.
@@ -28,7 +29,7 @@ export function keepChecking(client: RedisClient, log: Logger, everyMs = MINUTE_
  * What a Redis must be for our state to survive: version 7 or newer, append-only file on, nothing evicted, and closed to whoever gives no
  * password where we give one. Of a cluster each master is.
  * @param signal ends the waiting for a Redis that doesn't answer
- * @throws MirrorError `settings` when it is another one; `remote`, code `redis-unreachable`, when it didn't answer
+ * @throws MirrorError `settings` when it is another one, or does not take our login; `remote`, code `redis-unreachable`, when it didn't answer
  */
 export async function checkRedis(client: RedisClient, signal: AbortSignal): Promise<void> {
   const given = Promise.withResolvers<never>();
@@ -40,7 +41,8 @@ export async function checkRedis(client: RedisClient, signal: AbortSignal): Prom
     await Promise.race([checked, given.promise]);
   } catch (error) {
     if (error instanceof MirrorError) throw error;
-    throw redisUnreachable(error, addressOf(client));
+    if (error instanceof Error && error.message.startsWith('NOPERM')) await requireRights(client);
+    throw (await refusedLogin(client)) ?? redisUnreachable(error, addressOf(client));
   } finally {
     signal.removeEventListener('abort', giveUp);
   }

@@ -112,6 +112,18 @@ const STATUS_TEXTS: Record<'it' | 'en', Record<AppointmentStatus, string>> = {
   },
 };
 
+/**
+ * Texts of events that come from the clinic's catalogue or are ours, and so tell of no patient: names of places, agendas and treatments, and
+ * statuses as descriptions have them.
+ */
+export function catalogueTexts({ agendas, locations, treatments }: Directory): ReadonlySet<string> {
+  const statuses = (['it', 'en'] as const).flatMap((language) =>
+    Object.values(STATUS_TEXTS[language]).map((text) => `${TEXTS[language].status}: ${text}`),
+  );
+  const named = [agendas, locations, treatments].flatMap((list) => [...list.values()].map(({ name }) => name));
+  return new Set([...statuses, ...named, ...[...locations.values()].map(placeText)]);
+}
+
 /** Characters of a code title: enough to tell a day's appointments apart, meaningless without the key. */
 const CODE_LENGTH = 4;
 
@@ -275,8 +287,11 @@ function fieldText(
 
 function locationText(appointment: TextSubject, directory: Directory): string | null {
   const location = locationOf(appointment, directory);
-  if (location === undefined) return null;
-  return location.address === null ? location.name : `${location.name}, ${location.address}`;
+  return location === undefined ? null : placeText(location);
+}
+
+function placeText({ name, address }: Location): string {
+  return address === null ? name : `${name}, ${address}`;
 }
 
 function locationOf(appointment: TextSubject, directory: Directory): Location | undefined {

@@ -16,9 +16,10 @@ import type { TenantHold } from '../../src/control/holds.ts';
 import type { ConnectionStatus } from '../../src/control/installation.ts';
 import type { MatchView } from '../../src/control/match.ts';
 import type { MatchResult } from '../../src/control/match-apply.ts';
-import type { PlanLine, PlanView } from '../../src/control/plan.ts';
+import type { PlanLineView, PlanView } from '../../src/control/plan.ts';
 import { problemsOf } from '../../src/control/problems.ts';
 import type { Status, TargetStatus } from '../../src/control/status-view.ts';
+import type { FieldValue } from '../../src/model/field-changes.ts';
 import { NO_CHANGES } from '../../src/model/hourly-changes.ts';
 import { TRIGGER_EVENTS } from '../../src/settings/trigger-schema.ts';
 import type { ApprovalRequest } from '../../src/state/approvals.ts';
@@ -240,7 +241,13 @@ const statuses: fc.Arbitrary<Omit<Status, 'problems'>> = fc.record({
   alertFailures: fc.array(fc.record({ channel: names, code: names, sinceAt: fc.nat(NOW) }), { maxLength: 2 }),
   removed: fc.array(removals, { maxLength: 2 }),
 });
-const lines: fc.Arbitrary<PlanLine> = fc.record({
+const values: fc.Arbitrary<FieldValue> = fc.oneof(
+  fc.constantFrom<FieldValue>({ kind: 'none' }, { kind: 'withheld' }, { kind: 'unread' }),
+  fc.record({ kind: fc.constant('time' as const), startAt: fc.nat(NOW), endAt: fc.nat(NOW) }),
+  fc.constant<FieldValue>({ kind: 'days', startDate: '2026-06-15', endDate: '2026-06-17' }),
+  fc.record({ kind: fc.constant('text' as const), text: foreign }),
+);
+const lines: fc.Arbitrary<PlanLineView> = fc.record({
   record: foreign,
   operation: fc.constantFrom('create', 'update', 'delete'),
   reason: fc.constantFrom('new', 'content-changed', 'cancelled', 'excluded', 'vanished'),
@@ -249,6 +256,7 @@ const lines: fc.Arbitrary<PlanLine> = fc.record({
   title: fc.option(foreign),
   verdict: fc.constantFrom('go', 'held', 'refused'),
   fingerprint: fc.option(names),
+  fieldChanges: fc.array(fc.record({ field: names, before: values, after: values }), { maxLength: 4 }),
 });
 const plans: fc.Arbitrary<PlanView> = fc.record({
   tenant: names,
@@ -436,7 +444,7 @@ describe('a field that differs and is not known is said to be so', () => {
   const one = <View>(views: fc.Arbitrary<View>) => fc.sample(views, { seed: 24, numRuns: 1 })[0]!;
 
   test('in a plan', () => {
-    const line: PlanLine = { ...one(lines), record: '4711', reason: 'content-changed', fields: ['unknown'] };
+    const line: PlanLineView = { ...one(lines), record: '4711', reason: 'content-changed', fields: ['unknown'] };
     const target = one(plans.map(({ targets }) => targets[0]).filter((each) => each !== undefined));
     const text = onPaper({ tableColumns: null }, () =>
       renderPlan({ ...one(plans), targets: [{ ...target, lines: [line] }] }),

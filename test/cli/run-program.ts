@@ -49,7 +49,7 @@ export async function runProgram(args: readonly string[], given: Given): Promise
         backups: async () => backups ?? { backup: refuse, restore: refuse, seal: (text) => text, open: (text) => text },
         access: async () => access ?? refusing(),
         configurations: async () => refusing(),
-        state: async () => state ?? { check: refuse, requireIdentity: refuse, time: refuse, view: refuse },
+        state: async () => state ?? refusing(),
         acting: openActing({ log: null }),
         publicUrl: null,
         ...rest,

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { renderPlan } from '../../src/cli/render-plan.ts';
 import type { Installation } from '../../src/control/installation.ts';
 import { planTenant } from '../../src/control/plan.ts';
+import { MirrorError } from '../../src/model/errors.ts';
 import { openCrmWorld, patientOf } from '../jobs/crm-world.ts';
 import { cycle, NEVER } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
@@ -73,4 +74,47 @@ test('a plan names the calendar, and titles where they tell nothing of the patie
   ]);
   expect(JSON.stringify(plan)).not.toContain('Mario');
   expect(renderPlan(plan)).toContain('busy (Appointments of Dr Bianchi): 1 to create');
+});
+
+test('a plan tells field by field what is and what becomes of it, by what the calendar holds now', async () => {
+  const clinic = createModelClinic();
+  for (const id of ['1', '2', '3']) clinic.appointments.set(id, appointmentOf(id, { inHours: 24 }));
+  const model = createModelTarget();
+  const clock = { now: NOW };
+  const tenant = openTenant({
+    redis: redis.connect(),
+    clinic,
+    targets: [{ model, configuration: { free: ['no_show'] } }],
+    clock: () => clock.now,
+  });
+  const installation = openInstallation({ tenants: [tenant] });
+  const fieldsOf = async () => {
+    const plan = await planTenant(installation, tenant.id, () => {}, NEVER);
+    const lines = plan.targets.flatMap((target) => target.lines);
+    return { text: renderPlan(plan), changes: new Map(lines.map((line) => [line.record, line.fieldChanges])) };
+  };
+  await cycle(tenant);
+  clock.now += 60_000;
+  clinic.appointments.set('1', appointmentOf('1', { inHours: 26 }));
+  clinic.appointments.set('2', appointmentOf('2', { inHours: 24, status: 'cancelled' }));
+  clinic.appointments.set('3', appointmentOf('3', { inHours: 24, status: 'no_show' }));
+  const key = tenant.targets.get('doctor')!.identity.key('3', 0);
+  Object.assign(model.objects().find((object) => object.key === key)!.item, { title: 'Mario Rossi calls' });
+  const time = (inHours: number) => {
+    const startAt = NOW + inHours * 3_600_000;
+    return { kind: 'time', startAt, endAt: startAt + 3_600_000 };
+  };
+  const { text, changes } = await fieldsOf();
+  expect(changes.get('1')).toEqual([{ field: 'time', before: time(24), after: time(26) }]);
+  expect(changes.get('2')).toContainEqual({ field: 'time', before: time(24), after: { kind: 'none' } });
+  expect(changes.get('3')).toEqual([
+    { field: 'busy', before: { kind: 'text', text: 'busy' }, after: { kind: 'text', text: 'free' } },
+  ]);
+  expect(text).toMatch(/^ {2}1 +time +2026-06-16 08:00:00Z to .* {2}2026-06-16 10:00:00Z to/m);
+  expect(text).toMatch(/^ {2}3 +busy +busy +free$/m);
+  expect(JSON.stringify([...changes])).not.toContain('Mario');
+
+  const away = new MirrorError('away', { actor: 'remote', code: 'server-error', retry: 'later' });
+  Object.assign(tenant.targets.get('doctor')!.connector, { find: () => Promise.reject(away) });
+  expect((await fieldsOf()).changes.get('1')).toEqual([{ field: 'time', before: { kind: 'unread' }, after: time(26) }]);
 });

@@ -6,7 +6,9 @@ import { examine, type Finding, type StateProbe } from '../../src/control/doctor
 import { requireTenant } from '../../src/control/installation.ts';
 import type { Status } from '../../src/control/status-view.ts';
 import { useRedis } from '../support/redis.ts';
+import { DAEMON } from '../support/redis-users.ts';
 import { editTenant } from './support/reloaded-world.ts';
+import { runHere } from './support/run-command.ts';
 import type { SmallWorld } from './support/small-world.ts';
 import { useSmallWorld } from './support/use-small-world.ts';
 
@@ -18,8 +20,10 @@ async function open(): Promise<SmallWorld> {
   return world;
 }
 
-async function findingsOf(world: SmallWorld) {
-  const { code, out, err } = await world.cli('doctor', '--json');
+/** @param env what the process of the command has otherwise */
+async function findingsOf(world: SmallWorld, env: Record<string, string> = {}) {
+  const place = { configDir: world.configDir, env: { ...world.env, ...env } };
+  const { code, out, err } = await runHere(place, ['doctor', '--json']);
   expect(err).toBe('');
   const { findings } = JSON.parse(out) as { findings: Finding[] };
   const problems = findings.filter(({ result }) => result === 'problem');
@@ -32,7 +36,15 @@ test('a clinic that works has nothing in the way, before its first cycle and aft
     const { code, problems, findings } = await findingsOf(world);
     expect(problems, round).toEqual([]);
     expect(code).toBe(0);
-    const subjects = ['Redis', 'keys', 'clock', 'clinic', ...world.targets.map(({ target }) => `target ${target}`)];
+    const subjects = [
+      'Redis',
+      'keys',
+      'sealing keys',
+      'clock',
+      'DNS',
+      'clinic',
+      ...world.targets.map(({ target }) => `target ${target}`),
+    ];
     expect(findings.map(({ subject }) => subject)).toEqual(expect.arrayContaining(subjects));
     await world.cycle();
   }
@@ -89,7 +101,11 @@ test('two files whose logins lead to one clinic are said, since neither file tel
   ]);
   const state: StateProbe = {
     check: async () => {},
+    requireRights: async () => {},
     requireIdentity: async () => {},
+    unopened: async () => [],
+    places: () => [],
+    resolve: null,
     time: async () => installation.clock(),
     view: () => installation.epoch.view(),
   };
@@ -116,4 +132,53 @@ test('a clinic that does not answer, a Redis that could forget and a Redis that 
   expect(code).toBe(1);
   expect(problems).toMatchObject([{ subject: 'Redis', code: 'redis-unreachable' }]);
   expect(findings[0]!.what).toBe(`Redis does not answer at ${new URL(redis.url).host}`);
+});
+
+test('a user of Redis with too few rights, a password that is not the right one and another sealing key are told before anything is refused', async () => {
+  const world = await open();
+  const admin = redis.connect();
+  const told = async (env?: Record<string, string>) => {
+    const { findings, code } = await findingsOf(world, env);
+    const [first, ...others] = findings.filter(({ result }) => result === 'problem');
+    return { code, first, others };
+  };
+
+  await admin.call('ACL', 'SETUSER', DAEMON.username, '-hset', '-zadd');
+  const keys = await admin.dbsize();
+  expect(await told()).toMatchObject({
+    code: 1,
+    first: {
+      ...{ subject: 'Redis', code: 'redis-rights', what: 'Redis does not let our user give hset, zadd' },
+      next: expect.stringContaining('config/redis-users.acl'),
+    },
+    others: [],
+  });
+  await admin.call('ACL', 'SETUSER', DAEMON.username, '+hset', '+zadd', 'resetkeys', '~cm:*');
+  expect((await told()).first?.what).toBe(
+    'Redis does not let our user use keys such as {clinic-mirror}:rights-nothing',
+  );
+  await admin.call('ACL', 'SETUSER', DAEMON.username, '~{clinic-mirror}:*');
+  expect(await admin.dbsize()).toBe(keys);
+
+  const { host } = new URL(redis.url);
+  for (const [url, says] of [
+    [`redis://${DAEMON.username}:wrong@${host}`, 'Redis does not take our password'],
+    [`redis://${host}`, 'Redis wants a password, and none is given'],
+  ] as const) {
+    expect(await told({ REDIS_URL: url }), url).toMatchObject({
+      first: { subject: 'Redis', code: 'redis-login-refused', what: says, next: expect.stringContaining('redis.url') },
+      others: [],
+    });
+  }
+
+  // It was refused as it should be.
+  await admin.call('ACL', 'LOG', 'RESET');
+
+  const other = await told({ CLINIC_MIRROR_SEALING_KEY: Buffer.alloc(32, 9).toString('base64') });
+  expect(other.first).toMatchObject({
+    ...{ tenant: null, subject: 'sealing keys', code: 'seal-broken' },
+    what: expect.stringMatching(/^3 logins of the state can't be opened: /),
+    next: expect.stringContaining('put the key of before back into secrets.sealingKeys'),
+  });
+  expect((await told()).first).toBeUndefined();
 });

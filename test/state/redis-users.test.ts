@@ -57,6 +57,15 @@ describe('the commands that the daemon may give', () => {
   });
 });
 
+test('each of them is asked for by whoever looks whether a user may do what work takes, but for those of connections', () => {
+  const source = readFileSync(join(ROOT, 'src/state/redis-rights.ts'), 'utf8');
+  const samples = /const COMMANDS = `([\s\S]*?)`\n/.exec(source)?.[1] ?? '';
+  const asked = allMatches(samples, /(?:^|\|)\s*([a-z]+)/gm);
+  const others = new Set([...OF_CONNECTIONS, 'CONFIG|GET', 'MULTI', 'EXEC']);
+  expect([...allowed].filter((name) => !asked.has(name) && !others.has(name))).toEqual([]);
+  expect([...asked].filter((name) => !allowed.has(name))).toEqual([]);
+});
+
 describe('the user that we ship', () => {
   test('is enough for a connection to a cluster', async () => {
     const server = inject('redisServer');

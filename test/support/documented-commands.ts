@@ -84,7 +84,7 @@ function isPlaceholder(value: string): boolean {
 }
 
 /** The words of a command as a shell splits them, up to what redirects it, follows it or is a comment. */
-function wordsOf(text: string): string[] {
+export function wordsOf(text: string): string[] {
   const words: string[] = [];
   for (const [word, quoted, double] of text.matchAll(/'([^']*)'|"([^"]*)"|<[a-z -]+>\S*|\S+/g)) {
     if (quoted === undefined && double === undefined && /^(?:[|>&;#…]|<$)/.test(word)) break;

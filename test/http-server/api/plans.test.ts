@@ -27,7 +27,10 @@ describe('a plan', () => {
     expect(body.targets).toMatchObject([{ target: 'doctor', lines: 2, operations: { update: 1, create: 1 } }]);
     const lines = await allPages((query) => world.as('viewer')('GET', `${PLANS}/${id}/lines?${query}`), 1);
     expect(lines).toMatchObject([
-      { target: 'doctor', record: 'b', operation: 'update', verdict: 'go' },
+      {
+        ...{ target: 'doctor', record: 'b', operation: 'update', verdict: 'go' },
+        fieldChanges: [{ field: 'time', before: { kind: 'time' }, after: { kind: 'time' } }],
+      },
       { target: 'doctor', record: 'd', operation: 'create', reason: 'new' },
     ]);
     expect(JSON.stringify(lines)).not.toContain('fingerprint');

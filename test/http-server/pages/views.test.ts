@@ -205,6 +205,10 @@ describe('a hold', () => {
     expect(body).toContain('0 a day');
     expect(body).toContain('name="day" value="2026-06-16"');
     expect(body).toContain('Remove all 28…');
+    expect(body).toMatch(
+      /Field by field<\/summary><ul class="changes"><li>.*?time.*? → <span class="quiet">nothing<\/span>/,
+    );
+    expect(body).not.toContain('Mario');
     expect((await world().open('viewer', page())).body).not.toContain('Remove');
     expect((await world().open('viewer', `/tenants/${CLINIC}/holds`)).body).toContain(`/holds/${id}`);
   });
@@ -312,6 +316,9 @@ describe('a plan', () => {
     const { body } = await open('operator', String(made.headers.location));
     expect(body).toContain('1 to update');
     expect(body).toContain('changed: time');
+    expect(body).toMatch(
+      /<ul class="changes"><li><span class="quiet">time<\/span> .*?13:00.*? → .*?17:00.*?–18:00<\/li><\/ul>/,
+    );
     expect(body).not.toContain('Mario');
     const plan = /name="apply" value="(\w+)"/.exec(body)?.[1] ?? '';
     const applied = await send('operator', address, [['apply', plan]]);

@@ -6,12 +6,26 @@ import { paged, pageOfItems, type Route, route } from '../route.ts';
 import { countsByCode, instant } from '../schemas/common.ts';
 import { auditReply, syncReply } from '../schemas/status.ts';
 
+const fieldValue = z
+  .discriminatedUnion('kind', [
+    z.object({ kind: z.enum(['none', 'withheld', 'unread']) }),
+    z.object({ kind: z.literal('time'), startAt: instant, endAt: instant }),
+    z.object({ kind: z.literal('days'), startDate: z.string(), endDate: z.string() }),
+    z.object({ kind: z.literal('text'), text: z.string() }),
+  ])
+  .describe(
+    '`withheld`: it may tell of a patient; `unread`: the target was not asked, or what stands there can not be read',
+  );
+
 const planLine = z.object({
   target: z.string(),
   record: z.string(),
   operation: z.enum(['create', 'update', 'delete']),
   reason: z.string(),
   fields: z.array(z.string()),
+  fieldChanges: z
+    .array(z.object({ field: z.string(), before: fieldValue, after: fieldValue }))
+    .describe('What would change; of what comes or goes all that it has'),
   startAt: instant.nullable(),
   verdict: z.enum(['go', 'held', 'refused']).describe('`go`: would be written; `held` for a person; `refused` by one'),
 });

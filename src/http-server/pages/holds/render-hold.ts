@@ -5,6 +5,7 @@ import { mayDo } from '../../visitors.ts';
 import type { PageContext } from '../context.ts';
 import { explainAddress } from '../explain/address.ts';
 import { copyable, csrfField, emptyState, hiddenFields, section, table, unfolding } from '../parts.ts';
+import { renderFieldChanges } from '../render-fields.ts';
 import { HOLD_NAMES } from '../texts/explain.ts';
 import { HOLD_REASONS, HOLDS } from '../texts/holds.ts';
 import { holdAddress } from './address.ts';
@@ -118,7 +119,9 @@ function renderDay(
   const box = canChoose ? checkBox('day', date ?? NONE, words.ofDay(items.length)) : null;
   const lines = items.map((item) => {
     const line = itemLine(context, hold.tenant, item);
-    return html`<li>${canChoose && !isTooMany ? checkBox('item', item.record, line) : line}</li>`;
+    const changes = renderFieldChanges(context, item.fieldChanges);
+    const fields = changes === null ? null : unfolding(`fields-${item.record}`, words.fields, changes);
+    return html`<li>${canChoose && !isTooMany ? checkBox('item', item.record, line) : line}${fields}</li>`;
   });
   return unfolding(
     `day-${date ?? NONE}`,

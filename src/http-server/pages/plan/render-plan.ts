@@ -1,7 +1,7 @@
 import type { SyncResult } from '../../../control/sync.ts';
 import type { TaskView } from '../../../control/tasks.ts';
 import { type Html, type HtmlPart, html } from '../../../model/html.ts';
-import type { KeptPlan, PlanLine, TargetPlanView } from '../../../model/kept-plan.ts';
+import type { KeptPlan, PlanLine, PlanLineView, TargetPlanView } from '../../../model/kept-plan.ts';
 import { reasonWord } from '../clinic/runs.ts';
 import type { PageContext } from '../context.ts';
 import { explainAddress } from '../explain/address.ts';
@@ -19,7 +19,9 @@ import {
   said,
   section,
   table,
+  unfolding,
 } from '../parts.ts';
+import { renderFieldChanges } from '../render-fields.ts';
 import { PLAN } from '../texts/plan.ts';
 
 /** Lines of a target that are shown; nobody reads more one by one. */
@@ -102,19 +104,33 @@ function linesTable(context: PageContext, tenant: string, { target, lines }: Tar
   const columns = [words.what, words.record, words.starts, words.why, words.verdict].map((title) => ({ title }));
   const operations = { create: `+ ${words.creates}`, update: `~ ${words.updates}`, delete: `− ${words.deletes}` };
   const verdicts = { go: words.go, held: words.isHeld, refused: words.isRefused };
-  const rows = lines.slice(0, MOST_LINES).map(({ record, operation, reason, fields, startAt, verdict }) => ({
-    id: `line-${target}-${record}`,
+  const rows = lines.slice(0, MOST_LINES).map((line) => ({
+    id: `line-${target}-${line.record}`,
     cells: [
-      operations[operation],
-      html`<a href="${explainAddress(tenant, record)}">${record}</a>`,
-      startAt === null ? null : times.at(startAt),
-      [reasonWord(reason, language), fields.length === 0 ? null : fieldNames(fields, language)]
-        .filter((each) => each !== null)
-        .join(': '),
-      html`<span class="${verdict === 'go' ? 'quiet' : 'hold'}">${verdicts[verdict]}</span>`,
+      operations[line.operation],
+      html`<a href="${explainAddress(tenant, line.record)}">${line.record}</a>`,
+      line.startAt === null ? null : times.at(line.startAt),
+      html`<div>${whyOf(context, line)}${fieldsOf(context, target, line)}</div>`,
+      html`<span class="${line.verdict === 'go' ? 'quiet' : 'hold'}">${verdicts[line.verdict]}</span>`,
     ],
   }));
   return table(`${words.title}: ${target}`, columns, rows);
+}
+
+function whyOf({ language }: PageContext, { reason, fields }: PlanLineView): string {
+  const named = fields.length === 0 ? [] : [fieldNames(fields, language)];
+  return [reasonWord(reason, language), ...named].join(': ');
+}
+
+/** Of what changes at once; of what comes or goes, which is much alike, when somebody wants to see it. */
+function fieldsOf(
+  context: PageContext,
+  target: string,
+  { record, operation, fieldChanges }: PlanLineView,
+): Html | null {
+  const shown = renderFieldChanges(context, fieldChanges);
+  if (operation === 'update' || shown === null) return shown;
+  return unfolding(`fields-${target}-${record}`, PLAN[context.language].fields, shown);
 }
 
 function applyForm({ visitor, language }: PageContext, tenant: string, { id }: KeptPlan, reason: Html | null): Html {

@@ -1,4 +1,5 @@
 import type { Language } from '../../languages.ts';
+import type { Texts } from './texts.ts';
 
 /** Fields of an event by the names that they have in fingerprints (`sync/identity.ts`). */
 export const FIELDS: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
@@ -25,5 +26,29 @@ export const FIELDS: Readonly<Record<Language, Readonly<Record<string, string>>>
     presets: 'colore, categoria o promemoria',
     unknown: 'qualcosa che non si può dire',
     removed: 'rimosso',
+  },
+};
+
+/** Values that stand for what they say; other texts are shown as they are. */
+export const SPOKEN: Readonly<Record<Language, Readonly<Record<string, string>>>> = {
+  en: { busy: 'busy', free: 'free', yes: 'yes', no: 'no', private: 'private', default: 'as its calendar' },
+  it: { busy: 'occupato', free: 'libero', yes: 'sì', no: 'no', private: 'privato', default: 'come il suo calendario' },
+};
+
+const en = {
+  none: 'nothing',
+  withheld: 'not shown',
+  unread: 'not read',
+  days: (from: string, to: string) => `${from} to ${to}, not included`,
+};
+
+/** What fields hold that is no text of theirs. */
+export const VALUES: Texts<typeof en> = {
+  en,
+  it: {
+    none: 'nulla',
+    withheld: 'non mostrato',
+    unread: 'non letto',
+    days: (from, to) => `dal ${from} al ${to} escluso`,
   },
 };

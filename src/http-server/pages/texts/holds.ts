@@ -67,6 +67,7 @@ const en = {
   noted: 'That you want this is noted. Somebody else now has to want the same.',
   refused: 'Nothing was decided',
   record: 'Appointment',
+  fields: 'Field by field',
 };
 
 /** The words of holds. */
@@ -133,6 +134,7 @@ export const HOLDS: Texts<typeof en> = {
     noted: 'La richiesta è annotata. Ora un’altra persona deve volere lo stesso.',
     refused: 'Non è stato deciso nulla',
     record: 'Appuntamento',
+    fields: 'Campo per campo',
   },
 };
 

@@ -1,0 +1,31 @@
+import type { FieldChange, FieldValue } from '../../model/field-changes.ts';
+import { type Html, type HtmlPart, html } from '../../model/html.ts';
+import type { PageContext } from './context.ts';
+import { fieldNames } from './names.ts';
+import { SPOKEN, VALUES } from './texts/fields.ts';
+
+/** What would change of an object, field by field: what is, and what becomes of it. Nothing where nothing is told. */
+export function renderFieldChanges(context: PageContext, changes: readonly FieldChange[]): Html | null {
+  if (changes.length === 0) return null;
+  const lines = changes.map(({ field, before, after }) => {
+    const name = html`<span class="quiet">${fieldNames([field], context.language)}</span>`;
+    return html`<li>${name} ${valueText(context, before)} → ${valueText(context, after)}</li>`;
+  });
+  return html`<ul class="changes">${lines}</ul>`;
+}
+
+function valueText({ language, times }: PageContext, value: FieldValue): HtmlPart {
+  const words = VALUES[language];
+  switch (value.kind) {
+    case 'time':
+      return value.endAt === value.startAt
+        ? times.at(value.startAt)
+        : html`${times.at(value.startAt)}–${times.clock(value.endAt)}`;
+    case 'days':
+      return words.days(value.startDate, value.endDate);
+    case 'text':
+      return SPOKEN[language][value.text] ?? value.text;
+    default:
+      return html`<span class="quiet">${words[value.kind]}</span>`;
+  }
+}

@@ -1,0 +1,148 @@
+import { type FieldChange, type FieldValue, NOTHING_THERE, UNREAD, WITHHELD } from '../model/field-changes.ts';
+import type { CalendarItem, CrmItem, Item, ItemTime, Presets, PropertyValue } from '../model/items.ts';
+import type { TargetConfiguration } from '../settings/configuration.ts';
+import type { TargetSetup } from './cycle-input.ts';
+import { UNKNOWN_FIELD } from './identity.ts';
+import { APPOINTMENT_WORDS, catalogueTexts, type Directory } from './project.ts';
+
+/** What a change makes of an object: the fields that differ as far as they are known, and what the target should come to hold. */
+export interface ChangedObject {
+  fields: readonly string[];
+  /** Null for nothing. */
+  wanted: Item | null;
+  /** What the target holds now: null for nothing, `unread` where it was not asked, or its object can't be read. */
+  held: Item | null | 'unread';
+}
+
+/** Tells the fields of changes to one target. */
+export type TellFields = (change: ChangedObject) => FieldChange[];
+
+/** Titles of these levels tell nothing of the patient. */
+const TELLS_NOTHING: ReadonlySet<TargetConfiguration['title']> = new Set(['busy', 'appointment', 'code']);
+/** A title of the level `code`: a word of ours, and the beginning of a key. */
+const CODE = / [0-9A-V]{4}$/;
+
+/** Whether titles of a target tell nothing of the patient. */
+export function hasPlainTitles({ title }: Pick<TargetConfiguration, 'title'>): boolean {
+  return TELLS_NOTHING.has(title);
+}
+
+/**
+ * Tells fields of one target's changes before and after, with no value that may tell of a patient: of texts those alone that come from the
+ * clinic's catalogue or are ours, whoever wrote them; of a CRM's properties those whose texts the mapping names itself.
+ */
+export function fieldTeller(
+  { configuration, crm }: Pick<TargetSetup, 'configuration' | 'crm'>,
+  directory: Directory,
+): TellFields {
+  const plain = catalogueTexts(directory);
+  const valuesOf = (item: Item, isOurs: boolean): Map<string, FieldValue> =>
+    crm === null
+      ? valuesOfEvent(item as CalendarItem, { configuration, plain, isOurs })
+      : valuesOfObject(item as CrmItem, crm.mapping);
+  return ({ fields, wanted, held }) => {
+    const after = wanted === null ? null : valuesOf(wanted, true);
+    const before = held === null || held === 'unread' ? held : valuesOf(held, false);
+    const told = fieldsOf(fields, before, after);
+    return told.map((field) => ({ field, before: valueIn(before, field), after: valueIn(after, field) }));
+  };
+}
+
+type Mapped = NonNullable<TargetSetup['crm']>['mapping'];
+type Values = ReadonlyMap<string, FieldValue>;
+
+/** Those that differ; of an object that comes or goes all that it has. What may not be told differs where the plan says so. */
+function fieldsOf(fields: readonly string[], before: Values | null | 'unread', after: Values | null): string[] {
+  if (before !== 'unread' && before !== null && after !== null) {
+    return [...new Set([...before.keys(), ...after.keys()])].filter((field) => {
+      const values = [valueIn(before, field), valueIn(after, field)];
+      if (values.some(({ kind }) => kind === 'withheld'))
+        return fields.includes(field) || fields.includes(UNKNOWN_FIELD);
+      return JSON.stringify(values[0]) !== JSON.stringify(values[1]);
+    });
+  }
+  if (before === 'unread' && fields.length > 0) return fields.filter((field) => field !== UNKNOWN_FIELD);
+  const there = before === 'unread' ? after : (before ?? after);
+  return [...(there ?? [])].flatMap(([field, { kind }]) => (kind === 'none' ? [] : [field]));
+}
+
+function valueIn(values: Values | null | 'unread', field: string): FieldValue {
+  if (values === 'unread') return UNREAD;
+  return values === null ? NOTHING_THERE : (values.get(field) ?? WITHHELD);
+}
+
+interface EventTelling {
+  configuration: TargetConfiguration;
+  /** Texts of the clinic's catalogue. */
+  plain: ReadonlySet<string>;
+  /** It is what we would write, and not what stands in the calendar. */
+  isOurs: boolean;
+}
+
+/** By the names of `CALENDAR_FORM`. */
+function valuesOfEvent(event: CalendarItem, telling: EventTelling): Map<string, FieldValue> {
+  const { title, description, location, time, busy, tentative, visibility, presets } = event;
+  const { plain } = telling;
+  return new Map<string, FieldValue>([
+    ['time', timeValue(time)],
+    ['title', titleValue(title, telling)],
+    ['location', textValue(location, (text) => (plain.has(text) ? text : null))],
+    ['description', textValue(description, (text) => plainLines(text, plain))],
+    ['busy', { kind: 'text', text: busy ? 'busy' : 'free' }],
+    ['tentative', { kind: 'text', text: tentative === true ? 'yes' : 'no' }],
+    ['visibility', { kind: 'text', text: visibility ?? 'private' }],
+    ['presets', presetsValue(presets, telling.configuration)],
+  ]);
+}
+
+function timeValue(time: ItemTime): FieldValue {
+  if (time.kind === 'all-day') return { kind: 'days', startDate: time.startDate, endDate: time.endDate };
+  return { kind: 'time', startAt: Date.parse(time.start), endAt: Date.parse(time.end) };
+}
+
+/** A text as far as it may be told. @param tell null for one of which nothing may */
+function textValue(text: string | null, tell: (text: string) => string | null): FieldValue {
+  if (text === null || text === '') return NOTHING_THERE;
+  const told = tell(text);
+  return told === null ? WITHHELD : { kind: 'text', text: told };
+}
+
+/** What stands in a calendar was written by whomever: of it words of ours alone. */
+function titleValue(title: string, { configuration, isOurs }: EventTelling): FieldValue {
+  const isPlain = isOurs ? hasPlainTitles(configuration) : APPOINTMENT_WORDS.includes(title.replace(CODE, ''));
+  return textValue(title, (text) => (isPlain ? text : null));
+}
+
+function plainLines(text: string, plain: ReadonlySet<string>): string | null {
+  const lines = text.split('\n');
+  const told = lines.map((line) => (plain.has(line) ? line : '…'));
+  return told.every((line) => line === '…') ? null : told.join(', ');
+}
+
+/** Colour, category and reminder; a category that the target's settings don't name is somebody's own. */
+function presetsValue(presets: Presets | undefined, { labels }: TargetConfiguration): FieldValue {
+  if (presets === undefined) return NOTHING_THERE;
+  const { colour, category, reminderMinutes } = presets;
+  const isNamed = labels.some((label) => label.category === category);
+  const minutes =
+    reminderMinutes === undefined || reminderMinutes === 'none' ? reminderMinutes : `${reminderMinutes} min`;
+  const told = [colour, isNamed ? category : undefined, minutes].filter((each) => each !== undefined);
+  return told.length === 0 ? WITHHELD : { kind: 'text', text: told.join(', ') };
+}
+
+function valuesOfObject(
+  { properties, contactKey, startAt }: CrmItem,
+  mapping: Pick<Mapped, 'properties'>,
+): Map<string, FieldValue> {
+  const values = new Map<string, FieldValue>();
+  for (const { name, words } of mapping.properties) values.set(name, propertyValue(properties[name] ?? null, words));
+  values.set('contact', contactKey === null ? NOTHING_THERE : WITHHELD);
+  values.set('start', startAt === 0 ? NOTHING_THERE : { kind: 'time', startAt, endAt: startAt });
+  return values;
+}
+
+function propertyValue(value: PropertyValue, words: readonly string[] | undefined): FieldValue {
+  if (value === null || value === '') return NOTHING_THERE;
+  if (typeof value === 'boolean') return { kind: 'text', text: value ? 'yes' : 'no' };
+  return typeof value === 'string' && words?.includes(value) === true ? { kind: 'text', text: value } : WITHHELD;
+}

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { examine, type StateProbe } from '../../src/control/doctor.ts';
+import { createModelClinic } from '../jobs/model-clinic.ts';
+import { createModelTarget } from '../jobs/model-target.ts';
+import { openTenant } from '../jobs/open-tenant.ts';
+import { useRedis } from '../support/redis.ts';
+import { NOW } from '../sync/arbitraries.ts';
+import { openInstallation } from './open-installation.ts';
+
+const redis = useRedis();
+
+/** Names that are known; of one nobody answers. */
+function lookingUp(known: readonly string[], silent = '') {
+  const asked: string[] = [];
+  const resolve = async (host: string) => {
+    asked.push(host);
+    if (known.includes(host)) return;
+    throw Object.assign(new Error('no address'), { code: host === silent ? 'EAI_AGAIN' : 'ENOTFOUND' });
+  };
+  return { asked, resolve };
+}
+
+async function namesOf(resolve: StateProbe['resolve'], places: StateProbe['places']) {
+  const settings = { calendar: { id: 'x' }, rootUrl: 'https://dav.example/' };
+  const targets = [{ model: createModelTarget(), configuration: { settings } }];
+  const tenant = openTenant({ redis: redis.connect(), clinic: createModelClinic(), targets, clock: () => NOW });
+  const state: StateProbe = {
+    ...{ check: async () => {}, requireRights: async () => {}, requireIdentity: async () => {} },
+    ...{ unopened: async () => [], time: async () => NOW, places, resolve },
+    view: async () => ({ durability: null, directory: 'kept', wentBackAt: null, wentBackTo: null, writesLostAt: null }),
+  };
+  const installation = openInstallation({ tenants: [tenant] });
+  const findings = await Array.fromAsync(examine(installation, state, {}, AbortSignal.timeout(20_000)));
+  return findings.filter(({ subject }) => subject === 'DNS');
+}
+
+test('names that nobody knows are told with the setting that names them, each once, and those of a clinic with its file', async () => {
+  const { asked, resolve } = lookingUp(['login.example'], 'mail.example');
+  const places = [
+    { host: 'api.exmaple', at: 'clinicClients.main.baseUrl' },
+    { host: 'login.example', at: 'clinicClients.main.authUrl' },
+    { host: 'login.example', at: 'clinicClients.other.authUrl' },
+    { host: 'mail.example', at: 'alerts.email.host' },
+  ];
+  const found = await namesOf(resolve, () => places);
+  expect(found.map(({ tenant, code, what, next }) => [tenant, code, what, next])).toEqual([
+    [
+      ...[null, 'name-unknown', 'no machine is called api.exmaple (clinicClients.main.baseUrl)'],
+      "correct clinicClients.main.baseUrl in clinic-mirror.yaml, or have this machine's DNS know it",
+    ],
+    [
+      ...[null, 'name-unknown', "mail.example (alerts.email.host) can't be looked up"],
+      'see to the DNS server of this machine: it does not answer',
+    ],
+    [
+      ...['studio-rossi', 'name-unknown', 'no machine is called dav.example (targets.doctor.settings.rootUrl)'],
+      "correct targets.doctor.settings.rootUrl in tenants/studio-rossi.yaml, or have this machine's DNS know it",
+    ],
+  ]);
+  expect(asked.toSorted()).toEqual(['api.exmaple', 'dav.example', 'login.example', 'mail.example']);
+});
+
+test('that all names are known is told once; behind a proxy nothing is looked up', async () => {
+  const places = () => [{ host: 'api.example', at: 'clinicClients.main.baseUrl' }];
+  const { resolve } = lookingUp(['api.example', 'dav.example']);
+  expect(await namesOf(resolve, places)).toMatchObject([
+    { tenant: null, result: 'ok', what: 'knows 1 of 1 names of the settings' },
+  ]);
+  expect(await namesOf(null, places)).toMatchObject([{ tenant: null, result: 'not-asked' }]);
+});
