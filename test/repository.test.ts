@@ -17,16 +17,24 @@ test('.editorconfig says of indentation and width what biome.json says', () => {
   });
 });
 
-test('the devcontainer has the Node and the Debian of the image', () => {
-  const tags = (path: string) =>
-    [...read(path).matchAll(/^(?:FROM |ARG NODE_IMAGE=)node:(\d+)[\d.]*-(\w+)/gm)].map(([, major, debian]) => [
-      major,
-      debian,
-    ]);
-  const [image] = tags('Dockerfile');
-  expect(image).toBeDefined();
-  expect(tags('.devcontainer/Dockerfile')).toEqual([image]);
+test('each image of others is named by its digest, and the devcontainer is built on that of the daemon', () => {
+  const named = ['compose.yaml', '.devcontainer/Dockerfile', ...yamlBelow('deploy')].flatMap((path) =>
+    [...read(path).matchAll(/^\s*(?:FROM|image:|NODE_IMAGE:) (?!clinic-mirror$)(\S+)/gm)].map(([, image]) => ({
+      path,
+      image,
+    })),
+  );
+  const [node, , devcontainer] = named;
+  expect(named.map(({ path }) => path)).toEqual(['compose.yaml', 'compose.yaml', '.devcontainer/Dockerfile']);
+  expect(named.filter(({ image }) => !/@sha256:[0-9a-f]{64}$/.test(image ?? ''))).toEqual([]);
+  expect(devcontainer?.image).toBe(node?.image);
 });
+
+/** All YAML files below a folder. */
+function yamlBelow(folder: string): string[] {
+  const names = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' });
+  return names.filter((name) => name.endsWith('.yaml')).map((name) => join(folder, name));
+}
 
 test('the editor starts programs that are there', () => {
   const { configurations } = JSON.parse(read('.vscode/launch.json')) as { configurations: { program: string }[] };

@@ -55,7 +55,7 @@ export function openTenantStores(parts: TenantStoreParts): TenantStores {
     links,
     outbox: createOutbox(redis, tenant.id, sealer, links, journalKeepMs),
     unanswered: createUnansweredStore(redis, tenant.id),
-    journal: createJournal(redis, tenant.id, journalKeepMs, {
+    journal: createJournal(redis, tenant.id, identityKey, journalKeepMs, {
       tenant: tenant.formerly,
       target: (id) => tenant.targets.get(id)?.formerly,
     }),

@@ -129,10 +129,28 @@ export async function openAll(
   const { states, left } = await openStates(tenant, targets, { clinicReading, lease, wentBackAt }, signal);
   const opened: Opened[] = [];
   for (const [target, state] of states) {
-    const pinned = await tenant.journal.pinned(target.id, tenant.clock());
+    const pinned = await pinnedIn(tenant, target.id, lease);
     opened.push({ target, state, pinned, absent: [], missing: [], mapped: null, fault: null });
   }
   return { opened, left };
+}
+
+/** What a person put back. Whoever plans takes out, counts and tells of pins that are not ours. */
+async function pinnedIn(
+  { journal, targetStore, clock, log }: Pick<OpenTenant, 'journal' | 'targetStore' | 'clock' | 'log'>,
+  target: string,
+  lease: Lease | null,
+): Promise<ReadonlySet<string>> {
+  if (lease === null) return journal.pinned(target, clock());
+  const { pinned, wereForged } = await journal.settlePins(target, clock());
+  if (wereForged) {
+    await targetStore.count(target, { forged: 1 });
+    log.error(
+      { code: 'record-forged', target },
+      'what was put back into a target by hand is not in Redis as it was written there: its rules decide again',
+    );
+  }
+  return pinned;
 }
 
 /** Absent records by target: those that the lists should show, and with them those that are read alone in this cycle. */

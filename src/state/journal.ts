@@ -2,6 +2,7 @@ import type { ReasonCode } from '../model/operations.ts';
 import { slices } from '../model/slices.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
+import { openPins, type PinLook, type PinStore, type Pins } from './pins.ts';
 import type { RedisClient } from './redis.ts';
 import { keysLike } from './scan.ts';
 
@@ -46,6 +47,11 @@ export interface Journal {
   /** Records that are pinned in a target, each with its end. */
   pins(target: string, now: Instant): Promise<Record<string, Instant>>;
   /**
+   * What is pinned in a target, after what was pinned under former ids and by versions before was taken over, and what has ended or is not
+   * ours taken out. For the planner.
+   */
+  settlePins(target: string, now: Instant): Promise<{ pinned: ReadonlySet<string>; wereForged: boolean }>;
+  /**
    * Takes records out of every run's journal and ends their pins.
    * @param recordsOf the records of a target, whichever of its ids it is called by
    * @returns how many lines and pins there were
@@ -61,34 +67,19 @@ export interface FormerIds {
 
 /**
  * Opens the journals of a tenant. What stands under former ids counts as its own.
+ * @param identityKey the installation's, 32 bytes
  * @param keepMs how long a journal is kept after its last line
  */
 export function createJournal(
   redis: RedisClient,
   tenant: string,
+  identityKey: Uint8Array,
   keepMs = JOURNAL_KEEP_MS,
   formerly: FormerIds = {},
 ): Journal {
   const tenants = [...new Set([tenant, formerly.tenant ?? tenant])];
-  const pinsOf = (target: string) => {
-    const targets = new Set([target, formerly.target?.(target) ?? target]);
-    return tenants.flatMap((one) => [...targets].map((other) => keys.pins(one, other)));
-  };
-  const pins = async (target: string, now: Instant) => {
-    const pinned: Record<string, Instant> = {};
-    for (const key of pinsOf(target)) {
-      const scored = await redis.zrangebyscore(key, '-inf', '+inf', 'WITHSCORES');
-      // The one that ends first comes first.
-      if (scored.length > 0 && Number(scored[1]) <= now) await redis.zremrangebyscore(key, '-inf', now);
-      for (let at = 0; at < scored.length; at += 2) {
-        const untilAt = Number(scored[at + 1]);
-        if (untilAt > now) pinned[String(scored[at])] = untilAt;
-      }
-    }
-    return pinned;
-  };
   return {
-    pins,
+    ...openPinned(redis, tenant, identityKey, formerly),
     async read(run) {
       const lines = await Promise.all(tenants.map((one) => redis.hgetall(keys.journal(one, run))));
       return entriesOf(Object.assign({}, ...lines.reverse()));
@@ -101,15 +92,6 @@ export function createJournal(
         .slice(0, LISTED_RUNS);
     },
     linesOf: (target, recordId, now) => linesIn(redis, tenants, `${target}${SEPARATOR}${recordId}`, now - keepMs),
-    async pin(target, recordIds, untilAt) {
-      const pipeline = redis.pipeline();
-      for (const recordId of recordIds) pipeline.zadd(keys.pins(tenant, target), 'GT', untilAt, recordId);
-      await pipeline.exec();
-    },
-    async unpin(target, recordIds) {
-      for (const key of pinsOf(target)) for (const slice of slices(recordIds, 500)) await redis.zrem(key, ...slice);
-    },
-    pinned: async (target, now) => new Set(Object.keys(await pins(target, now))),
     async forget(recordsOf) {
       let lines = 0;
       let pins = 0;
@@ -121,15 +103,86 @@ export function createJournal(
             recordsOf,
           );
         }
-        const prefix = keys.pins(one, '');
-        for await (const key of keysLike(redis, `${prefix}*`)) {
-          const ids = [...recordsOf(key.slice(prefix.length))];
-          for (const slice of slices(ids, 500)) pins += await redis.zrem(key, ...slice);
-        }
+        pins += await forgetPins(redis, one, identityKey, recordsOf);
       }
       return { lines, pins };
     },
   };
+}
+
+type Pinned = Pick<Journal, 'pin' | 'unpin' | 'pinned' | 'pins' | 'settlePins'>;
+
+/** Pins under the ids of today. Those under ids of before count until the planner takes them over. */
+function openPinned(redis: RedisClient, tenant: string, identityKey: Uint8Array, formerly: FormerIds): Pinned {
+  const own = openPins(redis, tenant, identityKey);
+  const isRenamed = formerly.tenant !== undefined && formerly.tenant !== tenant;
+  const stores = isRenamed ? [own, openPins(redis, formerly.tenant as string, identityKey)] : [own];
+  async function look(target: string): Promise<PinLook> {
+    const there = await own.look(target);
+    if (there.state !== 'before') return there;
+    const targets = new Set([target, formerly.target?.(target) ?? target]);
+    const looks = await Promise.all(stores.flatMap((store) => [...targets].map((one) => store.look(one))));
+    return { ...there, ends: laterOf(looks.map(({ ends }) => ends)) };
+  }
+  const change: PinStore['change'] = async (target, changed) => {
+    const { ends, state } = await look(target);
+    return own.change(target, (before) => changed(state === 'before' ? laterOf([before, ends]) : before));
+  };
+  const pinned = async (target: string, now: Instant) => standing((await look(target)).ends, now);
+  return {
+    pins: async (target, now) => Object.fromEntries(await pinned(target, now)),
+    pinned: async (target, now) => new Set((await pinned(target, now)).keys()),
+    async pin(target, recordIds, untilAt) {
+      const pins = new Map(recordIds.map((recordId) => [recordId, untilAt]));
+      await change(target, (before) => laterOf([before, pins]));
+    },
+    async unpin(target, recordIds) {
+      const { ends } = await look(target);
+      const gone = new Set(recordIds.filter((recordId) => ends.has(recordId)));
+      if (gone.size > 0) await change(target, (before) => without(before, gone));
+    },
+    async settlePins(target, now) {
+      const { ends, state } = await look(target);
+      const left = standing(ends, now);
+      if (state !== 'proved' || left.size < ends.size) await change(target, (before) => standing(before, now));
+      return { pinned: new Set(left.keys()), wereForged: state === 'forged' };
+    },
+  };
+}
+
+/** Takes records out of a tenant's pins. @returns how many pins there were */
+async function forgetPins(
+  redis: RedisClient,
+  tenant: string,
+  identityKey: Uint8Array,
+  recordsOf: (target: string) => ReadonlySet<string>,
+): Promise<number> {
+  const store = openPins(redis, tenant, identityKey);
+  const prefix = keys.pins(tenant, '');
+  let pins = 0;
+  for await (const key of keysLike(redis, `${prefix}*`)) {
+    const target = key.slice(prefix.length);
+    const { ends } = await store.look(target);
+    const gone = new Set([...recordsOf(target)].filter((recordId) => ends.has(recordId)));
+    if (gone.size > 0) pins += await store.change(target, (before) => without(before, gone));
+  }
+  return pins;
+}
+
+/** Of several ends of a record the last one counts. */
+function laterOf(all: readonly Pins[]): Pins {
+  const later = new Map<string, Instant>();
+  for (const [recordId, untilAt] of all.flatMap((pins) => [...pins]))
+    later.set(recordId, Math.max(untilAt, later.get(recordId) ?? 0));
+  return later;
+}
+
+function standing(pins: Pins, now: Instant): Pins {
+  return new Map([...pins].filter(([, untilAt]) => untilAt > now));
+}
+
+function without(pins: Pins, recordIds: ReadonlySet<string>): Pins {
+  return new Map([...pins].filter(([recordId]) => !recordIds.has(recordId)));
 }
 
 /** Journals that are looked through in one go. */

@@ -12,6 +12,16 @@ export interface TargetProof {
   firstRunApprovedAt: Instant | null;
   /** What left it in the last seven days, of removals those that nobody approved: `<reason>:<whole hours since 1970>`. */
   gone: Readonly<Record<string, number>>;
+  /** Names what is pinned in it; null for nothing. Absent: not looked at since pins are sealed (`pins.ts`). */
+  pins?: string | null;
+}
+
+/** Another value of the same tenant that changes in the same step; null for none. */
+export interface ValueBeside {
+  key: string;
+  /** As it was read. */
+  before: string | null;
+  value: string | null;
 }
 
 /** Fields of a target's record as they lie in Redis. */
@@ -23,12 +33,17 @@ export type StoredFields = Readonly<Record<string, string>>;
 export interface TargetProofs {
   /** @param fields as they lie in Redis. @returns `forged`: what there is was not written by this version as it is */
   of(target: string, fields: StoredFields): TargetProof | 'forged' | null;
-  /** Changes what is proved and, in the same step, other fields. What does not open is replaced. @param others null clears one */
+  /**
+   * Changes what is proved and, in the same step, other fields. What does not open is replaced.
+   * @param others null clears one
+   * @returns false: the value beside is another one by now, and nothing was changed
+   */
   change(
     target: string,
     change: (before: TargetProof) => TargetProof,
     others?: Readonly<Record<string, string | number | null>>,
-  ): Promise<void>;
+    beside?: ValueBeside,
+  ): Promise<boolean>;
   /**
    * Takes out what is not as we wrote it, and counts it. What somebody proved meanwhile stays.
    * @returns whether anything was taken out
@@ -42,12 +57,18 @@ const NOTHING: TargetProof = { container: null, firstRunApprovedAt: null, gone: 
 const SAID_WITH_PROOF = ['container', 'firstRunApprovedAt', 'adoptedAt'];
 const GONE_KEPT_MS = 7 * DAY_MS;
 
-// Changes the proof only if it is still as it was read: lane, planner and a person may come at once. KEYS: target. ARGV: proof as read
-// or '', proof, then (field, value or '' for none) pairs.
+// Changes the proof only if it is still as it was read: lane, planner and a person may come at once. KEYS: target, and a value that changes
+// with it. ARGV: proof as read or '', proof, the value as read or '', the value or '' for none, then (field, value or '' for none) pairs.
+// What is no text counts as no value: a version before kept pins otherwise.
 const CHANGE = `
 if (redis.call('HGET', KEYS[1], '${FIELD}') or '') ~= ARGV[1] then return 0 end
+if KEYS[2] then
+  local beside = redis.pcall('GET', KEYS[2])
+  if (type(beside) == 'string' and beside or '') ~= ARGV[3] then return -1 end
+  if ARGV[4] == '' then redis.call('DEL', KEYS[2]) else redis.call('SET', KEYS[2], ARGV[4]) end
+end
 redis.call('HSET', KEYS[1], '${FIELD}', ARGV[2])
-for i = 3, #ARGV, 2 do
+for i = 5, #ARGV, 2 do
   if ARGV[i + 1] == '' then redis.call('HDEL', KEYS[1], ARGV[i]) else redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
 end
 return 1`;
@@ -82,14 +103,17 @@ export function openTargetProofs(redis: RedisClient, tenant: string, proofs: Sea
         if ((await redis.eval(SET_ASIDE, 1, key, fields[FIELD] ?? '')) === 1) return true;
       }
     },
-    async change(target, change, others = {}) {
+    async change(target, change, others = {}, beside) {
       const key = keys.target(tenant, target);
+      const named = beside === undefined ? [key] : [key, beside.key];
       const pairs = Object.entries(others).flatMap(([name, value]) => [name, value ?? '']);
       for (;;) {
         const sealed = (await redis.hget(key, FIELD)) ?? undefined;
         const proof = change(read(target, sealed) ?? NOTHING);
-        const told = [sealed ?? '', proofs.seal(JSON.stringify(proof), contextOf(target)), ...pairs];
-        if ((await redis.eval(CHANGE, 1, key, ...told)) === 1) return;
+        const told = [sealed ?? '', proofs.seal(JSON.stringify(proof), contextOf(target))];
+        const given = [...told, beside?.before ?? '', beside?.value ?? '', ...pairs];
+        const done = await redis.eval(CHANGE, named.length, ...named, ...given);
+        if (done !== 0) return done === 1;
       }
     },
   };

@@ -269,7 +269,8 @@ function openWrites(redis: RedisClient, tenant: string, proofs: TargetProofs): P
       if (container !== undefined || firstRunApprovedAt !== undefined) {
         const given = container === undefined ? {} : { container };
         const approved = firstRunApprovedAt === undefined ? {} : { firstRunApprovedAt };
-        return proofs.change(target, (before) => ({ ...before, ...given, ...approved }), others);
+        await proofs.change(target, (before) => ({ ...before, ...given, ...approved }), others);
+        return;
       }
       const told = Object.entries(others);
       const cleared = told.flatMap(([name, value]) => (value === null ? [name] : []));

@@ -207,6 +207,11 @@ test('a body of HTML that opens and never closes reads as its text', () => {
 });
 
 describe('a tenant’s file', () => {
+  test('with a fault in each of its signs tells of a hundred', () => {
+    const read = readYaml('tenants/a.yaml', Buffer.from(`"${'\n\\z'.repeat(10_000)}"`));
+    expect('faults' in read && read.faults).toHaveLength(100);
+  });
+
   test.each([
     ['larger than any', `a: "${'b'.repeat(600_000)}"`, /larger than 512 KiB/],
     [
@@ -214,6 +219,7 @@ describe('a tenant’s file', () => {
       Array.from({ length: 1_500 }, (_, n) => `k${n}: &a [*a]`).join('\n'),
       /too many aliases/,
     ],
+    ['that is no YAML at all', ']'.repeat(500_000), /more than 100000 signs and words/],
     ['that nests without end', `${'- '.repeat(500)}a`, /nests too deep/],
     ['whose key comes twice', 'a: 1\nb: 2\na: 3', /given twice/],
   ])('%s is refused, and says so', (_, text, message) => {

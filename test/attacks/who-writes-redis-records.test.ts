@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
+import { DAY_MS } from '../../src/model/time.ts';
 import { createClinicTenantStore } from '../../src/state/clinic-tenant.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createProofSealer } from '../../src/state/proof-seal.ts';
@@ -135,6 +136,44 @@ describe('the record of a target', () => {
     await tenant.targetStore.noteGone('a1', gone, NOW);
     await connection.hdel(keys.target(TENANT, 'a1'), 'proof');
     expect(await tenant.targetStore.read('a1')).toMatchObject({ container: null, adoptedAt: null, isForged: true });
+  });
+});
+
+describe('what a person put back into a target', () => {
+  const UNTIL = NOW + 30 * DAY_MS;
+  const pins = (target: string) => keys.pins(TENANT, target);
+
+  test('is not added to by somebody else: what the rules leave out stays out', async () => {
+    const { connection, book, tenant, told } = await openPractice();
+    await connection.zadd(pins('a1'), UNTIL, '3');
+    await cycle(tenant);
+    // One of ours, but of another target.
+    await tenant.journal.pin('a2', ['3'], UNTIL);
+    await connection.copy(pins('a2'), pins('a1'));
+    book('1', 'a1', 30);
+    await cycle(tenant);
+    expect(told()).toEqual(['1 in a1', '2 in a1', '3 in a2']);
+    expect(await connection.exists(pins('a1'))).toBe(0);
+    expect(await tenant.targetStore.read('a1')).toMatchObject({ forged: 2 });
+    await tenant.journal.pin('a1', ['3'], UNTIL);
+    await cycle(tenant);
+    expect(told()).toContain('3 in a1');
+  });
+
+  test.each([
+    ['taken away', (connection: Redis, _before: string) => connection.del(pins('a1'))],
+    ['as it was before', (connection: Redis, before: string) => connection.set(pins('a1'), before)],
+  ])('is not %s without being told', async (_, change) => {
+    const { connection, tenant } = await openPractice();
+    await tenant.journal.pin('a1', ['1'], UNTIL);
+    const before = (await connection.get(pins('a1'))) ?? '';
+    await tenant.journal.pin('a1', ['3'], UNTIL);
+    await cycle(tenant);
+    expect(await tenant.targetStore.read('a1')).toMatchObject({ forged: 0 });
+    await change(connection, before);
+    expect(await tenant.journal.pins('a1', NOW)).toEqual({});
+    for (let turn = 0; turn < 2; turn += 1) await cycle(tenant);
+    expect(await tenant.targetStore.read('a1')).toMatchObject({ forged: 1, adoptedAt: NOW });
   });
 });
 

@@ -90,7 +90,7 @@ describe('a patient who is forgotten', () => {
     await leaveTraces(world);
     const before = await world.tracesInRedis();
     const kinds = [...new Set(before.map((key) => key.replace(/^cm:\{[^}]*\}:/, '').split(':')[0]))].sort();
-    const places = 'answer-link drifted journal links misses outbox outbox-due outbox-failing pins reminder';
+    const places = 'answer-link drifted journal links misses outbox outbox-due outbox-failing reminder';
     expect(kinds.join(' ')).toBe(`${places} reminders-of restorations runs unseen`);
     const receipt = await forget(world);
     expect(await world.tracesInRedis()).toEqual([]);

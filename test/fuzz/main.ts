@@ -6,13 +6,10 @@ import { fuzzApart } from './apart.ts';
 import { inputOf } from './mutations.ts';
 import { PARSERS } from './parsers/index.ts';
 import { renderOutcomes } from './report.ts';
-import type { Outcome } from './run.ts';
-import type { Finding, Limits } from './thread.ts';
+import { LIMITS, type Outcome } from './run.ts';
+import type { Finding } from './thread.ts';
 
 const MINUTE_MS = 60_000;
-/** What no input may take. */
-const LIMITS: Limits = { milliseconds: 250, bytes: 100e6 };
-
 const USAGE = `npm run fuzz -- [--minutes 10] [--only xml,json] [--seed 1] [--replay FILE]
 
 Has everything that reads what others wrote read inputs that are nearly right: seeds, changed in one

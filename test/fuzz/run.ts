@@ -22,6 +22,8 @@ export interface Run extends Pick<Task, 'parser' | 'seed' | 'most' | 'forMs' | '
   threadMib?: number;
 }
 
+/** What no input may take, whatever reads it. */
+export const LIMITS: Limits = { milliseconds: 250, bytes: 100e6 };
 /** No input is a finding by its time or memory, unless it has no end or no room. */
 export const UNLIMITED: Limits = { milliseconds: Infinity, bytes: Infinity };
 

@@ -118,7 +118,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     runs: createRunStore(redis, id),
     plans: createKeptDocuments(redis, id, 'plan', { sealer: createSealer(SEALING_KEYS, id), clock }),
     tasks: createKeptDocuments(redis, id, 'task', { sealer: createSealer(SEALING_KEYS, id), clock }),
-    journal: createJournal(redis, id, JOURNAL_KEEP_MS, {
+    journal: createJournal(redis, id, IDENTITY_KEY, JOURNAL_KEEP_MS, {
       tenant: choice.formerly,
       target: (target) => choice.targets.find((each) => (each.id ?? 'doctor') === target)?.configuration?.formerly,
     }),

@@ -73,7 +73,7 @@ describe('an erasure in the outbox', () => {
     await outbox.put('doctor', [removal('one', reason)], NOW, lease);
     await outbox.settle('doctor', [{ entry, kind: 'done', link: linkOf('one'), effect: 'updated' }], NOW, lease);
     expect(await connection.zrange(keys.unseen(TENANT, 'doctor'), '0', '-1')).toEqual(noted);
-    const lines = await createJournal(connection, TENANT).read('run-1');
+    const lines = await createJournal(connection, TENANT, IDENTITY_KEY).read('run-1');
     expect(lines.map(({ recordId }) => recordId)).toEqual(noted);
     expect(await outbox.pendingOf('doctor', 'one')).toMatchObject({ reason });
   });
@@ -89,7 +89,7 @@ describe('records are taken', () => {
   test('out of journals and pins under the ids of today and of before, each target by its own records', async () => {
     const connection = redis.connect();
     const formerly = { tenant: 'rossi', target: () => 'old-doctor' };
-    const journal = createJournal(connection, TENANT, undefined, formerly);
+    const journal = createJournal(connection, TENANT, IDENTITY_KEY, undefined, formerly);
     for (const tenant of [TENANT, 'rossi']) {
       for (const field of ['doctor\tone', 'old-doctor\tone', 'contacts\tone', 'doctor\ttwo']) {
         await connection.hset(keys.journal(tenant, 'run-1'), field, `deleted\tvanished\t${NOW}`);

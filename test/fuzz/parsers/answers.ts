@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib';
+import { readJwt, sharedSigningKey, signJwt, toJwks } from '../../../sandbox/kit/oauth/jwt.ts';
 import { errorFromAnswer } from '../../../src/clinic/http/errors.ts';
 import { tellsMore } from '../../../src/clinic/http/more-told.ts';
 import { isFromCache, pagingHeadersOf, usableEtag } from '../../../src/clinic/http/validators.ts';
@@ -10,10 +11,12 @@ import { nextLink, parseLinks } from '../../../src/http/link-header.ts';
 import { retryAfterMs } from '../../../src/http/retry-after.ts';
 import { unpacked } from '../../../src/http/unpacking.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
-import { MOST_VALUES } from '../../../src/model/json.ts';
+import { MOST_VALUES, parseJson } from '../../../src/model/json.ts';
 import { oauthErrorCode } from '../../../src/oauth/errors.ts';
+import { validateIdToken } from '../../../src/oauth/id-token.ts';
+import type { Reach } from '../../../src/oauth/recording-fetch.ts';
 import { readNames, refreshLifeMs, tidyAnswer } from '../../../src/oauth/token-answer.ts';
-import { accountOfClaims, accountOfHub, accountOfNames } from '../../../src/oauth/told-account.ts';
+import { accountOfClaims, accountOfHub, accountOfNames, unvalidatedClaims } from '../../../src/oauth/told-account.ts';
 import type { Parser } from '../parser.ts';
 
 const NOW = Date.UTC(2026, 5, 1);
@@ -154,6 +157,41 @@ const tokens: Parser = {
   },
 };
 
+const KEY = sharedSigningKey();
+const ISSUER = 'https://login.example';
+const CLAIMS = { iss: ISSUER, aud: 'us', sub: '1', email: 'a@b.example', email_verified: true, iat: 1, exp: 4e9 };
+const REACH = {
+  provider: { name: 'google', issuer: ISSUER, clientId: 'us' },
+  http: { asFetch: () => async () => Response.json(toJwks(KEY)) },
+  clock: Date.now,
+} as unknown as Reach;
+const METADATA = { issuer: ISSUER, token_endpoint: `${ISSUER}/token`, jwks_uri: `${ISSUER}/keys` };
+const UNASKED = { nonce: null, skewMs: 0 };
+const NEVER_ENDED = new AbortController().signal;
+
+/** Tokens as they come, and claims that the provider signed. Nothing but what has its signature may name anybody. */
+const idTokens: Parser = {
+  name: 'id-tokens',
+  seeds: [
+    signJwt(CLAIMS, KEY),
+    ID_TOKEN,
+    JSON.stringify(CLAIMS),
+    JSON.stringify({ ...CLAIMS, aud: ['us', 'b'], azp: 'us' }),
+  ],
+  words: [...JSON_WORDS, '.', 'e30', 'eyJhbGciOiJub25lIn0', '"iss"', '"aud"', '"exp"', '"crit"', '"tid"', '='],
+  pairs: JSON_PAIRS,
+  async read(input) {
+    const text = input.toString();
+    unvalidatedClaims(text);
+    const told = parseJson(text);
+    const isClaims = typeof told === 'object' && told !== null && !Array.isArray(told);
+    const token = isClaims ? signJwt(told, KEY) : text;
+    const claims = await validateIdToken(REACH, METADATA, token, UNASKED, NEVER_ENDED);
+    if (readJwt(token)?.isSignedBy(KEY.publicKey) !== true) throw new Error('a token that nobody signed was believed');
+    for (const name of ['google', 'microsoft', 'oauth'] as const) accountOfClaims({ name } as never, claims);
+  },
+};
+
 const BATCH = [
   '--b',
   'Content-Type: application/http',
@@ -211,4 +249,4 @@ const packed: Parser = {
   },
 };
 
-export const ANSWERS: readonly Parser[] = [json, pages, clinicErrors, headers, tokens, multipart, packed];
+export const ANSWERS: readonly Parser[] = [json, pages, clinicErrors, headers, tokens, idTokens, multipart, packed];

@@ -1,0 +1,87 @@
+import { hash } from 'node:crypto';
+import type { Instant } from '../model/time.ts';
+import { keys } from './keys.ts';
+import { createProofSealer } from './proof-seal.ts';
+import type { RedisClient } from './redis.ts';
+import { openSealed } from './sealing.ts';
+import { openTargetProofs } from './target-proof.ts';
+
+/** Records that a person put back into a target, each with the end of its pin. */
+export type Pins = ReadonlyMap<string, Instant>;
+
+/** What stands in Redis of a target's pins. */
+export interface PinLook {
+  ends: Pins;
+  /** `before`: this target's were not looked at since pins are sealed; `forged`: they are not as we left them, and none counts. */
+  state: 'proved' | 'before' | 'forged';
+  /** As it lies there; null where nothing does, or what a version before wrote. */
+  sealed: string | null;
+}
+
+/** The pins of one tenant's targets, under one id of the tenant. */
+export interface PinStore {
+  look(target: string): Promise<PinLook>;
+  /** Changes them, so that what is there by then is proved. @returns how many there were that there are no more */
+  change(target: string, change: (before: Pins) => Pins): Promise<number>;
+}
+
+const MARK_LENGTH = 16;
+const NONE: Pins = new Map();
+
+/**
+ * Opens the pins of a tenant. Those of a target are one sealed value; the target's proof names the newest, so that none is put in or
+ * taken out, and no older ones are put back, without that being noticed.
+ * @param identityKey the installation's, 32 bytes
+ */
+export function openPins(redis: RedisClient, tenant: string, identityKey: Uint8Array): PinStore {
+  const sealer = createProofSealer(identityKey, tenant);
+  const proofs = openTargetProofs(redis, tenant, sealer);
+  const contextOf = (target: string) => `pins/${target}`;
+
+  async function look(target: string): Promise<PinLook> {
+    const key = keys.pins(tenant, target);
+    const [pinned, proof] = (await redis.pipeline().get(key).hget(keys.target(tenant, target), 'proof').exec()) ?? [];
+    if (proof?.[0]) throw proof[0];
+    const stored = proof?.[1] as string | null;
+    const proved = stored === null ? null : proofs.of(target, { proof: stored });
+    const newest = proved === null || proved === 'forged' ? undefined : proved.pins;
+    if (pinned?.[0]) {
+      if (!pinned[0].message.startsWith('WRONGTYPE')) throw pinned[0];
+      return newest === undefined
+        ? { ends: await readInClear(redis, key), state: 'before', sealed: null }
+        : { ends: NONE, state: 'forged', sealed: null };
+    }
+    const sealed = pinned?.[1] as string | null;
+    const pins = sealed === null ? [] : openSealed<[string, Instant][]>(sealer, sealed, contextOf(target));
+    if (pins === null || (newest !== undefined && newest !== markOf(sealed))) {
+      return { ends: NONE, state: 'forged', sealed };
+    }
+    return { ends: new Map(pins), state: newest === undefined ? 'before' : 'proved', sealed };
+  }
+
+  return {
+    look,
+    async change(target, change) {
+      const key = keys.pins(tenant, target);
+      for (;;) {
+        const { ends, sealed } = await look(target);
+        const next = change(ends);
+        const value = next.size === 0 ? null : sealer.seal(JSON.stringify([...next]), contextOf(target));
+        const beside = { key, before: sealed, value };
+        const isChanged = await proofs.change(target, (proof) => ({ ...proof, pins: markOf(value) }), {}, beside);
+        if (isChanged) return [...ends.keys()].filter((recordId) => !next.has(recordId)).length;
+      }
+    },
+  };
+}
+
+/** By which a target's proof names a sealed value; null for none. */
+function markOf(sealed: string | null): string | null {
+  return sealed === null ? null : hash('sha256', sealed, 'base64url').slice(0, MARK_LENGTH);
+}
+
+/** As a version before wrote them. */
+async function readInClear(redis: RedisClient, key: string): Promise<Pins> {
+  const scored = await redis.zrangebyscore(key, '-inf', '+inf', 'WITHSCORES');
+  return new Map(scored.flatMap((recordId, at) => (at % 2 === 0 ? [[recordId, Number(scored[at + 1])]] : [])));
+}
