@@ -57,6 +57,8 @@ const JOB_OPTIONS: JobsOptions = {
 
 /** How often it is looked whether what should repeat still does. */
 const REPETITION_CHECK_MS = MINUTE_MS;
+/** Part of that time over which a look at all tenants is spread. */
+const LOOK_SHARE = 0.5;
 
 /**
  * Opens the queues for giving work; nothing is worked on here.
@@ -80,7 +82,16 @@ export function openQueues(
     // Where BullMQ's own telemetry has it too.
     return { ...JOB_OPTIONS, ...options, ...(traceparent === null ? {} : { telemetry: { metadata: traceparent } }) };
   };
-  const timer = setInterval(() => void repetitions.putBack(), checkEveryMs).unref();
+  const closing = new AbortController();
+  let looking: Promise<void> | null = null;
+  const timer = setInterval(() => {
+    looking ??= repetitions
+      .putBack(checkEveryMs * LOOK_SHARE, closing.signal)
+      .catch(() => {})
+      .finally(() => {
+        looking = null;
+      });
+  }, checkEveryMs).unref();
   return {
     repeat: (name, everyMs) => repetitions.repeat(name, everyMs),
     async pullNow(tenant, delayMs = 0) {
@@ -120,6 +131,8 @@ export function openQueues(
     show: async (jobs) => showQueues([...(await all()).queues.values()], jobs),
     async close() {
       clearInterval(timer);
+      closing.abort();
+      await looking;
       if (opened === null) return;
       const { connection, queues } = await opened;
       await Promise.all([...queues.values()].map((queue) => queue.close()));
