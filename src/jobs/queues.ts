@@ -82,16 +82,7 @@ export function openQueues(
     // Where BullMQ's own telemetry has it too.
     return { ...JOB_OPTIONS, ...options, ...(traceparent === null ? {} : { telemetry: { metadata: traceparent } }) };
   };
-  const closing = new AbortController();
-  let looking: Promise<void> | null = null;
-  const timer = setInterval(() => {
-    looking ??= repetitions
-      .putBack(checkEveryMs * LOOK_SHARE, closing.signal)
-      .catch(() => {})
-      .finally(() => {
-        looking = null;
-      });
-  }, checkEveryMs).unref();
+  const looking = lookRegularly(repetitions, checkEveryMs);
   return {
     repeat: (name, everyMs) => repetitions.repeat(name, everyMs),
     async pullNow(tenant, delayMs = 0) {
@@ -130,13 +121,32 @@ export function openQueues(
     reminderAlarms: (tenant, clock) => openAlarms(queueOf, tenant, clock),
     show: async (jobs) => showQueues([...(await all()).queues.values()], jobs),
     async close() {
-      clearInterval(timer);
-      closing.abort();
-      await looking;
+      await looking.end();
       if (opened === null) return;
       const { connection, queues } = await opened;
       await Promise.all([...queues.values()].map((queue) => queue.close()));
       connection.disconnect();
+    },
+  };
+}
+
+/** One look after the other; each has ended, or was broken off, when `end` returns. */
+function lookRegularly(repetitions: Repetitions, everyMs: number): { end(): Promise<void> } {
+  const closing = new AbortController();
+  let look: Promise<void> | null = null;
+  const timer = setInterval(() => {
+    look ??= repetitions
+      .putBack(everyMs * LOOK_SHARE, closing.signal)
+      .catch(() => {})
+      .finally(() => {
+        look = null;
+      });
+  }, everyMs).unref();
+  return {
+    async end() {
+      clearInterval(timer);
+      closing.abort();
+      await look;
     },
   };
 }

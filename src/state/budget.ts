@@ -49,6 +49,7 @@ const LOOK_EVERY_MS = SECOND_MS;
  * within a minute of its own: what was granted in a little more than that may come in it.
  */
 const WAY_VARIES_MS = SECOND_MS;
+const TIMES = [TICKET_LIFE_MS, TRIAL_MS, LOOK_EVERY_MS, LONGEST_PAUSE_MS];
 /**
  * Units that are granted for the requests which are likely to follow: a list is asked for page by page. They hold for this long, which counts as
  * a part of their way.
@@ -76,27 +77,18 @@ export function openBudgetShare(
   { pauseWaitMs = PAUSE_WAIT_MS, whileInLine = (wait) => wait() }: BudgetWaiting = {},
 ): BudgetShare {
   const places = keys.budget(budget);
-  const { waiting } = places;
-  const all = [places.budget, waiting, places.shares, places.refused];
+  const all = [places.budget, places.waiting, places.shares, places.refused];
   const intervalMs = intervalOf(limits);
   const reserved = priority === 'interactive' ? 0 : Math.floor(limits.burst * RESERVED_SHARE);
   const longestPauseMs = priority === 'interactive' ? Math.min(pauseWaitMs, LONGEST_INTERACTIVE_WAIT_MS) : pauseWaitMs;
   const ahead = new Ahead();
   let isOnTrial = false;
 
-  async function ask(ticket: string, units: number, next = 0, unused = 0): Promise<Answer> {
-    const pace = [intervalMs, limits.burst, reserved, units];
-    const times = [TICKET_LIFE_MS, TRIAL_MS, LOOK_EVERY_MS, LONGEST_PAUSE_MS];
-    const given = [participant, ticket, priority, ...pace, ...times, next, unused];
-    const answer = await redis.eval(TAKE, all.length + 1, ...all, places.used, ...given);
-    const [waitMs, isPause, isTrial, granted] = answer as [number, number, number, number];
-    return { waitMs, isPause: isPause === 1, isTrial: isTrial === 1, ahead: granted };
-  }
-
-  /** Asks for what is likely to be wanted next, too. */
-  async function askAhead(ticket: string, units: number): Promise<Answer> {
+  async function ask(ticket: string, units: number): Promise<Answer> {
     const { next, unused, sentAt } = ahead.question();
-    const answer = await ask(ticket, units, next, unused);
+    const pace = [intervalMs, limits.burst, reserved, units];
+    const given = [participant, ticket, priority, ...pace, ...TIMES, next, unused];
+    const answer = answerOf(await redis.eval(TAKE, all.length + 1, ...all, places.used, ...given));
     if (answer.waitMs === 0) ahead.granted(answer.ahead, { unused, sentAt });
     return answer;
   }
@@ -123,13 +115,13 @@ export function openBudgetShare(
       // More than fits at once is taken as what fits: it could never be had otherwise.
       const taken = Math.max(1, Math.min(units, limits.burst - reserved));
       try {
-        const first = await askAhead(ticket, taken);
+        const first = await ask(ticket, taken);
         const isAtOnce = first.waitMs === 0;
         const granted = isAtOnce ? first : await whileInLine(() => untilGranted(first, ticket, taken, signal));
         isOnTrial ||= granted.isTrial;
       } catch (error) {
         // The place is free at once; where Redis is away it is in a little while.
-        await redis.hdel(waiting, ticket).catch(() => {});
+        await redis.hdel(places.waiting, ticket).catch(() => {});
         throw error;
       }
     },
@@ -197,6 +189,11 @@ interface Answer {
   isTrial: boolean;
   /** Units that were granted beside. */
   ahead: number;
+}
+
+function answerOf(told: unknown): Answer {
+  const [waitMs, isPause, isTrial, ahead] = told as [number, number, number, number];
+  return { waitMs, isPause: isPause === 1, isTrial: isTrial === 1, ahead };
 }
 
 function exhausted(waitMs: number): MirrorError {

@@ -89,29 +89,11 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
   const keyOf = (connection: string) => keys.credential(tenant, connection);
   // A list's pages are asked for one after the other with the same login: it is opened once.
   let opened: { stored: string; credential: Credential } | null = null;
-  const known = new Map<string, { credential: Credential; readAt: number }>();
-  let changes = 0;
+  const recent = new Recent((connection) => readNow(connection));
 
   async function awaitDisk(connection: string): Promise<void> {
     const answer = await options.awaitDurable(keyOf(connection)).catch(() => 'late');
     if (answer === 'late') log.warn({}, 'a credential is stored but not on the disk yet');
-  }
-
-  /** What was read before is not known any more, also where the answer is still on its way. */
-  function changing<Answer>(connection: string, change: Promise<Answer>): Promise<Answer> {
-    return change.finally(() => {
-      changes += 1;
-      known.delete(connection);
-    });
-  }
-
-  async function read(connection: string): Promise<Credential | null> {
-    const [readAt, before] = [performance.now(), changes];
-    const credential = await readNow(connection);
-    // Whoever has to log in may do so at any moment.
-    if (credential?.state === 'connected' && changes === before) known.set(connection, { credential, readAt });
-    else known.delete(connection);
-    return credential;
   }
 
   async function readNow(connection: string): Promise<Credential | null> {
@@ -132,31 +114,28 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
   async function change(lease: LeaseToken, connection: string, version: number | null, fields: CredentialFields) {
     const expected = version === null ? '' : String(version);
     const given = [lease.token, expected, ...Object.entries(fields).flat()];
-    return fenced(changing(connection, writer.eval(WRITE, 2, lease.key, keyOf(connection), ...given)));
+    return fenced(recent.changing(connection, writer.eval(WRITE, 2, lease.key, keyOf(connection), ...given)));
   }
 
   async function restoreOne(connection: string, credential: Credential): Promise<boolean> {
     const fields = Object.entries(encodeCredential(credential, sealer, connection)).flat();
-    return (await changing(connection, writer.eval(RESTORE, 1, keyOf(connection), ...fields))) === 1;
+    return (await recent.changing(connection, writer.eval(RESTORE, 1, keyOf(connection), ...fields))) === 1;
   }
 
   return {
-    read,
-    async recent(connection) {
-      const one = known.get(connection);
-      return one !== undefined && performance.now() - one.readAt < RECENT_MS ? one.credential : read(connection);
-    },
+    read: recent.read,
+    recent: recent.recent,
     async write(lease, connection, expectedVersion, next) {
       const written = await change(lease, connection, expectedVersion, encodeCredential(next, sealer, connection));
       if (written) await awaitDisk(connection);
       return written;
     },
     note: (lease, connection, version, standing) => change(lease, connection, version, encodeStanding(standing)),
-    remove: async (connection) => (await changing(connection, writer.del(keyOf(connection)))) === 1,
+    remove: async (connection) => (await recent.changing(connection, writer.del(keyOf(connection)))) === 1,
     async readAll(connections) {
       const credentials: Record<string, Credential> = {};
       for (const connection of connections) {
-        const credential = await read(connection);
+        const credential = await recent.read(connection);
         if (credential !== null) credentials[connection] = credential;
       }
       return credentials;
@@ -171,6 +150,41 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
       return result;
     },
   };
+}
+
+/** Credentials as they were read last, for as long as they surely stand so, or {@link RECENT_MS}. */
+class Recent {
+  readonly #readNow: (connection: string) => Promise<Credential | null>;
+  readonly #known = new Map<string, { credential: Credential; readAt: number }>();
+  #changes = 0;
+
+  constructor(readNow: (connection: string) => Promise<Credential | null>) {
+    this.#readNow = readNow;
+  }
+
+  recent = async (connection: string): Promise<Credential | null> => {
+    const known = this.#known.get(connection);
+    const isRecent = known !== undefined && performance.now() - known.readAt < RECENT_MS;
+    return isRecent ? known.credential : this.read(connection);
+  };
+
+  read = async (connection: string): Promise<Credential | null> => {
+    const [readAt, changes] = [performance.now(), this.#changes];
+    const credential = await this.#readNow(connection);
+    // Whoever has to log in may do so at any moment.
+    const isKept = credential?.state === 'connected' && this.#changes === changes;
+    if (isKept) this.#known.set(connection, { credential, readAt });
+    else this.#known.delete(connection);
+    return credential;
+  };
+
+  /** What was read before is not known any more, also where the answer is still on its way. */
+  changing<Answer>(connection: string, change: Promise<Answer>): Promise<Answer> {
+    return change.finally(() => {
+      this.#changes += 1;
+      this.#known.delete(connection);
+    });
+  }
 }
 
 async function fenced(answer: Promise<unknown>): Promise<boolean> {
