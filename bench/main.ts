@@ -5,6 +5,7 @@ import { measureEgress } from './cycle/egress.ts';
 import { measureMemory } from './cycle/memory.ts';
 import { measureQuiet } from './cycle/quiet.ts';
 import { measureRecords } from './cycle/records.ts';
+import { measureRedis } from './cycle/redis.ts';
 import { measureFair } from './fair/fair.ts';
 import { measureLatency } from './fair/latency.ts';
 import { measureWorkers } from './fair/workers.ts';
@@ -28,6 +29,7 @@ could do the same outside work.
 
 quiet: what a cycle costs against reading the same pages.
 records: how many records a second of CPU are compared with the state, none changed, one in a hundred, all new.
+redis: bytes of a link, and what a quiet cycle asks of Redis for each record.
 egress: what looking once more at whatever leaves adds to a first sync.
 overview: the first page that somebody opens after a start with so many tenants.
 start: until the daemon runs with so many tenants, and until a command is done.
@@ -57,6 +59,7 @@ const MEASUREMENTS = {
   latency: measureLatency,
   workers: measureWorkers,
   records: measureRecords,
+  redis: measureRedis,
   egress: measureEgress,
   start: measureStart,
   overview: measureOverview,

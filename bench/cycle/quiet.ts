@@ -1,17 +1,16 @@
-import { Redis } from 'ioredis';
 import { cpuSecondsOf, type Figure, leastOf } from '../figure.ts';
 import { requestsOf, type Sent } from '../sent.ts';
+import { commandsOf } from './redis.ts';
 import { type CycleWorld, openCycleWorld } from './world.ts';
 
 const QUIET_GOAL = 0.8;
-const COMMANDS_GOAL = 0.02;
 const TRICKLE_GOAL = 1.5;
 const TRICKLE_SHARE = 0.001;
 const TIMES = 3;
 
 /**
  * A cycle in which nothing has changed, and one in which one record in a thousand has, against fetching the same pages one after the other
- * and parsing them; and what the quiet one asks of Redis.
+ * and parsing them.
  */
 export async function measureQuiet(
   size: { appointments: number; targets: number },
@@ -33,15 +32,7 @@ export async function measureQuiet(
     const value = ours / floor;
     return { name, value, goal, met: value <= goal, floor, ours, unit: 'CPU s', n };
   };
-  const each = commands / n;
-  return [
-    against('quiet', quiet, QUIET_GOAL),
-    against('trickle', trickle, TRICKLE_GOAL),
-    {
-      ...{ name: 'redis', value: each, goal: COMMANDS_GOAL, met: each <= COMMANDS_GOAL },
-      ...{ floor: null, ours: commands, unit: 'commands', n },
-    },
-  ];
+  return [against('quiet', quiet, QUIET_GOAL), against('trickle', trickle, TRICKLE_GOAL)];
 }
 
 /** What a cycle costs in CPU seconds in which one appointment in a thousand is booked, moved or cancelled. */
@@ -58,20 +49,4 @@ async function fetchAll(requests: readonly Sent[]): Promise<void> {
     const answer = await fetch(url, { headers });
     JSON.parse(await answer.text());
   }
-}
-
-/** How many commands something sends to Redis; what a script does there counts once. */
-export async function commandsOf(work: () => Promise<unknown>): Promise<number> {
-  const { sendCommand } = Redis.prototype;
-  let sent = 0;
-  Redis.prototype.sendCommand = function (...command) {
-    sent += 1;
-    return sendCommand.apply(this, command);
-  };
-  try {
-    await work();
-  } finally {
-    Redis.prototype.sendCommand = sendCommand;
-  }
-  return sent;
 }

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
-import { commandsOf, trickleSecondsOf } from '../cycle/quiet.ts';
+import { trickleSecondsOf } from '../cycle/quiet.ts';
+import { commandsOf } from '../cycle/redis.ts';
 import { AGENDA_HOLDS, openCycleWorld } from '../cycle/world.ts';
 import { cpuSecondsOf, leastOf } from '../figure.ts';
 import type { CycleCosts } from './growth.ts';

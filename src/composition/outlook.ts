@@ -1,10 +1,12 @@
 import type { Outlook } from '../control/installation.ts';
 import { lookAtCertificate } from '../http/certificate.ts';
+import { inPieces } from '../jobs/in-pieces.ts';
 import type { Ending, QuotaStatus } from '../model/outlook.ts';
+import { eachInPieces } from '../model/pieces.ts';
 import { slices } from '../model/slices.ts';
 import { type Clock, DAY_MS, type Instant } from '../model/time.ts';
 import { readCertificate } from '../oauth/certificate.ts';
-import type { Configuration } from '../settings/configuration.ts';
+import type { Configuration, TenantConfiguration } from '../settings/configuration.ts';
 import type { RedisPlace } from '../settings/redis-schema.ts';
 import { Secret } from '../settings/secret.ts';
 import type { Settings } from '../settings/settings-schema.ts';
@@ -78,15 +80,18 @@ export async function lookAtCertificates(
   signal: AbortSignal,
 ): Promise<void> {
   const servers = new Map<string, { host: string; port: number }>();
-  for (const address of [
-    ...redisAddresses(settings.redis.place.reveal()),
-    ...addressesIn([settings, ...tenants.values()]),
-  ]) {
+  const note = (address: string) => {
     const { hostname, port, protocol } = new URL(address);
     const host = hostname.replace(/^\[|\]$/g, '');
     const number = port === '' ? (DEFAULT_PORTS[protocol] ?? 443) : Number(port);
     servers.set(`${host}:${number}`, { host, port: number });
-  }
+  };
+  for (const address of [...redisAddresses(settings.redis.place.reveal()), ...addressesIn(settings)]) note(address);
+  // Each is read from its file's text for this: all at once they would be a hundred megabytes, and hold everything up.
+  const noteAll = (tenant: TenantConfiguration) => {
+    for (const address of addressesIn(tenant)) note(address);
+  };
+  await inPieces(eachInPieces(tenants.values(), noteAll));
   const seen: Ending[] = [];
   for (const some of slices([...servers], LOOKED_AT_ONCE)) {
     const looks = some.map(async ([of, { host, port }]) => {

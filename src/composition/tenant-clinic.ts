@@ -45,7 +45,7 @@ export interface TenantClinicParts {
   compiled: ReadonlyMap<string, CompiledProfile>;
   /** The clinic's login. */
   connection: OpenConnection;
-  credentials: Pick<CredentialStore, 'read'>;
+  credentials: Pick<CredentialStore, 'recent'>;
   /** What this process knows of the clinic since the tenant was open before. */
   source: SourceMemory;
   redis: RedisClient;
@@ -103,7 +103,7 @@ function tenantMemory({
 }: Pick<TenantClinicParts, 'tenant' | 'redis' | 'credentials' | 'proofs'>): TenantMemory {
   const bound = createClinicTenantStore(redis, tenant.id, proofs);
   return {
-    loggedInAt: async () => (await credentials.read(CLINIC_CONNECTION))?.obtainedAt ?? null,
+    loggedInAt: async () => (await credentials.recent(CLINIC_CONNECTION))?.obtainedAt ?? null,
     workedIn: bound.read,
     bind: bound.bind,
   };

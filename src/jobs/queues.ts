@@ -57,6 +57,8 @@ const JOB_OPTIONS: JobsOptions = {
 
 /** How often it is looked whether what should repeat still does. */
 const REPETITION_CHECK_MS = MINUTE_MS;
+/** Part of that time over which a look at all tenants is spread. */
+const LOOK_SHARE = 0.5;
 
 /**
  * Opens the queues for giving work; nothing is worked on here.
@@ -80,7 +82,7 @@ export function openQueues(
     // Where BullMQ's own telemetry has it too.
     return { ...JOB_OPTIONS, ...options, ...(traceparent === null ? {} : { telemetry: { metadata: traceparent } }) };
   };
-  const timer = setInterval(() => void repetitions.putBack(), checkEveryMs).unref();
+  const looking = lookRegularly(repetitions, checkEveryMs);
   return {
     repeat: (name, everyMs) => repetitions.repeat(name, everyMs),
     async pullNow(tenant, delayMs = 0) {
@@ -119,11 +121,32 @@ export function openQueues(
     reminderAlarms: (tenant, clock) => openAlarms(queueOf, tenant, clock),
     show: async (jobs) => showQueues([...(await all()).queues.values()], jobs),
     async close() {
-      clearInterval(timer);
+      await looking.end();
       if (opened === null) return;
       const { connection, queues } = await opened;
       await Promise.all([...queues.values()].map((queue) => queue.close()));
       connection.disconnect();
+    },
+  };
+}
+
+/** One look after the other; each has ended, or was broken off, when `end` returns. */
+function lookRegularly(repetitions: Repetitions, everyMs: number): { end(): Promise<void> } {
+  const closing = new AbortController();
+  let look: Promise<void> | null = null;
+  const timer = setInterval(() => {
+    look ??= repetitions
+      .putBack(everyMs * LOOK_SHARE, closing.signal)
+      .catch(() => {})
+      .finally(() => {
+        look = null;
+      });
+  }, everyMs).unref();
+  return {
+    async end() {
+      clearInterval(timer);
+      closing.abort();
+      await look;
     },
   };
 }

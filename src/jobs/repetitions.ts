@@ -2,6 +2,7 @@ import type { JobsOptions, Queue } from 'bullmq';
 import { fnv1a } from '../model/fnv.ts';
 import { slices } from '../model/slices.ts';
 import { CLOCK_TOLERANCE_MS, MINUTE_MS } from '../model/time.ts';
+import { pauseFor } from '../state/pause.ts';
 import type { RedisClient } from '../state/redis.ts';
 import type { JobName } from './catalogue.ts';
 import type { IsNeedless } from './needless.ts';
@@ -19,8 +20,10 @@ export interface Repetitions {
   /**
    * Puts back what no longer repeats, or was put off by a clock that ran ahead; has it repeat for tenants that it would do something for by now,
    * and no more for those that it would do nothing for.
+   * @param overMs time over which the tenants are spread: thousands of looks in one go would make the process grow for good
+   * @param signal ends it
    */
-  putBack(): Promise<void>;
+  putBack(overMs: number, signal: AbortSignal): Promise<void>;
 }
 
 /** A schedule as Redis has it. */
@@ -29,8 +32,20 @@ interface Schedule {
   everyMs: number;
 }
 
-/** Schedules that are put at once. */
-const PUT_AT_ONCE = 100;
+/** A look at what repeats. */
+interface Look {
+  name: RepeatedJob;
+  everyMs: ReadonlyMap<string, number>;
+  /** As of its beginning. */
+  there: ReadonlyMap<string, Schedule>;
+  /** Those of the tenants so far that the job would do something for. */
+  needed: Map<string, number>;
+  /** Whether nothing of it failed so far. */
+  isWhole: boolean;
+}
+
+/** Tenants that are looked at, and schedules that are put, at once. */
+const AT_ONCE = 100;
 
 // KEYS: BullMQ's set of a queue's schedules. Each one's own key stands below it. It is asked in one go what BullMQ asks one by one.
 const SCHEDULES = `
@@ -81,9 +96,21 @@ class QueuedRepetitions implements Repetitions {
     this.#done.set(name, needed);
   }
 
-  async putBack(): Promise<void> {
-    // A failed look is made up for by the next one.
-    await Promise.allSettled([...this.#wanted].map(([name, everyMs]) => this.#look(name, everyMs)));
+  async putBack(overMs: number, signal: AbortSignal): Promise<void> {
+    const looks = await Promise.all(
+      [...this.#wanted].map(async ([name, everyMs]): Promise<Look> => {
+        return { name, everyMs, there: await this.#schedulesOf(name), needed: new Map(), isWhole: true };
+      }),
+    );
+    const pieces = slices([...new Set(looks.flatMap(({ everyMs }) => [...everyMs.keys()]))], AT_ONCE);
+    for (const tenants of pieces) {
+      // At once, so that each tenant is looked at once for all of them.
+      await Promise.all(looks.map((look) => this.#lookAt(look, tenants)));
+      await pauseFor(overMs / pieces.length, signal);
+    }
+    for (const { name, everyMs, needed, isWhole } of looks) {
+      if (isWhole && this.#wanted.get(name) === everyMs && this.#done.has(name)) this.#done.set(name, needed);
+    }
   }
 
   /** The first time: what Redis has may be from another start. */
@@ -114,17 +141,24 @@ class QueuedRepetitions implements Repetitions {
     await this.#putMissing(name, others, new Map(), () => true);
   }
 
-  async #look(name: RepeatedJob, everyMs: ReadonlyMap<string, number>): Promise<void> {
-    const [needed, there] = [await this.#needing(name, everyMs), await this.#schedulesOf(name)];
-    // Another configuration was taken up meanwhile: what it wants is put by itself.
-    if (this.#wanted.get(name) !== everyMs) return;
-    const needless = [...everyMs.keys()].filter((tenant) => !needed.has(tenant));
-    await this.#end(
-      name,
-      needless.map((tenant) => schedulerId(name, tenant)).filter((id) => there.has(id)),
-    );
-    await this.#putMissing(name, needed, there, () => false);
-    if (this.#wanted.get(name) === everyMs && this.#done.has(name)) this.#done.set(name, needed);
+  /** What fails is made up for by the next look. */
+  async #lookAt(look: Look, tenants: readonly string[]): Promise<void> {
+    const { name, everyMs, there } = look;
+    const some = new Map(tenants.flatMap((tenant) => pairOf(everyMs, tenant)));
+    try {
+      const needed = await this.#needing(name, some);
+      // Another configuration was taken up meanwhile: what it wants is put by itself.
+      if (this.#wanted.get(name) !== everyMs) return;
+      const needless = [...some.keys()].filter((tenant) => !needed.has(tenant));
+      await this.#end(
+        name,
+        needless.map((tenant) => schedulerId(name, tenant)).filter((id) => there.has(id)),
+      );
+      await this.#putMissing(name, needed, there, () => false);
+      for (const [tenant, wantedMs] of needed) look.needed.set(tenant, wantedMs);
+    } catch {
+      look.isWhole = false;
+    }
   }
 
   async #schedulesOf(name: RepeatedJob): Promise<Map<string, Schedule>> {
@@ -138,7 +172,7 @@ class QueuedRepetitions implements Repetitions {
   /** Those of the tenants that the job would do something for. */
   async #needing(name: RepeatedJob, everyMs: ReadonlyMap<string, number>): Promise<Map<string, number>> {
     const found: (readonly [string, number])[] = [];
-    for (const some of slices([...everyMs], PUT_AT_ONCE)) {
+    for (const some of slices([...everyMs], AT_ONCE)) {
       const needless = await Promise.all(some.map(([tenant]) => this.#isNeedless(name, tenant)));
       found.push(...some.filter((_, index) => !needless[index]));
     }
@@ -162,17 +196,22 @@ class QueuedRepetitions implements Repetitions {
       const every = { every: everyMs, offset: momentOf(`${name}/${tenant}`, everyMs) };
       await queue.upsertJobScheduler(id, every, { name, data: { tenant }, opts: this.#options });
     };
-    for (const some of slices([...tenants], PUT_AT_ONCE)) {
+    for (const some of slices([...tenants], AT_ONCE)) {
       await Promise.all(some.map(([tenant, everyMs]) => put(tenant, everyMs)));
     }
   }
 
   async #end(name: RepeatedJob, ids: readonly string[]): Promise<void> {
     const queue = await this.#queueOf(name);
-    for (const some of slices(ids, PUT_AT_ONCE)) {
+    for (const some of slices(ids, AT_ONCE)) {
       await Promise.all(some.map((id) => queue.removeJobScheduler(id)));
     }
   }
+}
+
+function pairOf(everyMs: ReadonlyMap<string, number>, tenant: string): [string, number][] {
+  const wantedMs = everyMs.get(tenant);
+  return wantedMs === undefined ? [] : [[tenant, wantedMs]];
 }
 
 /** Must not change: a schedule under another id would run beside the old one. Neither part can hold a colon. */

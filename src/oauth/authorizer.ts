@@ -37,7 +37,7 @@ export interface TokenAuthorizer extends ConnectionAuthorizer {
 /** What a token authorizer works with. */
 export interface TokenAuthorizerOptions {
   connection: string;
-  credentials: Pick<CredentialKeeper, 'read'>;
+  credentials: Pick<CredentialKeeper, 'read' | 'recent'>;
   refresher: Pick<Refresher, 'refresh'>;
   rules: RefreshRules;
   clock: Clock;
@@ -57,9 +57,9 @@ const FIRST_COOL_DOWN_MS = 30 * SECOND_MS;
 const LONGEST_COOL_DOWN_MS = 10 * MINUTE_MS;
 
 /**
- * Makes the authorizer of a connection with OAuth tokens. The store is read for each header, so that what another process
- * refreshed or a person disconnected holds at once. While the token endpoint is away the old token is used until its end. Tokens of an
- * account that is not the right one, or of which nobody has said so, are given to nobody.
+ * Makes the authorizer of a connection with OAuth tokens. A header may be of a login that was read a moment ago; what is due or was
+ * refused is read again, so that no refresh goes by an old one. While the token endpoint is away the old token is used until its end.
+ * Tokens of an account that is not the right one, or of which nobody has said so, are given to nobody.
  */
 export function createTokenAuthorizer(options: TokenAuthorizerOptions): TokenAuthorizer {
   const { connection, clock, rules } = options;
@@ -67,8 +67,7 @@ export function createTokenAuthorizer(options: TokenAuthorizerOptions): TokenAut
   let baseUrl: string | null = null;
   const coolDown = new CoolDown(clock);
 
-  async function read(): Promise<Credential> {
-    const credential = await options.credentials.read(connection);
+  function required(credential: Credential | null): Credential {
     if (credential === null) throw notConnected(connection);
     if (credential.state === 'needs-login') throw loginEnded(connection, credential.reason);
     requireRightAccount(connection, credential.tokens, options.expected ?? null);
@@ -86,7 +85,8 @@ export function createTokenAuthorizer(options: TokenAuthorizerOptions): TokenAut
   }
 
   async function fresh(signal: AbortSignal): Promise<Credential> {
-    let credential = await read();
+    let credential = required(await options.credentials.recent(connection));
+    if (isDue(credential)) credential = required(await options.credentials.read(connection));
     // Twice, since a peer's credential that was found instead of refreshing may be due itself.
     for (let round = 0; round < 2 && isDue(credential); round += 1) {
       try {
@@ -113,7 +113,7 @@ export function createTokenAuthorizer(options: TokenAuthorizerOptions): TokenAut
     ...(isPlaced ? { baseUrl: () => requireBaseUrl(baseUrl, connection) } : {}),
     header: async (signal) => given(await fresh(signal)),
     async renew(signal) {
-      const credential = await read();
+      const credential = required(await options.credentials.read(connection));
       const { refreshedAt } = credential;
       const isJustRefreshed = refreshedAt !== null && Math.abs(clock() - refreshedAt) < RENEW_QUIET_MS;
       return given(isJustRefreshed ? credential : await refresh(credential.version, signal));

@@ -18,6 +18,8 @@ export interface LeaseTaker {
 /** Where the credentials of one tenant are kept. */
 export interface CredentialKeeper {
   read(connection: string): Promise<Credential | null>;
+  /** As it was read a short while ago: for whoever wants nothing of it but its access token. Its refresh token may be used up. */
+  recent(connection: string): Promise<Credential | null>;
   /**
    * Durable when it returns. @returns false when another version than `expectedVersion` stands there (null: none)
    * @throws MirrorError `conflict` when the lease was lost

@@ -23,8 +23,9 @@ local function number(key, field) return tonumber(redis.call('HGET', key, field)
  * at the rate of the budget (generic cell rate algorithm).
  *
  * ARGV: participant, ticket, class, interval ms, burst, units kept for persons, units, life of a ticket ms, time for a trial ms, pause
- * between two looks whether a trial was answered, longest pause ms.
- * Answers the wait in ms (0: granted), whether that is a pause, and whether the grant is the one trial after a pause.
+ * between two looks whether a trial was answered, longest pause ms, units that are likely to be wanted next, units of such that were not.
+ * Who is alone and leaves half of the burst to others is granted what it will want next in the same step.
+ * Answers the wait in ms (0: granted), whether that is a pause, whether the grant is the one trial after a pause, and the units ahead.
  */
 export const TAKE = `${NOW}
 local id, class = ARGV[2], ARGV[3]
@@ -45,7 +46,7 @@ end
 local ownWait, isPaused, isOwnTrial = pauseOf(':' .. who)
 if ownWait > 0 then
   redis.call('HDEL', KEYS[2], id)
-  return {math.ceil(ownWait), isPaused and 1 or 0, 0}
+  return {math.ceil(ownWait), isPaused and 1 or 0, 0, 0}
 end
 local clientWait, isClientPaused, isClientTrial = pauseOf('')
 
@@ -105,10 +106,15 @@ if wait > 0 then
   local expiresAt = now + tonumber(ARGV[8]) + wait / 2
   local ticket = cjson.encode({seq = mine.seq, who = who, class = class, units = units, expiresAt = expiresAt})
   redis.call('HSET', KEYS[2], id, ticket)
-  return {math.ceil(wait), isClientPaused and 1 or 0, 0}
+  return {math.ceil(wait), isClientPaused and 1 or 0, 0, 0}
+end
+local next = 0
+if #tickets == 1 and not isOwnTrial and not isClientTrial then
+  local room = math.floor((now - takenUntil) / interval + burst / 2) - units
+  next = math.max(0, math.min(tonumber(ARGV[12]), room))
 end
 redis.call('HDEL', KEYS[2], id)
-redis.call('HSET', KEYS[1], 'takenUntil', takenUntil + interval * units)
+redis.call('HSET', KEYS[1], 'takenUntil', takenUntil + interval * (units + next))
 if #tickets == 1 then
   redis.call('DEL', KEYS[3])
 else
@@ -121,8 +127,9 @@ else
   end
 end
 local hour, day = math.floor(now / 3600000), math.floor(now / 86400000)
-redis.call('HINCRBY', KEYS[5], 'day:' .. day .. ':' .. who, units)
-if redis.call('HINCRBY', KEYS[5], 'hour:' .. hour, units) == units then
+local used = math.max(0, units + next - ARGV[13])
+redis.call('HINCRBY', KEYS[5], 'day:' .. day .. ':' .. who, used)
+if redis.call('HINCRBY', KEYS[5], 'hour:' .. hour, used) == used then
   for _, field in ipairs(redis.call('HKEYS', KEYS[5])) do
     local kind, number = string.match(field, '^(%a+):(%d+)')
     if tonumber(number) < (kind == 'hour' and hour or day) - 1 then redis.call('HDEL', KEYS[5], field) end
@@ -131,7 +138,7 @@ if redis.call('HINCRBY', KEYS[5], 'hour:' .. hour, units) == units then
 end
 if isOwnTrial then redis.call('HSET', KEYS[1], 'trial:' .. who, now + ARGV[9]) end
 if isClientTrial then redis.call('HSET', KEYS[1], 'trial', now + ARGV[9]) end
-return {0, 0, (isOwnTrial or isClientTrial) and 1 or 0}`;
+return {0, 0, (isOwnTrial or isClientTrial) and 1 or 0, next}`;
 
 /**
  * The other side told a participant to wait. Several who are told so within a short time mean that it is said of all: then all wait

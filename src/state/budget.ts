@@ -49,6 +49,13 @@ const LOOK_EVERY_MS = SECOND_MS;
  * within a minute of its own: what was granted in a little more than that may come in it.
  */
 const WAY_VARIES_MS = SECOND_MS;
+const TIMES = [TICKET_LIFE_MS, TRIAL_MS, LOOK_EVERY_MS, LONGEST_PAUSE_MS];
+/**
+ * Units that are granted for the requests which are likely to follow: a list is asked for page by page. They hold for this long, which counts as
+ * a part of their way.
+ */
+const MOST_AHEAD = 3;
+const AHEAD_MS = SECOND_MS / 2;
 /** Part of the burst that background work leaves for a person who waits. */
 const RESERVED_SHARE = 0.1;
 
@@ -70,20 +77,20 @@ export function openBudgetShare(
   { pauseWaitMs = PAUSE_WAIT_MS, whileInLine = (wait) => wait() }: BudgetWaiting = {},
 ): BudgetShare {
   const places = keys.budget(budget);
-  const { waiting } = places;
-  const all = [places.budget, waiting, places.shares, places.refused];
+  const all = [places.budget, places.waiting, places.shares, places.refused];
   const intervalMs = intervalOf(limits);
   const reserved = priority === 'interactive' ? 0 : Math.floor(limits.burst * RESERVED_SHARE);
   const longestPauseMs = priority === 'interactive' ? Math.min(pauseWaitMs, LONGEST_INTERACTIVE_WAIT_MS) : pauseWaitMs;
+  const ahead = new Ahead();
   let isOnTrial = false;
 
   async function ask(ticket: string, units: number): Promise<Answer> {
+    const { next, unused, sentAt } = ahead.question();
     const pace = [intervalMs, limits.burst, reserved, units];
-    const times = [TICKET_LIFE_MS, TRIAL_MS, LOOK_EVERY_MS, LONGEST_PAUSE_MS];
-    const given = [participant, ticket, priority, ...pace, ...times];
-    const answer = await redis.eval(TAKE, all.length + 1, ...all, places.used, ...given);
-    const [waitMs, isPause, isTrial] = answer as [number, number, number];
-    return { waitMs, isPause: isPause === 1, isTrial: isTrial === 1 };
+    const given = [participant, ticket, priority, ...pace, ...TIMES, next, unused];
+    const answer = answerOf(await redis.eval(TAKE, all.length + 1, ...all, places.used, ...given));
+    if (answer.waitMs === 0) ahead.granted(answer.ahead, { unused, sentAt });
+    return answer;
   }
 
   /** @param first what was answered to the first question */
@@ -103,6 +110,7 @@ export function openBudgetShare(
 
   return {
     async take(signal, units = 1) {
+      if (units === 1 && ahead.use()) return;
       const ticket = randomUUID();
       // More than fits at once is taken as what fits: it could never be had otherwise.
       const taken = Math.max(1, Math.min(units, limits.burst - reserved));
@@ -113,11 +121,12 @@ export function openBudgetShare(
         isOnTrial ||= granted.isTrial;
       } catch (error) {
         // The place is free at once; where Redis is away it is in a little while.
-        await redis.hdel(waiting, ticket).catch(() => {});
+        await redis.hdel(places.waiting, ticket).catch(() => {});
         throw error;
       }
     },
     async refused(durationMs) {
+      ahead.drop();
       isOnTrial = false;
       const pauseMs = Math.min(durationMs, LONGEST_PAUSE_MS);
       await redis.eval(REFUSED, all.length, ...all, participant, pauseMs, SEVERAL, SHORT_TIME_MS);
@@ -130,15 +139,61 @@ export function openBudgetShare(
   };
 }
 
+/** Grants for requests that are likely to follow at once: as many as have followed so far, up to a few. */
+class Ahead {
+  #units = 0;
+  #untilAt = 0;
+  /** How many were granted by the last question. */
+  #last = 0;
+  /** Granted and not used in time. */
+  #unused = 0;
+
+  /** @returns whether there was one */
+  use(): boolean {
+    if (performance.now() >= this.#untilAt) this.drop();
+    if (this.#units === 0) return false;
+    this.#units -= 1;
+    return true;
+  }
+
+  /** What the next question asks for beside, and how many of before were not used. */
+  question(): { next: number; unused: number; sentAt: number } {
+    const sentAt = performance.now();
+    const isFollowing = sentAt < this.#untilAt && this.#units === 0;
+    this.drop();
+    return { next: isFollowing ? Math.min(2 * this.#last + 1, MOST_AHEAD) : 0, unused: this.#unused, sentAt };
+  }
+
+  granted(units: number, { unused, sentAt }: { unused: number; sentAt: number }): void {
+    this.#unused -= unused;
+    this.#last = units;
+    this.#units += units;
+    // The server's grant is no older than the question, however late its answer is read.
+    this.#untilAt = sentAt + AHEAD_MS;
+  }
+
+  drop(): void {
+    this.#unused += this.#units;
+    this.#units = 0;
+  }
+}
+
 /** The rate at which no minute of the server's has one more than `requestsPerMinute` and `burst`, whichever way its requests took. */
 function intervalOf({ requestsPerMinute }: BudgetLimits): number {
-  return Math.max(MINUTE_MS / requestsPerMinute, (MINUTE_MS + WAY_VARIES_MS) / (requestsPerMinute + 1));
+  return Math.max(MINUTE_MS / requestsPerMinute, (MINUTE_MS + WAY_VARIES_MS + AHEAD_MS) / (requestsPerMinute + 1));
 }
 
 interface Answer {
   waitMs: number;
   isPause: boolean;
   isTrial: boolean;
+  /** Units that were granted beside. */
+  ahead: number;
+}
+
+function answerOf(told: unknown): Answer {
+  const [waitMs, isPause, isTrial, ahead] = told as [number, number, number, number];
+  return { waitMs, isPause: isPause === 1, isTrial: isTrial === 1, ahead };
 }
 
 function exhausted(waitMs: number): MirrorError {

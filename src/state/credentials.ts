@@ -1,6 +1,7 @@
 import type { Logger } from '../log/logger.ts';
 import type { Credential, CredentialStanding } from '../model/credentials.ts';
 import { MirrorError } from '../model/errors.ts';
+import { SECOND_MS } from '../model/time.ts';
 import { type CredentialFields, decodeCredential, encodeCredential, encodeStanding } from './credential-fields.ts';
 import type { AwaitDurable } from './durability.ts';
 import { keys } from './keys.ts';
@@ -15,6 +16,11 @@ export interface CredentialStore {
    * @throws MirrorError `settings` when its sealing key is missing, `contract` when it was tampered with
    */
   read(connection: string): Promise<Credential | null>;
+  /**
+   * The same for whoever wants nothing of it but its access token: as this process read it at most a second ago, unless it has changed it
+   * since. Its refresh token may be used up.
+   */
+  recent(connection: string): Promise<Credential | null>;
   /**
    * Replaces the credential if it still has the version that was read (null: there is none) and the lease is still held,
    * in one step. On the disk when it returns, where Redis can tell.
@@ -49,6 +55,12 @@ export interface CredentialStoreOptions {
   log: Logger;
 }
 
+/**
+ * A cycle asks the clinic for one page after the other, each with the login. What another process stores counts after this time, and at once
+ * after a 401.
+ */
+const RECENT_MS = SECOND_MS;
+
 /** KEYS: lease, credential; ARGV: lease's token, expected version ('' for none), fields. */
 const WRITE = `${FENCE}
 if (redis.call('HGET', KEYS[2], 'version') or '') ~= ARGV[2] then return 0 end
@@ -77,13 +89,14 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
   const keyOf = (connection: string) => keys.credential(tenant, connection);
   // A list's pages are asked for one after the other with the same login: it is opened once.
   let opened: { stored: string; credential: Credential } | null = null;
+  const recent = new Recent((connection) => readNow(connection));
 
   async function awaitDisk(connection: string): Promise<void> {
     const answer = await options.awaitDurable(keyOf(connection)).catch(() => 'late');
     if (answer === 'late') log.warn({}, 'a credential is stored but not on the disk yet');
   }
 
-  async function read(connection: string): Promise<Credential | null> {
+  async function readNow(connection: string): Promise<Credential | null> {
     const fields = await redis.hgetall(keyOf(connection));
     if (Object.keys(fields).length === 0) return null;
     const stored = JSON.stringify([connection, fields]);
@@ -100,29 +113,29 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
 
   async function change(lease: LeaseToken, connection: string, version: number | null, fields: CredentialFields) {
     const expected = version === null ? '' : String(version);
-    return fenced(
-      writer.eval(WRITE, 2, lease.key, keyOf(connection), lease.token, expected, ...Object.entries(fields).flat()),
-    );
+    const given = [lease.token, expected, ...Object.entries(fields).flat()];
+    return fenced(recent.changing(connection, writer.eval(WRITE, 2, lease.key, keyOf(connection), ...given)));
   }
 
   async function restoreOne(connection: string, credential: Credential): Promise<boolean> {
     const fields = Object.entries(encodeCredential(credential, sealer, connection)).flat();
-    return (await writer.eval(RESTORE, 1, keyOf(connection), ...fields)) === 1;
+    return (await recent.changing(connection, writer.eval(RESTORE, 1, keyOf(connection), ...fields))) === 1;
   }
 
   return {
-    read,
+    read: recent.read,
+    recent: recent.recent,
     async write(lease, connection, expectedVersion, next) {
       const written = await change(lease, connection, expectedVersion, encodeCredential(next, sealer, connection));
       if (written) await awaitDisk(connection);
       return written;
     },
     note: (lease, connection, version, standing) => change(lease, connection, version, encodeStanding(standing)),
-    remove: async (connection) => (await writer.del(keyOf(connection))) === 1,
+    remove: async (connection) => (await recent.changing(connection, writer.del(keyOf(connection)))) === 1,
     async readAll(connections) {
       const credentials: Record<string, Credential> = {};
       for (const connection of connections) {
-        const credential = await read(connection);
+        const credential = await recent.read(connection);
         if (credential !== null) credentials[connection] = credential;
       }
       return credentials;
@@ -137,6 +150,41 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
       return result;
     },
   };
+}
+
+/** Credentials as they were read last, for as long as they surely stand so, or {@link RECENT_MS}. */
+class Recent {
+  readonly #readNow: (connection: string) => Promise<Credential | null>;
+  readonly #known = new Map<string, { credential: Credential; readAt: number }>();
+  #changes = 0;
+
+  constructor(readNow: (connection: string) => Promise<Credential | null>) {
+    this.#readNow = readNow;
+  }
+
+  recent = async (connection: string): Promise<Credential | null> => {
+    const known = this.#known.get(connection);
+    const isRecent = known !== undefined && performance.now() - known.readAt < RECENT_MS;
+    return isRecent ? known.credential : this.read(connection);
+  };
+
+  read = async (connection: string): Promise<Credential | null> => {
+    const [readAt, changes] = [performance.now(), this.#changes];
+    const credential = await this.#readNow(connection);
+    // Whoever has to log in may do so at any moment.
+    const isKept = credential?.state === 'connected' && this.#changes === changes;
+    if (isKept) this.#known.set(connection, { credential, readAt });
+    else this.#known.delete(connection);
+    return credential;
+  };
+
+  /** What was read before is not known any more, also where the answer is still on its way. */
+  changing<Answer>(connection: string, change: Promise<Answer>): Promise<Answer> {
+    return change.finally(() => {
+      this.#changes += 1;
+      this.#known.delete(connection);
+    });
+  }
 }
 
 async function fenced(answer: Promise<unknown>): Promise<boolean> {

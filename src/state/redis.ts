@@ -46,7 +46,24 @@ function open(place: RedisPlace, limits: Limits): RedisClient {
   const client = clientOf(place, { enableReadyCheck: true, keepAlive: 10 * SECOND_MS, ...limits });
   // Without a listener ioredis prints every failed attempt; readiness reports the state instead.
   client.on('error', () => {});
-  return client;
+  return sendingScriptsOnce(client);
+}
+
+/**
+ * A script goes over a connection as a text the first time and as its digest from then on, in the same order as all else: ioredis does so for
+ * those that it knows by a name. A cycle sends some thirty, of up to five kilobytes.
+ */
+function sendingScriptsOnce(client: RedisClient): RedisClient {
+  const names = new Map<string, string>();
+  return Object.assign(client, {
+    eval(script: string, ...given: unknown[]): Promise<unknown> {
+      const name = names.get(script) ?? `script ${names.size}`;
+      if (!names.has(script)) client.defineCommand(name, { lua: script });
+      names.set(script, name);
+      const scripts = client as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>;
+      return (scripts[name] as (...args: unknown[]) => Promise<unknown>).apply(client, given);
+    },
+  });
 }
 
 type ConnectionOptions = Omit<RedisOptions, 'replyMapping'>;

@@ -169,9 +169,16 @@ const STREAMS: readonly StreamName[] = ['appointments', 'patients', 'invoices'];
 const MISSES_KEPT_MS = 7 * DAY_MS;
 
 /** Targets in one script: each takes some tens of microseconds. */
-const SETTLED_AT_ONCE = 100;
-/** Commands for one target's look. */
-const LOOK_COMMANDS = 3;
+const TARGETS_AT_ONCE = 100;
+
+// KEYS: target, links and outbox of each.
+const SUMMARIZE = `
+local all = {}
+for i = 1, #KEYS, 3 do
+  local record = redis.call('HGETALL', KEYS[i])
+  all[#all + 1] = {record, redis.call('HGET', KEYS[i + 1], 'version'), redis.call('HLEN', KEYS[i + 2])}
+end
+return all`;
 
 // KEYS: lease, then target, links and outbox of each. ARGV: token, planned at, under, as of ('' for none), then the links' version of each.
 const SETTLE = `${FENCE}
@@ -210,40 +217,31 @@ function openRecords(
   proofs: TargetProofs,
 ): Omit<TargetStore, keyof Gone | keyof Tallies> {
   const recordOf = (target: string, fields: StoredFields) => proved(fields, proofs.of(target, fields));
+  const placesOf = (target: string) => [
+    keys.target(tenant, target),
+    keys.linksMeta(tenant, target),
+    keys.outbox(tenant, target),
+  ];
   return {
     async read(target) {
       return recordOf(target, await redis.hgetall(keys.target(tenant, target)));
     },
     async summarize(targets) {
-      const pipeline = redis.pipeline();
-      for (const target of targets) {
-        pipeline.hgetall(keys.target(tenant, target));
-        pipeline.hget(keys.linksMeta(tenant, target), 'version');
-        pipeline.hlen(keys.outbox(tenant, target));
+      const summaries = new Map<string, TargetSummary>();
+      for (const slice of slices(targets, TARGETS_AT_ONCE)) {
+        const places = slice.flatMap(placesOf);
+        const answers = (await redis.eval(SUMMARIZE, places.length, ...places)) as [string[], string | null, number][];
+        for (const [index, [told, linksVersion, pending]] of answers.entries()) {
+          const target = slice[index] ?? '';
+          const fields = Object.fromEntries(slices(told, 2)) as StoredFields;
+          summaries.set(target, { record: recordOf(target, fields), linksVersion, pending });
+        }
       }
-      const answers = (await pipeline.exec()) ?? [];
-      for (const [error] of answers) if (error !== null) throw error;
-      return new Map(
-        targets.map((target, index) => {
-          const [fields, linksVersion, pending] = answers.slice(index * LOOK_COMMANDS).map(([, answer]) => answer);
-          return [
-            target,
-            {
-              record: recordOf(target, fields as StoredFields),
-              linksVersion: (linksVersion as string | null) ?? null,
-              pending: Number(pending),
-            },
-          ];
-        }),
-      );
+      return summaries;
     },
     async settle(looked, { plannedAt, plannedUnder, asOf }, lease) {
-      for (const slice of slices([...looked], SETTLED_AT_ONCE)) {
-        const places = slice.flatMap(([target]) => [
-          keys.target(tenant, target),
-          keys.linksMeta(tenant, target),
-          keys.outbox(tenant, target),
-        ]);
+      for (const slice of slices([...looked], TARGETS_AT_ONCE)) {
+        const places = slice.flatMap(([target]) => placesOf(target));
         const told = [lease.token, plannedAt, plannedUnder, asOf ?? '', ...slice.map(([, version]) => version)];
         await fenced(redis.eval(SETTLE, places.length + 1, lease.key, ...places, ...told));
       }

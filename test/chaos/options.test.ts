@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { tallyOf } from './judge/tally.ts';
 import { readOptions, USAGE } from './options.ts';
-import { Reporter, renderReport, wrap } from './report.ts';
+import { isProved, Reporter, renderReport, renderTrials, wrap } from './report.ts';
 import { choiceOf, scriptOf } from './script/generate.ts';
 
 const long = (text: string) => text.split('\n').filter((line) => line.length > 100);
@@ -11,6 +11,7 @@ test('the command line is read, and what is not understood is refused', () => {
   expect(readOptions(['--help'])).toBeNull();
   expect(readOptions(['--redis', 'cluster'])).toMatchObject({ redis: 'cluster' });
   expect(() => readOptions(['--redis', 'cluster', '--without', 'guard'])).toThrow(RangeError);
+  expect(readOptions(['--without', 'all'])).toMatchObject({ without: 'all' });
   for (const args of [
     ['--redis', 'x'],
     ['--runs', '0'],
@@ -64,6 +65,22 @@ test('a trial counts the defects that its safety prevents, and names the others'
   expect(renderReport(report)).toContain(
     'without guard: detected in 1 of 2 (unjustifiedDeletes 1, missing 1), with it: a defect in 0 of 2',
   );
+});
+
+test('trials are a table with a line for each safety, and a proof when each of its runs found what it prevents', () => {
+  const guard = { safety: 'guard', runs: 3, detected: 3, byKind: { unjustifiedDeletes: 3, missing: 1 } };
+  const fencing = { safety: 'own-keys', runs: 3, detected: 2, byKind: { duplicates: 2 } };
+  const trials = [
+    { ...guard, control: { runs: 3, defects: 0 } },
+    { ...fencing, control: { runs: 0, defects: 0 } },
+  ];
+  expect(renderTrials(trials).split('\n')).toEqual([
+    'safety    without it  with it  defects in so many runs',
+    'guard     3 of 3      0 of 3   unjustifiedDeletes 3, missing 1',
+    'own-keys  2 of 3      –        duplicates 2',
+  ]);
+  expect(trials.map(isProved)).toEqual([true, false]);
+  expect(isProved({ ...guard, control: { runs: 3, defects: 1 } })).toBe(false);
 });
 
 test('a word that is longer than a line is left whole', () => {

@@ -14,7 +14,7 @@ export interface Options {
   minutes: number | null;
   choice: Choice;
   redis: RedisKind;
-  /** A safety that the daemons run without; null for none. */
+  /** A safety that the daemons run without; null for none, {@link ALL} for each of them in turn. */
   without: string | null;
   /** Whether each of those scripts is played with the safety in its place as well. */
   control: boolean;
@@ -25,6 +25,9 @@ export interface Options {
   /** Where the daemons' logs go; null: nowhere. */
   logs: string | null;
 }
+
+/** In place of one safety. */
+export const ALL = 'all';
 
 /** Shown by `--help`, and when something can't be understood. */
 export const USAGE = `npm run chaos -- [--runs 10] [--seed 1] [--minutes 10] [--only kills,redis] [--json]
@@ -42,8 +45,8 @@ shares nothing with src/.
                 ${fold([...FAULTS.keys()], 16)}
   --redis kind  one server (one), or several of which masters die: sentinel, cluster
   --without s   the daemons run without one safety, which is taken out from outside; scripts go for
-                what it catches:
-                ${fold(Object.keys(MECHANISMS), 16)}
+                what it catches; all: each of them in turn, as a table:
+                ${fold([...Object.keys(MECHANISMS), ALL], 16)}
   --worlds n    worlds side by side, each with its own servers (one more than cores, at most 4)
   --no-control  with --without: doesn't play the same scripts with the safety in its place
   --no-shrink   a script that fails is not played again with fewer steps
@@ -114,7 +117,7 @@ function parse(args: readonly string[]) {
 }
 
 function safety(name: string | undefined): string | null {
-  if (name !== undefined && !Object.hasOwn(MECHANISMS, name)) throw new RangeError(`--without ${name}`);
+  if (name !== undefined && name !== ALL && !Object.hasOwn(MECHANISMS, name)) throw new RangeError(`--without ${name}`);
   return name ?? null;
 }
 

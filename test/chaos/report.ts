@@ -137,11 +137,38 @@ export function renderReport(report: Report): string {
   ].join('\n');
 }
 
-/** One line of the table. */
 function describeTrial({ safety, runs, detected, byKind, control }: Trial): string {
-  const kinds = Object.entries(byKind).map(([kind, count]) => `${kind} ${count}`);
   const played = control.runs === 0 ? '' : `, with it: a defect in ${control.defects} of ${control.runs}`;
-  return `without ${safety}: detected in ${detected} of ${runs} (${kinds.join(', ')})${played}`;
+  return `without ${safety}: detected in ${detected} of ${runs} (${kindsOf(byKind)})${played}`;
+}
+
+function kindsOf(byKind: Trial['byKind']): string {
+  return Object.entries(byKind)
+    .map(([kind, count]) => `${kind} ${count}`)
+    .join(', ');
+}
+
+/** Trials as a table, a line for each safety. */
+export function renderTrials(trials: readonly Trial[]): string {
+  const rows = trials.map(({ safety, runs, detected, byKind, control }) => [
+    ...[safety, `${detected} of ${runs}`, control.runs === 0 ? '–' : `${control.defects} of ${control.runs}`],
+    kindsOf(byKind),
+  ]);
+  const table = [['safety', 'without it', 'with it', 'defects in so many runs'], ...rows];
+  const widths = [0, 1, 2].map((column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
+  return table
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+/** Whether every run had a defect that the safety prevents, and none had one with it. */
+export function isProved({ runs, detected, control }: Trial): boolean {
+  return detected === runs && control.defects === 0;
 }
 
 function bySeed(one: { seed: number }, other: { seed: number }): number {

@@ -1,8 +1,12 @@
 import { Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { neverNeedless } from '../../src/jobs/needless.ts';
 import { openQueues } from '../../src/jobs/queues.ts';
+import { openRepetitions } from '../../src/jobs/repetitions.ts';
 import { QUEUE_PREFIX } from '../../src/state/keys.ts';
+import type { RedisClient } from '../../src/state/redis.ts';
+import { useFakeTime } from '../support/fake-time.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -17,6 +21,12 @@ function onlooker(name: string): () => Promise<string[]> {
   const queue = new Queue(name, { connection: redis.connect(), prefix: QUEUE_PREFIX });
   onTestFinished(() => queue.close());
   return async () => (await queue.getJobSchedulers()).map(({ key }) => key).sort();
+}
+
+/** How many scripts ran, by their text or by its digest. */
+async function scriptsRun(connection: Redis): Promise<number> {
+  const told = (await connection.info('commandstats')).matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g);
+  return [...told].reduce((sum, [, calls]) => sum + Number(calls), 0);
 }
 
 test.each(['pull', 'audit', 'subscriptions', 'refresh-tokens'] as const)(
@@ -142,7 +152,7 @@ test('a look that another configuration overtook puts nothing back', async () =>
   const connection = redis.connect();
   await connection.config('RESETSTAT');
   overtaken.resolve();
-  const looks = async () => Number(/cmdstat_eval:calls=(\d+)/.exec(await connection.info('commandstats'))?.[1] ?? 0);
+  const looks = () => scriptsRun(connection);
   await waitFor(async () => (await looks()) >= held + 2, { what: 'those that were held, and two more' });
   expect(await repeating()).toEqual(['pull-belvedere']);
 });
@@ -158,7 +168,41 @@ test('a process leaves alone what repeats for tenants that it does not know', as
   const connection = redis.connect();
   // Two looks begin, so one of them has ended.
   await connection.config('RESETSTAT');
-  const looks = async () => Number(/cmdstat_eval:calls=(\d+)/.exec(await connection.info('commandstats'))?.[1] ?? 0);
+  const looks = () => scriptsRun(connection);
   await waitFor(async () => (await looks()) >= 2, { what: 'two looks' });
   expect(await repeating()).toEqual(['subscriptions-aurora', 'subscriptions-belvedere']);
+});
+
+test('a look at many tenants is spread over its time, each looked at once for all of its jobs, and ends with its signal', async () => {
+  const time = useFakeTime();
+  const asked: string[] = [];
+  const queue = { toKey: (type: string) => type, upsertJobScheduler: async () => {} } as unknown as Queue;
+  const connection = { eval: async () => [] } as unknown as RedisClient;
+  const isNeedless = async (job: string, tenant: string) => asked.push(`${job} ${tenant}`) > 0;
+  const repetitions = openRepetitions(
+    async () => queue,
+    async () => connection,
+    isNeedless,
+    {},
+  );
+  const tenants = new Map(Array.from({ length: 250 }, (_, index) => [`tenant-${index}`, 60_000]));
+  for (const name of ['pull', 'audit'] as const) await repetitions.repeat(name, tenants);
+  const end = new AbortController();
+  const seenAfter = async (ms: number) => {
+    asked.length = 0;
+    await time.pass(ms);
+    return asked.length;
+  };
+  const looking = repetitions.putBack(30_000, end.signal);
+  expect(await seenAfter(0)).toBe(200);
+  expect(await seenAfter(9_999)).toBe(0);
+  expect(await seenAfter(1)).toBe(200);
+  expect(asked.slice(0, 100).every((line) => line.startsWith('pull'))).toBe(true);
+  expect(await seenAfter(10_000)).toBe(100);
+  expect(await seenAfter(10_000)).toBe(0);
+  await looking;
+  const again = repetitions.putBack(30_000, end.signal);
+  expect(await seenAfter(0)).toBe(200);
+  end.abort(new Error('it ends'));
+  await expect(again).rejects.toThrow('it ends');
 });

@@ -47,6 +47,7 @@ function open({ stored = STORED as Credential | null, answers = [ANSWER] as (Tok
   const meanwhile = { pause: (_count: number) => {}, asked: async () => {} };
   const credentials: CredentialKeeper = {
     read: async () => world.stored,
+    recent: async () => world.stored,
     async write(_lease, connection, expectedVersion, next) {
       events.push(`write ${connection} ${expectedVersion}`);
       if (world.writesFail-- > 0) throw away;

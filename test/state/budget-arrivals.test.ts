@@ -24,8 +24,11 @@ function clocked(connection: RedisClient): RedisClient {
   return connection;
 }
 
-/** When somebody who always wants more is granted it, in milliseconds. */
-async function grantsWithin(ms: number): Promise<number[]> {
+/**
+ * When somebody who always wants more is granted it, in milliseconds.
+ * @param slowly pauses before each of the first so many, so that what is granted ahead of them is used late
+ */
+async function grantsWithin(ms: number, slowly = { times: 0, pauseMs: 0 }): Promise<number[]> {
   const connection = redis.connect();
   // Its own timers would ring in the test's time.
   await connection.ping();
@@ -33,6 +36,7 @@ async function grantsWithin(ms: number): Promise<number[]> {
   const share = openBudgetShare(clocked(connection), 'client-1', 'greedy', LIMITS, 'interactive');
   const granted: number[] = [];
   while (performance.now() < ms) {
+    if (granted.length < slowly.times) await vi.advanceTimersByTimeAsync(slowly.pauseMs);
     let isGranted = false;
     const taking = share.take(NEVER).then(() => {
       isGranted = true;
@@ -76,6 +80,19 @@ test('no minute of the server has more requests than the budget allows, however 
     expect(mostInAMinute(late)).toBeLessThanOrEqual(allowed);
   }
 });
+
+test.each([100, 166, 249, 499])(
+  'nor where requests come every %i ms at first, of which several are granted at once, and then as many as there may be',
+  async (pauseMs) => {
+    const allowed = LIMITS.requestsPerMinute + LIMITS.burst;
+    const granted = await grantsWithin(1.2 * MINUTE_MS, { times: Math.floor(5_000 / pauseMs), pauseMs });
+    expect(mostInAMinute(granted)).toBeGreaterThan(0.95 * allowed);
+    for (const turn of granted.keys()) {
+      const late = granted.map((at, index) => at + (index <= turn ? WAY_VARIES_MS - 1 : 0));
+      expect(mostInAMinute(late)).toBeLessThanOrEqual(allowed);
+    }
+  },
+);
 
 test('all that fits at once is granted at once, at whatever rate', async () => {
   const rates = fc.record({

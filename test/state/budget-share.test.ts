@@ -5,7 +5,7 @@ import { untilSeen, useFakeTime } from '../support/fake-time.ts';
 
 const NEVER = new AbortController().signal;
 const LIMITS = { requestsPerMinute: 60, burst: 20 };
-type Answer = [waitMs: number, isPause: number, isTrial: number];
+type Answer = [waitMs: number, isPause: number, isTrial: number, ahead?: number];
 
 /** A share whose questions Redis answers so, in this order. */
 function open(priority: Priority, ...answers: Answer[]) {
@@ -17,7 +17,10 @@ function open(priority: Priority, ...answers: Answer[]) {
     return given;
   };
   const time = useFakeTime();
-  const run = vi.fn(async (..._given: unknown[]) => answers.shift());
+  const run = vi.fn(async (..._given: unknown[]) => {
+    const [waitMs, isPause, isTrial, ahead = 0] = answers.shift() ?? [];
+    return [waitMs, isPause, isTrial, ahead];
+  });
   const hdel = vi.fn(async () => 1);
   const redis = { eval: run, hdel } as unknown as RedisClient;
   const share = openBudgetShare(redis, 'client-1', 'tenant', LIMITS, priority, { whileInLine });
@@ -130,6 +133,52 @@ describe('a share of a budget', () => {
     await share.take(NEVER);
     await share.accepted();
     await share.accepted();
+    expect(run).toHaveBeenCalledTimes(3);
+  });
+
+  test('is granted what follows with one question, as much as has followed, and tells what was not used', async () => {
+    const one: Answer = [0, 0, 0, 1];
+    const three: Answer = [0, 0, 0, 3];
+    const opened = open('background', GRANTED, one, three, three, GRANTED, GRANTED);
+    const { share, run, time } = opened;
+    const questions = () => run.mock.calls.map((given) => given.slice(-2));
+    for (let request = 0; request < 8; request += 1) await share.take(NEVER);
+    expect(questions()).toEqual([
+      [0, 0],
+      [1, 0],
+      [3, 0],
+      [3, 0],
+    ]);
+    await time.pass(499);
+    await share.take(NEVER);
+    expect(run).toHaveBeenCalledTimes(4);
+    await time.pass(1);
+    await share.take(NEVER);
+    expect(questions().at(-1)).toEqual([0, 2]);
+    await share.take(NEVER);
+    expect(questions().at(-1)).toEqual([1, 0]);
+  });
+
+  test('counts what was granted ahead from when it asked, and has none of it after a refusal', async () => {
+    const { share, run, time } = open('background', GRANTED, [0, 0, 0, 1], GRANTED, [0, 0, 0, 3], GRANTED, GRANTED);
+    await share.take(NEVER);
+    const taking = share.take(NEVER);
+    // The process stands still before it reads the answer.
+    time.jump(500);
+    await taking;
+    await share.take(NEVER);
+    expect(run).toHaveBeenCalledTimes(3);
+    await share.take(NEVER);
+    await share.refused(1_000);
+    await share.take(NEVER);
+    expect(run).toHaveBeenCalledTimes(6);
+  });
+
+  test('asks by itself for what charges more than a unit', async () => {
+    const { share, run } = open('background', GRANTED, [0, 0, 0, 1], GRANTED);
+    await share.take(NEVER);
+    await share.take(NEVER);
+    await share.take(NEVER, 2);
     expect(run).toHaveBeenCalledTimes(3);
   });
 

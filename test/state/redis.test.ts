@@ -43,6 +43,24 @@ describe('a Redis that keeps what it is given', () => {
     expect(error.mock.calls[0]?.[0]).toMatchObject({ code: 'redis-evicts' });
   });
 
+  test('is sent the text of a script once by each connection, and runs it also where it has forgotten it', async () => {
+    const onlooker = redis.connect();
+    const ADD = "return redis.call('HINCRBY', KEYS[1], ARGV[1], ARGV[2])";
+    const callsOf = async (name: string) =>
+      Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(await onlooker.info('commandstats'))?.[1] ?? 0);
+    await onlooker.config('RESETSTAT');
+    const connection = connectRedis(redis.url);
+    onTestFinished(() => connection.disconnect());
+    const add = (by: number) => connection.eval(ADD, 1, 'cm:key', 'field', by);
+    expect(await Promise.all([add(1), add(2), add(3)])).toEqual([1, 3, 6]);
+    expect([await callsOf('eval'), await callsOf('evalsha')]).toEqual([1, 2]);
+    expect(await connection.eval('return ARGV[1]', 0, 'another')).toBe('another');
+    await onlooker.script('FLUSH');
+    expect(await add(4)).toBe(10);
+    expect(await add(5)).toBe(15);
+    await expect(connection.eval('return redis.error_reply("FENCED")', 0)).rejects.toThrow('FENCED');
+  });
+
   test('is not blamed for settings that it does not show', async () => {
     const connection = redis.connect();
     await connection.acl('SETUSER', 'guest', 'on', '>guest', '~*', '&*', '+@all', '-config');
