@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { createMetrics } from '../../src/control/metrics.ts';
 import { openOverview } from '../../src/control/overview.ts';
 import { openStatuses } from '../../src/control/statuses.ts';
+import { MINUTE_MS } from '../../src/model/time.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
@@ -60,6 +61,21 @@ test('the first who looks at many clinics sees some and how many are missing, an
   late.resolve();
   await expect.poll(async () => (await overview.read()).unread.length).toBe(0);
   expect((await overview.read()).clinics.length).toBe(60);
+});
+
+test('who looks after ten minutes without anybody sees what was known while that is looked at anew', async () => {
+  const { installation, clock } = openMany(3);
+  const statuses = openStatuses();
+  const { status: before } = await statuses.read(installation);
+  clock.now += 11 * MINUTE_MS;
+  const late = Promise.withResolvers<void>();
+  const outlook = async () => {
+    await late.promise;
+    return installation.outlook();
+  };
+  expect(await statuses.readSoFar({ ...installation, outlook }, 1)).toBe(before);
+  late.resolve();
+  await expect.poll(async () => (await statuses.readSoFar(installation, 1)).at).toBe(clock.now);
 });
 
 test('what is asked of one clinic is never older than the question, however many ask', async () => {

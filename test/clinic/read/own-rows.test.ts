@@ -36,7 +36,8 @@ describe('a row that names another tenant', () => {
   });
 
   test('never becomes a record, and takes none of the tenant’s own with it, however they are mixed', async () => {
-    const kinds = fc.array(fc.constantFrom('own', 'foreign', 'silent'), { maxLength: 12 });
+    // Ten rows may be a page that was cut off there: such a reading is partial without any foreign row.
+    const kinds = fc.array(fc.constantFrom('own', 'foreign', 'silent'), { maxLength: 9 });
     await fc.assert(
       fc.asyncProperty(kinds, async (mixed) => {
         const tenants = { own: { tenantId: 't' }, foreign: { tenantId: 'u' }, silent: {} };
