@@ -14,7 +14,10 @@ export interface DemoPages {
   close(): Promise<void>;
 }
 
-/** Waits in the background until the daemon shows its pages, and keeps an address at hand that signs in by one click. @param say told of each new address */
+/**
+ * Waits in the background until the daemon shows its pages, and keeps an address at hand that signs in by one click.
+ * @param say told of each new address
+ */
 export function openPages(world: World, say: (text: string) => void): DemoPages {
   const { pagesUrl } = world;
   let signIn: string | null = null;
