@@ -21,15 +21,36 @@ const CHANGES: Readonly<Record<string, string>> = {
 };
 const WIDEST_CHANGE = 'consent withdrawn'.length;
 
-/** Runs until Ctrl-C: people at the front desk work, the daemon follows, a table shows what flows where. */
-export async function runLive(world: World, say: (text: string) => void): Promise<number> {
-  const interrupted = new Promise<void>((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
-  });
+/** Who looks at a demonstration. */
+export interface Onlooker {
+  /** What is under way, line by line. */
+  say(text: string): void;
+  /** The table, each time anew. */
+  show(picture: string): void;
+  /** Whether what is shown takes the place of what was shown before, and of what was said. */
+  isOnScreen: boolean;
+  /** When no more is to be seen. */
+  leaves: Promise<void>;
+}
+
+/** Somebody at a terminal, or at the end of a pipe, until Ctrl-C. */
+export function onlookerAt(stdout: NodeJS.WriteStream, say: Onlooker['say']): Onlooker {
+  const isOnScreen = stdout.isTTY;
+  return {
+    ...{ say, isOnScreen },
+    show: (picture) => stdout.write(isOnScreen ? `\u001b[2J\u001b[H${picture}\n` : `${picture}\n\n`),
+    leaves: new Promise((resolve) => {
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+    }),
+  };
+}
+
+/** Runs until the onlooker leaves: people at the front desk work, the daemon follows, a table shows what flows where. */
+export async function runLive(world: World, { say, show, isOnScreen, leaves }: Onlooker): Promise<number> {
   await logInAll(world, say);
   const watch = openWatch(world);
   const daemon = startDaemon(world);
-  const pages = openPages(world, say);
+  const pages = openPages(world, isOnScreen ? () => {} : say);
   const { changes, stop: stopPeople } = startPeople(world);
   const requests = new Map<string, number>();
   const draw = async () => {
@@ -39,18 +60,18 @@ export async function runLive(world: World, say: (text: string) => void): Promis
       proxy.forget();
     }
     const picture = renderPicture({ view: await watch.status(), requests, changes, pages: pages.places(), world });
-    process.stdout.write(process.stdout.isTTY ? `\u001b[2J\u001b[H${picture}\n` : `${picture}\n\n`);
+    show(picture);
   };
   let timer: NodeJS.Timeout | null = null;
   let drawing: Promise<void> = Promise.resolve();
   const tick = () => {
     drawing = draw().finally(() => {
-      if (timer !== null) timer = setTimeout(tick, process.stdout.isTTY ? REDRAW_MS : 10 * REDRAW_MS);
+      if (timer !== null) timer = setTimeout(tick, isOnScreen ? REDRAW_MS : 10 * REDRAW_MS);
     });
     drawing.catch(() => {});
   };
   timer = setTimeout(tick, 0);
-  await interrupted;
+  await leaves;
   say('\nEnding …');
   await pages.close();
   clearTimeout(timer);

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { runLive } from './live.ts';
+import { onlookerAt, runLive } from './live.ts';
 import { renderResult, runOnce } from './once.ts';
 import { DIALECTS, startWorld } from './world.ts';
 
@@ -44,7 +44,7 @@ async function main(): Promise<number> {
     notice: say,
   });
   try {
-    if (values.once !== true) return await runLive(world, say);
+    if (values.once !== true) return await runLive(world, onlookerAt(process.stdout, say));
     process.once('SIGTERM', () => process.exit(143));
     const result = await runOnce(world, say, startedAt);
     process.stdout.write(values.json === true ? `${JSON.stringify(result)}\n` : `${renderResult(result)}\n`);

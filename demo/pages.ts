@@ -14,7 +14,10 @@ export interface DemoPages {
   close(): Promise<void>;
 }
 
-/** Waits in the background until the daemon shows its pages, and keeps an address at hand that signs in by one click. */
+/**
+ * Waits in the background until the daemon shows its pages, and keeps an address at hand that signs in by one click.
+ * @param say told of each new address
+ */
 export function openPages(world: World, say: (text: string) => void): DemoPages {
   const { pagesUrl } = world;
   let signIn: string | null = null;
@@ -24,7 +27,7 @@ export function openPages(world: World, say: (text: string) => void): DemoPages 
     await untilAnswered(`${pagesUrl}/healthz`, ending.signal);
     while (!ending.signal.aborted) {
       signIn = await signInAddress(world);
-      if (!process.stdout.isTTY) say(`The pages, signed in by one click: ${signIn}`);
+      say(`The pages, signed in by one click: ${signIn}`);
       await pauseFor(NEW_ADDRESS_EVERY_MS, ending.signal);
     }
   };

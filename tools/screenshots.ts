@@ -3,18 +3,20 @@
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { stringify } from 'yaml';
 import { logInAll, runCli, startDaemon } from '../demo/daemon.ts';
 import { bookThisWeek, signInAddress } from '../demo/pages.ts';
 import { openWatch, waitUntilInSync } from '../demo/watch.ts';
 import { startWorld, type World } from '../demo/world.ts';
 import { startBrowser, type TestBrowser } from './browser.ts';
+import { withPalette } from './small-png.ts';
+
+type Page = Awaited<ReturnType<Awaited<ReturnType<TestBrowser['open']>>['newPage']>>;
 
 const FOLDER = new URL('../docs/screenshots/', import.meta.url).pathname;
-/** Each page on a desk by day, and on a phone by night: light and dark are the same colours for both. */
-const SCREENS = [
-  { theme: 'light', screen: 'wide', viewport: { width: 1_200, height: 800 } },
-  { theme: 'dark', screen: 'phone', viewport: { width: 390, height: 844 } },
-] as const;
+/** Each page on a desk and on a phone, by day and by night. */
+const THEMES = ['light', 'dark'] as const;
+const SCREENS = { wide: { width: 1_200, height: 800 }, phone: { width: 390, height: 844 } } as const;
 /** Higher ones are cut: a picture shows what a page is like. */
 const MOST_HEIGHT = 1_300;
 
@@ -24,23 +26,77 @@ interface Shown {
   /** One that waits for a decision, and an appointment that it keeps back. */
   hold: string;
   appointment: string;
-  /** Where a practitioner connects a calendar. */
+  /** Where practitioners connect calendars. */
   link: string;
 }
 
-/** Pages by name, each with its address. */
-const PAGES: Readonly<Record<string, (shown: Shown) => string>> = {
-  overview: () => '/',
-  clinic: ({ tenant }) => `/tenants/${tenant}`,
-  activity: () => '/activity',
-  week: ({ tenant }) => `/tenants/${tenant}/targets/doctor-1/week`,
-  'week-held': ({ tenant }) => `/tenants/${tenant}/targets/room/week`,
-  holds: ({ tenant }) => `/tenants/${tenant}/holds`,
-  hold: ({ tenant, hold }) => `/tenants/${tenant}/holds/${hold}`,
-  explain: ({ tenant, appointment }) => `/tenants/${tenant}/explain?id=${encodeURIComponent(appointment)}`,
-  plan: ({ tenant }) => `/tenants/${tenant}/plan`,
-  connect: ({ link }) => link,
-  queues: () => '/queues',
+/** One picture: an address, and what somebody does there before it is taken. */
+interface Picture {
+  address(shown: Shown): string;
+  act?(page: Page): Promise<void>;
+  /** Somebody who is not signed in. */
+  isStranger?: true;
+  /** Default: English. */
+  language?: 'it';
+}
+
+const MANAGED = 'corallo';
+const checkDocument = async (page: Page) => {
+  await page.locator('button[value=check]').click();
+  await page.waitForLoadState();
+};
+
+/** Pictures by name. */
+const PICTURES: Readonly<Record<string, Picture>> = {
+  overview: { address: () => '/' },
+  'overview-italian': { address: () => '/', language: 'it' },
+  clinic: { address: ({ tenant }) => `/tenants/${tenant}` },
+  activity: { address: () => '/activity' },
+  week: { address: ({ tenant }) => `/tenants/${tenant}/targets/doctor-1/week` },
+  'week-held': { address: ({ tenant }) => `/tenants/${tenant}/targets/room/week` },
+  holds: { address: ({ tenant }) => `/tenants/${tenant}/holds` },
+  hold: {
+    address: ({ tenant, hold }) => `/tenants/${tenant}/holds/${hold}`,
+    async act(page) {
+      await page.locator('main details > summary').first().click();
+      await page.locator('main details details > summary').first().click();
+    },
+  },
+  'hold-decision': {
+    address: ({ tenant, hold }) => `/tenants/${tenant}/holds/${hold}`,
+    async act(page) {
+      await page.locator('main details > summary').first().click();
+      await page.locator('input[name=day]').first().check();
+      await page.locator('button[value=selected]').click();
+      await page.waitForLoadState();
+    },
+  },
+  explain: { address: ({ tenant, appointment }) => `/tenants/${tenant}/explain?id=${encodeURIComponent(appointment)}` },
+  plan: { address: ({ tenant }) => `/tenants/${tenant}/plan` },
+  configuration: { address: () => `/tenants/${MANAGED}/configuration` },
+  'configuration-diff': {
+    address: () => `/tenants/${MANAGED}/configuration`,
+    async act(page) {
+      const document = page.locator('#yaml');
+      await document.fill((await document.inputValue()).replace('futureDays: 60', 'futureDays: 90'));
+      await checkDocument(page);
+    },
+  },
+  'configuration-faults': {
+    address: () => `/tenants/${MANAGED}/configuration`,
+    async act(page) {
+      const document = page.locator('#yaml');
+      await document.fill((await document.inputValue()).replace('Europe/Rome', 'Rome').replace('title: ', 'titel: '));
+      await checkDocument(page);
+    },
+  },
+  queues: { address: () => '/queues' },
+  'sign-in': { address: () => '/sign-in', isStranger: true },
+  'refused-sign-in': { address: () => '/sign-in/link/used', isStranger: true },
+  'refused-connect': { address: ({ link }) => `${link}0`, isStranger: true },
+  'refused-unknown': { address: () => '/tenants/nowhere' },
+  connect: { address: ({ link }) => link, isStranger: true },
+  'connect-italian': { address: ({ link }) => link, isStranger: true, language: 'it' },
 };
 
 async function main(names: readonly string[]): Promise<void> {
@@ -56,7 +112,7 @@ async function main(names: readonly string[]): Promise<void> {
       const shown = await makeActivity(world);
       const browser = await startBrowser();
       try {
-        await takeAll(world, browser, shown, names.length === 0 ? Object.keys(PAGES) : names);
+        await takeAll(world, browser, shown, names.length === 0 ? Object.keys(PICTURES) : names);
       } finally {
         await browser.close();
       }
@@ -86,7 +142,11 @@ async function makeActivity(world: World): Promise<Shown> {
   await runCli(world, ['sync', first[0]]);
   await runCli(world, ['sync', first[0]]);
   await runCli(world, ['sync', second[0]]);
-  await runCli(world, ['plan', first[0], '--save']);
+  await planWithMoves(world, ...first);
+  const document = join(world.dir, `${MANAGED}.yaml`);
+  await writeFile(document, managedClinic('main'));
+  const added = await runCli(world, ['tenants', 'add', MANAGED, document]);
+  if (added.code !== 0) throw new Error(added.err);
   const { holds } = JSON.parse((await runCli(world, ['holds', 'list', first[0], '--json'])).out) as {
     holds: { id: string; target: string; recordIds: string[] }[];
   };
@@ -99,22 +159,69 @@ async function makeActivity(world: World): Promise<Shown> {
 
 async function takeAll(world: World, browser: TestBrowser, shown: Shown, names: readonly string[]): Promise<void> {
   await mkdir(FOLDER, { recursive: true });
-  for (const { theme, screen, viewport } of SCREENS) {
-    const person = await browser.open({ viewport, colorScheme: theme, locale: 'en-GB' });
-    const page = await person.newPage();
-    await page.goto(await signInAddress(world));
-    await page.locator('main button').first().click();
-    await page.waitForURL(`${world.pagesUrl}/`);
-    for (const name of names) {
-      const address = PAGES[name]?.(shown);
-      if (address === undefined) throw new Error(`there is no page "${name}": ${Object.keys(PAGES).join(', ')}`);
-      await page.goto(new URL(address, world.pagesUrl ?? '').href);
-      const height = Math.min(MOST_HEIGHT, await page.evaluate('document.documentElement.scrollHeight'));
-      const clip = { x: 0, y: 0, width: viewport.width, height };
-      await writeFile(join(FOLDER, `${name}-${theme}-${screen}.png`), await page.screenshot({ fullPage: true, clip }));
+  for (const theme of THEMES) {
+    for (const screen of ['wide', 'phone'] as const) {
+      for (const language of ['en', 'it'] as const) {
+        const person = { viewport: SCREENS[screen], colorScheme: theme, locale: language === 'it' ? 'it-IT' : 'en-GB' };
+        const taken = namesIn(names, language);
+        if (taken.length === 0) continue;
+        const [signedIn, stranger] = [await browser.open(person), await browser.open(person)];
+        const own = await signedIn.newPage();
+        await signIn(world, own);
+        for (const name of taken) {
+          const page = PICTURES[name]?.isStranger === true ? await stranger.newPage() : own;
+          await take(world, page, shown, name, `${name}-${theme}-${screen}.png`);
+        }
+        await Promise.all([signedIn.close(), stranger.close()]);
+      }
     }
-    await person.close();
   }
+}
+
+function namesIn(names: readonly string[], language: 'en' | 'it'): string[] {
+  const unknown = names.find((name) => PICTURES[name] === undefined);
+  if (unknown !== undefined) throw new Error(`there is no "${unknown}": ${Object.keys(PICTURES).join(', ')}`);
+  return names.filter((name) => (PICTURES[name]?.language ?? 'en') === language);
+}
+
+async function signIn(world: World, page: Page): Promise<void> {
+  await page.goto(await signInAddress(world));
+  await page.locator('main button').first().click();
+  await page.waitForURL(`${world.pagesUrl}/`);
+}
+
+async function take(world: World, page: Page, shown: Shown, name: string, file: string): Promise<void> {
+  const picture = PICTURES[name];
+  if (picture === undefined) return;
+  await page.goto(new URL(picture.address(shown), world.pagesUrl ?? '').href);
+  await picture.act?.(page);
+  const height = Math.min(MOST_HEIGHT, await page.evaluate('document.documentElement.scrollHeight'));
+  const clip = { x: 0, y: 0, width: page.viewportSize()?.width ?? 0, height };
+  await writeFile(join(FOLDER, file), withPalette(await page.screenshot({ fullPage: true, clip })));
+}
+
+/** The daemon works meanwhile: it may write what was moved before a plan tells of it. */
+async function planWithMoves(world: World, tenant: string, clinicId: string): Promise<void> {
+  for (let tries = 0; tries < 5; tries += 1) {
+    world.clinic.simulate(clinicId, { booked: 2, moved: 4, cancelled: 1 });
+    const { out } = await runCli(world, ['plan', tenant, '--save', '--json']);
+    if (out.includes('"operation": "update"') || out.includes('"operation":"update"')) return;
+  }
+}
+
+/** A clinic that is kept in Redis: it is configured on a page. */
+function managedClinic(clinicClient: string): string {
+  return stringify({
+    ...{ name: 'Centro Corallo', language: 'it', zone: 'Europe/Rome', clinic: { client: clinicClient } },
+    connections: { 'dr-verdi': { kind: 'google', client: 'main' } },
+    targets: {
+      'dr-verdi': {
+        ...{ connector: 'google-calendar', connection: 'dr-verdi', agendas: ['agd0000001'] },
+        ...{ window: { pastDays: 7, futureDays: 60 }, title: 'appointment', fields: ['location'] },
+        settings: { calendar: { create: 'Appuntamenti Dr Verdi' } },
+      },
+    },
+  });
 }
 
 await main(process.argv.slice(2));

@@ -5,8 +5,8 @@ import type { Item } from '../model/items.ts';
 const MOST_ASKED = 100;
 
 /**
- * What a target holds now for some of these records, the first hundred that it was given anything for. Writes nothing; a target that can't be
- * asked is an answer too.
+ * What a target holds now for some of these records, the first hundred that it was given anything for. Writes nothing; a target that
+ * can't be asked is an answer too.
  * @returns by record: null for nothing, `unread` where it was not asked, or the object can't be read
  */
 export async function heldObjects(

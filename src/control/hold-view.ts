@@ -56,7 +56,8 @@ const COUNTED = {
 } as const;
 
 /**
- * Tells of a hold what it keeps back and what is usual. Asks the clinic for one list, and the target for objects of its first hundred records; writes nothing.
+ * Tells of a hold what it keeps back and what is usual. Asks the clinic for one list, and the target for objects of its first hundred
+ * records; writes nothing.
  * @throws MirrorError `settings`, code `no-such-tenant` or `no-such-hold`
  */
 export async function viewHold(
@@ -124,7 +125,9 @@ async function itemsOf(
   return { items: items.toSorted((one, other) => at(one) - at(other)), unread: seen.unread };
 }
 
-/** One day more on either side: what is held may have moved a little, and a list is asked for by whole days. Null where nothing has a time. */
+/**
+ * One day more on either side: what is held may have moved a little, and a list is asked for by whole days. Null where nothing has a time.
+ */
 function windowOfItems(links: Iterable<Link>): TimeWindow | null {
   const spans = [...links].filter(({ startAt }) => startAt > 0);
   if (spans.length === 0) return null;

@@ -29,7 +29,8 @@ export function keepChecking(client: RedisClient, log: Logger, everyMs = MINUTE_
  * What a Redis must be for our state to survive: version 7 or newer, append-only file on, nothing evicted, and closed to whoever gives no
  * password where we give one. Of a cluster each master is.
  * @param signal ends the waiting for a Redis that doesn't answer
- * @throws MirrorError `settings` when it is another one, or does not take our login; `remote`, code `redis-unreachable`, when it didn't answer
+ * @throws MirrorError `settings` when it is another one, or does not take our login; `remote`, code `redis-unreachable`, when it didn't
+ * answer
  */
 export async function checkRedis(client: RedisClient, signal: AbortSignal): Promise<void> {
   const given = Promise.withResolvers<never>();

@@ -110,5 +110,6 @@ function unreadable(): MirrorError {
     actor: 'contract',
     code: 'seal-broken',
     retry: 'never',
+    remedy: 'put the key of before back into secrets.sealingKeys, or log in again',
   });
 }

@@ -174,11 +174,18 @@ test('a user of Redis with too few rights, a password that is not the right one 
   // It was refused as it should be.
   await admin.call('ACL', 'LOG', 'RESET');
 
-  const other = await told({ CLINIC_MIRROR_SEALING_KEY: Buffer.alloc(32, 9).toString('base64') });
+  const otherKey = { CLINIC_MIRROR_SEALING_KEY: Buffer.alloc(32, 9).toString('base64') };
+  const other = await told(otherKey);
   expect(other.first).toMatchObject({
     ...{ tenant: null, subject: 'sealing keys', code: 'seal-broken' },
     what: expect.stringMatching(/^3 logins of the state can't be opened: /),
     next: expect.stringContaining('put the key of before back into secrets.sealingKeys'),
   });
+  // Nobody is sent to log in, which would be needless.
+  const status = await runHere({ configDir: world.configDir, env: { ...world.env, ...otherKey } }, ['status']);
+  expect(status.out.replaceAll(/\s+/g, ' ')).toContain(
+    'login clinic: what is kept of it does not open: the sealing key is not the one of before (seal-broken)',
+  );
+  expect(status.out).not.toContain('clinic-mirror login');
   expect((await told()).first).toBeUndefined();
 });

@@ -23,7 +23,7 @@ export const errors = defineErrors('the server', NO_WORDS, {
   'redirected-elsewhere': {
     ...{ actor: 'settings', retry: 'never', scope: 'target' },
     message: 'the server sends requests to another site',
-    remedy: "configure the server's new address",
+    remedy: "configure the server's new address, with the path of the calendars, or home: discover",
   },
   'bad-xml': {
     ...{ actor: 'contract', retry: 'later', scope: 'item' },

@@ -67,7 +67,7 @@ const FAILURES: Record<Language, Record<SignInFailure, string>> = {
     often: 'Too many tries. Wait a quarter of an hour.',
     account: 'Your account may not look at anything here. An owner can add it.',
     denied: 'The provider did not let you in.',
-    link: 'This address was used already or is too old.',
+    link: 'This address was used already or is too old. The command “clinic-mirror access sign-in” gives another.',
     failed: 'Something went wrong on the way. Try again in a few minutes.',
   },
   it: {
@@ -77,7 +77,7 @@ const FAILURES: Record<Language, Record<SignInFailure, string>> = {
     often: 'Troppi tentativi. Attendere un quarto d’ora.',
     account: 'Questo account non è autorizzato. Può aggiungerlo un responsabile.',
     denied: 'L’accesso non è stato concesso.',
-    link: 'Questo indirizzo è già stato usato o è scaduto.',
+    link: 'Questo indirizzo è già stato usato o è scaduto. Il comando «clinic-mirror access sign-in» ne dà un altro.',
     failed: 'Qualcosa è andato storto. Riprovare tra qualche minuto.',
   },
 };

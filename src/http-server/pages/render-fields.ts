@@ -4,11 +4,22 @@ import type { PageContext } from './context.ts';
 import { fieldNames } from './names.ts';
 import { SPOKEN, VALUES } from './texts/fields.ts';
 
-/** What would change of an object, field by field: what is, and what becomes of it. Nothing where nothing is told. */
-export function renderFieldChanges(context: PageContext, changes: readonly FieldChange[]): Html | null {
+/**
+ * What would change of an object, field by field: what is, and what becomes of it; of one that comes or goes what it has. Nothing where
+ * nothing is told.
+ * @param options.isUpdate the object is there before and after
+ */
+export function renderFieldChanges(
+  context: PageContext,
+  changes: readonly FieldChange[],
+  { isUpdate = false } = {},
+): Html | null {
   if (changes.length === 0) return null;
+  const comes = !isUpdate && changes.every(({ before }) => before.kind === 'none');
+  const goes = !isUpdate && changes.every(({ after }) => after.kind === 'none');
   const lines = changes.map(({ field, before, after }) => {
     const name = html`<span class="quiet">${fieldNames([field], context.language)}</span>`;
+    if (comes || goes) return html`<li>${name} ${valueText(context, comes ? after : before)}</li>`;
     return html`<li>${name} ${valueText(context, before)} → ${valueText(context, after)}</li>`;
   });
   return html`<ul class="changes">${lines}</ul>`;

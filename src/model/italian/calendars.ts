@@ -84,7 +84,8 @@ export const CALENDARS = {
   'the server failed': 'il server non funziona',
   'something other than a CalDAV server answered': 'ha risposto qualcosa che non è un server CalDAV',
   'the server sends requests to another site': 'il server rimanda le richieste a un altro sito',
-  "configure the server's new address": 'configurare il nuovo indirizzo del server',
+  "configure the server's new address, with the path of the calendars, or home: discover":
+    'configurare il nuovo indirizzo del server, con il percorso dei calendari, oppure home: discover',
   'the server has no room left': 'il server non ha più spazio',
   'make room in the account that holds the calendar': 'fare spazio nell’account che contiene il calendario',
   'the calendar may not be written': 'nel calendario non è permesso scrivere',

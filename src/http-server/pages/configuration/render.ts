@@ -36,9 +36,9 @@ ${yaml}</textarea></p><p><button class="button main" name="step" value="check">$
 /** All that is wrong, each with its line and its field. */
 export function renderFaults(context: PageContext, faults: readonly ConfigurationFault[]): Html {
   const words = CONFIGURATION[context.language];
-  const columns = [words.line, words.field, words.message, words.remedy].map((title) => ({ title }));
+  const columns = [words.field, words.line, words.message, words.remedy].map((title) => ({ title }));
   const rows = faults.map(({ line, path, message, remedy }) => ({
-    cells: [line === null ? '' : String(line), html`<code>${path}</code>`, message, remedy],
+    cells: [html`<code>${path}</code>`, line === null ? null : String(line), message, remedy],
   }));
   const heading = words.faults(faults.length);
   return html`<div class="notice act" role="alert"><p>${heading}</p></div><div lang="en">${table(heading, columns, rows)}</div>`;

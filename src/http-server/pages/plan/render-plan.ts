@@ -128,8 +128,9 @@ function fieldsOf(
   target: string,
   { record, operation, fieldChanges }: PlanLineView,
 ): Html | null {
-  const shown = renderFieldChanges(context, fieldChanges);
-  if (operation === 'update' || shown === null) return shown;
+  const isUpdate = operation === 'update';
+  const shown = renderFieldChanges(context, fieldChanges, { isUpdate });
+  if (isUpdate || shown === null) return shown;
   return unfolding(`fields-${target}-${record}`, PLAN[context.language].fields, shown);
 }
 
