@@ -139,7 +139,18 @@ function forecast(
   next: string,
   breaksAt: Instant | null,
 ): Problem {
-  return { tenant, subject, code, needs: 'person', sinceAt: null, sentence: text, next, breaksAt, waiting: 0 };
+  return {
+    tenant,
+    subject,
+    code,
+    needs: 'person',
+    sinceAt: null,
+    sentence: text,
+    next,
+    breaksAt,
+    stands: null,
+    waiting: 0,
+  };
 }
 
 function percent(share: number): number {

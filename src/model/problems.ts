@@ -1,3 +1,4 @@
+import type { Axes } from './standing.ts';
 import type { Instant } from './time.ts';
 
 /** Something that keeps a target, a login or a tenant from being as it should, in the sentence that every surface repeats. */
@@ -18,6 +19,8 @@ export interface Problem {
   next: string | null;
   /** When what was seen coming begins to do harm; in the past once it has. Null where that is not known, or it does already. */
   breaksAt: Instant | null;
+  /** Where the clinic that it is of stands with it, all of its targets together; null for what is of none, or of one that is not run. */
+  stands: Axes | null;
   /** Changes that wait for it. */
   waiting: number;
 }
