@@ -83,9 +83,10 @@ function renderFeed({ target, feed }: TargetStatus, tenant: string, now: Instant
 
 function renderTenant(tenant: TenantStatus, now: Instant): string {
   const [inStep, canGoOn] = axesWords(tenant);
-  const asOf = tenant.inSyncAsOf === null ? 'never in sync' : `in sync as of ${renderTime(tenant.inSyncAsOf)}`;
+  const asOf = tenant.inSyncAsOf === null ? 'never' : renderTime(tenant.inSyncAsOf);
+  const step = tenant.inStep === 'in-sync' ? `${inStep} as of ${asOf}` : `${inStep}, in sync as of ${asOf}`;
   const lines = [wrap(`${tenant.tenant}  ${tenant.name}${tenant.paused ? '  (paused)' : ''}`)];
-  lines.push(wrap(`in step: ${inStep}, ${asOf}; can go on: ${canGoOn}`, '  '));
+  lines.push(wrap(`in step: ${step}; can go on: ${canGoOn}`, '  '));
   lines.push(...renderConfiguration(tenant));
   lines.push(...tenant.connections.map((connection) => wrap(`login ${renderConnection(connection, now)}`, '  ')));
   if (tenant.doubt !== null) {

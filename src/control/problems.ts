@@ -1,5 +1,5 @@
 import { forTenant, redisUnreachable } from '../model/errors.ts';
-import type { Problem } from '../model/problems.ts';
+import { needsPerson, type Problem } from '../model/problems.ts';
 import { sentence } from '../model/sentences.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
@@ -258,19 +258,4 @@ function ofTriggers({ tenant, triggers }: TenantStatus): Problem[] {
 /** Whether an error waits for a person, by who must act. */
 export function isForPerson(actor: string): boolean {
   return actor === 'settings' || actor === 'authorization' || actor === 'contract' || actor === 'guard';
-}
-
-function needsPerson(tenant: string | null, subject: string, code: string, text: string, next: string | null): Problem {
-  return {
-    tenant,
-    subject,
-    code,
-    needs: 'person',
-    sinceAt: null,
-    sentence: text,
-    next,
-    breaksAt: null,
-    stands: null,
-    waiting: 0,
-  };
 }

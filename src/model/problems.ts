@@ -24,3 +24,17 @@ export interface Problem {
   /** Changes that wait for it. */
   waiting: number;
 }
+
+/** A problem that a person ends now, of which no more is known yet. */
+export function needsPerson(
+  tenant: string | null,
+  subject: string,
+  code: string,
+  text: string,
+  next: string | null,
+): Problem {
+  return {
+    ...{ tenant, subject, code, sentence: text, next, needs: 'person' },
+    ...{ sinceAt: null, breaksAt: null, stands: null, waiting: 0 },
+  };
+}
