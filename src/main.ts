@@ -144,7 +144,7 @@ export async function startDaemon(
   opened.defer(end);
   const releasing = does(role, 'scheduler') ? keepReleasing(composition) : null;
   opened.defer(() => releasing?.end());
-  const upkeep = does(role, 'scheduler') ? [keepAlerting(composition), keepLookingAhead(composition)] : [];
+  const upkeep = does(role, 'scheduler') ? [keepAlerting(composition, statuses), keepLookingAhead(composition)] : [];
   for (const end of upkeep) opened.defer(end);
   reloading = files === undefined ? null : openReloading({ files, composition, metrics, releasing });
   opened.defer(() => reloading?.end());

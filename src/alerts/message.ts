@@ -1,5 +1,6 @@
 import type { Problem } from '../model/problems.ts';
 import { inItalian } from '../model/sentences.ts';
+import { AXES_WORDS, type Axes } from '../model/standing.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
 import type { AlertSettings } from '../settings/alert-schema.ts';
 import type { Digest } from './digest.ts';
@@ -23,6 +24,7 @@ const EN = {
   since: (age: string) => `for ${age}`,
   until: (age: string) => `in ${age}`,
   waiting: (count: number) => `${count} ${count === 1 ? 'change waits' : 'changes wait'}`,
+  stands: (axes: Axes) => `the clinic: ${AXES_WORDS.en[axes.inStep]}, ${AXES_WORDS.en[axes.canGoOn]}`,
   underAnHour: 'less than an hour',
   hours: (count: number) => `${count} ${count === 1 ? 'hour' : 'hours'}`,
   days: (count: number) => `${count} days`,
@@ -46,6 +48,7 @@ const WORDS = {
     since: (age) => `da ${age}`,
     until: (age) => `tra ${age}`,
     waiting: (count) => `${count} ${count === 1 ? 'modifica attende' : 'modifiche attendono'}`,
+    stands: (axes) => `la clinica: ${AXES_WORDS.it[axes.inStep]}, ${AXES_WORDS.it[axes.canGoOn]}`,
     underAnHour: 'meno di un’ora',
     hours: (count) => `${count} ${count === 1 ? 'ora' : 'ore'}`,
     days: (count) => `${count} giorni`,
@@ -104,11 +107,12 @@ function part(heading: string, problems: readonly Problem[], told: Telling, { is
 }
 
 function lineOf(problem: Problem, { now, words, say }: Telling, isOver: boolean): string {
-  const { code, sentence, sinceAt, breaksAt, waiting, next } = problem;
+  const { code, sentence, sinceAt, breaksAt, waiting, next, stands } = problem;
   const more = [
     ...(sinceAt === null || isOver ? [] : [words.since(ageOf(now - sinceAt, words))]),
     ...(breaksAt === null || breaksAt <= now || isOver ? [] : [words.until(ageOf(breaksAt - now, words))]),
     ...(waiting === 0 || isOver ? [] : [words.waiting(waiting)]),
+    ...(stands === null || isOver ? [] : [words.stands(stands)]),
   ];
   const line = `${whoOf(problem, say)}: ${[`${say(sentence)} (${code})`, ...more].join(', ')}`;
   return isOver || next === null ? line : `${line}\n  ${say(next)}`;

@@ -77,7 +77,7 @@ export function firstRows<Row>(rows: readonly Row[], usual: number): { shown: re
 
 /** Words that say how something stands, by what they mean for whoever reads them. */
 const TONES = {
-  green: ['in-sync', 'connected', 'static', 'yes', 'ok', 'well'],
+  green: ['in-sync', 'in sync', 'connected', 'static', 'runs', 'yes', 'ok', 'well'],
   yellow: [
     'behind',
     'drifted',
@@ -88,7 +88,7 @@ const TONES = {
     'stale',
     'unconfirmed',
     'unknown',
-    'waits',
+    'waits by itself',
   ],
   red: ['failing', 'FAULT', 'needs-login', 'NEEDS YOU', 'no-tenant', 'PROBLEM', 'stopped', 'waits for you'],
 } as const;

@@ -2,7 +2,7 @@ import type { ConnectionStatus } from '../control/installation.ts';
 import type { DriftPolicy, RemovedStatus, Status, TargetStatus, TenantStatus } from '../control/status-view.ts';
 import type { Instant } from '../model/time.ts';
 import { renderGaps, renderReading } from './render-gaps.ts';
-import { renderClinics, renderProblems, renderSummary } from './render-summary.ts';
+import { axesWords, renderClinics, renderProblems, renderSummary } from './render-summary.ts';
 import { remedyOf } from './render-triggers.ts';
 import { renderAge, renderTable, renderTime, wrap } from './table.ts';
 
@@ -82,7 +82,11 @@ function renderFeed({ target, feed }: TargetStatus, tenant: string, now: Instant
 }
 
 function renderTenant(tenant: TenantStatus, now: Instant): string {
+  const [inStep, canGoOn] = axesWords(tenant);
+  const asOf = tenant.inSyncAsOf === null ? 'never' : renderTime(tenant.inSyncAsOf);
+  const step = tenant.inStep === 'in-sync' ? `${inStep} as of ${asOf}` : `${inStep}, in sync as of ${asOf}`;
   const lines = [wrap(`${tenant.tenant}  ${tenant.name}${tenant.paused ? '  (paused)' : ''}`)];
+  lines.push(wrap(`in step: ${step}; can go on: ${canGoOn}`, '  '));
   lines.push(...renderConfiguration(tenant));
   lines.push(...tenant.connections.map((connection) => wrap(`login ${renderConnection(connection, now)}`, '  ')));
   if (tenant.doubt !== null) {
@@ -226,8 +230,9 @@ function renderRun({ lastRun }: TenantStatus, now: Instant): string[] {
 function renderTargets(targets: readonly TargetStatus[], now: Instant): string {
   const columns = [
     { heading: 'target' },
-    { heading: 'connector' },
     { heading: 'state', isState: true },
+    { heading: 'in step', isState: true },
+    { heading: 'can go on', isState: true },
     { heading: 'in sync as of' },
     { heading: 'ago', right: true },
     { heading: 'links', right: true },
@@ -237,8 +242,8 @@ function renderTargets(targets: readonly TargetStatus[], now: Instant): string {
   ];
   const rows = targets.map((target) => [
     target.target,
-    target.connector,
     target.state,
+    ...axesWords(target),
     renderTime(target.inSyncAsOf),
     renderAge(target.inSyncAsOf, now),
     ...[target.links, target.pending, target.failing, target.held].map(String),

@@ -1,5 +1,6 @@
-import type { Status, TargetStatus, TenantStatus } from '../control/status-view.ts';
+import type { Status, TenantStatus } from '../control/status-view.ts';
 import type { Problem } from '../model/problems.ts';
+import { AXES_WORDS, type Axes } from '../model/standing.ts';
 import type { Instant } from '../model/time.ts';
 import { firstRows, stateWord } from './paper.ts';
 import { renderAge, renderTable, renderTime, wrap } from './table.ts';
@@ -65,41 +66,17 @@ export function renderClinics(tenants: readonly TenantStatus[], now: Instant): s
     ...['targets', 'pending', 'failing', 'held'].map((heading) => ({ heading, right: true })),
   ];
   const { shown, more } = firstRows(tenants, Number.POSITIVE_INFINITY);
-  const rows = shown.map(({ tenant, paused, targets }) => {
-    const sum = (of: (target: TargetStatus) => number) => targets.reduce((total, target) => total + of(target), 0);
-    const times = targets.map(({ inSyncAsOf }) => inSyncAsOf);
-    const oldest = times.includes(null) || times.length === 0 ? null : Math.min(...(times as number[]));
-    return [
-      tenant,
-      paused
-        ? 'paused'
-        : worst(
-            IN_STEP,
-            targets.map(({ inStep }) => inStep),
-          ),
-      paused
-        ? 'waits for you'
-        : CAN_GO_ON_WORDS[
-            worst(
-              CAN_GO_ON,
-              targets.map(({ canGoOn }) => canGoOn),
-            )
-          ],
-      renderTime(oldest),
-      renderAge(oldest, now),
-      ...[targets.length, sum(({ pending }) => pending), sum(({ failing }) => failing), sum(({ held }) => held)].map(
-        String,
-      ),
-    ];
-  });
+  const rows = shown.map(({ tenant, paused, targets, ...standing }) => [
+    paused ? `${tenant} (paused)` : tenant,
+    ...axesWords(standing),
+    renderTime(standing.inSyncAsOf),
+    renderAge(standing.inSyncAsOf, now),
+    ...[targets.length, standing.pending, standing.failing, standing.held].map(String),
+  ]);
   return `${[renderTable(columns, rows), ...more].join('\n')}\n\nOne clinic in full: clinic-mirror status <clinic>`;
 }
 
-/** Worst first. */
-const IN_STEP = ['held', 'unknown', 'behind', 'in-sync'] as const;
-const CAN_GO_ON = ['waits-for-person', 'waits-for-vendor', 'yes'] as const;
-const CAN_GO_ON_WORDS = { yes: 'yes', 'waits-for-vendor': 'waits', 'waits-for-person': 'waits for you' } as const;
-
-function worst<Value>(order: readonly [...Value[], Value], values: readonly Value[]): Value {
-  return order.find((value) => values.includes(value)) ?? (order.at(-1) as Value);
+/** The two axes in words, as every surface has them. */
+export function axesWords({ inStep, canGoOn }: Axes): [inStep: string, canGoOn: string] {
+  return [AXES_WORDS.en[inStep], AXES_WORDS.en[canGoOn]];
 }

@@ -8,7 +8,7 @@ export interface Column {
   isState?: boolean;
 }
 
-/** Lays rows out in columns two spaces apart. Where they don't fit on the paper the widest left-set column is cut with `…`. */
+/** Lays rows out in columns two spaces apart. Where they don't fit on the paper the widest left-set column is cut with `…`, words of state never. */
 export function renderTable(columns: readonly Column[], rows: readonly (readonly string[])[], indent = ''): string {
   const widths = columns.map(({ heading }, index) =>
     Math.max(heading.length, ...rows.map((row) => (row[index] ?? '').length)),
@@ -30,11 +30,12 @@ export function renderTable(columns: readonly Column[], rows: readonly (readonly
 }
 
 function narrow(columns: readonly Column[], widths: number[], room: number): void {
+  const isCut = ({ right = false, isState = false }: Column) => !right && !isState;
   let excess = widths.reduce((sum, width) => sum + width, 0) + 2 * (widths.length - 1) - room;
   while (excess > 0) {
     const widest = widths.reduce(
-      (best, width, index) => (columns[index]?.right !== true && width > (widths[best] ?? 0) ? index : best),
-      0,
+      (best, width, index) => (isCut(columns[index] as Column) && width > (widths[best] ?? 0) ? index : best),
+      columns.findIndex(isCut),
     );
     const cut = Math.min(excess, Math.max(1, Math.floor((widths[widest] ?? 0) / 4)));
     if ((widths[widest] ?? 0) - cut < 6) return;

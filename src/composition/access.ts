@@ -4,13 +4,13 @@ import type { Clock } from '../model/time.ts';
 import { administratorsProvider } from '../oauth/providers.ts';
 import { type AuthorizationServer, createAuthorizationServer } from '../oauth/server.ts';
 import type { OidcSettings } from '../settings/access-schema.ts';
+import { createAccessCounts } from '../state/access-counts.ts';
 import { createAccessSealer } from '../state/access-seal.ts';
 import { createAccessTokenStore } from '../state/access-tokens.ts';
 import { keys } from '../state/keys.ts';
 import { createLoginStore } from '../state/logins.ts';
 import { createPassphraseStore } from '../state/passphrase.ts';
 import { createSessionStore } from '../state/sessions.ts';
-import { createSignInAttempts } from '../state/sign-in-attempts.ts';
 import { principalOfDaemon } from './acts.ts';
 import type { Composition } from './compose.ts';
 import { sealingRing } from './stores.ts';
@@ -33,7 +33,7 @@ export function openAccess(composition: Composition, publicUrl?: () => string): 
     tokens: createAccessTokenStore(redis, sealer, clock),
     passphrase: createPassphraseStore(redis, sealer),
     links: createLoginStore<SignInLink>(redis, ring, keys.signInLink),
-    attempts: createSignInAttempts(redis, (who) => acts.keyed('', who)),
+    ...createAccessCounts(redis, (who) => acts.keyed('', who)),
     sealer,
     tenants: () => [...composition.configuration.outlines.keys()],
     acts,

@@ -1,7 +1,7 @@
 import { alertChannels } from '../alerts/send.ts';
 import { createAlertWatch } from '../control/alerts.ts';
 import { requireTenant } from '../control/installation.ts';
-import { status } from '../control/status.ts';
+import type { Statuses } from '../control/statuses.ts';
 import { createHttpClient } from '../http/client.ts';
 import { type Releasing, releaseRegularly } from '../jobs/release.ts';
 import type { Logger } from '../log/logger.ts';
@@ -12,6 +12,8 @@ import { createLeases } from '../state/leases.ts';
 import type { Composition } from './compose.ts';
 import { lookAtCertificates } from './outlook.ts';
 
+/** Alerts wait so long for what is known now: with thousands of clinics, or where Redis answers late, computing takes long. */
+const LONGEST_LOOK_MS = 10 * MINUTE_MS;
 /** In place of a tenant, for the leases of the whole installation. */
 const INSTALLATION = QUEUE_PREFIX.slice(1, -1);
 /** Between two looks whether Redis went back. */
@@ -57,10 +59,11 @@ export function keepReleasing(composition: Composition): Releasing {
 
 /**
  * Whoever is configured to be told of what needs a person is told.
+ * @param statuses of the process, which others ask too
  * @param everyMs between two looks, in place of what the settings say
  * @returns ends that
  */
-export function keepAlerting(composition: Composition, everyMs?: number): () => Promise<void> {
+export function keepAlerting(composition: Composition, statuses: Statuses, everyMs?: number): () => Promise<void> {
   const { installation, redis, alerts: store, log } = composition;
   const { clock } = installation;
   const http = createHttpClient({ userAgent: 'clinic-mirror', clock });
@@ -75,7 +78,8 @@ export function keepAlerting(composition: Composition, everyMs?: number): () => 
   const look = () => {
     const { settings } = composition.configuration;
     const leases = createLeases(redis, INSTALLATION, settings.leases.ttlMs);
-    const problems = async () => (await status(installation)).problems;
+    // What was known before would hide that Redis does not answer.
+    const problems = async () => (await statuses.read(installation, LONGEST_LOOK_MS)).status.problems;
     const channels = alertChannels(settings.alerts, http);
     running = watch.check({ problems, channels, store, leases, clock, log }, end.signal).then(() => {
       if (!end.signal.aborted) wait();

@@ -3,18 +3,18 @@ import { MirrorError } from '../model/errors.ts';
 import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../model/time.ts';
 import type { AuthorizationServer } from '../oauth/server.ts';
 import type { AccessSettings, OidcSettings } from '../settings/access-schema.ts';
+import type { AccessCounts } from '../state/access-counts.ts';
 import type { AccessToken, AccessTokenStore } from '../state/access-tokens.ts';
 import type { LoginStore } from '../state/logins.ts';
 import type { PassphraseStore } from '../state/passphrase.ts';
 import type { Sealer } from '../state/sealing.ts';
 import type { SessionLife, SessionStore } from '../state/sessions.ts';
-import type { SignInAttempts } from '../state/sign-in-attempts.ts';
 import { accountIdOf, rightsOf, type SignedIn, toRights } from './access-rights.ts';
 import type { ActDesk } from './recording.ts';
 import { newSecret } from './secrets.ts';
 
 /** What administrators are let in with; put together by `composition/`. */
-export interface AccessDesk {
+export interface AccessDesk extends AccessCounts {
   /** As of now; null: nobody is let in. */
   settings(): AccessSettings | null;
   /** How browsers reach the port, without a slash at the end; null where that can't be told. */
@@ -25,7 +25,6 @@ export interface AccessDesk {
   tokens: AccessTokenStore;
   passphrase: PassphraseStore;
   links: LoginStore<SignInLink>;
-  attempts: SignInAttempts;
   /** Seals what a browser keeps while it is at the provider. */
   sealer: Sealer;
   /** Ids of all tenants. */
@@ -79,6 +78,29 @@ export async function entrantBySession(
 export async function entrantByToken(desk: AccessDesk, shown: string): Promise<Entrant | null> {
   const token = desk.settings() === null ? null : await desk.tokens.find(shown);
   return token === null ? null : { id: `token:${token.name}`, name: token.name, ...toRights(token) };
+}
+
+/** Whose request it is, for limits: a token's, a session's, or else whoever asks from an address; null where that can't be told. */
+export interface Asker {
+  by: keyof AccessSettings['requestsPerMinute'];
+  /** What tells them apart; a secret is kept as a keyed hash. */
+  who: string | null;
+}
+
+/**
+ * Counts a request for a page or of the API, over all processes. Streams are counted apart: who opens many pages closes none of those that follow.
+ * @returns how long to wait where there were too many in a minute; null: it is let through
+ * @throws MirrorError as the state does: what can't be counted is let through no more than what can't be read of who asks
+ */
+export async function heldBackMs(
+  desk: AccessDesk,
+  { by, who }: Asker,
+  what: 'answer' | 'stream' = 'answer',
+): Promise<number | null> {
+  const settings = desk.settings();
+  if (settings === null || who === null) return null;
+  const { waitMs } = await desk.requests.count(`${what} ${by} ${who}`, settings.requestsPerMinute[by]);
+  return waitMs;
 }
 
 /** How long an address is good that a person asked for, and the one of the first start, which may be read later. */

@@ -1,5 +1,5 @@
 import type { Ending, QuotaStatus } from '../model/outlook.ts';
-import type { Problem } from '../model/problems.ts';
+import { needsPerson, type Problem } from '../model/problems.ts';
 import { sentence } from '../model/sentences.ts';
 import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { IDLE_LIFE_MS } from '../oauth/idle-lives.ts';
@@ -139,7 +139,7 @@ function forecast(
   next: string,
   breaksAt: Instant | null,
 ): Problem {
-  return { tenant, subject, code, needs: 'person', sinceAt: null, sentence: text, next, breaksAt, waiting: 0 };
+  return { ...needsPerson(tenant, subject, code, text, next), breaksAt };
 }
 
 function percent(share: number): number {

@@ -5,6 +5,7 @@ import type { ObserveLag } from '../jobs/open-reminders.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
+import type { Axes } from '../model/standing.ts';
 import { LONGEST_WAIT_MS } from './figures.ts';
 import type { Installation } from './installation.ts';
 import type { NotificationResult } from './notifications.ts';
@@ -212,6 +213,8 @@ type TargetGauge = keyof typeof TARGET_GAUGES;
 
 interface Gauges {
   targets: Record<TargetGauge, Gauge>;
+  tenantState: Gauge;
+  targetState: Gauge;
   outcomes: Gauge;
   tokenExpiry: Gauge;
   needsLogin: Gauge;
@@ -224,6 +227,12 @@ interface Gauges {
   stateAge: Gauge;
 }
 
+const AXES_LABELS = ['in_step', 'can_go_on'];
+
+function axesOf({ inStep, canGoOn }: Axes) {
+  return { in_step: inStep, can_go_on: canGoOn };
+}
+
 function createGauges(registry: Registry): Gauges {
   const gauge = (name: string, help: string, labelNames: string[]) =>
     new Gauge({ name, help, labelNames, registers: [registry] });
@@ -232,6 +241,14 @@ function createGauges(registry: Registry): Gauges {
   ) as Record<TargetGauge, Gauge>;
   return {
     targets,
+    tenantState: gauge(
+      'clinic_mirror_tenant_state',
+      'Both axes of where a clinic stands, all targets together; always 1',
+      ['tenant', ...AXES_LABELS],
+    ),
+    targetState: gauge('clinic_mirror_target_state', 'Both axes of where a target stands; always 1', [
+      ...['tenant', 'target', ...AXES_LABELS],
+    ]),
     outcomes: gauge('clinic_mirror_target_outcomes', 'What the target was given since its state began', [
       'tenant',
       'target',
@@ -281,10 +298,12 @@ function fill(gauges: Gauges, { at, tenants, problems }: Pick<Status, 'at' | 'pr
   for (const { tenant, code, breaksAt } of coming) {
     gauges.breaksIn.set({ tenant: tenant ?? '', code }, ((breaksAt ?? at) - at) / 1_000);
   }
-  for (const { tenant, targets, connections, lastRun, configuration } of tenants) {
+  for (const { tenant, targets, connections, lastRun, configuration, ...standing } of tenants) {
+    gauges.tenantState.set({ tenant, ...axesOf(standing) }, 1);
     for (const each of targets) {
       const labels = { tenant, target: each.target };
       const { created, updated, deleted, adopted } = each;
+      gauges.targetState.set({ ...labels, ...axesOf(each) }, 1);
       if (each.inSyncAsOf !== null) gauges.targets.age.set(labels, (at - each.inSyncAsOf) / 1_000);
       if (each.nearAsOf !== null) gauges.targets.nearAge.set(labels, (at - each.nearAsOf) / 1_000);
       const waitedMs = each.oldestPendingAt === null ? 0 : Math.max(0, at - each.oldestPendingAt);

@@ -1,5 +1,5 @@
 import { forTenant, redisUnreachable } from '../model/errors.ts';
-import type { Problem } from '../model/problems.ts';
+import { needsPerson, type Problem } from '../model/problems.ts';
 import { sentence } from '../model/sentences.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
@@ -15,6 +15,7 @@ const CLINIC_LOGIN = `login ${CLINIC_CONNECTION}`;
 
 /** What is the matter by a status: what needs a person now first, then what will, then in the order of tenants. */
 export function problemsOf(status: Omit<Status, 'problems'>): Problem[] {
+  const standing = new Map(status.tenants.map(({ tenant, inStep, canGoOn }) => [tenant, { inStep, canGoOn }]));
   const found = [
     ...ofInstallation(status),
     ...status.tenants.flatMap((tenant) => (tenant.paused ? ofErasures(tenant) : ofTenant(tenant, status.at))),
@@ -22,7 +23,9 @@ export function problemsOf(status: Omit<Status, 'problems'>): Problem[] {
   ];
   const rank = ({ needs, breaksAt }: Problem) =>
     needs === 'time' ? 2 : Number(breaksAt !== null && breaksAt > status.at);
-  return found.sort((one, other) => rank(one) - rank(other));
+  return found
+    .map((problem) => ({ ...problem, stands: standing.get(problem.tenant ?? '') ?? null }))
+    .sort((one, other) => rank(one) - rank(other));
 }
 
 /** All that can be told while Redis does not answer. @param sinceAt null where it is not known */
@@ -273,8 +276,4 @@ function ofTriggers({ tenant, triggers }: TenantStatus): Problem[] {
 /** Whether an error waits for a person, by who must act. */
 export function isForPerson(actor: string): boolean {
   return actor === 'settings' || actor === 'authorization' || actor === 'contract' || actor === 'guard';
-}
-
-function needsPerson(tenant: string | null, subject: string, code: string, text: string, next: string | null): Problem {
-  return { tenant, subject, code, needs: 'person', sinceAt: null, sentence: text, next, breaksAt: null, waiting: 0 };
 }

@@ -152,14 +152,15 @@ async function limited<Result>(
 ): Promise<Result> {
   // Where the address can't be told all would share its limit; they are counted for what is told of them.
   const counters: [name: string, limit: number][] = [
-    [`address ${caller ?? 'unknown'}`, caller === null ? Number.POSITIVE_INFINITY : PER_ADDRESS],
+    [`address ${caller ?? 'unknown'}`, caller === null ? Number.MAX_SAFE_INTEGER : PER_ADDRESS],
   ];
   if (account !== null) counters.push([`account ${account}`, PER_ACCOUNT]);
   let attempts = 0;
   try {
     for (const [name, limit] of counters) {
-      attempts = await desk.attempts.count(name);
-      if (attempts > limit) throw tooOften();
+      const { counted, waitMs } = await desk.attempts.count(name, limit);
+      attempts = counted;
+      if (waitMs !== null) throw tooOften(waitMs);
     }
     const result = await work();
     for (const [name] of counters) await desk.attempts.forget(name);
@@ -218,11 +219,12 @@ function unusable(): MirrorError {
   return signInRefused('passphrase-unusable', 'the passphrase is too short or too long', remedy);
 }
 
-function tooOften(): MirrorError {
+function tooOften(retryAfterMs: number): MirrorError {
   return new MirrorError('too many tries to sign in', {
     actor: 'authorization',
     code: 'sign-in-too-often',
     retry: 'later',
+    retryAfterMs,
     remedy: 'wait a quarter of an hour; or on the machine: clinic-mirror access sign-in',
   });
 }

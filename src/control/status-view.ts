@@ -1,4 +1,5 @@
 import type { Problem } from '../model/problems.ts';
+import type { Standing } from '../model/standing.ts';
 import type { Instant } from '../model/time.ts';
 import type { TargetConfiguration } from '../settings/configuration.ts';
 import type { AlertFailure } from '../state/alerts.ts';
@@ -34,29 +35,16 @@ export type TargetState =
   | 'in-sync'
   | 'new';
 
-/** Whether a target shows what the clinic shows: `behind` while changes wait for their turn, `unknown` while not all can be told. */
-export type InStep = 'in-sync' | 'behind' | 'held' | 'unknown';
-
-/** Whether work for a target goes on, and else on whom it waits. */
-export type CanGoOn = 'yes' | 'waits-for-vendor' | 'waits-for-person';
-
 /** What a target's configuration has done about changes by hand. */
 export type DriftPolicy = TargetConfiguration['audit']['drift'];
 
 /** Evidence of where a target stands; computed from links and outbox, never from the last job's exit. */
-export interface TargetStatus {
+export interface TargetStatus extends Standing {
   target: string;
   connector: string;
   /** The login that it is written with. */
   connection: string;
   state: TargetState;
-  inStep: InStep;
-  canGoOn: CanGoOn;
-  /**
-   * The target showed what the clinic showed at this time, as far as is known; null before the first time. It stands still while changes
-   * by hand are known that the policy does not accept.
-   */
-  inSyncAsOf: Instant | null;
   /** What the clinic showed at this time of the next two days was planned for it; null before the first time, and for CRMs as of all. */
   nearAsOf: Instant | null;
   /** What of it could not be read or is not known by the last cycle: the time above stands still for it. */
@@ -65,11 +53,8 @@ export interface TargetStatus {
   exceptGapsAsOf: Instant | null;
   /** Objects that the target is known to hold. */
   links: number;
-  pending: number;
-  /** Of these, in a target that nothing else is written to since it or its tenant is paused: erasures of who is forgotten; 0 elsewhere. */
+  /** Of those that are pending, in a target that nothing else is written to since it or its tenant is paused: erasures of who is forgotten; 0 elsewhere. */
   pausedErasures: number;
-  failing: number;
-  held: number;
   /** Since when a person has to decide; null when nothing is held. */
   heldSinceAt: Instant | null;
   /** When the change that is due first was decided. */
@@ -115,8 +100,8 @@ export interface RemovedStatus {
   releaseAt: Instant;
 }
 
-/** Where a tenant stands. */
-export interface TenantStatus {
+/** Where a tenant stands: its targets together, those that are paused aside unless all are. */
+export interface TenantStatus extends Standing {
   tenant: string;
   name: string;
   paused: boolean;

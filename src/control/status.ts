@@ -5,6 +5,7 @@ import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import type { Hold } from '../model/plan.ts';
 import type { Problem } from '../model/problems.ts';
 import { slices } from '../model/slices.ts';
+import { type Axes, worstOf } from '../model/standing.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import type { RunReport } from '../state/runs.ts';
@@ -15,9 +16,7 @@ import { notificationStatus } from './notification-status.ts';
 import { isForPerson, problemsOf } from './problems.ts';
 import { reminderStatus } from './reminder-status.ts';
 import type {
-  CanGoOn,
   ConfigurationStatus,
-  InStep,
   RemovedStatus,
   Status,
   TargetState,
@@ -27,18 +26,18 @@ import type {
 import { triggerStatus } from './trigger-status.ts';
 
 /** The two questions that a state answers. */
-const AXES: Readonly<Record<TargetState, [InStep, CanGoOn]>> = {
-  paused: ['unknown', 'waits-for-person'],
-  stopped: ['unknown', 'waits-for-person'],
-  resting: ['unknown', 'waits-for-vendor'],
-  held: ['held', 'waits-for-person'],
-  failing: ['behind', 'yes'],
-  drifted: ['behind', 'yes'],
-  incomplete: ['unknown', 'yes'],
-  working: ['behind', 'yes'],
-  stale: ['unknown', 'waits-for-vendor'],
-  'in-sync': ['in-sync', 'yes'],
-  new: ['unknown', 'yes'],
+const AXES: Readonly<Record<TargetState, Axes>> = {
+  paused: { inStep: 'unknown', canGoOn: 'waits-for-person' },
+  stopped: { inStep: 'unknown', canGoOn: 'waits-for-person' },
+  resting: { inStep: 'unknown', canGoOn: 'waits-for-vendor' },
+  held: { inStep: 'held', canGoOn: 'waits-for-person' },
+  failing: { inStep: 'behind', canGoOn: 'yes' },
+  drifted: { inStep: 'behind', canGoOn: 'yes' },
+  incomplete: { inStep: 'unknown', canGoOn: 'yes' },
+  working: { inStep: 'behind', canGoOn: 'yes' },
+  stale: { inStep: 'unknown', canGoOn: 'waits-for-vendor' },
+  'in-sync': { inStep: 'in-sync', canGoOn: 'yes' },
+  new: { inStep: 'unknown', canGoOn: 'yes' },
 };
 
 /** Tenants that are open at once to be looked at; between so many others have their turn. */
@@ -110,16 +109,23 @@ const NEEDS_PERSON: ReadonlySet<ConnectionStatus['state']> = new Set([
   'unconfirmed',
 ]);
 
-async function tenantStatus(installation: Installation, tenant: OpenTenant): Promise<TenantStatus> {
+/** Where one tenant stands, whatever else is the matter. */
+export async function tenantStatus(installation: Installation, tenant: OpenTenant): Promise<TenantStatus> {
   const holds = await tenant.holds.list();
   const [lastRun] = await tenant.runs.list(1);
   const connections = await installation.connections(tenant);
+  const doubt = await tenant.protection.doubt({ lookOnly: true });
   const waiting = new Set(
     connections.filter(({ state }) => NEEDS_PERSON.has(state)).map(({ connection }) => connection),
   );
-  const targets = await Promise.all(
+  // Nothing more is read, or written there, without the login; nor of people while it is not known who was forgotten.
+  const waits = ({ connection }: TargetStatus) =>
+    doubt !== null || waiting.has(CLINIC_CONNECTION) || waiting.has(connection);
+  const found = await Promise.all(
     [...tenant.targets.values()].map((target) => targetStatus(tenant, target, holds, lastRun ?? null)),
   );
+  const targets = found.map((target) => (waits(target) ? { ...target, canGoOn: 'waits-for-person' as const } : target));
+  const active = targets.filter(({ state }) => state !== 'paused');
   return {
     tenant: tenant.id,
     name: tenant.configuration.name,
@@ -128,14 +134,10 @@ async function tenantStatus(installation: Installation, tenant: OpenTenant): Pro
     connections,
     lastRun: lastRun ?? null,
     cycleEveryMs: tenant.pullEveryMs,
-    // Nothing more is read, or written there, without the login.
-    targets: targets.map((target) =>
-      waiting.has(CLINIC_CONNECTION) || waiting.has(target.connection)
-        ? { ...target, canGoOn: 'waits-for-person' as const }
-        : target,
-    ),
+    targets,
+    ...worstOf(active.length === 0 ? targets : active),
     removed: removedStatus(await installation.removed.parts(tenant.id), installation),
-    doubt: await tenant.protection.doubt({ lookOnly: true }),
+    doubt,
     approvals: await installation.approvals(tenant.id),
     reminders: await reminderStatus(tenant.reminders),
     triggers: await triggerStatus(tenant.triggers),
@@ -155,7 +157,7 @@ async function configurationStatus({ generation, clock }: OpenTenant): Promise<C
   return { number, isOurs, supersededAt: isRecent ? refusedAt : null };
 }
 
-/** Status of one target. */
+/** Status of one target, by its own evidence. */
 export async function targetStatus(
   tenant: OpenTenant,
   target: OpenTarget,
@@ -198,7 +200,7 @@ export async function targetStatus(
   };
   const isPaused = tenant.configuration.paused || target.configuration.paused;
   const state = isPaused ? 'paused' : stateOf(evidence);
-  const [inStep, canGoOn] = AXES[state];
+  const { inStep, canGoOn } = AXES[state];
   return {
     target: target.id,
     connector: target.configuration.connector,

@@ -9,9 +9,10 @@ import type { Status } from './status-view.ts';
 export interface Statuses {
   /**
    * All clinics, some seconds old at most, or ten times as old as computing them took.
+   * @param waitMs how long it is waited for what is computed anew, before what was known before is told
    * @throws MirrorError as the state does, Redis not answering among it
    */
-  read(installation: Installation): Promise<{ status: Status; ageMs: number }>;
+  read(installation: Installation, waitMs?: number): Promise<{ status: Status; ageMs: number }>;
   /**
    * The same for whoever would rather see some clinics than wait for all: at first, and when nobody looked for ten minutes, those that were
    * looked at after `waitMs`.
@@ -39,8 +40,8 @@ export function openStatuses(): Statuses {
   };
   return {
     ofTenant: sharingNext(status),
-    async read(open) {
-      const ageMs = await figures.refresh(open);
+    async read(open, waitMs) {
+      const ageMs = await figures.refresh(open, waitMs);
       return { status: known(newest), ageMs };
     },
     async readSoFar(open, waitMs) {

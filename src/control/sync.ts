@@ -7,7 +7,7 @@ import { SECOND_MS } from '../model/time.ts';
 import type { RunReport } from '../state/runs.ts';
 import { type Installation, pausedError, requireTenant } from './installation.ts';
 import { resumeTargets, waitsForPerson } from './resume.ts';
-import { targetStatus } from './status.ts';
+import { tenantStatus } from './status.ts';
 import type { TargetStatus } from './status-view.ts';
 
 /** What one cycle on demand came to. */
@@ -64,12 +64,8 @@ export async function syncTenant(
   const belongs = ({ configuration }: OpenTarget) => configuration.crm?.contacts !== undefined;
   await Promise.all(targets.filter((target) => !belongs(target)).map(drain));
   await Promise.all(targets.filter(belongs).map(drain));
-  const holds = await tenant.holds.list();
-  return {
-    tenant: id,
-    run,
-    targets: await Promise.all(targets.map((target) => targetStatus(tenant, target, holds, run))),
-  };
+  const standing = await tenantStatus(installation, tenant);
+  return { tenant: id, run, targets: standing.targets.filter(({ state }) => state !== 'paused') };
 }
 
 /** Turns of a lane until nothing is left that can be written now: what waits for a person is not waited for. */

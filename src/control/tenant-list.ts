@@ -1,33 +1,25 @@
 import type { Problem } from '../model/problems.ts';
-import type { Instant } from '../model/time.ts';
+import { type Standing, worstOf } from '../model/standing.ts';
 import type { Installation } from './installation.ts';
 import { type Page, type PageQuestion, pageOf } from './paging.ts';
 import { status } from './status.ts';
-import type { CanGoOn, InStep, Status, TenantStatus } from './status-view.ts';
+import type { Status, TenantStatus } from './status-view.ts';
 
 /** A tenant in a list: where it stands, all its targets together. */
-export interface TenantLine {
+export interface TenantLine extends Standing {
   tenant: string;
   /** Null where its configuration has faults. */
   name: string | null;
   paused: boolean;
-  /** The worst of its targets. */
-  inStep: InStep;
-  canGoOn: CanGoOn;
   targets: number;
-  /** All its targets showed what the clinic showed at this time; null where one never did, or there are none. */
-  inSyncAsOf: Instant | null;
-  pending: number;
-  failing: number;
-  held: number;
   /** Faults of its configuration, for which it is not run; 0 for none. */
   faults: number;
   /** What is the matter: what needs a person first. */
   problems: Problem[];
 }
 
-const WORST_IN_STEP: readonly InStep[] = ['unknown', 'held', 'behind', 'in-sync'];
-const WORST_CAN_GO_ON: readonly CanGoOn[] = ['waits-for-person', 'waits-for-vendor', 'yes'];
+/** One that is not run: somebody has to mend its file. */
+const NOT_RUN: Standing = { ...worstOf([]), canGoOn: 'waits-for-person' };
 
 /**
  * Tenants by their ids, those that are not run for faults among them. Only those of the page are looked at.
@@ -84,18 +76,10 @@ export function listProblems(
   return { problems: [...ofAll, ...items.flatMap((id) => problems.filter(({ tenant }) => tenant === id))], next };
 }
 
-function lineOf(id: string, tenant: TenantStatus | undefined): Omit<TenantLine, 'faults' | 'problems'> {
-  const targets = tenant?.targets ?? [];
-  const sum = (count: 'pending' | 'failing' | 'held') => targets.reduce((all, target) => all + target[count], 0);
-  const asOf = targets.map(({ inSyncAsOf }) => inSyncAsOf ?? 0);
+function lineOf(id: string, found: TenantStatus | undefined): Omit<TenantLine, 'faults' | 'problems'> {
+  const { inStep, canGoOn, inSyncAsOf, pending, failing, held } = found ?? NOT_RUN;
   return {
-    tenant: id,
-    name: tenant?.name ?? null,
-    paused: tenant?.paused ?? false,
-    inStep: WORST_IN_STEP.find((each) => targets.some(({ inStep }) => inStep === each)) ?? 'unknown',
-    canGoOn: WORST_CAN_GO_ON.find((each) => targets.some(({ canGoOn }) => canGoOn === each)) ?? 'waits-for-person',
-    targets: targets.length,
-    inSyncAsOf: (targets.length === 0 ? 0 : Math.min(...asOf)) || null,
-    ...{ pending: sum('pending'), failing: sum('failing'), held: sum('held') },
+    ...{ tenant: id, name: found?.name ?? null, paused: found?.paused ?? false },
+    ...{ targets: found?.targets.length ?? 0, inStep, canGoOn, inSyncAsOf, pending, failing, held },
   };
 }

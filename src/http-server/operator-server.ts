@@ -151,6 +151,10 @@ const READINESS_SCHEMA = {
           ...Object.fromEntries(['subject', 'code', 'needs', 'sentence'].map((name) => [name, { type: 'string' }])),
           next: { type: ['string', 'null'] },
           breaksAt: { type: ['number', 'null'] },
+          stands: {
+            type: ['object', 'null'],
+            properties: { inStep: { type: 'string' }, canGoOn: { type: 'string' } },
+          },
         },
       },
     },

@@ -24,6 +24,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The least level that a route takes. A parameter `tenant` of its address must be one of the visitor's too. Absent: anybody. */
     level?: AccessLevel;
+    /** It goes on for long, and is opened again when it ends: counted apart from what is answered at once. */
+    isStream?: boolean;
   }
 }
 

@@ -3,8 +3,10 @@ import { explain } from '../control/explain.ts';
 import { tenantHealth } from '../control/health.ts';
 import { listHolds } from '../control/holds.ts';
 import type { Installation } from '../control/installation.ts';
-import { status } from '../control/status.ts';
+import type { Status } from '../control/status-view.ts';
+import type { Statuses } from '../control/statuses.ts';
 import { listRuns } from '../control/undo.ts';
+import type { Standing } from '../model/standing.ts';
 import type { Instant } from '../model/time.ts';
 import type * as schemas from './schemas.ts';
 
@@ -15,30 +17,39 @@ type Answer<Shape extends z.ZodRawShape> = z.input<z.ZodObject<Shape>>;
  * entries say are left out. Whoever asks may hand an answer on to anybody.
  */
 
+/** What tells where clinics stand. */
+export interface StatusDesk {
+  installation: Installation;
+  statuses: Statuses;
+}
+
+async function statusOf({ installation, statuses }: StatusDesk, only: string | undefined): Promise<Status> {
+  return only === undefined ? (await statuses.read(installation)).status : await statuses.ofTenant(installation, only);
+}
+
 /** Where clinics and their targets stand. */
-export async function tellStatus(
-  installation: Installation,
-  only: string | undefined,
-): Promise<Answer<typeof schemas.status>> {
-  const { at, tenants, problems } = await status(installation, only);
-  const clinics = tenants.map(({ tenant, paused, lastRun, targets }) => ({
-    ...{ tenant, paused, lastCycleAt: told(lastRun?.finishedAt ?? null) },
-    targets: targets.map((target) => ({
-      ...{ target: target.target, connector: target.connector, state: target.state, inStep: target.inStep },
-      ...{ canGoOn: target.canGoOn, inSyncAsOf: told(target.inSyncAsOf), code: target.failure?.code ?? null },
-      ...{ pending: target.pending, failing: target.failing, held: target.held },
+export async function tellStatus(desk: StatusDesk, only: string | undefined): Promise<Answer<typeof schemas.status>> {
+  const { at, tenants, problems } = await statusOf(desk, only);
+  const clinics = tenants.map(({ tenant, paused, lastRun, targets, ...standing }) => ({
+    ...{ tenant, paused, ...toldOf(standing), lastCycleAt: told(lastRun?.finishedAt ?? null) },
+    targets: targets.map(({ target, connector, state, failure, ...each }) => ({
+      ...{ target, connector, state, ...toldOf(each), code: failure?.code ?? null },
     })),
     problems: problems.filter((problem) => problem.tenant === tenant).length,
   }));
   return { at: toldAt(at), clinics };
 }
 
+function toldOf({ inStep, canGoOn, inSyncAsOf, pending, failing, held }: Standing) {
+  return { inStep, canGoOn, inSyncAsOf: told(inSyncAsOf), pending, failing, held };
+}
+
 /** What is the matter. */
 export async function tellProblems(
-  installation: Installation,
+  desk: StatusDesk,
   only: string | undefined,
 ): Promise<Answer<typeof schemas.problems>> {
-  const { at, problems } = await status(installation, only);
+  const { at, problems } = await statusOf(desk, only);
   return {
     at: toldAt(at),
     problems: problems.map(({ sinceAt, breaksAt, ...problem }) => ({

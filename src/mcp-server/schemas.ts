@@ -16,16 +16,20 @@ export const explainInput = {
 /** What `health` is asked with. */
 export const healthInput = { tenant, target: target.optional().describe('Id of a target; all of them when left out') };
 
+const axes = { inStep: z.string(), canGoOn: z.string() };
+const standing = { ...axes, inSyncAsOf: at, pending: count, failing: count, held: count };
 const targetStatus = z.object({
-  ...{ target, connector: z.string(), state: z.string(), inStep: z.string(), canGoOn: z.string(), inSyncAsOf: at },
-  ...{ pending: count, failing: count, held: count, code: z.string().nullable() },
+  ...{ target, connector: z.string(), state: z.string(), ...standing, code: z.string().nullable() },
 });
 
 /** Answer of `status`. */
 export const status = {
   at: z.iso.datetime(),
   clinics: z.array(
-    z.object({ tenant, paused: z.boolean(), lastCycleAt: at, targets: z.array(targetStatus), problems: count }),
+    z.object({
+      ...{ tenant, paused: z.boolean(), ...standing, lastCycleAt: at },
+      ...{ targets: z.array(targetStatus), problems: count },
+    }),
   ),
 };
 
@@ -40,6 +44,7 @@ export const problems = {
       sinceAt: at,
       breaksAt: at.describe('When it begins to do harm, where it does not yet'),
       next: z.string().nullable().describe('What a person does next'),
+      stands: z.object(axes).nullable().describe('Where the clinic stands, all targets together'),
     }),
   ),
 };

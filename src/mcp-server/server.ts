@@ -2,6 +2,7 @@
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { z } from 'zod';
 import type { Installation } from '../control/installation.ts';
+import { openStatuses } from '../control/statuses.ts';
 import { asMirrorError } from '../model/errors.ts';
 import { tellExplain, tellHealth, tellHolds, tellProblems, tellRuns, tellStatus } from './answers.ts';
 import * as schemas from './schemas.ts';
@@ -15,6 +16,7 @@ What a person is to do stands in "next": commands of the command line, to be giv
  * @see https://modelcontextprotocol.io/specification/2025-06-18/server/tools
  */
 export function createMcpServer(installation: Installation, version: string, signal: AbortSignal): McpServer {
+  const statuses = openStatuses();
   const server = new McpServer({ name: 'clinic-mirror', version }, { instructions: INSTRUCTIONS });
   const add = <Input extends z.ZodRawShape, Output extends z.ZodRawShape>(
     name: string,
@@ -33,14 +35,14 @@ export function createMcpServer(installation: Installation, version: string, sig
     'Per clinic and target: in step as of when, can it go on, what waits',
     schemas.oneTenant,
     schemas.status,
-    ({ tenant }) => tellStatus(installation, tenant),
+    ({ tenant }) => tellStatus({ installation, statuses }, tenant),
   );
   add(
     'problems',
     'What is the matter or will be, who ends it, and the next action',
     schemas.oneTenant,
     schemas.problems,
-    ({ tenant }) => tellProblems(installation, tenant),
+    ({ tenant }) => tellProblems({ installation, statuses }, tenant),
   );
   add(
     'explain',

@@ -1,3 +1,4 @@
+import type { Axes } from './standing.ts';
 import type { Instant } from './time.ts';
 
 /** Something that keeps a target, a login or a tenant from being as it should, in the sentence that every surface repeats. */
@@ -18,6 +19,22 @@ export interface Problem {
   next: string | null;
   /** When what was seen coming begins to do harm; in the past once it has. Null where that is not known, or it does already. */
   breaksAt: Instant | null;
+  /** Where the clinic that it is of stands with it, all of its targets together; null for what is of none, or of one that is not run. */
+  stands: Axes | null;
   /** Changes that wait for it. */
   waiting: number;
+}
+
+/** A problem that a person ends now, of which no more is known yet. */
+export function needsPerson(
+  tenant: string | null,
+  subject: string,
+  code: string,
+  text: string,
+  next: string | null,
+): Problem {
+  return {
+    ...{ tenant, subject, code, sentence: text, next, needs: 'person' },
+    ...{ sinceAt: null, breaksAt: null, stands: null, waiting: 0 },
+  };
 }

@@ -54,6 +54,14 @@ function oidcSection(secrets: SecretSchemas) {
 /** Longest absolute life of a session that can be chosen. */
 const LONGEST_SESSION_HOURS = 168;
 
+/** Fewer would keep out who opens a page and what it loads. */
+const FEWEST_REQUESTS = 30;
+const MOST_REQUESTS = 1_000_000;
+
+function perMinute(usual: number) {
+  return wholeNumber(FEWEST_REQUESTS, MOST_REQUESTS).default(usual);
+}
+
 /** Who may look at the pages, and call the API, of the port for operators; without it there is neither. */
 export function accessSection(secrets: SecretSchemas) {
   return z
@@ -69,6 +77,14 @@ export function accessSection(secrets: SecretSchemas) {
         .default(12)
         .describe('Who signed in does so again after this'),
       idleMinutes: wholeNumber(5, 1_440).default(60).describe('And after this time without looking'),
+      requestsPerMinute: z
+        .strictObject({
+          token: perMinute(1_200).describe('Of a program that shows a token'),
+          session: perMinute(600).describe('Of one sign-in of a person, in all of its tabs'),
+          address: perMinute(120).describe('Of whoever is not signed in, by the address they come from'),
+        })
+        .prefault({})
+        .describe('More requests for pages and of the API are answered 429, by all processes together'),
     })
     .transform(({ passphrase, ...others }) => ({ ...others, passphrase: passphrase ?? others.oidc === undefined }));
 }

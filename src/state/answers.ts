@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Answer } from '../model/reminders.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
+import { countOne } from './counting.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 
@@ -64,29 +65,16 @@ if ARGV[2] == '' or redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 if redis.call('HSETNX', KEYS[1], 'answer', ARGV[2]) == 1 then redis.call('HSET', KEYS[1], 'answeredAt', ARGV[3]) end
 return 1`;
 
-// KEYS: counters, the narrowest first. ARGV: how long they count, the limit of each.
-const ADMIT = `
-for i = 1, #KEYS do
-  local counted = redis.call('INCR', KEYS[i])
-  redis.call('PEXPIRE', KEYS[i], ARGV[1])
-  if counted > tonumber(ARGV[i + 1]) then return 0 end
-end
-return 1`;
-
 /** Opens a tenant's answers; they stand in the ledger. */
 export function createAnswerStore(redis: RedisClient, tenant: string): AnswerStore {
   const claimKey = (reminder: string) => keys.answerClaim(tenant, reminder);
   return {
     async admit(reminder, caller, now) {
       const minute = Math.floor(now / MINUTE_MS);
-      const limits: [name: string, limit: number][] = [
-        [reminder, PER_REMINDER],
-        ...(caller === null ? [] : [[`by-${caller}`, PER_CALLER] as [string, number]]),
-        ['all', PER_TENANT],
-      ];
-      const places = limits.map(([name]) => keys.answersMinute(tenant, minute, name));
-      const most = limits.map(([, limit]) => limit);
-      return (await redis.eval(ADMIT, places.length, ...places, 2 * MINUTE_MS, ...most)) === 1;
+      const limit = (name: string, most: number) => ({ key: keys.answersMinute(tenant, minute, name), most });
+      const ofCaller = caller === null ? [] : [limit(`by-${caller}`, PER_CALLER)];
+      const limits = [limit(reminder, PER_REMINDER), ...ofCaller, limit('all', PER_TENANT)];
+      return (await countOne(redis, 2 * MINUTE_MS, limits)).waitMs === null;
     },
     async begin(reminder) {
       const claim = randomUUID();

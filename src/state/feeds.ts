@@ -2,6 +2,7 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import { derivedKey } from '../model/derived-key.ts';
 import type { FeedEntry, FeedShelf, StoodThere } from '../model/feeds.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
+import { countOne } from './counting.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import type { Sealer } from './sealing.ts';
@@ -62,12 +63,6 @@ if not before then return 'nothing' end
 redis.call('HDEL', KEYS[1], ARGV[1])
 ${VERSIONED}
 return 'earlier'`;
-/** KEYS: one counter. ARGV: how long it counts. */
-const COUNT = `
-local counted = redis.call('INCR', KEYS[1])
-redis.call('PEXPIRE', KEYS[1], ARGV[1])
-return counted`;
-
 /** Opens the feeds of a tenant. */
 export function createTenantFeeds(
   redis: RedisClient,
@@ -153,8 +148,8 @@ function createFeedShelf(redis: RedisClient, place: string, sealer: Sealer, targ
 /** Opens the directory. */
 export function createFeedDirectory(redis: RedisClient): FeedDirectory {
   const isWithin = async (name: string, now: Instant, most: number) => {
-    const counter = keys.feedMinute(name, Math.floor(now / MINUTE_MS));
-    return Number(await redis.eval(COUNT, 1, counter, 2 * MINUTE_MS)) <= most;
+    const key = keys.feedMinute(name, Math.floor(now / MINUTE_MS));
+    return (await countOne(redis, 2 * MINUTE_MS, [{ key, most }])).waitMs === null;
   };
   return {
     async find(token) {

@@ -68,6 +68,7 @@
  * | `cm:{clinic-mirror}:sessions-era:<hash of account>` | string | longest session | "sign out everywhere" | pages, API  |
  * | `cm:{clinic-mirror}:sign-in-link:<ticket hash>` | string | an hour   | daemon, operator  | sign-in, once         |
  * | `cm:{clinic-mirror}:sign-in-attempts:<who>` | string | quarter of an hour | sign-in      | sign-in               |
+ * | `cm:{requests-<who>}:requests`       | string | one minute        | pages, API        | pages, API            |
  * | `cm:{clinic-mirror}:passphrase`      | string | for ever          | sign-in           | sign-in               |
  * | `cm:{clinic-mirror}:access-tokens`   | hash   | until revoked or expired | operator   | pages, API            |
  * | `cm:{T}:approvals`                   | hash   | until expiry      | operator          | operator, status      |
@@ -160,6 +161,8 @@ export const keys = {
   sessionsEra: (account: string) => `cm:${QUEUE_PREFIX}:sessions-era:${account}`,
   signInLink: (ticket: string) => `cm:${QUEUE_PREFIX}:sign-in-link:${ticket}`,
   signInAttempts: (who: string) => `cm:${QUEUE_PREFIX}:sign-in-attempts:${who}`,
+  /** Each on a master of its own, of a cluster: they are asked with every request. */
+  requests: (who: string) => `cm:{requests-${who}}:requests`,
   passphrase: () => `cm:${QUEUE_PREFIX}:passphrase`,
   accessTokens: () => `cm:${QUEUE_PREFIX}:access-tokens`,
   approvals: (tenant: string) => tenantKey(tenant, 'approvals'),

@@ -26,6 +26,7 @@ const ended: Problem = {
   sentence: 'the login has ended and a person must log in again',
   next: 'clinic-mirror login belvedere doctor-2',
   breaksAt: null,
+  stands: null,
   waiting: 14,
 };
 const held: Problem = { ...ended, tenant: 'aurora', subject: 'target room', code: 'held', next: null, waiting: 0 };

@@ -5,6 +5,7 @@ import { compose } from '../../src/composition/compose.ts';
 import { keepAlerting } from '../../src/composition/upkeep.ts';
 import { connectors } from '../../src/connectors/registry.ts';
 import { status } from '../../src/control/status.ts';
+import { openStatuses } from '../../src/control/statuses.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { reminderChannels } from '../../src/reminders/channels/registry.ts';
@@ -17,6 +18,8 @@ import { waitFor } from '../support/wait-for.ts';
 
 const redis = useRedis();
 const LOOK_MS = 20;
+/** Longer than where clinics stand is known without looking again. */
+const STATUS_LIFE_MS = MINUTE_MS;
 
 type Opened = Awaited<ReturnType<typeof open>>;
 
@@ -35,7 +38,7 @@ async function open() {
   const { configuration } = new ConfigurationFiles({ ...files, mode: 'set-aside' });
   const clock = { now: Date.now() };
   const composition = compose({ configuration, log: silentLogger, priority: 'background', clock: () => clock.now });
-  const end = keepAlerting(composition, LOOK_MS);
+  const end = keepAlerting(composition, openStatuses(), LOOK_MS);
   onTestFinished(async () => {
     await end();
     await composition.close();
@@ -46,8 +49,14 @@ async function open() {
   const kept = await credentials.readAll([login]);
   return {
     ...{ composition, clock, answer, tenant, login, requests },
-    logOut: () => credentials.remove(login),
-    logIn: () => credentials.restore(kept),
+    async logOut() {
+      await credentials.remove(login);
+      clock.now += STATUS_LIFE_MS;
+    },
+    async logIn() {
+      await credentials.restore(kept);
+      clock.now += STATUS_LIFE_MS;
+    },
     told: () => requests.map(({ body }) => JSON.parse(body).data),
     messages: (count: number) => waitFor(() => requests.length >= count, { what: `${count} messages` }),
   };

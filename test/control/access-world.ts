@@ -5,13 +5,13 @@ import type { AccessLevel } from '../../src/model/access.ts';
 import type { AuthorizationServer } from '../../src/oauth/server.ts';
 import { type AccessSettings, accessSection } from '../../src/settings/access-schema.ts';
 import { secretSchemas } from '../../src/settings/secret-reference.ts';
+import { createAccessCounts } from '../../src/state/access-counts.ts';
 import { createAccessSealer } from '../../src/state/access-seal.ts';
 import { createAccessTokenStore } from '../../src/state/access-tokens.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createLoginStore } from '../../src/state/logins.ts';
 import { createPassphraseStore } from '../../src/state/passphrase.ts';
 import { createSessionStore } from '../../src/state/sessions.ts';
-import { createSignInAttempts } from '../../src/state/sign-in-attempts.ts';
 import { RING, TENANT } from '../oauth/connection.ts';
 import { NOW } from '../sync/arbitraries.ts';
 import { openActing } from './acting.ts';
@@ -50,7 +50,7 @@ export function openAccessWorld(redis: Redis, choice: AccessChoice = {}) {
     tokens: createAccessTokenStore(redis, sealer, clock),
     passphrase: createPassphraseStore(redis, sealer, CHEAP),
     links: createLoginStore<SignInLink>(redis, RING, keys.signInLink),
-    attempts: createSignInAttempts(redis, (who) => acts.keyed('', who)),
+    ...createAccessCounts(redis, (who) => acts.keyed('', who)),
     sealer,
     tenants: () => tenants,
     acts,

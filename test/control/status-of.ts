@@ -1,6 +1,7 @@
 import type { ConnectionStatus } from '../../src/control/installation.ts';
 import { problemsOf } from '../../src/control/problems.ts';
 import type { Status, TargetState, TargetStatus, TenantStatus } from '../../src/control/status-view.ts';
+import { worstOf } from '../../src/model/standing.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { NOW } from '../sync/arbitraries.ts';
 
@@ -45,7 +46,9 @@ export function loginOf(state: ConnectionStatus['state'], changes: Partial<Conne
 
 /** A clinic that is well. */
 function tenantOf(changes: Partial<TenantStatus> = {}): TenantStatus {
+  const { targets = [targetOf('in-sync')] } = changes;
   return {
+    ...worstOf(targets),
     ...{
       tenant: 'aurora',
       name: 'Poliambulatorio Aurora',
@@ -58,7 +61,7 @@ function tenantOf(changes: Partial<TenantStatus> = {}): TenantStatus {
     },
     configuration: { number: 1, isOurs: true, supersededAt: null },
     connections: [loginOf('connected')],
-    targets: [targetOf('in-sync')],
+    targets,
     reminders: null,
     triggers: null,
     ...changes,

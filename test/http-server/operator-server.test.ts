@@ -47,12 +47,14 @@ describe('/readyz', () => {
 
   test('says what is the matter to whoever may know, and is no worse for it', async () => {
     const { message: sentence, code } = redisUnreachable(null);
-    const away = { ...{ tenant: null, subject: 'state', code, needs: 'person' as const }, next: null, breaksAt: null };
-    const problem = { ...away, sentence, sinceAt: null, waiting: 0 };
+    const away = { ...{ tenant: null, subject: 'state', code, needs: 'person' as const }, next: null };
+    const stands = { inStep: 'unknown' as const, canGoOn: 'yes' as const };
+    const told = { ...away, sentence, breaksAt: null, stands };
+    const problem = { ...told, sinceAt: null, waiting: 0 };
     const { ask } = await open({ problems: async () => [problem] }, TOKEN);
     expect((await ask('/readyz')).json()).toEqual({ ready: true });
     const answer = await ask('/readyz', { authorization: `Bearer ${TOKEN}` });
-    expect([answer.statusCode, answer.json().problems]).toEqual([200, [{ ...away, sentence }]]);
+    expect([answer.statusCode, answer.json().problems]).toEqual([200, [told]]);
   });
 
   test.each([

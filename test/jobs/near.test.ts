@@ -319,7 +319,7 @@ describe('how old the data is', () => {
     const text = renderStatus(await status(openInstallation({ tenants: [tenant] })));
     expect(text).toContain('last cycle 20 s ago: the next 48 hours, 6 appointments, 1 requests');
     expect(text).toContain('cycles come late: all is read with one cycle in 5, the others read the next 48 hours');
-    expect(text).toMatch(/doctor +model +in-sync .* 11 min/);
+    expect(text).toMatch(/doctor +in-sync +in sync +runs .* 11 min/);
     expect(text).toMatch(/doctor: the next 48 hours as of .* \(20 s ago\)/);
   });
 

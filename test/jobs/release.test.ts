@@ -337,6 +337,7 @@ test('of every key it is said whether it goes with its target, its connection or
     'sessions-era',
     'sign-in-link',
     'sign-in-attempts',
+    'requests',
     'passphrase',
     'access-tokens',
     'certificates',

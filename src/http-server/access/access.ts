@@ -1,7 +1,17 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type AccessDesk, type Entrant, entrantBySession, entrantByToken, SIGN_IN_PATH } from '../../control/access.ts';
+import {
+  type AccessDesk,
+  type Asker,
+  type Entrant,
+  entrantBySession,
+  entrantByToken,
+  heldBackMs,
+  SIGN_IN_PATH,
+} from '../../control/access.ts';
+import { SECOND_MS } from '../../model/time.ts';
 import { bearerIn } from '../bearer.ts';
+import { callerOf } from '../caller.ts';
 import { formOf } from '../forms.ts';
 import { mayDo, maySee, type Visitor } from '../visitors.ts';
 import { browserKeyOf } from './browser-keys.ts';
@@ -13,23 +23,39 @@ export interface Access {
   visitorOf(request: FastifyRequest): Promise<Visitor | null>;
   /** The same as of now for a request that was let in a while ago, which uses no session. */
   stillVisitorOf(request: FastifyRequest): Promise<Visitor | null>;
+  /** Counts a request. @param visitor whose it is @returns how long to wait where there were too many; null: it is let through */
+  heldBackMs(request: FastifyRequest, visitor: Visitor | null): Promise<number | null>;
   /** How browsers reach the port, without a slash at the end. */
   publicUrl(): string;
 }
 
 /** Visitors by the session that their browser keeps, or by the token that a program shows. */
 export function accessBy(desk: AccessDesk, publicUrl: () => string): Access {
+  const sessionIn = (request: FastifyRequest) => browserKeyOf(request, 'session', publicUrl());
   const visitorOf = async (request: FastifyRequest, how: 'use' | 'look') => {
     const token = bearerIn(request);
     if (token !== null) return withCsrf(await entrantByToken(desk, token), token);
-    const session = browserKeyOf(request, 'session', publicUrl());
+    const session = sessionIn(request);
     return session === '' ? null : withCsrf(await entrantBySession(desk, session, how), session);
+  };
+  /** What is shown and lets nobody in names nobody: whoever guesses would be somebody else with each guess. */
+  const askerOf = (request: FastifyRequest, visitor: Visitor | null): Asker => {
+    if (visitor === null) return strangerOf(request);
+    const token = bearerIn(request);
+    return token === null ? { by: 'session', who: sessionIn(request) } : { by: 'token', who: token };
   };
   return {
     publicUrl,
+    heldBackMs: (request, visitor) =>
+      heldBackMs(desk, askerOf(request, visitor), request.routeOptions.config.isStream ? 'stream' : 'answer'),
     visitorOf: (request) => visitorOf(request, 'use'),
     stillVisitorOf: (request) => visitorOf(request, 'look'),
   };
+}
+
+/** Whoever is not signed in. */
+export function strangerOf({ raw }: FastifyRequest): Asker {
+  return { by: 'address', who: callerOf(raw) };
 }
 
 /** Follows from what the browser keeps, which it tells to no page: whoever shows it was shown it by a page of ours. */
@@ -41,8 +67,8 @@ function withCsrf(entrant: Entrant | null, secret: string): Visitor | null {
 const LOOKS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Lets nobody in below a route's level; whoever may not see a tenant is told that there is none. Who it is, is asked before a body is read; that a
- * change comes from a page of ours, afterwards: forms bring the proof as the field `csrf`, calls as the header `x-csrf-token`, and programs with a
+ * Lets nobody in below a route's level; whoever may not see a tenant is told that there is none. Who it is, is asked before a body is read, and
+ * whether they ask too often with it, so that a search for what others have is slow too; that a change comes from a page of ours, afterwards: forms bring the proof as the field `csrf`, calls as the header `x-csrf-token`, and programs with a
  * token need none, since no browser shows that by itself.
  */
 export function addAccess(app: FastifyInstance, access: Access): void {
@@ -56,6 +82,8 @@ export function addAccess(app: FastifyInstance, access: Access): void {
     if (level === undefined) return;
     if (!isOwnHost(request, access.publicUrl())) return reply.code(421).send({ error: 'not-this-host' });
     const visitor = await access.visitorOf(request);
+    const waitMs = await access.heldBackMs(request, visitor);
+    if (waitMs !== null) return sayTooMany(reply, waitMs).send({ error: 'too-many-requests' });
     if (visitor === null) return askWho(request, reply);
     if (!maySeeTenantOf(request, visitor)) return reply.code(404).send({ error: 'no-such-tenant' });
     if (!mayDo(visitor, level)) return reply.code(403).send({ error: 'not-allowed' });
@@ -67,6 +95,11 @@ export function addAccess(app: FastifyInstance, access: Access): void {
     const isOurs = isFromHere(request, access.publicUrl()) !== false && showsCsrf(request, visitor);
     if (!isOurs) return reply.code(403).send({ error: 'not-from-here' });
   });
+}
+
+/** RFC 6585 section 4, RFC 9110 section 10.2.3. */
+export function sayTooMany(reply: FastifyReply, waitMs: number): FastifyReply {
+  return reply.code(429).header('retry-after', Math.max(1, Math.ceil(waitMs / SECOND_MS)));
 }
 
 /** A person is led to where they sign in, and back; a program is told. */

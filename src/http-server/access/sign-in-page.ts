@@ -10,6 +10,7 @@ export type SignInFailure =
   | 'unusable'
   | 'different'
   | 'often'
+  | 'busy'
   | 'account'
   | 'denied'
   | 'link'
@@ -65,6 +66,7 @@ const FAILURES: Record<Language, Record<SignInFailure, string>> = {
     unusable: 'This passphrase is too short or too long.',
     different: 'The two passphrases are not the same.',
     often: 'Too many tries. Wait a quarter of an hour.',
+    busy: 'Too many requests in a short time. Try again in a minute.',
     account: 'Your account may not look at anything here. An owner can add it.',
     denied: 'The provider did not let you in.',
     link: 'This address was used already or is too old. The command “clinic-mirror access sign-in” gives another.',
@@ -75,6 +77,7 @@ const FAILURES: Record<Language, Record<SignInFailure, string>> = {
     unusable: 'Questa passphrase è troppo corta o troppo lunga.',
     different: 'Le due passphrase non sono uguali.',
     often: 'Troppi tentativi. Attendere un quarto d’ora.',
+    busy: 'Troppe richieste in poco tempo. Riprovare tra un minuto.',
     account: 'Questo account non è autorizzato. Può aggiungerlo un responsabile.',
     denied: 'L’accesso non è stato concesso.',
     link: 'Questo indirizzo è già stato usato o è scaduto. Il comando «clinic-mirror access sign-in» ne dà un altro.',

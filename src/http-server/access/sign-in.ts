@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { type AccessDesk, SIGN_IN_PATH, SIGN_OUT_PATH } from '../../control/access.ts';
+import { type AccessDesk, heldBackMs, SIGN_IN_PATH, SIGN_OUT_PATH } from '../../control/access.ts';
 import {
   beginOidcSignIn,
   describeSignInLink,
@@ -16,6 +16,7 @@ import { LOGIN_TIMEOUT_MS } from '../logins.ts';
 import { strangerContext } from '../pages/context.ts';
 import { sendPage } from '../pages/layout.ts';
 import { visitorOf } from '../visitors.ts';
+import { sayTooMany, strangerOf } from './access.ts';
 import { browserKeyOf, setBrowserKey } from './browser-keys.ts';
 import { isFromHere, isOwnHost, ownPath } from './own-address.ts';
 import { type SignInFailure, type SignInView, signInPage } from './sign-in-page.ts';
@@ -37,6 +38,9 @@ export async function addSignIn(app: FastifyInstance, desk: AccessDesk, options:
   const pages: FastifyPluginAsync = async (scope) => {
     scope.addHook('onRequest', async (request, reply) => {
       if (!isOwnHost(request, publicUrl())) return reply.code(421).send({ error: 'not-this-host' });
+      if (request.routeOptions.config.level !== undefined) return;
+      const waitMs = await heldBackMs(desk, strangerOf(request));
+      if (waitMs !== null) return show(sayTooMany(reply, waitMs), request, desk, { to: '/', failure: 'busy' }, 429);
     });
     scope.addHook('preValidation', async (request, reply) => {
       // Nobody has a session yet whose proof a form could bring: the browser itself must say where the form stood.
@@ -155,11 +159,12 @@ const FAILURES: Readonly<Record<string, SignInFailure>> = {
 
 /** The person reads a constant sentence; the operator the code. */
 function refuse(request: FastifyRequest, reply: FastifyReply, place: Place, thrown: unknown): FastifyReply {
-  const { code, actor } = asMirrorError(thrown);
+  const { code, actor, retryAfterMs } = asMirrorError(thrown);
   const failure = FAILURES[code] ?? 'failed';
   const { desk, options, ...view } = place;
   if (failure === 'failed') options.log.error({ error: thrown }, 'an administrator could not sign in');
   else options.log.info({ code }, 'a sign-in was refused');
+  if (code === 'sign-in-too-often') sayTooMany(reply, retryAfterMs ?? 0);
   const status = code === 'sign-in-too-often' ? 429 : failure === 'failed' && actor === 'remote' ? 502 : 400;
   return show(reply, request, desk, { ...view, failure }, status);
 }

@@ -54,7 +54,7 @@ const REFUSALS: Readonly<Record<number, string>> = {
   401: 'it is not known who you are',
   403: 'you may not do this',
   404: 'there is nothing at this address',
-  429: 'too many questions in a short time',
+  429: 'too many requests in a minute: ask again after Retry-After',
 };
 
 function refusalOf(status: number, code: string): ProblemDocument {

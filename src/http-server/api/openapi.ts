@@ -15,6 +15,7 @@ const REFUSED = { 400: 'Not as the route takes it', 401: 'Nobody is logged in', 
 const REFUSED_FURTHER = {
   404: 'There is none, or not for this visitor',
   409: 'It can not be done as things are',
+  429: 'Too many requests in a minute, or tasks at once: Retry-After tells how many seconds to wait',
   '5XX': 'It could not be done or told now',
 };
 
@@ -65,7 +66,10 @@ function operationOf(route: Route): Json {
   const isConditional = isRevised && (method === 'PUT' || method === 'DELETE');
   const ofRevised = isConditional ? REFUSED_REVISED : isRevised && body !== null ? REFUSED_FAULTS : {};
   const refused = { ...REFUSED, ...REFUSED_FURTHER, ...ofRevised };
-  const refusals = Object.entries(refused).map(([status, description]) => [status, { description, content: problem }]);
+  const refusals = Object.entries(refused).map(([status, description]) => [
+    status,
+    { description, ...(status === '429' ? { headers: RETRY_AFTER } : {}), content: problem },
+  ]);
   return {
     operationId: name,
     summary,
@@ -102,6 +106,12 @@ const IF_MATCH = {
   required: true,
   schema: { type: 'string' },
   description: 'The ETag of what was read (RFC 9110 section 13.1.1)',
+};
+const RETRY_AFTER = {
+  'Retry-After': {
+    schema: { type: 'integer' },
+    description: 'Seconds (RFC 9110 section 10.2.3); none where nobody knows',
+  },
 };
 const ETAG = { ETag: { schema: { type: 'string' }, description: 'The revision; none for what a file configures' } };
 

@@ -78,7 +78,7 @@ export function addLive(
   };
   app.get<{ Querystring: { tenant?: string; seen?: string } }>(
     '/events',
-    { config: { level: 'viewer' } },
+    { config: { level: 'viewer', isStream: true } },
     async (request, reply) => {
       const visitor = visitorOf(request);
       const { tenant = null } = request.query;

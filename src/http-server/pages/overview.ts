@@ -190,7 +190,7 @@ function clinicTable(context: PageContext, clinics: readonly ClinicSummary[]): H
       cells: [
         name,
         inStepMark(context, inStep, inSyncAsOf),
-        paused ? html`<span class="quiet">${words.pausedWord}</span>` : canGoOnMark(context, canGoOn),
+        html`${canGoOnMark(context, canGoOn)}${paused ? html` <span class="quiet">${words.pausedWord}</span>` : null}`,
         ...[targets, pending, held, failing],
       ],
     }),

@@ -1,6 +1,6 @@
-import type { CanGoOn, InStep } from '../../control/status-view.ts';
 import { type Html, type HtmlPart, html } from '../../model/html.ts';
 import { inItalian } from '../../model/sentences.ts';
+import type { CanGoOn, InStep } from '../../model/standing.ts';
 import type { Instant } from '../../model/time.ts';
 import type { PageContext } from './context.ts';
 import { FRAME } from './texts/frame.ts';

@@ -179,7 +179,9 @@ const OWNER: Visitor = { id: 'owner', name: 'owner', level: 'owner', tenants: nu
 async function openSkins(composition: Composition, statuses: Statuses): Promise<Skins> {
   const app = await openApp({ log: silentLogger, policy: PAGES_POLICY });
   const visitorOf = async () => OWNER;
-  addAccess(app, { visitorOf, stillVisitorOf: visitorOf, publicUrl: () => 'http://localhost' });
+  addAccess(app, {
+    ...{ visitorOf, stillVisitorOf: visitorOf, heldBackMs: async () => null, publicUrl: () => 'http://localhost' },
+  });
   const desk = openOperatorDesk(composition, statuses, null);
   addApi(app, desk);
   addPages(app, desk);

@@ -1,3 +1,4 @@
+import type { FastifyInstance } from 'fastify';
 import { onTestFinished } from 'vitest';
 import type { Installation } from '../../../src/control/installation.ts';
 import { openStatuses } from '../../../src/control/statuses.ts';
@@ -19,10 +20,18 @@ export interface PagesChoice {
   visitor?: Visitor | null;
   acting?: ActingChoice;
   desk?: Partial<OperatorDesk>;
+  /** Adds more to the port. */
+  before?: (app: FastifyInstance, desk: OperatorDesk) => void;
 }
 
 /** The port for operators with its pages, opened for whoever a test says. Closed after the test. */
-export async function openPages({ installation, visitor = OWNER, acting: choice = {}, desk: given = {} }: PagesChoice) {
+export async function openPages({
+  installation,
+  visitor = OWNER,
+  acting: choice = {},
+  desk: given = {},
+  before,
+}: PagesChoice) {
   const acting = openActing(choice);
   const desk: OperatorDesk = {
     installation,
@@ -41,7 +50,8 @@ export async function openPages({ installation, visitor = OWNER, acting: choice 
     routes.push({ method: String(method), url: path, level: config?.level ?? null });
   });
   const visitorOf = async () => visitor;
-  addAccess(app, { visitorOf, stillVisitorOf: visitorOf, publicUrl: () => url });
+  addAccess(app, { visitorOf, stillVisitorOf: visitorOf, heldBackMs: async () => null, publicUrl: () => url });
+  before?.(app, desk);
   addPages(app, desk);
   await app.ready();
   onTestFinished(() => app.close());

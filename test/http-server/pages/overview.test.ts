@@ -30,7 +30,13 @@ function clinicOf(tenant: string, changes: Partial<ClinicSummary> = {}): ClinicS
 function problemOf(tenant: string | null, changes: Partial<Problem> = {}): Problem {
   return {
     ...{ tenant, subject: 'target room', code: 'calendar-gone', needs: 'person', sinceAt: NOW - 90 * MINUTE_MS },
-    ...{ sentence: 'the calendar is gone', next: `clinic-mirror sync ${tenant}`, waiting: 14, breaksAt: null },
+    ...{
+      sentence: 'the calendar is gone',
+      next: `clinic-mirror sync ${tenant}`,
+      waiting: 14,
+      breaksAt: null,
+      stands: null,
+    },
     ...changes,
   };
 }

@@ -78,7 +78,9 @@ export async function openViewsWorld(redis: Redis, choice: ViewsChoice = {}) {
   const app = await openApp({ log: silentLogger, policy: PAGES_POLICY });
   let base = 'http://localhost';
   const visitorBy = async ({ headers }: FastifyRequest) => visitorOf(headers.cookie);
-  addAccess(app, { publicUrl: () => base, visitorOf: visitorBy, stillVisitorOf: visitorBy });
+  addAccess(app, {
+    ...{ publicUrl: () => base, visitorOf: visitorBy, stillVisitorOf: visitorBy, heldBackMs: async () => null },
+  });
   addPages(app, desk);
   await app.listen({ host: '127.0.0.1', port: 0 });
   base = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;

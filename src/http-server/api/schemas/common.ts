@@ -6,6 +6,12 @@ export const instant = z.number();
 /** How many, by a code or a name. */
 export const countsByCode = z.record(z.string(), z.number());
 
+/** Whether a target shows what the clinic shows. */
+export const inStep = z.enum(['in-sync', 'behind', 'held', 'unknown']);
+
+/** Whether work goes on, and else on whom it waits. */
+export const canGoOn = z.enum(['yes', 'waits-for-vendor', 'waits-for-person']);
+
 /** What keeps something from being as it should, in the sentence of every surface. */
 export const problem = z.object({
   tenant: z.string().nullable().describe('Null: the whole installation'),
@@ -15,14 +21,9 @@ export const problem = z.object({
   sinceAt: instant.nullable(),
   sentence: z.string(),
   next: z.string().nullable().describe('What a person does next'),
+  stands: z.object({ inStep, canGoOn }).nullable().describe('Where its tenant stands; null where it is of none'),
   waiting: z.number().describe('Changes that wait for it'),
 });
-
-/** Whether a target shows what the clinic shows. */
-export const inStep = z.enum(['in-sync', 'behind', 'held', 'unknown']);
-
-/** Whether work goes on, and else on whom it waits. */
-export const canGoOn = z.enum(['yes', 'waits-for-vendor', 'waits-for-person']);
 
 /** What ended something early. */
 export const failure = z.object({

@@ -32,6 +32,14 @@ export const auditReply = z.object({
   targets: z.array(z.object({ target: z.string(), policy: driftPolicy, drift: drift.nullable() })),
 });
 
+/** Where a target stands, or a tenant's targets together: as the worst of them. */
+const standing = {
+  inStep,
+  canGoOn,
+  inSyncAsOf: instant.nullable().describe('It showed what the clinic showed then'),
+  ...{ pending: z.number(), failing: z.number(), held: z.number() },
+};
+
 /** Where a target stands. */
 export const targetStatus = z.object({
   target: z.string(),
@@ -41,17 +49,12 @@ export const targetStatus = z.object({
     ...['paused', 'stopped', 'resting', 'held', 'failing', 'drifted', 'incomplete', 'working'],
     ...['stale', 'in-sync', 'new'],
   ] as const),
-  inStep,
-  canGoOn,
-  inSyncAsOf: instant.nullable(),
+  ...standing,
   nearAsOf: instant.nullable(),
   gaps: z.array(gap),
   exceptGapsAsOf: instant.nullable(),
   links: z.number().describe('Objects that the target is known to hold'),
-  pending: z.number(),
   pausedErasures: z.number().describe('Of a paused target: erasures of who is forgotten that wait'),
-  failing: z.number(),
-  held: z.number(),
   oldestPendingAt: instant.nullable(),
   failure: failure.extend({ sinceAt: instant }).nullable(),
   policy: driftPolicy,
@@ -143,6 +146,7 @@ export const tenantStatus = z.object({
   tenant: z.string(),
   name: z.string(),
   paused: z.boolean(),
+  ...standing,
   configuration: z.object({ number: z.number(), isOurs: z.boolean(), supersededAt: instant.nullable() }),
   connections: z.array(connectionStatus),
   lastRun: runReport.nullable(),
@@ -182,13 +186,8 @@ export const tenantLine = z.object({
   tenant: z.string(),
   name: z.string().nullable().describe('Null where its configuration has faults'),
   paused: z.boolean(),
-  inStep: inStep.describe('The worst of its targets'),
-  canGoOn: canGoOn.describe('The worst of its targets'),
+  ...standing,
   targets: z.number(),
-  inSyncAsOf: instant.nullable().describe('All its targets showed what the clinic showed then'),
-  pending: z.number(),
-  failing: z.number(),
-  held: z.number(),
   faults: z.number().describe('Faults of its configuration, for which it is not run'),
   problems: z.array(problem),
 });

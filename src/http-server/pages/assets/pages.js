@@ -39,16 +39,20 @@ document.addEventListener('keydown', (event) => {
   event.preventDefault();
 });
 
-/** Fetches the page and takes over its main part; what has the focus, is open or is being typed stays as it is. */
+/**
+ * Fetches the page and takes over its main part; what has the focus, is open or is being typed stays as it is. Gives the seconds after which to ask
+ * again where it is asked for too often, and leaves the page as it is meanwhile.
+ */
 async function renew() {
   const response = await fetch(location.href, { headers: { accept: 'text/html' } });
+  if (response.status === 429) return Number(response.headers.get('retry-after'));
   if (!response.ok || response.redirected) {
     location.reload();
-    return;
+    return 0;
   }
   const next = new DOMParser().parseFromString(await response.text(), 'text/html');
   const renewed = next.getElementById('main');
-  if (!renewed || !main()) return;
+  if (!renewed || !main()) return 0;
   globalThis.Idiomorph.morph(main(), renewed, {
     ignoreActiveValue: true,
     restoreFocus: true,
@@ -58,6 +62,7 @@ async function renew() {
     },
   });
   showCopyButtons();
+  return 0;
 }
 
 /** Follows what happens for as long as somebody looks: a browser holds few connections to one server. */
@@ -81,6 +86,9 @@ function follow({ live, seen, lost }) {
       .then(() => {
         isAsked = false;
         return renew();
+      })
+      .then((waitSeconds) => {
+        if (waitSeconds > 0) setTimeout(ask, waitSeconds * 1_000);
       })
       .catch(() => tell(lost));
   };

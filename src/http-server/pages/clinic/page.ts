@@ -10,7 +10,7 @@ import type { OperatorDesk } from '../../operator-desk.ts';
 import { contextOf, type PageContext } from '../context.ts';
 import { type Page, sendPage } from '../layout.ts';
 import { clinicAddress } from '../navigation.ts';
-import { linkButton, section } from '../parts.ts';
+import { canGoOnMark, inStepMark, linkButton, section } from '../parts.ts';
 import { problemTable } from '../problems.ts';
 import { CLINIC } from '../texts/clinic.ts';
 import { CONFIGURATION } from '../texts/configuration.ts';
@@ -70,7 +70,7 @@ ${recordsPart(context, clinic)}
 ${runsPart(context, tenant, runs)}
 ${reminders === null ? null : remindersPart(context, tenant, reminders.reminders)}
 ${configuredPart(context, desk, tenant)}`;
-  const beside = workButtons(context, desk, tenant);
+  const beside = html`<p>${inStepMark(context, clinic.inStep, clinic.inSyncAsOf)} ${canGoOnMark(context, clinic.canGoOn)}</p>${workButtons(context, desk, tenant)}`;
   return { title: clinic.name, main, beside, isLive: true, isUnderWay: begun?.state === 'running' };
 }
 

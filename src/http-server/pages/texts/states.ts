@@ -1,13 +1,8 @@
+import { AXES_WORDS } from '../../../model/standing.ts';
 import type { Texts } from './texts.ts';
 
 const en = {
-  'in-sync': 'in sync',
-  behind: 'behind',
-  held: 'held',
-  unknown: 'unknown',
-  yes: 'runs',
-  'waits-for-vendor': 'waits by itself',
-  'waits-for-person': 'waits for you',
+  ...AXES_WORDS.en,
   asOf: (time: string) => `as of ${time}`,
   since: (time: string) => `since ${time}`,
   waiting: (count: number) => `${count} wait${count === 1 ? 's' : ''}`,
@@ -17,13 +12,7 @@ const en = {
 export const STATES: Texts<typeof en> = {
   en,
   it: {
-    'in-sync': 'sincronizzato',
-    behind: 'in ritardo',
-    held: 'sospeso',
-    unknown: 'non noto',
-    yes: 'procede',
-    'waits-for-vendor': 'attende da sé',
-    'waits-for-person': 'attende una persona',
+    ...AXES_WORDS.it,
     asOf: (time) => `alle ${time}`,
     since: (time) => `da ${time}`,
     waiting: (count) => `${count} in attesa`,

@@ -1,0 +1,175 @@
+// biome-ignore lint/correctness/noUnresolvedImports: the package names its files by a pattern, which the linter does not read
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+// biome-ignore lint/correctness/noUnresolvedImports: the package names its files by a pattern, which the linter does not read
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { payloadOf, textOf } from '../../src/alerts/message.ts';
+import type { ConnectionStatus } from '../../src/control/installation.ts';
+import { createMetrics } from '../../src/control/metrics.ts';
+import { openStatuses } from '../../src/control/statuses.ts';
+import { addApi } from '../../src/http-server/api/api.ts';
+import { createMcpServer } from '../../src/mcp-server/server.ts';
+import { type Actor, MirrorError } from '../../src/model/errors.ts';
+import { AXES_WORDS, type Axes, type CanGoOn, type InStep } from '../../src/model/standing.ts';
+import { CLINIC_CONNECTION } from '../../src/settings/tenant-schema.ts';
+import { runProgram } from '../cli/run-program.ts';
+import { openPages } from '../http-server/pages/open-pages.ts';
+import { cycle, NEVER } from '../jobs/cycle.ts';
+import { createModelClinic } from '../jobs/model-clinic.ts';
+import { createModelTarget } from '../jobs/model-target.ts';
+import { openTenant } from '../jobs/open-tenant.ts';
+import { useRedis } from '../support/redis.ts';
+import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+import { openInstallation } from './open-installation.ts';
+import { loginOf } from './status-of.ts';
+
+/*
+ * Whoever looks at another surface must not learn another truth: one clinic, in every combination of the two axes that there is, beside one
+ * that has not been read yet.
+ */
+
+const redis = useRedis();
+const TENANT = 'studio-rossi';
+
+/** A clinic with a calendar of three appointments, nothing of which was read yet. */
+async function open() {
+  const connection = redis.connect();
+  await connection.flushall();
+  const clock = { now: NOW };
+  const clinic = createModelClinic();
+  const book = (id: string) =>
+    clinic.appointments.set(id, appointmentOf(id, { inHours: 24 + clinic.appointments.size }));
+  for (const id of ['a', 'b', 'c']) book(id);
+  const model = createModelTarget();
+  const given = { redis: connection, clock: () => clock.now };
+  const tenant = openTenant({ ...given, clinic, targets: [{ model }] });
+  const other = openTenant({
+    ...{ ...given, id: 'aurora', clinic: createModelClinic() },
+    targets: [{ model: createModelTarget() }],
+  });
+  const connections: ConnectionStatus[] = [];
+  const installation = {
+    ...openInstallation({ tenants: [tenant, other] }),
+    connections: async ({ id }: { id: string }) => (id === TENANT ? connections : []),
+  };
+  return { clinic, book, model, clock, connections, installation, cycle: () => cycle(tenant) };
+}
+type World = Awaited<ReturnType<typeof open>>;
+
+const errorOf = (actor: Actor) => new MirrorError('it says no', { actor, code: 'no', retry: 'later' });
+const loggedOut = ({ connections }: World) =>
+  connections.push(loginOf('needs-login', { connection: CLINIC_CONNECTION, kind: 'clinic' }));
+/** One more appointment, which the target does not take. */
+async function refusedAsAWhole(world: World, actor: Actor): Promise<void> {
+  await world.cycle();
+  world.book('d');
+  world.model.wholeTargetError = errorOf(actor);
+  await world.cycle();
+}
+
+const COMBINATIONS: [InStep, CanGoOn, how: string, bring: (world: World) => unknown][] = [
+  ['in-sync', 'yes', 'all was written', (world) => world.cycle()],
+  [
+    'in-sync',
+    'waits-for-person',
+    'its login ended when all was written',
+    async (world) => {
+      await world.cycle();
+      loggedOut(world);
+    },
+  ],
+  [
+    'behind',
+    'yes',
+    'one appointment is refused',
+    async (world) => {
+      world.model.fault = ({ recordId }) => (recordId === 'b' ? 'unavailable' : null);
+      await world.cycle();
+    },
+  ],
+  ['behind', 'waits-for-vendor', 'the vendor is away', (world) => refusedAsAWhole(world, 'remote')],
+  ['behind', 'waits-for-person', 'the vendor asks for a login', (world) => refusedAsAWhole(world, 'authorization')],
+  ['held', 'waits-for-person', 'a person must decide', (world) => refusedAsAWhole(world, 'guard')],
+  ['unknown', 'yes', 'nothing was read yet', () => {}],
+  [
+    'unknown',
+    'waits-for-vendor',
+    'the clinic is away',
+    async (world) => {
+      await world.cycle();
+      world.clinic.listError = errorOf('remote');
+      await world.cycle();
+    },
+  ],
+  ['unknown', 'waits-for-person', 'nobody has logged in yet', loggedOut],
+];
+
+/** What a person reads. */
+const worded = ({ inStep, canGoOn }: Axes) => [AXES_WORDS.en[inStep], AXES_WORDS.en[canGoOn]];
+/** The first two words of this clinic on a page, and of how many there are any. */
+function marksIn(page: string): (string | undefined)[] {
+  const own = page.slice(Math.max(0, page.indexOf(`id="${TENANT}"`)));
+  return [/class="mark [\w-]+">.*?<\/svg>([^<]+?) *</.exec(own)?.[1], /class="able \w+">([^<]+)</.exec(own)?.[1]];
+}
+
+/** What every surface says of the clinic. */
+async function surfacesOf({ installation, clock }: World) {
+  const statuses = openStatuses();
+  const metrics = createMetrics(() => installation, { statuses });
+  const { app, see } = await openPages({
+    ...{ installation, desk: { statuses } },
+    before: (server, desk) => addApi(server, desk),
+  });
+  const api = async (path: string) => (await app.inject({ url: `/api/v1${path}` })).json();
+  const run = async (...args: string[]) => (await runProgram(args, { installation })).out;
+  const [ours, theirs] = InMemoryTransport.createLinkedPair();
+  const server = createMcpServer(installation, '0.1.0', NEVER);
+  await server.connect(ours);
+  onTestFinished(() => server.close());
+  const client = new Client({ name: 'test', version: '1' });
+  await client.connect(theirs);
+  const { structuredContent } = await client.callTool({ name: 'status', arguments: { tenant: TENANT } });
+  const problems = (await metrics.problems()).filter(({ tenant }) => tenant === TENANT);
+  const digest = { begun: problems, again: [], over: [], others: 0 };
+  return {
+    overview: await see('/'),
+    page: await see(`/tenants/${TENANT}`),
+    list: (await api('/tenants')).items.find(({ tenant }: { tenant: string }) => tenant === TENANT),
+    one: await api(`/tenants/${TENANT}`),
+    all: await run('status'),
+    single: await run('status', TENANT),
+    json: JSON.parse(await run('status', TENANT, '--json')).tenants[0],
+    figures: await metrics.render(),
+    assistant: (structuredContent as { clinics: Axes[] }).clinics[0],
+    problems,
+    ...{ mail: textOf(digest, clock.now, 'en').text, payload: payloadOf(digest, clock.now).data.begun.problems },
+  };
+}
+
+describe('every surface says the same two words of a clinic', () => {
+  test.each(COMBINATIONS)('%s and %s: %s', async (inStep, canGoOn, _how, bring) => {
+    const world = await open();
+    await bring(world);
+    const axes = { inStep, canGoOn };
+    const [step, able] = worded(axes);
+    const told = await surfacesOf(world);
+    for (const one of [told.list, told.one, told.one.targets[0], told.json, told.json.targets[0], told.assistant]) {
+      expect(one).toMatchObject(axes);
+    }
+    expect(marksIn(told.overview)).toEqual([step, able]);
+    expect(marksIn(told.page)).toEqual([step, able]);
+    expect(told.all).toMatch(new RegExp(`^${TENANT} +${step} +${able} {2,}`, 'm'));
+    expect(told.all).toMatch(/^aurora +unknown +runs {2,}/m);
+    expect(told.single).toMatch(new RegExp(`^ +in step: ${step}\\b.*; can go on: ${able}$`, 'm'));
+    expect(told.single).toMatch(new RegExp(`^ +doctor .* ${step} +${able} {2,}`, 'm'));
+    const labels = `in_step="${inStep}",can_go_on="${canGoOn}"`;
+    expect(told.figures.match(/^clinic_mirror_\w+_state\{tenant="studio-rossi".*$/gm)).toEqual([
+      `clinic_mirror_tenant_state{tenant="${TENANT}",${labels}} 1`,
+      `clinic_mirror_target_state{tenant="${TENANT}",target="doctor",${labels}} 1`,
+    ]);
+    for (const problem of [...told.problems, ...told.payload]) expect(problem.stands).toEqual(axes);
+    if (told.problems.length > 0) expect(told.mail).toContain(`the clinic: ${step}, ${able}`);
+    // What waits is the matter of somebody, who is told of it.
+    expect(told.problems.length > 0).toBe(canGoOn !== 'yes' || step === 'behind');
+  });
+});
