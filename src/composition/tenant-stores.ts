@@ -53,7 +53,7 @@ export function openTenantStores(parts: TenantStoreParts): TenantStores {
   return {
     feeds: createTenantFeeds(redis, tenant.id, sealer, identityKey),
     links,
-    outbox: createOutbox(redis, tenant.id, sealer, links, journalKeepMs),
+    outbox: createOutbox(redis, tenant.id, { sealer, proofs }, links, journalKeepMs),
     unanswered: createUnansweredStore(redis, tenant.id),
     journal: createJournal(redis, tenant.id, identityKey, journalKeepMs, {
       tenant: tenant.formerly,

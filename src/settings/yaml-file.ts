@@ -37,7 +37,7 @@ const MAX_ALIASES = 100;
 /** Whoever may write one file must not keep all others waiting: a file of a hundred targets has a tenth of this. */
 const LARGEST_FILE_BYTES = 512 * 1024;
 /** Signs, words and spaces of its grammar, each of which may be a fault that takes the library two microseconds. A file of a hundred targets has 9,000. */
-const MOST_TOKENS = 100_000;
+const MOST_TOKENS = 50_000;
 /** Nobody reads more of one file: what is no YAML at all may have a fault in each of its signs. */
 const MOST_FAULTS = 100;
 /** Lists and mappings within each other: the library copies the way to each of them. */
@@ -75,12 +75,14 @@ export function readYaml(fileName: string, bytes: Buffer): YamlRead {
     const remedy = 'check that it is YAML; if so, make several files of it';
     return { faults: [fileFault(fileName, { message: `it has more than ${MOST_TOKENS} signs and words`, remedy })] };
   }
-  const { document, lines } = parseYaml(text);
+  const parsed = parseNested(text);
+  if (parsed === null) return { faults: [tooDeep(fileName)] };
+  const { document, lines } = parsed;
   const problems = [...document.errors, ...document.warnings].slice(0, MOST_FAULTS);
   if (problems.length > 0) return { faults: problems.map((problem) => yamlFault(fileName, problem, lines)) };
   const nodes = [...nodesOf(document)];
   if (nodes.some(({ depth }) => depth > DEEPEST)) {
-    return { faults: [fileFault(fileName, { message: 'it nests too deep', remedy: 'write it flatter' })] };
+    return { faults: [tooDeep(fileName)] };
   }
   const repeated = repeatedKeys(nodes);
   if (repeated.length > 0)
@@ -121,6 +123,16 @@ function parseYaml(text: string): ParsedYaml {
     return { document: parseDocument(text, options), lines };
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
+  }
+}
+
+/** Null for a text that nests so deep that the library, which calls itself with each level, has no room for it. */
+function parseNested(text: string): ParsedYaml | null {
+  try {
+    return parseYaml(text);
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
   }
 }
 
@@ -207,6 +219,10 @@ function repeatedKeys(nodes: readonly PlacedNode[]): Pick<YAMLError, 'code' | 'p
       return [{ code: 'DUPLICATE_KEY' as const, pos: [range?.[0] ?? 0, range?.[1] ?? 0] as [number, number] }];
     });
   });
+}
+
+function tooDeep(file: string): ConfigurationFault {
+  return fileFault(file, { message: 'it nests too deep', remedy: 'write it flatter' });
 }
 
 function tooManyAliases(file: string): ConfigurationFault {

@@ -3,8 +3,10 @@ import { slices } from '../model/slices.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import { openPins, type PinLook, type PinStore, type Pins } from './pins.ts';
+import { createProofSealer } from './proof-seal.ts';
 import type { RedisClient } from './redis.ts';
 import { keysLike } from './scan.ts';
+import { opens, type Sealer } from './sealing.ts';
 
 /** What a run did to an object that was there before it; creations are not kept. */
 export type JournalEffect = 'updated' | 'deleted';
@@ -34,7 +36,7 @@ const LISTED_RUNS = 100;
 
 /** The journals of one tenant. The outbox writes them, in the step that acknowledges a change. */
 export interface Journal {
-  /** Every line of a run; empty when it changed nothing, is unknown or too old. */
+  /** Every line of a run that is ours; empty when it changed nothing, is unknown or too old. */
   read(run: string): Promise<JournalEntry[]>;
   /** Runs with a journal, newest first, at most 100. */
   list(now: Instant): Promise<JournaledRun[]>;
@@ -59,6 +61,12 @@ export interface Journal {
   forget(recordsOf: (target: string) => ReadonlySet<string>): Promise<{ lines: number; pins: number }>;
 }
 
+/** One id of a tenant, and what its lines are sealed with. */
+interface JournalPlace {
+  one: string;
+  proofs: Sealer;
+}
+
 /** Ids of before a renaming, under which journals and pins may stand. */
 export interface FormerIds {
   tenant?: string | undefined;
@@ -78,11 +86,15 @@ export function createJournal(
   formerly: FormerIds = {},
 ): Journal {
   const tenants = [...new Set([tenant, formerly.tenant ?? tenant])];
+  const places = tenants.map((one) => ({ one, proofs: createProofSealer(identityKey, one) }));
   return {
     ...openPinned(redis, tenant, identityKey, formerly),
     async read(run) {
-      const lines = await Promise.all(tenants.map((one) => redis.hgetall(keys.journal(one, run))));
-      return entriesOf(Object.assign({}, ...lines.reverse()));
+      const lines = await Promise.all(
+        places.map(async ({ one, proofs }) => entriesOf(proofs, run, await redis.hgetall(keys.journal(one, run)))),
+      );
+      const byPlace = new Map(lines.reverse().flatMap((each) => each.map((line) => [fieldOf(line), line])));
+      return [...byPlace.values()];
     },
     async list(now) {
       const lists = await Promise.all(tenants.map((one) => listOf(redis, one, now - keepMs)));
@@ -91,7 +103,7 @@ export function createJournal(
         .sort((one, other) => other.at - one.at)
         .slice(0, LISTED_RUNS);
     },
-    linesOf: (target, recordId, now) => linesIn(redis, tenants, `${target}${SEPARATOR}${recordId}`, now - keepMs),
+    linesOf: (target, recordId, now) => linesIn(redis, places, fieldOf({ target, recordId }), now - keepMs),
     async forget(recordsOf) {
       let lines = 0;
       let pins = 0;
@@ -213,17 +225,17 @@ async function forgetLines(
 /** The lines of one field in the newest journals, newest first. */
 async function linesIn(
   redis: RedisClient,
-  tenants: readonly string[],
+  places: readonly JournalPlace[],
   field: string,
   oldestAt: Instant,
 ): Promise<(JournalEntry & { run: string })[]> {
-  const lists = await Promise.all(tenants.map((tenant) => linesOfTenant(redis, tenant, field, oldestAt)));
+  const lists = await Promise.all(places.map((place) => linesOfTenant(redis, place, field, oldestAt)));
   return lists.flat().sort((one, other) => other.at - one.at);
 }
 
 async function linesOfTenant(
   redis: RedisClient,
-  tenant: string,
+  { one: tenant, proofs }: JournalPlace,
   field: string,
   oldestAt: Instant,
 ): Promise<(JournalEntry & { run: string })[]> {
@@ -234,7 +246,7 @@ async function linesOfTenant(
   return answers.flatMap(([error, line], index) => {
     if (error !== null) throw error;
     const run = runs[index] as string;
-    return line === null ? [] : entriesOf({ [field]: line as string }).map((entry) => ({ ...entry, run }));
+    return line === null ? [] : entriesOf(proofs, run, { [field]: line as string }).map((entry) => ({ ...entry, run }));
   });
 }
 
@@ -254,21 +266,43 @@ async function listOf(redis: RedisClient, tenant: string, oldestAt: Instant): Pr
 
 const SEPARATOR = '\t';
 
-/** A line as it is stored. */
-export function journalLine(effect: JournalEffect, reason: ReasonCode, at: Instant): string {
-  return [effect, reason, at].join(SEPARATOR);
+/** Where a line stands. */
+interface LinePlace {
+  run: string;
+  target: string;
+  recordId: string;
 }
 
-function entriesOf(stored: Record<string, string>): JournalEntry[] {
-  return Object.entries(stored).map(([field, line]) => {
-    const [effect, reason, when] = line.split(SEPARATOR);
-    return {
-      ...placeOf(field),
-      effect: effect as JournalEffect,
-      reason: reason as ReasonCode,
-      at: Number(when),
-    };
+/** A line as it is stored, with what proves that we wrote it there. @param proofs seals with the identity key */
+export function journalLine(
+  proofs: Sealer,
+  place: LinePlace,
+  { effect, reason, at }: Pick<JournalEntry, 'effect' | 'reason' | 'at'>,
+): string {
+  const said = [effect, reason, at].join(SEPARATOR);
+  return [said, proofs.seal(NOTHING_SEALED, contextOf(place, said))].join(SEPARATOR);
+}
+
+/** The seal is there for what it is bound to: the smallest JSON there is. */
+const NOTHING_SEALED = '1';
+
+function contextOf({ run, target, recordId }: LinePlace, said: string): string {
+  return JSON.stringify(['journal', run, target, recordId, said]);
+}
+
+/** The lines of a run that are ours. */
+function entriesOf(proofs: Sealer, run: string, stored: Record<string, string>): JournalEntry[] {
+  return Object.entries(stored).flatMap(([field, line]) => {
+    const place = placeOf(field);
+    const [effect, reason, at, seal = ''] = line.split(SEPARATOR);
+    const said = [effect, reason, at].join(SEPARATOR);
+    if (!opens(proofs, seal, contextOf({ run, ...place }, said))) return [];
+    return [{ ...place, effect: effect as JournalEffect, reason: reason as ReasonCode, at: Number(at) }];
   });
+}
+
+function fieldOf({ target, recordId }: Pick<JournalEntry, 'target' | 'recordId'>): string {
+  return `${target}${SEPARATOR}${recordId}`;
 }
 
 /** What a line's field names. */

@@ -22,7 +22,7 @@
  * | `cm:{T}:runs`                        | list   | last 50           | planner           | status                |
  * | `cm:{T}:journal:<run>`                | hash   | retention         | lane              | undo                  |
  * | `cm:{T}:journals`                    | zset   | retention         | lane              | undo                  |
- * | `cm:{T}:pins:<target>`               | zset   | until expiry      | undo              | planner               |
+ * | `cm:{T}:pins:<target>`               | string | until expiry      | undo, planner     | planner               |
  * | `cm:{T}:credential:<connection>`     | hash   | connection's      | oauth             | oauth                 |
  * | `cm:{login}:<hash of state>`         | string | ten minutes       | login             | callback, once        |
  * | `cm:{login}:login-link:<ticket hash>` | string | as its link       | login             | the link's page       |

@@ -101,30 +101,38 @@ const LOOKED_AT_IN_ONE_GO = 1_000;
 /** Entries that are read in one go: what is parsed at once keeps everybody else waiting. */
 const ENTRIES_AT_ONCE = 500;
 
+/** What an outbox seals with: what waits with the sealing keys, lines of journals with the identity key. */
+export interface OutboxSealers {
+  sealer: Sealer;
+  proofs: Sealer;
+}
+
 /** Opens the outboxes of a tenant. */
 export function createOutbox(
   redis: RedisClient,
   tenant: string,
-  sealer: Sealer,
+  sealers: OutboxSealers,
   links: LinkStore,
   journalKeepMs = JOURNAL_KEEP_MS,
 ): Outbox {
-  return new RedisOutbox(redis, tenant, sealer, links, journalKeepMs);
+  return new RedisOutbox(redis, tenant, sealers, links, journalKeepMs);
 }
 
 class RedisOutbox implements Outbox {
   readonly #redis: RedisClient;
   readonly #tenant: string;
   readonly #sealer: Sealer;
+  readonly #proofs: Sealer;
   readonly #links: LinkStore;
   readonly #journalKeepMs: number;
   /** Settlements so far, by which one that arrives a second time is known. */
   #settled = 0;
 
-  constructor(redis: RedisClient, tenant: string, sealer: Sealer, links: LinkStore, journalKeepMs: number) {
+  constructor(redis: RedisClient, tenant: string, sealers: OutboxSealers, links: LinkStore, journalKeepMs: number) {
     this.#redis = redis;
     this.#tenant = tenant;
-    this.#sealer = sealer;
+    this.#sealer = sealers.sealer;
+    this.#proofs = sealers.proofs;
     this.#links = links;
     this.#journalKeepMs = journalKeepMs;
   }
@@ -230,14 +238,21 @@ class RedisOutbox implements Outbox {
         bucket: named.position(links.bucketKey(target, layout, recordId)),
         journal: run === null ? '' : named.position(keys.journal(tenant, run)),
         link: stored.get(recordId) ?? '',
+        line: this.#lineOf(target, settlement, now),
       };
-      return [settlement.kind, recordId, revision, ...settlementArguments(settlement, places, now)];
+      return [settlement.kind, recordId, revision, ...settlementArguments(settlement, places)];
     });
     const noted = noteTakenOut ? '1' : '0';
     const head = [lease.token, now, this.#journalKeepMs, target, noted, this.#settled, changeName()];
     const versions = await fenced(this.#redis.eval(SETTLE, named.keys.length, ...named.keys, ...head, ...tuples));
     // A number: it came a second time, and changed nothing.
     if (Array.isArray(versions)) links.noteChange(target, versions as LinkVersions, stored);
+  }
+
+  #lineOf(target: string, settlement: OutboxSettlement, now: Instant): string {
+    const { run, recordId, reason } = settlement.entry;
+    if (settlement.kind !== 'done' || settlement.effect === undefined || run === null) return '';
+    return journalLine(this.#proofs, { run, target, recordId }, { effect: settlement.effect, reason, at: now });
   }
 
   async takenOut(target: string, recordIds: readonly string[]): Promise<Set<string>> {
@@ -344,12 +359,13 @@ interface Places {
   journal: number | '';
   /** '' for one that is gone. */
   link: string;
+  /** '' where nothing is journaled. */
+  line: string;
 }
 
 function settlementArguments(
   settlement: OutboxSettlement,
-  { bucket, journal, link }: Places,
-  now: Instant,
+  { bucket, journal, link, line }: Places,
 ): (string | number)[] {
   const { entry } = settlement;
   if (settlement.kind === 'next-epoch') return ['', '', '', entry.epoch + 1, ''];
@@ -358,7 +374,5 @@ function settlementArguments(
     return [error, dueAt, parked ? '1' : '0', about, ''];
   }
   if (settlement.kind === 'superseded') return [bucket, link, '', settlement.found, ''];
-  const { effect } = settlement;
-  if (effect === undefined || entry.run === null) return [bucket, link, '', '', ''];
-  return [bucket, link, journal, journalLine(effect, entry.reason, now), entry.run];
+  return line === '' ? [bucket, link, '', '', ''] : [bucket, link, journal, line, entry.run ?? ''];
 }

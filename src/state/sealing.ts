@@ -59,6 +59,11 @@ export function openSealed<Content>(sealer: Sealer, sealed: string, context: str
   }
 }
 
+/** Whether a sealed value was made by us for this context, whatever it holds. */
+export function opens(sealer: Sealer, sealed: string, context: string): boolean {
+  return openSealed<unknown>(sealer, sealed, context) !== null;
+}
+
 function requireKey(derived: ReadonlyMap<string, () => KeyObject>, id: string): KeyObject {
   const key = derived.get(id);
   if (key !== undefined) return key();

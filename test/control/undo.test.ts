@@ -6,7 +6,9 @@ import { listRuns, releaseRun, undoRun } from '../../src/control/undo.ts';
 import { pushTarget } from '../../src/jobs/push.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
 import type { TargetConfiguration } from '../../src/settings/configuration.ts';
+import { journalLine } from '../../src/state/journal.ts';
 import { keys } from '../../src/state/keys.ts';
+import { createProofSealer } from '../../src/state/proof-seal.ts';
 import { cycle, NEVER, pull, targetOf } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
@@ -16,6 +18,8 @@ import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();
+/** As model tenants have it. */
+const IDENTITY_KEY = Buffer.alloc(32, 7);
 const SILENT = () => {};
 const SIGNALS = { stop: NEVER, abort: NEVER };
 
@@ -268,7 +272,7 @@ describe('the journal', () => {
     expect(journals).toEqual([keys.journal('studio-rossi', run)]);
     const lines = await opened.connection.hgetall(journals[0]!);
     expect(Object.keys(lines).sort()).toEqual(['0', '1', '2', '3', '4', '5'].map((id) => `doctor\t${id}`));
-    for (const line of Object.values(lines)) expect(line).toMatch(/^deleted\texcluded\t\d+$/);
+    for (const line of Object.values(lines)) expect(line).toMatch(/^deleted\texcluded\t\d+\ts1\.identity\.[\w-]+$/);
     expect(await opened.connection.pttl(journals[0]!)).toBeGreaterThan(29 * DAY_MS);
   });
 
@@ -287,6 +291,19 @@ describe('the journal', () => {
 });
 
 describe('which run is meant', () => {
+  test('one of which somebody else wrote the lines is none: nothing is put back that no run took out', async () => {
+    const opened = await open();
+    const { installation, run, tenant } = await emptiedByMistake(opened);
+    const journal = keys.journal('studio-rossi', run);
+    const own = (await opened.connection.hget(journal, 'doctor\t0')) ?? '';
+    await opened.connection.hset(journal, 'doctor\tmade-up', own);
+    await opened.connection.hset(journal, 'doctor\t1', own.replace('deleted', 'updated'));
+    expect((await tenant.journal.read(run)).map(({ recordId }) => recordId).sort()).toEqual(['0', '2', '3', '4', '5']);
+    await opened.connection.copy(journal, keys.journal('studio-rossi', 'another'));
+    const refused = undoRun(installation, 'another', { dryRun: false }, SILENT, SIGNALS);
+    await expect(refused).rejects.toMatchObject({ code: 'no-such-run' });
+  });
+
   test('an unknown one is refused', async () => {
     const opened = await open();
     const { installation } = await emptiedByMistake(opened);
@@ -298,9 +315,12 @@ describe('which run is meant', () => {
     const opened = await open();
     const first = await emptiedByMistake(opened);
     const other = opened.start(MISTAKE, 'studio-verdi');
-    const journal = keys.journal('studio-rossi', first.run);
-    await opened.connection.copy(journal, `${journal}:copy`);
-    await redis.move(`${journal}:copy`, keys.journal('studio-verdi', first.run));
+    const proofs = createProofSealer(IDENTITY_KEY, 'studio-verdi');
+    for (const entry of await first.tenant.journal.read(first.run)) {
+      const line = journalLine(proofs, { ...entry, run: first.run }, entry);
+      const field = `${entry.target}\t${entry.recordId}`;
+      await opened.connection.hset(keys.journal('studio-verdi', first.run), field, line);
+    }
     const installation = openInstallation({ tenants: [first.tenant, other.tenant] });
     const ambiguous = undoRun(installation, first.run, { dryRun: true }, SILENT, SIGNALS);
     await expect(ambiguous).rejects.toMatchObject({ code: 'run-ambiguous' });

@@ -111,7 +111,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     targets: new Map(targets.map((target) => [target.id, target])),
     feeds: createTenantFeeds(redis, id, createSealer(SEALING_KEYS, id), Buffer.alloc(32, 9)),
     links,
-    outbox: createOutbox(redis, id, createSealer(SEALING_KEYS, id), links),
+    outbox: createOutbox(redis, id, { sealer: createSealer(SEALING_KEYS, id), proofs }, links),
     unanswered: createUnansweredStore(redis, id),
     targetStore: createTargetStore(redis, id, proofs),
     holds: createHoldStore(redis, id, createSealer(SEALING_KEYS, id)),

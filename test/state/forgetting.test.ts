@@ -3,7 +3,7 @@ import { silentLogger } from '../../src/log/logger.ts';
 import type { Link } from '../../src/model/operations.ts';
 import type { PlannedChange } from '../../src/model/plan.ts';
 import { createHoldStore } from '../../src/state/holds.ts';
-import { createJournal } from '../../src/state/journal.ts';
+import { createJournal, journalLine } from '../../src/state/journal.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createLeases, type Lease } from '../../src/state/leases.ts';
 import { createLinkStore } from '../../src/state/links.ts';
@@ -52,7 +52,8 @@ let lease: Lease;
 beforeEach(async () => {
   const connection = redis.connect();
   const links = createLinkStore(connection, TENANT, Buffer.alloc(32, 7));
-  outbox = createOutbox(connection, TENANT, createSealer([{ id: 'k1', key: Buffer.alloc(32, 9) }], TENANT), links);
+  const sealer = createSealer([{ id: 'k1', key: Buffer.alloc(32, 9) }], TENANT);
+  outbox = createOutbox(connection, TENANT, { sealer, proofs: createProofSealer(IDENTITY_KEY, TENANT) }, links);
   const taken = await createLeases(connection, TENANT, 60_000).tryTake('plan');
   if (taken === null) throw new Error('the lease is taken');
   lease = taken;
@@ -91,8 +92,12 @@ describe('records are taken', () => {
     const formerly = { tenant: 'rossi', target: () => 'old-doctor' };
     const journal = createJournal(connection, TENANT, IDENTITY_KEY, undefined, formerly);
     for (const tenant of [TENANT, 'rossi']) {
+      const proofs = createProofSealer(IDENTITY_KEY, tenant);
       for (const field of ['doctor\tone', 'old-doctor\tone', 'contacts\tone', 'doctor\ttwo']) {
-        await connection.hset(keys.journal(tenant, 'run-1'), field, `deleted\tvanished\t${NOW}`);
+        const [target = '', recordId = ''] = field.split('\t');
+        const place = { run: 'run-1', target, recordId };
+        const line = journalLine(proofs, place, { effect: 'deleted', reason: 'vanished', at: NOW });
+        await connection.hset(keys.journal(tenant, 'run-1'), field, line);
       }
       await connection.zadd(keys.journals(tenant), NOW, 'run-1');
       await connection.zadd(keys.pins(tenant, 'old-doctor'), NOW + 1, 'one', NOW + 1, 'two');

@@ -7,6 +7,7 @@ import { createLeases, type Lease } from '../../src/state/leases.ts';
 import { createLinkStore, type LinkStore } from '../../src/state/links.ts';
 import { createOutbox, type Outbox, type OutboxSettlement } from '../../src/state/outbox.ts';
 import type { OutboxEntry } from '../../src/state/outbox-format.ts';
+import { createProofSealer } from '../../src/state/proof-seal.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { createSealer } from '../../src/state/sealing.ts';
 import { crashingRedis } from '../jobs/crashing-redis.ts';
@@ -17,6 +18,10 @@ import { someLinks } from './link-arbitraries.ts';
 
 const TENANT = 'studio-rossi';
 const IDENTITY_KEY = Buffer.alloc(32, 7);
+const SEALERS = {
+  sealer: createSealer([{ id: 'k1', key: Buffer.alloc(32, 9) }], 'studio-rossi'),
+  proofs: createProofSealer(IDENTITY_KEY, 'studio-rossi'),
+};
 const redis = useRedis();
 
 async function open(connection: Redis = redis.connect()) {
@@ -297,12 +302,7 @@ describe('links that are kept in memory', () => {
 
   test('are not read again for what this process settles and lets go of, and are then another map', async () => {
     const { connection, lease, links, plain } = await openKept();
-    const outbox = createOutbox(
-      connection,
-      TENANT,
-      createSealer([{ id: 'k1', key: Buffer.alloc(32, 9) }], TENANT),
-      links,
-    );
+    const outbox = createOutbox(connection, TENANT, SEALERS, links);
     const before = await links.read('doctor');
     await settle(outbox, [linkOf('appointment-1', { epoch: 2 }), linkOf('new')], lease);
     await links.release('doctor', ['appointment-2'], lease);
@@ -320,8 +320,7 @@ describe('links that are kept in memory', () => {
     const stores = [1_000, 1_000, 3].map((entries) =>
       createLinkStore(connection, TENANT, IDENTITY_KEY, new KeptRoom(entries)),
     );
-    const sealer = createSealer([{ id: 'k1', key: Buffer.alloc(32, 9) }], TENANT);
-    const outboxes = stores.map((store) => createOutbox(connection, TENANT, sealer, store));
+    const outboxes = stores.map((store) => createOutbox(connection, TENANT, SEALERS, store));
     const plain = createLinkStore(connection, TENANT, IDENTITY_KEY);
     const id = fc.constantFrom('a', 'b', 'c', 'd');
     const step = fc.record({

@@ -7,6 +7,7 @@ import { createLeases, type Lease } from '../../src/state/leases.ts';
 import { createLinkStore } from '../../src/state/links.ts';
 import { createOutbox, type OutboxSettlement } from '../../src/state/outbox.ts';
 import type { OutboxEntry } from '../../src/state/outbox-format.ts';
+import { createProofSealer } from '../../src/state/proof-seal.ts';
 import { createSealer } from '../../src/state/sealing.ts';
 import { useRedis } from '../support/redis.ts';
 import { NOW } from '../sync/arbitraries.ts';
@@ -14,6 +15,11 @@ import { NOW } from '../sync/arbitraries.ts';
 const TENANT = 'studio-rossi';
 const KEYS = [{ id: 'k1', key: Buffer.alloc(32, 9) }];
 const redis = useRedis();
+
+const sealersOf = (tenant: string) => ({
+  sealer: createSealer(KEYS, tenant),
+  proofs: createProofSealer(Buffer.alloc(32, 7), tenant),
+});
 
 async function open() {
   const connection = redis.connect();
@@ -24,7 +30,7 @@ async function open() {
     links,
     planner,
     lane,
-    outbox: createOutbox(connection, TENANT, createSealer(KEYS, TENANT), links),
+    outbox: createOutbox(connection, TENANT, sealersOf(TENANT), links),
   };
 }
 
@@ -159,7 +165,7 @@ describe('what is put in', () => {
     expect(await connection.hexists(from, '2')).toBe(0);
     await redis.move(from, 'cm:{studio-bianchi}:outbox:doctor');
     await connection.zadd('cm:{studio-bianchi}:outbox-due:doctor', NOW, '1');
-    const other = createOutbox(connection, 'studio-bianchi', createSealer(KEYS, 'studio-bianchi'), links);
+    const other = createOutbox(connection, 'studio-bianchi', sealersOf('studio-bianchi'), links);
     expect(await other.due('doctor', NOW, 10)).toEqual([]);
     expect(await other.nextDueAt('doctor')).toBeNull();
   });

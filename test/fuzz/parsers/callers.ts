@@ -1,4 +1,7 @@
 import fastify from 'fastify';
+import { z } from 'zod';
+import { fromCursor } from '../../../src/connectors/cursor.ts';
+import { cursorOf, readCursor } from '../../../src/control/paging.ts';
 import { callerOf } from '../../../src/http-server/caller.ts';
 import { languageOf } from '../../../src/http-server/languages.ts';
 import { LOGIN_CALLBACK_PATH } from '../../../src/http-server/login-page.ts';
@@ -8,6 +11,7 @@ import { email } from '../../../src/reminders/channels/email/index.ts';
 import { readCallback, signatureOf } from '../../../src/reminders/channels/sms/callback.ts';
 import { Secret } from '../../../src/settings/secret.ts';
 import type { Parser } from '../parser.ts';
+import { JSON_PAIRS, JSON_WORDS } from './answers.ts';
 
 const ADDRESS = 'https://clinic.example/reminders/a/sms';
 const ACCOUNT = `AC${'0'.repeat(32)}`;
@@ -95,4 +99,19 @@ const browsers: Parser = {
   },
 };
 
-export const CALLERS: readonly Parser[] = [sms, mail, browsers];
+/** Places in lists, as callers of the API and vendors give them back: as they come, and as if somebody had made them. */
+const cursors: Parser = {
+  name: 'cursors',
+  seeds: ['"tenant-1"', '["a",12]', JSON.stringify({ container: 'x', place: { token: 'a' } }), cursorOf('tenant-1')],
+  words: [...JSON_WORDS, '"container"', '"place"', '='],
+  pairs: JSON_PAIRS,
+  read(input) {
+    const made = input.subarray(0, 65_536).toString('base64url');
+    for (const cursor of [made, headerOf(input)]) {
+      fromCursor('calendar', cursor, z.object({ token: z.string() }));
+      readCursor(cursor, (place) => (typeof place === 'string' ? place : null));
+    }
+  },
+};
+
+export const CALLERS: readonly Parser[] = [sms, mail, browsers, cursors];
