@@ -2,6 +2,8 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import { derivedKey } from '../model/derived-key.ts';
 import type { FeedEntry, FeedShelf, StoodThere } from '../model/feeds.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
+import { ADMIT } from './counter-scripts.ts';
+import { PUT, TAKE_OUT, VERSION } from './feed-scripts.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import type { Sealer } from './sealing.ts';
@@ -43,30 +45,6 @@ export interface FeedDirectory {
 const PER_TOKEN = 30;
 const PER_CALLER = 60;
 const TOKEN_BYTES = 32;
-/** In the hash of a feed beside its entries, whose names are 32 characters long. */
-const VERSION = 'version';
-
-const VERSIONED = `local t = redis.call('TIME') redis.call('HSET', KEYS[1], '${VERSION}', t[1] .. '-' .. t[2])`;
-const STOOD = `
-local stored = redis.call('HGET', KEYS[1], ARGV[1])
-local before = stored and tonumber(string.match(stored, '^%d+'))
-if before and before > tonumber(ARGV[2]) then return 'later' end`;
-/** KEYS: feed. ARGV: key, revision, entry. */
-const PUT = `${STOOD}
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[2] .. ' ' .. ARGV[3])
-${VERSIONED}
-return before and 'earlier' or 'nothing'`;
-/** KEYS: feed. ARGV: key, revision. */
-const TAKE_OUT = `${STOOD}
-if not before then return 'nothing' end
-redis.call('HDEL', KEYS[1], ARGV[1])
-${VERSIONED}
-return 'earlier'`;
-/** KEYS: one counter. ARGV: how long it counts. */
-const COUNT = `
-local counted = redis.call('INCR', KEYS[1])
-redis.call('PEXPIRE', KEYS[1], ARGV[1])
-return counted`;
 
 /** Opens the feeds of a tenant. */
 export function createTenantFeeds(
@@ -154,7 +132,7 @@ function createFeedShelf(redis: RedisClient, place: string, sealer: Sealer, targ
 export function createFeedDirectory(redis: RedisClient): FeedDirectory {
   const isWithin = async (name: string, now: Instant, most: number) => {
     const counter = keys.feedMinute(name, Math.floor(now / MINUTE_MS));
-    return Number(await redis.eval(COUNT, 1, counter, 2 * MINUTE_MS)) <= most;
+    return (await redis.eval(ADMIT, 1, counter, 2 * MINUTE_MS, most)) === 1;
   };
   return {
     async find(token) {

@@ -50,7 +50,7 @@ export interface Journal {
    * @param recordsOf the records of a target, whichever of its ids it is called by
    * @returns how many lines and pins there were
    */
-  forget(recordsOf: (target: string) => ReadonlySet<string>): Promise<{ lines: number; pins: number }>;
+  erase(recordsOf: (target: string) => ReadonlySet<string>): Promise<{ lines: number; pins: number }>;
 }
 
 /** Ids of before a renaming, under which journals and pins may stand. */
@@ -110,12 +110,12 @@ export function createJournal(
       for (const key of pinsOf(target)) for (const slice of slices(recordIds, 500)) await redis.zrem(key, ...slice);
     },
     pinned: async (target, now) => new Set(Object.keys(await pins(target, now))),
-    async forget(recordsOf) {
+    async erase(recordsOf) {
       let lines = 0;
       let pins = 0;
       for (const one of tenants) {
         for (const runs of slices(await redis.zrange(keys.journals(one), '0', '-1'), JOURNALS_AT_ONCE)) {
-          lines += await forgetLines(
+          lines += await eraseLines(
             redis,
             runs.map((run) => keys.journal(one, run)),
             recordsOf,
@@ -135,7 +135,7 @@ export function createJournal(
 /** Journals that are looked through in one go. */
 const JOURNALS_AT_ONCE = 100;
 
-async function forgetLines(
+async function eraseLines(
   redis: RedisClient,
   journals: readonly string[],
   recordsOf: (target: string) => ReadonlySet<string>,

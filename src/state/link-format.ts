@@ -22,7 +22,7 @@ const PROOF_LENGTH = 8;
 /**
  * Opens the format. A place that doesn't follow from the record alone is stored behind its proof, a part of an HMAC with SHA-256 over
  * target, record and place: else whoever can write into Redis alone would have one patient's entry written over another's, or have it deleted. One
- * without its proof is forgotten together with the version tag, so that a connector looks for the object by its key.
+ * without its proof is dropped together with the version tag, so that a connector looks for the object by its key.
  * @param identityKey the installation's, 32 bytes
  */
 export function createLinkFormat(identityKey: Uint8Array, tenant: string): LinkFormat {

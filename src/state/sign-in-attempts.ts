@@ -1,4 +1,5 @@
 import { MINUTE_MS } from '../model/time.ts';
+import { COUNT } from './counter-scripts.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 
@@ -6,23 +7,17 @@ import type { RedisClient } from './redis.ts';
 export interface SignInAttempts {
   /** Counts one. @returns how many it makes within the last quarter of an hour, this one too */
   count(who: string): Promise<number>;
-  /** Forgets those of who succeeded. */
-  forget(who: string): Promise<void>;
+  /** Removes those of who succeeded. */
+  clear(who: string): Promise<void>;
 }
 
 const WINDOW_MS = 15 * MINUTE_MS;
-
-// KEYS: counter. ARGV: how long it counts, from its first.
-const COUNT = `
-local counted = redis.call('INCR', KEYS[1])
-if counted == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
-return counted`;
 
 /** Opens the counters, which all processes share. @param nameOf a name for whoever it is that tells nothing */
 export function createSignInAttempts(redis: RedisClient, nameOf: (who: string) => string): SignInAttempts {
   return {
     count: async (who) => Number(await redis.eval(COUNT, 1, keys.signInAttempts(nameOf(who)), WINDOW_MS)),
-    async forget(who) {
+    async clear(who) {
       await redis.del(keys.signInAttempts(nameOf(who)));
     },
   };

@@ -2,6 +2,7 @@ import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { openSealed, type Sealer } from './sealing.ts';
+import { CHANGE, FIELD } from './target-proof-scripts.ts';
 
 /** Why a record left a target; `released`: by the passing of time, its object stays. */
 export type GoneReason = 'cancelled' | 'excluded' | 'vanished' | 'released';
@@ -31,21 +32,10 @@ export interface TargetProofs {
   ): Promise<void>;
 }
 
-const FIELD = 'proof';
 const NOTHING: TargetProof = { container: null, firstRunApprovedAt: null, gone: {} };
 /** What a version without proofs kept in clear, and what is said only of a target that has a calendar. */
 const SAID_WITH_PROOF = ['container', 'firstRunApprovedAt', 'adoptedAt'];
 const GONE_KEPT_MS = 7 * DAY_MS;
-
-// Changes the proof only if it is still as it was read: lane, planner and a person may come at once. KEYS: target. ARGV: proof as read
-// or '', proof, then (field, value or '' for none) pairs.
-const CHANGE = `
-if (redis.call('HGET', KEYS[1], '${FIELD}') or '') ~= ARGV[1] then return 0 end
-redis.call('HSET', KEYS[1], '${FIELD}', ARGV[2])
-for i = 3, #ARGV, 2 do
-  if ARGV[i + 1] == '' then redis.call('HDEL', KEYS[1], ARGV[i]) else redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
-end
-return 1`;
 
 /** Fields that go when a record is not as we wrote it: the target is then read anew. */
 export const UNPROVED_FIELDS: readonly string[] = [FIELD, ...SAID_WITH_PROOF];
