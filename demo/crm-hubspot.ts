@@ -2,7 +2,7 @@ import { type HubSpotSandbox, type ObjectTypeName, startHubSpotSandbox } from '.
 import { type ProxiedRequest, startFaultProxy } from '../sandbox/kit/fault-proxy.ts';
 import { tenantVariable } from '../src/settings/tenant-secrets.ts';
 import type { CrmOwner, CrmTarget, DemoCrm } from './crm.ts';
-import { booksOf, compareValues, contactName, DERIVED, digits, type Values } from './crm-books.ts';
+import { compareValues, contactName, DERIVED, digits, expectedState, type Values } from './crm-expected.ts';
 
 const CONSENT = 'privacy';
 const FLAG = ['true', 'false'].map((value, displayOrder) => ({ label: value, value, displayOrder, hidden: false }));
@@ -26,11 +26,11 @@ export async function startHubSpotCrm(owner: CrmOwner): Promise<DemoCrm> {
   const shown: CrmTarget[] = [
     {
       ...{ tenant, target: 'contacts', connector: 'hubspot', proxy: contacts, isWrite },
-      compare: async (asOf) => compareValues(booksOf(owner, CONSENT, asOf).contacts, contactsIn(sandbox)),
+      compare: async (asOf) => compareValues(expectedState(owner, CONSENT, asOf).contacts, contactsIn(sandbox)),
     },
     {
       ...{ tenant, target: 'visits', connector: 'hubspot', proxy: visits, isWrite },
-      compare: async (asOf) => compareValues(booksOf(owner, CONSENT, asOf).visits, visitsIn(sandbox, owner)),
+      compare: async (asOf) => compareValues(expectedState(owner, CONSENT, asOf).visits, visitsIn(sandbox, owner)),
     },
   ];
   const place = (target: string, object: ObjectTypeName) => {

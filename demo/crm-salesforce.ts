@@ -1,7 +1,7 @@
 import { type ProxiedRequest, startFaultProxy } from '../sandbox/kit/fault-proxy.ts';
 import { type FieldOptions, type SalesforceSandbox, startSalesforceSandbox } from '../sandbox/salesforce/index.ts';
 import type { CrmOwner, DemoCrm } from './crm.ts';
-import { booksOf, compareValues, DERIVED, digits, type Values } from './crm-books.ts';
+import { compareValues, DERIVED, digits, expectedState, type Values } from './crm-expected.ts';
 
 const CONSENT = 'marketing';
 
@@ -49,7 +49,7 @@ export async function startSalesforceCrm(owner: CrmOwner): Promise<DemoCrm> {
     shown: [
       {
         ...{ tenant, target: 'contacts', connector: 'salesforce', proxy, isWrite },
-        compare: async (asOf) => compareValues(booksOf(owner, CONSENT, asOf).contacts, contactsIn(sandbox)),
+        compare: async (asOf) => compareValues(expectedState(owner, CONSENT, asOf).contacts, contactsIn(sandbox)),
       },
     ],
     places: [{ name: `${tenant}/contacts`, url: `${sandbox.url}/__sandbox/objects/Contact/records` }],

@@ -16,6 +16,7 @@ import {
   patientBreaches,
   purityBreaches,
   type SourceFile,
+  scriptBreaches,
   sourceFile,
   stateBreaches,
   VENDOR_FILES,
@@ -56,12 +57,16 @@ describe('the project', () => {
     ['BullMQ and Redis are known where they belong', packageBreaches],
     ['sync/ and model/ are pure', purityBreaches],
     ['files are of readable length', lengthBreaches],
-    ['functions are of readable length', functionLengthBreaches],
     ['nothing prints past the log', consoleBreaches],
     ['no import is computed', computedImportBreaches],
     ['no module keeps what changes', stateBreaches],
+    ['scripts for Redis stand in files of their own', scriptBreaches],
   ])('%s', (_, breaches) => {
     expect(breaches(files)).toEqual([]);
+  });
+
+  test('functions are of readable length, those of tools, measurements and tests too', () => {
+    expect(functionLengthBreaches([...files, ...['tools', 'bench', 'test'].flatMap(sourceFilesBelow)])).toEqual([]);
   });
 
   test('no test measures the process that it shares', () => {
@@ -227,6 +232,19 @@ describe('a breach is reported', () => {
     expect(names).toEqual(['long', 'held', 'method', 'anonymous', 'go']);
   });
 
+  test('a long test and a long helper of tests, not a list of tests', () => {
+    const lines = '\n'.repeat(71);
+    const source = [
+      `describe('a', () => {${lines} test('b', () => {${lines}}); });`,
+      `function helper() {${lines} /x/.test(y); }`,
+      `export function describeAll() {${lines} test.each([1])('c', () => {}); }`,
+    ].join('\n');
+    const namesIn = (path: string) =>
+      functionLengthBreaches(project({ [path]: source })).map((breach) => breach.split(' ')[1]);
+    expect(namesIn('test/a.test.ts')).toEqual(['anonymous', 'helper']);
+    expect(namesIn('tools/a.ts')).toEqual(['anonymous', 'anonymous', 'helper', 'describeAll']);
+  });
+
   test('console.log outside the command line', () => {
     const source = "console.log('x'); // console.log";
     const files = project({
@@ -242,6 +260,13 @@ describe('a breach is reported', () => {
     const source = 'const before = process.memoryUsage().rss;';
     expect(measuringBreaches(project({ 'test/a.test.ts': source, 'test/a-carrier.ts': source }))).toEqual([
       'test/a.test.ts:1 measures a process that it shares: start one for it',
+    ]);
+  });
+
+  test('a script for Redis between other code', () => {
+    const source = "// redis.call('GET')\nredis.call(key);\nconst GET = `\nreturn redis.call('GET', KEYS[1])`;";
+    expect(scriptBreaches(project({ 'src/state/links.ts': source, 'src/state/link-scripts.ts': source }))).toEqual([
+      'src/state/links.ts:3 holds a script for Redis: it belongs into a file named …-scripts.ts',
     ]);
   });
 

@@ -69,7 +69,7 @@ function addUpkeep(reminders: Command, { withInstallation, print, read }: Remind
     .command('opt-out <tenant>')
     .addArgument(new Argument('<kind>', 'what kind of address').choices(KINDS))
     .description('never remind at an address again; it is read from standard input')
-    .option('--lift', 'forget that the address was opted out')
+    .option('--lift', 'take the address out of the opt-outs')
     .option('--json', 'as JSON')
     .action((tenant: string, kind: AddressKind, { lift = false, ...asked }: Asked & { lift?: boolean }) =>
       withInstallation(async (installation, acting) => {

@@ -126,7 +126,7 @@ export interface ExistingContact {
 }
 
 /** What a contact is to carry from now on: the key and the sealed record id of a patient, or with null nothing of ours. */
-export interface ContactMark {
+export interface ContactStamp {
   remoteId: string;
   as: { key: ItemKey; sealedRecordId: string } | null;
 }
@@ -135,13 +135,13 @@ export interface ContactMark {
 export interface ExistingContacts {
   /** Every one that is free, in pages. */
   list(signal: AbortSignal): AsyncIterable<ExistingContact[]>;
-  /** Those of the ids that are there, as they are now, marked ones too. */
+  /** Those of the ids that are there, as they are now, stamped ones too. */
   read(remoteIds: readonly string[], signal: AbortSignal): Promise<ExistingContact[]>;
   /**
    * Writes key and stamp, and nothing else; the caller has read the contacts. Doing it again is safe.
    * @returns why a contact was not written, by remote id
    */
-  mark(marks: readonly ContactMark[], signal: AbortSignal): Promise<ReadonlyMap<string, MirrorError>>;
+  stamp(stamps: readonly ContactStamp[], signal: AbortSignal): Promise<ReadonlyMap<string, MirrorError>>;
 }
 
 /** A vendor's promise to tell us when something changes in a container. What it tells is a hint: a reading decides. */
@@ -184,7 +184,7 @@ export interface NotificationRequest {
 export type NotificationEvent = 'opened' | 'changed' | 'missed' | 'extend' | 'ended';
 
 /** How a connector reads a request: a handshake to be answered as plain text, what it says under which secret, or nothing readable. */
-export type NotificationReading =
+export type ReadNotification =
   | { kind: 'handshake'; answer: string }
   | { kind: 'events'; events: readonly { secret: string; event: NotificationEvent }[] }
   | { kind: 'unreadable' };
@@ -230,7 +230,7 @@ export interface Connector<Wanted extends Item = CalendarItem> {
    * vendor has no pages.
    */
   pagesOf?(container: string, remoteIds: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, string>>;
-  /** Present for contacts that can be read and marked by their ids. */
+  /** Present for contacts that can be read and stamped by their ids. */
   existing?: ExistingContacts;
   /** Absent where the vendor has no notifications. */
   subscriptions?: Subscriptions;
@@ -260,5 +260,5 @@ export interface ConnectorModule<TargetSettings = unknown, Wanted extends Item =
   readonly settingsSchema: z.ZodType<TargetSettings>;
   open(context: ConnectorContext<TargetSettings>): Connector<Wanted>;
   /** Reads what was posted to a subscription's address; pure. Absent where the vendor has no notifications. */
-  readNotification?(request: NotificationRequest): NotificationReading;
+  readNotification?(request: NotificationRequest): ReadNotification;
 }

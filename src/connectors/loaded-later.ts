@@ -73,7 +73,7 @@ export function loadedLater<Settings, Wanted extends Item>({
                 yield* (await existing()).list(signal);
               },
               read: async (...asked) => (await existing()).read(...asked),
-              mark: async (...asked) => (await existing()).mark(...asked),
+              stamp: async (...asked) => (await existing()).stamp(...asked),
             } satisfies ExistingContacts,
           }
         : {}),

@@ -37,8 +37,8 @@ const ENTITIES: Readonly<Record<string, string>> = {
 /** What an event is stamped with, by which our part of its description is recognised later. @param description ours, plain; null for none */
 export function toNotesStamp(description: string | null): string {
   if (description === null) return THEIRS;
-  const marks = marksOf(description, 'plain').map(({ mark }) => mark);
-  return `ours.${marks.length}.${digestOf(marks)}`;
+  const signs = signsOf(description, 'plain').map(({ sign }) => sign);
+  return `ours.${signs.length}.${digestOf(signs)}`;
 }
 
 /**
@@ -48,18 +48,18 @@ export function toNotesStamp(description: string | null): string {
  * @param stamp of our last write; before there were any, every write of ours replaced all
  */
 export function readNotes(text: string, stamp: string | null | undefined, form: NotesForm): NotesThere {
-  const marks = text.length > LONGEST_TOLD_APART ? [] : marksOf(text, form);
+  const signs = text.length > LONGEST_TOLD_APART ? [] : signsOf(text, form);
   if (stamp === THEIRS) return { ours: null, theirs: text.trim() === '' ? '' : text };
   const [, count, digest] = OURS.exec(stamp ?? '') ?? [];
   if (count === undefined || Number(count) === 0 || text.trim() === '')
     return { ours: plainOf(text, form), theirs: '' };
   const length = Number(count);
-  const places = Math.min(marks.length - length, Math.floor(MOST_COMPARED / length));
+  const places = Math.min(signs.length - length, Math.floor(MOST_COMPARED / length));
   for (let first = 0; first <= places; first += 1) {
-    const some = marks.slice(first, first + length);
-    if (digestOf(some.map(({ mark }) => mark)) !== digest) continue;
+    const some = signs.slice(first, first + length);
+    if (digestOf(some.map(({ sign }) => sign)) !== digest) continue;
     const [before, after] = [text.slice(0, some[0]!.at), text.slice(some.at(-1)!.end)];
-    const theirs = [before, after].map(withoutLine).filter((part) => marksOf(part, form).length > 0);
+    const theirs = [before, after].map(withoutLine).filter((part) => signsOf(part, form).length > 0);
     if (theirs.length === 0) return { ours: plainOf(text, form), theirs: '' };
     // A space at the end of ours stays with it, as far as the line tells that it is.
     const [space = ''] = /^[^\S\n]*(?=\n-{8}\n)/.exec(after) ?? [];
@@ -83,17 +83,17 @@ export function lengthBeside({ theirs }: Pick<NotesThere, 'theirs'>): number {
   return theirs === '' ? 0 : theirs.length + LINE.length + 2;
 }
 
-interface Mark {
-  mark: string;
+interface Sign {
+  sign: string;
   at: number;
   end: number;
 }
 
 /** What of a text is compared: characters that are neither space nor escape nor tag, with their places. */
-function marksOf(text: string, form: NotesForm): Mark[] {
+function signsOf(text: string, form: NotesForm): Sign[] {
   return [...text.matchAll(TOKENS[form])].flatMap(({ 0: token, index: at }) => {
-    const mark = ENTITIES[token] ?? token;
-    return isTag(token) || /^[\s\\]$/u.test(mark) ? [] : [{ mark, at, end: at + token.length }];
+    const sign = ENTITIES[token] ?? token;
+    return isTag(token) || /^[\s\\]$/u.test(sign) ? [] : [{ sign, at, end: at + token.length }];
   });
 }
 
@@ -124,6 +124,6 @@ function withoutEnd(part: string): string {
   return left;
 }
 
-function digestOf(marks: readonly string[]): string {
-  return createHash('sha256').update(marks.join('')).digest().subarray(0, 8).toString('base64url');
+function digestOf(signs: readonly string[]): string {
+  return createHash('sha256').update(signs.join('')).digest().subarray(0, 8).toString('base64url');
 }

@@ -1,4 +1,4 @@
-import { type Erasure, erasedSoFar, forgetRecords, reachOf, removeNotes } from '../jobs/forget.ts';
+import { type Erasure, erasedSoFar, eraseRecords, reachOf, removeNotes } from '../jobs/forget.ts';
 import { findRecords, type PatientRecords } from '../jobs/forget-records.ts';
 import type { StopSignals } from '../jobs/push.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
@@ -74,7 +74,7 @@ export async function forgetPatient(
   const tenant = runningTenant(installation, tenantId);
   const records = await findRecords(tenant, patientId, progress, signals.stop);
   await resumeTargets(tenant);
-  const erasure = await forgetRecords(tenant, records, progress, signals.stop);
+  const erasure = await eraseRecords(tenant, records, progress, signals.stop);
   const upcoming = countUpcoming(erasure, records);
   progress('erasing');
   const atWork = erasure.targets.filter(({ recordIds }) => recordIds.length > 0);

@@ -1,4 +1,4 @@
-import type { ContactMark, ExistingContact } from '../connectors/connector.ts';
+import type { ContactStamp, ExistingContact } from '../connectors/connector.ts';
 import { laneLease, openCalendar } from '../jobs/lanes.ts';
 import { planCycle } from '../jobs/plan-cycle.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
@@ -130,7 +130,7 @@ async function readContacts({ existing, pairs, progress, signal }: Work): Promis
   return contacts;
 }
 
-/** Marks what may be marked. Before the first mark the links count as not read: the next cycle finds the contacts by their stamps. */
+/** Stamps what may be stamped. Before the first stamp the links count as not read: the next cycle finds the contacts by their stamps. */
 async function adopt(given: Work, unmatched: ReadonlyMap<string, Patient>) {
   const { tenant, target, existing, pairs, plan, lane, signal } = given;
   const { identity } = target;
@@ -150,8 +150,8 @@ async function adopt(given: Work, unmatched: ReadonlyMap<string, Patient>) {
     await tenant.targetStore.write(target.id, { adoptedAt: null });
     lane.signal.throwIfAborted();
   }
-  const failed = await existing.mark(
-    free.map(({ recordId, remoteId }): ContactMark => {
+  const failed = await existing.stamp(
+    free.map(({ recordId, remoteId }): ContactStamp => {
       return { remoteId, as: { key: identity.key(recordId, 0), sealedRecordId: identity.sealedRecordId(recordId) } };
     }),
     signal,
@@ -213,8 +213,8 @@ async function release(given: Work) {
   };
   const states = pairs.map((pair) => ({ pair, why: stateOf(pair) }));
   const ours = states.filter(({ why }) => why === null).map(({ pair }) => pair);
-  const failed = await existing.mark(
-    ours.map(({ remoteId }): ContactMark => ({ remoteId, as: null })),
+  const failed = await existing.stamp(
+    ours.map(({ remoteId }): ContactStamp => ({ remoteId, as: null })),
     signal,
   );
   const released = ours.filter(({ remoteId }) => !failed.has(remoteId)).map(({ recordId }) => recordId);

@@ -1,4 +1,4 @@
-import type { NotificationEvent, NotificationReading, NotificationRequest } from '../connectors/connector.ts';
+import type { NotificationEvent, NotificationRequest, ReadNotification } from '../connectors/connector.ts';
 import { type Clock, SECOND_MS } from '../model/time.ts';
 import {
   isSubscriptionSecret,
@@ -37,7 +37,7 @@ export type NotificationResult =
 /** What the receiver works with; put together by `main.ts`. */
 export interface ReceiverParts {
   /** How the connectors that have notifications read a request. */
-  readers: ReadonlyMap<string, (request: NotificationRequest) => NotificationReading>;
+  readers: ReadonlyMap<string, (request: NotificationRequest) => ReadNotification>;
   directory: SubscriptionDirectory;
   /** Has a target read back; many calls in a row make one check. */
   checkTarget(tenant: string, target: string, options: { whole: boolean }): Promise<void>;

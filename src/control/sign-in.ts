@@ -163,7 +163,7 @@ async function limited<Result>(
       if (waitMs !== null) throw tooOften(waitMs);
     }
     const result = await work();
-    for (const [name] of counters) await desk.attempts.forget(name);
+    for (const [name] of counters) await desk.attempts.clear(name);
     return result;
   } catch (error) {
     const { code } = asMirrorError(error);

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pRetry from 'p-retry';
+import { exponentialBackoffMs } from '../model/backoff.ts';
 import { MirrorError } from '../model/errors.ts';
 
 /** How often something is tried in place, and how long is waited in between. */
 export interface RetryRules {
   /** The first one included. */
   tries: number;
-  /** Before the second try; doubled with each one after it, and up to doubled again by chance. */
+  /** The shortest before the second try; doubled with each one after it. By chance a wait is up to twice as long, within the longest. */
   firstWaitMs: number;
   /** Before any try. */
   longestWaitMs: number;
@@ -21,6 +22,8 @@ export interface RetryOptions {
   signal?: AbortSignal;
   /** Waits, and throws when the signal is aborted; by the clock of the system when absent. */
   pause?(durationMs: number): Promise<void>;
+  /** 0 to below 1, for the jitter; that of the system when absent. */
+  random?(): number;
 }
 
 /** Codes of waits that are somebody else's: the operator stops, or the shared budget said how long. */
@@ -33,9 +36,10 @@ const NOT_HERE = new Set(['aborted', 'budget-exhausted', 'budget-paused']);
  */
 export async function retried<Result>(
   work: () => Promise<Result>,
-  { rules, waitMsAfter, signal, pause = waitUntil(signal) }: RetryOptions,
+  { rules, waitMsAfter, signal, pause = waitUntil(signal), random = Math.random }: RetryOptions,
 ): Promise<Result> {
   signal?.throwIfAborted();
+  const backoff = { firstMs: 2 * rules.firstWaitMs, longestMs: rules.longestWaitMs, jitter: 1 / 2 };
   return pRetry(() => work(), {
     retries: rules.tries - 1,
     // What the other side asks for and what we would wait by ourselves is one wait, below.
@@ -43,8 +47,7 @@ export async function retried<Result>(
     async shouldRetry({ error, attemptNumber }) {
       const leastMs = waitMsAfter(error, attemptNumber);
       if (leastMs === null) return false;
-      const ownMs = rules.firstWaitMs * 2 ** (attemptNumber - 1) * (1 + Math.random());
-      await pause(Math.max(leastMs, Math.min(Math.round(ownMs), rules.longestWaitMs)));
+      await pause(Math.max(leastMs, exponentialBackoffMs(backoff, attemptNumber - 1, random)));
       return true;
     },
   });

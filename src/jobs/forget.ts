@@ -25,7 +25,7 @@ export interface ErasureOfTarget {
   found: ReadonlySet<string>;
 }
 
-/** What {@link forgetRecords} decided; the lanes carry it out. */
+/** What {@link eraseRecords} decided; the lanes carry it out. */
 export interface Erasure {
   tombstone: string;
   targets: readonly ErasureOfTarget[];
@@ -37,7 +37,7 @@ export interface Erasure {
  * sets the tombstone, and takes the records out of the rest of the state. No cycle plans meanwhile. Doing it again is safe.
  * @throws MirrorError when the clinic can't be read
  */
-export async function forgetRecords(
+export async function eraseRecords(
   tenant: OpenTenant,
   records: PatientRecords,
   progress: Progress,
@@ -209,10 +209,10 @@ async function putErasures(
 async function removeTraces(tenant: OpenTenant, records: PatientRecords): Promise<ErasedTraces> {
   const { journal, holds, runs, reminders } = tenant;
   const recordsOf = recordsOfTarget(tenant, records);
-  const { lines, pins } = await journal.forget(recordsOf);
+  const { lines, pins } = await journal.erase(recordsOf);
   let held = 0;
   for (const target of new Set((await holds.list()).map((hold) => hold.target))) {
-    held += await holds.forget(target, recordsOf(target));
+    held += await holds.erase(target, recordsOf(target));
   }
   if (reminders !== null) {
     const entries = await reminders.ledger.readSome(records.reminders.reminders.map(({ id }) => id));
@@ -221,14 +221,14 @@ async function removeTraces(tenant: OpenTenant, records: PatientRecords): Promis
   // They name records, and are made again within seconds.
   await tenant.plans.clear();
   await tenant.tasks.clear();
-  const gone = await tenant.tombstones.reminders.forget(records.reminders, records.ids.appointments);
+  const gone = await tenant.tombstones.reminders.erase(records.reminders, records.ids.appointments);
   return {
     journalLines: lines,
     pins,
     holds: held,
     notes: await removeNotes(tenant, records),
     ...gone,
-    examples: await runs.forget(new Set(Object.values(records.ids).flatMap((ids) => [...ids]))),
+    examples: await runs.erase(new Set(Object.values(records.ids).flatMap((ids) => [...ids]))),
   };
 }
 
@@ -237,7 +237,7 @@ export async function removeNotes({ targets, links, targetStore, clock }: OpenTe
   let removed = 0;
   for (const { id, stream } of targets.values()) {
     const recordIds = [...ids[stream]];
-    removed += (await links.forget(id, recordIds)) + (await targetStore.forget(id, recordIds, clock()));
+    removed += (await links.erase(id, recordIds)) + (await targetStore.erase(id, recordIds, clock()));
   }
   return removed;
 }

@@ -109,12 +109,12 @@ export async function prepareCalendar(
     (await links.count(id)) > 0 &&
     (await connector.locate(signal)) === null;
   if (!isMissed) return await connector.prepare(known, signal);
-  throw new MirrorError('the calendar that was written to is not found by our mark: none is made in its place', {
+  throw new MirrorError('the calendar that was written to is not found by our owner tag: none is made in its place', {
     actor: 'settings',
     code: 'calendar-not-found',
     retry: 'never',
     remedy:
-      'put the line with our mark back into its description, or name in the tenant file the calendar to write to: the one there was, or one that you make',
+      'put the line with our owner tag back into its description, or name in the tenant file the calendar to write to: the one there was, or one that you make',
   });
 }
 

@@ -4,6 +4,7 @@ import { keys } from '../state/keys.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { createRunStore } from '../state/runs.ts';
 import type { JobName } from './catalogue.ts';
+import { FOUND } from './needless-scripts.ts';
 
 /** Whether a job of a tenant would find nothing to do. Safe to be wrong about in one direction: one that is not needless is done. */
 export type IsNeedless = (job: JobName, tenant: string) => Promise<boolean>;
@@ -13,14 +14,6 @@ export const neverNeedless: IsNeedless = async () => false;
 
 /** What is asked about a tenant that need not be open. */
 type Kept = Pick<TenantOutline, 'id' | 'formerly' | 'targets' | 'connections'>;
-
-// KEYS: all of one tenant. Those that there are, in one go.
-const FOUND = `
-local found = {}
-for _, key in ipairs(KEYS) do
-  if redis.call('EXISTS', key) == 1 then found[#found + 1] = key end
-end
-return found`;
 
 /**
  * Tells from Redis alone that a repeated job would change nothing, so that no tenant is opened for it: of a tenant that nobody is logged in

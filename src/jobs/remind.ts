@@ -1,3 +1,4 @@
+import { exponentialBackoffMs } from '../model/backoff.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Agenda, Appointment, Location, Patient } from '../model/records.ts';
 import type { DropReason } from '../model/reminders.ts';
@@ -22,8 +23,7 @@ const SENDING_MS = 80 * SECOND_MS;
 /** Between two tries to ask a clinic that doesn't answer. */
 const SOURCE_RETRY_MS = MINUTE_MS;
 /** Between two tries to hand over: doubled each time, at most a quarter of an hour. */
-const CHANNEL_RETRY_MS = 30 * SECOND_MS;
-const CHANNEL_RETRY_CAP_MS = 15 * MINUTE_MS;
+const CHANNEL_BACKOFF = { firstMs: 30 * SECOND_MS, longestMs: 15 * MINUTE_MS };
 /** Between two looks whether a decision can be made sure of, and whether it is known again who is protected. */
 const DURABLE_RETRY_MS = 30 * SECOND_MS;
 const DOUBT_RETRY_MS = 5 * MINUTE_MS;
@@ -40,7 +40,7 @@ interface Ready {
   reminder: Reminder;
   channel: OpenChannel;
   rule: ReminderRule;
-  /** Mark of the address that it goes to; null where the channel needs none. */
+  /** Keyed hash of the address that it goes to; null where the channel needs none. */
   recipient: AddressHash | null;
 }
 
@@ -286,7 +286,7 @@ async function deliver({ reminder, channel }: Ready, signal: AbortSignal): Promi
 }
 
 function afterDelivery(delivery: Delivery, { entry }: Claim, { channel, rule }: Ready, now: Instant): Step {
-  const retryMs = Math.min(CHANNEL_RETRY_MS * 2 ** Math.min(entry.attempts, 10), CHANNEL_RETRY_CAP_MS);
+  const retryMs = exponentialBackoffMs(CHANNEL_BACKOFF, entry.attempts);
   switch (delivery.result) {
     case 'sent':
       return { settle: { state: 'sent', reference: delivery.reference } };

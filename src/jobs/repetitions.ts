@@ -6,6 +6,7 @@ import { pauseFor } from '../state/pause.ts';
 import type { RedisClient } from '../state/redis.ts';
 import type { JobName } from './catalogue.ts';
 import type { IsNeedless } from './needless.ts';
+import { SCHEDULES } from './repetition-scripts.ts';
 
 /** Jobs that repeat per tenant. */
 export type RepeatedJob = 'pull' | 'audit' | 'subscriptions' | 'triggers' | 'refresh-tokens';
@@ -46,17 +47,6 @@ interface Look {
 
 /** Tenants that are looked at, and schedules that are put, at once. */
 const AT_ONCE = 100;
-
-// KEYS: BullMQ's set of a queue's schedules. Each one's own key stands below it. It is asked in one go what BullMQ asks one by one.
-const SCHEDULES = `
-local all = redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')
-local told = {}
-for i = 1, #all, 2 do
-  told[#told + 1] = all[i]
-  told[#told + 1] = all[i + 1]
-  told[#told + 1] = redis.call('HGET', KEYS[1] .. ':' .. all[i], 'every') or '0'
-end
-return told`;
 
 /** Gives the queue of a job. */
 export type QueueOf = (name: JobName) => Promise<Queue>;

@@ -1,3 +1,4 @@
+import { exponentialBackoffMs } from '../model/backoff.ts';
 import type { MirrorError } from '../model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 
@@ -7,8 +8,9 @@ export interface NextTry {
   parked: boolean;
 }
 
-const BASE_MS = SECOND_MS;
-const CAP_MS = 15 * MINUTE_MS;
+const OF_ONE_OPERATION = { firstMs: SECOND_MS, longestMs: 15 * MINUTE_MS, jitter: 1 };
+/** Before any try of an operation. */
+const SHORTEST_WAIT_MS = 100;
 const PARKED_AFTER_ATTEMPTS = 12;
 const LONGEST_BACKOFF_MS = 5 * MINUTE_MS;
 /** The same where a person must act; with its jitter an hour. */
@@ -27,7 +29,7 @@ export function nextTry(error: MirrorError, attempts: number, random: () => numb
     return { delayMs: Math.min(error.retryAfterMs, DAY_MS) + jitter(SECOND_MS, random), parked: false };
   }
   if (error.retry === 'now' && attempts === 0) return { delayMs: 0, parked: false };
-  return { delayMs: jitter(Math.min(BASE_MS * 2 ** attempts, CAP_MS), random) + 100, parked: false };
+  return { delayMs: SHORTEST_WAIT_MS + exponentialBackoffMs(OF_ONE_OPERATION, attempts, random), parked: false };
 }
 
 /**
@@ -39,8 +41,9 @@ export function nextTry(error: MirrorError, attempts: number, random: () => numb
 export function targetBackoffMs(error: MirrorError, random: () => number, failingForMs = 0): number {
   if (error.retryAfterMs !== undefined) return Math.min(error.retryAfterMs, DAY_MS) + jitter(SECOND_MS, random);
   const longestMs = error.retry === 'never' ? LONGEST_BACKOFF_FOR_PERSON_MS : LONGEST_BACKOFF_MS;
-  const backoffMs = Math.min(Math.max(failingForMs, SECOND_MS), longestMs);
-  return backoffMs + jitter(backoffMs, random);
+  // As long as it has been failing doubles by itself: each wait is added to it.
+  const ofTarget = { firstMs: 2 * Math.max(failingForMs, SECOND_MS), longestMs: 2 * longestMs, jitter: 1 / 2 };
+  return exponentialBackoffMs(ofTarget, 0, random);
 }
 
 function jitter(upToMs: number, random: () => number): number {

@@ -1,3 +1,4 @@
+import { exponentialBackoffMs } from '../model/backoff.ts';
 import type { MirrorError } from '../model/errors.ts';
 import { CLOCK_TOLERANCE_MS, DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import type { RunReport, StreamsRead } from '../state/runs.ts';
@@ -152,7 +153,8 @@ function standingOf(
 function isResting(failed: FailedReading | undefined, longestBackoffMs: number, now: Instant): boolean {
   if (failed === undefined) return false;
   const { failedAt, inTurn } = failed;
-  const backoffMs = inTurn === 1 ? 0 : Math.min(FIRST_BACKOFF_MS * 2 ** (inTurn - 2), longestBackoffMs);
+  const backoffMs =
+    inTurn === 1 ? 0 : exponentialBackoffMs({ firstMs: FIRST_BACKOFF_MS, longestMs: longestBackoffMs }, inTurn - 2);
   return now >= failedAt && now - failedAt < backoffMs;
 }
 

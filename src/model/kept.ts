@@ -10,8 +10,8 @@ export interface SmallThings {
 }
 
 /**
- * How much is kept in memory to save work, over all that share it: what was used longest ago is forgotten first. One that is larger than
- * all of the room is forgotten as well. Small ones push out nothing: thousands of them in turn would each be forgotten before their next
+ * How much is kept in memory to save work, over all that share it: what was used longest ago is dropped first. One that is larger than
+ * all of the room is dropped as well. Small ones push out nothing: thousands of them in turn would each be dropped before their next
  * use, and they are had again in a few milliseconds. Those that came first stay.
  */
 export class KeptRoom {

@@ -121,7 +121,7 @@ export type Outcome<Wanted extends Item = CalendarItem> =
   /** `burnsKeyAfterMs`: a failure of the key alone, which is given up as burnt where it has lasted so long. */
   | { recordId: string; result: 'failed'; error: MirrorError; burnsKeyAfterMs?: number };
 
-/** An object of ours as it stands in a target, found by our marker. */
+/** An object of ours as it stands in a target, found by our owner tag. */
 export interface RemoteItem<Wanted extends Item = CalendarItem> {
   key: ItemKey;
   /** The stamped sealed record id, null when somebody removed it. */

@@ -67,6 +67,6 @@ export interface Hold {
   linkCount: number;
   createdAt: Instant;
   decidedAt: Instant | null;
-  /** After this an open hold is rejected, and a decision is forgotten. */
+  /** After this an open hold is rejected, and a decision is dropped. */
   expiresAt: Instant;
 }

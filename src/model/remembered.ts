@@ -1,6 +1,6 @@
 /**
  * What is made of a text or of another value that equals itself, kept for when the same one comes again.
- * @param most values that are kept; at one more all are forgotten, since those of today come again at once
+ * @param most values that are kept; at one more all are dropped, since those of today come again at once
  */
 export function remembered<Value, Given = string>(
   most: number,

@@ -10,11 +10,11 @@ import { listYamlFiles } from './list-files.ts';
 import { type ManagedTenant, type ManagedTenants, managedName } from './managed-tenant.ts';
 import { programDigest } from './program-digest.ts';
 import {
+  type ConfigurationReading,
   configurationOf,
   everyFault,
   lastGoods,
   noTenants,
-  type Reading,
   type Running,
   settingsOf,
   withProfileFaults,
@@ -74,7 +74,7 @@ export class ConfigurationFiles {
   readonly #options: LoadOptions;
   readonly #verdicts: VerdictFile | null;
   #kept: ReadonlyMap<string, Verdict> = new Map();
-  #reading: Reading;
+  #reading: ConfigurationReading;
 
   /**
    * Reads all files, and what is managed besides.
@@ -199,7 +199,7 @@ export class ConfigurationFiles {
     this.#keep(verdictsIn(this.#reading), surroundings);
   }
 
-  *#readChanges(before: Reading, managed: ManagedTenants, seen: SeenFiles): Pieces<Reading> {
+  *#readChanges(before: ConfigurationReading, managed: ManagedTenants, seen: SeenFiles): Pieces<ConfigurationReading> {
     const secrets = secretSchemas({ ...this.#options, seen });
     const wanted = readSurroundings(this.#options, secrets, seen, { before: before.surroundings });
     let judged = wanted.settings.value === null ? null : yield* this.#judge(wanted, managed, seen, before);
@@ -215,7 +215,12 @@ export class ConfigurationFiles {
     return { surroundings, managed, running, seen, configuration };
   }
 
-  *#judge(surroundings: Surroundings, managed: ManagedTenants, seen: SeenFiles, before: Reading): Pieces<Judged> {
+  *#judge(
+    surroundings: Surroundings,
+    managed: ManagedTenants,
+    seen: SeenFiles,
+    before: ConfigurationReading,
+  ): Pieces<Judged> {
     const isAround = surroundings.digest === before.surroundings.digest;
     const verdicts = isAround
       ? verdictsIn(before)
@@ -295,17 +300,17 @@ function verdictsOf({ dir, connectors, reminderChannels }: ReadOptions, { dataDi
   });
 }
 
-function verdictsIn({ running }: Reading): Map<string, Verdict> {
+function verdictsIn({ running }: ConfigurationReading): Map<string, Verdict> {
   return new Map([...running].map(([id, { verdict }]) => [id, verdict]));
 }
 
 /** Tenants that run by a file. */
-function filesIn({ running }: Pick<Reading, 'running'>): string[] {
+function filesIn({ running }: Pick<ConfigurationReading, 'running'>): string[] {
   return [...running].flatMap(([id, { verdict }]) => (verdict.managed === null ? [id] : []));
 }
 
 /** What a refused file held before is not what it holds. */
-function whetherNotRefused({ configuration }: Reading): (id: string) => boolean {
+function whetherNotRefused({ configuration }: ConfigurationReading): (id: string) => boolean {
   const refused = new Set(configuration.refused.map(({ tenant }) => tenant));
   return (id) => !refused.has(id);
 }

@@ -305,7 +305,7 @@ function checkTitleFormat(file: YamlFile, at: ValuePath): ConfigurationFault[] {
   ];
 }
 
-/** What is kept under a target's name, and carries its mark, is of one target alone. */
+/** What is kept under a target's name, and carries its owner tag, is of one target alone. */
 function checkFormerTargets(file: YamlFile): ConfigurationFault[] {
   const ids = keysAt(file, ['targets']);
   const formerOf = (id: string) => file.valueAt(['targets', id, 'formerly']);

@@ -18,7 +18,7 @@ export interface Running {
 }
 
 /** One reading of all files. */
-export interface Reading {
+export interface ConfigurationReading {
   surroundings: Surroundings;
   /** As they were then. */
   managed: ManagedTenants;
@@ -56,7 +56,7 @@ export function withProfileFaults(read: readonly ReadTenant[], surroundings: Sur
  * @param files checks again what was checked under other settings and profiles; null when they are the same
  */
 export function lastGoods(
-  { running }: Pick<Reading, 'running'>,
+  { running }: Pick<ConfigurationReading, 'running'>,
   files: TenantFiles | null,
   surroundings: Surroundings,
 ): LastGoods & { faultsOf(id: string): readonly ConfigurationFault[] } {
@@ -87,7 +87,7 @@ export function lastGoods(
 /** Settings as a running process takes them up; the same objects when nothing was read again. */
 export function settingsOf(
   surroundings: Surroundings,
-  before: Reading,
+  before: ConfigurationReading,
 ): Pick<Configuration, 'settings' | 'awaitsRestart'> {
   const { settings, awaitsRestart } = before.configuration;
   const { value } = surroundings.settings;

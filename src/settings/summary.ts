@@ -42,8 +42,8 @@ function allowance(budget: Budget): string {
 }
 
 function renderTenant(tenant: TenantConfiguration, isManaged: boolean): string {
-  const marks = [...(tenant.paused ? ['paused'] : []), ...(isManaged ? ['managed'] : [])];
-  const head = `tenant ${tenant.id}: ${tenant.name}${marks.length === 0 ? '' : ` (${marks.join(', ')})`}`;
+  const words = [...(tenant.paused ? ['paused'] : []), ...(isManaged ? ['managed'] : [])];
+  const head = `tenant ${tenant.id}: ${tenant.name}${words.length === 0 ? '' : ` (${words.join(', ')})`}`;
   const clinicId =
     tenant.clinic.tenantId === null ? 'the only clinic of the login' : `clinic ${tenant.clinic.tenantId}`;
   const clinic = `  ${tenant.language}, ${tenant.zone}; clinic client ${tenant.clinic.client}, ${clinicId}`;

@@ -1,8 +1,9 @@
-import { createHmac, hash, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
+import { derivedKey } from '../model/derived-key.ts';
 import type { TenantOutline } from './configuration.ts';
 import type { ManagedTenant, ManagedTenants } from './managed-tenant.ts';
 import type { SecretReference } from './secret-reference.ts';
@@ -83,9 +84,9 @@ export function openVerdicts({ dataDirectory, dir, identityKey, sealingKeys, pro
   const place =
     dataDirectory === null ? null : join(dataDirectory, `checked-${hash('sha256', resolve(dir)).slice(0, 16)}`);
   const made = place === null ? '' : program();
-  const key = Buffer.from(hkdfSync('sha256', identityKey, '', 'clinic-mirror verdicts', 32));
+  const key = derivedKey(identityKey, '', 'verdicts');
   const keyed = (...parts: (string | Uint8Array)[]) => {
-    const hmac = createHmac('sha256', key);
+    const hmac = createHmac('sha256', key());
     for (const part of parts) hmac.update(part);
     return hmac.digest();
   };

@@ -18,7 +18,7 @@ export interface StoredAlerts {
 export interface AlertStore {
   read(): Promise<Map<string, StoredAlerts>>;
   write(channel: string, alerts: StoredAlerts): Promise<void>;
-  /** Forgets ways of telling that are not configured any more. */
+  /** Removes ways of telling that are not configured any more. */
   keepOnly(channels: readonly string[]): Promise<void>;
 }
 

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Answer } from '../model/reminders.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
+import { END } from './answer-scripts.ts';
 import { countOne } from './counting.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
@@ -56,14 +57,6 @@ const PER_REMINDER = 20;
 /** More than a household or a company behind one address asks of one clinic, and a third of what the clinic's patients have together. */
 const PER_CALLER = 100;
 const PER_TENANT = 300;
-
-// KEYS: entry, claim. ARGV: token, answer or '', at.
-const END = `
-if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
-redis.call('DEL', KEYS[2])
-if ARGV[2] == '' or redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
-if redis.call('HSETNX', KEYS[1], 'answer', ARGV[2]) == 1 then redis.call('HSET', KEYS[1], 'answeredAt', ARGV[3]) end
-return 1`;
 
 /** Opens a tenant's answers; they stand in the ledger. */
 export function createAnswerStore(redis: RedisClient, tenant: string): AnswerStore {

@@ -1,4 +1,5 @@
 import type { Instant } from '../model/time.ts';
+import { RAISE } from './audit-log-head-scripts.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 
@@ -16,13 +17,6 @@ export interface AuditLogHeads {
   /** Moves the head of a chain on; never back. */
   raise(chain: string, head: AuditLogHead): Promise<void>;
 }
-
-/** KEYS: heads. ARGV: chain, sequence, head as stored. */
-const RAISE = `
-local known = redis.call('HGET', KEYS[1], ARGV[1])
-if known and tonumber(string.match(known, '^%d+')) >= tonumber(ARGV[2]) then return 0 end
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
-return 1`;
 
 /** Opens the heads of an installation. */
 export function openAuditLogHeads(redis: RedisClient): AuditLogHeads {

@@ -1,3 +1,4 @@
+import { BIND } from './clinic-tenant-scripts.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { openSealed, type Sealer } from './sealing.ts';
@@ -15,12 +16,6 @@ export interface ClinicTenantStore {
 }
 
 const CONTEXT = 'clinic-tenant';
-
-// KEYS: binding. ARGV: as read or '', new. Only if it is still as it was read.
-const BIND = `
-if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
-redis.call('SET', KEYS[1], ARGV[2])
-return 1`;
 
 /**
  * Opens the binding of one tenant.

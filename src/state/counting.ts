@@ -1,3 +1,4 @@
+import { COUNT } from './counter-scripts.ts';
 import type { RedisClient } from './redis.ts';
 
 /** A counter, and how many it lets through before it begins again. */
@@ -13,16 +14,6 @@ export interface Counted {
   /** Until the counter that holds it back begins again; null: it is let through. */
   waitMs: number | null;
 }
-
-// KEYS: counters, the narrowest first. ARGV: how long they count, the limit of each.
-const COUNT = `
-local counted = 0
-for i = 1, #KEYS do
-  counted = redis.call('INCR', KEYS[i])
-  if counted == 1 then redis.call('PEXPIRE', KEYS[i], ARGV[1]) end
-  if counted > tonumber(ARGV[i + 1]) then return {counted, math.max(1, redis.call('PTTL', KEYS[i]))} end
-end
-return {counted, 0}`;
 
 /**
  * Counts one for each of these counters, which all processes share: a window begins with its first one. What one counter holds back the next

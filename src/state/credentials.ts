@@ -3,9 +3,10 @@ import type { Credential, CredentialStanding } from '../model/credentials.ts';
 import { MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { type CredentialFields, decodeCredential, encodeCredential, encodeStanding } from './credential-fields.ts';
+import { RESEAL, RESTORE, WRITE } from './credential-scripts.ts';
 import type { AwaitDurable } from './durability.ts';
 import { keys } from './keys.ts';
-import { FENCE, fencedError, isFenced, type Lease } from './leases.ts';
+import { fencedError, isFenced, type Lease } from './leases.ts';
 import type { RedisClient } from './redis.ts';
 import type { Sealer } from './sealing.ts';
 
@@ -30,7 +31,7 @@ export interface CredentialStore {
   write(lease: LeaseToken, connection: string, expectedVersion: number | null, next: Credential): Promise<boolean>;
   /** Changes where the login stands and leaves the tokens alone; the same conditions as `write`. */
   note(lease: LeaseToken, connection: string, version: number, standing: CredentialStanding): Promise<boolean>;
-  /** Forgets the credential, whoever is at work on it: a refresh under way finds nothing to replace. */
+  /** Removes the credential, whoever is at work on it: a refresh under way finds nothing to replace. */
   remove(connection: string): Promise<boolean>;
   /** The credentials of those connections that have one. */
   readAll(connections: readonly string[]): Promise<Record<string, Credential>>;
@@ -60,23 +61,6 @@ export interface CredentialStoreOptions {
  * after a 401.
  */
 const RECENT_MS = SECOND_MS;
-
-/** KEYS: lease, credential; ARGV: lease's token, expected version ('' for none), fields. */
-const WRITE = `${FENCE}
-if (redis.call('HGET', KEYS[2], 'version') or '') ~= ARGV[2] then return 0 end
-redis.call('HSET', KEYS[2], unpack(ARGV, 3))
-return 1`;
-
-const RESTORE = `
-if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
-redis.call('HSET', KEYS[1], unpack(ARGV))
-return 1`;
-
-/** ARGV: the sealed text as it was read, the same sealed again. */
-const RESEAL = `
-if redis.call('HGET', KEYS[1], 'sealed') ~= ARGV[1] then return 0 end
-redis.call('HSET', KEYS[1], 'sealed', ARGV[2])
-return 1`;
 
 /**
  * Opens the credentials of a tenant.

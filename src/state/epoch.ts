@@ -5,6 +5,7 @@ import { MirrorError } from '../model/errors.ts';
 import { type Clock, type Instant, SECOND_MS } from '../model/time.ts';
 import { type CounterName, type DataDirectory, openDataDirectory } from './data-directory.ts';
 import { type AwaitDurable, createAwaitDurable, type Durability } from './durability.ts';
+import { ADVANCE } from './epoch-scripts.ts';
 import { keys } from './keys.ts';
 import { type RedisClient, shardsOf } from './redis.ts';
 
@@ -85,25 +86,6 @@ export const IDENTITY_KEY_CHANGED = 'identity-key-changed';
 const LEAST_FIRST: readonly Durability[] = ['late', 'unsupported', 'durable'];
 /** By then a counter that Redis tells is on its disk: `appendfsync everysec`. */
 const SURELY_KEPT_MS = 10 * SECOND_MS;
-
-/**
- * KEYS: epoch. ARGV: the highest known mark, now, by how much to go on. A counter behind the mark is set to it, so that each step back is
- * told once. Answers counter, when it was last raised, when it last went back, and to when.
- */
-const ADVANCE = `
-local counter = tonumber(redis.call('HGET', KEYS[1], 'counter') or '0')
-local mark = tonumber(ARGV[1])
-local at = redis.call('HGET', KEYS[1], 'at') or '0'
-if counter < mark then
-  redis.call('HSET', KEYS[1], 'wentBackAt', ARGV[2], 'wentBackTo', at, 'counter', mark)
-  counter = mark
-end
-if ARGV[3] ~= '0' then
-  counter = redis.call('HINCRBY', KEYS[1], 'counter', ARGV[3])
-  redis.call('HSET', KEYS[1], 'at', ARGV[2])
-  at = ARGV[2]
-end
-return {counter, at, redis.call('HGET', KEYS[1], 'wentBackAt') or '0', redis.call('HGET', KEYS[1], 'wentBackTo') or '0'}`;
 
 /** What tells an identity key from others, and nothing else of it: 16 characters of `[0-9a-v]`. */
 export function identityFingerprint(identityKey: Uint8Array): string {

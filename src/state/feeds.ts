@@ -3,6 +3,7 @@ import { derivedKey } from '../model/derived-key.ts';
 import type { FeedEntry, FeedShelf, StoodThere } from '../model/feeds.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import { countOne } from './counting.ts';
+import { PUT, TAKE_OUT, VERSION } from './feed-scripts.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import type { Sealer } from './sealing.ts';
@@ -44,25 +45,7 @@ export interface FeedDirectory {
 const PER_TOKEN = 30;
 const PER_CALLER = 60;
 const TOKEN_BYTES = 32;
-/** In the hash of a feed beside its entries, whose names are 32 characters long. */
-const VERSION = 'version';
 
-const VERSIONED = `local t = redis.call('TIME') redis.call('HSET', KEYS[1], '${VERSION}', t[1] .. '-' .. t[2])`;
-const STOOD = `
-local stored = redis.call('HGET', KEYS[1], ARGV[1])
-local before = stored and tonumber(string.match(stored, '^%d+'))
-if before and before > tonumber(ARGV[2]) then return 'later' end`;
-/** KEYS: feed. ARGV: key, revision, entry. */
-const PUT = `${STOOD}
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[2] .. ' ' .. ARGV[3])
-${VERSIONED}
-return before and 'earlier' or 'nothing'`;
-/** KEYS: feed. ARGV: key, revision. */
-const TAKE_OUT = `${STOOD}
-if not before then return 'nothing' end
-redis.call('HDEL', KEYS[1], ARGV[1])
-${VERSIONED}
-return 'earlier'`;
 /** Opens the feeds of a tenant. */
 export function createTenantFeeds(
   redis: RedisClient,

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { MirrorError } from '../model/errors.ts';
 import type { Hold } from '../model/plan.ts';
 import type { Instant } from '../model/time.ts';
+import { CHANGE } from './hold-scripts.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import type { Sealer } from './sealing.ts';
@@ -29,7 +30,7 @@ export interface HoldStore {
     choice?: HoldChoice,
   ): Promise<Hold>;
   /**
-   * Rejects open holds that expired and forgets decisions that did. A first run, or a hold of people, that nobody decided is forgotten too, so that the
+   * Rejects open holds that expired and drops decisions that did. A first run, or a hold of people, that nobody decided is dropped too, so that the
    * next plan asks for it again. @returns the holds that were rejected so
    */
   expire(now: Instant, rejectionExpiresAt: Instant): Promise<Hold[]>;
@@ -38,7 +39,7 @@ export interface HoldStore {
   /** Puts decisions of before back, unless they have expired or a hold of that id is there. @returns how many */
   putBack(decided: readonly Hold[], now: Instant): Promise<number>;
   /** Takes records of a target out of its holds, decided ones too; a hold without any ends. @returns how many places they stood in */
-  forget(target: string, recordIds: ReadonlySet<string>): Promise<number>;
+  erase(target: string, recordIds: ReadonlySet<string>): Promise<number>;
 }
 
 /** What a person saw of a hold, and chose of it. */
@@ -55,14 +56,6 @@ export interface HoldContext {
   now: Instant;
   expiresAt: Instant;
 }
-
-// Changes a hold only if it is still as it was read: a plan and a person may come at once. KEYS: holds. ARGV: id, as read, new or '', and
-// id and value of the part that is taken out of it, where one is.
-const CHANGE = `
-if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
-if ARGV[4] then redis.call('HSET', KEYS[1], ARGV[4], ARGV[5]) end
-if ARGV[3] == '' then redis.call('HDEL', KEYS[1], ARGV[1]) else redis.call('HSET', KEYS[1], ARGV[1], ARGV[3]) end
-return 1`;
 
 /** Opens the holds of a tenant. They are sealed, so that nobody who can write into Redis alone approves anything. */
 export function createHoldStore(redis: RedisClient, tenant: string, sealer: Sealer): HoldStore {
@@ -125,7 +118,7 @@ export function createHoldStore(redis: RedisClient, tenant: string, sealer: Seal
       const made = await Promise.all(standing.map(putIfAbsent));
       return made.filter(Boolean).length;
     },
-    async forget(target, forgotten) {
+    async erase(target, forgotten) {
       let removed = 0;
       for (const { hold } of (await list()).filter((one) => one.hold.target === target)) {
         removed += await withoutRecords(hold.id, forgotten);
@@ -141,7 +134,7 @@ function sealedHolds(redis: RedisClient, key: string, sealer: Sealer) {
   const all = async () =>
     Object.entries(await redis.hgetall(key)).map(([id, value]) => ({ id, read: opened(sealer, id, value) }));
   const list = async () => (await all()).flatMap(({ read }) => readable(read) ?? []);
-  /** @param next null to forget it. @param part of it, put in beside. @returns false when the hold was changed meanwhile */
+  /** @param next null to remove it. @param part of it, put in beside. @returns false when the hold was changed meanwhile */
   const change = async (before: Read, next: Hold | null, part?: Hold): Promise<boolean> => {
     const written = next === null ? '' : sealed(next);
     const beside = part === undefined ? [] : [part.id, sealed(part)];

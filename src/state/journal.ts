@@ -58,7 +58,7 @@ export interface Journal {
    * @param recordsOf the records of a target, whichever of its ids it is called by
    * @returns how many lines and pins there were
    */
-  forget(recordsOf: (target: string) => ReadonlySet<string>): Promise<{ lines: number; pins: number }>;
+  erase(recordsOf: (target: string) => ReadonlySet<string>): Promise<{ lines: number; pins: number }>;
 }
 
 /** One id of a tenant, and what its lines are sealed with. */
@@ -104,12 +104,12 @@ export function createJournal(
         .slice(0, LISTED_RUNS);
     },
     linesOf: (target, recordId, now) => linesIn(redis, places, fieldOf({ target, recordId }), now - keepMs),
-    async forget(recordsOf) {
+    async erase(recordsOf) {
       let lines = 0;
       let pins = 0;
       for (const one of tenants) {
         for (const runs of slices(await redis.zrange(keys.journals(one), '0', '-1'), JOURNALS_AT_ONCE)) {
-          lines += await forgetLines(
+          lines += await eraseLines(
             redis,
             runs.map((run) => keys.journal(one, run)),
             recordsOf,
@@ -200,7 +200,7 @@ function without(pins: Pins, recordIds: ReadonlySet<string>): Pins {
 /** Journals that are looked through in one go. */
 const JOURNALS_AT_ONCE = 100;
 
-async function forgetLines(
+async function eraseLines(
   redis: RedisClient,
   journals: readonly string[],
   recordsOf: (target: string) => ReadonlySet<string>,

@@ -22,7 +22,7 @@ export interface KeptDocuments<Content> {
   read(id: string): Promise<Content | null>;
   /** Ids, those that were written last first. */
   ids(): Promise<string[]>;
-  /** Forgets all of them. @returns how many there were */
+  /** Removes all of them. @returns how many there were */
   clear(): Promise<number>;
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
+import { RELEASE, RENEW, TAKE } from './lease-scripts.ts';
 import { pauseFor } from './pause.ts';
 import type { RedisClient } from './redis.ts';
 
@@ -38,54 +39,6 @@ export interface Leases {
 
 /** A place whose holder hasn't asked again for this long is nobody's: it died, or has nothing to do any more. */
 const PLACE_LIFE_MS = 10 * SECOND_MS;
-
-/*
- * Takes a lease that is free, unless somebody waits for it who came before. Times are Redis's own, in microseconds; one that lies ahead
- * was noted before its clock was put back.
- *
- * KEYS: the lease, its fence, who waits (hash: place → when it came, when it asked last). ARGV: owner, time of the lease ms, place
- * ('': none is kept), life of a place ms.
- */
-const TAKE = `
-local t = redis.call('TIME')
-local now = t[1] * 1000000 + t[2]
-local place, lifeUs = ARGV[3], ARGV[4] * 1000
-local came, others = now, {}
-local line = redis.call('HGETALL', KEYS[3])
-for index = 1, #line, 2 do
-  local cameAt, askedAt = string.match(line[index + 1], '(%d+) (%d+)')
-  if line[index] == place then
-    came = math.min(tonumber(cameAt), now)
-  elseif math.abs(now - askedAt) < lifeUs then
-    others[#others + 1] = tonumber(cameAt)
-  else
-    redis.call('HDEL', KEYS[3], line[index])
-  end
-end
-local isFree = redis.call('EXISTS', KEYS[1]) == 0
-for _, cameAt in ipairs(others) do isFree = isFree and cameAt > came end
-if not isFree then
-  if place ~= '' then
-    redis.call('HSET', KEYS[3], place, string.format('%.0f %.0f', came, now))
-    redis.call('PEXPIRE', KEYS[3], ARGV[4])
-  end
-  return false
-end
-redis.call('HDEL', KEYS[3], place)
-local token = redis.call('INCR', KEYS[2]) .. ':' .. ARGV[1]
-redis.call('SET', KEYS[1], token, 'PX', ARGV[2])
-return token`;
-
-const RENEW = `
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-return redis.call('PEXPIRE', KEYS[1], ARGV[2])`;
-
-const RELEASE = `
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-return redis.call('DEL', KEYS[1])`;
-
-/** Lua that a fenced script begins with: KEYS[1] is the lease's key, ARGV[1] its token. */
-export const FENCE = `if redis.call('GET', KEYS[1]) ~= ARGV[1] then return redis.error_reply('FENCED') end\n`;
 
 /** The error of a write whose lease was lost: the work is done again by whoever holds it now. */
 export function fencedError(): MirrorError {

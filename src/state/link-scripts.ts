@@ -1,4 +1,4 @@
-import { FENCE } from './leases.ts';
+import { FENCE } from './lease-scripts.ts';
 
 /**
  * Gives a link table its next version, a number and what its writer calls the change: a Redis that went back in time may come to the same

@@ -71,14 +71,14 @@ export interface LinkStore {
   unseen(target: string): Promise<Map<string, Instant>>;
   noteSeen(target: string, recordIds: Iterable<string>): Promise<void>;
   /** Takes records out of what is noted of drift, unseen writes and removals; links stay. @returns how many notes there were */
-  forget(target: string, recordIds: readonly string[]): Promise<number>;
+  erase(target: string, recordIds: readonly string[]): Promise<number>;
   /** Writes links in bulk, as adoption does. Fenced. */
   writeAll(target: string, links: readonly Link[], lease: Lease): Promise<void>;
   /** Notes the times of records whose objects are as they were: in links that still have that fingerprint. Fenced. */
   noteTimes(target: string, links: readonly LinkTime[], lease: Lease): Promise<void>;
-  /** Forgets links whose records left the window. Fenced. */
+  /** Removes links whose records left the window. Fenced. */
   release(target: string, recordIds: readonly string[], lease: Lease): Promise<void>;
-  /** Forgets every link of a target whose calendar was replaced. */
+  /** Removes every link of a target whose calendar was replaced. */
   clear(target: string, lease: Lease): Promise<void>;
   /** Whether so many links would crowd the table. */
   isCrowded(target: string, expected: number): Promise<boolean>;
@@ -237,7 +237,7 @@ class RedisLinkStore implements LinkStore {
     for (const slice of slices([...recordIds], 500)) await this.#redis.zrem(key, slice);
   }
 
-  async forget(target: string, recordIds: readonly string[]): Promise<number> {
+  async erase(target: string, recordIds: readonly string[]): Promise<number> {
     let removed = 0;
     for (const slice of slices(recordIds, 500)) {
       removed += await this.#redis.srem(keys.drifted(this.#tenant, target), ...slice);

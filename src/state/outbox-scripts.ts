@@ -1,4 +1,4 @@
-import { FENCE } from './leases.ts';
+import { FENCE } from './lease-scripts.ts';
 import { TOUCH } from './link-scripts.ts';
 
 // KEYS: lease, target, outbox, due, failing. ARGV: token, now, then (recordId, entry JSON) pairs.
@@ -32,7 +32,7 @@ for i = 3, #ARGV do
 end
 return 1`;
 
-// KEYS: lease, outbox. ARGV: token, then record ids. A newer entry for the record took the mark over, and loses it too.
+// KEYS: lease, outbox. ARGV: token, then record ids. A newer entry for the record took over that it was sent, and loses that too.
 export const MARK_UNSENT = `${FENCE}
 for i = 2, #ARGV do
   local old = redis.call('HGET', KEYS[2], ARGV[i])

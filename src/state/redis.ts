@@ -1,5 +1,6 @@
 import { Cluster, Command, Redis, type RedisOptions } from 'ioredis';
 import type { Logger } from '../log/logger.ts';
+import { exponentialBackoffMs } from '../model/backoff.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { ClusterPlace, RedisPlace, SentinelPlace } from '../settings/redis-schema.ts';
 import { keys } from './keys.ts';
@@ -73,8 +74,9 @@ function clientOf(place: RedisPlace, options: ConnectionOptions): RedisClient {
   return 'cluster' in place ? openCluster(place, options) : openSentinels(place, options);
 }
 
+/** @param attempt from 1 */
 function retryStrategy(attempt: number): number {
-  return Math.min(50 * 2 ** Math.min(attempt, 6), 2_000);
+  return exponentialBackoffMs({ firstMs: 100, longestMs: 2 * SECOND_MS }, attempt - 1);
 }
 
 function openSentinels(place: SentinelPlace, options: ConnectionOptions): Redis {

@@ -21,10 +21,7 @@ export interface ReminderTraces {
    * @param appointmentIds the patient's
    * @returns how many of each there were
    */
-  forget(
-    traces: TracedReminders,
-    appointmentIds: Iterable<string>,
-  ): Promise<{ reminders: number; answerLinks: number }>;
+  erase(traces: TracedReminders, appointmentIds: Iterable<string>): Promise<{ reminders: number; answerLinks: number }>;
 }
 
 /**
@@ -58,17 +55,17 @@ export function createReminderTraces(redis: RedisClient, tenant: string): Remind
       }
       return { reminders: traced, links };
     },
-    async forget({ reminders, links }, appointmentIds) {
+    async erase({ reminders, links }, appointmentIds) {
       const ids = reminders.map(({ id }) => id);
       const named = reminders.flatMap(({ appointmentId }) => appointmentId ?? []);
-      await forgetEntries(redis, tenant, ids, new Set([...appointmentIds, ...named]));
+      await eraseEntries(redis, tenant, ids, new Set([...appointmentIds, ...named]));
       return { reminders: ids.length, answerLinks: await unlink(redis, links) };
     },
   };
 }
 
 /** In one go: what is left of a half could not be found again by the other. */
-async function forgetEntries(
+async function eraseEntries(
   redis: RedisClient,
   tenant: string,
   ids: readonly string[],

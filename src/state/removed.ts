@@ -1,9 +1,10 @@
 import { slices } from '../model/slices.ts';
 import type { Instant } from '../model/time.ts';
 import { type KeyOwner, keys, keysOfTenant, ownerOfKey, type RemovablePart } from './keys.ts';
-import { FENCE, type Lease } from './leases.ts';
+import type { Lease } from './leases.ts';
 import { fenced } from './links.ts';
 import type { RedisClient } from './redis.ts';
+import { NOTE, UNLINK } from './removed-scripts.ts';
 import { keysLike } from './scan.ts';
 
 /** What holds keys in a tenant: its targets and connections, and itself (null), each with the kinds of its keys. */
@@ -37,17 +38,6 @@ export interface RemovalChange<Name> {
 
 /** Names of keys that go in one step. */
 const KEYS_AT_ONCE = 500;
-
-// KEYS: lease, removed. ARGV: token, now, how many are missed, their names, names that end.
-const NOTE = `${FENCE}
-local missed = tonumber(ARGV[3])
-for i = 4, #ARGV do
-  if i < 4 + missed then redis.call('HSETNX', KEYS[2], ARGV[i], ARGV[2]) else redis.call('HDEL', KEYS[2], ARGV[i]) end
-end
-return 1`;
-
-const UNLINK = `${FENCE}
-return redis.call('UNLINK', unpack(KEYS, 2))`;
 
 /** Opens what is known of removals, of all tenants. */
 export function createRemovedStore(redis: RedisClient): RemovedStore {

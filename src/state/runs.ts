@@ -2,6 +2,7 @@ import { type HourlyChanges, NO_CHANGES } from '../model/hourly-changes.ts';
 import type { Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
+import { REPLACE } from './run-scripts.ts';
 import type { TargetGap } from './target-gaps.ts';
 
 /** What one cycle did for one target, in numbers. */
@@ -112,15 +113,8 @@ export interface RunStore {
   add(report: RunReport): Promise<void>;
   list(limit: number): Promise<RunReport[]>;
   /** Takes the ids of records out of the examples of every report. @returns how many examples named them */
-  forget(recordIds: ReadonlySet<string>): Promise<number>;
+  erase(recordIds: ReadonlySet<string>): Promise<number>;
 }
-
-// KEYS: runs. ARGV: a report as read, the same without the records. It may have moved on in the list, or out of it.
-const REPLACE = `
-local at = redis.call('LPOS', KEYS[1], ARGV[1])
-if not at then return 0 end
-redis.call('LSET', KEYS[1], at, ARGV[2])
-return 1`;
 
 /** Opens the reports of a tenant. */
 export function createRunStore(redis: RedisClient, tenant: string): RunStore {
@@ -142,7 +136,7 @@ export function createRunStore(redis: RedisClient, tenant: string): RunStore {
       const reports = await redis.lrange(key, 0, limit - 1);
       return reports.map((value) => ({ ...untold, ...(JSON.parse(value) as RunReport) }));
     },
-    async forget(recordIds) {
+    async erase(recordIds) {
       let removed = 0;
       for (const value of await redis.lrange(key, 0, -1)) {
         const report = JSON.parse(value) as RunReport;

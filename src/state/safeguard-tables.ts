@@ -5,6 +5,7 @@ import { SAFEGUARD_TABLES, type SafeguardChange, type Safeguards, type Safeguard
 import { keys } from './keys.ts';
 import { createProofSealer } from './proof-seal.ts';
 import type { RedisClient } from './redis.ts';
+import { CHANGE, FIELD, LOOK } from './safeguard-table-scripts.ts';
 import { openSealed } from './sealing.ts';
 
 /** What a table holds: how many entries, and the exclusive or of a keyed hash of each, which comes and goes with the entry. */
@@ -56,7 +57,6 @@ export interface SafeguardStore {
   putBack(safeguards: Safeguards): Promise<number>;
 }
 
-const FIELD = 'proof';
 const CONTEXT = 'protection';
 const DIGEST_BYTES = 16;
 const EMPTY: TableSum = { count: 0, digest: '0'.repeat(2 * DIGEST_BYTES) };
@@ -66,23 +66,6 @@ export const FIRST_RECORD: ProtectionRecord = {
   ...{ version: 0, beganAt: 0, lostAt: 0, settledAt: 0, confirmedAt: 0, forgedAt: 0 },
   sums: { tombstones: EMPTY, receipts: EMPTY, optOuts: EMPTY },
 };
-
-// KEYS: protection, tables. ARGV: '1' for their entries, else their counts.
-const LOOK = `
-local told = {redis.call('HGETALL', KEYS[1])}
-for i = 2, #KEYS do told[i] = redis.call(ARGV[1] == '1' and 'HGETALL' or 'HLEN', KEYS[i]) end
-return told`;
-
-// Only if record and entry are still as they were read. KEYS: protection, table where an entry changes. ARGV: record as read or '', record,
-// name, value as read or '', value or '' for none.
-const CHANGE = `
-if (redis.call('HGET', KEYS[1], '${FIELD}') or '') ~= ARGV[1] then return 0 end
-if KEYS[2] then
-  if (redis.call('HGET', KEYS[2], ARGV[3]) or '') ~= ARGV[4] then return 0 end
-  if ARGV[5] == '' then redis.call('HDEL', KEYS[2], ARGV[3]) else redis.call('HSET', KEYS[2], ARGV[3], ARGV[5]) end
-end
-redis.call('HSET', KEYS[1], '${FIELD}', ARGV[2])
-return 1`;
 
 /** What the tables of a tenant are looked at with. */
 interface SafeguardParts {

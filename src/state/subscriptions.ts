@@ -1,10 +1,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
-import { FENCE, fencedError, isFenced, type Lease } from './leases.ts';
+import { fencedError, isFenced, type Lease } from './leases.ts';
 import { createProofSealer } from './proof-seal.ts';
 import type { RedisClient } from './redis.ts';
 import { openSealed, type Sealer } from './sealing.ts';
+import { WRITE } from './subscription-scripts.ts';
 
 /** A vendor's promise to tell us of changes, as it is kept. The secret is not in it. */
 export interface KeptSubscription {
@@ -62,7 +63,7 @@ export interface SubscriptionDirectory {
   find(id: string): Promise<SubscriptionAddressee | null>;
   /** Remembers what the vendor asked for; a subscription that is gone stays gone. */
   ask(id: string, addressee: SubscriptionAddressee, asked: VendorSubscriptionRequest): Promise<void>;
-  /** @param untilAt when it is forgotten by itself */
+  /** @param untilAt when it is dropped by itself */
   put(id: string, addressee: SubscriptionAddressee, untilAt: Instant): Promise<void>;
   remove(id: string): Promise<void>;
 }
@@ -82,9 +83,6 @@ export interface SubscriptionStore {
 
 /** Nothing is open, nothing is amiss. */
 export const NO_SUBSCRIPTIONS: TargetSubscriptions = { current: null, closing: [], failure: null };
-
-const WRITE = `${FENCE}if ARGV[3] == '' then return redis.call('HDEL', KEYS[2], ARGV[2]) end
-return redis.call('HSET', KEYS[2], ARGV[2], ARGV[3])`;
 
 /** Opens the subscriptions of a tenant. @param sealer seals with the identity key: what vendors are asked to end and to post to is ours */
 export function createSubscriptionStore(redis: RedisClient, tenant: string, sealer: Sealer): SubscriptionStore {

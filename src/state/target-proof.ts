@@ -2,6 +2,7 @@ import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { openSealed, type Sealer } from './sealing.ts';
+import { CHANGE, FIELD } from './target-proof-scripts.ts';
 
 /** Why a record left a target; `released`: by the passing of time, its object stays. */
 export type GoneReason = 'cancelled' | 'excluded' | 'vanished' | 'released';
@@ -51,37 +52,13 @@ export interface TargetProofs {
   setAside(target: string): Promise<boolean>;
 }
 
-const FIELD = 'proof';
 const NOTHING: TargetProof = { container: null, firstRunApprovedAt: null, gone: {} };
 /** What a version without proofs kept in clear, and what is said only of a target that has a calendar. */
 const SAID_WITH_PROOF = ['container', 'firstRunApprovedAt', 'adoptedAt'];
 const GONE_KEPT_MS = 7 * DAY_MS;
 
-// Changes the proof only if it is still as it was read: lane, planner and a person may come at once. KEYS: target, and a value that changes
-// with it. ARGV: proof as read or '', proof, the value as read or '', the value or '' for none, then (field, value or '' for none) pairs.
-// What is no text counts as no value: a version before kept pins otherwise.
-const CHANGE = `
-if (redis.call('HGET', KEYS[1], '${FIELD}') or '') ~= ARGV[1] then return 0 end
-if KEYS[2] then
-  local beside = redis.pcall('GET', KEYS[2])
-  if (type(beside) == 'string' and beside or '') ~= ARGV[3] then return -1 end
-  if ARGV[4] == '' then redis.call('DEL', KEYS[2]) else redis.call('SET', KEYS[2], ARGV[4]) end
-end
-redis.call('HSET', KEYS[1], '${FIELD}', ARGV[2])
-for i = 5, #ARGV, 2 do
-  if ARGV[i + 1] == '' then redis.call('HDEL', KEYS[1], ARGV[i]) else redis.call('HSET', KEYS[1], ARGV[i], ARGV[i + 1]) end
-end
-return 1`;
-
 /** Fields that go when a record is not as we wrote it: the target is then read anew. */
 const UNPROVED_FIELDS: readonly string[] = [FIELD, ...SAID_WITH_PROOF];
-
-// Takes them out only while the proof is still the one that did not open. KEYS: target. ARGV: proof as read or ''.
-const SET_ASIDE = `
-if (redis.call('HGET', KEYS[1], '${FIELD}') or '') ~= ARGV[1] then return 0 end
-redis.call('HDEL', KEYS[1], ${UNPROVED_FIELDS.map((name) => `'${name}'`).join(', ')})
-redis.call('HINCRBY', KEYS[1], 'forged', 1)
-return 1`;
 
 /** Opens what is proved of a tenant's targets. @param proofs seals with the identity key */
 export function openTargetProofs(redis: RedisClient, tenant: string, proofs: Sealer): TargetProofs {
@@ -100,7 +77,7 @@ export function openTargetProofs(redis: RedisClient, tenant: string, proofs: Sea
       for (;;) {
         const fields = await redis.hgetall(key);
         if (proofOf(target, fields) !== 'forged') return false;
-        if ((await redis.eval(SET_ASIDE, 1, key, fields[FIELD] ?? '')) === 1) return true;
+        if ((await redis.eval(SET_ASIDE, 1, key, fields[FIELD] ?? '', ...UNPROVED_FIELDS)) === 1) return true;
       }
     },
     async change(target, change, others = {}, beside) {

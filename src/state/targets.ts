@@ -3,7 +3,7 @@ import { slices } from '../model/slices.ts';
 import type { StreamName } from '../model/streams.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
-import { FENCE, type Lease } from './leases.ts';
+import type { Lease } from './leases.ts';
 import { fenced } from './links.ts';
 import type { RedisClient } from './redis.ts';
 import { openSealed, type Sealer } from './sealing.ts';
@@ -18,6 +18,7 @@ import {
   type TargetProofs,
   withGone,
 } from './target-proof.ts';
+import { SETTLE } from './target-scripts.ts';
 
 /** Why a target stands still, in words that every surface repeats. */
 export interface TargetFailure {
@@ -162,7 +163,7 @@ export interface TargetStore {
   /** How often each object was restored today. */
   restorations(target: string, now: Instant): Promise<Map<string, number>>;
   /** Takes records out of what is noted of misses, restorations, copies and refusals. @returns how many notes there were */
-  forget(target: string, recordIds: readonly string[], now: Instant): Promise<number>;
+  erase(target: string, recordIds: readonly string[], now: Instant): Promise<number>;
 }
 
 const STREAMS: readonly StreamName[] = ['appointments', 'patients', 'invoices'];
@@ -180,19 +181,6 @@ for i = 1, #KEYS, 3 do
 end
 return all`;
 
-// KEYS: lease, then target, links and outbox of each. ARGV: token, planned at, under, as of ('' for none), then the links' version of each.
-const SETTLE = `${FENCE}
-for i = 2, #KEYS, 3 do
-  local target, links, outbox = KEYS[i], KEYS[i + 1], KEYS[i + 2]
-  local isAsLooked = redis.call('HGET', links, 'version') == ARGV[4 + (i + 1) / 3] and redis.call('HLEN', outbox) == 0
-  if isAsLooked and redis.call('HEXISTS', target, 'adoptedAt') == 1 and redis.call('HEXISTS', target, 'failure') == 0 then
-    redis.call('HSET', target, 'lastPlannedAt', ARGV[2], 'plannedUnder', ARGV[3], 'comparableUnder', ARGV[3])
-    redis.call('HDEL', target, 'gaps')
-    if ARGV[4] ~= '' then redis.call('HSET', target, 'plannedAsOf', ARGV[4], 'settledAsOf', ARGV[4]) end
-  end
-end
-return 1`;
-
 const NOT_PROVED = { container: null, firstRunApprovedAt: null };
 
 const COUNTERS: readonly TargetCounter[] = ['created', 'updated', 'deleted', 'adopted', 'forged'];
@@ -208,7 +196,7 @@ export function createTargetStore(redis: RedisClient, tenant: string, sealer: Se
 }
 
 type Gone = Pick<TargetStore, 'noteGone' | 'gone' | 'goneByDay'>;
-type Tallies = Pick<TargetStore, 'misses' | 'keepMisses' | 'countRestorations' | 'restorations' | 'forget'>;
+type Tallies = Pick<TargetStore, 'misses' | 'keepMisses' | 'countRestorations' | 'restorations' | 'erase'>;
 
 /** What is known of each target. */
 function openRecords(
@@ -331,9 +319,9 @@ function openTallies(redis: RedisClient, tenant: string, sealer: Sealer): Tallie
       const counts = await redis.hgetall(keys.restorations(tenant, target, Math.floor(now / DAY_MS)));
       return new Map(Object.entries(counts).map(([recordId, count]) => [recordId, Number(count)]));
     },
-    async forget(target, recordIds, now) {
+    async erase(target, recordIds, now) {
       const today = Math.floor(now / DAY_MS);
-      let removed = await forgetNoted(redis, keys.target(tenant, target), new Set(recordIds));
+      let removed = await eraseNoted(redis, keys.target(tenant, target), new Set(recordIds));
       for (const slice of slices(recordIds, 500)) {
         for (const stream of STREAMS) removed += await redis.hdel(keys.misses(tenant, stream), ...slice);
         for (const day of [today, today - 1, today - 2]) {
@@ -346,7 +334,7 @@ function openTallies(redis: RedisClient, tenant: string, sealer: Sealer): Tallie
 }
 
 /** Takes records out of the lists that a target's record holds. */
-async function forgetNoted(redis: RedisClient, key: string, recordIds: ReadonlySet<string>): Promise<number> {
+async function eraseNoted(redis: RedisClient, key: string, recordIds: ReadonlySet<string>): Promise<number> {
   const { copies, refusedThere } = proved(await redis.hgetall(key), null);
   const noted = [...copies, ...Object.values(refusedThere).flat()].filter((id) => recordIds.has(id)).length;
   if (noted === 0) return 0;

@@ -1,4 +1,4 @@
-import { FENCE } from './leases.ts';
+import { FENCE } from './lease-scripts.ts';
 
 /*
  * Scripts over one endpoint's event. KEYS: 1 lease, 2 known (zset: name → 0, or since when its document is out of the list),
@@ -22,7 +22,7 @@ end
 return noted`;
 
 /**
- * ARGV: 2… name of the appointment, how it is now or '' to forget it, id and entry of the message or '' twice, in turn. How it is and what
+ * ARGV: 2… name of the appointment, how it is now or '' to remove it, id and entry of the message or '' twice, in turn. How it is and what
  * is to be said of it are one. @returns how many messages
  */
 export const FOLLOW = `${FENCE}
@@ -37,7 +37,7 @@ for at = 2, #ARGV, 4 do
 end
 return noted`;
 
-/** ARGV: 2… name and score in turn; a score of -1 forgets the name, unless it waits. */
+/** ARGV: 2… name and score in turn; a score of -1 removes the name, unless it waits. */
 export const SEEN = `${FENCE}
 for at = 2, #ARGV, 2 do
   if ARGV[at + 1] ~= '-1' then redis.call('ZADD', KEYS[2], 'XX', ARGV[at + 1], ARGV[at])

@@ -23,7 +23,7 @@ export interface TriggerPlace {
 export interface FollowedAppointment {
   /** Keyed hash of the appointment, for the place. */
   name: string;
-  /** How it is now; null to forget it. */
+  /** How it is now; null to remove it. */
   now: KnownAppointment | null;
   /** What is to be said of it; null for nothing. */
   message: WaitingTrigger | null;
@@ -54,7 +54,7 @@ export interface TriggerStore {
   appointments(place: TriggerPlace): Promise<Map<string, KnownAppointment | null>>;
   /** Writes down how appointments are now, each at once with what is to be said of it. @returns how many messages */
   follow(place: TriggerPlace, followed: readonly FollowedAppointment[], lease: Lease): Promise<number>;
-  /** Notes since when documents are out of the list; null forgets a name that does not wait. */
+  /** Notes since when documents are out of the list; null removes a name that does not wait. */
   noteAbsence(place: TriggerPlace, changes: ReadonlyMap<string, Instant | 0 | null>, lease: Lease): Promise<void>;
   /** The first one due first; without those that can't be opened. */
   waiting(place: TriggerPlace): Promise<WaitingTrigger[]>;
@@ -71,9 +71,9 @@ export interface TriggerStore {
   close(endpoint: string, closing: { code: string; at: Instant }): Promise<void>;
   /** Opens it and ends its rest. @returns why it was closed; null when it was not */
   reopen(endpoint: string): Promise<{ code: string; at: Instant } | null>;
-  /** Forgets an event of an endpoint: what is there at the next reading is taken as told of. */
+  /** Removes an event of an endpoint: what is there at the next reading is taken as told of. */
   remove(place: TriggerPlace): Promise<void>;
-  /** Forgets all but these. */
+  /** Removes all but these. */
   keepOnly(places: readonly TriggerPlace[]): Promise<void>;
   counts(): Promise<TriggerCount[]>;
 }
@@ -85,7 +85,7 @@ const BATCH = 500;
 const MAY_RETURN: readonly TriggerDrop[] = ['withdrawn', 'vanished', 'unreadable'];
 
 /**
- * Forgets all that is kept of a tenant's triggers but these: what is there when an event is configured again is then taken as told of.
+ * Removes all that is kept of a tenant's triggers but these: what is there when an event is configured again is then taken as told of.
  * @param places none for a tenant without triggers
  */
 export async function keepTriggers(redis: RedisClient, tenant: string, places: readonly TriggerPlace[]): Promise<void> {

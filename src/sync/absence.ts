@@ -35,7 +35,7 @@ export interface Misses {
   readAt: Instant;
 }
 
-/** A first miss that is older is forgotten: what is missed then is missed again. */
+/** A first miss that is older is dropped: what is missed then is missed again. */
 const MISS_LIFE_MS = 7 * DAY_MS;
 
 /** Nothing was missing. */

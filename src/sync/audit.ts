@@ -39,7 +39,7 @@ export interface Audit {
   unlinked: Link[];
   /** Links without an object as far as the reading tells, those that wait included: one moved out of the window is among them. */
   missing: Link[];
-  /** Marked links, those included that have something on their way. */
+  /** Links with drift, those included that have something on their way. */
   drifted: Link[];
   /** Objects that hold another write of ours than the last one: to be planned again, whatever is done about changes by hand. */
   overwritten: number;

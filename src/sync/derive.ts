@@ -19,21 +19,21 @@ import {
 export interface PatientHistory {
   /** Takes an appointment; it replaces what was known under its id. */
   put(appointment: Appointment): void;
-  /** Forgets an appointment. */
+  /** Drops an appointment. */
   remove(appointmentId: string): void;
   /**
-   * Takes a complete reading of a window, of all agendas: what was known to overlap the window and is not in it is forgotten.
+   * Takes a complete reading of a window, of all agendas: what was known to overlap the window and is not in it is dropped.
    * Until the last piece is done, `of` may answer from both.
    * @param present ids of rows that are there and can't be used: what is known of them stays
    */
   replaceWindow(window: TimeWindow, appointments: Iterable<Appointment>, present?: ReadonlySet<string>): Pieces<void>;
   /** Takes an invoice; it replaces what was known under its id. */
   putInvoice(invoice: HistoryInvoice): void;
-  /** Forgets an invoice. */
+  /** Drops an invoice. */
   removeInvoice(invoiceId: string): void;
   /**
    * Takes a complete reading of the invoices that were issued on a date or later (`YYYY-MM-DD`; null: of all invoices): what was
-   * known of that time and is not in it is forgotten.
+   * known of that time and is not in it is dropped.
    * @param present as with `replaceWindow`
    */
   replaceInvoices(
@@ -51,7 +51,7 @@ export interface PatientHistory {
    * @param until how far ahead of now they must reach besides
    */
   covers(now: Instant, until?: Instant): boolean;
-  /** Forgets what is older than the history, which no later answer needs. */
+  /** Drops what is older than the history, which no later answer needs. */
   prune(now: Instant): void;
   /** How much is held, for metrics. */
   size(): { patients: number; appointments: number; invoices: number };

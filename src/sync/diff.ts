@@ -51,7 +51,7 @@ export interface DiffInput<Source = SourceRecord> {
 /** The difference between what should be and what the target was last given. */
 export interface Diff {
   changes: PlannedChange[];
-  /** Links that left the window by the passing of time: forgotten, their objects stay. */
+  /** Links that left the window by the passing of time: dropped, their objects stay. */
   released: string[];
   /** Links whose objects are as they should be, with the time of today: what was written may not have told its end. */
   timed: TimedLink[];

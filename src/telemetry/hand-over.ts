@@ -63,7 +63,7 @@ export class HandOver<Item> {
   /** Sends what waits, once, and gives up the rest after `graceMs`. */
   async close(graceMs: number): Promise<void> {
     this.#isClosed = true;
-    this.#forgetTimer();
+    this.#clearTimer();
     const deadline = setTimeout(() => this.#ending.abort(), graceMs);
     await this.#sending;
     while (this.#waiting.length > 0 && this.#restMs === 0 && !this.#ending.signal.aborted) await this.#sendBatch();
@@ -79,7 +79,7 @@ export class HandOver<Item> {
   }
 
   #begin(): void {
-    this.#forgetTimer();
+    this.#clearTimer();
     this.#sending = this.#sendBatch().finally(() => {
       this.#sending = null;
       if (this.#waiting.length > 0) this.#plan();
@@ -110,7 +110,7 @@ export class HandOver<Item> {
     this.#isWell = isWell;
   }
 
-  #forgetTimer(): void {
+  #clearTimer(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
   }

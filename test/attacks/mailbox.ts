@@ -7,7 +7,7 @@ import { createModelTarget, type ModelTarget } from '../jobs/model-target.ts';
 export interface MailboxEvent {
   id: string;
   calendar: string;
-  mark: string;
+  ownerTag: string;
   key: string;
   sealedRecordId: string;
   item: CalendarItem;
@@ -30,7 +30,7 @@ export function createMailbox() {
     if (named !== undefined && (versionTag === '*' || versionTag === `v${named.version}`)) return named;
     return [...events.values()].find((event) => event.calendar === calendar && event.key === operation.key);
   }
-  function carryOut(calendar: string, mark: string, operation: Operation): Outcome {
+  function carryOut(calendar: string, ownerTag: string, operation: Operation): Outcome {
     const { recordId, key, revision } = operation;
     const there = locate(calendar, operation);
     if (operation.kind === 'delete') {
@@ -39,7 +39,7 @@ export function createMailbox() {
     }
     const { item, sealedRecordId } = operation;
     made += 1;
-    const base = there ?? { id: `event-${made}`, calendar, mark, version: 0 };
+    const base = there ?? { id: `event-${made}`, calendar, ownerTag, version: 0 };
     const event = { ...base, key, sealedRecordId, item, revision, version: base.version + 1 };
     events.set(event.id, event);
     const effect = there === undefined ? 'created' : 'updated';
@@ -48,21 +48,21 @@ export function createMailbox() {
   const remoteItem = ({ id, key, sealedRecordId, item, revision, version }: MailboxEvent): RemoteItem => ({
     ...{ key, sealedRecordId, remoteId: id, versionTag: `v${version}`, item, revision },
   });
-  const shown = (calendar: string, mark: string) =>
-    [...events.values()].filter((event) => event.calendar === calendar && event.mark === mark).map(remoteItem);
+  const shown = (calendar: string, ownerTag: string) =>
+    [...events.values()].filter((event) => event.calendar === calendar && event.ownerTag === ownerTag).map(remoteItem);
 
-  const connectorOf = (mark: string): Connector => ({
+  const connectorOf = (ownerTag: string): Connector => ({
     async prepare(known) {
-      const calendar = known !== null && calendars.has(known) ? known : `calendar of ${mark}`;
+      const calendar = known !== null && calendars.has(known) ? known : `calendar of ${ownerTag}`;
       calendars.add(calendar);
       return calendar;
     },
-    apply: async (calendar, operations) => operations.map((operation) => carryOut(calendar, mark, operation)),
+    apply: async (calendar, operations) => operations.map((operation) => carryOut(calendar, ownerTag, operation)),
     async *read(calendar) {
-      yield shown(calendar, mark);
+      yield shown(calendar, ownerTag);
     },
-    find: async (calendar, keys) => shown(calendar, mark).filter(({ key }) => keys.includes(key)),
-    changes: async (calendar) => ({ scope: 'whole', items: shown(calendar, mark), removed: [], cursor: null }),
+    find: async (calendar, keys) => shown(calendar, ownerTag).filter(({ key }) => keys.includes(key)),
+    changes: async (calendar) => ({ scope: 'whole', items: shown(calendar, ownerTag), removed: [], cursor: null }),
   });
   return {
     /** Somebody else's calendar, into which the login may write. */

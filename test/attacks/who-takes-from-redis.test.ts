@@ -41,24 +41,24 @@ async function openClinic(kept: boolean) {
   await cycle(tenant);
   await tenant.tombstones.add('p2', NOW);
   const optOuts = createOptOuts(connection, TENANT, IDENTITY_KEY, tenant.protection);
-  const marks = ['+393331111111', '+393332222222'].map((number) => optOuts.hashOf('phone', number));
-  for (const mark of marks) await optOuts.add(mark, GONE_LATER);
+  const hashes = ['+393331111111', '+393332222222'].map((number) => optOuts.hashOf('phone', number));
+  for (const hash of hashes) await optOuts.add(hash, GONE_LATER);
   await cycle(tenant);
   expect(await tenant.protection.doubt()).toBeNull();
   for (const id of ['2', '3']) clinic.appointments.set(id, appointmentOf(id, { patientId: `p${id}` }));
   const all = () => Promise.all([keys.tombstones(TENANT), keys.optOuts(TENANT)].map((key) => connection.hgetall(key)));
-  return { connection, tenant, open, model, optOuts, mark: marks[0] ?? '', all, before: await all(), told };
+  return { connection, tenant, open, model, optOuts, hash: hashes[0] ?? '', all, before: await all(), told };
 }
 
-type Attack = (connection: Redis, world: { mark: string }) => Promise<unknown>;
+type Attack = (connection: Redis, world: { hash: string }) => Promise<unknown>;
 
 const ATTACKS: [string, Attack][] = [
-  ['one opt-out', (connection, { mark }) => connection.hdel(keys.optOuts(TENANT), mark)],
+  ['one opt-out', (connection, { hash }) => connection.hdel(keys.optOuts(TENANT), hash)],
   ['all tombstones', (connection) => connection.del(keys.tombstones(TENANT))],
   [
     'an opt-out, with another one in its place',
-    async (connection, { mark }) => {
-      await connection.hdel(keys.optOuts(TENANT), mark);
+    async (connection, { hash }) => {
+      await connection.hdel(keys.optOuts(TENANT), hash);
       await connection.hset(keys.optOuts(TENANT), 'phone:made-up', JSON.stringify(GONE_LATER));
     },
   ],
@@ -105,7 +105,7 @@ describe.each(ATTACKS)('who takes away %s', (_, attack) => {
 
 test('what was taken away while no daemon ran is noticed by the next one', async () => {
   const world = await openClinic(false);
-  await world.connection.hdel(keys.optOuts(TENANT), world.mark);
+  await world.connection.hdel(keys.optOuts(TENANT), world.hash);
   expect(await world.open().protection.doubt()).toMatchObject({ code: 'record-forged' });
   expect(world.told).toContainEqual({ code: 'record-forged' });
 });
@@ -132,7 +132,7 @@ test('an older state of the tables that is put back with its own record is notic
 
 test('what is missing is noticed between two cycles too, by the number of entries', async () => {
   const world = await openClinic(false);
-  await world.connection.hdel(keys.optOuts(TENANT), world.mark);
+  await world.connection.hdel(keys.optOuts(TENANT), world.hash);
   expect(await world.tenant.protection.doubt()).toMatchObject({ code: 'record-forged' });
 });
 

@@ -17,8 +17,8 @@ const PROFILES = join(import.meta.dirname, '../../config/profiles');
 
 afterAll(() => rmSync(directory, { recursive: true }));
 
-/** The mark of the only target of a tenant file under this name, as the daemon would put it on objects. */
-async function markOf(tenant: string, target: string, formerly: { tenant?: string; target?: string } = {}) {
+/** The tag of the only target of a tenant file under this name, as the daemon would put it on objects. */
+async function ownerTagOf(tenant: string, target: string, formerly: { tenant?: string; target?: string } = {}) {
   const dir = mkdtempSync(join(directory, 'config-'));
   cpSync(PROFILES, join(dir, 'profiles'), { recursive: true });
   mkdirSync(join(dir, 'tenants'));
@@ -59,10 +59,10 @@ async function markOf(tenant: string, target: string, formerly: { tenant?: strin
 }
 
 test('a target or tenant of another name is another one, unless it says what it was formerly', async () => {
-  const mark = await markOf('rossi', 'doctor');
-  expect(mark).toMatch(/^[0-9a-v]{16}$/);
-  expect(await markOf('rossi', 'dr-rossi')).not.toBe(mark);
-  expect(await markOf('studio-rossi', 'doctor')).not.toBe(mark);
-  expect(await markOf('rossi', 'dr-rossi', { target: 'doctor' })).toBe(mark);
-  expect(await markOf('studio-rossi', 'dr-rossi', { tenant: 'rossi', target: 'doctor' })).toBe(mark);
+  const tag = await ownerTagOf('rossi', 'doctor');
+  expect(tag).toMatch(/^[0-9a-v]{16}$/);
+  expect(await ownerTagOf('rossi', 'dr-rossi')).not.toBe(tag);
+  expect(await ownerTagOf('studio-rossi', 'doctor')).not.toBe(tag);
+  expect(await ownerTagOf('rossi', 'dr-rossi', { target: 'doctor' })).toBe(tag);
+  expect(await ownerTagOf('studio-rossi', 'dr-rossi', { tenant: 'rossi', target: 'doctor' })).toBe(tag);
 });

@@ -3,8 +3,8 @@ import type {
   Authorizer,
   Connector,
   ConnectorSupports,
-  NotificationReading,
   NotificationRequest,
+  ReadNotification,
 } from '../../src/connectors/connector.ts';
 import type { SharedState } from '../../src/connectors/shared-state.ts';
 import type { HttpClient } from '../../src/http/client.ts';
@@ -48,7 +48,7 @@ export interface LaggingSearch {
 export interface ContractTarget extends TargetOf<CalendarItem, RemoteObject> {
   server: ContractServer;
   /** The connector's, where the vendor has notifications. */
-  readNotification?: (request: NotificationRequest) => NotificationReading;
+  readNotification?: (request: NotificationRequest) => ReadNotification;
 }
 
 /** What the suite chooses for a worker; the rest of the context is the adapter's. */

@@ -215,7 +215,6 @@ function dialectOf({ sandbox, proxy, version }: Account, object: ObjectTypeName)
   const batches = (n: number) => Math.ceil(n / BATCH_SIZE);
   // Keys of meetings are searched for, and what is found is read as it is now.
   const searches = (n: number) => (object === 'meetings' ? Math.ceil(n / SEARCH_SIZE) : 0);
-  const rowsOf = (body: Json, name: 'inputs' | 'results') => (body[name] ?? []) as Json[];
   return {
     writes: { method: /^POST$/, url: new RegExp(`${below}/(batch/(upsert|archive|create|update)|gdpr-delete)$`) },
     reads,
@@ -249,6 +248,31 @@ function dialectOf({ sandbox, proxy, version }: Account, object: ObjectTypeName)
       sandbox.faults.add({ match: { path: '/batch/' }, fault: { kind: 'poison-row', ids: [operation.key] } });
       return operation;
     },
+    ...batchesIn(proxy, upserts),
+    pageLength: (length) =>
+      rewriteNext(
+        proxy,
+        reads,
+        { request: (request) => ({ ...request, url: request.url.replace(/limit=\d+/, `limit=${length}`) }) },
+        Number.POSITIVE_INFINITY,
+      ),
+    emptyFirstPage: () =>
+      rewriteNext(proxy, reads, {
+        answer: (answer) =>
+          changeJson(answer, () => ({
+            results: [],
+            paging: { next: { after: '1', link: 'https://api.hubapi.com/' } },
+          })),
+      }),
+  };
+}
+
+/** What is done to batches on their way. */
+function batchesIn(
+  proxy: FaultProxy,
+  upserts: ProxyMatch,
+): Pick<ContractDialect<CrmItem>, 'failOnce' | 'dropAnswerOf' | 'reverseAnswers' | 'lowerBatchLimit'> {
+  return {
     failOnce: ({ key }) =>
       rewriteNext(proxy, upserts, {
         request: (request) =>
@@ -275,22 +299,11 @@ function dialectOf({ sandbox, proxy, version }: Account, object: ObjectTypeName)
         times: Number.POSITIVE_INFINITY,
         fault: { kind: 'answer', answer: jsonAnswer(400, refused('VALIDATION_ERROR')) },
       }),
-    pageLength: (length) =>
-      rewriteNext(
-        proxy,
-        reads,
-        { request: (request) => ({ ...request, url: request.url.replace(/limit=\d+/, `limit=${length}`) }) },
-        Number.POSITIVE_INFINITY,
-      ),
-    emptyFirstPage: () =>
-      rewriteNext(proxy, reads, {
-        answer: (answer) =>
-          changeJson(answer, () => ({
-            results: [],
-            paging: { next: { after: '1', link: 'https://api.hubapi.com/' } },
-          })),
-      }),
   };
+}
+
+function rowsOf(body: Json, name: 'inputs' | 'results'): Json[] {
+  return (body[name] ?? []) as Json[];
 }
 
 const STRANGE = { newThing: { deep: [1, null] }, archivedAt: 'never' };

@@ -207,6 +207,13 @@ function dialectOf(sandbox: GraphSandbox, proxy: FaultProxy): ContractDialect {
         fault: { kind: 'answer', answer: refusal(400, 'BadRequest') },
       }),
     expireCursors: () => sandbox.expireDeltaTokens(),
+    ...pagesIn(proxy),
+  };
+}
+
+/** What is done to pages on their way. */
+function pagesIn(proxy: FaultProxy): Pick<ContractDialect, 'changesPageLength' | 'pageLength' | 'emptyFirstPage'> {
+  return {
     changesPageLength: (length) =>
       proxy.add({
         ...CHANGES,

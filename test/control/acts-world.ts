@@ -52,7 +52,7 @@ export async function openActsWorld(redis: Redis) {
   if (contacts === undefined) throw new Error('there are no contacts');
   // Of nobody before us.
   Object.assign(contacts.connector, {
-    existing: { async *list() {}, read: async () => [], mark: async () => new Map() },
+    existing: { async *list() {}, read: async () => [], stamp: async () => new Map() },
   });
   const installation = openInstallation({ tenants: [tenant] });
   const pass = async () => {

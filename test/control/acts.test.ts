@@ -152,7 +152,7 @@ describe('a hold', () => {
   test('that changed since the first person wants a first person again', async () => {
     const { tenant, hold, as, approve } = await openHold();
     await expect(approve(as('anna', 5))).rejects.toMatchObject({ code: 'second-person-needed' });
-    await tenant.holds.forget(hold?.target ?? '', new Set(['3']));
+    await tenant.holds.erase(hold?.target ?? '', new Set(['3']));
     await expect(approve(as('bruno', 5))).rejects.toMatchObject({ code: 'second-person-needed' });
   });
 

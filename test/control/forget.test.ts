@@ -105,14 +105,14 @@ describe('a patient who is forgotten', () => {
   test('gets no reminder that was planned, nor one that is planned later; opt-outs stay', async () => {
     const world = await synced();
     const { reminders } = world.tenant;
-    const mark = reminders?.optOuts.hashOf('phone', '+393337731773') ?? '';
-    await reminders?.optOuts.add(mark, { source: 'operator', at: world.clock.now });
+    const hash = reminders?.optOuts.hashOf('phone', '+393337731773') ?? '';
+    await reminders?.optOuts.add(hash, { source: 'operator', at: world.clock.now });
     expect(world.alarms.size).toBe(3);
     await forget(world);
     await world.pass();
     expect((await reminders?.ledger.open())?.map(({ appointmentId }) => appointmentId)).toEqual(['visit-8842-a']);
     expect(world.alarms.size).toBe(1);
-    expect(await reminders?.optOuts.find(mark)).not.toBeNull();
+    expect(await reminders?.optOuts.find(hash)).not.toBeNull();
   });
 
   test('is not named by later reports, although the row in the clinic can no longer be used', async () => {

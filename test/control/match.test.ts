@@ -218,8 +218,8 @@ describe('applying', () => {
     const { existing } = target.connector;
     const dying = {
       ...existing!,
-      mark: async (...[marks, signal]: Parameters<NonNullable<typeof existing>['mark']>) => {
-        await existing!.mark(marks.slice(0, 1), signal);
+      stamp: async (...[stamps, signal]: Parameters<NonNullable<typeof existing>['stamp']>) => {
+        await existing!.stamp(stamps.slice(0, 1), signal);
         throw new Error('killed');
       },
     };

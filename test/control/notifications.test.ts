@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { NotificationEvent, NotificationReading, NotificationRequest } from '../../src/connectors/connector.ts';
+import type { NotificationEvent, NotificationRequest, ReadNotification } from '../../src/connectors/connector.ts';
 import { createNotificationReceiver, type ReceivedNotification } from '../../src/control/notifications.ts';
 import { keys } from '../../src/state/keys.ts';
 import {
@@ -15,7 +15,7 @@ const ID = '0123456789abcdef0123456789abcdef';
 const SECRET = 'the-secret-of-the-subscription';
 
 /** A vendor's words: `token` in the query is its check, else the body holds events under secrets. */
-function read({ query, body }: NotificationRequest): NotificationReading {
+function read({ query, body }: NotificationRequest): ReadNotification {
   const token = query.get('token');
   if (token !== null) return { kind: 'handshake', answer: token };
   if (!body.startsWith('[')) return { kind: 'unreadable' };

@@ -65,6 +65,8 @@ async function open() {
   return { world, document, password, daemons, ask, given };
 }
 
+type Opened = Awaited<ReturnType<typeof open>>;
+
 const isManagedBy = ({ composition }: Daemon) => composition.configuration.managed.has(MANAGED);
 
 /** Waits until the calendar of the managed clinic shows what the clinic shows, each entry once. */
@@ -77,16 +79,19 @@ function shows(world: SmallWorld, what: string): Promise<unknown> {
   return waitFor(isSo, { what, intervalMs: 200 });
 }
 
-test('a managed tenant: added over the API, synced, taken up by all, changed, exported, removed, added again, made a file', async () => {
-  const { world, document, password, daemons, ask, given } = await open();
-  const [one, other] = daemons;
-  const bothHave = (isSo: (daemon: Daemon) => boolean, what: string) => {
-    // As SIGHUP does: that a look finds it is seen once.
-    for (const daemon of daemons) daemon.reload();
-    return waitFor(() => daemons.every(isSo), { what, intervalMs: 50 });
-  };
+/** Waits until it is so in both. They look at once, as on SIGHUP: that a look finds it by itself is seen once. */
+function bothHave({ daemons }: Opened, isSo: (daemon: Daemon) => boolean, what: string): Promise<unknown> {
+  for (const daemon of daemons) daemon.reload();
+  return waitFor(() => daemons.every(isSo), { what, intervalMs: 50 });
+}
 
-  // Its faults, then itself.
+const hashesOf = (daemons: readonly Daemon[]) =>
+  daemons.map(({ composition }) => composition.configuration.outlines.get(MANAGED)?.hash);
+
+/** Its faults, then itself. @returns the tag of its revision */
+async function addOverApi(opened: Opened): Promise<string> {
+  const { world, document, password, daemons, ask } = opened;
+  const [one, other] = daemons;
   const missing = await ask('POST', '/configurations/check', { tenant: MANAGED, yaml: document });
   expect(missing.body.faults).toEqual([
     expect.objectContaining({ path: 'connections.room-1.password', message: 'the sealed secret dav is missing' }),
@@ -97,62 +102,74 @@ test('a managed tenant: added over the API, synced, taken up by all, changed, ex
   await waitFor(() => isManagedBy(other), { what: 'the other daemon to take it up by itself', intervalMs: 100 });
   const state = [...(await dumpRedis(redis.connect()))].flat().join('\n');
   expect([state.includes(password), state.includes('Clinic 2')]).toEqual([false, false]);
+  return added.etag ?? '';
+}
 
-  // Changed as it was seen alone.
+/** As it was seen alone. @returns its revision */
+async function changeAsSeen(opened: Opened, revisionTag: string): Promise<string> {
+  const { document, ask } = opened;
   const paused = `${document}paused: true\n`;
   const stale = await ask('PUT', `/tenants/${MANAGED}/configuration`, { yaml: paused }, { 'if-match': '"stale"' });
   expect(stale.status).toBe(412);
-  const change = await ask(
-    'PUT',
-    `/tenants/${MANAGED}/configuration`,
-    { yaml: paused },
-    { 'if-match': added.etag ?? '' },
-  );
+  const change = await ask('PUT', `/tenants/${MANAGED}/configuration`, { yaml: paused }, { 'if-match': revisionTag });
   expect(change.status).toBe(200);
   await bothHave(
+    opened,
     ({ composition }) => composition.configuration.outlines.get(MANAGED)?.paused === true,
     'both to take up the pause',
   );
   expect((await ask('PUT', '/tenants/clinic-1/configuration', { yaml: paused })).body.detail).toContain(
     'clinic-1.yaml',
   );
+  return String(change.body.revision);
+}
 
-  // By commands: exported, removed, added again. What was written is known by its links.
+/** Exported, removed, added again. What was written is known by its links. */
+async function moveByCommands(opened: Opened, revision: string): Promise<void> {
+  const { world, password, given } = opened;
   const exported = (await world.cli('tenants', 'export', MANAGED)).out;
-  expect(exported).toContain(`# revision ${change.body.revision}\n`);
+  expect(exported).toContain(`# revision ${revision}\n`);
   expect(exported).not.toContain(password);
   const secrets = await given('secrets.yaml', `dav: "${password}"\n`);
   const resumed = await given('resumed.yaml', exported.replace('paused: true', 'paused: false'));
   expect(await world.cli('tenants', 'replace', MANAGED, resumed)).toMatchObject({ code: 0 });
   expect((await world.cli('tenants', 'replace', MANAGED, resumed)).err).toContain('revision-changed');
   expect(await world.cli('tenants', 'remove', MANAGED)).toMatchObject({ code: 0 });
-  await bothHave((daemon) => !isManagedBy(daemon), 'both to let it go');
+  await bothHave(opened, (daemon) => !isManagedBy(daemon), 'both to let it go');
   expect((await world.cli('tenants', 'add', MANAGED, resumed)).err).toContain('the sealed secret dav is missing');
   expect(await world.cli('tenants', 'add', MANAGED, resumed, '--secrets', secrets)).toMatchObject({ code: 0 });
-  await bothHave(isManagedBy, 'both to have it again');
+  await bothHave(opened, isManagedBy, 'both to have it again');
   await shows(world, 'the calendar to be as it was');
+}
 
-  // A file of it counts when it is not managed any more, with all of its state.
+/** A file of it counts when it is not managed any more, with all of its state. */
+async function makeFileAndBack(opened: Opened): Promise<void> {
+  const { world, daemons } = opened;
   const inFile = await world.cli('tenants', 'export', MANAGED, '--for-file');
   expect(inFile.err).toContain('TENANT_CLINIC_2__DAV');
   await writeFile(tenantFile(world, MANAGED), inFile.out.replace(/CLINIC_2__DAV$/m, 'CLINIC_2__DAV_PASSWORD'));
-  const hashes = () => daemons.map(({ composition }) => composition.configuration.outlines.get(MANAGED)?.hash);
-  const [hash] = hashes();
+  const [hash] = hashesOf(daemons);
   expect(await world.cli('tenants', 'remove', MANAGED)).toMatchObject({
     ...{ code: 0, out: expect.stringMatching(/its state and logins\s+stay/) },
   });
   await bothHave(
+    opened,
     ({ composition }) =>
       composition.configuration.outlines.has(MANAGED) && !composition.configuration.managed.has(MANAGED),
     'the file to count',
   );
-  expect(hashes()).toEqual([hash, hash]);
+  expect(hashesOf(daemons)).toEqual([hash, hash]);
   expect(await world.cli('tenants', 'adopt', MANAGED)).toMatchObject({ code: 0 });
   await rm(tenantFile(world, MANAGED));
-  await bothHave(isManagedBy, 'it to be managed again');
-  expect(hashes()).toEqual([hash, hash]);
+  await bothHave(opened, isManagedBy, 'it to be managed again');
+  expect(hashesOf(daemons)).toEqual([hash, hash]);
+}
 
-  // Redis loses it: daemons go on as they were and say so, and a backup brings it back.
+/** Redis loses it: daemons go on as they were and say so, and a backup brings it back. */
+async function loseAndRestore(opened: Opened): Promise<void> {
+  const { world, daemons } = opened;
+  const [one, other] = daemons;
+  const before = hashesOf(daemons);
   expect((await world.cli('config', 'check')).out).toContain('tenant clinic-2: Clinic 2 (managed)');
   const backup = join(world.dir, 'all.backup');
   expect(await world.cli('backup', '--all', backup)).toMatchObject({ code: 0 });
@@ -166,15 +183,25 @@ test('a managed tenant: added over the API, synced, taken up by all, changed, ex
   const store = openManagedStore(redis.connect(), sealingRing(settings));
   const stranger = await store.put('clinic-9', { yaml: 'name: X\n', json: '{"name":"X"}', secrets: {} }, null);
   await bothHave(
+    opened,
     ({ composition }) => composition.configuration.setAside.some(({ id }) => id === 'clinic-9'),
     'both to have read it',
   );
   expect(daemons.map(isManagedBy)).toEqual([true, true]);
   await store.remove('clinic-9', stranger ?? '');
   expect(await world.cli('restore', '--all', backup)).toMatchObject({ code: 0 });
-  await bothHave(isManagedBy, 'it to be back');
-  expect(hashes()).toEqual([hash, hash]);
+  await bothHave(opened, isManagedBy, 'it to be back');
+  expect(hashesOf(daemons)).toEqual(before);
   await world.cli('sync', MANAGED);
   await shows(world, 'the calendar to be as it was');
   expect(other.composition.configuration.setAside).toEqual([]);
+}
+
+test('a managed tenant: added over the API, synced, taken up by all, changed, exported, removed, added again, made a file', async () => {
+  const opened = await open();
+  const revisionTag = await addOverApi(opened);
+  const revision = await changeAsSeen(opened, revisionTag);
+  await moveByCommands(opened, revision);
+  await makeFileAndBack(opened);
+  await loseAndRestore(opened);
 });

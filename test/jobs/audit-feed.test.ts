@@ -73,7 +73,7 @@ describe('an audit', () => {
     expect(await look()).toMatchObject({ asked: 'since' });
     world.clock.now += 1;
     expect(await look()).toMatchObject({ asked: 'whole' });
-    world.model.forgetCursors();
+    world.model.expireCursors();
     expect(await look()).toMatchObject({ asked: 'since', scope: 'whole' });
     await auditOf(world.tenant, { whole: true });
     expect(readings.at(-1)).toMatchObject({ asked: 'whole' });
@@ -283,7 +283,7 @@ test('two objects for one record are counted as of the last reading of all', asy
   expect(await world.tenant.targetStore.read('doctor')).toMatchObject({ ambiguous: 0 });
 });
 
-describe('a mark', () => {
+describe('drift', () => {
   test.for(POLICIES)('lasts although the feed names an edit only once (%s)', async (policy) => {
     const world = await synced(4, policy);
     await auditOf(world.tenant);
@@ -443,7 +443,7 @@ async function take(world: AuditWorld, expected: Expectation, id: string, act: s
   if (act === 'rebook') clinic.appointments.set(id, appointmentOf(id, { inHours: 300 + Number(id) }));
   if (act === 'rebook back') clinic.appointments.set(id, appointmentOf(id, { inHours: 24 + Number(id) }));
   if (act === 'erase') clinic.appointments.delete(id);
-  if (act === 'cursor lost') model.forgetCursors();
+  if (act === 'cursor lost') model.expireCursors();
   if (act === 'audit' || act === 'whole audit') await auditOf(tenant, { whole: act === 'whole audit' });
   if (act === 'crash before findings') await dyingBefore(world, 'drift', () => auditOf(tenant));
   if (act === 'crash before cursor') await dyingBefore(world, 'cursor', () => auditOf(tenant));
@@ -454,7 +454,7 @@ async function take(world: AuditWorld, expected: Expectation, id: string, act: s
   if (act === 'retitle' && isThere) editByHand(world, id, { title: 'Lunch' });
   const time = { kind: 'all-day', startDate: '2026-06-20', endDate: '2026-06-21' } as const;
   if (act === 'move' && isThere) editByHand(world, id, { time });
-  // Elsewhere it is left without its mark, which nobody sees.
+  // Elsewhere it is left without its drift, which nobody sees.
   const isRepaired = targetOf(tenant).configuration.audit.drift === 'repair';
   if (act === 'unmark' && isThere && isRepaired) Object.assign(objectOf(world, id), { sealedRecordId: null });
   if (act === 'remove' && isThere) expected.trash.set(id, removeByHand(world, id));

@@ -74,7 +74,7 @@ export function removeByHand(world: AuditWorld, recordId: string): ModelObject {
 export function shownBy({ model }: AuditWorld): string[] {
   return model
     .objects()
-    .filter(({ mark }) => mark !== null)
+    .filter(({ ownerTag }) => ownerTag !== null)
     .map(({ item }) => JSON.stringify(item))
     .sort();
 }

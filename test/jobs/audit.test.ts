@@ -33,7 +33,7 @@ function open(booked: number, drift: Policy, changes: Partial<TargetConfiguratio
 }
 
 function own({ model }: AuditWorld): ModelObject[] {
-  return model.objects().filter(({ mark }) => mark !== null);
+  return model.objects().filter(({ ownerTag }) => ownerTag !== null);
 }
 
 function titlesOf(world: AuditWorld): string[] {
@@ -124,13 +124,13 @@ describe('what people did to a calendar', () => {
 
   test('to events of their own is none of our business', async () => {
     const world = await synced(2);
-    const foreign = world.model.objects().filter(({ mark }) => mark === null);
+    const foreign = world.model.objects().filter(({ ownerTag }) => ownerTag === null);
     const before = structuredClone(foreign);
     const [dentist] = foreign;
     dentist!.item = { ...dentist!.item, title: 'Dentist, moved' };
     expect(await auditOf(world.tenant)).toMatchObject({ checked: 2, edited: 0, removed: 0, unlinked: 0 });
     await cycle(world.tenant);
-    const after = world.model.objects().filter(({ mark }) => mark === null);
+    const after = world.model.objects().filter(({ ownerTag }) => ownerTag === null);
     expect(after).toEqual([{ ...before[0], item: { ...before[0]?.item, title: 'Dentist, moved' } }]);
   });
 });

@@ -41,8 +41,8 @@ async function filled(configuration: Partial<TargetConfiguration> = {}): Promise
   const model = createModelTarget();
   const cursors: World['cursors'] = [];
   const open = model.open;
-  model.open = (mark) => {
-    const connector = open(mark);
+  model.open = (ownerTag) => {
+    const connector = open(ownerTag);
     return {
       ...connector,
       changes(container, query, signal) {

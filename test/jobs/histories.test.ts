@@ -263,7 +263,7 @@ async function settle(world: World): Promise<OpenTenant> {
 }
 
 function expectMirror(world: World, tenant: OpenTenant, target: OpenTarget): void {
-  const ours = world.model.objects().filter(({ mark }) => mark === target.identity.ownerTag);
+  const ours = world.model.objects().filter(({ ownerTag }) => ownerTag === target.identity.ownerTag);
   const { pastDays, futureDays } = target.configuration.window;
   const window = { fromAt: world.now - pastDays * DAY_MS, toAt: world.now + futureDays * DAY_MS };
   const byRecord = new Map<string, (typeof ours)[number]>();
@@ -311,7 +311,7 @@ test('whatever the clinic, the target, Redis and our process went through, the t
         for (const step of isLate ? [...LATE_CYCLES, ...history] : history) await take(world, step);
         const tenant = await settle(world);
         for (const target of tenant.targets.values()) expectMirror(world, tenant, target);
-        const foreign = world.model.objects().filter(({ mark }) => mark === null);
+        const foreign = world.model.objects().filter(({ ownerTag }) => ownerTag === null);
         expect(foreign).toMatchObject([{ item: { title: 'Dentist' }, version: 1 }]);
       },
     ),

@@ -23,8 +23,8 @@ function move(world: AuditWorld, recordId: string, inHours: number): void {
 
 /** Sends an operation as a worker that lost its lease would, past the lane. */
 async function sendLate({ model, tenant }: AuditWorld, operation: Operation): Promise<string> {
-  const { ownerTag: mark } = targetOf(tenant).identity;
-  const [outcome] = await model.open(mark).apply('calendar-1', [operation], NEVER);
+  const { ownerTag } = targetOf(tenant).identity;
+  const [outcome] = await model.open(ownerTag).apply('calendar-1', [operation], NEVER);
   return outcome!.result;
 }
 
@@ -175,7 +175,7 @@ describe('a create whose answer was lost', () => {
     world.clock.now += STILL_ON_ITS_WAY_MS;
     expect(await drain(world.tenant, targetOf(world.tenant))).toMatchObject({ nextInMs: null });
     expect(await linkOf(world, '0')).toEqual(link);
-    expect(world.model.objects().filter(({ mark }) => mark !== null)).toHaveLength(1);
+    expect(world.model.objects().filter(({ ownerTag }) => ownerTag !== null)).toHaveLength(1);
   });
 });
 
@@ -307,7 +307,7 @@ describe('a second object of a record', () => {
     });
     await cycle(tenant);
     const { identity } = targetOf(tenant);
-    const [first] = model.objects().filter(({ mark }) => mark !== null);
+    const [first] = model.objects().filter(({ ownerTag }) => ownerTag !== null);
     const recordId = identity.recordIdOf(first!.sealedRecordId!)!;
     const key = identity.key(recordId, 1);
     const create = {

@@ -17,7 +17,7 @@ test.for([
   try {
     await queues.wake('studio-rossi', 'doctor', delayMs);
     const [lost] = await queue.getJobs(['waiting', 'delayed']);
-    // What a Redis leaves that came back without its last writes: the mark of the turn, and no turn.
+    // What a Redis leaves that came back without its last writes: the note of the turn, and no turn.
     await connection.del(queue.toKey(list), queue.toKey(lost!.id!));
     expect(await queue.getJobCountByTypes('waiting', 'delayed')).toBe(0);
     await queues.wake('studio-rossi', 'doctor', 0);

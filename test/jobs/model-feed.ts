@@ -12,7 +12,7 @@ export interface ModelFeed {
     ours: readonly RemoteItem[],
   ): RemoteChanges;
   /** No cursor given so far is taken any more. */
-  forgetCursors(): void;
+  expireCursors(): void;
 }
 
 export function createModelFeed(): ModelFeed {
@@ -21,7 +21,7 @@ export function createModelFeed(): ModelFeed {
   return {
     since(container, cursor, objects, ours) {
       const before = cursor?.startsWith(`${container}/`) ? given.get(cursor) : undefined;
-      const now = new Map(objects.map((object) => [object.key, `${object.version} ${object.mark}`]));
+      const now = new Map(objects.map((object) => [object.key, `${object.version} ${object.ownerTag}`]));
       serial += 1;
       const next = `${container}/${serial}`;
       given.set(next, now);
@@ -31,6 +31,6 @@ export function createModelFeed(): ModelFeed {
       const removed = [...before.keys()].filter((key) => isTouched(key) && !ours.some((item) => item.key === key));
       return { scope: 'since', items, removed, cursor: next };
     },
-    forgetCursors: () => given.clear(),
+    expireCursors: () => given.clear(),
   };
 }

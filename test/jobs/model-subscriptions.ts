@@ -77,6 +77,6 @@ export function createModelVendor(clock: Clock): ModelVendor {
 /** The target tells of changes from now on, by this vendor. */
 export function giveSubscriptions(model: ModelTarget, vendor: ModelVendor): ModelTarget {
   const open = model.open;
-  model.open = (mark) => ({ ...open(mark), subscriptions: vendor.subscriptions });
+  model.open = (ownerTag) => ({ ...open(ownerTag), subscriptions: vendor.subscriptions });
   return model;
 }

@@ -4,10 +4,10 @@ import type { CalendarItem } from '../../src/model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../src/model/operations.ts';
 import { createModelFeed } from './model-feed.ts';
 
-/** An event in the target. `mark` is null for somebody else's. */
+/** An event in the target. `ownerTag` is null for somebody else's. */
 export interface ModelObject {
   key: ItemKey;
-  mark: string | null;
+  ownerTag: string | null;
   sealedRecordId: string | null;
   item: CalendarItem;
   revision?: number;
@@ -27,8 +27,8 @@ const UNREADABLE_FOR_MS = 24 * 3_600_000;
 /** A calendar in memory that enforces keys: no two live events ever carry the same one. */
 export interface ModelTarget {
   readonly supports: ConnectorSupports;
-  /** Opens a connector with the mark of a target. */
-  open(mark: string): Connector;
+  /** Opens a connector with the owner tag of a target. */
+  open(ownerTag: string): Connector;
   /** Events that are there, deleted ones left out. */
   objects(): ModelObject[];
   /** Puts in an event of somebody else's. */
@@ -36,7 +36,7 @@ export interface ModelTarget {
   /** The calendar is gone; the next `prepare` makes an empty one. */
   replaceCalendar(): void;
   /** The change feed takes none of the cursors that it gave so far. */
-  forgetCursors(): void;
+  expireCursors(): void;
   fault: (operation: Operation) => Fault | null;
   /** Thrown by the next calls instead of any outcome; stays until it is set to null. */
   wholeTargetError: MirrorError | null;
@@ -49,12 +49,18 @@ export interface ModelTarget {
   mostAtOnce: number;
 }
 
+/** What a target's calendar is at the moment. */
+interface ModelCalendar {
+  container: string;
+  objects: Map<string, ModelObject>;
+  /** Calls of `apply` that are under way. */
+  under: number;
+  readonly feed: ReturnType<typeof createModelFeed>;
+}
+
 export function createModelTarget(supports: Partial<ConnectorSupports> = {}): ModelTarget {
-  let container = 'calendar-1';
-  let objects = new Map<string, ModelObject>();
+  const calendar: ModelCalendar = { container: 'calendar-1', objects: new Map(), under: 0, feed: createModelFeed() };
   let foreign = 0;
-  let under = 0;
-  const feed = createModelFeed();
   const target: ModelTarget = {
     supports: {
       operations: ['create', 'update', 'delete'],
@@ -73,65 +79,79 @@ export function createModelTarget(supports: Partial<ConnectorSupports> = {}): Mo
     beforeApply: () => {},
     calls: { prepare: 0, apply: 0, read: 0, changes: 0, operations: 0 },
     mostAtOnce: 0,
-    objects: () => [...objects.values()].filter(({ deleted }) => !deleted),
+    objects: () => [...calendar.objects.values()].filter(({ deleted }) => !deleted),
     addForeign(title) {
       foreign += 1;
       const time = { kind: 'all-day', startDate: '2026-06-15', endDate: '2026-06-16' } as const;
       const item = { title, description: null, location: null, time, busy: true };
       const key = `foreign-${foreign}`;
-      objects.set(key, { key, mark: null, sealedRecordId: null, item, version: 1, deleted: false });
+      calendar.objects.set(key, { key, ownerTag: null, sealedRecordId: null, item, version: 1, deleted: false });
     },
     replaceCalendar() {
-      container = `calendar-${Number(container.slice('calendar-'.length)) + 1}`;
-      objects = new Map();
+      calendar.container = `calendar-${Number(calendar.container.slice('calendar-'.length)) + 1}`;
+      calendar.objects = new Map();
     },
-    forgetCursors: () => feed.forgetCursors(),
-    open: (mark) => ({
-      async prepare() {
-        target.calls.prepare += 1;
-        if (target.wholeTargetError !== null) throw target.wholeTargetError;
-        return container;
-      },
-      async apply(asked, operations, signal) {
-        target.calls.apply += 1;
-        target.calls.operations += operations.length;
-        under += 1;
-        target.mostAtOnce = Math.max(target.mostAtOnce, under);
-        try {
-          await target.beforeApply(operations);
-          signal.throwIfAborted();
-          if (target.wholeTargetError !== null) throw target.wholeTargetError;
-          if (asked !== container) throw calendarGone();
-          return operations.map((operation) => carryOut(target, objects, mark, operation));
-        } finally {
-          under -= 1;
-        }
-      },
-      async *read() {
-        target.calls.read += 1;
-        if (target.wholeTargetError !== null) throw target.wholeTargetError;
-        const ours = target.objects().filter((object) => object.mark === mark);
-        for (let from = 0; from < ours.length; from += 3) yield ours.slice(from, from + 3).map(remoteItem);
-      },
-      async find(_, keys) {
-        return target
-          .objects()
-          .filter((object) => object.mark === mark && keys.includes(object.key))
-          .map(remoteItem);
-      },
-      async changes(asked, { cursor }) {
-        target.calls.changes += 1;
-        if (target.wholeTargetError !== null) throw target.wholeTargetError;
-        if (asked !== container) throw calendarGone();
-        const there = target.objects();
-        return feed.since(container, cursor, there, there.filter((object) => object.mark === mark).map(remoteItem));
-      },
-    }),
+    expireCursors: () => calendar.feed.expireCursors(),
+    open: (ownerTag) => openModelConnector(target, calendar, ownerTag),
   };
   return target;
 }
 
-function carryOut(target: ModelTarget, objects: Map<string, ModelObject>, mark: string, operation: Operation): Outcome {
+function openModelConnector(target: ModelTarget, calendar: ModelCalendar, ownerTag: string): Connector {
+  return {
+    async prepare() {
+      target.calls.prepare += 1;
+      if (target.wholeTargetError !== null) throw target.wholeTargetError;
+      return calendar.container;
+    },
+    async apply(asked, operations, signal) {
+      target.calls.apply += 1;
+      target.calls.operations += operations.length;
+      calendar.under += 1;
+      target.mostAtOnce = Math.max(target.mostAtOnce, calendar.under);
+      try {
+        await target.beforeApply(operations);
+        signal.throwIfAborted();
+        if (target.wholeTargetError !== null) throw target.wholeTargetError;
+        if (asked !== calendar.container) throw calendarGone();
+        return operations.map((operation) => carryOut(target, calendar.objects, ownerTag, operation));
+      } finally {
+        calendar.under -= 1;
+      }
+    },
+    async *read() {
+      target.calls.read += 1;
+      if (target.wholeTargetError !== null) throw target.wholeTargetError;
+      const ours = target.objects().filter((object) => object.ownerTag === ownerTag);
+      for (let from = 0; from < ours.length; from += 3) yield ours.slice(from, from + 3).map(remoteItem);
+    },
+    async find(_, keys) {
+      return target
+        .objects()
+        .filter((object) => object.ownerTag === ownerTag && keys.includes(object.key))
+        .map(remoteItem);
+    },
+    async changes(asked, { cursor }) {
+      target.calls.changes += 1;
+      if (target.wholeTargetError !== null) throw target.wholeTargetError;
+      if (asked !== calendar.container) throw calendarGone();
+      const there = target.objects();
+      return calendar.feed.since(
+        calendar.container,
+        cursor,
+        there,
+        there.filter((object) => object.ownerTag === ownerTag).map(remoteItem),
+      );
+    },
+  };
+}
+
+function carryOut(
+  target: ModelTarget,
+  objects: Map<string, ModelObject>,
+  ownerTag: string,
+  operation: Operation,
+): Outcome {
   const { recordId } = operation;
   const fault = target.fault(operation);
   if (fault === 'refused') return { recordId, result: 'failed', error: failure('refused', 'never', false) };
@@ -140,14 +160,20 @@ function carryOut(target: ModelTarget, objects: Map<string, ModelObject>, mark: 
     const error = failure('not-yet-readable', 'later', false);
     return { recordId, result: 'failed', error, burnsKeyAfterMs: UNREADABLE_FOR_MS };
   }
-  const outcome = perform(target, objects, mark, operation);
+  const outcome = perform(target, objects, ownerTag, operation);
   return fault === 'lost' ? { recordId, result: 'failed', error: failure('answer-missing', 'later', true) } : outcome;
 }
 
-function perform(target: ModelTarget, objects: Map<string, ModelObject>, mark: string, operation: Operation): Outcome {
+function perform(
+  target: ModelTarget,
+  objects: Map<string, ModelObject>,
+  ownerTag: string,
+  operation: Operation,
+): Outcome {
   const { kind, recordId, key } = operation;
   const there = objects.get(key);
-  if (there !== undefined && there.mark !== mark) throw new Error('an event of somebody else was about to be changed');
+  if (there !== undefined && there.ownerTag !== ownerTag)
+    throw new Error('an event of somebody else was about to be changed');
   if (there?.revision !== undefined && there.revision > operation.revision) {
     const remote = there.deleted ? null : remoteItem(there);
     return { recordId, result: 'superseded', revision: there.revision, remote };
@@ -160,7 +186,7 @@ function perform(target: ModelTarget, objects: Map<string, ModelObject>, mark: s
   if (there?.deleted === true && target.burnsKeys) return { recordId, result: 'key-burnt' };
   const version = (there?.version ?? 0) + 1;
   const { sealedRecordId, item, revision } = operation;
-  objects.set(key, { key, mark, sealedRecordId, item: structuredClone(item), revision, version, deleted: false });
+  objects.set(key, { key, ownerTag, sealedRecordId, item: structuredClone(item), revision, version, deleted: false });
   const effect = effectOf(kind, there);
   return { recordId, result: 'written', effect, versionTag: `v${version}`, remoteId: null };
 }

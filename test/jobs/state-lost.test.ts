@@ -193,7 +193,7 @@ async function unprove(target: string, container: string): Promise<void> {
 }
 
 describe('a record of a target that is not proved, while its links survived', () => {
-  it('has no second calendar made where the first one is not found by our mark, and goes on once it is', async () => {
+  it('has no second calendar made where the first one is not found by our owner tag, and goes on once it is', async () => {
     const world = createWorld();
     await cycle(world.open());
     await unprove('doctor', 'calendar-1');

@@ -75,15 +75,15 @@ describe('Redis that goes back', () => {
     await world.cycle();
     const before = await copyState(connection);
     const { reminders, tombstones } = world.tenant;
-    const mark = reminders?.optOuts.hashOf('phone', '+393331234567') ?? '';
-    await reminders?.optOuts.add(mark, { source: 'reply', at: world.now });
+    const hash = reminders?.optOuts.hashOf('phone', '+393331234567') ?? '';
+    await reminders?.optOuts.add(hash, { source: 'reply', at: world.now });
     await tombstones.add('p2', world.now);
     await goBackTo(connection, before);
     expect((await world.tenant.tombstones.load())('p2')).toBe(false);
     await world.cycle();
     expect(await world.tenant.protection.doubt()).toBeNull();
     expect((await world.tenant.tombstones.load())('p2')).toBe(true);
-    expect(await world.tenant.reminders?.optOuts.find(mark)).toMatchObject({ source: 'reply' });
+    expect(await world.tenant.reminders?.optOuts.find(hash)).toMatchObject({ source: 'reply' });
   });
 
   it.each(['a decision was lost as well', 'nothing else was lost'])(

@@ -59,8 +59,8 @@ async function filled(...ids: string[]): Promise<World> {
 function namedTarget(id: string): ModelTarget {
   const model = createModelTarget();
   const open = model.open;
-  model.open = (mark) => {
-    const connector = open(mark);
+  model.open = (ownerTag) => {
+    const connector = open(ownerTag);
     const inner = (container: string) => container.slice(id.length + 1);
     return {
       ...connector,

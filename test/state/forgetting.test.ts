@@ -103,13 +103,13 @@ describe('records are taken', () => {
       await connection.zadd(keys.pins(tenant, 'old-doctor'), NOW + 1, 'one', NOW + 1, 'two');
     }
     const recordsOf = (target: string) => new Set(target.endsWith('doctor') ? ['one'] : []);
-    expect(await journal.forget(recordsOf)).toEqual({ lines: 4, pins: 2 });
+    expect(await journal.erase(recordsOf)).toEqual({ lines: 4, pins: 2 });
     expect((await journal.read('run-1')).map(({ target, recordId }) => `${target} ${recordId}`).sort()).toEqual([
       'contacts one',
       'doctor two',
     ]);
     expect([...(await journal.pinned('doctor', NOW))]).toEqual(['two']);
-    expect(await journal.forget(recordsOf)).toEqual({ lines: 0, pins: 0 });
+    expect(await journal.erase(recordsOf)).toEqual({ lines: 0, pins: 0 });
   });
 
   test('out of holds of their target, also while a person decides; an empty one ends', async () => {
@@ -123,7 +123,7 @@ describe('records are taken', () => {
     await holds.cover('doctor', 'cancelled', ['one'], context);
     await holds.cover('contacts', 'vanished', ['one'], context);
     const decided = holds.decide(hold?.id ?? '', 'approved', NOW, NOW + 1_000);
-    expect(await holds.forget('doctor', new Set(['one']))).toBe(2);
+    expect(await holds.erase('doctor', new Set(['one']))).toBe(2);
     await decided;
     const left = (await holds.list()).map(({ target, kind, recordIds }) => [target, kind, recordIds]);
     expect(left.sort()).toEqual([

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { createLeases, FENCE, isFenced, type Lease } from '../../src/state/leases.ts';
+import { FENCE } from '../../src/state/lease-scripts.ts';
+import { createLeases, isFenced, type Lease } from '../../src/state/leases.ts';
 import { untilSeen, useFakeTime } from '../support/fake-time.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';

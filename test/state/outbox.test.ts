@@ -233,7 +233,7 @@ describe('an entry that is in flight', () => {
     await opened.outbox.put('doctor', [present('1')], NOW, opened.planner);
     await opened.outbox.settle('doctor', [done(await takeDue(opened))], NOW, opened.lane);
     expect(await known()).toEqual(new Set(['2']));
-    await opened.links.forget('doctor', ['2']);
+    await opened.links.erase('doctor', ['2']);
     expect(await known()).toEqual(new Set());
   });
 

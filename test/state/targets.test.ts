@@ -172,7 +172,7 @@ test('first misses are kept by stream until they are replaced, forgotten for a p
   expect(await targets.misses('appointments')).toEqual(misses);
   expect(await targets.misses('patients')).toEqual(new Map());
   expect(await connection.pttl('cm:{studio-rossi}:misses:appointments')).toBeGreaterThan(6 * DAY_MS);
-  expect(await targets.forget('doctor', ['2'], NOW)).toBe(1);
+  expect(await targets.erase('doctor', ['2'], NOW)).toBe(1);
   expect(await targets.misses('appointments')).toEqual(new Map([['1', NOW]]));
   await targets.keepMisses('appointments', new Map());
   expect(await connection.exists('cm:{studio-rossi}:misses:appointments')).toBe(0);

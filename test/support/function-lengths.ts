@@ -9,10 +9,15 @@ export interface FunctionLength {
   readonly line: number;
   /** From its name, or its first parameter, to its closing brace. */
   readonly lineCount: number;
+  /** Whether tests are declared in it: then it is a list of tests, as long as there are cases. */
+  readonly isSuite: boolean;
 }
 
 /** Words before a parenthesis and a block that make no function of it. */
 const CONTROL = new Set(['if', 'for', 'await', 'while', 'switch', 'catch', 'with']);
+
+/** What declares a test, or a group of them. */
+const DECLARES = new Set(['test', 'it', 'describe']);
 
 /** Every function of TypeScript source, also those inside of others. */
 export function functionsOf(source: string): FunctionLength[] {
@@ -29,11 +34,25 @@ export function functionsOf(source: string): FunctionLength[] {
     const opened = open.pop();
     if (opened === undefined) continue;
     openings.set(at, opened.at);
-    if (opened.head !== null) functions.push({ ...opened.head, lineCount: token.line - opened.head.line + 1 });
+    if (opened.head !== null) {
+      const { line } = opened.head;
+      functions.push({
+        ...opened.head,
+        lineCount: token.line - line + 1,
+        isSuite: declaresTests(tokens, opened.at, at),
+      });
+    }
     // `${…}` closes one part of a template and may open the next.
     if (token.kind === 'template' && token.text.endsWith('${')) open.push({ at, head: null });
   }
   return functions;
+}
+
+function declaresTests(tokens: readonly Token[], from: number, to: number): boolean {
+  return tokens.slice(from, to).some(({ kind, text }, index, body) => {
+    const isCalled = ['(', '.'].includes(body[index + 1]?.text ?? '');
+    return kind === 'word' && DECLARES.has(text) && isCalled && body[index - 1]?.text !== '.';
+  });
 }
 
 function headBefore(tokens: readonly Token[], brace: number, openings: ReadonlyMap<number, number>) {

@@ -8,7 +8,7 @@ const NAMES_LIFE_MS = 6 * HOUR_MS;
 export interface InvoiceDoctorNames {
   /** Each once. What keeps an episode from being read is thrown; those that were read are remembered. */
   of(tenantId: string, invoice: LinkedInvoice & { id: string }, signal: AbortSignal): Promise<readonly string[]>;
-  /** Forgets the names of all other invoices. */
+  /** Drops the names of all other invoices. */
   keepOnly(invoices: ReadonlyMap<string, unknown>): void;
 }
 

@@ -67,7 +67,7 @@ export interface RememberedReading<Model> extends PageMemory<Mapped<Model>> {
   readonly known: (KnownRows<Model> & { changedTo: Instant }) | null;
   /** A record that is as it was is the same object as before, so that whatever was computed of it is known by it. */
   asBefore(mapped: Mapped<Model>): Mapped<Model>;
-  /** The reading is over: what it did not show is forgotten. @param isComplete whether another reading may go on from it */
+  /** The reading is over: what it did not show is dropped. @param isComplete whether another reading may go on from it */
   end(rows: KnownRows<Model>, isComplete: boolean): void;
 }
 
@@ -94,7 +94,7 @@ interface Whole {
  */
 export class ReadingMemory<Model extends { id: string }> implements Cached {
   readonly #room: KeptRoom;
-  readonly #onForget: () => void;
+  readonly #onInvalidated: () => void;
   #pages: ReadonlyMap<string, KeptPage<Mapped<Model>>> = new Map();
   /** Where the rows of these pages are from. */
   #place = '';
@@ -107,10 +107,10 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
   #isUnfiltered = false;
   #isInvalidated = false;
 
-  /** @param onForget told when it is forgotten, for what others keep of the same records */
-  constructor(room: KeptRoom, onForget: () => void = () => {}) {
+  /** @param onInvalidated told when it is invalidated, for what others keep of the same records */
+  constructor(room: KeptRoom, onInvalidated: () => void = () => {}) {
     this.#room = room;
-    this.#onForget = onForget;
+    this.#onInvalidated = onInvalidated;
   }
 
   begin({ place, window, agendaIds, pagingHeaders = [] }: RememberedQuestion, trust: Trust): RememberedReading<Model> {
@@ -122,7 +122,7 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
     const whole = goesOn ?? { question, window: asksLess ? stretched : window, beganAt: trust.now };
     const pages = new Map<string, KeptPage<Mapped<Model>>>();
     const answers = new Map<string, KeptAnswer>();
-    const wasForgotten = this.#isInvalidated;
+    const wasInvalidated = this.#isInvalidated;
     const stretches = lazily(() => knownStretches(this.#place === place ? this.#pages.values() : []));
     const pageNamed = (name: string) => pages.get(name) ?? this.#pages.get(name);
     const mayAsk = goesOn !== null && trust.conditions;
@@ -149,8 +149,8 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
       },
       page: (url, answer, make, maySkip) => {
         const name = `${place} ${answer.headers.get('content-type')} ${digestOf(answer)}`;
-        // Of whom the last reading was forgotten, this one will be as well, as a rule: their rows need no names.
-        const page = pageNamed(name) ?? make(wasForgotten ? null : (name) => stretches()(name));
+        // Of whom the last reading was invalidated, this one will be as well, as a rule: their rows need no names.
+        const page = pageNamed(name) ?? make(wasInvalidated ? null : (name) => stretches()(name));
         pages.set(name, page);
         const etag = maySkip && trust.conditions ? usableEtag(answer.headers) : null;
         if (etag === null) answers.delete(url);
@@ -178,7 +178,7 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
     };
   }
 
-  /** Whether the last reading was forgotten. */
+  /** Whether the last reading was invalidated. */
   get isInvalidated(): boolean {
     return this.#isInvalidated;
   }
@@ -200,7 +200,7 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
     this.#rows = nothing();
     this.#whole = null;
     this.#isInvalidated = true;
-    this.#onForget();
+    this.#onInvalidated();
   }
 
   /** The whole reading that another one of this question may go on from now. */

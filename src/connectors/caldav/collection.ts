@@ -79,7 +79,7 @@ export async function findByProperty(
 }
 
 /** Addresses of the events that carry our owner tag. */
-export async function findByMark(collection: Collection, range = ''): Promise<Multistatus> {
+export async function findByOwnerTag(collection: Collection, range = ''): Promise<Multistatus> {
   return await findByProperty(collection, MARK_PROPERTY_NAME, collection.ownerTag, range);
 }
 

@@ -5,7 +5,7 @@ import type { TimeWindow } from '../../model/time.ts';
 import { comparablePath, isMember, nameOf } from './addresses.ts';
 import {
   type Collection,
-  findByMark,
+  findByOwnerTag,
   findByProperty,
   isOurs,
   objectUrl,
@@ -33,7 +33,7 @@ export async function* readOurs(collection: Collection, window: TimeWindow | nul
  */
 async function candidates(collection: Collection, window: TimeWindow | null): Promise<readonly URL[]> {
   const found = await searched(collection, window);
-  if (found.length > 0) return window === null ? found : await marked(collection, found);
+  if (found.length > 0) return window === null ? found : await tagged(collection, found);
   // Nothing in the window, while the filter does find things elsewhere, means nothing.
   if (window !== null && (await searched(collection, null)).length > 0) return [];
   return (await readChanges(collection, null)).changed;
@@ -43,7 +43,7 @@ async function candidates(collection: Collection, window: TimeWindow | null): Pr
  * Those of what a search in time found that may be ours: a server may pass over the owner tag once the time fits, and tell of everybody's
  * events. What has a name that we don't give must be found by the owner tag alone too, unless that finds nothing at all.
  */
-async function marked(collection: Collection, found: readonly URL[]): Promise<readonly URL[]> {
+async function tagged(collection: Collection, found: readonly URL[]): Promise<readonly URL[]> {
   if (found.every(isOwnName)) return found;
   const ours = new Set((await searched(collection, null)).map(comparablePath));
   return ours.size === 0 ? found : found.filter((url) => isOwnName(url) || ours.has(comparablePath(url)));
@@ -53,7 +53,7 @@ async function marked(collection: Collection, found: readonly URL[]): Promise<re
 const SEARCH_REFUSED = new Set(['unexpected-status', 'calendar-forbidden']);
 
 async function searched(collection: Collection, window: TimeWindow | null): Promise<URL[]> {
-  const urls = await matching(() => findByMark(collection, window === null ? '' : timeRange(window)));
+  const urls = await matching(() => findByOwnerTag(collection, window === null ? '' : timeRange(window)));
   return urls.filter((url) => isMember(collection.url, url));
 }
 

@@ -31,38 +31,38 @@ const ENTITIES: ReadonlyMap<string, string> = new Map([
  * @throws MirrorError `contract`, codes `bad-xml` and `answer-too-large`
  */
 export function parseXml(document: string): XmlElement {
-  const reading = new Reading();
+  const tree = new TreeBuilder();
   let at = document.startsWith('\uFEFF') ? 1 : 0;
   while (at < document.length) {
     const next = document.indexOf('<', at);
-    if (next !== at) reading.text(decodeEntities(withLineFeeds(document.slice(at, next < 0 ? undefined : next))));
+    if (next !== at) tree.text(decodeEntities(withLineFeeds(document.slice(at, next < 0 ? undefined : next))));
     if (next < 0) break;
-    at = readMarkup(document, next, reading);
+    at = readMarkup(document, next, tree);
   }
-  return reading.end();
+  return tree.end();
 }
 
 /** @returns where what stands at a `<` ends */
-function readMarkup(document: string, at: number, reading: Reading): number {
+function readMarkup(document: string, at: number, tree: TreeBuilder): number {
   if (document.startsWith('<!--', at)) return after(document, '-->', at + 4);
   if (document.startsWith('<?', at)) return after(document, '?>', at + 2);
   if (document.startsWith('<![CDATA[', at)) {
     const end = after(document, ']]>', at + 9);
-    reading.text(withLineFeeds(document.slice(at + 9, end - 3)));
+    tree.text(withLineFeeds(document.slice(at + 9, end - 3)));
     return end;
   }
   if (document.startsWith('</', at)) {
     const end = after(document, '>', at + 2);
-    reading.endElement(document.slice(at + 2, end - 1).trimEnd());
+    tree.endElement(document.slice(at + 2, end - 1).trimEnd());
     return end;
   }
-  return readOpening(document, at + 1, reading);
+  return readOpening(document, at + 1, tree);
 }
 
-function after(document: string, mark: string, from: number): number {
-  const at = document.indexOf(mark, from);
+function after(document: string, delimiter: string, from: number): number {
+  const at = document.indexOf(delimiter, from);
   if (at < 0) throw errors.make('bad-xml');
-  return at + mark.length;
+  return at + delimiter.length;
 }
 
 /** A name is what stands before white space or the end of its tag: DAV's own are plain, and what they are is compared with these. */
@@ -72,7 +72,7 @@ const TAG_END = /\s*(\/?)>/y;
 /** A tag without attributes, as nearly all are. */
 const BARE_TAG = /([^\s<>/=!?"'&]+)\s*(\/?)>/y;
 
-function readOpening(document: string, from: number, reading: Reading): number {
+function readOpening(document: string, from: number, tree: TreeBuilder): number {
   let at = from;
   const take = (pattern: RegExp): RegExpExecArray | null => {
     pattern.lastIndex = at;
@@ -84,13 +84,13 @@ function readOpening(document: string, from: number, reading: Reading): number {
   const tag = bare?.[1] ?? take(NAME)?.[0];
   const attributes: [name: string, value: string][] = [];
   for (let found = bare === null ? take(ATTRIBUTE) : null; found !== null; found = take(ATTRIBUTE)) {
-    reading.count();
+    tree.count();
     attributes.push([found[1] ?? '', decodeEntities(found[2] ?? found[3] ?? '')]);
   }
   const end = bare?.[2] ?? take(TAG_END)?.[1];
   if (tag === undefined || end === undefined) throw errors.make('bad-xml');
-  reading.beginElement(tag, attributes);
-  if (end === '/') reading.endElement(tag);
+  tree.beginElement(tag, attributes);
+  if (end === '/') tree.endElement(tag);
   return at;
 }
 
@@ -114,7 +114,7 @@ const NO_CHILDREN: XmlElement[] = [];
 const LONGEST_NAMESPACE = 1_000;
 
 /** What was read of a document so far. */
-class Reading {
+class TreeBuilder {
   readonly #open: OpenElement[] = [];
   #root: XmlElement | null = null;
   #count = 0;

@@ -38,7 +38,7 @@ export function openFeed(context: ConnectorContext<FeedSettings>): Connector {
       return [...(await shelf.entries(keys))].filter(([, entry]) => isOurs(entry)).map(toRemote);
     },
     async changes(_container, { window }) {
-      await forget(shelf, await ours(null), window.fromAt - KEPT_BEFORE_MS, zone);
+      await dropPast(shelf, await ours(null), window.fromAt - KEPT_BEFORE_MS, zone);
       return { scope: 'whole', items: (await ours(window)).map(toRemote), removed: [], cursor: null };
     },
   };
@@ -87,7 +87,7 @@ function toRemote([key, { sealedRecordId, item, revision }]: readonly [ItemKey, 
 }
 
 /** The window goes on, and nobody deletes what it has passed. */
-async function forget(
+async function dropPast(
   shelf: FeedShelf,
   entries: readonly [ItemKey, FeedEntry][],
   beforeAt: number,

@@ -1,6 +1,6 @@
 import type { MirrorError } from '../../model/errors.ts';
 import { slices } from '../../model/slices.ts';
-import type { ContactMark, ExistingContact, ExistingContacts } from '../connector.ts';
+import type { ContactStamp, ExistingContact, ExistingContacts } from '../connector.ts';
 import { toStamp } from '../stamp.ts';
 import type { HubSpotClient } from './client.ts';
 import { errors } from './errors.ts';
@@ -33,13 +33,13 @@ export function openExisting(
       // The id of a contact that was merged leads to the one that is left.
       return records.filter(({ id }) => asked.has(id)).map((record) => toExisting(scope, record));
     },
-    async mark(marks, signal) {
+    async stamp(stamps, signal) {
       const refused = new Map<string, MirrorError>();
-      for (const slice of slices(marks, BATCH_SIZE)) {
-        const rows = slice.map((mark) => ({
-          key: mark.as?.key ?? mark.remoteId,
-          id: mark.remoteId,
-          values: valuesOf(scope, mark),
+      for (const slice of slices(stamps, BATCH_SIZE)) {
+        const rows = slice.map((stamp) => ({
+          key: stamp.as?.key ?? stamp.remoteId,
+          id: stamp.remoteId,
+          values: valuesOf(scope, stamp),
         }));
         const ends = await sendUpdates(await readyFor(signal), scope, rows);
         for (const { key, id } of rows) {
@@ -64,7 +64,7 @@ function toExisting(scope: Scope, record: StoredRecord): ExistingContact {
   };
 }
 
-function valuesOf({ keyProperty, stampProperty, ownerTag }: Scope, { as }: ContactMark): Values {
+function valuesOf({ keyProperty, stampProperty, ownerTag }: Scope, { as }: ContactStamp): Values {
   if (as === null) return { [keyProperty]: '', [stampProperty]: '' };
   const { key, sealedRecordId } = as;
   return { [keyProperty]: key, [stampProperty]: toStamp(ownerTag, { sealedRecordId, contactKey: null, startAt: 0 }) };

@@ -189,14 +189,14 @@ export function normaliseItem(item: CalendarItem): CalendarItem {
   };
 }
 
-/** What the reading of an event's content must know of it. */
-interface Reading extends Pick<OwnEvent, 'notes' | 'presets'> {
+/** What is known of an event beside its content. */
+interface EventContext extends Pick<OwnEvent, 'notes' | 'presets'> {
   zone: string | null;
   wholeDayZone: string;
 }
 
 /** Null when a person made of the event what an item can't say: a series, personal, out of office, cancelled. */
-function readItem(event: unknown, { zone, wholeDayZone, notes, presets }: Reading): CalendarItem | null {
+function readItem(event: unknown, { zone, wholeDayZone, notes, presets }: EventContext): CalendarItem | null {
   const parsed = eventContentSchema.safeParse(event);
   if (!parsed.success) return null;
   const { type, isCancelled, subject, location, showAs, sensitivity } = parsed.data;

@@ -1,5 +1,5 @@
 import { parseJson } from '../../model/json.ts';
-import type { NotificationEvent, NotificationReading, NotificationRequest } from '../connector.ts';
+import type { NotificationEvent, NotificationRequest, ReadNotification } from '../connector.ts';
 import { notificationSchema, notificationsSchema } from './schemas.ts';
 
 /** Lifecycle events (learn.microsoft.com/graph/change-notifications-lifecycle-events). */
@@ -13,7 +13,7 @@ const LIFECYCLE: ReadonlyMap<string, NotificationEvent> = new Map([
  * Reads what Graph posts: the check of an address, which wants its decoded token back
  * (learn.microsoft.com/graph/change-notifications-delivery-webhooks), or notifications, several in a body.
  */
-export function readGraphNotification({ query, body }: NotificationRequest): NotificationReading {
+export function readGraphNotification({ query, body }: NotificationRequest): ReadNotification {
   const validationToken = query.get('validationToken');
   if (validationToken) return { kind: 'handshake', answer: validationToken };
   const parsed = notificationsSchema.safeParse(parseJson(body));

@@ -34,7 +34,7 @@ export function expandProperties(ids: readonly string[]): string {
   return `singleValueExtendedProperties($filter=${ids.map((id) => `id eq '${id}'`).join(' or ')})`;
 }
 
-/** Mark and key are of `[0-9a-v]`, so nothing in them needs quoting. */
+/** Owner tag and key are of `[0-9a-v]`, so nothing in them needs quoting. */
 function carries(property: string, value: string): string {
   return `singleValueExtendedProperties/Any(ep: ep/id eq '${property}' and ep/value eq '${value}')`;
 }

@@ -1,8 +1,8 @@
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
-import type { ContactMark, ExistingContact, ExistingContacts } from '../connector.ts';
+import type { ContactStamp, ExistingContact, ExistingContacts } from '../connector.ts';
 import { isMissing, speaksOf } from './client.ts';
 import { errors } from './errors.ts';
-import { markValues, propertiesOf, readRow } from './from-model.ts';
+import { propertiesOf, readRow, stampValues } from './from-model.ts';
 import { listPages } from './listing.ts';
 import { getById } from './lookup.ts';
 import { type Scope, selection } from './scope.ts';
@@ -27,16 +27,16 @@ export function openExisting(scopeFor: (signal: AbortSignal) => Promise<Scope>):
       }
       return found;
     },
-    async mark(marks, signal) {
+    async stamp(stamps, signal) {
       const scope = await scopeFor(signal);
       const refused = new Map<string, MirrorError>();
-      for (const mark of marks) {
+      for (const stamp of stamps) {
         try {
-          await markOne(scope, mark);
+          await stampOne(scope, stamp);
         } catch (thrown) {
           const error = asMirrorError(thrown);
           if (errors.scopeOf(error) === 'target') throw error;
-          refused.set(mark.remoteId, error);
+          refused.set(stamp.remoteId, error);
         }
       }
       return refused;
@@ -61,10 +61,10 @@ function toExisting(scope: Scope, raw: unknown): ExistingContact | null {
 }
 
 /** A CRM whose answer doesn't tell what it did is asked what the contact carries now. */
-async function markOne(scope: Scope, { remoteId: id, as }: ContactMark): Promise<void> {
+async function stampOne(scope: Scope, { remoteId: id, as }: ContactStamp): Promise<void> {
   const { client, resource, signal } = scope;
   const { call } = resource.update;
-  const values = { ...selection(scope, resource), id, key: as?.key ?? null, properties: markValues(scope, as) };
+  const values = { ...selection(scope, resource), id, key: as?.key ?? null, properties: stampValues(scope, as) };
   const answer = await client.send('rest-crm.update', call, values, signal);
   if (isMissing(answer)) throw errors.make('record-refused', { status: answer.status });
   if (speaksOf(answer, id)) return;

@@ -1,6 +1,6 @@
 import type { CrmItem, PropertyValue } from '../../model/items.ts';
 import type { ItemKey, Operation, RemoteItem } from '../../model/operations.ts';
-import type { ContactMark } from '../connector.ts';
+import type { ContactStamp } from '../connector.ts';
 import { withRevision } from '../revision.ts';
 import { belongingOf, fromStamp, isStampOfAnother, toStamp } from '../stamp.ts';
 import type { CrmResource } from './description.ts';
@@ -125,7 +125,7 @@ function memberReader({ description }: Scope, row: JsonObject): (name: string) =
 }
 
 /** What a contact is given to carry, or with null to carry no more. */
-export function markValues({ description, resource, ownerTag }: Scope, as: ContactMark['as']): JsonObject {
+export function stampValues({ description, resource, ownerTag }: Scope, as: ContactStamp['as']): JsonObject {
   const { values, names } = description;
   const stamp = as && toStamp(ownerTag, { sealedRecordId: as.sealedRecordId, contactKey: null, startAt: 0 });
   const body = newObject();

@@ -1,6 +1,6 @@
 import { MirrorError } from '../../model/errors.ts';
 import { slices } from '../../model/slices.ts';
-import type { ContactMark, ExistingContact, ExistingContacts } from '../connector.ts';
+import type { ContactStamp, ExistingContact, ExistingContacts } from '../connector.ts';
 import { toStamp } from '../stamp.ts';
 import type { Part } from './client.ts';
 import { resultsOf } from './deleting.ts';
@@ -31,11 +31,11 @@ export function openExisting(scopeFor: (signal: AbortSignal) => Promise<Scope>):
       const records = await runQueries(client, 'salesforce.find', queries, signal);
       return records.flat().map((record) => toExisting(scope, record));
     },
-    async mark(marks, signal) {
+    async stamp(stamps, signal) {
       const scope = await scopeFor(signal);
       const refused = new Map<string, MirrorError>();
-      for (const slice of slices(marks, COLLECTION_SIZE)) {
-        const [answer = null] = await scope.client.composite('salesforce.mark', [markPart(scope, slice)], signal);
+      for (const slice of slices(stamps, COLLECTION_SIZE)) {
+        const [answer = null] = await scope.client.composite('salesforce.stamp', [stampPart(scope, slice)], signal);
         const ids = slice.map(({ remoteId }) => remoteId);
         for (const [id, result] of resultsOf(ids, answer)) {
           if (result instanceof MirrorError) refused.set(id, result);
@@ -59,15 +59,15 @@ function toExisting({ form }: Scope, record: SeenRecord): ExistingContact {
 }
 
 /** Updates by id (REST API Developer Guide, Update Multiple Records with Fewer Round-Trips). */
-function markPart({ form, ownerTag, allowDuplicates }: Scope, marks: readonly ContactMark[]): Part {
+function stampPart({ form, ownerTag, allowDuplicates }: Scope, stamps: readonly ContactStamp[]): Part {
   const { object, keyField, stampField } = form;
-  const stampOf = ({ as }: ContactMark) =>
+  const stampOf = ({ as }: ContactStamp) =>
     as && toStamp(ownerTag, { sealedRecordId: as.sealedRecordId, contactKey: null, startAt: 0 });
-  const records = marks.map((mark) => ({
+  const records = stamps.map((stamp) => ({
     attributes: { type: object },
-    id: mark.remoteId,
-    [keyField]: mark.as?.key ?? null,
-    [stampField]: stampOf(mark),
+    id: stamp.remoteId,
+    [keyField]: stamp.as?.key ?? null,
+    [stampField]: stampOf(stamp),
   }));
   return {
     ...(allowDuplicates ? { headers: ALLOW_DUPLICATES } : {}),

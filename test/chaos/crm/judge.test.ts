@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { type Books, booksOf } from './books.ts';
+import { type ExpectedState, expectedState } from './expected.ts';
 import { type CrmTotals, type Found, type Holdings, isExactCrm, judge } from './judge.ts';
 
 const NOON = Date.parse('2026-03-10T11:00:00Z');
 const HOUR_MS = 3_600_000;
 
-type Clinic = Parameters<typeof booksOf>[0];
+type Clinic = Parameters<typeof expectedState>[0];
 type Patient = ReturnType<Clinic['patients']> extends Iterable<infer One> ? One : never;
 type Appointment = ReturnType<Clinic['appointments']> extends Iterable<infer One> ? One : never;
 
@@ -42,8 +42,8 @@ const APPOINTMENTS = [
 const RULES = { oneOwner: true, ofStrangers: new Set(['taken@example.com']) };
 const CLINIC = { patients: () => PATIENTS, appointments: () => APPOINTMENTS };
 
-function booksAt(...times: number[]): Books {
-  return booksOf(CLINIC, 't', times.length === 0 ? [NOON] : times, RULES);
+function expectedAt(...times: number[]): ExpectedState {
+  return expectedState(CLINIC, 't', times.length === 0 ? [NOON] : times, RULES);
 }
 
 interface Crm {
@@ -177,7 +177,7 @@ const BREAKS: [what: string, how: (crm: Crm) => void, shows: Faults | 'strangers
 
 describe('the judge of a CRM', () => {
   test('finds nothing wrong where everything is right', () => {
-    const totals = judge(rightCrm(), booksAt());
+    const totals = judge(rightCrm(), expectedAt());
     expect(totals).toEqual({
       contacts: { records: 4, remoteRecords: 4, duplicates: 0, missing: 0, wrong: 0, texts: [] },
       activities: { records: 4, remoteRecords: 4, duplicates: 0, missing: 0, wrong: 0, texts: [] },
@@ -189,7 +189,7 @@ describe('the judge of a CRM', () => {
   test.each(BREAKS)('sees %s', (_what, how, shows) => {
     const crm = rightCrm();
     how(crm);
-    const totals = judge(crm, booksAt());
+    const totals = judge(crm, expectedAt());
     expect(isExactCrm(totals)).toBe(false);
     const none = { duplicates: 0, missing: 0, wrong: 0 };
     const { contacts = {}, activities = {} } = shows === 'strangers' ? {} : shows;
@@ -203,18 +203,18 @@ describe('the judge of a CRM', () => {
   test('allows for a day that turned while the cycle ran, and for no other', () => {
     const afterFirst = NOON + 2 * HOUR_MS;
     const crm = rightCrm();
-    expect(isExactCrm(judge(crm, booksAt(NOON, afterFirst)))).toBe(true);
-    expect(isExactCrm(judge(crm, booksAt(afterFirst)))).toBe(false);
+    expect(isExactCrm(judge(crm, expectedAt(NOON, afterFirst)))).toBe(true);
+    expect(isExactCrm(judge(crm, expectedAt(afterFirst)))).toBe(false);
   });
 
   test('takes either of a family for the one with the address, but not both where an address has one owner', () => {
     const crm = rightCrm();
     setValues(at(crm.contacts, 0), { email: null });
     setValues(at(crm.contacts, 1), { email: 'family@example.com' });
-    expect(isExactCrm(judge(crm, booksAt()))).toBe(true);
+    expect(isExactCrm(judge(crm, expectedAt()))).toBe(true);
     setValues(at(crm.contacts, 0), { email: 'family@example.com' });
-    expect(judge(crm, booksAt()).contacts.wrong).toBe(1);
-    const everywhere = booksOf(CLINIC, 't', [NOON], { oneOwner: false, ofStrangers: new Set() });
+    expect(judge(crm, expectedAt()).contacts.wrong).toBe(1);
+    const everywhere = expectedState(CLINIC, 't', [NOON], { oneOwner: false, ofStrangers: new Set() });
     setValues(at(crm.contacts, 2), { email: 'taken@example.com' });
     expect(isExactCrm(judge(crm, everywhere))).toBe(true);
   });

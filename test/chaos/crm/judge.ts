@@ -1,4 +1,4 @@
-import { type Books, timeOf, type Values, type Wanted } from './books.ts';
+import { type ExpectedState, timeOf, type Values, type Wanted } from './expected.ts';
 
 /** A record that was found in a CRM. */
 export interface Found {
@@ -23,15 +23,15 @@ export interface Strangers {
   now: ReadonlyMap<string, string>;
 }
 
-/** How one kind of record stands against the clinic's books. */
+/** How one kind of record stands against what the clinic holds. */
 export interface Tally {
   /** Records that should be there. */
   records: number;
   remoteRecords: number;
-  /** Records that nothing in the books accounts for: doubles, people without consent, cancelled appointments. */
+  /** Records that nobody expects: doubles, people without consent, cancelled appointments. */
   duplicates: number;
   missing: number;
-  /** Records with other values than the books', or that belong to another contact, to none or to several. */
+  /** Records with other values than expected, or that belong to another contact, to none or to several. */
   wrong: number;
   /** Each of the differences: what is found, and what should be. */
   texts: { kind: 'duplicates' | 'missing' | 'wrong'; text: string }[];
@@ -44,28 +44,28 @@ export interface CrmTotals {
   strangers: { records: number; changed: number };
 }
 
-/** Compares what a CRM holds with the clinic's books. */
-export function judge({ contacts, activities, strangers }: Holdings, books: Books): CrmTotals {
+/** Compares what a CRM holds with what is expected. */
+export function judge({ contacts, activities, strangers }: Holdings, expected: ExpectedState): CrmTotals {
   const isStranger = ({ id }: Found) => strangers.before.has(id);
   const ours = contacts.filter((contact) => !isStranger(contact));
   const names = new Map(ours.flatMap(({ id, isOurs, values }) => (isOurs ? [[id, values.lastName ?? '']] : [])));
   const people = tally(
     ours.map(({ isOurs, values }) => ({ identity: isOurs ? (values.lastName ?? '') : 'without a key', values })),
-    books.contacts,
+    expected.contacts,
   );
   const visits = activities
     .filter((activity) => !isStranger(activity))
     .map(({ isOurs, values: { startAt = null, endAt = null, status = null }, contactIds }) => {
-      // Who belongs to several, or to a stranger's contact, belongs to nobody in the books.
+      // Who belongs to several, or to a stranger's contact, is expected of nobody.
       const owner = contactIds.length === 1 ? (names.get(contactIds[0] ?? '') ?? null) : null;
       return { identity: isOurs ? timeOf(startAt, endAt) : 'without a key', values: { owner, status } };
     });
   const addresses = ours.map(({ values }) => values.email);
-  const lost = books.sharedAddresses.filter((address) => addresses.filter((each) => each === address).length !== 1);
+  const lost = expected.sharedAddresses.filter((address) => addresses.filter((each) => each === address).length !== 1);
   const changed = [...strangers.before].filter(([id, bytes]) => strangers.now.get(id) !== bytes);
   return {
     contacts: { ...people, wrong: people.wrong + lost.length },
-    activities: tally(visits, books.activities),
+    activities: tally(visits, expected.activities),
     strangers: { records: strangers.before.size, changed: changed.length },
   };
 }
@@ -106,7 +106,7 @@ function isSame(wanted: Values, found: Values): boolean {
   return Object.entries(wanted).every(([name, value]) => (found[name] ?? null) === value);
 }
 
-/** Whether a CRM shows exactly what the clinic's books say, and strangers' records are as they were. */
+/** Whether a CRM shows exactly what is expected, and strangers' records are as they were. */
 export function isExactCrm({ contacts, activities, strangers }: CrmTotals): boolean {
   const faults = [contacts, activities].map(({ duplicates, missing, wrong }) => duplicates + missing + wrong);
   return faults.every((many) => many === 0) && strangers.changed === 0;

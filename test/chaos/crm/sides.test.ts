@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startClinicSandbox } from '../../../sandbox/clinic/index.ts';
 import { startFaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
-import { booksOf } from './books.ts';
+import { expectedState } from './expected.ts';
 import { startHubSpotSide } from './hubspot.ts';
 import { judge } from './judge.ts';
 import { startSalesforceSide } from './salesforce.ts';
@@ -31,8 +31,8 @@ async function useSide(start: typeof startHubSpotSide) {
   onTestFinished(() => side.close());
   side.addStrangers([...clinic.patients(clinicId)].slice(FAMILY, FAMILY + TWINS));
   const rules = { oneOwner: side.oneOwner, ofStrangers: side.strangersAddresses() };
-  const books = booksOf(clinic, clinicId, [Date.now()], rules);
-  return { clinic, clinicId, side, books };
+  const expected = expectedState(clinic, clinicId, [Date.now()], rules);
+  return { clinic, clinicId, side, expected };
 }
 
 /** Calls an API through the proxy, as the daemon does. */
@@ -45,7 +45,7 @@ async function call<Answer>(url: string, token: string, body: object, method = '
 
 describe('what stands in HubSpot', () => {
   test('is seen as it is written by the API: a contact of ours, one without a key, an activity and whose it is', async () => {
-    const { side, books } = await useSide(startHubSpotSide);
+    const { side, expected } = await useSide(startHubSpotSide);
     const crm = (path: string, body: object) =>
       call<{ id: string }>(
         `${side.proxy.url}/crm/v3/objects/${path}`,
@@ -61,7 +61,7 @@ describe('what stands in HubSpot', () => {
       groupName: 'meetinginformation',
       hasUniqueValue: false,
     });
-    const lastname = books.contacts[20]?.identity ?? '';
+    const lastname = expected.contacts[20]?.identity ?? '';
     const contact = await crm('contacts', { properties: { lastname, clinic_mirror_key: 'k1' } });
     await crm('contacts', { properties: { lastname, firstname: 'Nobody' } });
     const meeting = { hs_timestamp: '2026-03-10T10:00:00Z', hs_meeting_start_time: '2026-03-10T10:00:00Z' };
@@ -76,16 +76,16 @@ describe('what stands in HubSpot', () => {
       values: { startAt: '2026-03-10T10:00:00.000Z', endAt: null },
       contactIds: [`contacts ${contact.id}`],
     });
-    const { contacts, strangers } = judge(holdings, books);
+    const { contacts, strangers } = judge(holdings, expected);
     expect([contacts.wrong, contacts.duplicates, strangers]).toEqual([2, 1, { records: 5, changed: 0 }]);
   });
 
   test("shows every change of a stranger's contact, an activity that is joined to it too", async () => {
-    const { side, books } = await useSide(startHubSpotSide);
+    const { side, expected } = await useSide(startHubSpotSide);
     const token = side.env.TENANT_STUDIO__HUBSPOT_TOKEN ?? '';
     const objects = `${side.proxy.url}/crm/v3/objects`;
     const ids = side.holdings().contacts.map(({ id }) => id.split(' ')[1]);
-    const changed = () => judge(side.holdings(), books).strangers.changed;
+    const changed = () => judge(side.holdings(), expected).strangers.changed;
     expect(changed()).toBe(0);
     await call(`${objects}/contacts/${ids[0]}`, token, { properties: { phone: '+39 333 1' } }, 'PATCH');
     expect(changed()).toBe(1);
@@ -102,7 +102,7 @@ describe('what stands in HubSpot', () => {
 
 describe('what stands in Salesforce', () => {
   test('is seen as it is written through the address that comes with the token', async () => {
-    const { side, books } = await useSide(startSalesforceSide);
+    const { side, expected } = await useSide(startSalesforceSide);
     const { main } = side.settings.salesforceClients as Record<string, { loginUrl: string; clientId: string }>;
     const form = {
       grant_type: 'client_credentials',
@@ -115,13 +115,13 @@ describe('what stands in Salesforce', () => {
     });
     const login = (await answer.json()) as { access_token: string; instance_url: string };
     expect(login.instance_url).toBe(side.proxy.url);
-    const contact = { attributes: { type: 'Contact' }, LastName: books.contacts[20]?.identity, Clinic_Key__c: 'k1' };
+    const contact = { attributes: { type: 'Contact' }, LastName: expected.contacts[20]?.identity, Clinic_Key__c: 'k1' };
     const url = '/services/data/v68.0/composite/sobjects';
     const part = { method: 'POST', url, referenceId: 'one', body: { allOrNone: false, records: [contact] } };
     const composite = `${login.instance_url}/services/data/v68.0/composite`;
     await call(composite, login.access_token, { allOrNone: false, compositeRequest: [part] });
 
-    const { contacts, strangers } = judge(side.holdings(), { ...books, activities: [] });
+    const { contacts, strangers } = judge(side.holdings(), { ...expected, activities: [] });
     expect([contacts.wrong, contacts.duplicates, strangers]).toEqual([1, 0, { records: 4, changed: 0 }]);
   });
 });

@@ -141,7 +141,7 @@ function partOf({ url }: Pick<ProxiedRequest, 'url'>): { from: string; to: strin
   return { from: asked.get('from') ?? '', to: asked.get('to') ?? '' };
 }
 
-/** The clinic answers something else than what is in its books. */
+/** The clinic answers something else than what it holds. */
 export const LIE_FAULTS: Readonly<Record<string, Fault>> = {
   'list-truncated': fault({
     group: 'lies',

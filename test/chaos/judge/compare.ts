@@ -25,7 +25,7 @@ export interface Exceptions {
 }
 
 /**
- * Compares what a target holds with the clinic's books as they were from one time to another: what did not change in between must
+ * Compares what a target holds with the clinic's data as it was from one time to another: what did not change in between must
  * be exactly there, what did may be there as in any of its versions.
  * @param from epoch ms of which the target is said to be in sync
  * @param to epoch ms at which it was read
@@ -42,7 +42,7 @@ export function compareTarget(
     const isNew = history.isYoungerThan(id, from);
     const verdicts = versions.map((entry) => verdictOn(entry, rules, from));
     const wanted = versions.filter((_, index) => verdicts[index] !== 'hidden').map(shownOf);
-    const name = markOf(versions[0] as Entry);
+    const name = surnameOf(versions[0] as Entry);
     const here = left.filter((object) => object.title.includes(name));
     const right = here.find((object) => wanted.some((shown) => isSame(object, shown)));
     if (right !== undefined) left.splice(left.indexOf(right), 1);
@@ -54,9 +54,9 @@ export function compareTarget(
       differences.push({ kind: 'wrong', appointment: id, text: `${textOf(other)} instead of ${wanted.map(textOf)}` });
     } else if (must) differences.push({ kind: 'missing', appointment: id, text: wanted.map(textOf).join(' or ') });
   }
-  const marks = new Map([...history.between(from, to)].map(([id, [first]]) => [markOf(first as Entry), id]));
+  const surnames = new Map([...history.between(from, to)].map(([id, [first]]) => [surnameOf(first as Entry), id]));
   for (const object of left) {
-    const appointment = [...marks].find(([mark]) => object.title.includes(mark))?.[1] ?? null;
+    const appointment = [...surnames].find(([surname]) => object.title.includes(surname))?.[1] ?? null;
     if (appointment !== null && touched.has(appointment)) continue;
     differences.push({ kind: 'duplicate', appointment, text: textOf(object) });
   }
@@ -64,7 +64,7 @@ export function compareTarget(
 }
 
 /** By what an appointment is known in every title: the surname, which nobody else has. */
-export function markOf({ lastName, id }: Entry): string {
+export function surnameOf({ lastName, id }: Entry): string {
   return lastName === '' ? id : lastName;
 }
 

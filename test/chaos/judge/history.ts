@@ -1,13 +1,13 @@
 import type { TrueAppointment, TruePatient } from '../../../sandbox/clinic/index.ts';
 
-/** An appointment as the clinic's own books have it, with who comes. */
+/** An appointment as the clinic itself has it, with who comes. */
 export interface Entry extends TrueAppointment {
   firstName: string;
   lastName: string;
 }
 
-/** The clinic's books, which can be read. */
-export interface Books {
+/** The clinic's own data, which can be read. */
+export interface ClinicData {
   appointments(tenantId: string): Iterable<TrueAppointment>;
   patients(tenantId: string): Iterable<Readonly<TruePatient>>;
 }
@@ -19,21 +19,21 @@ interface Version {
   text: string;
 }
 
-/** What stood in a clinic's books at every time since the beginning. */
+/** What stood in a clinic's data at every time since the beginning. */
 export class History {
-  readonly #books: Books;
+  readonly #data: ClinicData;
   readonly #tenantId: string;
   readonly #versions = new Map<string, Version[]>();
 
-  constructor(books: Books, tenantId: string) {
-    this.#books = books;
+  constructor(data: ClinicData, tenantId: string) {
+    this.#data = data;
     this.#tenantId = tenantId;
   }
 
-  /** Reads the books; called after each thing that people do there. @param at epoch ms */
+  /** Reads the data; called after each thing that people do there. @param at epoch ms */
   note(at: number): void {
-    const names = new Map([...this.#books.patients(this.#tenantId)].map((patient) => [patient.id, patient]));
-    for (const appointment of this.#books.appointments(this.#tenantId)) {
+    const names = new Map([...this.#data.patients(this.#tenantId)].map((patient) => [patient.id, patient]));
+    for (const appointment of this.#data.appointments(this.#tenantId)) {
       const patient = names.get(appointment.patientId ?? '');
       const { firstName = '', lastName = '' } = patient ?? {};
       const entry = { ...appointment, firstName, lastName };
@@ -58,12 +58,12 @@ export class History {
     return found;
   }
 
-  /** What the books say now. */
+  /** What the data says now. */
   now(): Entry[] {
     return [...this.#versions.values()].flatMap((versions) => versions.at(-1)?.entry ?? []);
   }
 
-  /** Whether an appointment was not in the books at some time between the two: unknown then, or not yet. */
+  /** Whether an appointment was not in the data at some time between the two: unknown then, or not yet. */
   isYoungerThan(id: string, at: number): boolean {
     return (this.#versions.get(id)?.[0]?.at ?? Infinity) > at;
   }

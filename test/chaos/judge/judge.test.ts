@@ -21,7 +21,7 @@ const DAY_MS = 86_400_000;
 const NOW = Date.parse('2026-03-20T10:00:00Z');
 const RULES = { agendaIds: ['one'], window: { pastDays: 10, futureDays: 80 } };
 
-/** A clinic whose books are two lists. */
+/** A clinic whose data is two lists. */
 function useBooks() {
   const appointments: TrueAppointment[] = [];
   const patients: Pick<TruePatient, 'id' | 'firstName' | 'lastName'>[] = [];
@@ -123,7 +123,7 @@ describe('a calendar at rest', () => {
 });
 
 describe('removals', () => {
-  const removal = { at: NOW, tenant: 'aurora', account: 'doctor', mark: 'Qzxa0001' };
+  const removal = { at: NOW, tenant: 'aurora', account: 'doctor', surname: 'Qzxa0001' };
 
   test('of what the clinic had all the time are defects', () => {
     const { history, book } = useBooks();
@@ -158,7 +158,7 @@ describe('removals', () => {
 });
 
 describe('a target that says in sync as of a time', () => {
-  test('is believed when it holds what the books said then', () => {
+  test('is believed when it holds what the clinic said then', () => {
     const { history, book } = useBooks();
     book(1);
     expect(claimed(history, { remote: [objectOf(1)] })).toEqual(NONE);
@@ -236,10 +236,10 @@ test('nothing of the product is used to judge it', () => {
 
 describe('what a request took out of a target', () => {
   const [full, busy] = [
-    { id: 'a', marks: ['Qzxa0001'] },
-    { id: 'a', marks: [] },
+    { id: 'a', surnames: ['Qzxa0001'] },
+    { id: 'a', surnames: [] },
   ];
-  const other = { id: 'b', marks: ['Qzxa0001'] };
+  const other = { id: 'b', surnames: ['Qzxa0001'] };
 
   test.each([
     ['an object that is gone', [full], [], ['Qzxa0001']],
@@ -250,7 +250,7 @@ describe('what a request took out of a target', () => {
     const seen: string[] = [];
     const look = await watchRemovals(
       async () => readings.shift() ?? [],
-      (mark) => seen.push(mark),
+      (surname) => seen.push(surname),
     );
     await look();
     expect(seen).toEqual(removed);

@@ -22,7 +22,7 @@ const DAY_MS = 86_400_000;
 const EDGE_MS = 1.5 * DAY_MS;
 const ROME_DAY = new Intl.DateTimeFormat('sv-SE', { timeZone: 'Europe/Rome' });
 
-/** Whether an appointment belongs into a target at a time, by the clinic's books alone. @param at epoch ms */
+/** Whether an appointment belongs into a target at a time, by the clinic's own data alone. @param at epoch ms */
 export function verdictOn(entry: Entry, rules: TargetRules, at: number): Verdict {
   const { deleted, status, agendaId, start, end } = entry;
   if (deleted || status === 'Cancelled' || !rules.agendaIds.includes(agendaId)) return 'hidden';

@@ -1,9 +1,9 @@
-import { booksOf } from '../crm/books.ts';
+import { expectedState } from '../crm/expected.ts';
 import { judge as judgeCrm } from '../crm/judge.ts';
 import type { CrmSide } from '../crm/side.ts';
 import { compareTarget, type Difference, type Exceptions, type RemoteObject } from './compare.ts';
 import type { Denials } from './denials.ts';
-import type { Books, History } from './history.ts';
+import type { ClinicData, History } from './history.ts';
 import { leaksIn, type Place } from './leaks.ts';
 import { doublesIn, type Got } from './reminders.ts';
 import { type Removal, unjustified } from './removals.ts';
@@ -31,9 +31,9 @@ export function judgeCalendar(calendar: JudgedCalendar): Defect[] {
   const wild = unjustified(removals, { history, denials, rulesAt: () => rules });
   return [
     ...differences.map(({ kind, text }) => ({ kind: KINDS[kind], text: `${name}: ${text}` })),
-    ...wild.map(({ mark, at: removedAt }) => ({
+    ...wild.map(({ surname, at: removedAt }) => ({
       kind: 'unjustifiedDeletes' as const,
-      text: `${name}: ${mark} was removed at ${new Date(removedAt).toISOString()}`,
+      text: `${name}: ${surname} was removed at ${new Date(removedAt).toISOString()}`,
     })),
   ];
 }
@@ -64,11 +64,11 @@ export function judgeClaim({ name, history, rules, asOf, readAt, remote, ...exce
 export function judgeCrmSide(
   name: string,
   side: CrmSide,
-  books: Books,
+  data: ClinicData,
   { clinicId, since, now }: { clinicId: string; since: number; now: number },
 ): Defect[] {
   const rules = { oneOwner: side.oneOwner, ofStrangers: side.strangersAddresses() };
-  const wanted = booksOf(books, clinicId, [since, now], rules);
+  const wanted = expectedState(data, clinicId, [since, now], rules);
   // Salesforce has contacts alone here.
   const due = side.vendor === 'salesforce' ? { ...wanted, activities: [] } : wanted;
   const { contacts, activities, strangers } = judgeCrm(side.holdings(), due);

@@ -7,7 +7,7 @@ import type { Scene } from './scene.ts';
 const LOOK_MS = 2_000;
 
 /**
- * Asks the status what it says, reads those calendars that say "in sync", and holds what they say against the books. Passed over:
+ * Asks the status what it says, reads those calendars that say "in sync", and holds what they say against its data. Passed over:
  * claims as of a time at which the clinic lied or a daemon's clock was wrong, and calendars that are no longer configured.
  */
 export async function checkClaims(scene: Scene): Promise<Defect[]> {

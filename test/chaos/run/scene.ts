@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Status } from '../../../src/control/status-view.ts';
 import type { RemoteObject } from '../judge/compare.ts';
-import { markOf } from '../judge/compare.ts';
+import { surnameOf } from '../judge/compare.ts';
 import type { Denials } from '../judge/denials.ts';
 import type { Defect } from '../judge/tally.ts';
 import { type Operator, openOperator } from '../world/operator.ts';
@@ -86,22 +86,6 @@ export function openScene(world: World): Scene {
   const touched = new Map<CalendarTarget, Set<string>>();
   const dismissed = new Set<CalendarTarget>();
   let lies = 0;
-  interface Wait {
-    since: number;
-    longestMs: number;
-    also?: readonly Named[];
-    meanwhile: () => Promise<void>;
-  }
-  async function untilInSync({ since, longestMs, also = [], meanwhile }: Wait): Promise<void> {
-    const awaited = [...world.targets, ...also];
-    const deadline = performance.now() + longestMs * scene.pace;
-    for (;;) {
-      const view = await Promise.race([operator.status().catch(() => null), delay(WAKE_MS, null)]);
-      if ((view !== null && areFresh(awaited, view, since)) || performance.now() > deadline) return;
-      await meanwhile();
-      await delay(LOOK_AGAIN_MS);
-    }
-  }
   const scene: Scene = {
     pace: 1,
     claims: [],
@@ -116,37 +100,9 @@ export function openScene(world: World): Scene {
       await delay(ms);
       return what();
     },
-    async passed(awaits) {
-      const [until, deadline] = [world.hub.total + awaits, performance.now() + LONGEST_PASS_MS * scene.pace];
-      while (world.hub.total < until && !world.hub.isQuiet && performance.now() < deadline) await delay(LOOK_MS);
-    },
-    async unlessQuiet(what) {
-      let isDone = false;
-      void what.finally(() => {
-        isDone = true;
-      });
-      const deadline = performance.now() + LONGEST_STRIKE_MS * scene.pace;
-      while (!isDone && !world.hub.isQuiet && performance.now() < deadline) await delay(LOOK_MS);
-    },
-    start() {
-      for (const daemon of world.daemons) {
-        if (daemon.isAlive()) continue;
-        daemon.start();
-        world.hub.expect(START_MS * scene.pace);
-      }
-    },
-    async quiet() {
-      const since = Date.now();
-      await scene.wake();
-      await untilInSync({ since, longestMs: LONGEST_QUIET_MS, meanwhile: async () => {} });
-    },
-    untilInSync: (since, longestMs, also = []) => untilInSync({ since, longestMs, also, meanwhile: scene.wake }),
+    ...openWaits(world, operator, () => scene.pace),
     async check() {
       scene.claims.push(...(await checkClaims(scene)));
-    },
-    wake() {
-      world.hub.expect(WAKE_MS * scene.pace);
-      return Promise.race([operator.wake().catch(() => {}), delay(WAKE_MS)]);
     },
     beginLie() {
       lies += 1;
@@ -162,7 +118,7 @@ export function openScene(world: World): Scene {
       const entry = world.tenants
         .get(target.tenant)
         ?.history.now()
-        .find((each) => title.includes(markOf(each)));
+        .find((each) => title.includes(surnameOf(each)));
       if (entry !== undefined) touched.set(target, (touched.get(target) ?? new Set()).add(entry.id));
     },
     dismiss: (target) => void dismissed.add(target),
@@ -178,6 +134,63 @@ export function openScene(world: World): Scene {
     },
   };
   return scene;
+}
+
+interface Wait {
+  since: number;
+  longestMs: number;
+  also?: readonly Named[];
+  meanwhile: () => Promise<void>;
+}
+
+/** What of a scene waits for the world. @param pace how much longer than usual */
+function openWaits(
+  world: World,
+  operator: Scene['operator'],
+  pace: () => number,
+): Pick<Scene, 'passed' | 'unlessQuiet' | 'start' | 'quiet' | 'untilInSync' | 'wake'> {
+  async function untilInSync({ since, longestMs, also = [], meanwhile }: Wait): Promise<void> {
+    const awaited = [...world.targets, ...also];
+    const deadline = performance.now() + longestMs * pace();
+    for (;;) {
+      const view = await Promise.race([operator.status().catch(() => null), delay(WAKE_MS, null)]);
+      if ((view !== null && areFresh(awaited, view, since)) || performance.now() > deadline) return;
+      await meanwhile();
+      await delay(LOOK_AGAIN_MS);
+    }
+  }
+  function wake(): Promise<void> {
+    world.hub.expect(WAKE_MS * pace());
+    return Promise.race([operator.wake().catch(() => {}), delay(WAKE_MS)]);
+  }
+  return {
+    async passed(awaits) {
+      const [until, deadline] = [world.hub.total + awaits, performance.now() + LONGEST_PASS_MS * pace()];
+      while (world.hub.total < until && !world.hub.isQuiet && performance.now() < deadline) await delay(LOOK_MS);
+    },
+    async unlessQuiet(what) {
+      let isDone = false;
+      void what.finally(() => {
+        isDone = true;
+      });
+      const deadline = performance.now() + LONGEST_STRIKE_MS * pace();
+      while (!isDone && !world.hub.isQuiet && performance.now() < deadline) await delay(LOOK_MS);
+    },
+    start() {
+      for (const daemon of world.daemons) {
+        if (daemon.isAlive()) continue;
+        daemon.start();
+        world.hub.expect(START_MS * pace());
+      }
+    },
+    async quiet() {
+      const since = Date.now();
+      await wake();
+      await untilInSync({ since, longestMs: LONGEST_QUIET_MS, meanwhile: async () => {} });
+    },
+    untilInSync: (since, longestMs, also = []) => untilInSync({ since, longestMs, also, meanwhile: wake }),
+    wake,
+  };
 }
 
 /** Logins that somebody needs: nobody logs in for a calendar that is no longer configured. */

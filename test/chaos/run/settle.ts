@@ -158,7 +158,7 @@ function unsettledIn(
   );
 }
 
-/** What the guard kept back is looked at by a person who knows the books: what is no longer wanted may go, the rest stays. */
+/** What the guard kept back is looked at by a person who knows what is expected: what is no longer wanted may go, the rest stays. */
 async function decideHolds({ operator, world }: Scene, watch: Watch): Promise<void> {
   for (const { tenant, target, id, kind, state, recordIds } of await operator.holds()) {
     const desk = world.tenants.get(tenant);

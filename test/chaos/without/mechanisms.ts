@@ -23,7 +23,7 @@ export const MECHANISMS: Readonly<Record<string, Safety>> = {
     prevents: ['wrong', 'duplicates', 'falseInSync'],
     rewrites: [
       {
-        module: 'state/leases.ts',
+        module: 'state/lease-scripts.ts',
         find: "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return redis.error_reply('FENCED') end",
         replace: '',
       },
@@ -48,9 +48,9 @@ export const MECHANISMS: Readonly<Record<string, Safety>> = {
   epoch: {
     prevents: ['doubleReminders'],
     rewrites: [
-      { module: 'state/epoch.ts', find: 'if counter < mark then', replace: 'if false then' },
+      { module: 'state/epoch-scripts.ts', find: 'if counter < mark then', replace: 'if false then' },
       {
-        module: 'state/epoch.ts',
+        module: 'state/epoch-scripts.ts',
         find: "redis.call('HGET', KEYS[1], 'wentBackAt') or '0', redis.call('HGET', KEYS[1], 'wentBackTo') or '0'}",
         replace: "'0', '0'}",
       },

@@ -2,7 +2,7 @@ import type { ClinicSandbox, SandboxTenant, TrueAppointment, TruePatient } from 
 import { seededRandom } from '../../../sandbox/kit/random.ts';
 import { History } from '../judge/history.ts';
 
-/** Everything that people do at one clinic passes here, so that its books are known as of every time. */
+/** Everything that people do at one clinic passes here, so that its state is known as of every time. */
 export interface ClinicDesk {
   readonly tenantId: string;
   readonly agendaIds: readonly string[];
@@ -10,11 +10,11 @@ export interface ClinicDesk {
   readonly history: History;
   /** Appointments that are neither cancelled nor deleted and have not begun. */
   ahead(): TrueAppointment[];
-  /** Does something and notes what the books say then. */
+  /** Does something and notes what the clinic holds then. */
   do<Result>(what: (clinic: ClinicSandbox) => Result): Result;
   /** A new patient comes, with a name that nobody else has, and is booked. */
   book(agendaId: string, start: number, end?: number): TrueAppointment;
-  /** A day's work in small: the same for a seed while the books are the same. */
+  /** A day's work in small: the same for a seed while its data is the same. */
   work(seed: number, pieces: number): void;
 }
 

@@ -64,71 +64,89 @@ export async function openLoneRedis(server?: ServerCommand): Promise<LoneRedis> 
     await mkdir(join(folder, name), { recursive: true });
     return start(name);
   };
-  let name = 'first';
-  let main = await prepare(name);
-  let replica: PrivateRedis | null = null;
-  let direct = connected(main.port);
+  const main = await prepare('first');
+  const servers: Servers = { name: 'first', main, replica: null, direct: connected(main.port) };
   let copied = false;
   const again = async (between: () => Promise<void>) => {
-    await main.crash();
+    await servers.main.crash();
     await between();
-    await main.stop();
-    main = await start(name, main.port);
-    await direct.ping();
+    await servers.main.stop();
+    servers.main = await start(servers.name, servers.main.port);
+    await servers.direct.ping();
   };
   return {
     settings: { url: { env: 'REDIS_URL' } },
     get port() {
-      return main.port;
+      return servers.main.port;
     },
-    dump: () => dumpOf(direct),
+    dump: () => dumpOf(servers.direct),
     async empty() {
-      await direct.flushall();
+      await servers.direct.flushall();
     },
     restart: () => again(async () => {}),
     async setFull(full) {
-      await direct.config('SET', 'maxmemory', full ? '1' : '0');
+      await servers.direct.config('SET', 'maxmemory', full ? '1' : '0');
     },
     async keepCopy() {
       await rm(join(folder, 'copy'), { recursive: true, force: true });
-      await cp(join(folder, name, 'appendonlydir'), join(folder, 'copy'), { recursive: true });
+      await cp(join(folder, servers.name, 'appendonlydir'), join(folder, 'copy'), { recursive: true });
       copied = true;
     },
     async goBack() {
       if (!copied) return false;
       await again(async () => {
-        const live = join(folder, name, 'appendonlydir');
+        const live = join(folder, servers.name, 'appendonlydir');
         await rm(live, { recursive: true });
         await cp(join(folder, 'copy'), live, { recursive: true });
       });
       return true;
     },
+    ...replicaOf(servers, () => prepare('second')),
+    async close() {
+      servers.direct.disconnect();
+      await Promise.all([servers.main.stop(), servers.replica?.stop()]);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A Redis and, where one was added, its replica. */
+interface Servers {
+  /** The folder of `main`. */
+  name: string;
+  main: PrivateRedis;
+  replica: PrivateRedis | null;
+  /** A connection to `main`. */
+  direct: Redis;
+}
+
+/** What is played with a replica. @param open starts the server that becomes it */
+function replicaOf(
+  servers: Servers,
+  open: () => Promise<PrivateRedis>,
+): Pick<LoneRedis, 'addReplica' | 'cutReplica' | 'failOver'> {
+  return {
     async addReplica() {
-      replica ??= await prepare('second');
-      await withConnection(replica.port, async (redis) => {
-        await redis.replicaof('127.0.0.1', main.port);
+      servers.replica ??= await open();
+      await withConnection(servers.replica.port, async (redis) => {
+        await redis.replicaof('127.0.0.1', servers.main.port);
         await until(async () => /master_link_status:up/.test(await redis.info('replication')));
       });
     },
     async cutReplica() {
-      if (replica !== null) await withConnection(replica.port, (redis) => redis.replicaof('NO', 'ONE'));
+      if (servers.replica !== null) await withConnection(servers.replica.port, (redis) => redis.replicaof('NO', 'ONE'));
     },
     async failOver() {
-      if (replica === null) return false;
-      const { port } = replica;
+      if (servers.replica === null) return false;
+      const { port } = servers.replica;
       await withConnection(port, (redis) => redis.replicaof('NO', 'ONE'));
-      await main.crash();
-      await main.stop();
-      direct.disconnect();
-      [main, replica, name] = [replica, null, 'second'];
-      direct = connected(port);
-      await direct.ping();
+      await servers.main.crash();
+      await servers.main.stop();
+      servers.direct.disconnect();
+      Object.assign(servers, { main: servers.replica, replica: null, name: 'second' });
+      servers.direct = connected(port);
+      await servers.direct.ping();
       return true;
-    },
-    async close() {
-      direct.disconnect();
-      await Promise.all([main.stop(), replica?.stop()]);
-      await rm(folder, { recursive: true, force: true });
     },
   };
 }

@@ -58,8 +58,8 @@ export async function googleTarget(tenant: string, name: string, servers: Calend
   const read = () => readGoogle(google.calendarApiUrl, google.issueAccessToken(account));
   const removals: Removal[] = [];
   const note = noteIn(removals, tenant, account);
-  const marked = async () => (await read()).map(({ id, title }) => ({ id, marks: marksIn(title) }));
-  const watch: Watch = async ({ method }) => (READS.test(method) ? null : watchRemovals(marked, note));
+  const seen = async () => (await read()).map(({ id, title }) => ({ id, surnames: surnamesIn(title) }));
+  const watch: Watch = async ({ method }) => (READS.test(method) ? null : watchRemovals(seen, note));
   const gate = await openGate('google', google.calendarApiUrl, watch);
   return {
     calendar: { service: 'google', account, read, removals },
@@ -78,13 +78,13 @@ export async function graphTarget(tenant: string, name: string, servers: Calenda
   const own = graph.defaultCalendar(account);
   const read = () => readGraph(graph.graphUrl, graph.issueAccessToken(account), own);
   const removals: Removal[] = [];
-  const marked = async () =>
+  const seen = async () =>
     graph
       .calendars(account)
       .flatMap(({ id: calendar }) => (calendar === own ? [] : graph.events(account, calendar)))
-      .map(({ id, subject }) => ({ id: String(id), marks: marksIn(String(subject)) }));
+      .map(({ id, subject }) => ({ id: String(id), surnames: surnamesIn(String(subject)) }));
   const note = noteIn(removals, tenant, account);
-  const watch: Watch = async ({ method }) => (READS.test(method) ? null : watchRemovals(marked, note));
+  const watch: Watch = async ({ method }) => (READS.test(method) ? null : watchRemovals(seen, note));
   const gate = await openGate('graph', graph.graphUrl, watch);
   return {
     calendar: { service: 'graph', account, read, removals },
@@ -108,7 +108,7 @@ export async function caldavTarget(tenant: string, name: string, servers: Calend
     const answer = await fetch(`${radicale.url}${url}`, { headers: { authorization: basic(credentials) } });
     const text = await answer.text();
     const events = answer.ok && text.startsWith('BEGIN:VCALENDAR') ? eventsOf(text) : [];
-    return events.map(({ title }) => ({ id: url, marks: marksIn(title) }));
+    return events.map(({ title }) => ({ id: url, surnames: surnamesIn(title) }));
   };
   const watch: Watch = async ({ method, url }) =>
     method === 'DELETE' ? watchRemovals(() => markedAt(url), note) : null;
@@ -122,10 +122,10 @@ export async function caldavTarget(tenant: string, name: string, servers: Calend
   };
 }
 
-function noteIn(removals: Removal[], tenant: string, account: string): (mark: string) => void {
-  return (mark) => void removals.push({ at: Date.now(), tenant, account, mark });
+function noteIn(removals: Removal[], tenant: string, account: string): (surname: string) => void {
+  return (surname) => void removals.push({ at: Date.now(), tenant, account, surname });
 }
 
-function marksIn(title: string): string[] {
+function surnamesIn(title: string): string[] {
   return PLANTED.exec(title)?.slice(0, 1) ?? [];
 }

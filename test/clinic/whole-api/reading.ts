@@ -15,14 +15,14 @@ type Listed = 'locations' | 'agendas' | 'treatments' | 'patients' | 'priceLists'
 type Billed = 'episodes' | 'medicalReports' | 'invoices' | 'sections' | 'issuers';
 
 /** A resource: where it is, what the client should make of a raw row in documented words, and the same of the client's record. */
-interface Reading {
+interface ReadCase {
   list: Listed;
   path: string;
   expected(raw: Row): unknown;
   told(record: Row): unknown;
 }
 
-const READINGS: Reading[] = [
+const READ_CASES: ReadCase[] = [
   {
     list: 'locations',
     path: '/locations',
@@ -190,7 +190,7 @@ function sorted(rows: unknown[]): string[] {
 /** What every dialect must read alike. */
 export function describeReading(world: World): void {
   describe('reads', () => {
-    test.each(READINGS)('every row of $list as it is', async ({ list, path, expected, told }) => {
+    test.each(READ_CASES)('every row of $list as it is', async ({ list, path, expected, told }) => {
       const { api, tenantId } = world;
       const pages: AsyncIterable<ListPage<object>> = api[list].list(tenantId, [], signal);
       const records = (await all(pages)) as Row[];

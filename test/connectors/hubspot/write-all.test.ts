@@ -115,12 +115,8 @@ const taken = (key: string, holderId?: string) =>
     'CONFLICT',
   );
 
-async function run(scope: Scope, account: Account, ...writes: Write[]) {
-  const objects: Record<string, Stored[]> = {
-    contacts: [...(account.contacts ?? [])],
-    deals: [...(account.deals ?? [])],
-  };
-  const calls: { label: string; body: { inputs: unknown[]; properties?: unknown } }[] = [];
+/** What HubSpot answers to each call, by what it holds. */
+function answersOf(account: Account, objects: Readonly<Record<string, Stored[]>>) {
   let upserts = 0;
   const success = (body: unknown): WireResponse => ({ status: 207, body, retryAfterMs: null });
 
@@ -160,7 +156,7 @@ async function run(scope: Scope, account: Account, ...writes: Write[]) {
     }
     return success({ results, errors });
   }
-  function answerTo({ label, path, body }: HubSpotCall): WireResponse {
+  return ({ label, path, body }: HubSpotCall): WireResponse => {
     const records =
       objects[path.endsWith('/contacts') || path.includes('/contacts/batch/') ? 'contacts' : 'deals'] ?? [];
     const sent = body as { inputs: never[]; idProperty?: string };
@@ -179,7 +175,16 @@ async function run(scope: Scope, account: Account, ...writes: Write[]) {
         .filter((id) => account.notJoined?.[id] === 'refused')
         .map((id) => ({ context: { fromObjectId: [id] } })),
     });
-  }
+  };
+}
+
+async function run(scope: Scope, account: Account, ...writes: Write[]) {
+  const objects: Record<string, Stored[]> = {
+    contacts: [...(account.contacts ?? [])],
+    deals: [...(account.deals ?? [])],
+  };
+  const calls: { label: string; body: { inputs: unknown[]; properties?: unknown } }[] = [];
+  const answerTo = answersOf(account, objects);
   const send = async (call: HubSpotCall) => {
     expect(call.method).toBe('POST');
     calls.push({ label: call.label.replace('hubspot.', ''), body: call.body as { inputs: unknown[] } });

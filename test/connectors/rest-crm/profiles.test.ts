@@ -45,7 +45,7 @@ describe.each(PROFILE_CASES)('the profile $profile', (one) => {
     expect(read.sort()).toEqual(['Anna', 'Bruno', 'Carla', 'Dino'].map((given) => [given, address]));
   });
 
-  test('lists the contacts that people made, marks one by its id, and takes the mark off', async () => {
+  test('lists the contacts that people made, stamps one by its id, and takes the stamp off', async () => {
     const { sandbox, target } = await openProfile(one);
     const { existing } = target.connector;
     const byHand = sandbox.addByHand(one.kind, { ...one.person, [one.given]: 'By hand' });
@@ -55,13 +55,13 @@ describe.each(PROFILE_CASES)('the profile $profile', (one) => {
     expect(contact).toMatchObject({ remoteId: String(byHand.id), isFree: true });
     expect(contact?.properties[one.given]).toBe('By hand');
     const { key } = target.create('p2', named('By hand'));
-    const mark = { remoteId: String(byHand.id), as: { key, sealedRecordId: target.identity.sealedRecordId('p2') } };
-    expect(await existing!.mark([mark], signal())).toEqual(new Map());
+    const stamp = { remoteId: String(byHand.id), as: { key, sealedRecordId: target.identity.sealedRecordId('p2') } };
+    expect(await existing!.stamp([stamp], signal())).toEqual(new Map());
     const [found] = await target.find('p2');
-    expect(found).toMatchObject({ remoteId: mark.remoteId, key });
+    expect(found).toMatchObject({ remoteId: stamp.remoteId, key });
     expect(found?.item?.properties).toEqual(contact?.properties);
-    expect(await existing!.mark([{ ...mark, as: null }], signal())).toEqual(new Map());
-    expect(await existing!.read([mark.remoteId], signal())).toEqual([contact]);
+    expect(await existing!.stamp([{ ...stamp, as: null }], signal())).toEqual(new Map());
+    expect(await existing!.read([stamp.remoteId], signal())).toEqual([contact]);
   });
 
   test.each(['lost-answer', 'cut-body'])('finds its object after a create that ended with %s', async (kind) => {

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { ContactMark, ExistingContact, ExistingContacts } from '../../../src/connectors/connector.ts';
+import type { ContactStamp, ExistingContact, ExistingContacts } from '../../../src/connectors/connector.ts';
 import { group } from '../contract-case.ts';
 import { describeOutcome, keyOf, OTHER_MARK, sealedRecordIdOf, signal } from '../contract-kit.ts';
 import type { CrmKit } from '../crm-kit.ts';
@@ -34,7 +34,7 @@ export const crmExisting = group<CrmKit>('contacts from before', {
     const byHand = await kit.target.server.addByHand({ title: 'Rossi', phone: '+390551239876' });
     const bystander = await kit.target.server.addByHand({ title: 'Bianchi' });
     const before = await kit.objects();
-    expect(await existing(kit).mark([markFor('a', byHand)], signal())).toEqual(new Map());
+    expect(await existing(kit).stamp([stampFor('a', byHand)], signal())).toEqual(new Map());
     const after = await kit.objects();
     expect(after.map(({ remoteId, values }) => ({ remoteId, values }))).toEqual(
       before.map(({ remoteId, values }) => ({ remoteId, values })),
@@ -57,10 +57,10 @@ export const crmExisting = group<CrmKit>('contacts from before', {
     const byHand = await kit.target.server.addByHand({ title: 'Rossi', note: 'A note' });
     const [before] = await listAll(existing(kit));
     for (let time = 0; time < 2; time += 1) {
-      expect(await existing(kit).mark([markFor('a', byHand)], signal())).toEqual(new Map());
+      expect(await existing(kit).stamp([stampFor('a', byHand)], signal())).toEqual(new Map());
     }
     expect(await kit.readAll()).toHaveLength(1);
-    expect(await existing(kit).mark([{ remoteId: byHand, as: null }], signal())).toEqual(new Map());
+    expect(await existing(kit).stamp([{ remoteId: byHand, as: null }], signal())).toEqual(new Map());
     expect(await kit.readAll()).toEqual([]);
     expect(await listAll(existing(kit))).toEqual([before]);
   },
@@ -71,7 +71,7 @@ export const crmExisting = group<CrmKit>('contacts from before', {
     ];
     await kit.target.server.deleteByHand(gone);
     expect((await existing(kit).read([gone, there], signal())).map(({ remoteId }) => remoteId)).toEqual([there]);
-    const refused = await existing(kit).mark([markFor('a', gone), markFor('b', there)], signal());
+    const refused = await existing(kit).stamp([stampFor('a', gone), stampFor('b', there)], signal());
     expect([...refused.keys()]).toEqual([gone]);
     expect(await kit.object('b')).toMatchObject({ remoteId: there });
   },
@@ -86,6 +86,6 @@ async function listAll(contacts: ExistingContacts): Promise<ExistingContact[]> {
   return (await Array.fromAsync(contacts.list(signal()))).flat();
 }
 
-function markFor(recordId: string, remoteId: string): ContactMark {
+function stampFor(recordId: string, remoteId: string): ContactStamp {
   return { remoteId, as: { key: keyOf(recordId), sealedRecordId: sealedRecordIdOf(recordId) } };
 }

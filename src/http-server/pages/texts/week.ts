@@ -40,7 +40,7 @@ const en = {
   cancelled: 'cancelled in the clinic, and still in the calendar',
   surplus: (rule: string) => `left out by a rule (${rule}), and still in the calendar`,
   copy: 'a second event of this appointment',
-  namelessCopy: 'it carries our mark and names no appointment',
+  namelessCopy: 'it carries our owner tag and names no appointment',
   unlisted: 'not in the clinic’s list of this week: it moved, or is gone',
   notKnown: 'the clinic’s row can’t be read now: what stands there stays',
   'next-cycle': 'put right with the next cycle',

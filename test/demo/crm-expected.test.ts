@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { booksOf, compareValues } from '../../demo/crm-books.ts';
+import { compareValues, expectedState } from '../../demo/crm-expected.ts';
 import { openPatientDesk } from '../../demo/patient-desk.ts';
 import { startClinicSandbox } from '../../sandbox/clinic/index.ts';
 
@@ -10,11 +10,11 @@ async function openClinic() {
   onTestFinished(() => clinic.close());
   const clinicId = clinic.tenants[0]?.id ?? '';
   const owner = { tenant: 'aurora', clinic, clinicId, window: { pastDays: 30, futureDays: 90 }, unexplained: null };
-  return { clinic, clinicId, owner, books: () => booksOf(owner, 'privacy', NOON) };
+  return { clinic, clinicId, owner, expected: () => expectedState(owner, 'privacy', NOON) };
 }
 
 test('what is lacking, doubled or different is told, in numbers', async () => {
-  const { contacts } = (await openClinic()).books();
+  const { contacts } = (await openClinic()).expected();
   const [first, second, ...others] = contacts;
   expect(compareValues(contacts, contacts)).toEqual({ records: 12, remoteEvents: 12, duplicates: 0, missing: 0 });
   expect(compareValues(contacts, [second ?? {}, ...others])).toMatchObject({ duplicates: 0, missing: 1 });
@@ -23,37 +23,37 @@ test('what is lacking, doubled or different is told, in numbers', async () => {
   expect(compareValues(contacts, stale)).toMatchObject({ duplicates: 1, missing: 1 });
 });
 
-test('the books follow what people at the desk do', async () => {
-  const { clinic, clinicId, books } = await openClinic();
+test('what is expected follows what people at the desk do', async () => {
+  const { clinic, clinicId, expected } = await openClinic();
   const world = { clinic, clinicTenants: new Map([['aurora', clinicId]]), crms: [] };
   const desk = openPatientDesk(world);
-  const before = books().contacts;
+  const before = expected().contacts;
 
   desk.change('aurora', 'phone-changed');
-  expect(compareValues(books().contacts, before)).toMatchObject({ duplicates: 1, missing: 1 });
+  expect(compareValues(expected().contacts, before)).toMatchObject({ duplicates: 1, missing: 1 });
   desk.change('aurora', 'registered');
-  expect(books().contacts).toHaveLength(13);
+  expect(expected().contacts).toHaveLength(13);
   desk.change('aurora', 'consent-withdrawn');
-  expect(books().contacts).toHaveLength(12);
+  expect(expected().contacts).toHaveLength(12);
   desk.change('aurora', 'consent-given');
-  expect(books().contacts).toHaveLength(13);
+  expect(expected().contacts).toHaveLength(13);
   expect(desk.change('aurora', 'consent-given')).toBeNull();
 });
 
 test('an appointment ahead is the next visit, one that was cancelled is none', async () => {
-  const { clinic, clinicId, books } = await openClinic();
+  const { clinic, clinicId, expected } = await openClinic();
   const newcomer = clinic.registerPatient(clinicId);
   const contact = () =>
-    books().contacts.find(({ lastName, email }) => {
+    expected().contacts.find(({ lastName, email }) => {
       return lastName === newcomer.lastName && email === newcomer.email;
     });
   expect(contact()).toMatchObject({ visits: 0, nextVisit: null, standing: 'lapsed' });
-  const visits = books().visits.length;
+  const visits = expected().visits.length;
   const start = Date.parse('2026-03-29T09:00:00+02:00');
   const { id } = clinic.book(clinicId, { patientId: newcomer.id, start });
   expect(contact()).toMatchObject({ visits: 0, nextVisit: '2026-03-29', standing: 'new' });
-  expect(books().visits).toHaveLength(visits + 1);
+  expect(expected().visits).toHaveLength(visits + 1);
   clinic.cancel(clinicId, id);
   expect(contact()).toMatchObject({ nextVisit: null, standing: 'lapsed' });
-  expect(books().visits).toHaveLength(visits);
+  expect(expected().visits).toHaveLength(visits);
 });

@@ -6,7 +6,7 @@ import type { CrmOwner } from './crm.ts';
 export type Values = Readonly<Record<string, string | number | boolean | null>>;
 
 /** What a CRM should hold of a clinic. */
-export interface Books {
+export interface ExpectedState {
   contacts: Values[];
   visits: Values[];
 }
@@ -28,19 +28,19 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 /** Computes from the clinic's own data, with nothing of the product's, what a CRM should hold of the patients with a consent. */
-export function booksOf({ clinic, clinicId }: CrmOwner, consent: string, asOf: number): Books {
+export function expectedState({ clinic, clinicId }: CrmOwner, consent: string, asOf: number): ExpectedState {
   const visitsOf = visitsByPatient(clinic, clinicId);
-  const books: Books = { contacts: [], visits: [] };
+  const expected: ExpectedState = { contacts: [], visits: [] };
   for (const patient of clinic.patients(clinicId)) {
     if (patient.details.consents[consent]?.granted !== true) continue;
     const visits = visitsOf.get(patient.id) ?? [];
-    books.contacts.push({ ...personOf(patient), ...computed(visits, asOf) });
+    expected.contacts.push({ ...personOf(patient), ...computed(visits, asOf) });
     const contact = contactName(patient.firstName, patient.lastName, patient.phone);
     for (const { start, end, status } of visits) {
-      books.visits.push({ contact, start, end, status: WORDS[status] ?? 'unknown' });
+      expected.visits.push({ contact, start, end, status: WORDS[status] ?? 'unknown' });
     }
   }
-  return books;
+  return expected;
 }
 
 /** Who a contact is, in one text, as a visit names it. */

@@ -3,7 +3,7 @@ import type { ClinicSandbox, TrueAppointment, TruePatient } from '../../../sandb
 /** A record of a CRM as both sides are compared: what is not there or empty is null. */
 export type Values = Readonly<Record<string, string | null>>;
 
-/** A record that a CRM should hold by the clinic's books. */
+/** A record that a CRM should hold by the clinic's own data. */
 export interface Wanted {
   /** By which the same thing is known on both sides: a contact's surname, an activity's time. */
   identity: string;
@@ -12,7 +12,7 @@ export interface Wanted {
 }
 
 /** What the contacts and activities of one tenant should be. */
-export interface Books {
+export interface ExpectedState {
   contacts: Wanted[];
   activities: Wanted[];
   /** Addresses that several contacts share and one of them must have. */
@@ -44,12 +44,12 @@ const PRESENT = new Set(['CheckedIn', 'InProgress', 'Completed']);
  * What a CRM should show of a tenant, from the clinic's own data; nothing of the product is used.
  * @param times epoch ms between which the cycle computed what is ahead
  */
-export function booksOf(
+export function expectedState(
   clinic: Pick<ClinicSandbox, 'appointments' | 'patients'>,
   tenantId: string,
   times: readonly number[],
   rules: AddressRules,
-): Books {
+): ExpectedState {
   const visits = new Map<string, TrueAppointment[]>();
   for (const appointment of clinic.appointments(tenantId)) {
     const { patientId, deleted, status } = appointment;

@@ -1,0 +1,17 @@
+import { FENCE } from './lease-scripts.ts';
+
+/**
+ * KEYS: lease, then target, links and outbox of each. ARGV: token, planned at, under, as of ('' for none), then the links' version of
+ * each.
+ */
+export const SETTLE = `${FENCE}
+for i = 2, #KEYS, 3 do
+  local target, links, outbox = KEYS[i], KEYS[i + 1], KEYS[i + 2]
+  local isAsLooked = redis.call('HGET', links, 'version') == ARGV[4 + (i + 1) / 3] and redis.call('HLEN', outbox) == 0
+  if isAsLooked and redis.call('HEXISTS', target, 'adoptedAt') == 1 and redis.call('HEXISTS', target, 'failure') == 0 then
+    redis.call('HSET', target, 'lastPlannedAt', ARGV[2], 'plannedUnder', ARGV[3], 'comparableUnder', ARGV[3])
+    redis.call('HDEL', target, 'gaps')
+    if ARGV[4] ~= '' then redis.call('HSET', target, 'plannedAsOf', ARGV[4], 'settledAsOf', ARGV[4]) end
+  end
+end
+return 1`;
