@@ -2,7 +2,7 @@ import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { openSealed, type Sealer } from './sealing.ts';
-import { CHANGE, FIELD } from './target-proof-scripts.ts';
+import { CHANGE, FIELD, SET_ASIDE } from './target-proof-scripts.ts';
 
 /** Why a record left a target; `released`: by the passing of time, its object stays. */
 export type GoneReason = 'cancelled' | 'excluded' | 'vanished' | 'released';

@@ -15,3 +15,12 @@ for i = 2, #KEYS, 3 do
   end
 end
 return 1`;
+
+/** KEYS: target, links and outbox of each. */
+export const SUMMARIZE = `
+local all = {}
+for i = 1, #KEYS, 3 do
+  local record = redis.call('HGETALL', KEYS[i])
+  all[#all + 1] = {record, redis.call('HGET', KEYS[i + 1], 'version'), redis.call('HLEN', KEYS[i + 2])}
+end
+return all`;

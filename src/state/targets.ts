@@ -18,7 +18,7 @@ import {
   type TargetProofs,
   withGone,
 } from './target-proof.ts';
-import { SETTLE } from './target-scripts.ts';
+import { SETTLE, SUMMARIZE } from './target-scripts.ts';
 
 /** Why a target stands still, in words that every surface repeats. */
 export interface TargetFailure {
@@ -171,15 +171,6 @@ const MISSES_KEPT_MS = 7 * DAY_MS;
 
 /** Targets in one script: each takes some tens of microseconds. */
 const TARGETS_AT_ONCE = 100;
-
-// KEYS: target, links and outbox of each.
-const SUMMARIZE = `
-local all = {}
-for i = 1, #KEYS, 3 do
-  local record = redis.call('HGETALL', KEYS[i])
-  all[#all + 1] = {record, redis.call('HGET', KEYS[i + 1], 'version'), redis.call('HLEN', KEYS[i + 2])}
-end
-return all`;
 
 const NOT_PROVED = { container: null, firstRunApprovedAt: null };
 
