@@ -67,9 +67,9 @@ function withCsrf(entrant: Entrant | null, secret: string): Visitor | null {
 const LOOKS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Lets nobody in below a route's level; whoever may not see a tenant is told that there is none. Who it is, is asked before a body is read, and
- * whether they ask too often with it, so that a search for what others have is slow too; that a change comes from a page of ours, afterwards: forms bring the proof as the field `csrf`, calls as the header `x-csrf-token`, and programs with a
- * token need none, since no browser shows that by itself.
+ * Lets nobody in below a route's level; whoever may not see a tenant is told that there is none. Who it is, and whether they ask too often, is
+ * asked before a body is read; that a change comes from a page of ours, afterwards: forms bring the proof as the field `csrf`, calls as the header
+ * `x-csrf-token`, and programs with a token need none, since no browser shows that by itself.
  */
 export function addAccess(app: FastifyInstance, access: Access): void {
   app.decorateRequest('visitor', null);
