@@ -42,7 +42,7 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
     ...['toMatchFile', 'fromMatchFile', 'keepPlan', 'keptPlan', 'newestPlan', 'planView', 'planLines'],
     ...['planSummary'],
     ...['listRecords', 'listTenants', 'wantedBy', 'requireLog', 'openTasks', 'pageOf', 'cursorOf', 'readCursor'],
-    ...['viewWeek', 'weekOf', 'viewHold', 'secondPersonAbove', 'wayOf'],
+    ...['viewWeek', 'weekOf', 'viewHold', 'secondPersonAbove', 'wayOf', 'eventDecision', 'heldObjects'],
     ...['describeLoginLink', 'listLoginLinks', 'entrantBySession', 'entrantByToken', 'describeSignInLink'],
     ...['isPassphraseMissing', 'listAccessTokens', 'beginOidcSignIn', 'sessionLifeOf', 'principalOf'],
     ...['accountIdOf', 'signedInBy', 'rightsOf', 'toRights', 'newSecret'],
