@@ -175,7 +175,7 @@ describe('a plan', () => {
       snapshot: { completeness: 'complete', records: 15 },
     });
     expect(view.targets[0]).toMatchObject({ target: 'doctor', links: 14, unchanged: 12, released: 0 });
-    expect(view.targets[0]?.lines).toEqual([
+    expect(view.targets[0]?.lines.map(({ fieldChanges: _, ...line }) => line)).toEqual([
       {
         record: 'new',
         operation: 'create',
