@@ -26,7 +26,6 @@ export interface PinStore {
 }
 
 const MARK_LENGTH = 16;
-const NONE: Pins = new Map();
 
 /**
  * Opens the pins of a tenant. Those of a target are one sealed value; the target's proof names the newest, so that none is put in or
@@ -49,12 +48,12 @@ export function openPins(redis: RedisClient, tenant: string, identityKey: Uint8A
       if (!pinned[0].message.startsWith('WRONGTYPE')) throw pinned[0];
       return newest === undefined
         ? { ends: await readInClear(redis, key), state: 'before', sealed: null }
-        : { ends: NONE, state: 'forged', sealed: null };
+        : forged(null);
     }
     const sealed = pinned?.[1] as string | null;
     const pins = sealed === null ? [] : openSealed<[string, Instant][]>(sealer, sealed, contextOf(target));
     if (pins === null || (newest !== undefined && newest !== markOf(sealed))) {
-      return { ends: NONE, state: 'forged', sealed };
+      return forged(sealed);
     }
     return { ends: new Map(pins), state: newest === undefined ? 'before' : 'proved', sealed };
   }
@@ -73,6 +72,11 @@ export function openPins(redis: RedisClient, tenant: string, identityKey: Uint8A
       }
     },
   };
+}
+
+/** What stands there is not as we left it. */
+function forged(sealed: string | null): PinLook {
+  return { ends: new Map(), state: 'forged', sealed };
 }
 
 /** By which a target's proof names a sealed value; null for none. */
