@@ -39,7 +39,13 @@ class TenantsAtWork {
     return this.#counts.has(tenant);
   }
 
-  async during<Result>(tenant: string, work: () => Promise<Result>): Promise<Result> {
+  /** @param open what is open of it already: its logins may be others by now */
+  async during<Result>(
+    tenant: string,
+    work: () => Promise<Result>,
+    open: Pick<ComposedTenant, 'credentials'> | undefined,
+  ): Promise<Result> {
+    open?.credentials.beginAnew();
     this.#counts.set(tenant, (this.#counts.get(tenant) ?? 0) + 1);
     try {
       return await work();
@@ -104,10 +110,7 @@ export function openTenants(shared: Omit<Shared, 'generations' | 'compiled'>, ke
   return {
     composed,
     generations,
-    whileOpen(id, work) {
-      composed.peek(id)?.credentials.beginAnew();
-      return atWork.during(id, work);
-    },
+    whileOpen: (id, work) => atWork.during(id, work, composed.peek(id)),
     async takeUp(next, signal) {
       const changes = changesBetween(all.configuration, next);
       await untilAtRest(composed, [...changes.changed, ...changes.reopened, ...changes.removed], signal);
