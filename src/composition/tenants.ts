@@ -14,7 +14,7 @@ export interface OpenTenants {
   composed: ReadonlyMap<string, ComposedTenant>;
   /** Of every tenant, open or not: a process has one number of each for as long as its configuration stays the same. */
   generations: ReadonlyMap<string, Generation>;
-  /** Does work for a tenant, which is not closed meanwhile. */
+  /** Does work for a tenant, which is not closed meanwhile, by its logins as they stand from now on. */
   whileOpen<Result>(tenant: string, work: () => Promise<Result>): Promise<Result>;
   /**
    * Goes on under another configuration. What did not change keeps what it has open and what is known of it. What changed is opened anew;
@@ -39,7 +39,13 @@ class TenantsAtWork {
     return this.#counts.has(tenant);
   }
 
-  async during<Result>(tenant: string, work: () => Promise<Result>): Promise<Result> {
+  /** @param open what is open of it already: its logins may be others by now */
+  async during<Result>(
+    tenant: string,
+    work: () => Promise<Result>,
+    open: Pick<ComposedTenant, 'credentials'> | undefined,
+  ): Promise<Result> {
+    open?.credentials.beginAnew();
     this.#counts.set(tenant, (this.#counts.get(tenant) ?? 0) + 1);
     try {
       return await work();
@@ -104,7 +110,7 @@ export function openTenants(shared: Omit<Shared, 'generations' | 'compiled'>, ke
   return {
     composed,
     generations,
-    whileOpen: (id, work) => atWork.during(id, work),
+    whileOpen: (id, work) => atWork.during(id, work, composed.peek(id)),
     async takeUp(next, signal) {
       const changes = changesBetween(all.configuration, next);
       await untilAtRest(composed, [...changes.changed, ...changes.reopened, ...changes.removed], signal);

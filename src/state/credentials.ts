@@ -22,6 +22,8 @@ export interface CredentialStore {
    * since. Its refresh token may be used up.
    */
   recent(connection: string): Promise<Credential | null>;
+  /** What was read so far is not recent any more: for work that somebody may have asked for after a login in another process. */
+  beginAnew(): void;
   /**
    * Replaces the credential if it still has the version that was read (null: there is none) and the lease is still held,
    * in one step. On the disk when it returns, where Redis can tell.
@@ -98,24 +100,25 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
   async function change(lease: LeaseToken, connection: string, version: number | null, fields: CredentialFields) {
     const expected = version === null ? '' : String(version);
     const given = [lease.token, expected, ...Object.entries(fields).flat()];
-    return fenced(recent.changing(connection, writer.eval(WRITE, 2, lease.key, keyOf(connection), ...given)));
+    return fenced(recent.changing(writer.eval(WRITE, 2, lease.key, keyOf(connection), ...given)));
   }
 
   async function restoreOne(connection: string, credential: Credential): Promise<boolean> {
     const fields = Object.entries(encodeCredential(credential, sealer, connection)).flat();
-    return (await recent.changing(connection, writer.eval(RESTORE, 1, keyOf(connection), ...fields))) === 1;
+    return (await recent.changing(writer.eval(RESTORE, 1, keyOf(connection), ...fields))) === 1;
   }
 
   return {
     read: recent.read,
     recent: recent.recent,
+    beginAnew: () => recent.forget(),
     async write(lease, connection, expectedVersion, next) {
       const written = await change(lease, connection, expectedVersion, encodeCredential(next, sealer, connection));
       if (written) await awaitDisk(connection);
       return written;
     },
     note: (lease, connection, version, standing) => change(lease, connection, version, encodeStanding(standing)),
-    remove: async (connection) => (await recent.changing(connection, writer.del(keyOf(connection)))) === 1,
+    remove: async (connection) => (await recent.changing(writer.del(keyOf(connection)))) === 1,
     async readAll(connections) {
       const credentials: Record<string, Credential> = {};
       for (const connection of connections) {
@@ -163,11 +166,13 @@ class Recent {
   };
 
   /** What was read before is not known any more, also where the answer is still on its way. */
-  changing<Answer>(connection: string, change: Promise<Answer>): Promise<Answer> {
-    return change.finally(() => {
-      this.#changes += 1;
-      this.#known.delete(connection);
-    });
+  changing<Answer>(change: Promise<Answer>): Promise<Answer> {
+    return change.finally(() => this.forget());
+  }
+
+  forget(): void {
+    this.#changes += 1;
+    this.#known.clear();
   }
 }
 
