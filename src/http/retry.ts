@@ -7,7 +7,7 @@ import { MirrorError } from '../model/errors.ts';
 export interface RetryRules {
   /** The first one included. */
   tries: number;
-  /** The shortest before the second try; doubled with each one after it. By chance a wait is up to twice as long, within the longest. */
+  /** Before the second try; doubled with each one after it, and up to doubled again by chance. */
   firstWaitMs: number;
   /** Before any try. */
   longestWaitMs: number;
@@ -39,7 +39,7 @@ export async function retried<Result>(
   { rules, waitMsAfter, signal, pause = waitUntil(signal), random = Math.random }: RetryOptions,
 ): Promise<Result> {
   signal?.throwIfAborted();
-  const backoff = { firstMs: 2 * rules.firstWaitMs, longestMs: rules.longestWaitMs, jitter: 1 / 2 };
+  const backoff = { firstMs: 2 * rules.firstWaitMs, longestMs: 2 * rules.longestWaitMs, jitter: 1 / 2 };
   return pRetry(() => work(), {
     retries: rules.tries - 1,
     // What the other side asks for and what we would wait by ourselves is one wait, below.
@@ -47,7 +47,8 @@ export async function retried<Result>(
     async shouldRetry({ error, attemptNumber }) {
       const leastMs = waitMsAfter(error, attemptNumber);
       if (leastMs === null) return false;
-      await pause(Math.max(leastMs, exponentialBackoffMs(backoff, attemptNumber - 1, random)));
+      const ownMs = exponentialBackoffMs(backoff, attemptNumber - 1, random);
+      await pause(Math.max(leastMs, Math.min(ownMs, rules.longestWaitMs)));
       return true;
     },
   });
