@@ -7,8 +7,8 @@ import type { RedisClient } from './redis.ts';
 export interface CallerCounts {
   /** Counts one of theirs. @param most that are let through in a window */
   count(who: string, most: number): Promise<Counted>;
-  /** Forgets theirs. */
-  forget(who: string): Promise<void>;
+  /** Begins anew with theirs. */
+  clear(who: string): Promise<void>;
 }
 
 /** What is counted of whoever wants in, and of who is in. */
@@ -23,7 +23,7 @@ export interface AccessCounts {
 export function createAccessCounts(redis: RedisClient, nameOf: (who: string) => string): AccessCounts {
   const countsOf = (keyOf: (name: string) => string, windowMs: number): CallerCounts => ({
     count: (who, most) => countOne(redis, windowMs, [{ key: keyOf(nameOf(who)), most }]),
-    async forget(who) {
+    async clear(who) {
       await redis.del(keyOf(nameOf(who)));
     },
   });

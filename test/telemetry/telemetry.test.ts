@@ -188,7 +188,12 @@ test('who is not let in makes no span, whatever they say of theirs', async () =>
   const app = await openApp({ log: silentLogger, spans: telemetry.spans });
   const visitor = { id: 'token:a', name: 'a', csrf: 'c', level: 'owner', tenants: null } as const;
   const visitorOf = async (caller: FastifyRequest) => (caller.headers.authorization === undefined ? null : visitor);
-  addAccess(app, { visitorOf, stillVisitorOf: visitorOf, publicUrl: () => 'http://localhost:80' });
+  addAccess(app, {
+    visitorOf,
+    stillVisitorOf: visitorOf,
+    heldBackMs: async () => null,
+    publicUrl: () => 'http://localhost:80',
+  });
   app.get('/api/status', { config: { level: 'viewer' } }, async () => ({}));
   onTestFinished(() => app.close());
   const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
