@@ -111,7 +111,7 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
   return {
     read: recent.read,
     recent: recent.recent,
-    beginAnew: () => recent.forget(),
+    beginAnew: () => recent.invalidate(),
     async write(lease, connection, expectedVersion, next) {
       const written = await change(lease, connection, expectedVersion, encodeCredential(next, sealer, connection));
       if (written) await awaitDisk(connection);
@@ -167,10 +167,10 @@ class Recent {
 
   /** What was read before is not known any more, also where the answer is still on its way. */
   changing<Answer>(change: Promise<Answer>): Promise<Answer> {
-    return change.finally(() => this.forget());
+    return change.finally(() => this.invalidate());
   }
 
-  forget(): void {
+  invalidate(): void {
     this.#changes += 1;
     this.#known.clear();
   }
