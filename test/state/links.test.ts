@@ -88,11 +88,11 @@ describe('links', () => {
       linkOf(recordId, { startAt, endAt: startAt, ...changes, fingerprint: changes.fingerprint ?? f });
     expect([...(await links.read('doctor')).values()]).toEqual([
       old('a', { versionTag: '"3"' }),
-      // Nothing proves where those are: they are looked for by their keys.
-      old('b', { versionTag: null, drift: 'edited' }),
+      // Nothing proves where those are: they are found among the target's own objects.
+      old('b', { versionTag: '"3"', drift: 'edited', isUnplaced: true }),
       old('c', { fingerprint: '', versionTag: null }),
-      old('d', { versionTag: null, revision: 46, endAt: startAt + 3_601_000 }),
-      old('e', { versionTag: null, revision: 1, endAt: startAt + 3_600_000 }),
+      old('d', { versionTag: '"3"', revision: 46, endAt: startAt + 3_601_000, isUnplaced: true }),
+      old('e', { versionTag: 'W/"3"', revision: 1, endAt: startAt + 3_600_000, isUnplaced: true }),
     ]);
   });
 
