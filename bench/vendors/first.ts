@@ -1,5 +1,5 @@
 import { AGENDA_HOLDS, type CycleWorld, openCycleWorld } from '../cycle/world.ts';
-import { atMost, type Figure, secondsOf } from '../figure.ts';
+import { atMost, cpuSecondsOf, type Figure, secondsOf } from '../figure.ts';
 import { requestsOf, type Sent } from '../sent.ts';
 import { startVendor } from './vendor-process.ts';
 
@@ -26,6 +26,15 @@ export async function measureFirst(
     figures.push(await measureVendor(name, count, batch));
   }
   return figures;
+}
+
+/** What the first sync of so many records into an empty calendar costs our process, in CPU seconds. */
+export async function secondsOfFirst(name: 'google-calendar' | 'outlook-calendar', count: number): Promise<number> {
+  await using vendor = await startVendor(name, 0);
+  const size = { appointments: count, targets: Math.ceil(count / AGENDA_HOLDS) };
+  await using world = await openCycleWorld(size, vendor.target);
+  await placeOf(world);
+  return await cpuSecondsOf(() => world.sync());
 }
 
 async function measureVendor(name: VendorName, count: number, latencyMs: number): Promise<Figure> {
