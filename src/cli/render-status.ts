@@ -101,7 +101,7 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
     lines.push(wrap(says, '  '));
   }
   lines.push(...renderRun(tenant, now));
-  lines.push('', renderTargets(tenant.targets, now));
+  lines.push('', renderTargets(tenant.targets));
   for (const target of tenant.targets) {
     if ((tenant.lastRun?.pace.nearPerWhole ?? 0) > 0) lines.push(...renderNear(target, now));
     lines.push(...renderGaps({ [target.target]: target.gaps }, target.exceptGapsAsOf, '  '));
@@ -227,15 +227,13 @@ function renderRun({ lastRun }: TenantStatus, now: Instant): string[] {
   return lines;
 }
 
-function renderTargets(targets: readonly TargetStatus[], now: Instant): string {
+function renderTargets(targets: readonly TargetStatus[]): string {
   const columns = [
     { heading: 'target' },
     { heading: 'state', isState: true },
     { heading: 'in step', isState: true },
     { heading: 'can go on', isState: true },
     { heading: 'in sync as of' },
-    { heading: 'ago', right: true },
-    { heading: 'links', right: true },
     { heading: 'pending', right: true },
     { heading: 'failing', right: true },
     { heading: 'held', right: true },
@@ -245,8 +243,7 @@ function renderTargets(targets: readonly TargetStatus[], now: Instant): string {
     target.state,
     ...axesWords(target),
     renderTime(target.inSyncAsOf),
-    renderAge(target.inSyncAsOf, now),
-    ...[target.links, target.pending, target.failing, target.held].map(String),
+    ...[target.pending, target.failing, target.held].map(String),
   ]);
   return renderTable(columns, rows, '  ');
 }

@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -22,14 +22,20 @@ export async function fuzzApart(run: Run): Promise<Outcome> {
     const part = await oneProcess({ ...run, from, most: beyond - from, forMs: endsAt - performance.now() }, from);
     if ('outcome' in part) return together(outcome, part.outcome);
     const inputs = part.finding.index + 1 - from;
-    outcome = together(outcome, { ...nothingYet(run.parser), inputs, findings: [part.finding] });
+    outcome = together(outcome, { ...nothingYet(run.parser), inputs, findings: [...part.before, part.finding] });
     from = part.finding.index + 1;
   }
   return outcome;
 }
 
+interface Ended {
+  /** What it had found before the input that ended it. */
+  before: Finding[];
+  finding: Finding;
+}
+
 /** What a process came to, or with which input it ended before. */
-async function oneProcess(run: Run, from: number): Promise<{ outcome: Outcome } | { finding: Finding }> {
+async function oneProcess(run: Run, from: number): Promise<{ outcome: Outcome } | Ended> {
   const folder = mkdtempSync(join(tmpdir(), 'clinic-mirror-fuzzed-'));
   const placeFile = join(folder, 'place');
   try {
@@ -46,9 +52,24 @@ async function oneProcess(run: Run, from: number): Promise<{ outcome: Outcome } 
     const what = `this input ended the whole process (${signal ?? `exit code ${code}`})`;
     // As Node ends for want of memory.
     const kind = signal === 'SIGABRT' ? 'memory' : 'crash';
-    return { finding: { parser: run.parser, seed: run.seed, index: placeIn(placeFile, from), kind, what } };
+    const finding: Finding = { parser: run.parser, seed: run.seed, index: placeIn(placeFile, from), kind, what };
+    return { before: findingsIn(`${placeFile}${FINDINGS}`), finding };
   } finally {
     rmSync(folder, { recursive: true });
+  }
+}
+
+/** A line for each, written at once: whoever ends with the next input has told of those before. */
+const FINDINGS = '.findings';
+
+function findingsIn(file: string): Finding[] {
+  try {
+    return readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as Finding);
+  } catch {
+    return [];
   }
 }
 
@@ -66,6 +87,7 @@ if (process.argv[1] === ENTRY && process.send !== undefined) {
   // When it has told, or whoever asked is gone.
   process.once('disconnect', () => process.exit());
   process.once('message', async (run: Run) => {
-    process.send?.(await fuzz(run));
+    const tell = (finding: Finding) => appendFileSync(`${run.placeFile}${FINDINGS}`, `${JSON.stringify(finding)}\n`);
+    process.send?.(await fuzz({ ...run, tell }));
   });
 }

@@ -18,6 +18,8 @@ export interface Run extends Pick<Task, 'parser' | 'seed' | 'most' | 'forMs' | '
   from?: number;
   /** Processor time after which an input is given up. */
   givenUpMs?: number;
+  /** Told of each finding at once. */
+  tell?: (finding: Finding) => void;
   /** Heap of the thread, with what it loads. */
   threadMib?: number;
 }
@@ -28,13 +30,13 @@ export const LIMITS: Limits = { milliseconds: 250, bytes: 100e6 };
 export const UNLIMITED: Limits = { milliseconds: Infinity, bytes: Infinity };
 
 /** Has a parser read many inputs in a thread of its own. One that ends the thread is a finding, and the next one begins after it. */
-export async function fuzz(run: Run): Promise<Outcome> {
+export async function fuzz({ tell = () => {}, ...run }: Run): Promise<Outcome> {
   let outcome = nothingYet(run.parser);
   const endsAt = performance.now() + run.forMs;
   const first = run.from ?? 0;
   for (let from = first; from < first + run.most; ) {
     const task = { ...run, from, most: first + run.most - from, forMs: endsAt - performance.now() };
-    const part = await oneThread(task, run);
+    const part = await oneThread(task, { ...run, tell });
     const { findings } = part;
     if (part.figures !== null) return together(outcome, { parser: run.parser, ...part.figures, findings });
     outcome = together(outcome, { ...nothingYet(run.parser), inputs: part.index + 1 - from, findings });
@@ -71,7 +73,7 @@ interface Part {
 
 async function oneThread(
   task: Omit<Task, 'place'>,
-  { givenUpMs = GIVEN_UP_MS, threadMib = THREAD_MIB }: Run,
+  { tell, givenUpMs = GIVEN_UP_MS, threadMib = THREAD_MIB }: Run & Required<Pick<Run, 'tell'>>,
 ): Promise<Part> {
   const place = new SharedArrayBuffer(4);
   const at = new Int32Array(place);
@@ -83,10 +85,14 @@ async function oneThread(
   // As the thread has it: it is gone when there is something to tell.
   const roomMib = worker.resourceLimits?.maxOldGenerationSizeMb;
   const part: Part = { findings: [], figures: null, index: task.from };
+  const keep = (finding: Finding) => {
+    tell(finding);
+    part.findings.push(finding);
+  };
   const find = (kind: Finding['kind'], what: string) =>
-    part.findings.push({ parser: task.parser, seed: task.seed, index: Atomics.load(at, 0), kind, what });
+    keep({ parser: task.parser, seed: task.seed, index: Atomics.load(at, 0), kind, what });
   worker.on('message', (said: Said) => {
-    if ('finding' in said) part.findings.push(said.finding);
+    if ('finding' in said) keep(said.finding);
     else part.figures = said.done;
   });
   const ended = new Promise<void>((resolve) => {

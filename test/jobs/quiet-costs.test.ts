@@ -11,7 +11,7 @@ import { openTenant } from './open-tenant.ts';
 
 const redis = useRedis({ appendOnly: false });
 /** What a cycle in which nothing changes may ask of Redis: for the tenant, and for each target. */
-const COMMANDS = { tenant: 25, target: 2 };
+const COMMANDS = { tenant: 25, target: 4 };
 
 /** A tenant in sync whose appointments lie in two calendars, and what one more cycle costs. */
 async function costsOf(

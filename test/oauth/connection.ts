@@ -24,6 +24,8 @@ export const NEVER = new AbortController().signal;
 export interface Worker {
   place: ConnectionPlace;
   credentials: CredentialKeeper;
+  /** As each job does: what it read of logins before counts no more. */
+  beginAnew: () => void;
   server: ReturnType<typeof createAuthorizationServer>;
   refresher: ReturnType<typeof createRefresher>;
   authorizer: ReturnType<typeof createTokenAuthorizer>;
@@ -82,7 +84,7 @@ export function openWorker(options: WorkerOptions): Worker {
   const rules = DEFAULT_REFRESH_RULES;
   const isPlaced = options.isPlaced ?? false;
   const authorizer = createTokenAuthorizer({ connection: 'clinic', credentials, refresher, rules, clock, isPlaced });
-  return { place, credentials, server, refresher, authorizer, logged };
+  return { place, credentials, beginAnew: store.beginAnew, server, refresher, authorizer, logged };
 }
 
 /** Stores a login as if a person had made it: `access-0`, `refresh-0`, due for a refresh unless told otherwise. */

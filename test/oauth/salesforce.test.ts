@@ -158,6 +158,7 @@ describe('an organisation that moves', () => {
       const header = await worker.authorizer.renew(NEVER);
       expect(worker.authorizer.baseUrl?.()).toBe(moved);
       expect(await reads(worker, sandbox, header)).toBe(200);
+      peer.beginAnew();
       expect(await peer.authorizer.header(NEVER)).not.toBe(stale);
       expect(peer.authorizer.baseUrl?.()).toBe(moved);
     },

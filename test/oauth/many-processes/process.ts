@@ -32,7 +32,7 @@ export type Asked = 'header' | 'go on';
 async function main({ redisUrl, provider, scopes, leaseTtlMs }: ProcessOptions): Promise<void> {
   const redis = new Redis(redisUrl, { maxRetriesPerRequest: null });
   const isDurable = createAwaitDurable(redis, { replicas: 0 });
-  const { authorizer } = openWorker({
+  const { authorizer, beginAnew } = openWorker({
     ...{ redis, issuer: provider.issuer, provider, scopes, leaseTtlMs, longestPauseMs: 100 },
     async awaitDurable(key) {
       await reach('stored');
@@ -54,6 +54,7 @@ async function main({ redisUrl, provider, scopes, leaseTtlMs }: ProcessOptions):
   });
   process.on('message', (asked: Asked) => {
     if (asked !== 'header') return;
+    beginAnew();
     authorizer.header(NEVER).then(
       (header) => tell({ header }),
       (error: unknown) => tell({ code: asMirrorError(error).code }),
