@@ -4,6 +4,7 @@ import { asMirrorError, forTenant, MirrorError } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
 import { type Instant, SECOND_MS } from '../model/time.ts';
 import { type NamedPlace, placesIn } from '../settings/named-places.ts';
+import { closingOf, type OpenSecret } from '../settings/open-secrets.ts';
 import type { EpochView } from '../state/epoch.ts';
 import { type Installation, requireTenant, settingsPlace } from './installation.ts';
 import { isForPerson } from './problems.ts';
@@ -24,6 +25,8 @@ export interface StateProbe {
   view(): Promise<EpochView>;
   /** Machines that the settings name. */
   places(): NamedPlace[];
+  /** Files of secrets that everybody on the machine may read, by who names them; null: the settings. */
+  openSecrets(tenant: string | null): OpenSecret[];
   /** Looks a name up as every connection does; null where a proxy does that. @throws Error with a `code` of Node's `dns` */
   resolve: ((host: string) => Promise<void>) | null;
 }
@@ -33,7 +36,8 @@ export interface Finding {
   /** Null for what concerns the whole installation. */
   tenant: string | null;
   subject: string;
-  result: 'ok' | 'problem' | 'not-asked';
+  /** A `warning` keeps nothing from going on. */
+  result: 'ok' | 'warning' | 'problem' | 'not-asked';
   /** What was found: constant words, ids and figures. */
   what: string;
   code: string | null;
@@ -66,6 +70,7 @@ export async function* examine(
   yield await keptFinding(state);
   yield await clockFinding(installation, state);
   const names = nameChecker(state);
+  yield* openSecretFindings(state, null);
   yield* names(null, state.places(), 'clinic-mirror.yaml');
   const view = await status(installation, only);
   // What was found of Redis is told above.
@@ -74,6 +79,7 @@ export async function* examine(
   for (const tenant of only === undefined ? installation.tenants.keys() : [only]) {
     const problems = view.problems.filter((problem) => problem.tenant === tenant);
     const open = requireTenant(installation, tenant);
+    yield* openSecretFindings(state, tenant);
     const settings = settingsPlace(installation, tenant);
     if (!open.configuration.paused) yield* names(tenant, placesIn(open.configuration), settings);
     yield* examineTenant(open, { problems, clinics, settings }, signal);
@@ -113,6 +119,14 @@ async function sealingFinding(state: StateProbe, tenants: readonly string[]): Pr
     first.remedy ??
     'put the key of before back into secrets.sealingKeys under its id: with it the logins go on as they are';
   return { tenant: null, subject, result: 'problem', what, code: first.code, next };
+}
+
+/** Work goes on meanwhile; somebody else may take the secret. */
+function openSecretFindings(state: StateProbe, tenant: string | null): Finding[] {
+  return state.openSecrets(tenant).map((secret) => {
+    const what = `everybody on this machine may read the file of ${secret.at}`;
+    return { tenant, subject: 'secrets', result: 'warning', what, code: 'secret-readable', next: closingOf(secret) };
+  });
 }
 
 /** Looks names up that stand in a file or document of settings, each once; tells those that nobody knows, and of the settings also that all are known. */

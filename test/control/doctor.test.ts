@@ -26,7 +26,7 @@ async function namesOf(resolve: StateProbe['resolve'], places: StateProbe['place
   const tenant = openTenant({ redis: redis.connect(), clinic: createModelClinic(), targets, clock: () => NOW });
   const state: StateProbe = {
     ...{ check: async () => {}, requireRights: async () => {}, requireIdentity: async () => {} },
-    ...{ unopened: async () => [], time: async () => NOW, places, resolve },
+    ...{ unopened: async () => [], openSecrets: () => [], time: async () => NOW, places, resolve },
     view: async () => ({ durability: null, directory: 'kept', wentBackAt: null, wentBackTo: null, writesLostAt: null }),
   };
   const installation = openInstallation({ tenants: [tenant], managed });
