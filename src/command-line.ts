@@ -139,7 +139,10 @@ async function readManaged(
 
 /** A check of files alone is of use too, before there is a Redis. */
 async function checkConfiguration(host: CommandHost, options: GlobalOptions) {
-  const { renderConfigurationSummary } = await import('./settings/summary.ts');
+  const [{ renderConfigurationSummary, renderOpenSecret }, { closingOf }] = await Promise.all([
+    import('./settings/summary.ts'),
+    import('./settings/open-secrets.ts'),
+  ]);
   const faults: ConfigurationFault[] = [];
   const unread: string[] = [];
   const managedOf = (settings: Settings) =>
@@ -148,11 +151,16 @@ async function checkConfiguration(host: CommandHost, options: GlobalOptions) {
       return new Map();
     });
   try {
-    const { configuration } = await open(host, options, 'strict', managedOf);
-    return { faults, text: [renderConfigurationSummary(configuration), ...unread].join('\n\n') };
+    const files = await open(host, options, 'strict', managedOf);
+    const { configuration } = files;
+    const warnings = [null, ...configuration.outlines.keys()].flatMap((tenant) =>
+      files.openSecrets(tenant).map((secret) => ({ tenant, ...secret, remedy: closingOf(secret) })),
+    );
+    const parts = [renderConfigurationSummary(configuration), ...warnings.map(renderOpenSecret), ...unread];
+    return { faults, warnings, text: parts.join('\n\n') };
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
-    return { faults: error.faults, text: error.message };
+    return { faults: error.faults, warnings: [], text: error.message };
   }
 }
 
@@ -199,7 +207,7 @@ async function withInstallation<Result>(
       backups: async () => (await import('./composition/backup.ts')).openBackups(composition, await configurations()),
       access: async () => (await import('./composition/access.ts')).openAccess(composition),
       configurations,
-      state: async () => (await import('./composition/state-probe.ts')).stateProbe(composition, check),
+      state: async () => (await import('./composition/state-probe.ts')).stateProbe(composition, check, files),
       publicUrl: composition.configuration.settings.http.publicUrl,
       acting: { who: await principalOfProcess(options.as), why: options.reason, desk: composition.acts },
     });

@@ -10,7 +10,7 @@ export function unusedOutside(): CliOutside {
     withInstallation: refuse,
     run: refuse,
     serveMcp: refuse,
-    checkConfiguration: async () => ({ faults: [], text: '' }),
+    checkConfiguration: async () => ({ faults: [], warnings: [], text: '' }),
     signal: AbortSignal.abort(),
     profile: async () => clinicProfileSchema.parse({}),
     names: async () => ({ tenants: () => [], targets: () => [], connections: () => [] }),

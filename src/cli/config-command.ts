@@ -5,7 +5,7 @@ import { askAll, type DoctorCommand } from './doctor-command.ts';
 /** What the command needs of the command line. */
 export interface ConfigCommand extends DoctorCommand {
   /** Checks the configuration; without faults it can be used. */
-  check(): Promise<{ faults: readonly object[]; text: string }>;
+  check(): Promise<{ faults: readonly object[]; warnings: readonly object[]; text: string }>;
   print: Print;
 }
 
@@ -22,13 +22,13 @@ export function addConfig(program: Command, given: ConfigCommand): void {
     )
     .option('--json', 'as JSON')
     .action(async ({ live = false, ...asked }: Asked & { live?: string | boolean }) => {
-      const { faults, text } = await given.check();
+      const { faults, warnings, text } = await given.check();
       const ok = faults.length === 0;
       if (!ok) given.exit(2);
-      if (!ok || live === false) return given.print(asked, { ok, faults }, () => text);
+      if (!ok || live === false) return given.print(asked, { ok, faults, warnings }, () => text);
       if (asked.json !== true) given.out(`${text}\n`);
       const findings = await askAll(given, live === true ? undefined : live, asked.json === true);
       const isWell = findings.every(({ result }) => result !== 'problem');
-      if (asked.json === true) given.print(asked, { ok: isWell, faults, findings }, () => '');
+      if (asked.json === true) given.print(asked, { ok: isWell, faults, warnings, findings }, () => '');
     });
 }

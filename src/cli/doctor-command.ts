@@ -17,7 +17,7 @@ export interface DoctorCommand {
   exit(code: number): void;
 }
 
-const SIGNS = { ok: 'ok', problem: 'PROBLEM', 'not-asked': 'not asked' } as const;
+const SIGNS = { ok: 'ok', warning: 'warning', problem: 'PROBLEM', 'not-asked': 'not asked' } as const;
 
 /** Adds `doctor`, which ends with 1 when there is a problem. */
 export function addDoctor(program: Command, given: DoctorCommand): void {
@@ -65,13 +65,15 @@ function renderFinding({ tenant, subject, result, what, code }: Finding): string
 
 /** What to do, in order; all is well where there is nothing. */
 function renderEnd(findings: readonly Finding[]): string {
-  const problems = findings.filter(({ result }) => result === 'problem');
-  if (problems.length === 0) return '\nNothing stands in the way.';
-  const steps = problems.map(({ tenant, subject, next, code }, index) => {
+  const isWell = findings.every(({ result }) => result !== 'problem');
+  const head = isWell ? ['', 'Nothing stands in the way.'] : [];
+  const toDo = findings.filter(({ result }) => result === 'problem' || result === 'warning');
+  if (toDo.length === 0) return head.join('\n');
+  const steps = toDo.map(({ tenant, subject, next, code }, index) => {
     const who = tenant === null ? subject : `${tenant}, ${subject}`;
     const what = next ?? `see ${code ?? subject} in docs/errors.md`;
     const head = wrap(`${index + 1}. ${who}:`, '');
-    return `${head}\n   ${what.startsWith('clinic-mirror ') ? what : wrap(what, '   ').trimStart()}`;
+    return `${head}\n   ${/^(?:clinic-mirror|chmod) /.test(what) ? what : wrap(what, '   ').trimStart()}`;
   });
-  return ['', 'What to do, in this order:', ...steps].join('\n');
+  return [...head, '', 'What to do, in this order:', ...steps].join('\n');
 }

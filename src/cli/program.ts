@@ -18,7 +18,7 @@ import { addAuditLog } from './audit-log-commands.ts';
 import { addBackups } from './backup-commands.ts';
 import { addClinic, addProbe } from './clinic-commands.ts';
 import { addCompletion, type ConfiguredNames } from './completion.ts';
-import { addConfig } from './config-command.ts';
+import { addConfig, type ConfigCommand } from './config-command.ts';
 import { addDoctor, type DoctorCommand } from './doctor-command.ts';
 import { tellExitCodes } from './exit-codes.ts';
 import { addFeeds } from './feed-commands.ts';
@@ -50,7 +50,7 @@ export interface CliOutside {
   /** Answers questions of an assistant over standard input and output, until it ends them. */
   serveMcp(installation: Installation, version: string): Promise<void>;
   /** Checks the configuration; `faults` 0 when it can be used. */
-  checkConfiguration(options: GlobalOptions): Promise<{ faults: readonly object[]; text: string }>;
+  checkConfiguration(options: GlobalOptions): ReturnType<ConfigCommand['check']>;
   /** Ends with the signal that a person gives (Ctrl-C). */
   signal: AbortSignal;
   /** One profile of the configuration. @throws ConfigurationError */

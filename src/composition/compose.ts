@@ -124,6 +124,9 @@ function installationOf(
     get outlines() {
       return current().outlines;
     },
+    get managed() {
+      return current().managed;
+    },
     get setAside() {
       return current().setAside;
     },

@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import type { StateProbe } from '../control/doctor.ts';
 import { asMirrorError } from '../model/errors.ts';
+import type { ConfigurationFiles } from '../settings/configuration-files.ts';
 import { placesIn } from '../settings/named-places.ts';
 import { requireRights } from '../state/redis-rights.ts';
 import type { Composition } from './compose.ts';
@@ -9,6 +10,7 @@ import type { Composition } from './compose.ts';
 export function stateProbe(
   { redis, epoch, configuration, composed }: Composition,
   check: StateProbe['check'],
+  files: Pick<ConfigurationFiles, 'openSecrets'>,
 ): StateProbe {
   return {
     check,
@@ -25,6 +27,7 @@ export function stateProbe(
       return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
     },
     view: () => epoch.view(),
+    openSecrets: (tenant) => files.openSecrets(tenant),
     places: () => placesIn(configuration.settings),
     // A proxy looks names up by itself.
     resolve: process.env.NODE_USE_ENV_PROXY === '1' ? null : async (host) => void (await lookup(host)),

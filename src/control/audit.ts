@@ -20,7 +20,7 @@ export async function auditNow(
   signal: AbortSignal,
 ): Promise<AuditView> {
   const tenant = requireTenant(installation, id);
-  if (tenant.configuration.paused) throw pausedError(id);
+  if (tenant.configuration.paused) throw pausedError(installation, id);
   const targets = [...tenant.targets.values()].filter(({ configuration }) => !configuration.paused);
   const view: AuditView = { tenant: id, targets: [] };
   for (const [index, target] of targets.entries()) {

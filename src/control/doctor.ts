@@ -4,8 +4,9 @@ import { asMirrorError, forTenant, MirrorError } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
 import { type Instant, SECOND_MS } from '../model/time.ts';
 import { type NamedPlace, placesIn } from '../settings/named-places.ts';
+import { closingOf, type OpenSecret } from '../settings/open-secrets.ts';
 import type { EpochView } from '../state/epoch.ts';
-import { type Installation, requireTenant } from './installation.ts';
+import { type Installation, requireTenant, settingsPlace } from './installation.ts';
 import { isForPerson } from './problems.ts';
 import { status } from './status.ts';
 
@@ -24,6 +25,8 @@ export interface StateProbe {
   view(): Promise<EpochView>;
   /** Machines that the settings name. */
   places(): NamedPlace[];
+  /** Files of secrets that everybody on the machine may read, by who names them; null: the settings. */
+  openSecrets(tenant: string | null): OpenSecret[];
   /** Looks a name up as every connection does; null where a proxy does that. @throws Error with a `code` of Node's `dns` */
   resolve: ((host: string) => Promise<void>) | null;
 }
@@ -33,7 +36,8 @@ export interface Finding {
   /** Null for what concerns the whole installation. */
   tenant: string | null;
   subject: string;
-  result: 'ok' | 'problem' | 'not-asked';
+  /** A `warning` keeps nothing from going on. */
+  result: 'ok' | 'warning' | 'problem' | 'not-asked';
   /** What was found: constant words, ids and figures. */
   what: string;
   code: string | null;
@@ -66,7 +70,8 @@ export async function* examine(
   yield await keptFinding(state);
   yield await clockFinding(installation, state);
   const names = nameChecker(state);
-  yield* names(null, state.places());
+  yield* openSecretFindings(state, null);
+  yield* names(null, state.places(), 'clinic-mirror.yaml');
   const view = await status(installation, only);
   // What was found of Redis is told above.
   yield* view.problems.filter(({ tenant, code }) => tenant === null && code !== redis.code).map(findingOf);
@@ -74,8 +79,10 @@ export async function* examine(
   for (const tenant of only === undefined ? installation.tenants.keys() : [only]) {
     const problems = view.problems.filter((problem) => problem.tenant === tenant);
     const open = requireTenant(installation, tenant);
-    if (!open.configuration.paused) yield* names(tenant, placesIn(open.configuration));
-    yield* examineTenant(open, problems, clinics, signal);
+    yield* openSecretFindings(state, tenant);
+    const settings = settingsPlace(installation, tenant);
+    if (!open.configuration.paused) yield* names(tenant, placesIn(open.configuration), settings);
+    yield* examineTenant(open, { problems, clinics, settings }, signal);
   }
   yield* view.problems.filter(({ tenant }) => view.setAside.some((one) => one.tenant === tenant)).map(findingOf);
 }
@@ -114,7 +121,15 @@ async function sealingFinding(state: StateProbe, tenants: readonly string[]): Pr
   return { tenant: null, subject, result: 'problem', what, code: first.code, next };
 }
 
-/** Looks names up, each once; tells those that nobody knows, and of the settings also that all are known. */
+/** Work goes on meanwhile; somebody else may take the secret. */
+function openSecretFindings(state: StateProbe, tenant: string | null): Finding[] {
+  return state.openSecrets(tenant).map((secret) => {
+    const what = `everybody on this machine may read the file of ${secret.at}`;
+    return { tenant, subject: 'secrets', result: 'warning', what, code: 'secret-readable', next: closingOf(secret) };
+  });
+}
+
+/** Looks names up that stand in a file or document of settings, each once; tells those that nobody knows, and of the settings also that all are known. */
 function nameChecker({ resolve }: StateProbe) {
   const asked = new Map<string, Promise<string | null>>();
   const why = (host: string) => {
@@ -122,7 +137,11 @@ function nameChecker({ resolve }: StateProbe) {
     asked.set(host, answer);
     return answer;
   };
-  return async function* (tenant: string | null, places: readonly NamedPlace[]): AsyncGenerator<Finding> {
+  return async function* (
+    tenant: string | null,
+    places: readonly NamedPlace[],
+    settings: string,
+  ): AsyncGenerator<Finding> {
     const subject = 'DNS';
     const byHost = new Map(places.map((place) => [place.host, place]));
     const unknown: Finding[] = [];
@@ -132,7 +151,7 @@ function nameChecker({ resolve }: StateProbe) {
       const what = code === 'ENOTFOUND' ? `no machine is called ${host} (${at})` : `${host} (${at}) can't be looked up`;
       const next =
         code === 'ENOTFOUND'
-          ? `correct ${at} in ${tenant === null ? 'clinic-mirror.yaml' : `tenants/${tenant}.yaml`}, or have this machine's DNS know it`
+          ? `correct ${at} in ${settings}, or have this machine's DNS know it`
           : 'see to the DNS server of this machine: it does not answer';
       unknown.push({ tenant, subject, result: 'problem', what, code: 'name-unknown', next });
     }
@@ -186,8 +205,7 @@ async function clockFinding(installation: Installation, state: StateProbe): Prom
 
 async function* examineTenant(
   tenant: OpenTenant,
-  problems: readonly Problem[],
-  clinics: Clinics,
+  { problems, clinics, settings }: { problems: readonly Problem[]; clinics: Clinics; settings: string },
   signal: AbortSignal,
 ): AsyncGenerator<Finding> {
   const { id, configuration, targets } = tenant;
@@ -217,7 +235,7 @@ async function* examineTenant(
       () => `answers, and lists ${catalogue?.agendas.size ?? 0} agendas`,
     );
     for (const [rule, named] of tenant.reminders?.rules.rules ?? []) {
-      if (catalogue !== null) yield* unlistedFindings(id, `reminders ${rule}`, [named], catalogue);
+      if (catalogue !== null) yield* unlistedFindings(id, `reminders ${rule}`, [named], catalogue, settings);
     }
   }
   for (const target of targets.values()) {
@@ -227,7 +245,7 @@ async function* examineTenant(
     else yield await targetFinding(tenant, target, signal);
     const { agendas, treatments, labels } = target.configuration;
     if (catalogue !== null && !paused) {
-      yield* unlistedFindings(id, `target ${target.id}`, [{ agendas, treatments }, ...labels], catalogue);
+      yield* unlistedFindings(id, `target ${target.id}`, [{ agendas, treatments }, ...labels], catalogue, settings);
     }
   }
   yield* problems.filter(isAskedOfNobody).map(findingOf);
@@ -281,6 +299,7 @@ function* unlistedFindings(
   subject: string,
   named: readonly { agendas?: Ids; treatments?: Ids }[],
   catalogue: Catalogue,
+  settings: string,
 ): Generator<Finding> {
   for (const part of ['agenda', 'treatment'] as const) {
     const list = catalogue[`${part}s`];
@@ -291,7 +310,7 @@ function* unlistedFindings(
     if (unknown === null) continue;
     const meant = unknown.near.length === 0 ? '' : `; is one of these meant: ${unknown.near.join(', ')}?`;
     const what = `the clinic lists no ${part} ${unknown.what.join(', ')}${meant}`;
-    const next = `correct ${part}s in tenants/${tenant}.yaml`;
+    const next = `correct ${part}s in ${settings}`;
     const code = part === 'agenda' ? 'agenda-unknown' : 'treatment-unknown';
     yield { tenant, subject, result: 'problem', what, code, next };
   }

@@ -1,7 +1,7 @@
 import { MirrorError } from '../model/errors.ts';
 import { MINUTE_MS } from '../model/time.ts';
 import type { FeedAccess, FeedDirectory } from '../state/feeds.ts';
-import { type Installation, requireTenant } from './installation.ts';
+import { type Installation, requireTenant, settingsPlace } from './installation.ts';
 import { noPublicPort } from './logins.ts';
 
 /** Below it others fetch feeds; the token follows, and `.ics`. */
@@ -114,7 +114,7 @@ function requireFeed(installation: Installation, tenantId: string, target: strin
     retry: 'never',
     remedy:
       feeds.length === 0
-        ? `add a target with connector: feed to tenants/${tenantId}.yaml`
+        ? `add a target with connector: feed to ${settingsPlace(installation, tenantId)}`
         : `there are: ${feeds.map(({ id }) => id).join(', ')}`,
   });
 }

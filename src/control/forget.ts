@@ -117,7 +117,7 @@ export async function followAgain(
 
 function runningTenant(installation: Installation, id: string): OpenTenant {
   const tenant = requireTenant(installation, id);
-  if (tenant.configuration.paused) throw pausedError(id);
+  if (tenant.configuration.paused) throw pausedError(installation, id);
   return tenant;
 }
 

@@ -59,6 +59,8 @@ export interface Installation {
     string,
     Pick<TenantOutline, 'name' | 'zone' | 'formerly' | 'hasReminders' | 'triggersEveryMinutes'>
   >;
+  /** Which of them no file configures. */
+  managed: ReadonlySet<string>;
   /** Tenants whose configuration can't be used. */
   setAside: readonly TenantSetAside[];
   connections(tenant: OpenTenant): Promise<ConnectionStatus[]>;
@@ -96,12 +98,22 @@ export function requireTenant(installation: Installation, id: string): OpenTenan
   });
 }
 
+/**
+ * Where a person changes how a tenant is configured, as remedies name it: its file, or for a managed tenant an export with the commands that
+ * write it and take it back. It holds no words, so that it stands in a sentence of any language.
+ */
+export function settingsPlace({ managed }: Pick<Installation, 'managed'>, id: string): string {
+  if (!managed.has(id)) return `tenants/${id}.yaml`;
+  const file = `${id}.yaml`;
+  return `${file} (clinic-mirror tenants export ${id} > ${file}; clinic-mirror tenants replace ${id} ${file})`;
+}
+
 /** The error of a verb that was asked to work on a paused tenant. */
-export function pausedError(id: string): MirrorError {
+export function pausedError(installation: Installation, id: string): MirrorError {
   return new MirrorError(`the tenant "${id}" is paused: nothing is read or written for it`, {
     actor: 'settings',
     code: 'tenant-paused',
     retry: 'never',
-    remedy: `set paused to false in tenants/${id}.yaml`,
+    remedy: `set paused to false in ${settingsPlace(installation, id)}`,
   });
 }

@@ -96,7 +96,7 @@ async function work(
   const tenant = requireTenant(installation, ids.tenant);
   const matchable = matchableTarget(tenant, ids.target);
   const { target } = matchable;
-  if (tenant.configuration.paused) throw pausedError(ids.tenant);
+  if (tenant.configuration.paused) throw pausedError(installation, ids.tenant);
   const pairs = fromMatchFile(text, target.identity);
   const plan = await waitForLease(tenant.leases, PLAN_LEASE, { what: 'a cycle', tell: progress }, signal);
   try {

@@ -5,7 +5,7 @@ import { HOUR_MS, type Instant } from '../model/time.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import type { TargetGap } from '../state/target-gaps.ts';
 import { forecastsOfInstallation, forecastsOfLogin, forecastsOfTarget } from './forecasts.ts';
-import type { ConnectionStatus } from './installation.ts';
+import { type ConnectionStatus, type Installation, settingsPlace } from './installation.ts';
 import type { Status, TargetStatus, TenantStatus } from './status-view.ts';
 
 /** An entry that fails for so long needs a person: most of what passes has passed by then. Our choice. */
@@ -13,12 +13,15 @@ const FAILING_LONG_MS = HOUR_MS;
 const KEPT_BACK = '{count:record|records} kept back, since it would have told more of patients than it may: {codes}';
 const CLINIC_LOGIN = `login ${CLINIC_CONNECTION}`;
 
+/** What of an installation tells where settings are changed. */
+type Source = Pick<Installation, 'managed'>;
+
 /** What is the matter by a status: what needs a person now first, then what will, then in the order of tenants. */
-export function problemsOf(status: Omit<Status, 'problems'>): Problem[] {
+export function problemsOf(status: Omit<Status, 'problems'>, source: Source): Problem[] {
   const standing = new Map(status.tenants.map(({ tenant, inStep, canGoOn }) => [tenant, { inStep, canGoOn }]));
   const found = [
     ...ofInstallation(status),
-    ...status.tenants.flatMap((tenant) => (tenant.paused ? ofErasures(tenant) : ofTenant(tenant, status.at))),
+    ...status.tenants.flatMap((tenant) => (tenant.paused ? ofErasures(tenant) : ofTenant(tenant, status.at, source))),
     ...forecastsOfInstallation(status),
   ];
   const rank = ({ needs, breaksAt }: Problem) =>
@@ -76,7 +79,7 @@ function ofInstallation({
   return problems;
 }
 
-function ofTenant(tenant: TenantStatus, now: Instant): Problem[] {
+function ofTenant(tenant: TenantStatus, now: Instant, source: Source): Problem[] {
   const { tenant: id, doubt, configuration, connections, targets } = tenant;
   const problems: Problem[] = [];
   if (doubt !== null) {
@@ -109,7 +112,7 @@ function ofTenant(tenant: TenantStatus, now: Instant): Problem[] {
   for (const target of targets) {
     // What only waits for its login is told there.
     if (ended.has(`login ${target.connection}`) || (isUnread && target.state === 'stale')) continue;
-    problems.push(...ofTarget(id, target, now), ...forecastsOfTarget(id, target, now));
+    problems.push(...ofTarget(id, target, now, source), ...forecastsOfTarget(id, target, now));
   }
   return [...problems, ...ofErasures(tenant), ...ofReminders(tenant), ...ofTriggers(tenant)];
 }
@@ -176,7 +179,7 @@ function ofClinic({ tenant, lastRun }: TenantStatus, logins: readonly Problem[])
   return [{ ...needsPerson(tenant, 'clinic', code, told, forTenant(remedy, tenant)), needs }];
 }
 
-function ofTarget(tenant: string, target: TargetStatus, now: Instant): Problem[] {
+function ofTarget(tenant: string, target: TargetStatus, now: Instant, source: Source): Problem[] {
   const { target: id, state, failure, held, failing, pending, oldestPendingAt, gaps, drift } = target;
   const problem = (code: string, text: string, next: string | null): Problem => {
     return { ...needsPerson(tenant, `target ${id}`, code, text, next), waiting: pending };
@@ -205,7 +208,9 @@ function ofTarget(tenant: string, target: TargetStatus, now: Instant): Problem[]
       return [problem('drifted', told, `clinic-mirror audit ${tenant}`)];
     }
     case 'incomplete':
-      return gaps.map((gap) => problem(gap.code, sentenceOf(gap), nextOf(gap, tenant, id)));
+      return gaps.map((gap) =>
+        problem(gap.code, sentenceOf(gap), nextOf(gap, tenant, id, settingsPlace(source, tenant))),
+      );
     case 'stale':
       return [
         { ...problem('stale', sentence('the last cycle could not read all that it follows'), null), needs: 'time' },
@@ -234,11 +239,9 @@ function sentenceOf({ code, count, what }: TargetGap): string {
   }
 }
 
-function nextOf({ code }: TargetGap, tenant: string, target: string): string {
-  if (code === 'agenda-unknown')
-    return sentence('correct agendas of {target} in tenants/{tenant}.yaml', { target, tenant });
-  if (code === 'treatment-unknown')
-    return sentence('correct treatments of {target} in tenants/{tenant}.yaml', { target, tenant });
+function nextOf({ code }: TargetGap, tenant: string, target: string, place: string): string {
+  if (code === 'agenda-unknown') return sentence('correct agendas of {target} in {place}', { target, place });
+  if (code === 'treatment-unknown') return sentence('correct treatments of {target} in {place}', { target, place });
   if (code.endsWith('-unconfirmed')) return `clinic-mirror login ${tenant} ${CLINIC_CONNECTION}`;
   return `clinic-mirror ${code === 'rows-unread' ? `status ${tenant}` : `health ${tenant} ${target}`}`;
 }

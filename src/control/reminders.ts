@@ -11,7 +11,7 @@ import { type Place, placeOf } from '../reminders/places.ts';
 import { lateness, longestAheadMs, type ReminderDecision, remindersFor } from '../reminders/rules.ts';
 import type { DeliveryReport } from '../state/reminders.ts';
 import { readSource, type SourceView } from './explain.ts';
-import { type Installation, requireTenant } from './installation.ts';
+import { type Installation, requireTenant, settingsPlace } from './installation.ts';
 
 /** One reminder as it is shown: no name, no address. */
 export interface ReminderLine {
@@ -175,7 +175,7 @@ function requireReminders(installation: Installation, id: string): { tenant: Ope
     actor: 'settings',
     code: 'no-reminders',
     retry: 'never',
-    remedy: `add reminders to tenants/${id}.yaml`,
+    remedy: `add reminders to ${settingsPlace(installation, id)}`,
   });
 }
 

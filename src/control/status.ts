@@ -56,7 +56,7 @@ export async function* statusByAndBy(
   const ids = only === undefined ? [...installation.tenants.keys()] : [only].flat();
   const { state, ...others } = await statusOfAll(installation, only === undefined);
   let tenants: TenantStatus[] = [];
-  const told = () => withProblems({ at: installation.clock(), state, tenants, ...others });
+  const told = () => withProblems({ at: installation.clock(), state, tenants, ...others }, installation);
   yield told();
   for (const some of slices(ids, TENANTS_AT_ONCE)) {
     // One that was removed meanwhile is none of all; whoever named it is told.
@@ -90,12 +90,12 @@ async function statusOfAll(
 }
 
 /** What is the matter is found when somebody asks for it, once. */
-function withProblems(found: Omit<Status, 'problems'>): Status {
+function withProblems(found: Omit<Status, 'problems'>, installation: Installation): Status {
   let problems: Problem[] | null = null;
   return {
     ...found,
     get problems() {
-      problems ??= problemsOf(found);
+      problems ??= problemsOf(found, installation);
       return problems;
     },
   };

@@ -43,7 +43,7 @@ export async function syncTenant(
   refusalOf?: RefusalOf,
 ): Promise<SyncResult> {
   const tenant = requireTenant(installation, id);
-  if (tenant.configuration.paused) throw pausedError(id);
+  if (tenant.configuration.paused) throw pausedError(installation, id);
   if (refusalOf === undefined) await resumeTargets(tenant);
   const run = await pullAfresh(tenant, progress, signals.stop, refusalOf);
   // Who is refused has nothing done at all, what waited from before included.

@@ -5,7 +5,7 @@ import { waitForLease } from '../jobs/wait-for-lease.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/progress.ts';
 import type { Instant } from '../model/time.ts';
-import { type Installation, requireTenant } from './installation.ts';
+import { type Installation, requireTenant, settingsPlace } from './installation.ts';
 import { endpointStatuses, type TriggerEndpointStatus } from './trigger-status.ts';
 
 /** A tenant's triggers as they are shown. */
@@ -71,7 +71,7 @@ function requireTriggers(installation: Installation, id: string): { tenant: Open
     actor: 'settings',
     code: 'no-triggers',
     retry: 'never',
-    remedy: `add triggers to tenants/${id}.yaml`,
+    remedy: `add triggers to ${settingsPlace(installation, id)}`,
   });
 }
 

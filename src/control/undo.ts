@@ -55,7 +55,7 @@ export async function undoRun(
   signals: StopSignals,
 ): Promise<UndoView> {
   const tenant = await tenantOfRun(installation, run, options.tenant);
-  if (tenant.configuration.paused) throw pausedError(tenant.id);
+  if (tenant.configuration.paused) throw pausedError(installation, tenant.id);
   progress('reading the clinic');
   const found = await lookAtRun(tenant, await entriesOfRun(tenant, run), progress, signals.stop);
   const view = { tenant: tenant.id, run, dryRun: options.dryRun };

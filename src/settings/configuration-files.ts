@@ -8,6 +8,7 @@ import { ConfigurationError, type ConfigurationFault } from './faults.ts';
 import { type KnownOptions, knownVerdicts } from './known-verdicts.ts';
 import { listYamlFiles } from './list-files.ts';
 import { type ManagedTenant, type ManagedTenants, managedName } from './managed-tenant.ts';
+import { type OpenSecret, openSecretsIn } from './open-secrets.ts';
 import { programDigest } from './program-digest.ts';
 import {
   type ConfigurationReading,
@@ -26,7 +27,7 @@ import { type SettledTenants, settleTenants } from './settle-tenants.ts';
 import { type ReadOptions, readSurroundings, SETTINGS_FILE, type Surroundings } from './surroundings.ts';
 import { tenantSecrets } from './tenant-secrets.ts';
 import { NO_CLINIC, openTenantFiles, type ReadTenant, type TenantFiles } from './tenants.ts';
-import { type KeptFile, NOTHING_KEPT, openVerdicts, type Verdict, type VerdictFile } from './verdicts.ts';
+import { contentOf, type KeptFile, NOTHING_KEPT, openVerdicts, type Verdict, type VerdictFile } from './verdicts.ts';
 
 /** What a configuration is loaded with. */
 export interface LoadOptions extends ReadOptions {
@@ -128,6 +129,14 @@ export class ConfigurationFiles {
   fileOf(tenant: string): string | null {
     const file = join(this.#options.dir, 'tenants', `${tenant}.yaml`);
     return NAME.test(tenant) && existsSync(file) ? file : null;
+  }
+
+  /** Files of secrets that everybody on the machine may read. @param tenant one that runs; null: those of the settings */
+  openSecrets(tenant: string | null): OpenSecret[] {
+    const { surroundings, running } = this.#reading;
+    if (tenant === null) return openSecretsIn(surroundings.settings.file?.value, this.#options.dir);
+    const { verdict } = running.get(tenant) ?? {};
+    return verdict === undefined ? [] : openSecretsIn(JSON.parse(contentOf(verdict)), this.#options.dir);
   }
 
   /**

@@ -1,5 +1,6 @@
 import type { Configuration, TargetConfiguration, TenantConfiguration } from './configuration.ts';
 import { renderFaults } from './faults.ts';
+import { closingOf, type OpenSecret } from './open-secrets.ts';
 
 /** What a configuration amounts to, as text for a terminal; tells no secret. Tenants that were set aside come last. */
 export function renderConfigurationSummary(configuration: Configuration): string {
@@ -14,6 +15,12 @@ export function renderConfigurationSummary(configuration: Configuration): string
     ...tenants.map((tenant) => renderTenant(tenant, configuration.managed.has(tenant.id))),
     ...setAside,
   ].join('\n\n');
+}
+
+/** The warning of a file of a secret that everybody on the machine may read; null: one of the settings. */
+export function renderOpenSecret({ tenant, ...secret }: OpenSecret & { tenant: string | null }): string {
+  const where = tenant === null ? secret.at : `${secret.at} of tenant ${tenant}`;
+  return `warning: everybody on this machine may read the file of ${where}\n  ${closingOf(secret)}`;
 }
 
 function renderClients({ settings }: Configuration): string[] {

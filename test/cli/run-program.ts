@@ -60,7 +60,7 @@ export async function runProgram(args: readonly string[], given: Given): Promise
       ran.configs.push(options.config);
       ran.roles.push(role);
     },
-    checkConfiguration: async () => ({ faults: given.faults ?? [], text: 'the summary' }),
+    checkConfiguration: async () => ({ faults: given.faults ?? [], warnings: [], text: 'the summary' }),
     env: {},
     signal: NEVER,
     profile: async () => clinicProfileSchema.parse({}),

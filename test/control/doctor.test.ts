@@ -20,16 +20,16 @@ function lookingUp(known: readonly string[], silent = '') {
   return { asked, resolve };
 }
 
-async function namesOf(resolve: StateProbe['resolve'], places: StateProbe['places']) {
+async function namesOf(resolve: StateProbe['resolve'], places: StateProbe['places'], managed: readonly string[] = []) {
   const settings = { calendar: { id: 'x' }, rootUrl: 'https://dav.example/' };
   const targets = [{ model: createModelTarget(), configuration: { settings } }];
   const tenant = openTenant({ redis: redis.connect(), clinic: createModelClinic(), targets, clock: () => NOW });
   const state: StateProbe = {
     ...{ check: async () => {}, requireRights: async () => {}, requireIdentity: async () => {} },
-    ...{ unopened: async () => [], time: async () => NOW, places, resolve },
+    ...{ unopened: async () => [], openSecrets: () => [], time: async () => NOW, places, resolve },
     view: async () => ({ durability: null, directory: 'kept', wentBackAt: null, wentBackTo: null, writesLostAt: null }),
   };
-  const installation = openInstallation({ tenants: [tenant] });
+  const installation = openInstallation({ tenants: [tenant], managed });
   const findings = await Array.fromAsync(examine(installation, state, {}, AbortSignal.timeout(20_000)));
   return findings.filter(({ subject }) => subject === 'DNS');
 }
@@ -67,4 +67,11 @@ test('that all names are known is told once; behind a proxy nothing is looked up
     { tenant: null, result: 'ok', what: 'knows 1 of 1 names of the settings' },
   ]);
   expect(await namesOf(null, places)).toMatchObject([{ tenant: null, result: 'not-asked' }]);
+});
+
+test('a name of a managed tenant that nobody knows is told with the commands that correct it', async () => {
+  const found = await namesOf(lookingUp([]).resolve, () => [], ['studio-rossi']);
+  expect(found.find(({ result }) => result === 'problem')?.next).toMatch(
+    /^correct targets\.doctor\.settings\.rootUrl in studio-rossi\.yaml \(clinic-mirror tenants export /,
+  );
 });

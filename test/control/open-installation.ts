@@ -6,6 +6,8 @@ import type { TenantSetAside } from '../../src/settings/configuration.ts';
 export interface InstallationChoice {
   tenants: readonly OpenTenant[];
   connections?: readonly ConnectionStatus[];
+  /** Ids of those that no file configures. */
+  managed?: readonly string[];
   setAside?: readonly TenantSetAside[];
 }
 
@@ -20,6 +22,7 @@ export function openInstallation(choice: InstallationChoice): Installation & { p
         return [id, { name, zone, formerly, hasReminders: reminders !== null, triggersEveryMinutes }];
       }),
     ),
+    managed: new Set(choice.managed),
     setAside: choice.setAside ?? [],
     connections: async () => [...(choice.connections ?? [])],
     epoch: {

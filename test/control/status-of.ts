@@ -69,7 +69,11 @@ function tenantOf(changes: Partial<TenantStatus> = {}): TenantStatus {
 }
 
 /** What is the matter with one clinic, and an installation around it. */
-export function problems(tenant: Partial<TenantStatus>, installation: Partial<Status> = {}) {
+export function problems(
+  tenant: Partial<TenantStatus>,
+  installation: Partial<Status> = {},
+  managed: readonly string[] = [],
+) {
   const state = {
     durability: 'durable',
     directory: 'kept',
@@ -77,8 +81,9 @@ export function problems(tenant: Partial<TenantStatus>, installation: Partial<St
     wentBackTo: null,
     writesLostAt: null,
   } as const;
-  return problemsOf({
+  const status = {
     ...{ at: NOW, state, tenants: [tenantOf(tenant)], setAside: [], refused: [], alertFailures: [] },
     ...{ awaitsRestart: [], removed: [], endings: [], quotas: [], unkept: null, ...installation },
-  });
+  };
+  return problemsOf(status, { managed: new Set(managed) });
 }

@@ -1,4 +1,4 @@
-import { appendFile } from 'node:fs/promises';
+import { appendFile, chmod, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { requireEntry } from '../../src/composition/connections.ts';
@@ -30,7 +30,7 @@ async function findingsOf(world: SmallWorld, env: Record<string, string> = {}) {
   return { code, findings, problems: problems.map(({ subject, code: why, next }) => ({ subject, code: why, next })) };
 }
 
-test('a clinic that works has nothing in the way, before its first cycle and after it', async () => {
+test('a clinic that works has nothing in the way, before its first cycle and after it, and a secret that all may read is a warning', async () => {
   const world = await open();
   for (const round of ['before', 'after']) {
     const { code, problems, findings } = await findingsOf(world);
@@ -49,6 +49,22 @@ test('a clinic that works has nothing in the way, before its first cycle and aft
     await world.cycle();
   }
   expect((await world.cli('doctor')).out).toContain('Nothing stands in the way.');
+  const secret = join(world.configDir, 'spare.secret');
+  await writeFile(secret, 'shh-spare');
+  await chmod(secret, 0o644);
+  const urls = 'authorizeUrl: "http://127.0.0.1:9/a", tokenUrl: "http://127.0.0.1:9/t"';
+  const spare = `\nhubspotClients: { spare: { clientId: spare, clientSecret: { file: spare.secret }, ${urls} } }\n`;
+  await appendFile(join(world.configDir, 'clinic-mirror.yaml'), spare);
+  for (const command of [['doctor'], ['config', 'check']]) {
+    const { code, out } = await world.cli(...command);
+    expect(code, out).toBe(0);
+    expect(out).toContain('everybody on this machine may read the file of hubspotClients.spare.clientSecret');
+    expect(out).toMatch(/^ +chmod 600 spare\.secret$/m);
+    expect(out).not.toContain('shh-spare');
+  }
+  await chmod(secret, 0o600);
+  expect((await world.cli('doctor')).out).not.toContain('spare');
+  expect((await world.cli('config', 'check')).out).not.toContain('chmod');
 });
 
 test('what stands in the way is named in the order in which it is mended, with the command', async () => {
@@ -104,6 +120,7 @@ test('two files whose logins lead to one clinic are said, since neither file tel
     requireRights: async () => {},
     requireIdentity: async () => {},
     unopened: async () => [],
+    openSecrets: () => [],
     places: () => [],
     resolve: null,
     time: async () => installation.clock(),

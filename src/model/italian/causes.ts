@@ -88,7 +88,7 @@ export const CAUSES = {
   'name one of: {ids}': 'indicare una di queste: {ids}',
   'the tenant "{id}" is paused: nothing is read or written for it':
     'la clinica "{id}" è in pausa: per essa non si legge e non si scrive nulla',
-  'set paused to false in tenants/{tenant}.yaml': 'impostare paused: false in tenants/{tenant}.yaml',
+  'set paused to false in {place}': 'impostare paused: false in {place}',
   'there is no hold "{id}"': 'la sospensione "{id}" non esiste',
   'see "clinic-mirror holds list"': 'vedere "clinic-mirror holds list"',
   'there is no target "{id}"': 'la destinazione "{id}" non esiste',

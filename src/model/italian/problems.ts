@@ -63,9 +63,8 @@ export const PROBLEMS = {
   'whether the clinic has the agenda {ids} may not be read': 'non è permesso leggere se la clinica ha l’agenda {ids}',
   'whether the clinic has the treatment {ids} may not be read':
     'non è permesso leggere se la clinica ha la prestazione {ids}',
-  'correct agendas of {target} in tenants/{tenant}.yaml': 'correggere agendas di {target} in tenants/{tenant}.yaml',
-  'correct treatments of {target} in tenants/{tenant}.yaml':
-    'correggere treatments di {target} in tenants/{tenant}.yaml',
+  'correct agendas of {target} in {place}': 'correggere agendas di {target} in {place}',
+  'correct treatments of {target} in {place}': 'correggere treatments di {target} in {place}',
   "{count:row|rows} of the clinic can't be read: {codes}":
     '{count:riga della clinica non è leggibile|righe della clinica non sono leggibili}: {codes}',
   '{count:record|records} kept back, since it would have told more of patients than it may: {codes}':

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { auditNow } from '../../src/control/audit.ts';
+import { withdrawFeed } from '../../src/control/feeds.ts';
+import { upcomingReminders } from '../../src/control/reminders.ts';
+import { listTriggers } from '../../src/control/triggers.ts';
+import { asMirrorError } from '../../src/model/errors.ts';
+import { inItalian } from '../../src/model/sentences.ts';
+import { createModelClinic } from '../jobs/model-clinic.ts';
+import { openTenant } from '../jobs/open-tenant.ts';
+import { useRedis } from '../support/redis.ts';
+import { NOW } from '../sync/arbitraries.ts';
+import { openInstallation } from './open-installation.ts';
+import { problems, targetOf } from './status-of.ts';
+
+const redis = useRedis();
+const FILE = 'tenants/aurora.yaml';
+const DOCUMENT =
+  'aurora.yaml (clinic-mirror tenants export aurora > aurora.yaml; clinic-mirror tenants replace aurora aurora.yaml)';
+
+async function remedyOf(work: Promise<unknown>): Promise<string | undefined> {
+  return await work.then(
+    () => undefined,
+    (error) => asMirrorError(error).remedy,
+  );
+}
+
+test.each([
+  ['of a file', [], FILE],
+  ['that is managed', ['aurora'], DOCUMENT],
+])('what to do about a tenant %s names where its settings are', async (_, managed, place) => {
+  const clinic = createModelClinic();
+  const tenant = openTenant({
+    redis: redis.connect(),
+    id: 'aurora',
+    clinic,
+    targets: [],
+    clock: () => NOW,
+    paused: true,
+  });
+  const installation = openInstallation({ tenants: [tenant], managed });
+  const signal = AbortSignal.timeout(20_000);
+  const paused = await remedyOf(auditNow(installation, 'aurora', () => {}, signal));
+  expect(paused).toBe(`set paused to false in ${place}`);
+  expect(inItalian(paused ?? '')).toBe(`impostare paused: false in ${place}`);
+  expect(await remedyOf(upcomingReminders(installation, 'aurora'))).toBe(`add reminders to ${place}`);
+  expect(await remedyOf(listTriggers(installation, 'aurora'))).toBe(`add triggers to ${place}`);
+  const feed = await remedyOf(withdrawFeed(installation, 'aurora', 'door'));
+  expect(feed).toBe(`add a target with connector: feed to ${place}`);
+  const gaps = (['agenda', 'treatment'] as const).map(
+    (part) => ({ code: `${part}-unknown`, count: 1, what: ['4'], near: [] }) as const,
+  );
+  const told = problems({ targets: [targetOf('incomplete', { gaps })] }, {}, managed).map(({ next }) => next);
+  expect(told).toEqual([`correct agendas of room in ${place}`, `correct treatments of room in ${place}`]);
+  expect(told.map((next) => inItalian(next ?? ''))).toEqual([
+    `correggere agendas di room in ${place}`,
+    `correggere treatments di room in ${place}`,
+  ]);
+});
