@@ -39,7 +39,7 @@ describe('the configuration check', () => {
     const faults = [{ file: 'clinic-mirror.yaml' }];
     expect(await run(['config', 'check'], { faults })).toMatchObject({ code: 2 });
     const ran = await run(['config', 'check', '--json'], { faults });
-    expect([ran.code, JSON.parse(ran.out)]).toEqual([2, { ok: false, faults }]);
+    expect([ran.code, JSON.parse(ran.out)]).toEqual([2, { ok: false, faults, warnings: [] }]);
   });
 });
 
