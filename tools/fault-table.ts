@@ -140,6 +140,13 @@ export const FAULTS = {
     sentence: 'the clinic lists no agenda no-such-agenda',
     next: 'correct agendas of doctor-1 in tenants/clinic-1.yaml',
   },
+  'a list of the clinic lacks records': {
+    code: 'records-unlisted',
+    known: 'next-cycle',
+    needs: 'person',
+    sentence: "the clinic's list lacks <n> records that the clinic shows one by one",
+    next: 'check the list in the clinic system, its filters and its paging',
+  },
   'a row of the clinic can not be read': {
     code: 'rows-unread',
     known: 'next-cycle',

@@ -58,7 +58,10 @@ export function createLossWorld({ tenant, records }: LossParts): LossWorld {
         tenant,
         new Map([[TARGET, missing]]),
         misses,
-        async (id) => (absent(id) ? { absent: true } : { found: { id } }),
+        {
+          readAlone: async (id) => (absent(id) ? { absent: true } : { found: { id } }),
+          belongsOnList: () => false,
+        },
         NEVER,
       );
       const verdict = guard({

@@ -38,6 +38,8 @@ function sentenceOf({ code, count, what, near }: TargetGap): string {
   switch (code) {
     case 'rows-unread':
       return `${count} ${count === 1 ? 'record' : 'records'} can't be read: ${ids}`;
+    case 'records-unlisted':
+      return `the clinic's list lacks ${count} ${count === 1 ? 'record' : 'records'} that the clinic shows one by one`;
     case 'egress-stopped':
       return `${count} kept back, since what would be written tells more of patients than it may: ${what.join(', ')}`;
     case 'agenda-unknown':

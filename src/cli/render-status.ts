@@ -104,6 +104,7 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
   lines.push('', renderTargets(tenant.targets));
   for (const target of tenant.targets) {
     if ((tenant.lastRun?.pace.nearPerWhole ?? 0) > 0) lines.push(...renderNear(target, now));
+    lines.push(...renderUnconfirmed(target));
     lines.push(...renderGaps({ [target.target]: target.gaps }, target.exceptGapsAsOf, '  '));
     if (target.failure !== null) lines.push('', ...renderFailure(target, now));
     if (target.drift !== null && target.drift.edited + target.drift.removed > 0) lines.push(renderDrift(target, now));
@@ -246,6 +247,13 @@ function renderTargets(targets: readonly TargetStatus[]): string {
     ...[target.pending, target.failing, target.held].map(String),
   ]);
   return renderTable(columns, rows, '  ');
+}
+
+/** Records that the clinic's list lacks and that are not confirmed as gone yet. */
+function renderUnconfirmed({ target, unconfirmed }: TargetStatus): string[] {
+  if (unconfirmed === 0) return [];
+  const records = unconfirmed === 1 ? '1 record is' : `${unconfirmed} records are`;
+  return [wrap(`${target}: ${records} missing from the clinic's list and not confirmed as gone yet`, '  ')];
 }
 
 /** Where the next two days are known better than the rest. */

@@ -191,6 +191,10 @@ const TARGET_GAUGES = {
   pending: ['clinic_mirror_target_pending', 'Changes decided and not yet acknowledged'],
   failing: ['clinic_mirror_target_failing', 'Changes whose last try failed'],
   held: ['clinic_mirror_target_held', 'Deletions that wait for a person'],
+  unconfirmed: [
+    'clinic_mirror_target_unconfirmed',
+    "Records that the clinic's list lacks and that are not confirmed as gone yet",
+  ],
   links: ['clinic_mirror_target_links', 'Objects that the target is known to hold'],
   ambiguous: ['clinic_mirror_target_ambiguous', 'Objects with our owner tag that match no record for certain'],
   forged: [
@@ -308,7 +312,7 @@ function fill(gauges: Gauges, { at, tenants, problems }: Pick<Status, 'at' | 'pr
       if (each.nearAsOf !== null) gauges.targets.nearAge.set(labels, (at - each.nearAsOf) / 1_000);
       const waitedMs = each.oldestPendingAt === null ? 0 : Math.max(0, at - each.oldestPendingAt);
       gauges.targets.lag.set(labels, waitedMs / 1_000);
-      for (const name of ['pending', 'failing', 'held', 'links', 'ambiguous', 'forged'] as const) {
+      for (const name of ['pending', 'failing', 'held', 'unconfirmed', 'links', 'ambiguous', 'forged'] as const) {
         gauges.targets[name].set(labels, each[name]);
       }
       for (const name of ['edited', 'removed', 'churning'] as const) {

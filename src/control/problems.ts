@@ -234,6 +234,8 @@ function sentenceOf({ code, count, what }: TargetGap): string {
       return sentence('whether the clinic has the treatment {ids} may not be read', { ids });
     case 'rows-unread':
       return sentence("{count:row|rows} of the clinic can't be read: {codes}", { count, codes: ids });
+    case 'records-unlisted':
+      return sentence("the clinic's list lacks {count:record|records} that the clinic shows one by one", { count });
     case 'egress-stopped':
       return sentence(KEPT_BACK, { count, codes: ids });
   }
@@ -243,6 +245,7 @@ function nextOf({ code }: TargetGap, tenant: string, target: string, place: stri
   if (code === 'agenda-unknown') return sentence('correct agendas of {target} in {place}', { target, place });
   if (code === 'treatment-unknown') return sentence('correct treatments of {target} in {place}', { target, place });
   if (code.endsWith('-unconfirmed')) return `clinic-mirror login ${tenant} ${CLINIC_CONNECTION}`;
+  if (code === 'records-unlisted') return sentence('check the list in the clinic system, its filters and its paging');
   return `clinic-mirror ${code === 'rows-unread' ? `status ${tenant}` : `health ${tenant} ${target}`}`;
 }
 

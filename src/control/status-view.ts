@@ -59,6 +59,8 @@ export interface TargetStatus extends Standing {
   heldSinceAt: Instant | null;
   /** When the change that is due first was decided. */
   oldestPendingAt: Instant | null;
+  /** Records that the clinic's list lacks and that are not confirmed either way yet; the time above stands still for them. */
+  unconfirmed: number;
   failure: TargetFailure | null;
   /** What is done about changes by hand. */
   policy: DriftPolicy;

@@ -182,8 +182,8 @@ export async function targetStatus(
   const drift = record.drift === null ? null : { ...record.drift, ...(await countDrift(tenant, target, driftedLinks)) };
   const differing = policy === 'keep' ? 0 : driftedLinks.length;
   const drifted = differing > 0 && (policy === 'report' || (drift?.churning ?? 0) > 0);
-  const waiting = counts.pending + differing;
-  const { plannedAsOf } = record;
+  const { plannedAsOf, unconfirmed } = record;
+  const waiting = counts.pending + differing + unconfirmed;
   const undone = await approvedUnplanned(tenant, target.id, holds);
   const quiet = waiting + undone === 0 && held === 0 && failure === null;
   const gaps = record.gaps ?? [];
@@ -218,6 +218,7 @@ export async function targetStatus(
     held,
     heldSinceAt: open.length === 0 ? null : Math.min(...open.map(({ createdAt }) => createdAt)),
     oldestPendingAt,
+    unconfirmed,
     failure,
     policy,
     drift,

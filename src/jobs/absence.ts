@@ -17,6 +17,13 @@ const FAILURES_IN_TURN = 3;
 /** Asks the clinic for one record. */
 export type ReadAlone<Source> = (recordId: string, signal: AbortSignal) => Promise<Lookup<Source>>;
 
+/** How records of a stream are read alone, and what that says of the list. */
+export interface SingleReads<Source> {
+  readAlone: ReadAlone<Source>;
+  /** Returns whether a complete list must show a record that was found alone. */
+  belongsOnList(record: Source): boolean;
+}
+
 /** What the questions need of a tenant. */
 export type Questioner = Pick<OpenTenant, 'log' | 'random' | 'missedForMs' | 'elapsedBetween'> & {
   holds: Pick<OpenTenant['holds'], 'list'>;
@@ -24,7 +31,7 @@ export type Questioner = Pick<OpenTenant, 'log' | 'random' | 'missedForMs' | 'el
 
 /**
  * Reads records alone that a complete snapshot should have shown and did not. One that is gone is believed to be gone when a reading
- * that began at least `missedForMs` earlier missed it as well. Of what a hold keeps in every target that misses it a few are
+ * that began at least `missedForMs` earlier missed it as well, and if no record that is found alone proves the list incomplete. Of what a hold keeps in every target that misses it a few are
  * asked for; the rest in an order of chance, target by target in turn, so that each gets its turn.
  * @param missing absent records by target; all of one stream
  */
@@ -32,7 +39,7 @@ export async function confirmAbsence<Source extends { id: string }>(
   tenant: Questioner,
   missing: ReadonlyMap<string, readonly string[]>,
   { known, readAt }: Misses,
-  readAlone: ReadAlone<Source>,
+  { readAlone, belongsOnList }: SingleReads<Source>,
   signal: AbortSignal,
 ): Promise<Confirmation<Source>> {
   const candidates = new Set([...missing.values()].flat());
@@ -58,9 +65,20 @@ export async function confirmAbsence<Source extends { id: string }>(
     else (isDue(id) ? confirmation.vanished : confirmation.missedOnce).add(id);
   }
   confirmation.kept = await lookAtKept(shuffled([...kept], tenant.random), ask, confirmation.found);
+  confirmation.unlisted = confirmation.found.filter(belongsOnList).length;
+  if (confirmation.unlisted > 0) keepUnapproved(confirmation, approved);
   const { found, vanished } = confirmation;
   confirmation.unconfirmed = candidates.size - found.length - vanished.size - confirmation.kept.size;
   return confirmation;
+}
+
+/** Only a complete list may remove records: of an incomplete one, removals wait unless an administrator approved them. */
+function keepUnapproved({ vanished, missedOnce }: Confirmation<unknown>, approved: ReadonlySet<string>): void {
+  for (const id of [...vanished]) {
+    if (approved.has(id)) continue;
+    vanished.delete(id);
+    missedOnce.add(id);
+  }
 }
 
 /** Asks until the clinic fails too often in turn; null: no answer. */

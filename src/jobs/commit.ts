@@ -113,9 +113,14 @@ async function noteFreshness(tenant: Committed, cycle: Cycle, plans: readonly Ta
   for (const plan of plans) {
     const gaps = all.get(plan.target.id) ?? [];
     noteStopped(tenant, plan);
-    await tenant.targetStore.write(plan.target.id, { gaps: gaps.length === 0 ? null : gaps });
-    if (!isWhole(clinicReading, plan.target)) continue;
-    if (targetRun(plan, cycle).unconfirmed > 0) continue;
+    const { unconfirmed } = targetRun(plan, cycle);
+    // A list that may not speak of absence says nothing of what the one before lacked.
+    const isAbsenceKnown = unconfirmed > 0 || isWhole(clinicReading, plan.target);
+    await tenant.targetStore.write(plan.target.id, {
+      gaps: gaps.length === 0 ? null : gaps,
+      ...(isAbsenceKnown && { unconfirmed }),
+    });
+    if (unconfirmed > 0 || !isWhole(clinicReading, plan.target)) continue;
     const { target, held, refused } = plan;
     const isLookedAtOnly = held['first-run'].length > 0 || refused.some(({ wanted }) => wanted.want === 'present');
     if (isLookedAtOnly || plan.replaced) continue;

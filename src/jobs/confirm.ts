@@ -1,37 +1,79 @@
+import type { Snapshot } from '../model/snapshots.ts';
 import type { StreamName } from '../model/streams.ts';
+import type { Instant } from '../model/time.ts';
 import type { TargetStore } from '../state/targets.ts';
-import { type Confirmations, type Misses, missesAfter, nothingMissing } from '../sync/absence.ts';
+import {
+  belongsOnList,
+  type Confirmations,
+  invoiceBelongsOnList,
+  type Misses,
+  missesAfter,
+  nothingMissing,
+  patientBelongsOnList,
+} from '../sync/absence.ts';
 import { listedIn } from '../sync/followed.ts';
-import { confirmAbsence, type Questioner, type ReadAlone } from './absence.ts';
+import { confirmAbsence, type Questioner, type SingleReads } from './absence.ts';
 import type { ClinicReading } from './clinic-reading.ts';
 import type { Cycle } from './cycle.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
-/** Reads absent records of each stream alone. @param missing by target */
+/** Records that lists lack, and what was known of them before. */
+export interface Absences {
+  /** Ids by target. */
+  missing: ReadonlyMap<string, readonly string[]>;
+  /** Returns when an appointment began, as far as targets and reminders know. */
+  startsBefore(recordId: string): readonly Instant[];
+}
+
+/** Reads absent records of each stream alone. */
 export async function confirmAll(
   tenant: Questioner & Pick<OpenTenant, 'clinic' | 'targetStore' | 'targets'>,
   clinicReading: ClinicReading,
-  missing: ReadonlyMap<string, readonly string[]>,
+  { missing, startsBefore }: Absences,
   signal: AbortSignal,
 ): Promise<Confirmations> {
   const { clinic, targetStore, targets } = tenant;
   const streamOf = (target: string) => targets.get(target)?.stream ?? 'appointments';
-  async function confirm<Source extends { id: string }>(stream: StreamName, readAlone: ReadAlone<Source>) {
+  async function confirm<Source extends { id: string }>(
+    stream: StreamName,
+    readAlone: SingleReads<Source>['readAlone'],
+    belongs: (record: Source, readAt: Instant) => boolean,
+  ) {
     const asked = [...missing].filter(([target, ids]) => ids.length > 0 && streamOf(target) === stream);
     if (asked.length === 0) return nothingMissing<Source>();
-    return confirmAbsence(
-      tenant,
-      new Map(asked),
-      await missesBefore(targetStore, clinicReading, stream),
-      readAlone,
-      signal,
-    );
+    const before = await missesBefore(targetStore, clinicReading, stream);
+    const reads = { readAlone, belongsOnList: (record: Source) => belongs(record, before.readAt) };
+    return confirmAbsence(tenant, new Map(asked), before, reads, signal);
   }
   const withDoctors = tellsDoctors(targets.values());
+  const readInvoice = (id: string, reading: AbortSignal) => clinic.readInvoice(id, { withDoctors }, reading);
   return {
-    appointments: await confirm('appointments', clinic.readAppointment),
-    patients: await confirm('patients', clinic.readPatient),
-    invoices: await confirm('invoices', (id, reading) => clinic.readInvoice(id, { withDoctors }, reading)),
+    appointments: await confirm('appointments', clinic.readAppointment, (one, readAt) =>
+      belongsOnList(one, clinicReading.snapshot, { startsBefore: startsBefore(one.id), readAt }),
+    ),
+    patients: await confirm('patients', clinic.readPatient, patientBelongsOnList),
+    invoices: await confirm('invoices', readInvoice, invoiceBelongsOnList),
+  };
+}
+
+/** Returns the reading with each list marked as partial that lacks records which the clinic still has. */
+export function withProvedGaps(clinicReading: ClinicReading, confirmations: Confirmations): ClinicReading {
+  const { snapshot, streams } = clinicReading;
+  const { appointments, patients, invoices } = confirmations;
+  const mark = <List extends Snapshot<unknown>>(list: List, { unlisted }: { unlisted: number }): List =>
+    unlisted === 0 ? list : { ...list, completeness: 'partial', reason: 'records-unlisted' };
+  const markStream = <Reading extends { snapshot: Snapshot<unknown> }>(
+    reading: Reading | null,
+    proof: { unlisted: number },
+  ) => reading && { ...reading, snapshot: mark(reading.snapshot, proof) };
+  return {
+    ...clinicReading,
+    snapshot: mark(snapshot, appointments),
+    streams: {
+      ...streams,
+      patients: markStream(streams.patients, patients),
+      invoices: markStream(streams.invoices, invoices),
+    },
   };
 }
 

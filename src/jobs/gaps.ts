@@ -1,7 +1,9 @@
 import { lazily } from '../model/lazily.ts';
 import type { SetAside } from '../model/records.ts';
+import type { StreamName } from '../model/streams.ts';
 import { didYouMean } from '../settings/did-you-mean.ts';
 import type { TargetGap } from '../state/target-gaps.ts';
+import type { Confirmations } from '../sync/absence.ts';
 import { egressStopped } from '../sync/egress.ts';
 import { streamsOf } from '../sync/followed.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
@@ -27,6 +29,22 @@ export function gapsOf(
     gaps.set(target.id, [...unreadOf(target, clinicReading), ...check(target.configuration)]);
   for (const [id, rule] of reminders?.rules.rules ?? []) gaps.set(`reminders/${id}`, check(rule));
   return new Map([...gaps].filter(([, found]) => found.length > 0));
+}
+
+/** Adds to each target's gaps the records that its lists should have shown: other records may be missing for every target. */
+export function gapsConfirmed(
+  known: ReadonlyMap<string, readonly TargetGap[]>,
+  targets: readonly OpenTarget[],
+  confirmations: Confirmations,
+): ReadonlyMap<string, readonly TargetGap[]> {
+  const all = new Map(known);
+  for (const target of targets) {
+    const streams = new Set<StreamName>([target.stream, ...streamsOf(target).filter((name) => name !== 'history')]);
+    const count = [...streams].reduce((sum, stream) => sum + confirmations[stream].unlisted, 0);
+    if (count === 0) continue;
+    all.set(target.id, [...(known.get(target.id) ?? []), { code: 'records-unlisted', count, what: [], near: [] }]);
+  }
+  return all;
 }
 
 /**

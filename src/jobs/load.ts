@@ -1,6 +1,7 @@
 import { asMirrorError } from '../model/errors.ts';
 import { eachInPieces } from '../model/pieces.ts';
 import type { Progress } from '../model/progress.ts';
+import type { Instant } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { Doubt } from '../state/protection.ts';
 import type { Confirmations } from '../sync/absence.ts';
@@ -11,10 +12,10 @@ import type { MappingSource } from '../sync/mapping/contract.ts';
 import { mappables } from '../sync/mapping-sources.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
 import type { ClinicReading } from './clinic-reading.ts';
-import { confirmAll } from './confirm.ts';
+import { confirmAll, withProvedGaps } from './confirm.ts';
 import type { Basis, Left } from './cycle.ts';
 import { restorationsOf } from './drift.ts';
-import { gapsOf } from './gaps.ts';
+import { gapsConfirmed, gapsOf } from './gaps.ts';
 import { inPieces } from './in-pieces.ts';
 import { type Opener, openStates } from './open-states.ts';
 import { nextOutside } from './outside.ts';
@@ -53,24 +54,22 @@ export interface Loading {
 export async function loadCycle(
   tenant: OpenTenant,
   targets: readonly OpenTarget[],
-  { clinicReading, lease, progress }: Loading,
+  { clinicReading: listed, lease, progress }: Loading,
   signal: AbortSignal,
 ): Promise<Loaded> {
   progress('reading the targets');
-  const byAgenda = indexByAgenda(clinicReading.snapshot.records.values(), tenant.memory.byAgenda);
+  const byAgenda = indexByAgenda(listed.snapshot.records.values(), tenant.memory.byAgenda);
   tenant.memory.byAgenda = tenant.memory.appointments.isInvalidated ? null : byAgenda;
-  const gaps = gapsOf(targets, tenant.reminders, clinicReading);
-  const basis = await lookAround(tenant, targets, { clinicReading, byAgenda, gaps });
+  const gaps = gapsOf(targets, tenant.reminders, listed);
+  const before = await lookAround(tenant, targets, { clinicReading: listed, byAgenda, gaps });
   // Whoever only looks gives the same answer by itself.
-  const resting = lease === null ? new Map<OpenTarget, TargetPlan>() : await plannedBefore(tenant, targets, basis);
+  const resting = lease === null ? new Map<OpenTarget, TargetPlan>() : await plannedBefore(tenant, targets, before);
   const moving = targets.filter((target) => !resting.has(target));
-  const some = await openAll(tenant, moving, { basis, lease }, signal);
-  const unlisted = await withUnlisted(tenant, some.opened, { clinicReading, note: lease !== null });
-  const asked = new Map(unlisted.map(({ target, missing }) => [target.id, missing]));
-  asked.set(REMINDERS, await remindersMissing(tenant, clinicReading));
-  const questions = new Set([...asked.values()].flat()).size;
-  if (questions > 0) progress('reading absent records alone', 0, questions);
-  const confirmations = await confirmAll(tenant, clinicReading, asked, signal);
+  const some = await openAll(tenant, moving, { basis: before, lease }, signal);
+  const unlisted = await withUnlisted(tenant, some.opened, { clinicReading: listed, note: lease !== null });
+  const confirmations = await confirmUnlisted(tenant, unlisted, { clinicReading: listed, progress }, signal);
+  const clinicReading = withProvedGaps(listed, confirmations);
+  const basis = { ...before, clinicReading, gaps: gapsConfirmed(before.gaps, targets, confirmations) };
   progress('planning');
   await keepPatientHistories(tenant, clinicReading, confirmations, signal);
   // After the targets were opened: what was found there may tell that the state was lost.
@@ -174,18 +173,37 @@ async function withUnlisted(
   return found;
 }
 
+/** Reads absent records alone: those of targets, and those of waiting reminders. */
+async function confirmUnlisted(
+  tenant: OpenTenant,
+  opened: readonly Opened[],
+  { clinicReading, progress }: Pick<Loading, 'clinicReading' | 'progress'>,
+  signal: AbortSignal,
+): Promise<Confirmations> {
+  const reminded = await remindersMissing(tenant, clinicReading);
+  const missing = new Map(opened.map((one) => [one.target.id, one.missing]));
+  missing.set(REMINDERS, [...reminded.keys()]);
+  const questions = new Set([...missing.values()].flat()).size;
+  if (questions > 0) progress('reading absent records alone', 0, questions);
+  const startsBefore = (id: string) => [
+    ...opened.flatMap(({ state: { links, pending } }) => (pending.get(id) ?? links.get(id))?.startAt ?? []),
+    ...(reminded.get(id) ?? []),
+  ];
+  return confirmAll(tenant, clinicReading, { missing, startsBefore }, signal);
+}
+
 /** Whether reading records alone told of any appointment: what it tells may belong to every target. */
 export function saysMore({ appointments }: Confirmations): boolean {
   const { found, unusable, vanished, missedOnce, kept } = appointments;
   return found.length + unusable.size + vanished.size + missedOnce.size + kept.size > 0;
 }
 
-/** Appointments that wait for a reminder and that a complete list did not show. */
+/** Appointments that wait for a reminder and that a complete list did not show, with when they begin as far as reminders know. */
 async function remindersMissing(
   tenant: Pick<OpenTenant, 'reminders' | 'clock'>,
   { snapshot }: ClinicReading,
-): Promise<string[]> {
-  if (snapshot.completeness !== 'complete') return [];
+): Promise<ReadonlyMap<string, readonly Instant[]>> {
+  if (snapshot.completeness !== 'complete') return new Map();
   const present = new Set(snapshot.setAside.map(({ recordId }) => recordId));
   return absentReminded(tenant, (id) => snapshot.records.has(id) || present.has(id));
 }

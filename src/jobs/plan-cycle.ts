@@ -55,8 +55,9 @@ export async function planCycle(tenant: OpenTenant, options: PlanOptions, signal
     return loadCycle(tenant, targets, { clinicReading, lease, progress }, signal);
   });
   const cycle = await planWhole(tenant, targets, loaded, lease, signal);
-  // What was missed is looked for again by a reading of all.
-  if (cycle.confirmations.appointments.unconfirmed > 0) tenant.memory.appointments.doubt();
+  // What was missed is looked for again by a reading of all, and an incomplete list is not taken from memory.
+  const { unconfirmed, unlisted } = cycle.confirmations.appointments;
+  if (unconfirmed + unlisted > 0) tenant.memory.appointments.doubt();
   // What the clinic does not have now it may have soon: an hour would be long to wait for a look.
   if ([...loaded.basis.gaps.values()].flat().some(({ code }) => code.endsWith('-unknown'))) tenant.clinic.invalidate();
   return cycle;

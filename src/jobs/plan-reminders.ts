@@ -48,15 +48,20 @@ export async function resumeReminders({
   await reminders.alarms.set(await reminders.ledger.open());
 }
 
-/** Appointments of waiting reminders that a complete list did not show. @param isSeen also of rows that can't be used */
+/**
+ * Returns the appointments of waiting reminders that a complete list did not show, with when they begin as far as reminders know.
+ * @param isSeen also of rows that can't be used
+ */
 export async function absentReminded(
   { reminders, clock }: Pick<OpenTenant, 'reminders' | 'clock'>,
   isSeen: (recordId: string) => boolean,
-): Promise<string[]> {
-  if (reminders === null) return [];
+): Promise<Map<string, Instant[]>> {
+  if (reminders === null) return new Map();
   const now = clock();
   const open = (await reminders.ledger.open()).filter(({ startAt }) => startAt > now);
-  return [...new Set(open.map(({ appointmentId }) => appointmentId).filter((id) => !isSeen(id)))];
+  const absent = open.filter(({ appointmentId }) => !isSeen(appointmentId));
+  const byAppointment = Map.groupBy(absent, ({ appointmentId }) => appointmentId);
+  return new Map([...byAppointment].map(([id, entries]) => [id, entries.map(({ startAt }) => startAt)]));
 }
 
 /**

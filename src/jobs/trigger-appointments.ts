@@ -5,6 +5,7 @@ import type { AppointmentSnapshot, Lookup } from '../model/snapshots.ts';
 import { DAY_MS, hasLeft, type Instant, overlaps } from '../model/time.ts';
 import type { AppointmentEvent, KnownAppointment } from '../model/triggers.ts';
 import type { FollowedAppointment, TriggerPlace } from '../state/triggers.ts';
+import { belongsOnList } from '../sync/absence.ts';
 import {
   type AppointmentChange,
   changeName,
@@ -203,7 +204,7 @@ function absentOf(
 async function lookAtMissing(
   parts: ReadingParts,
   place: AppointmentPlace,
-  { readAt, readAlone }: AppointmentList,
+  { snapshot, readAt, readAlone }: AppointmentList,
   missing: readonly KnownAppointment[],
 ): Promise<FollowedAppointment[]> {
   const byId = new Map(missing.map((appointment) => [appointment.recordId, appointment]));
@@ -212,7 +213,12 @@ async function lookAtMissing(
   );
   const asked = new Map([[TRIGGERS, [...byId.keys()]]]);
   const misses = { known: missedAt, readAt };
-  const answers = await confirmAbsence(parts.tenant, asked, misses, readAlone, parts.signal);
+  const startsBefore = (id: string) => [byId.get(id)?.startAt ?? Number.NaN];
+  const reads = {
+    readAlone,
+    belongsOnList: (one: Appointment) => belongsOnList(one, snapshot, { startsBefore: startsBefore(one.id), readAt }),
+  };
+  const answers = await confirmAbsence(parts.tenant, asked, misses, reads, parts.signal);
   const nameOf = (recordId: string) => parts.triggers.name({ ...place, recordId });
   const named = new Map(missing.map((appointment) => [nameOf(appointment.recordId), appointment]));
   const followed = await inPieces(compare(parts, place, answers.found, named, readAt), parts.signal);

@@ -88,7 +88,8 @@ export async function lookAtRun(
         .map(({ recordId }) => recordId),
     ]),
   );
-  const confirmations = await confirmAll(tenant, clinicReading, missing, signal);
+  // Their lists may rightly lack them: such records say nothing of the lists.
+  const confirmations = await confirmAll(tenant, clinicReading, { missing, startsBefore: () => [] }, signal);
   return entries.map((entry) =>
     recoverable(entry, recoveryOf(entry, targets.get(entry.target), clinicReading, confirmations)),
   );

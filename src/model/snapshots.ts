@@ -9,7 +9,8 @@ import type { TimeWindow } from './time.ts';
  * - `end-unproved`: no rule of the profile could tell that the last page was the last;
  * - `next-page-told`: the answer names a next page, or more rows than came, in a way that the profile's paging doesn't follow;
  * - `full-page`: nothing tells that more follow, but the last page is as full as pages get;
- * - `wrong-tenant`: some rows name another tenant.
+ * - `wrong-tenant`: some rows name another tenant;
+ * - `records-unlisted`: it lacks records that the clinic shows, active, unmoved and inside the window, when each is read alone.
  */
 export type PartialReason =
   | 'total-mismatch'
@@ -18,7 +19,8 @@ export type PartialReason =
   | 'end-unproved'
   | 'next-page-told'
   | 'full-page'
-  | 'wrong-tenant';
+  | 'wrong-tenant'
+  | 'records-unlisted';
 
 /** What every reading of a list holds, complete or not. */
 export interface SnapshotContent<Source> {

@@ -1,6 +1,7 @@
 /**
  * What of a target the last cycle could not read, or does not know. As long as there is any, its clock stands still:
  * - `rows-unread`: rows that may belong to it could not become records;
+ * - `records-unlisted`: the clinic's list lacks records that the clinic shows when each is read alone, so the list is not complete;
  * - `agenda-unknown`, `treatment-unknown`: the clinic has no such id as its configuration names;
  * - `egress-stopped`: what would have been written told more of a patient than it may;
  * - `agenda-unconfirmed`, `treatment-unconfirmed`: it can't be told, since the catalogue may not be read and no row carries the id.
@@ -8,6 +9,7 @@
 export interface TargetGap {
   code:
     | 'rows-unread'
+    | 'records-unlisted'
     | 'egress-stopped'
     | 'agenda-unknown'
     | 'treatment-unknown'

@@ -11,7 +11,10 @@ for i = 2, #KEYS, 3 do
   if isAsLooked and redis.call('HEXISTS', target, 'adoptedAt') == 1 and redis.call('HEXISTS', target, 'failure') == 0 then
     redis.call('HSET', target, 'lastPlannedAt', ARGV[2], 'plannedUnder', ARGV[3], 'comparableUnder', ARGV[3])
     redis.call('HDEL', target, 'gaps')
-    if ARGV[4] ~= '' then redis.call('HSET', target, 'plannedAsOf', ARGV[4], 'settledAsOf', ARGV[4]) end
+    if ARGV[4] ~= '' then
+      redis.call('HSET', target, 'plannedAsOf', ARGV[4], 'settledAsOf', ARGV[4])
+      redis.call('HDEL', target, 'unconfirmed')
+    end
   end
 end
 return 1`;

@@ -51,6 +51,8 @@ export interface StoredTarget {
   comparableUnder: number | null;
   firstRunApprovedAt: Instant | null;
   failure: TargetFailure | null;
+  /** Records that the last complete list lacked and that were not confirmed either way: the target may hold them for nothing. */
+  unconfirmed: number;
   /** What of it the last cycle could not read or does not know; null for nothing. */
   gaps: readonly TargetGap[] | null;
   /** Null before the first audit. */
@@ -365,6 +367,7 @@ function proved(fields: StoredFields, proof: TargetProof | 'forged' | null): Sto
     readWholeAt: number('readWholeAt'),
     failure: fields.failure === undefined ? null : (JSON.parse(fields.failure) as TargetFailure),
     gaps: fields.gaps === undefined ? null : (JSON.parse(fields.gaps) as TargetGap[]),
+    unconfirmed: number('unconfirmed') ?? 0,
     ambiguous: number('ambiguous') ?? 0,
     copies: fields.copies === undefined ? [] : (JSON.parse(fields.copies) as string[]),
     refusedThere: fields.refusedThere === undefined ? {} : (JSON.parse(fields.refusedThere) as RefusedThere),

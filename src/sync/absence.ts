@@ -1,14 +1,20 @@
 import type { Appointment, Invoice, Patient } from '../model/records.ts';
-import { DAY_MS, type Instant } from '../model/time.ts';
+import type { AppointmentSnapshot } from '../model/snapshots.ts';
+import { DAY_MS, type Instant, SECOND_MS } from '../model/time.ts';
 import { type AbsenceEvidence, goneShareOf } from './guard.ts';
 
 /** What reading absent records of one stream alone told. */
 export interface Confirmation<Source> {
   /** They are there after all; the list did not show them. */
   found: Source[];
+  /** How many of `found` the list should have shown. More than 0: the list is not complete. */
+  unlisted: number;
   /** They are there and can't be used. */
   unusable: Set<string>;
-  /** They are gone: 404 or 410 for the record itself, by two readings; by one where a person approved the removal. */
+  /**
+   * They are gone: 404 or 410 for the record itself, by two readings of which the second is complete; by one reading of any kind if an
+   * administrator approved the removal.
+   */
   vanished: Set<string>;
   /** They are gone for the first time: believed when a later reading finds the same. */
   missedOnce: Set<string>;
@@ -42,7 +48,7 @@ const MISS_LIFE_MS = 7 * DAY_MS;
 export function nothingMissing<Source>(): Confirmation<Source> {
   const none = () => new Set<string>();
   const sets = { unusable: none(), vanished: none(), missedOnce: none(), kept: none(), sampled: none() };
-  return { found: [], ...sets, unconfirmed: 0 };
+  return { found: [], unlisted: 0, ...sets, unconfirmed: 0 };
 }
 
 /**
@@ -80,4 +86,39 @@ export function missesAfter(
   const next = new Map(lasting);
   for (const id of missedOnce) if (!next.has(id)) next.set(id, readAt);
   return next;
+}
+
+/** Statuses that lists of current appointments often leave out. */
+const CLOSED: ReadonlySet<Appointment['status']> = new Set(['cancelled', 'completed', 'no_show']);
+/** Statuses of invoices that lists often leave out. */
+const UNISSUED: ReadonlySet<string | null> = new Set(['Cancelled', 'Draft']);
+
+/**
+ * Returns whether a complete list of appointments must show a record that was read alone: it is open, lies inside the window and agendas of
+ * the list, and is where it was before the list was read. A record that moved or changed in between proves nothing.
+ * @param startsBefore when the record began as far as targets and reminders know
+ */
+export function belongsOnList(
+  { status, time, agendaId, updatedAt }: Appointment,
+  { window, agendaIds }: Pick<AppointmentSnapshot, 'window' | 'agendaIds'>,
+  { startsBefore, readAt }: { startsBefore: readonly Instant[]; readAt: Instant },
+): boolean {
+  const isInside = time.startAt >= window.fromAt && time.endAt <= window.toAt;
+  const isOfAgendas = agendaIds === null || agendaIds.includes(agendaId);
+  const isUnmoved = startsBefore.some((startAt) => Math.abs(startAt - time.startAt) < SECOND_MS);
+  return !CLOSED.has(status) && isInside && isOfAgendas && isUnmoved && isOlder(updatedAt, readAt);
+}
+
+/** Returns the same for a list of patients: lists often leave out patients who are not active. */
+export function patientBelongsOnList({ isActive, updatedAt }: Patient, readAt: Instant): boolean {
+  return isActive && isOlder(updatedAt, readAt);
+}
+
+/** Returns the same for a list of invoices. */
+export function invoiceBelongsOnList({ status }: Invoice): boolean {
+  return !UNISSUED.has(status);
+}
+
+function isOlder(updatedAt: Instant | null, readAt: Instant): boolean {
+  return updatedAt === null || updatedAt < readAt;
 }

@@ -83,6 +83,7 @@ function resultOf(planned: Record<string, number>): SyncResult {
         held: 0,
         heldSinceAt: null,
         oldestPendingAt: null,
+        unconfirmed: 0,
         failure: null,
         policy: 'repair',
         drift: null,

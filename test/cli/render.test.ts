@@ -58,6 +58,7 @@ const gaps = fc.array(
   fc.record({
     code: fc.constantFrom(
       'rows-unread',
+      'records-unlisted',
       'agenda-unknown',
       'treatment-unknown',
       'agenda-unconfirmed',
@@ -99,6 +100,7 @@ const targets: fc.Arbitrary<TargetStatus> = fc.record({
   held: counts,
   heldSinceAt: times,
   oldestPendingAt: times,
+  unconfirmed: fc.nat(20),
   failure: failures,
   policy: fc.constantFrom('repair', 'keep', 'report'),
   drift: drifts,

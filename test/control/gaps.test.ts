@@ -97,6 +97,57 @@ describe('rows that can not be read', () => {
   });
 });
 
+describe('a list that lacks records which the clinic shows one by one (records-unlisted)', () => {
+  test.each([
+    { name: 'an empty list', unlisted: ['1', '2', '3'] },
+    { name: 'a list without one record', unlisted: ['2'] },
+  ])('$name proves itself incomplete: nothing is removed, no clock moves, and status names the number', async (one) => {
+    const { clinic, model, sync } = open();
+    const before = await sync();
+    for (const id of one.unlisted) clinic.unlisted.add(id);
+    const during = [await sync(), await sync()];
+    for (const { doctor, other, status: told, whole } of during) {
+      const gap = { code: 'records-unlisted', count: one.unlisted.length };
+      expect(doctor).toMatchObject({ state: 'incomplete', inSyncAsOf: before.at, links: 3, gaps: [gap] });
+      expect(other, 'what one list lacks another target may lack too').toMatchObject({
+        inSyncAsOf: before.at,
+        gaps: [gap],
+      });
+      expect(told).toContain('partial (records-unlisted)');
+      expect(told).toMatch(/list lacks \d records? that the clinic shows one by one/);
+      expect(whole).toBe(false);
+    }
+    expect(model?.objects()).toHaveLength(3);
+    clinic.unlisted.clear();
+    const after = await sync();
+    expect(after.doctor).toMatchObject({ state: 'in-sync', inSyncAsOf: after.at, gaps: [] });
+    expect(after.other).toMatchObject({ state: 'in-sync', inSyncAsOf: after.at });
+  });
+
+  test('removes nothing, not even what is gone by two readings, until a list is complete', async () => {
+    const { clinic, model, sync } = open();
+    await sync();
+    clinic.unlisted.add('2');
+    clinic.appointments.delete('3');
+    for (let cycles = 0; cycles < 3; cycles += 1) await sync();
+    expect(model?.objects()).toHaveLength(3);
+    clinic.unlisted.clear();
+    expect((await sync()).doctor).toMatchObject({ state: 'in-sync', links: 2 });
+  });
+
+  test('is not told of records that a complete list may leave out: closed, moved, or changed after it was read', async () => {
+    const { clinic, sync } = open();
+    await sync();
+    const changed = { updatedAt: NOW + 60 * MINUTE_MS };
+    clinic.appointments.set('1', appointmentOf('1', { inHours: 25, status: 'completed' }));
+    clinic.appointments.set('2', appointmentOf('2', { inHours: 31 }));
+    clinic.appointments.set('3', { ...appointmentOf('3', { inHours: 27 }), ...changed });
+    for (const id of ['1', '2', '3']) clinic.unlisted.add(id);
+    const { doctor, at } = await sync();
+    expect(doctor).toMatchObject({ state: 'in-sync', inSyncAsOf: at, gaps: [] });
+  });
+});
+
 describe('ids that the configuration names', () => {
   test('an agenda that the clinic does not have is named with the near ones; the rest goes on', async () => {
     const { model, sync } = open({ agendas: ['a1', 'a11'] });

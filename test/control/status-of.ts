@@ -21,7 +21,17 @@ export function targetOf(state: TargetState, changes: Partial<TargetStatus> = {}
   const times = { inSyncAsOf: NOW, nearAsOf: NOW, exceptGapsAsOf: null, heldSinceAt: null, oldestPendingAt: null };
   return {
     ...{ target: 'room', connector: 'caldav', connection: 'dav', state, inStep: 'in-sync', canGoOn: 'yes' },
-    ...{ ...figures, ...times, gaps: [], failure: null, policy: 'repair', drift: null, ambiguous: 0, forged: 0 },
+    ...{
+      ...figures,
+      ...times,
+      gaps: [],
+      unconfirmed: 0,
+      failure: null,
+      policy: 'repair',
+      drift: null,
+      ambiguous: 0,
+      forged: 0,
+    },
     notifications: { sinceAt: null, untilAt: null, reason: 'no-subscriptions' },
     ...changes,
   };

@@ -223,6 +223,7 @@ const PLAYS: Record<keyof typeof FAULTS, Play> = {
     ...cycled,
   },
   'a row of the clinic can not be read': inRows({ kind: 'bad-rows', variants: ['impossible-time'] }),
+  'a list of the clinic lacks records': inRows({ kind: 'truncate-list', keep: 3, trueTotal: false }),
   'the clinic shows a part of its list': inRows({ kind: 'truncate-list', keep: 3, trueTotal: true }),
   'the clinic can not be reached': atClinic({ kind: 'cut' }),
   'a login page stands before the clinic': atClinic({ kind: 'html' }),
@@ -362,7 +363,7 @@ function codesOf(problems: readonly Problem[]): string[] {
 function shapeOf({ code, needs, sentence, next }: Problem) {
   const plain = sentence
     .replace(/\S+ \(\d+\)/, '<account>')
-    .replace(/^\d+ row/, '<n> row')
+    .replace(/\d+ (row|record)s?\b/, '<n> $1s')
     .replace(/127\.0\.0\.1:\d+/, '<host>');
   return { code, needs, sentence: plain, next };
 }

@@ -23,6 +23,8 @@ interface Choice {
   /** What a steady clock says; else as much as the other one. */
   elapsedBetween?: () => number;
   random?: () => number;
+  /** Whether the list should have shown a record that is there; default: it need not. */
+  belongsOnList?: (row: Row) => boolean;
   signal?: AbortSignal;
 }
 
@@ -73,9 +75,34 @@ async function confirm(choice: Choice) {
   };
   const missing = new Map(Object.entries(choice.missing));
   const misses = { known: missedAt(choice.known ?? {}), readAt: NOW };
-  const confirmation = await confirmAbsence<Row>(tenant, missing, misses, readAlone, signal);
+  const confirmation = await confirmAbsence<Row>(
+    tenant,
+    missing,
+    misses,
+    { readAlone, belongsOnList: choice.belongsOnList ?? (() => false) },
+    signal,
+  );
   return { ...confirmation, asked, list, warn };
 }
+
+describe('a record that the list should have shown and that is there', () => {
+  const known = { 1: NOW - MISSED_FOR_MS, 2: NOW - MISSED_FOR_MS };
+  const proof = { missing: { doctor: ['1', '2', '3'] }, known, belongsOnList: ({ id }: Row) => id === '3' };
+  const answer = (id: string) => (id === '3' ? 'there' : 'gone');
+
+  test('proves the list incomplete: what is gone by two readings waits for a complete list', async () => {
+    const { unlisted, vanished, missedOnce, unconfirmed } = await confirm({ ...proof, answer });
+    expect([unlisted, [...vanished], [...missedOnce].sort(), unconfirmed]).toEqual([1, [], ['1', '2'], 2]);
+    const complete = await confirm({ ...proof, answer, belongsOnList: () => false });
+    expect([complete.unlisted, [...complete.vanished].sort()]).toEqual([0, ['1', '2']]);
+  });
+
+  test('does not keep back a removal that an administrator approved', async () => {
+    const holds = [holdOf({ state: 'approved', recordIds: ['1'] })];
+    const { vanished, missedOnce } = await confirm({ ...proof, answer, holds });
+    expect([[...vanished], [...missedOnce]]).toEqual([['1'], ['2']]);
+  });
+});
 
 describe('a record that a complete list should have shown', () => {
   test('when there is none, nobody asks for anything', async () => {

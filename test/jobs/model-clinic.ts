@@ -11,6 +11,8 @@ export interface ModelClinic extends ClinicSource {
   readonly unusable: Set<string>;
   /** Lists leave cancelled appointments out; read alone they are there. */
   hidesCancelled: boolean;
+  /** Records that lists leave out without a sign of it; read alone they are there. */
+  readonly unlisted: Set<string>;
   /** The list breaks off after this many rows; null: it is whole. */
   truncatedAfter: number | null;
   /** Records read alone get no answer. */
@@ -43,6 +45,7 @@ export function createModelClinic(): ModelClinic {
     appointments: new Map(),
     unusable: new Set(),
     hidesCancelled: false,
+    unlisted: new Set(),
     truncatedAfter: null,
     lookupsFail: false,
     listError: null,
@@ -127,7 +130,8 @@ function snapshotOf(
   { window, agendaIds }: { window: TimeWindow; agendaIds: readonly string[] | null },
 ): AppointmentSnapshot {
   const listed = [...clinic.appointments.values()].filter(
-    ({ agendaId, status, time }) =>
+    ({ id, agendaId, status, time }) =>
+      !clinic.unlisted.has(id) &&
       (agendaIds === null || agendaIds.includes(agendaId)) &&
       !(clinic.hidesCancelled && status === 'cancelled') &&
       time.startAt < window.toAt &&

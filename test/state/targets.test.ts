@@ -20,6 +20,7 @@ const UNTOUCHED: StoredTarget = {
   plannedUnder: null,
   comparableUnder: null,
   firstRunApprovedAt: null,
+  unconfirmed: 0,
   failure: null,
   gaps: null,
   drift: null,

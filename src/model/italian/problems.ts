@@ -65,6 +65,10 @@ export const PROBLEMS = {
     'non è permesso leggere se la clinica ha la prestazione {ids}',
   'correct agendas of {target} in {place}': 'correggere agendas di {target} in {place}',
   'correct treatments of {target} in {place}': 'correggere treatments di {target} in {place}',
+  "the clinic's list lacks {count:record|records} that the clinic shows one by one":
+    'nell’elenco della clinica {count:manca un record|mancano record} che la clinica mostra singolarmente',
+  'check the list in the clinic system, its filters and its paging':
+    'controllare l’elenco nel sistema della clinica, i suoi filtri e la sua paginazione',
   "{count:row|rows} of the clinic can't be read: {codes}":
     '{count:riga della clinica non è leggibile|righe della clinica non sono leggibili}: {codes}',
   '{count:record|records} kept back, since it would have told more of patients than it may: {codes}':

@@ -56,6 +56,7 @@ export const targetStatus = z.object({
   links: z.number().describe('Objects that the target is known to hold'),
   pausedErasures: z.number().describe('Of a paused target: erasures of who is forgotten that wait'),
   oldestPendingAt: instant.nullable(),
+  unconfirmed: z.number().describe('Records that the list lacks and that are not confirmed as gone yet'),
   failure: failure.extend({ sinceAt: instant }).nullable(),
   policy: driftPolicy,
   drift: drift.nullable(),
