@@ -325,7 +325,7 @@ async function noteSettled(
   const holds = await tenant.holds.list();
   const isOpen = holds.some((hold) => hold.target === target.id && hold.state === 'open');
   const held = isOpen || (await approvedUnplanned(tenant, target.id, holds)) > 0;
-  const isKnown = record.plannedAsOf !== null && record.gaps === null;
+  const isKnown = record.plannedAsOf !== null && record.gaps === null && record.unconfirmed === 0;
   const isSettled = pending === 0 && !held && isKnown && !(await differsByHand(tenant.links, target));
   const settled = isSettled ? { settledAsOf: record.plannedAsOf } : {};
   await tenant.targetStore.write(target.id, { failure: null, pausedUntil: null, ...settled });
