@@ -362,7 +362,7 @@ function codesOf(problems: readonly Problem[]): string[] {
 function shapeOf({ code, needs, sentence, next }: Problem) {
   const plain = sentence
     .replace(/\S+ \(\d+\)/, '<account>')
-    .replace(/^\d+ row/, '<n> row')
+    .replace(/^\d+ rows?\b/, '<n> rows')
     .replace(/127\.0\.0\.1:\d+/, '<host>');
   return { code, needs, sentence: plain, next };
 }
