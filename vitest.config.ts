@@ -2,6 +2,10 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import LongestFirst from './test/support/longest-first.ts';
+import { testDateOptions } from './test/support/test-date.ts';
+
+/** The clock of the tests and of the processes that they start. */
+const testDate = testDateOptions(process.env);
 
 export default defineConfig({
   test: {
@@ -10,12 +14,15 @@ export default defineConfig({
     reporters: ['default', './test/support/slowest-reporter.ts'],
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
-    // Processes that tests start compile what they load once for all of them. As `bin/clinic-mirror.js` does.
-    env: { NODE_COMPILE_CACHE: fileURLToPath(new URL('.cache/compiled', import.meta.url)) },
+    env: {
+      // Processes that tests start compile what they load once for all of them. As `bin/clinic-mirror.js` does.
+      NODE_COMPILE_CACHE: fileURLToPath(new URL('.cache/compiled', import.meta.url)),
+      NODE_OPTIONS: testDate,
+    },
     // Two more than there are cores, since a file waits for Redis, for daemons and for time nearly half of its own. Each takes up to 1 GB.
     maxWorkers: Math.min(availableParallelism() + 2, 4),
     // Tests make much that is soon gone: with more room for it a fifteenth of the processor time is saved.
-    execArgv: ['--max-semi-space-size=64'],
+    execArgv: ['--max-semi-space-size=64', testDate],
     sequence: { sequencer: LongestFirst },
     // A process for each file, with everything loaded again, took a third of the time. So nothing in `src/` keeps state in a module (a test looks).
     isolate: false,

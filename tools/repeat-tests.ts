@@ -1,24 +1,9 @@
 // npm run test:repeat -- <test file …> [--times <n>] [--busy]: runs test files again and again, and names what failed and how often. A test
 // that fails once in fifty times is a defect. `--busy` keeps every core at work meanwhile.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-
-/** What is read of vitest's JSON report. */
-interface Report {
-  testResults: {
-    name: string;
-    status: string;
-    message: string;
-    assertionResults: { fullName: string; status: string; failureMessages: string[] }[];
-  }[];
-}
-
-const projectRoot = fileURLToPath(new URL('..', import.meta.url));
+import { failedTests } from './failed-tests.ts';
 
 async function main(): Promise<number> {
   const { values, positionals: files } = parseArgs({
@@ -37,7 +22,7 @@ async function main(): Promise<number> {
   try {
     for (let run = 1; run <= times; run += 1) {
       const startedAt = performance.now();
-      for (const [test, message] of await failedIn(files)) {
+      for (const [test, message] of await failedTests(files)) {
         const known = failures.get(test);
         // At once: who ends a long row of runs has seen what failed so far.
         if (known === undefined) console.error(`[repeat] failed: ${test}\n${message.split('\n', 3).join('\n')}`);
@@ -65,30 +50,6 @@ function startBurner(): ChildProcess {
   const work =
     'process.stdin.on("end", () => process.exit()).resume(); (function burn() { for (const until = Date.now() + 50; Date.now() < until; ); setImmediate(burn); })();';
   return spawn(process.execPath, ['-e', work], { stdio: ['pipe', 'ignore', 'ignore'] });
-}
-
-/** Tests that failed in one run of the files, with what they said. */
-async function failedIn(files: readonly string[]): Promise<[test: string, message: string][]> {
-  const folder = mkdtempSync(join(tmpdir(), 'clinic-mirror-repeat-'));
-  try {
-    const reportFile = join(folder, 'report.json');
-    const programs = join(projectRoot, 'node_modules/.bin');
-    const child = spawn(join(programs, 'vitest'), ['run', ...files, '--reporter=json', `--outputFile=${reportFile}`], {
-      cwd: projectRoot,
-      env: { ...process.env, PATH: `${programs}${delimiter}${process.env.PATH ?? ''}` },
-      stdio: ['ignore', 'ignore', 2],
-    });
-    await once(child, 'close');
-    const { testResults }: Report = JSON.parse(readFileSync(reportFile, 'utf8'));
-    const failed = testResults.flatMap(({ name, status, message, assertionResults }): [string, string][] => {
-      const tests = assertionResults.filter((test) => test.status === 'failed');
-      if (tests.length > 0) return tests.map((test) => [`${name}: ${test.fullName}`, test.failureMessages.join('\n')]);
-      return status === 'failed' ? [[name, message]] : [];
-    });
-    return failed.length > 0 || child.exitCode === 0 ? failed : [['vitest', `ended with ${String(child.exitCode)}`]];
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
 }
 
 process.exitCode = await main();

@@ -12,20 +12,22 @@ export interface CertificateWithKey {
 const SHA256_WITH_RSA = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x0b];
 const COMMON_NAME = [0x55, 0x04, 0x03];
 
-/** Makes a certificate (RFC 5280 section 4.1) that is valid for a year. Node can read certificates but not make them. */
+/**
+ * Makes a certificate (RFC 5280 section 4.1) that is valid from 2000 to 2049: OpenSSL goes by the host's clock, which differs
+ * from the clock of tests. Node can read certificates but not make them.
+ */
 export function createCertificate(commonName = 'sandbox'): CertificateWithKey {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const algorithm = der(0x30, der(0x06, Buffer.from(SHA256_WITH_RSA)), der(0x05));
   const attribute = der(0x30, der(0x06, Buffer.from(COMMON_NAME)), der(0x0c, Buffer.from(commonName)));
   const name = der(0x30, der(0x31, attribute));
-  const now = Date.now();
   const serial = Buffer.concat([Buffer.of(1), randomBytes(8)]);
   const toBeSigned = der(
     0x30,
     der(0x02, serial),
     algorithm,
     name,
-    der(0x30, utcTime(now - 3_600_000), utcTime(now + 365 * 86_400_000)),
+    der(0x30, utcTime(Date.UTC(2000, 0)), utcTime(Date.UTC(2049, 11, 31))),
     name,
     publicKey.export({ type: 'spki', format: 'der' }),
   );

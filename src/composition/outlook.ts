@@ -44,7 +44,7 @@ export async function readOutlook(
       if (clientSecretEndsOn !== undefined) {
         secrets.push({ kind: 'secret', of: client, beganAt: null, endsAt: Date.parse(clientSecretEndsOn) });
       }
-      const used = await readBudgetUse(redis, `${prefix}-${clientId}`, now);
+      const used = await readBudgetUse(redis, `${prefix}-${clientId}`);
       const { requestsPerMinute, requestsPerDay } = budget;
       const days = requestsPerDay === undefined ? [] : [...used.lastDay].map((day) => dayOf(day, requestsPerDay, now));
       quotas.push({ client, hourShare: used.lastHour / (60 * requestsPerMinute), days });

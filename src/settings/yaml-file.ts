@@ -12,6 +12,7 @@ import {
   visit,
   type YAMLError,
 } from 'yaml';
+import { withoutStacks } from '../model/without-stacks.ts';
 import type { ConfigurationFault } from './faults.ts';
 
 /** Where a value stands in a file: keys of mappings and indexes of lists. */
@@ -116,14 +117,7 @@ function parseYaml(text: string): ParsedYaml {
     uniqueKeys: false,
     version: '1.2',
   } as const;
-  // What is no YAML may have a fault in each of its characters, and each fault would tell its way through the library.
-  const { stackTraceLimit } = Error;
-  Error.stackTraceLimit = 0;
-  try {
-    return { document: parseDocument(text, options), lines };
-  } finally {
-    Error.stackTraceLimit = stackTraceLimit;
-  }
+  return { document: withoutStacks(() => parseDocument(text, options)), lines };
 }
 
 /** Null for a text that nests so deep that the library, which calls itself with each level, has no room for it. */

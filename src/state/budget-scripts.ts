@@ -168,3 +168,8 @@ redis.call('ZREM', KEYS[4], who)
 for _, suffix in ipairs({'', ':' .. who}) do
   if number(KEYS[1], 'paused' .. suffix) <= now then redis.call('HDEL', KEYS[1], 'paused' .. suffix, 'trial' .. suffix) end
 end`;
+
+/** KEYS: what was granted. Answers Redis' time in ms, and all fields of the hash with their values. */
+export const USE = `
+local t = redis.call('TIME')
+return {t[1] * 1000 + math.floor(t[2] / 1000), redis.call('HGETALL', KEYS[1])}`;

@@ -1,4 +1,5 @@
 import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
+import { USE } from './budget-scripts.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 
@@ -10,17 +11,26 @@ export interface BudgetUse {
   lastDay: ReadonlyMap<string, number>;
 }
 
+/** Returns the units granted of a budget, by the clock of Redis that they were counted by. */
+export async function readBudgetUse(redis: RedisClient, budget: string): Promise<BudgetUse> {
+  const [now, counts] = (await redis.eval(USE, 1, keys.budget(budget).used)) as [now: number, counts: string[]];
+  const fields = counts.filter((_, index) => index % 2 === 0);
+  return budgetUse(
+    fields.map((field, index) => [field, Number(counts[2 * index + 1])]),
+    now,
+  );
+}
+
 /**
- * What was granted of a budget. Units are counted by hours and days of the clock, so that of the one that has begun and the one before
- * is taken as much as would fill the whole, as if they were spread evenly over it.
+ * Units are counted by hours and days of the clock, so that of the one that has begun and the one before is taken as much as would fill
+ * the whole, as if they were spread evenly over it.
  */
-export async function readBudgetUse(redis: RedisClient, budget: string, now: Instant): Promise<BudgetUse> {
-  const counts = Object.entries(await redis.hgetall(keys.budget(budget).used));
+export function budgetUse(counts: Iterable<readonly [field: string, units: number]>, now: Instant): BudgetUse {
   const lastDay = new Map<string, number>();
   let lastHour = 0;
   for (const [field, units] of counts) {
     const [, kind, number = '', who = ''] = /^(hour|day):(\d+)(?::(.+))?$/.exec(field) ?? [];
-    const counted = Number(units) * shareWithin(Number(number), kind === 'hour' ? HOUR_MS : DAY_MS, now);
+    const counted = units * shareWithin(Number(number), kind === 'hour' ? HOUR_MS : DAY_MS, now);
     if (kind === 'hour') lastHour += counted;
     if (kind === 'day') lastDay.set(who, (lastDay.get(who) ?? 0) + counted);
   }

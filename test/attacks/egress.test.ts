@@ -28,7 +28,7 @@ describe('a mapper that leaks', () => {
     const world = await useSmallWorld({ redisUrl: redis.url, targets });
     callAllPatients(world, LAST_NAME);
 
-    const env = { ...world.env, NODE_OPTIONS: `--import=${LEAKING}` };
+    const env = { ...world.env, NODE_OPTIONS: `${process.env.NODE_OPTIONS} --import=${LEAKING}` };
     const leaking = await runCli({ configDir: world.configDir, env }, ['sync', 'clinic-1']);
 
     const requests = world.targets.flatMap(({ proxy }) => proxy.requests);

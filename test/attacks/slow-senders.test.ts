@@ -40,6 +40,11 @@ function send(port: number, text: string): Socket {
   return socket;
 }
 
+/** Ends with the connection, also where the server resets it: `once` would reject for an error. */
+function closed(socket: Socket): Promise<void> {
+  return new Promise((resolve) => void socket.once('close', () => resolve()));
+}
+
 /** By itself Node looks for late senders every half minute: whoever waits so long has not been looked after. */
 const AT_MOST = { timeout: 20_000 };
 
@@ -50,7 +55,7 @@ describe.each(['http', 'operator'] as const)('a connection to the port of %s is 
     ['a part of its body', 'POST /r/token HTTP/1.1\r\nHost: mirror.test\r\nContent-Length: 100\r\n\r\nhalf'],
   ])('that sends %s', AT_MOST, async (_, text) => {
     const socket = send(await open(which, LIMITS), text);
-    await once(socket, 'close');
+    await closed(socket);
     expect(socket.destroyed).toBe(true);
   });
 
@@ -58,7 +63,7 @@ describe.each(['http', 'operator'] as const)('a connection to the port of %s is 
     const socket = send(await open(which, LIMITS), 'GET /healthz HTTP/1.1\r\nHost: mirror.test\r\n');
     const trickle = setInterval(() => socket.write('X-Slow: 1\r\n'), 20);
     onTestFinished(() => clearInterval(trickle));
-    await once(socket, 'close');
+    await closed(socket);
     expect(socket.destroyed).toBe(true);
   });
 
@@ -66,7 +71,7 @@ describe.each(['http', 'operator'] as const)('a connection to the port of %s is 
     const port = await open(which, { ...LIMITS, headersTimeoutMs: 60_000, requestTimeoutMs: 60_000 });
     const held = Array.from({ length: LIMITS.mostConnections }, () => send(port, ''));
     await Promise.all(held.map((socket) => once(socket, 'connect')));
-    await once(send(port, ''), 'close');
+    await closed(send(port, ''));
     held[0]?.write('GET /healthz HTTP/1.1\r\nHost: mirror.test\r\n\r\n');
     const [answer] = await once(held[0] as Socket, 'data');
     expect(String(answer)).toMatch(which === 'operator' ? /^HTTP\/1\.1 200 / : /^HTTP\/1\.1 404 /);

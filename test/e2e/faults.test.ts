@@ -69,15 +69,13 @@ function inRedis(key: string, value: string, before: string): Play {
   return { induce: () => tester().config('SET', key, value), mend: () => tester().config('SET', key, before) };
 }
 
+/** By the clock of Redis, which counts by it and has the date of the host. */
 function used(field: (now: number) => string): Play {
   const place = ({ small }: FaultWorld) => keys.budget(`clinic-${small.clinic.clients[0]?.clientId}`).used;
+  const counted = async () => field(Number(((await tester().call('TIME')) as string[])[0]) * SECOND_MS);
   return {
-    async induce(world) {
-      await tester().hset(place(world), field(Date.now() + world.ahead.ms), '950000');
-    },
-    async mend(world) {
-      await tester().hdel(place(world), field(Date.now() + world.ahead.ms));
-    },
+    induce: async (world) => void (await tester().hset(place(world), await counted(), '950000')),
+    mend: async (world) => void (await tester().hdel(place(world), await counted())),
   };
 }
 

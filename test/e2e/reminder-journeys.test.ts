@@ -284,7 +284,8 @@ describe('what goes wrong while reminders are due', () => {
     );
     const { world, sms, gateway, receiver, book } = bed;
     world.env.CLOCK_OFFSET_FILE = join(world.dir, 'clock');
-    world.env.NODE_OPTIONS = `--import ${new URL('../support/shifted-daemon.ts', import.meta.url).href}`;
+    const clock = new URL('../support/shifted-daemon.ts', import.meta.url).href;
+    world.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS} --import=${clock}`;
     const killed = async (daemon: DaemonProcess) => {
       await waitFor(() => daemon.process.signalCode === 'SIGKILL', { what: 'the kill' });
       // The claims of the dead end after two minutes.

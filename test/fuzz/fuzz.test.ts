@@ -35,6 +35,12 @@ describe('the fuzzer itself', () => {
     expect(new Set(outcome.findings.map((finding) => finding.kind))).toEqual(new Set([kind]));
   });
 
+  test('takes the loading of its parsers for no hang, however slow the machine', async () => {
+    const run = { parser: 'faulty-crash', seed: 1, most: 5, limits: UNLIMITED };
+    const { findings } = await fuzz({ ...run, forMs: 120_000, givenUpMs: 150 });
+    expect(findings.map(({ kind }) => kind)).toEqual(['crash', 'crash']);
+  });
+
   test('takes nothing for a finding that keeps to its limits, however much it keeps', async () => {
     const limits = { ...UNLIMITED, bytes: 100e6 };
     const outcome = await fuzz({ parser: 'faulty-large', seed: 1, most: 12, forMs: 120_000, limits });

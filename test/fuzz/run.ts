@@ -4,6 +4,9 @@ import type { Figures, Finding, Limits, Said, Task } from './thread.ts';
 /** As a rule: nobody would wait for its end. */
 const GIVEN_UP_MS = 10_000;
 const LOOK_EVERY_MS = 250;
+/** Loading what a thread reads with is no input; on a slow machine it takes a second or more. */
+const LOADING_GIVEN_UP_MS = 60_000;
+const LOADING = -1;
 /** A thread that needs more ends, and the process goes on; unless it asked for too much in one piece (`apart.ts`). */
 const THREAD_MIB = 512;
 
@@ -77,7 +80,8 @@ async function oneThread(
 ): Promise<Part> {
   const place = new SharedArrayBuffer(4);
   const at = new Int32Array(place);
-  at[0] = task.from;
+  at[0] = LOADING;
+  const index = () => Math.max(task.from, Atomics.load(at, 0));
   const worker = new Worker(new URL('./thread.ts', import.meta.url), {
     workerData: { ...task, place } satisfies Task,
     resourceLimits: { maxOldGenerationSizeMb: threadMib },
@@ -90,7 +94,7 @@ async function oneThread(
     part.findings.push(finding);
   };
   const find = (kind: Finding['kind'], what: string) =>
-    keep({ parser: task.parser, seed: task.seed, index: Atomics.load(at, 0), kind, what });
+    keep({ parser: task.parser, seed: task.seed, index: index(), kind, what });
   worker.on('message', (said: Said) => {
     if ('finding' in said) keep(said.finding);
     else part.figures = said.done;
@@ -103,29 +107,30 @@ async function oneThread(
         : find('crash', String(error.stack)),
     );
   });
-  const giveUp = () => {
-    find('hang', `no end after ${givenUpMs} ms of processor time`);
+  const giveUp = (afterMs: number) => {
+    find('hang', `no end after ${afterMs} ms of processor time`);
     void worker.terminate();
   };
   const looking = watch(worker, at, givenUpMs, giveUp);
   await ended;
   clearInterval(looking);
-  part.index = Atomics.load(at, 0);
+  part.index = index();
   return part;
 }
 
 /** By processor time: on a busy machine a thread may stand still. */
-function watch(worker: Worker, at: Int32Array, givenUpMs: number, giveUp: () => void): NodeJS.Timeout {
-  let [index, begunMs] = [-1, 0];
+function watch(worker: Worker, at: Int32Array, givenUpMs: number, giveUp: (afterMs: number) => void): NodeJS.Timeout {
+  let [index, begunMs] = [LOADING, 0];
   return setInterval(() => {
     worker.cpuUsage().then(
       ({ user, system }) => {
         const usedMs = (user + system) / 1_000;
         const now = Atomics.load(at, 0);
+        const mostMs = now === LOADING ? Math.max(givenUpMs, LOADING_GIVEN_UP_MS) : givenUpMs;
         if (now !== index) [index, begunMs] = [now, usedMs];
-        else if (usedMs - begunMs > givenUpMs) {
+        else if (usedMs - begunMs > mostMs) {
           begunMs = Infinity;
-          giveUp();
+          giveUp(mostMs);
         }
       },
       () => {},

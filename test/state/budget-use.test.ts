@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { openBudgetShare } from '../../src/state/budget.ts';
-import { readBudgetUse } from '../../src/state/budget-use.ts';
+import { budgetUse, readBudgetUse } from '../../src/state/budget-use.ts';
 import { keys } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';
 
@@ -23,7 +23,7 @@ test('what a budget granted is counted as it is granted, by participant and toge
   await take('aurora', 3);
   await take('belvedere', 1);
   await take('aurora', 1);
-  const use = await readBudgetUse(connection, 'client-1', Date.now());
+  const use = await readBudgetUse(connection, 'client-1');
   expect(use).toEqual({
     lastHour: 5,
     lastDay: new Map([
@@ -36,15 +36,14 @@ test('what a budget granted is counted as it is granted, by participant and toge
   expect(await connection.pttl(used)).toBeGreaterThan(DAY);
 });
 
-test('of the hour and the day before counts as much as lies within the last hour and the last 24', async () => {
-  const connection = redis.connect();
+test('of the hour and the day before counts as much as lies within the last hour and the last 24', () => {
   const now = NOON + HOUR / 4;
   const [hour, day] = [Math.floor(now / HOUR), Math.floor(now / DAY)];
-  await connection.hset(keys.budget('client-2').used, {
+  const granted = {
     ...{ [`hour:${hour}`]: 10, [`hour:${hour - 1}`]: 40, [`hour:${hour - 2}`]: 1_000 },
     ...{ [`day:${day}:aurora`]: 100, [`day:${day - 1}:aurora`]: 960, [`day:${day - 2}:aurora`]: 5_000 },
-  });
-  const { lastHour, lastDay } = await readBudgetUse(connection, 'client-2', now);
+  };
+  const { lastHour, lastDay } = budgetUse(Object.entries(granted), now);
   expect(lastHour).toBeCloseTo(10 + 40 * (3 / 4));
   expect(lastDay.get('aurora')).toBeCloseTo(100 + 960 * (11.75 / 24));
 });

@@ -261,13 +261,16 @@ describe("a lease's deadline", () => {
   }
 
   test('is that of the last renewal that was sent and answered, with a tenth of its time to spare', async () => {
-    const time = useFakeTime();
+    // Connected before: on a busy machine the timers of a connection would be among those that are counted below.
     const { client, count } = countEvals();
+    const looking = redis.connect();
+    await Promise.all([client.ping(), looking.ping()]);
+    const time = useFakeTime();
     const lease = await hold(client);
     for (let renewals = 1; renewals <= 5; renewals += 1) {
       await time.pass(20_000);
       await untilSeen(() => count() === renewals + 1, 'the renewal');
-      await untilSeen(async () => (await redis.connect().pttl(lease.key)) > TTL_MS - 5_000, 'its time in Redis');
+      await untilSeen(async () => (await looking.pttl(lease.key)) > TTL_MS - 5_000, 'its time in Redis');
     }
     vi.spyOn(client, 'eval').mockReturnValue(new Promise(() => {}));
     await time.pass(53_999);

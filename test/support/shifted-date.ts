@@ -6,10 +6,10 @@ export interface ShiftedDate {
 }
 
 /** Has `Date` tell another time than it is. */
-export function shiftDate(): ShiftedDate {
+export function shiftDate(offsetMs = 0): ShiftedDate {
   const RealDate = globalThis.Date;
   const shifted: ShiftedDate = {
-    offsetMs: 0,
+    offsetMs,
     restore() {
       globalThis.Date = RealDate;
     },
@@ -21,4 +21,9 @@ export function shiftDate(): ShiftedDate {
     get: (target, name, receiver) => (name === 'now' ? now : Reflect.get(target, name, receiver)),
   });
   return shifted;
+}
+
+/** What the machine's clock says, whatever `Date` says. */
+export function machineNow(): number {
+  return performance.timeOrigin + performance.now();
 }

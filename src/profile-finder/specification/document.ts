@@ -2,6 +2,7 @@ import { parseDocument } from 'yaml';
 import { isJsonObject, type JsonObject } from '../../clinic/http/rows.ts';
 import { MirrorError } from '../../model/errors.ts';
 import { parseJson } from '../../model/json.ts';
+import { withoutStacks } from '../../model/without-stacks.ts';
 
 /** Longest document that is read, in characters. Those of large systems are below 5 million. */
 const LONGEST_TEXT = 20_000_000;
@@ -35,7 +36,8 @@ function parse(text: string): unknown {
   const value = parseJson(plain);
   if (value !== undefined) return value;
   try {
-    const document = parseDocument(plain, { prettyErrors: false, logLevel: 'silent', uniqueKeys: false });
+    const options = { prettyErrors: false, logLevel: 'silent', uniqueKeys: false } as const;
+    const document = withoutStacks(() => parseDocument(plain, options));
     if (document.errors.length === 0) return document.toJS({ maxAliasCount: MOST_ALIASES });
   } catch {
     // Too many aliases, or nesting beyond the stack: told below like any other text that can't be read.

@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** What is read of vitest's JSON report. */
+interface Report {
+  testResults: {
+    name: string;
+    status: string;
+    message: string;
+    assertionResults: { fullName: string; status: string; failureMessages: string[] }[];
+  }[];
+}
+
+const projectRoot = fileURLToPath(new URL('..', import.meta.url));
+
+/** Runs test files, or those in folders, once. @returns the tests that failed, with their messages */
+export async function failedTests(
+  files: readonly string[],
+  { env = {} }: { env?: Record<string, string> } = {},
+): Promise<[test: string, message: string][]> {
+  const folder = mkdtempSync(join(tmpdir(), 'clinic-mirror-tests-'));
+  try {
+    const reportFile = join(folder, 'report.json');
+    const programs = join(projectRoot, 'node_modules/.bin');
+    const args = ['run', ...files, '--reporter=json', `--outputFile=${reportFile}`];
+    const child = spawn(join(programs, 'vitest'), args, {
+      cwd: projectRoot,
+      env: { ...process.env, ...env, PATH: `${programs}${delimiter}${process.env.PATH ?? ''}` },
+      stdio: ['ignore', 'ignore', 2],
+    });
+    await once(child, 'close');
+    // Without a report it ended before the first test, and said why.
+    const { testResults }: Report = existsSync(reportFile)
+      ? JSON.parse(readFileSync(reportFile, 'utf8'))
+      : { testResults: [] };
+    const failed = testResults.flatMap(({ name, status, message, assertionResults }): [string, string][] => {
+      const tests = assertionResults.filter((test) => test.status === 'failed');
+      if (tests.length > 0) return tests.map((test) => [`${name}: ${test.fullName}`, test.failureMessages.join('\n')]);
+      return status === 'failed' ? [[name, message]] : [];
+    });
+    return failed.length > 0 || child.exitCode === 0 ? failed : [['vitest', `exited with ${String(child.exitCode)}`]];
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
