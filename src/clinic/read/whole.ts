@@ -1,4 +1,4 @@
-import { MirrorError } from '../../model/errors.ts';
+import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { SetAside } from '../../model/records.ts';
 import type { Snapshot } from '../../model/snapshots.ts';
 import type { ListPage } from './lists.ts';
@@ -30,4 +30,18 @@ export async function readWhole<Model extends { id: string }>(
   }
   if (setAside.some(isForeign)) return { ...content(), completeness: 'partial', reason: 'wrong-tenant' };
   return { ...content(), completeness: 'complete' };
+}
+
+/** All usable records of a list. */
+export async function recordsOf<Model>(pages: AsyncIterable<ListPage<Model>>): Promise<Model[]> {
+  const records: Model[] = [];
+  for await (const page of pages) records.push(...page.records);
+  return records;
+}
+
+/** Takes a list that the login may not read for an empty one. */
+export function noneWithoutRight(error: unknown): never[] {
+  const cause = asMirrorError(error);
+  if (cause.actor === 'authorization' && cause.status === 403) return [];
+  throw cause;
 }
