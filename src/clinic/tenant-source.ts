@@ -22,7 +22,7 @@ import { createReadingCalls, type ResourceCalls } from './read/reading-calls.ts'
 import { RemarkCollectors } from './read/reading-remarks.ts';
 import { type AppointmentQuery, readSnapshot } from './read/snapshot.ts';
 import { chooseTenant } from './read/users.ts';
-import { noneWithoutRight, readWhole, recordsOf } from './read/whole.ts';
+import { noneWithheld, readWhole, recordsOf } from './read/whole.ts';
 import { isLocalFormat } from './read/windows.ts';
 import type { ClinicProfile } from './schema/profile.ts';
 import type { ResourceName } from './schema/resources.ts';
@@ -135,7 +135,12 @@ export function createTenantSource(
   const invoices = createInvoiceReader(context);
   const agendas = catalogue('agendas', calls('agendas', compileAgendaRows));
   const locations = catalogue('locations', calls('locations', compileLocationRows));
-  const inZones = askerInZones(context, own, { agendas, locations });
+  // Lists that the clinic withholds are not asked for with each reading.
+  const places = kept('places', async (signal) => ({
+    agendas: await agendas(signal).catch(noneWithheld),
+    locations: await locations(signal).catch(noneWithheld),
+  }));
+  const inZones = askerInZones(context, own, places.get);
   return {
     tenantId: tenant.get,
     pageUrl: context.profile.appointments.pageUrl,
@@ -173,16 +178,8 @@ export function createTenantSource(
   };
 }
 
-/** Asks for rows of appointments in the zones of their places. A list of places that the login may not read tells no zone. */
-function askerInZones(
-  { profile }: ClinicContext,
-  own: SourceMemory,
-  { agendas, locations }: Pick<TenantSource, 'agendas' | 'locations'>,
-) {
-  const load: LoadPlaces = async (signal) => ({
-    agendas: await agendas(signal).catch(noneWithoutRight),
-    locations: await locations(signal).catch(noneWithoutRight),
-  });
+/** Asks for rows of appointments in the zones of their places. A list of places that the clinic withholds tells no zone. */
+function askerInZones({ profile }: ClinicContext, own: SourceMemory, load: LoadPlaces) {
   const { window, rereading } = profile.appointments;
   const isLocal = [window.format, rereading.changedSince.format].some(isLocalFormat);
   const saw: PlaceZones['saw'] = (row, zone) => own.remarks?.sawLocal(row, zone);

@@ -39,9 +39,12 @@ export async function recordsOf<Model>(pages: AsyncIterable<ListPage<Model>>): P
   return records;
 }
 
-/** Takes a list that the login may not read for an empty one. */
-export function noneWithoutRight(error: unknown): never[] {
+/** Answers of a clinic that lets the login not read a list, or that has no such list. */
+const WITHHELD: ReadonlySet<number | undefined> = new Set([403, 404, 405, 410, 501]);
+
+/** Takes a list that the clinic withholds for an empty one. */
+export function noneWithheld(error: unknown): never[] {
   const cause = asMirrorError(error);
-  if (cause.actor === 'authorization' && cause.status === 403) return [];
+  if (WITHHELD.has(cause.status)) return [];
   throw cause;
 }

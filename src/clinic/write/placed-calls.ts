@@ -5,7 +5,7 @@ import type { BookedAppointment } from '../read/appointment-rows.ts';
 import { compileAgendaRows, compileLocationRows } from '../read/catalogue-rows.ts';
 import { askInZones, NO_PLACES, noKnownZones, type PlaceZones } from '../read/place-zones.ts';
 import { createReadingCalls, type ResourceCalls } from '../read/reading-calls.ts';
-import { noneWithoutRight, recordsOf } from '../read/whole.ts';
+import { noneWithheld, recordsOf } from '../read/whole.ts';
 import { isLocalFormat } from '../read/windows.ts';
 
 /** Zones of places for the calls of appointments: read when a row, or what is written, needs them. */
@@ -27,8 +27,8 @@ export function createCalledPlaces(context: ClinicContext): CalledPlaces {
   const locations = createReadingCalls(context, 'locations', compiled.of(compileLocationRows));
   const within = <Answer>(tenantId: string, signal: AbortSignal, ask: () => Promise<Answer>): Promise<Answer> => {
     const load = async () => ({
-      agendas: await recordsOf(agendas.list(tenantId, [], signal)).catch(noneWithoutRight),
-      locations: await recordsOf(locations.list(tenantId, [], signal)).catch(noneWithoutRight),
+      agendas: await recordsOf(agendas.list(tenantId, [], signal)).catch(noneWithheld),
+      locations: await recordsOf(locations.list(tenantId, [], signal)).catch(noneWithheld),
     });
     return askInZones({ known, load, usual: profile.zone, isLocal: false }, signal, (places) => {
       current = places;
