@@ -125,7 +125,11 @@ export function createTenantSource(
   const calls = <Model extends object>(name: ResourceName, compile: (profile: ClinicProfile) => RowMapper<Model>) =>
     createReadingCalls(context, name, remarks.noting(name, context.compiled.of(compile)));
   const catalogue = <Model>(name: ResourceName, { list }: ResourceCalls<Model>) =>
-    kept(name, (signal) => inTenant(signal, (tenantId) => recordsOf(list(tenantId, [], signal)))).get;
+    kept(name, async (signal) => {
+      const records = await inTenant(signal, (tenantId) => recordsOf(list(tenantId, [], signal)));
+      remarks.ended(name, records.length);
+      return records;
+    }).get;
   const patients = calls('patients', compilePatientRows);
   const reports = calls('medicalReports', compileReportRows);
   const whole =
@@ -152,11 +156,14 @@ export function createTenantSource(
     async readAppointments(query, signal) {
       try {
         const login = await memory.loggedInAt();
-        return await inTenant(signal, (tenantId) => {
+        const snapshot = await inTenant(signal, (tenantId) => {
           const read = (places: PlaceZones) => readSnapshot(context, { ...query, login, tenantId, signal, places });
           // What changed since a reading in other zones would prove nothing.
           return inZones(signal, read, () => query.memory?.doubt());
         });
+        const rows = snapshot.records.size + snapshot.setAside.length;
+        if (snapshot.completeness === 'complete') remarks.ended('appointments', rows);
+        return snapshot;
       } catch (error) {
         // What else is known may be as old as the permission was.
         if (mayMeanTenant(error)) invalidate();
@@ -183,7 +190,8 @@ function askerInZones({ profile }: ClinicContext, own: SourceMemory, load: LoadP
   const { window, rereading } = profile.appointments;
   const isLocal = [window.format, rereading.changedSince.format].some(isLocalFormat);
   const saw: PlaceZones['saw'] = (row, zone) => own.remarks?.sawLocal(row, zone);
-  const question = { known: own.zones, load, usual: profile.zone, isLocal, saw };
+  const sawRow: PlaceZones['sawRow'] = (row) => own.remarks?.sawRow(row);
+  const question = { known: own.zones, load, usual: profile.zone, isLocal, saw, sawRow };
   return <Answer>(signal: AbortSignal, ask: (places: PlaceZones) => Promise<Answer>, again: () => void = () => {}) => {
     let asked = 0;
     return askInZones(question, signal, (places) => {

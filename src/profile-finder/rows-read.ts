@@ -6,6 +6,7 @@ import { compileStatuses } from '../clinic/read/statuses.ts';
 import { formatInstant } from '../clinic/read/timestamps.ts';
 import { createZone } from '../clinic/read/zone.ts';
 import { isNested, type ScalarField } from '../clinic/schema/fields.ts';
+import { parsePath } from '../clinic/schema/paths.ts';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { appointment } from '../clinic/schema/registry.ts';
 import type { ReadingRemark } from '../model/reading-remarks.ts';
@@ -170,7 +171,7 @@ function fieldsOf(row: JsonObject, profile: ClinicProfile, isState: (word: unkno
 /** Names at the top of a row under which the profile reads nothing. */
 function notReadOf(row: JsonObject, { appointments: { fields, flags, tenantId } }: ClinicProfile): string[] {
   const paths = [...Object.values(fields).flat(), ...flags.map(({ path }) => path), ...tenantId];
-  const used = new Set(paths.flatMap((path) => path.split(APART).map((each) => each.split('.')[0])));
+  const used = new Set(paths.flatMap((path) => path.split(APART).map((each) => parsePath(each)[0]?.name)));
   return Object.keys(row).filter((name) => !used.has(name));
 }
 

@@ -4,6 +4,7 @@ import { compilePaths, isJsonObject, type JsonObject } from '../http/rows.ts';
 import type { RecordOf } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { appointment } from '../schema/registry.ts';
+import { compileFullName } from './full-names.ts';
 import {
   compileFields,
   compileRecords,
@@ -41,11 +42,16 @@ export function compileBookings(profile: ClinicProfile): PlacedMapper<BookedAppo
     profile.appointments.words,
   );
   const statusOf = compileStatuses(profile.appointments);
+  const namesIn = compileFullName(profile.appointments.patientFullName);
   return rowZone.within((row) => {
     const mapped = map(row);
     if ('setAside' in mapped || !isJsonObject(row)) return mapped as Extract<typeof mapped, { setAside: unknown }>;
     const { status, ...rest } = mapped.record;
-    return { record: { ...rest, status: statusOf(status, row), statusWord: status } };
+    const told = { firstName: rest.patientFirstName, lastName: rest.patientLastName };
+    const { firstName: patientFirstName, lastName: patientLastName } = namesIn(row, told);
+    return {
+      record: { ...rest, patientFirstName, patientLastName, status: statusOf(status, row), statusWord: status },
+    };
   });
 }
 
@@ -63,12 +69,13 @@ export function compileAppointmentRows(profile: ClinicProfile): PlacedMapper<App
   const timeOf = compileTime(zoned, read);
   const updatedAt = tolerant(compileTimestamp(fields.updatedAt, 'updatedAt', zoned));
   const agendaIdOf = tolerant(read.agendaId);
+  const namesIn = compileFullName(profile.appointments.patientFullName);
   const teleVisitOf = compileTeleVisit(profile.appointments.teleVisitUrl);
 
   const map = compileRows(read.id, (row): Appointment => {
     const id = read.id(row);
     const rawStatus = read.status(row);
-    const patient = patientOf(row, read);
+    const patient = patientOf(row, read, namesIn);
     const teleVisitUrl = teleVisitOf(row, patient);
     return {
       id,
@@ -92,10 +99,14 @@ export function compileAppointmentRows(profile: ClinicProfile): PlacedMapper<App
   });
 }
 
-function patientOf(row: JsonObject, read: FieldReaders<typeof appointment>): AppointmentPatient | null {
+function patientOf(
+  row: JsonObject,
+  read: FieldReaders<typeof appointment>,
+  namesIn: ReturnType<typeof compileFullName>,
+): AppointmentPatient | null {
   const id = read.patientId(row);
-  const firstName = read.patientFirstName(row);
-  const lastName = read.patientLastName(row);
+  const told = { firstName: read.patientFirstName(row), lastName: read.patientLastName(row) };
+  const { firstName, lastName } = namesIn(row, told);
   if (id === null || (firstName === null && lastName === null)) return null;
   return { id, firstName, lastName };
 }

@@ -6,6 +6,7 @@ import { medicalReport } from '../schema/care.ts';
 import { agenda, location, treatment } from '../schema/places.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { patient } from '../schema/registry.ts';
+import { compileFullName } from './full-names.ts';
 import { compileFields, compileRows, type FieldReaders, tolerant } from './records.ts';
 
 /** Prepares the mapping of location rows; a zone that is not an IANA name counts as not told. */
@@ -65,10 +66,10 @@ export function compilePatientRows(profile: ClinicProfile): RowMapper<Patient> {
   const gender = tolerant(read.gender);
   const updatedAt = tolerant(read.updatedAt);
   const consentsOf = compileConsents(profile);
+  const namesIn = compileFullName(profile.patients.fullName);
   return compileRows(read.id, (row) => ({
     id: read.id(row),
-    firstName: read.firstName(row),
-    lastName: read.lastName(row),
+    ...namesIn(row, { firstName: read.firstName(row), lastName: read.lastName(row) }),
     email: read.email(row),
     phone: read.phone(row),
     mobilePhone: read.mobilePhone(row),

@@ -13,6 +13,8 @@ export interface PlaceZones {
   readonly digest: string;
   /** Takes notice of a row whose times are local, and of the zone that they were read in. */
   saw?(row: JsonObject, zone: string): void;
+  /** Takes notice of any row. */
+  sawRow?(row: JsonObject): void;
 }
 
 /** Zones of rows that are kept in mind: a country has a few. */
@@ -41,6 +43,7 @@ export interface ZonedQuestion {
   usual: string;
   isLocal: boolean;
   saw?: PlaceZones['saw'];
+  sawRow?: PlaceZones['sawRow'];
 }
 
 /** Nothing was read yet. */
@@ -55,7 +58,7 @@ export function noKnownZones(): KnownZones {
  * @param isLocal whether the question names local times: it is asked again where a row names a zone that the question did not allow for
  */
 export async function askInZones<Answer>(
-  { known, load, usual, isLocal, saw }: ZonedQuestion,
+  { known, load, usual, isLocal, saw, sawRow }: ZonedQuestion,
   signal: AbortSignal,
   ask: (places: PlaceZones) => Promise<Answer>,
 ): Promise<Answer> {
@@ -78,6 +81,7 @@ export async function askInZones<Answer>(
         }
         saw?.(row, zone);
       },
+      ...(sawRow !== undefined && { sawRow }),
     });
     const isAllowed = !isLocal || names.size === allowed;
     if (known.needsPlaces === needed && isAllowed) return answer;

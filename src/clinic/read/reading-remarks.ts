@@ -1,8 +1,9 @@
 import type { ReadingRemark } from '../../model/reading-remarks.ts';
 import { isZone } from '../../model/zones.ts';
-import { isJsonObject, type JsonObject, type RowMapper } from '../http/rows.ts';
+import { compilePaths, isJsonObject, type JsonObject, type RowMapper, type ValueReader } from '../http/rows.ts';
+import type { Shape } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
-import type { ResourceName } from '../schema/resources.ts';
+import { RESOURCES, type ResourceName } from '../schema/resources.ts';
 import { compileAppointmentRows } from './appointment-rows.ts';
 import { NO_PLACES } from './place-zones.ts';
 
@@ -34,6 +35,11 @@ export class UnreadZones {
     }
   }
 
+  /** A row that was read several times counts once. */
+  ended(rows: number): void {
+    for (const found of this.#found.values()) found.rows = Math.min(found.rows, rows);
+  }
+
   remarks(): ReadingRemark[] {
     return [...this.#found].map(([path, { zones, rows }]) => {
       return { code: 'zone-unread', list: this.#list, field: 'zone', path, rows, zones: [...zones].sort() };
@@ -41,12 +47,53 @@ export class UnreadZones {
   }
 }
 
+/** Collects paths of a profile that find nothing in the rows of one list; paths of the documented profile may find nothing. */
+export class EmptyPaths {
+  readonly #list: ReadingRemark['list'];
+  readonly #open: { field: string; path: string; read: ValueReader }[];
+  /** Rows of the last whole reading; 0 before: a path may only not have been reached. */
+  #rows = 0;
+
+  constructor(list: ReadingRemark['list'], profile: ClinicProfile) {
+    this.#list = list;
+    const shape: Shape = RESOURCES[list];
+    this.#open = Object.entries(profile[list].fields).flatMap(([field, paths]: [string, readonly string[]]) =>
+      paths
+        .filter((path) => shape[field]?.paths.includes(path) === false)
+        .map((path) => ({ field, path, read: compilePaths([path]) })),
+    );
+  }
+
+  look(row: JsonObject): void {
+    for (let at = this.#open.length - 1; at >= 0; at -= 1) {
+      if ((this.#open[at]?.read(row) ?? '') !== '') this.#open.splice(at, 1);
+    }
+  }
+
+  ended(rows: number): void {
+    this.#rows = rows;
+  }
+
+  remarks(): ReadingRemark[] {
+    if (this.#rows === 0) return [];
+    return this.#open.map(({ field, path }) => ({ code: 'path-empty', list: this.#list, field, path, rows: this.#rows }));
+  }
+}
+
 /** What readings of one tenant show of its profile, over all that one process reads. */
 export class RemarkCollectors {
   readonly #zones: Readonly<Record<'appointments' | 'agendas' | 'locations', UnreadZones>>;
+  readonly #paths: Readonly<Record<ReadingRemark['list'], EmptyPaths>>;
   readonly #usual: string;
 
   constructor(profile: ClinicProfile) {
+    const paths = (list: ReadingRemark['list']) => new EmptyPaths(list, profile);
+    this.#paths = {
+      appointments: paths('appointments'),
+      agendas: paths('agendas'),
+      locations: paths('locations'),
+      patients: paths('patients'),
+    };
     const zones = (list: 'appointments' | 'agendas' | 'locations') => new UnreadZones(list, profile[list].fields.zone);
     this.#zones = { appointments: zones('appointments'), agendas: zones('agendas'), locations: zones('locations') };
     this.#usual = profile.zone;
@@ -54,9 +101,10 @@ export class RemarkCollectors {
 
   /** Has a mapper's rows looked at too. */
   noting<Model>(list: ResourceName, map: RowMapper<Model>): RowMapper<Model> {
-    if (list !== 'agendas' && list !== 'locations') return map;
+    if (list !== 'agendas' && list !== 'locations' && list !== 'patients') return map;
     return (row) => {
-      this.#zones[list].look(row, this.#usual);
+      if (isJsonObject(row)) this.#paths[list].look(row);
+      if (list !== 'patients') this.#zones[list].look(row, this.#usual);
       return map(row);
     };
   }
@@ -66,8 +114,19 @@ export class RemarkCollectors {
     this.#zones.appointments.look(row, zone);
   }
 
+  /** A row of appointments. */
+  sawRow(row: JsonObject): void {
+    this.#paths.appointments.look(row);
+  }
+
+  /** A list was read to its proved end. */
+  ended(list: ResourceName, rows: number): void {
+    if (list in this.#paths) this.#paths[list as ReadingRemark['list']].ended(rows);
+    if (list in this.#zones) this.#zones[list as keyof typeof this.#zones].ended(rows);
+  }
+
   all(): ReadingRemark[] {
-    return Object.values(this.#zones).flatMap((one) => one.remarks());
+    return [...Object.values(this.#zones), ...Object.values(this.#paths)].flatMap((one) => one.remarks());
   }
 }
 

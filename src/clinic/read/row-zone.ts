@@ -37,6 +37,7 @@ export class RowZone implements Zone {
   within<Model>(map: RowMapper<Model>): PlacedMapper<Model> {
     return (row, places = NO_PLACES) => {
       this.begin(row, places);
+      places.sawRow?.(this.#row);
       return map(row);
     };
   }

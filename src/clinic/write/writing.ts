@@ -14,6 +14,7 @@ import {
   type ScalarKind,
   type Shape,
 } from '../schema/fields.ts';
+import { parsePath, setAtPath } from '../schema/paths.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 
 /**
@@ -226,25 +227,11 @@ function spelled(word: string, spellings: ChoiceWords[string], label: string): s
   });
 }
 
-/** Sets a value at a path of field names joined by dots; objects on the way are made where they lack. */
+/** Sets a value at the first path. */
 function place(target: JsonObject, paths: readonly string[], value: unknown, field: string): void {
   const [path] = paths;
   if (path === undefined) throw unmapped(field);
-  const names = path.split('.');
-  const last = names.pop() as string;
-  let current = target;
-  for (const name of names) {
-    const next = Object.hasOwn(current, name) ? current[name] : undefined;
-    const inner = isJsonObject(next) ? next : {};
-    define(current, name, inner);
-    current = inner;
-  }
-  define(current, last, value);
-}
-
-/** Names come from configuration; `__proto__` is one like any other. */
-function define(target: JsonObject, name: string, value: unknown): void {
-  Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
+  setAtPath(target, parsePath(path), value);
 }
 
 const KINDS =

@@ -127,3 +127,20 @@ describe('a zone that the profile does not name', () => {
     ]);
   });
 });
+
+describe('a path of the profile that finds nothing', () => {
+  it('is told after a whole reading, with its field and the number of rows', async () => {
+    const fields = { notes: ['memo'], treatmentId: ['service.id', 'treatmentId'], locationId: ['sites[].id'] };
+    const rows = [LOCAL, { ...LOCAL, id: 'b', sites: [{ id: 'l' }] }];
+    const clinic = await clinicWith({ rows }, { appointments: { fields } });
+    await using _server = clinic.server;
+    expect(clinic.source.remarks()).toEqual([]);
+    await clinic.read();
+    const told = clinic.source.remarks();
+    expect(told.map(({ code, field, path }) => [code, field, path])).toEqual([
+      ['path-empty', 'treatmentId', 'service.id'],
+      ['path-empty', 'notes', 'memo'],
+    ]);
+    expect(told[0]?.rows).toBe(2);
+  });
+});
