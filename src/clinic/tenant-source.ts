@@ -153,23 +153,7 @@ export function createTenantSource(
     treatments: catalogue('treatments', calls('treatments', compileTreatmentRows)),
     patients: catalogue('patients', patients),
     readPatient: alone(patients.read),
-    async readAppointments(query, signal) {
-      try {
-        const login = await memory.loggedInAt();
-        const snapshot = await inTenant(signal, (tenantId) => {
-          const read = (places: PlaceZones) => readSnapshot(context, { ...query, login, tenantId, signal, places });
-          // What changed since a reading in other zones would prove nothing.
-          return inZones(signal, read, () => query.memory?.doubt());
-        });
-        const rows = snapshot.records.size + snapshot.setAside.length;
-        if (snapshot.completeness === 'complete') remarks.ended('appointments', rows);
-        return snapshot;
-      } catch (error) {
-        // What else is known may be as old as the permission was.
-        if (mayMeanTenant(error)) invalidate();
-        throw error;
-      }
-    },
+    readAppointments: appointmentReader(context, { memory, remarks, inTenant, inZones, invalidate }),
     readAppointment: alone((tenantId, id, reading) =>
       inZones(reading, (places) => readPlaced(context, { tenantId, id, signal: reading }, places)),
     ),
@@ -205,6 +189,41 @@ function askerInZones({ profile }: ClinicContext, own: SourceMemory, load: LoadP
 function readPlaced(context: ClinicContext, question: Omit<RecordQuestion, 'list'>, places: PlaceZones) {
   const map = context.compiled.of(compileAppointmentRows);
   return readOne<Appointment>(context, { list: 'appointments', ...question }, (row) => map(row, places));
+}
+
+/** Reads snapshots of appointments in the zones of their places. */
+function appointmentReader(
+  context: ClinicContext,
+  {
+    memory,
+    remarks,
+    inTenant,
+    inZones,
+    invalidate,
+  }: Pick<ReturnType<typeof questionsIn>, 'inTenant'> & {
+    memory: TenantMemory;
+    remarks: RemarkCollectors;
+    inZones: ReturnType<typeof askerInZones>;
+    invalidate: () => void;
+  },
+): TenantSource['readAppointments'] {
+  return async (query, signal) => {
+    try {
+      const login = await memory.loggedInAt();
+      const snapshot = await inTenant(signal, (tenantId) => {
+        const read = (places: PlaceZones) => readSnapshot(context, { ...query, login, tenantId, signal, places });
+        // What changed since a reading in other zones would prove nothing.
+        return inZones(signal, read, () => query.memory?.doubt());
+      });
+      const rows = snapshot.records.size + snapshot.setAside.length;
+      if (snapshot.completeness === 'complete') remarks.ended('appointments', rows);
+      return snapshot;
+    } catch (error) {
+      // What else is known may be as old as the permission was.
+      if (mayMeanTenant(error)) invalidate();
+      throw error;
+    }
+  };
 }
 
 /** How questions are asked in a tenant that may be no longer the user's. */

@@ -76,7 +76,13 @@ export class EmptyPaths {
 
   remarks(): ReadingRemark[] {
     if (this.#rows === 0) return [];
-    return this.#open.map(({ field, path }) => ({ code: 'path-empty', list: this.#list, field, path, rows: this.#rows }));
+    return this.#open.map(({ field, path }) => ({
+      code: 'path-empty',
+      list: this.#list,
+      field,
+      path,
+      rows: this.#rows,
+    }));
   }
 }
 
@@ -121,8 +127,10 @@ export class RemarkCollectors {
 
   /** A list was read to its proved end. */
   ended(list: ResourceName, rows: number): void {
-    if (list in this.#paths) this.#paths[list as ReadingRemark['list']].ended(rows);
-    if (list in this.#zones) this.#zones[list as keyof typeof this.#zones].ended(rows);
+    for (const collectors of [this.#paths, this.#zones]) {
+      const collector = new Map<string, { ended(rows: number): void }>(Object.entries(collectors)).get(list);
+      collector?.ended(rows);
+    }
   }
 
   all(): ReadingRemark[] {
