@@ -24,6 +24,7 @@ export function createClinicClient(url: string, tenant: string, onAnswer: (now: 
   return {
     tenantId: async () => tenant,
     pageUrl: null,
+    remarks: () => [],
     invalidate() {},
     agendas: async () => agendas,
     locations: async () => locations,

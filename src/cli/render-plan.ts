@@ -1,6 +1,7 @@
 import type { PlanLineView, PlanView, TargetPlanView } from '../control/plan.ts';
 import type { FieldValue } from '../model/field-changes.ts';
 import type { KeptPlan } from '../model/kept-plan.ts';
+import { sentenceOfRemark } from '../model/reading-remarks.ts';
 import { fieldName } from './field-names.ts';
 import { firstRows } from './paper.ts';
 import { renderTable, renderTime, wrap } from './table.ts';
@@ -17,6 +18,7 @@ export function renderPlan(plan: PlanView): string {
     wrap(`The clinic shows ${records} appointments, ${completeness}${why}.`),
   ];
   if (setAside > 0) head.push(`${setAside} rows could not be used and were set aside.`);
+  for (const remark of plan.remarks ?? []) head.push(wrap(sentenceOfRemark(remark)));
   if (plan.unconfirmed > 0) {
     head.push(
       `${plan.unconfirmed} absent records are not known to be gone yet: left as they are until the next cycle.`,

@@ -1,5 +1,6 @@
 import type { ConnectionStatus } from '../control/installation.ts';
 import type { DriftPolicy, RemovedStatus, Status, TargetStatus, TenantStatus } from '../control/status-view.ts';
+import { sentenceOfRemark } from '../model/reading-remarks.ts';
 import type { Instant } from '../model/time.ts';
 import { renderGaps, renderReading } from './render-gaps.ts';
 import { axesWords, renderClinics, renderProblems, renderSummary } from './render-summary.ts';
@@ -225,6 +226,7 @@ function renderRun({ lastRun }: TenantStatus, now: Instant): string[] {
   if (lastRun.unknownStatuses.length > 0) {
     lines.push(wrap(`statuses the profile does not name: ${lastRun.unknownStatuses.join(', ')}`, '  '));
   }
+  for (const remark of lastRun.remarks ?? []) lines.push(wrap(sentenceOfRemark(remark), '  '));
   return lines;
 }
 

@@ -1,4 +1,5 @@
 import { MirrorError } from '../model/errors.ts';
+import type { ReadingRemark } from '../model/reading-remarks.ts';
 import type { Agenda, Appointment, Invoice, Location, Patient, Treatment } from '../model/records.ts';
 import type { AppointmentSnapshot, Lookup, Snapshot } from '../model/snapshots.ts';
 import { type Clock, HOUR_MS, type Instant } from '../model/time.ts';
@@ -15,11 +16,14 @@ import {
   compileTreatmentRows,
 } from './read/catalogue-rows.ts';
 import { createInvoiceReader, type InvoiceQuery } from './read/invoice-snapshot.ts';
-import type { ListPage } from './read/lists.ts';
+import { askInZones, type KnownZones, type LoadPlaces, noKnownZones, type PlaceZones } from './read/place-zones.ts';
+import { type RecordQuestion, readOne } from './read/reading.ts';
 import { createReadingCalls, type ResourceCalls } from './read/reading-calls.ts';
+import { RemarkCollectors } from './read/reading-remarks.ts';
 import { type AppointmentQuery, readSnapshot } from './read/snapshot.ts';
 import { chooseTenant } from './read/users.ts';
-import { readWhole } from './read/whole.ts';
+import { noneWithheld, readWhole, recordsOf } from './read/whole.ts';
+import { isLocalFormat } from './read/windows.ts';
 import type { ClinicProfile } from './schema/profile.ts';
 import type { ResourceName } from './schema/resources.ts';
 
@@ -54,6 +58,8 @@ export interface TenantSource {
   readReport(id: string, signal: AbortSignal): Promise<Lookup<Report>>;
   /** Any other call in the tenant; after a refusal that may mean the tenant it is looked at again. */
   within<Value>(ask: (tenantId: string) => Promise<Value>, signal: AbortSignal): Promise<Value>;
+  /** What readings of this process showed of the profile, without a loss. */
+  remarks(): ReadingRemark[];
   /** What is kept is read again with the next question. */
   invalidate(): void;
 }
@@ -76,11 +82,14 @@ export interface SourceMemory {
   lists: Map<string, { value: unknown; readAt: Instant; login: Instant | null }>;
   /** What each list showed of how it pages: a list that did not tell by itself is asked for it once. */
   pagings: ClinicContext['pagings'];
+  /** Zones that rows of appointments need. */
+  zones: KnownZones;
+  remarks: RemarkCollectors | null;
 }
 
 /** Nothing is read yet. */
 export function emptySourceMemory(): SourceMemory {
-  return { bound: null, lists: new Map(), pagings: new Map() };
+  return { bound: null, lists: new Map(), pagings: new Map(), zones: noKnownZones(), remarks: null };
 }
 
 const NO_MEMORY: TenantMemory = {
@@ -111,10 +120,16 @@ export function createTenantSource(
   });
   const { inTenant, alone } = questionsIn(tenant);
   const invalidate = () => own.lists.clear();
+  own.remarks ??= new RemarkCollectors(context.profile);
+  const { remarks } = own;
   const calls = <Model extends object>(name: ResourceName, compile: (profile: ClinicProfile) => RowMapper<Model>) =>
-    createReadingCalls(context, name, context.compiled.of(compile));
+    createReadingCalls(context, name, remarks.noting(name, context.compiled.of(compile)));
   const catalogue = <Model>(name: ResourceName, { list }: ResourceCalls<Model>) =>
-    kept(name, (signal) => inTenant(signal, (tenantId) => gather(list(tenantId, [], signal)))).get;
+    kept(name, async (signal) => {
+      const records = await inTenant(signal, (tenantId) => recordsOf(list(tenantId, [], signal)));
+      remarks.ended(name, records.length);
+      return records;
+    }).get;
   const patients = calls('patients', compilePatientRows);
   const reports = calls('medicalReports', compileReportRows);
   const whole =
@@ -122,33 +137,92 @@ export function createTenantSource(
     (signal: AbortSignal) =>
       inTenant(signal, (tenantId) => readWhole((reading) => list(tenantId, [], reading), signal));
   const invoices = createInvoiceReader(context);
+  const agendas = catalogue('agendas', calls('agendas', compileAgendaRows));
+  const locations = catalogue('locations', calls('locations', compileLocationRows));
+  // Lists that the clinic withholds are not asked for with each reading.
+  const places = kept('places', async (signal) => ({
+    agendas: await agendas(signal).catch(noneWithheld),
+    locations: await locations(signal).catch(noneWithheld),
+  }));
+  const inZones = askerInZones(context, own, places.get);
   return {
     tenantId: tenant.get,
     pageUrl: context.profile.appointments.pageUrl,
-    agendas: catalogue('agendas', calls('agendas', compileAgendaRows)),
-    locations: catalogue('locations', calls('locations', compileLocationRows)),
+    agendas,
+    locations,
     treatments: catalogue('treatments', calls('treatments', compileTreatmentRows)),
     patients: catalogue('patients', patients),
     readPatient: alone(patients.read),
-    async readAppointments(query, signal) {
-      try {
-        const login = await memory.loggedInAt();
-        return await inTenant(signal, (tenantId) => readSnapshot(context, { ...query, login, tenantId, signal }));
-      } catch (error) {
-        // What else is known may be as old as the permission was.
-        if (mayMeanTenant(error)) invalidate();
-        throw error;
-      }
-    },
-    readAppointment: alone(calls('appointments', compileAppointmentRows).read),
+    readAppointments: appointmentReader(context, { memory, remarks, inTenant, inZones, invalidate }),
+    readAppointment: alone((tenantId, id, reading) =>
+      inZones(reading, (places) => readPlaced(context, { tenantId, id, signal: reading }, places)),
+    ),
     readPatients: whole(patients),
     readInvoices: (query, signal) => inTenant(signal, (tenantId) => invoices.readInvoices(tenantId, query, signal)),
     readInvoice: (id, query, signal) =>
       alone((tenantId, invoiceId, reading) => invoices.readInvoice(tenantId, invoiceId, query, reading))(id, signal),
     readReports: whole(reports),
     readReport: alone(reports.read),
+    remarks: () => remarks.all(),
     within: (ask, signal) => inTenant(signal, ask),
     invalidate,
+  };
+}
+
+/** Asks for rows of appointments in the zones of their places. A list of places that the clinic withholds tells no zone. */
+function askerInZones({ profile }: ClinicContext, own: SourceMemory, load: LoadPlaces) {
+  const { window, rereading } = profile.appointments;
+  const isLocal = [window.format, rereading.changedSince.format].some(isLocalFormat);
+  const saw: PlaceZones['saw'] = (row, zone) => own.remarks?.sawLocal(row, zone);
+  const sawRow: PlaceZones['sawRow'] = (row) => own.remarks?.sawRow(row);
+  const question = { known: own.zones, load, usual: profile.zone, isLocal, saw, sawRow };
+  return <Answer>(signal: AbortSignal, ask: (places: PlaceZones) => Promise<Answer>, again: () => void = () => {}) => {
+    let asked = 0;
+    return askInZones(question, signal, (places) => {
+      if (asked > 0) again();
+      asked += 1;
+      return ask(places);
+    });
+  };
+}
+
+function readPlaced(context: ClinicContext, question: Omit<RecordQuestion, 'list'>, places: PlaceZones) {
+  const map = context.compiled.of(compileAppointmentRows);
+  return readOne<Appointment>(context, { list: 'appointments', ...question }, (row) => map(row, places));
+}
+
+/** Reads snapshots of appointments in the zones of their places. */
+function appointmentReader(
+  context: ClinicContext,
+  {
+    memory,
+    remarks,
+    inTenant,
+    inZones,
+    invalidate,
+  }: Pick<ReturnType<typeof questionsIn>, 'inTenant'> & {
+    memory: TenantMemory;
+    remarks: RemarkCollectors;
+    inZones: ReturnType<typeof askerInZones>;
+    invalidate: () => void;
+  },
+): TenantSource['readAppointments'] {
+  return async (query, signal) => {
+    try {
+      const login = await memory.loggedInAt();
+      const snapshot = await inTenant(signal, (tenantId) => {
+        const read = (places: PlaceZones) => readSnapshot(context, { ...query, login, tenantId, signal, places });
+        // What changed since a reading in other zones would prove nothing.
+        return inZones(signal, read, () => query.memory?.doubt());
+      });
+      const rows = snapshot.records.size + snapshot.setAside.length;
+      if (snapshot.completeness === 'complete') remarks.ended('appointments', rows);
+      return snapshot;
+    } catch (error) {
+      // What else is known may be as old as the permission was.
+      if (mayMeanTenant(error)) invalidate();
+      throw error;
+    }
   };
 }
 
@@ -184,12 +258,6 @@ function questionsIn(tenant: Kept<string>) {
 /** 403, 404 and 410 are also what a tenant answers that was taken from the user. */
 function mayMeanTenant(error: unknown): boolean {
   return error instanceof MirrorError && [403, 404, 410].includes(error.status ?? 0);
-}
-
-async function gather<Model>(pages: AsyncIterable<ListPage<Model>>): Promise<Model[]> {
-  const records: Model[] = [];
-  for await (const page of pages) records.push(...page.records);
-  return records;
 }
 
 interface Kept<Value> {

@@ -2,7 +2,8 @@ import { unlisted } from '../jobs/gaps.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError, forTenant, MirrorError } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
-import { type Instant, SECOND_MS } from '../model/time.ts';
+import { type ReadingRemark, sentenceOfRemark } from '../model/reading-remarks.ts';
+import { DAY_MS, type Instant, SECOND_MS } from '../model/time.ts';
 import { type NamedPlace, placesIn } from '../settings/named-places.ts';
 import { closingOf, type OpenSecret } from '../settings/open-secrets.ts';
 import type { EpochView } from '../state/epoch.ts';
@@ -48,6 +49,8 @@ export interface Finding {
 /** Answers of Redis on another machine of the same site take about a millisecond; a cycle asks it some eighty times. Our choice. */
 const SLOW_MS = 20;
 const PINGS = 9;
+/** Rows of so many days show how the clinic writes its times. Our choice. */
+const LOOKED_AT_MS = 7 * DAY_MS;
 /** Tokens and windows are told by clocks; servers of logins allow for a minute. Our choice. */
 const CLOCKS_APART_MS = 5 * SECOND_MS;
 
@@ -234,6 +237,7 @@ async function* examineTenant(
       },
       () => `answers, and lists ${catalogue?.agendas.size ?? 0} agendas`,
     );
+    if (catalogue !== null) yield* remarkFindings(tenant, signal);
     for (const [rule, named] of tenant.reminders?.rules.rules ?? []) {
       if (catalogue !== null) yield* unlistedFindings(id, `reminders ${rule}`, [named], catalogue, settings);
     }
@@ -249,6 +253,30 @@ async function* examineTenant(
     }
   }
   yield* problems.filter(isAskedOfNobody).map(findingOf);
+}
+
+/** What rows of the next days, and those of the last cycle, show of the profile: work goes on meanwhile. */
+async function* remarkFindings({ id, clinic, clock, runs }: OpenTenant, signal: AbortSignal): AsyncGenerator<Finding> {
+  const [last] = await runs.list(1);
+  const now = clock();
+  await clinic
+    .locations(signal)
+    .then(() => clinic.readAppointments({ agendaIds: null, window: { fromAt: now, toAt: now + LOOKED_AT_MS } }, signal))
+    // What can't be read is told by the finding of the clinic, or by the last cycle.
+    .catch(() => signal.throwIfAborted());
+  const seen = clinic.remarks();
+  const isSeen = (one: ReadingRemark) => seen.some(({ list, path }) => list === one.list && path === one.path);
+  for (const remark of [...seen, ...(last?.remarks ?? []).filter((one) => !isSeen(one))]) {
+    const what = sentenceOfRemark(remark);
+    yield {
+      tenant: id,
+      subject: 'clinic',
+      result: 'warning',
+      what,
+      code: remark.code,
+      next: 'correct the clinic profile',
+    };
+  }
 }
 
 /** The tenant that was seen first of each clinic, by clinic client and id. */

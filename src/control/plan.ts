@@ -33,6 +33,7 @@ export async function planView(tenant: OpenTenant, cycle: Cycle, signal: AbortSi
   for (const plan of plans) existing.set(plan.target.id, await existingOf(tenant, plan, cycle, signal));
   const lines = await Promise.all(plans.map((plan) => linesWithFields(tenant, plan, cycle, signal)));
   const { snapshot } = clinicReading;
+  const remarks = tenant.clinic.remarks();
   return {
     tenant: tenant.id,
     asOf: clinicReading.startedAt,
@@ -42,6 +43,7 @@ export async function planView(tenant: OpenTenant, cycle: Cycle, signal: AbortSi
       records: snapshot.records.size,
       setAside: snapshot.setAside.length,
     },
+    ...(remarks.length > 0 && { remarks }),
     unconfirmed: Object.values(confirmations).reduce((sum, { unconfirmed }) => sum + unconfirmed, 0),
     left,
     targets: plans.map((plan, at) => ({

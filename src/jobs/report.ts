@@ -15,7 +15,7 @@ const SHOWN_EXAMPLES = 20;
 
 /** Writes a cycle's report: counts and codes, with the error that ended it early, if one did. */
 export async function reportRun(
-  tenant: Pick<OpenTenant, 'id' | 'clock' | 'memory' | 'pullEveryMs' | 'runs' | 'tombstones'>,
+  tenant: Pick<OpenTenant, 'id' | 'clinic' | 'clock' | 'memory' | 'pullEveryMs' | 'runs' | 'tombstones'>,
   startedAt: number,
   cycle: Cycle | null,
   error: MirrorError | null,
@@ -34,6 +34,7 @@ export async function reportRun(
     await tenant.runs.add(run);
     return run;
   }
+  const remarks = cycle === null ? (previous?.remarks ?? []) : tenant.clinic.remarks();
   const isForgotten = await tenant.tombstones.load();
   const examples = setAside.slice(0, SHOWN_EXAMPLES);
   const run: RunReport = {
@@ -60,6 +61,7 @@ export async function reportRun(
       field,
     })),
     unknownStatuses: [...unknown].slice(0, SHOWN_EXAMPLES),
+    ...(remarks.length > 0 && { remarks }),
     withheld: cycle?.clinicReading.withheld ?? [],
     gaps: cycle === null ? {} : Object.fromEntries(gapsAfter(cycle.basis.gaps, cycle.plans)),
     clinic: cycle?.clinicReading.clinic ?? previous?.clinic ?? null,

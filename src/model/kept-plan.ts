@@ -1,4 +1,5 @@
 import type { FieldChange } from './field-changes.ts';
+import type { ReadingRemark } from './reading-remarks.ts';
 import type { Instant } from './time.ts';
 
 /** One line of a plan: ids, codes, field names, and values that tell nothing of the patient; no other content. */
@@ -49,6 +50,8 @@ export interface PlanView {
   tenant: string;
   asOf: Instant;
   snapshot: { completeness: string; reason: string | null; records: number; setAside: number };
+  /** What the reading showed of the profile without a loss; absent where there is nothing. */
+  remarks?: readonly ReadingRemark[];
   /** Absent records that could not be read alone: nothing would be done about them. */
   unconfirmed: number;
   targets: TargetPlanView[];

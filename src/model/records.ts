@@ -50,6 +50,8 @@ export interface Agenda {
   name: string;
   locationId: string | null;
   isActive: boolean;
+  /** Zone of the agenda's local times, as the clinic names it; absent where the clinic tells none. */
+  zone?: string;
 }
 
 /** An operating site. `zone` is an IANA name when the clinic tells one. */
@@ -58,6 +60,8 @@ export interface Location {
   name: string;
   address: string | null;
   zone: string | null;
+  /** What the clinic tells for a zone and IANA does not name; absent otherwise. */
+  unknownZone?: string;
 }
 
 /** A service that the clinic delivers. */

@@ -1,6 +1,7 @@
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { MirrorError } from '../model/errors.ts';
 import { parseJson } from '../model/json.ts';
+import { sentenceOfRemark } from '../model/reading-remarks.ts';
 import { rowsIn } from './probing/paging.ts';
 import { exampleRow, type RowsRead, readRows } from './rows-read.ts';
 import { compareSpecification } from './specification/compare.ts';
@@ -50,8 +51,10 @@ export function concluded(
 ): ProfileCheck {
   const asked = toDecide(findings);
   const { profile: proposed, yaml, leftOut } = propose(profile, changes, asked);
-  const told = { toDecide: asked, findings, proposedProfile: yaml, leftOut, remarks };
-  return { fits: fitsAll(findings), ...told, rows: rowsRead(proposed) };
+  const rows = rowsRead(proposed);
+  const told = { toDecide: asked, findings, proposedProfile: yaml, leftOut };
+  const shown = (rows?.remarks ?? []).map(sentenceOfRemark);
+  return { fits: fitsAll(findings), ...told, remarks: [...remarks, ...shown], rows };
 }
 
 function rowsOf(answer: string): readonly unknown[] {

@@ -97,7 +97,7 @@ function readerFrom(operations: readonly SpecifiedOperation[], profile: ClinicPr
   const reading = propose(profile, changes).profile;
   const map = compileBookings(reading);
   const readAll = (rows: readonly unknown[]) =>
-    rows.map(map).flatMap((mapped) => ('record' in mapped ? [mapped.record] : []));
+    rows.map((row) => map(row)).flatMap((mapped) => ('record' in mapped ? [mapped.record] : []));
   return { reading, readAll };
 }
 

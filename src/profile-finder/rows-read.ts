@@ -1,12 +1,15 @@
 import { APART, compilePaths, folded, isJsonObject, type JsonObject } from '../clinic/http/rows.ts';
 import { compileAppointmentRows } from '../clinic/read/appointment-rows.ts';
+import { unreadZones } from '../clinic/read/reading-remarks.ts';
 import { compileFields, tolerant } from '../clinic/read/records.ts';
 import { compileStatuses } from '../clinic/read/statuses.ts';
 import { formatInstant } from '../clinic/read/timestamps.ts';
 import { createZone } from '../clinic/read/zone.ts';
 import { isNested, type ScalarField } from '../clinic/schema/fields.ts';
+import { parsePath } from '../clinic/schema/paths.ts';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { appointment } from '../clinic/schema/registry.ts';
+import type { ReadingRemark } from '../model/reading-remarks.ts';
 import type { AppointmentStatus } from '../model/records.ts';
 import type { ValueSchema } from './specification/schemas.ts';
 
@@ -27,6 +30,8 @@ export interface RowsRead {
   /** Rows that can be used. */
   read: number;
   setAside: { code: string; field: string; rows: number }[];
+  /** What the rows show of the profile, without a loss. */
+  remarks: ReadingRemark[];
   /** Each state with what the clinic has for it. */
   statuses: { status: AppointmentStatus; told: string[]; rows: number }[];
   /** One row, field by field. */
@@ -39,7 +44,7 @@ export interface RowsRead {
 const ROWS = 20;
 /** Fields whose values say nothing of a patient; all others are masked. */
 const OPEN = new Set<string>(
-  'id agendaId locationId doctorId treatmentId priceListId start end duration allDay status confirmedAt checkedInAt cancelledAt isPaid createdAt updatedAt'.split(
+  'zone id agendaId locationId doctorId treatmentId priceListId start end duration allDay status confirmedAt checkedInAt cancelledAt isPaid createdAt updatedAt'.split(
     ' ',
   ),
 );
@@ -60,7 +65,7 @@ export function readRows(
   const looked = rows.filter((_, index) => index % step === 0).slice(0, ROWS);
   const objects = looked.filter(isJsonObject);
   const map = compileAppointmentRows(profile);
-  const mapped = looked.map(map);
+  const mapped = looked.map((row) => map(row));
   const records = mapped.flatMap((one) => ('record' in one ? [one.record] : []));
   const asides = mapped.flatMap((one) => ('setAside' in one ? [one.setAside] : []));
   const isState = statesIn(objects, profile, of);
@@ -87,6 +92,7 @@ export function readRows(
       ],
       rows: found.length,
     })),
+    remarks: unreadZones(rows, profile),
     fields: fullest,
     notRead: row === undefined ? [] : notReadOf(row, profile),
   };
@@ -165,7 +171,7 @@ function fieldsOf(row: JsonObject, profile: ClinicProfile, isState: (word: unkno
 /** Names at the top of a row under which the profile reads nothing. */
 function notReadOf(row: JsonObject, { appointments: { fields, flags, tenantId } }: ClinicProfile): string[] {
   const paths = [...Object.values(fields).flat(), ...flags.map(({ path }) => path), ...tenantId];
-  const used = new Set(paths.flatMap((path) => path.split(APART).map((each) => each.split('.')[0])));
+  const used = new Set(paths.flatMap((path) => path.split(APART).map((each) => parsePath(each)[0]?.name)));
   return Object.keys(row).filter((name) => !used.has(name));
 }
 

@@ -1,4 +1,5 @@
 import { type HourlyChanges, NO_CHANGES } from '../model/hourly-changes.ts';
+import type { ReadingRemark } from '../model/reading-remarks.ts';
 import type { Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
@@ -83,6 +84,8 @@ export interface RunReport {
   /** Up to 20 examples: id and field, never a value. */
   setAsideExamples: readonly { recordId: string | null; code: string; field: string }[];
   unknownStatuses: readonly string[];
+  /** What the reading showed of the profile without a loss; absent where there is nothing. */
+  remarks?: readonly ReadingRemark[];
   withheld: readonly Withheld[];
   /** By target, and by rule of reminders (`reminders/<rule>`): what of it could not be read or is not known. */
   gaps: Readonly<Record<string, readonly TargetGap[]>>;

@@ -59,6 +59,7 @@ export function createModelClinic(): ModelClinic {
     counts: { lists: 0, lookups: 0, patients: 0, writes: 0 },
     tenantId: async () => 'clinic-tenant',
     pageUrl: null,
+    remarks: () => [],
     agendas: async () => agendaList,
     locations: async () => clinic.locationList,
     treatments: async () => treatmentList,

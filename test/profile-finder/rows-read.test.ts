@@ -27,6 +27,7 @@ describe('what a profile reads of some rows', () => {
     const { fields, notRead, ...counts } = shown([ROW, { ...ROW, id: 'a-18', status: 'Cancelled' }, ROW, ROW]);
     expect(counts).toEqual({
       of: 'clinic',
+      remarks: [],
       rows: 4,
       read: 4,
       setAside: [],

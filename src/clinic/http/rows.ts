@@ -1,4 +1,5 @@
 import type { SetAside } from '../../model/records.ts';
+import { followPath, parsePath } from '../schema/paths.ts';
 
 /** Reads one value out of a JSON object; null when it is not there. */
 export type ValueReader = (row: JsonObject) => unknown;
@@ -22,9 +23,9 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value at a path of field names joined by dots; undefined when the path leads nowhere. */
+/** The value at a path of a profile; undefined when the path leads nowhere. */
 export function valueAt(value: unknown, path: string): unknown {
-  return follow(value, path.split('.'));
+  return followPath(value, parsePath(path));
 }
 
 /**
@@ -46,10 +47,10 @@ export function compilePaths(paths: readonly string[]): ValueReader {
 }
 
 function compilePath(path: string): ValueReader {
-  const [route = [], clock] = path.split(APART).map((place) => place.split('.'));
-  if (clock === undefined) return (row) => follow(row, route);
+  const [route = [], clock] = path.split(APART).map(parsePath);
+  if (clock === undefined) return (row) => followPath(row, route);
   return (row) => {
-    const [date, time] = [follow(row, route), follow(row, clock) ?? ''];
+    const [date, time] = [followPath(row, route), followPath(row, clock) ?? ''];
     if (!isPlain(date) || date === '') return date;
     return `${date}${APART}${isPlain(time) ? time : '?'}`;
   };
@@ -78,13 +79,4 @@ export function asId(value: unknown): string | null {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : null;
   if (typeof value !== 'string' || value.length > LONGEST_ID) return null;
   return value.trim() === '' || value === '.' || value === '..' ? null : value;
-}
-
-function follow(value: unknown, route: readonly string[]): unknown {
-  let current = value;
-  for (const name of route) {
-    if (!isJsonObject(current) || !Object.hasOwn(current, name)) return undefined;
-    current = current[name];
-  }
-  return current;
 }

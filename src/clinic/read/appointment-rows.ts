@@ -1,9 +1,10 @@
 import type { Appointment, AppointmentPatient, AppointmentStatus, AppointmentTime } from '../../model/records.ts';
 import { DAY_MS, type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
-import { compilePaths, isJsonObject, type JsonObject, type RowMapper } from '../http/rows.ts';
+import { compilePaths, isJsonObject, type JsonObject } from '../http/rows.ts';
 import type { RecordOf } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { appointment } from '../schema/registry.ts';
+import { compileFullName } from './full-names.ts';
 import {
   compileFields,
   compileRecords,
@@ -14,10 +15,11 @@ import {
   fail,
   tolerant,
 } from './records.ts';
+import { type PlacedMapper, RowZone } from './row-zone.ts';
 import { compileStatuses } from './statuses.ts';
 import { compileTeleVisit } from './tele-visits.ts';
 import { dateMsOf, dateText, type Timestamp } from './timestamps.ts';
-import { createZone, type Zone } from './zone.ts';
+import type { Zone } from './zone.ts';
 
 type Row = RecordOf<typeof appointment>;
 
@@ -31,35 +33,49 @@ export interface BookedAppointment extends Omit<Row, 'status'> {
 export type AppointmentValues = Partial<Omit<Row, 'status'>>;
 
 /** Prepares the reading of appointments as the API has them, with all their fields. */
-export function compileBookings(profile: ClinicProfile): RowMapper<BookedAppointment> {
-  const map = compileRecords(appointment, profile.appointments.fields, profile, profile.appointments.words);
+export function compileBookings(profile: ClinicProfile): PlacedMapper<BookedAppointment> {
+  const rowZone = new RowZone(profile);
+  const map = compileRecords(
+    appointment,
+    profile.appointments.fields,
+    { ...profile, rowZone },
+    profile.appointments.words,
+  );
   const statusOf = compileStatuses(profile.appointments);
-  return (row) => {
+  const namesIn = compileFullName(profile.appointments.patientFullName);
+  return rowZone.within((row) => {
     const mapped = map(row);
     if ('setAside' in mapped || !isJsonObject(row)) return mapped as Extract<typeof mapped, { setAside: unknown }>;
     const { status, ...rest } = mapped.record;
-    return { record: { ...rest, status: statusOf(status, row), statusWord: status } };
-  };
+    const told = { firstName: rest.patientFirstName, lastName: rest.patientLastName };
+    const { firstName: patientFirstName, lastName: patientLastName } = namesIn(row, told);
+    return {
+      record: { ...rest, patientFirstName, patientLastName, status: statusOf(status, row), statusWord: status },
+    };
+  });
 }
 
 /**
  * Prepares the reading of appointments as the daemon keeps them in step: a field that it does not take costs no row. Beside the codes of
- * `compileRows` a row is set aside with `end-before-start` and `absurd-duration`. An `updatedAt` that is no time counts as not told, since
+ * `compileRows` a row is set aside with `end-before-start`, `absurd-duration` and `unknown-zone`. An `updatedAt` that is no time counts as not told, since
  * nothing but the choice between two versions hangs on it.
  */
-export function compileAppointmentRows(profile: ClinicProfile): RowMapper<Appointment> {
+export function compileAppointmentRows(profile: ClinicProfile): PlacedMapper<Appointment> {
   const { fields, words } = profile.appointments;
-  const read = compileFields(appointment, fields, profile, words);
+  const rowZone = new RowZone(profile);
+  const zoned = { ...profile, rowZone };
+  const read = compileFields(appointment, fields, zoned, words);
   const statusOf = compileStatuses(profile.appointments);
-  const timeOf = compileTime(profile, read);
-  const updatedAt = tolerant(compileTimestamp(fields.updatedAt, 'updatedAt', profile));
+  const timeOf = compileTime(zoned, read);
+  const updatedAt = tolerant(compileTimestamp(fields.updatedAt, 'updatedAt', zoned));
   const agendaIdOf = tolerant(read.agendaId);
+  const namesIn = compileFullName(profile.appointments.patientFullName);
   const teleVisitOf = compileTeleVisit(profile.appointments.teleVisitUrl);
 
   const map = compileRows(read.id, (row): Appointment => {
     const id = read.id(row);
     const rawStatus = read.status(row);
-    const patient = patientOf(row, read);
+    const patient = patientOf(row, read, namesIn);
     const teleVisitUrl = teleVisitOf(row, patient);
     return {
       id,
@@ -75,18 +91,22 @@ export function compileAppointmentRows(profile: ClinicProfile): RowMapper<Appoin
       ...(teleVisitUrl === null ? {} : { teleVisitUrl }),
     };
   });
-  return (row) => {
+  return rowZone.within((row) => {
     const mapped = map(row);
     if ('record' in mapped || mapped.setAside.recordId === null || !isJsonObject(row)) return mapped;
     const agendaId = agendaIdOf(row);
     return agendaId === null ? mapped : { setAside: { ...mapped.setAside, agendaId } };
-  };
+  });
 }
 
-function patientOf(row: JsonObject, read: FieldReaders<typeof appointment>): AppointmentPatient | null {
+function patientOf(
+  row: JsonObject,
+  read: FieldReaders<typeof appointment>,
+  namesIn: ReturnType<typeof compileFullName>,
+): AppointmentPatient | null {
   const id = read.patientId(row);
-  const firstName = read.patientFirstName(row);
-  const lastName = read.patientLastName(row);
+  const told = { firstName: read.patientFirstName(row), lastName: read.patientLastName(row) };
+  const { firstName, lastName } = namesIn(row, told);
   if (id === null || (firstName === null && lastName === null)) return null;
   return { id, firstName, lastName };
 }
@@ -103,12 +123,15 @@ interface TimeRules extends Pick<ClinicProfile['appointments'], 'allDayEnd' | 'l
   durationMs: FieldReader<number | null>;
 }
 
-function compileTime(profile: ClinicProfile, read: FieldReaders<typeof appointment>): FieldReader<AppointmentTime> {
+function compileTime(
+  profile: ClinicProfile & { rowZone: Zone },
+  read: FieldReaders<typeof appointment>,
+): FieldReader<AppointmentTime> {
   const { fields, durationUnit, allDayEnd, longestDays } = profile.appointments;
   const startOf = compileTimestamp(fields.start, 'start', profile);
   const endOf = compileTimestamp(fields.end, 'end', profile);
   const durationMs = compileDuration(fields.duration, durationUnit === 'minutes' ? MINUTE_MS : SECOND_MS);
-  const rules: TimeRules = { allDayEnd, longestDays, zone: createZone(profile.zone), durationMs };
+  const rules: TimeRules = { allDayEnd, longestDays, zone: profile.rowZone, durationMs };
   return (row) => {
     const start = startOf(row) ?? fail('missing-field', 'start');
     const end = endOf(row);

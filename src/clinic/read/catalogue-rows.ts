@@ -1,10 +1,12 @@
 import type { Agenda, Location, Patient, PostalAddress, Treatment } from '../../model/records.ts';
 import type { Report } from '../../model/triggers.ts';
+import { isZone } from '../../model/zones.ts';
 import { asFlag, compilePaths, isJsonObject, type JsonObject, type RowMapper } from '../http/rows.ts';
 import { medicalReport } from '../schema/care.ts';
 import { agenda, location, treatment } from '../schema/places.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { patient } from '../schema/registry.ts';
+import { compileFullName } from './full-names.ts';
 import { compileFields, compileRows, type FieldReaders, tolerant } from './records.ts';
 
 /** Prepares the mapping of location rows; a zone that is not an IANA name counts as not told. */
@@ -13,22 +15,24 @@ export function compileLocationRows(profile: ClinicProfile): RowMapper<Location>
   return compileRows(read.id, (row) => ({
     id: read.id(row),
     name: read.name(row),
+    ...zoneOf(read.zone(row)),
     address: joined(
       [read.street(row), joined([read.postalCode(row), read.city(row), inBrackets(read.province(row))], ' ')],
       ', ',
     ),
-    zone: asZone(read.zone(row)),
   }));
 }
 
 /** Prepares the mapping of agenda rows; an agenda is active unless its row says that it is not. */
 export function compileAgendaRows(profile: ClinicProfile): RowMapper<Agenda> {
   const read = compileFields(agenda, profile.agendas.fields, profile);
+  const zoneOf = tolerant(read.zone);
   return compileRows(read.id, (row) => ({
     id: read.id(row),
     name: read.name(row),
     locationId: read.locationId(row),
     isActive: read.isActive(row) ?? true,
+    ...toldZone(zoneOf(row)),
   }));
 }
 
@@ -62,10 +66,10 @@ export function compilePatientRows(profile: ClinicProfile): RowMapper<Patient> {
   const gender = tolerant(read.gender);
   const updatedAt = tolerant(read.updatedAt);
   const consentsOf = compileConsents(profile);
+  const namesIn = compileFullName(profile.patients.fullName);
   return compileRows(read.id, (row) => ({
     id: read.id(row),
-    firstName: read.firstName(row),
-    lastName: read.lastName(row),
+    ...namesIn(row, { firstName: read.firstName(row), lastName: read.lastName(row) }),
     email: read.email(row),
     phone: read.phone(row),
     mobilePhone: read.mobilePhone(row),
@@ -105,14 +109,16 @@ export function compileConsents(profile: ClinicProfile): (row: unknown) => Recor
   };
 }
 
-/** A text that is an IANA zone which this machine knows. */
-function asZone(text: string | null): string | null {
-  if (text === null) return null;
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone === '' ? null : text;
-  } catch {
-    return null;
-  }
+/** A zone that this machine knows by its IANA name, apart from a text that names none. */
+function zoneOf(text: string | null): Pick<Location, 'zone' | 'unknownZone'> {
+  const told = text?.trim() ?? '';
+  if (told === '') return { zone: null };
+  return isZone(told) ? { zone: told } : { zone: null, unknownZone: told };
+}
+
+function toldZone(text: string | null): Pick<Agenda, 'zone'> {
+  const told = text?.trim() ?? '';
+  return told === '' ? {} : { zone: told };
 }
 
 function inBrackets(text: string | null): string | null {

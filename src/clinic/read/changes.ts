@@ -8,6 +8,7 @@ import type { IsWanted, ReadRows } from './gathering.ts';
 import type { ListCall } from './lists.ts';
 import type { KnownRows } from './reading-memory.ts';
 import { formatInstant } from './timestamps.ts';
+import { widened } from './windows.ts';
 import type { Zone } from './zone.ts';
 
 /** Why what changed can't be told by asking for it: a list that is not whole, or a row that raises doubt. */
@@ -27,6 +28,8 @@ export type ChangesDoubt =
 interface ChangesQuestion {
   context: ClinicContext;
   zone: Zone;
+  /** Names of zones that a local time may be meant in, beside it. */
+  names: Iterable<string>;
   isWanted: IsWanted;
   read(parameters: ListCall['parameters'], stopsAt: (row: Mapped<Appointment>) => boolean): Promise<ReadRows>;
 }
@@ -44,11 +47,12 @@ const FILTER_SLACK_MS = DAY_MS;
  */
 export async function readChanges(
   known: KnownRows<Appointment> & { changedTo: Instant },
-  { context, zone, isWanted, read }: ChangesQuestion,
+  { context, zone, names, isWanted, read }: ChangesQuestion,
 ): Promise<KnownRows<Appointment> | { doubt: ChangesDoubt }> {
-  const { parameter, overlapSeconds } = context.profile.appointments.rereading.changedSince;
+  const { parameter, overlapSeconds, format } = context.profile.appointments.rereading.changedSince;
   if (parameter === null) return { doubt: 'filter-refused' };
-  const since = sinceOf(known.changedTo - overlapSeconds * SECOND_MS, context, zone);
+  const sinceAt = known.changedTo - overlapSeconds * SECOND_MS;
+  const since = sinceOf(widened({ fromAt: sinceAt, toAt: sinceAt }, format, zone, names).fromAt, context, zone);
   const startedAt = context.clock();
   const doubtOf = (row: Mapped<Appointment>) => doubtOfRow(row, since.at, context.clock());
   const answer = await read([[parameter, since.text]], (row) => doubtOf(row) !== null).catch(refused);

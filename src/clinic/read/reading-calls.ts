@@ -1,10 +1,11 @@
 import type { Lookup } from '../../model/snapshots.ts';
 import type { ClinicContext } from '../http/context.ts';
-import type { RowMapper } from '../http/rows.ts';
+import { isJsonObject, type RowMapper } from '../http/rows.ts';
 import type { FieldPaths, RecordOf, Shape } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCES, type ResourceName } from '../schema/resources.ts';
 import { compileConsents } from './catalogue-rows.ts';
+import { compileFullName, type Names } from './full-names.ts';
 import { type ListPage, readCatalogue } from './lists.ts';
 import { readOne } from './reading.ts';
 import { compileRecords } from './records.ts';
@@ -53,8 +54,11 @@ function compileMapper(profile: ClinicProfile, name: ResourceName): RowMapper<Re
   const map = compileRecords<Shape>(RESOURCES[name], fields as FieldPaths<Shape>, profile, words);
   if (name !== 'patients') return map;
   const consentsOf = compileConsents(profile);
+  const namesIn = compileFullName(profile.patients.fullName);
   return (row) => {
     const mapped = map(row);
-    return 'record' in mapped ? { record: { ...mapped.record, consents: consentsOf(row) as never } } : mapped;
+    if (!('record' in mapped) || !isJsonObject(row)) return mapped;
+    const { firstName, lastName } = namesIn(row, mapped.record as unknown as Names);
+    return { record: { ...mapped.record, firstName, lastName, consents: consentsOf(row) as never } as never };
   };
 }

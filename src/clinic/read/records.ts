@@ -11,7 +11,7 @@ import {
 } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { dateMsOf, dateText, FIRST_YEAR_OF_BIRTH, type TimeRules, type Timestamp, timestampOf } from './timestamps.ts';
-import { createZone } from './zone.ts';
+import { createZone, type Zone } from './zone.ts';
 
 /** Reads one field of a row, null where the row doesn't tell it; what can't be read has the row set aside, by {@link compileRows}. */
 export type FieldReader<Value> = (row: JsonObject) => Value;
@@ -31,7 +31,8 @@ class Fault {
   }
 }
 
-type TimeProfile = Pick<ClinicProfile, 'zone' | 'localTimes' | 'epochUnit'>;
+/** @property rowZone the zone of each row, where rows have zones of their own */
+type TimeProfile = Pick<ClinicProfile, 'zone' | 'localTimes' | 'epochUnit'> & { rowZone?: Zone };
 
 /** What the reading of one field needs. */
 interface FieldRules extends TimeRules {
@@ -125,8 +126,8 @@ export function tolerant<Value>(read: FieldReader<Value>): FieldReader<Value | n
   };
 }
 
-function timeRulesOf({ zone, localTimes, epochUnit }: TimeProfile): TimeRules {
-  return { zone: createZone(zone), localTimes, epochUnit };
+function timeRulesOf({ zone, rowZone, localTimes, epochUnit }: TimeProfile): TimeRules {
+  return { zone: rowZone ?? createZone(zone), localTimes, epochUnit };
 }
 
 function compileShape(

@@ -9,9 +9,10 @@ import { changedToOf, isOfNoUse, readChanges } from './changes.ts';
 import { type Gathered, type IsWanted, keep, nothingGathered, type Rows, readRows } from './gathering.ts';
 import type { ListCall } from './lists.ts';
 import { ofTenant } from './own-rows.ts';
+import { NO_PLACES, type PlaceZones } from './place-zones.ts';
 import type { KnownRows, ReadingMemory, RememberedReading } from './reading-memory.ts';
 import { sharedTexts } from './shared-texts.ts';
-import { listCalls } from './windows.ts';
+import { listCalls, widened } from './windows.ts';
 import { createZone, type Zone } from './zone.ts';
 
 /** The appointments that are wanted: a window, and the agendas or null for all. */
@@ -22,6 +23,8 @@ export interface AppointmentQuery {
   memory?: ReadingMemory<Appointment>;
   /** When a person logged in, where that is known: what another user may see says nothing. */
   login?: Instant | null;
+  /** Zones of the rows' places; none when absent. */
+  places?: PlaceZones;
 }
 
 /** The same, in a tenant. */
@@ -48,9 +51,10 @@ interface Work {
  */
 export async function readSnapshot(context: ClinicContext, question: SnapshotQuestion): Promise<AppointmentSnapshot> {
   const { profile, compiled } = context;
-  const { tenantId, memory } = question;
+  const { tenantId, memory, places = NO_PLACES } = question;
+  const mapPlaced = compiled.of(compileAppointmentRows);
   const zone = createZone(profile.zone);
-  const mapOwn = ofTenant(profile, { list: 'appointments', tenantId }, compiled.of(compileAppointmentRows));
+  const mapOwn = ofTenant(profile, { list: 'appointments', tenantId }, (row) => mapPlaced(row, places));
   const share = sharedTexts();
   const work: Work = { context, question, zone, map: (row) => share(mapOwn(row)), gathered: nothingGathered() };
   if (memory === undefined) return readWindow(work, null);
@@ -60,23 +64,23 @@ export async function readSnapshot(context: ClinicContext, question: SnapshotQue
 }
 
 function begin({ context, question }: Work, memory: ReadingMemory<Appointment>): RememberedReading<Appointment> {
-  const { tenantId, window, agendaIds, login = null } = question;
+  const { tenantId, window, agendaIds, login = null, places = NO_PLACES } = question;
   const { notModified, changedSince, wholeEveryMinutes } = context.profile.appointments.rereading;
   const paging = context.profile.appointments.paging ?? context.profile.paging;
   const trust = { conditions: notModified, changes: changedSince.parameter !== null };
   return memory.begin(
-    { place: JSON.stringify([tenantId, login]), window, agendaIds, pagingHeaders: headersOf(paging) },
+    { place: JSON.stringify([tenantId, login, places.digest]), window, agendaIds, pagingHeaders: headersOf(paging) },
     { now: context.clock(), wholeEveryMs: wholeEveryMinutes * MINUTE_MS, ...trust },
   );
 }
 
 async function readWindow(work: Work, remembered: RememberedReading<Appointment> | null): Promise<AppointmentSnapshot> {
-  const { context, question, zone, gathered } = work;
+  const { context, question, gathered } = work;
   const startedAt = context.clock();
   const window = remembered?.window ?? question.window;
   const [rows, isWanted] = [rowsOf(work, remembered), wantedBy(question, window)];
   const pageSizes: number[] = [];
-  for (const parameters of listCalls(context.profile.appointments, zone, window, question.agendaIds)) {
+  for (const parameters of callsFor(work, window)) {
     const { rows: read, reason } = await readRows(context, callOf(work, parameters, pageSizes), gathered, rows);
     for (const row of read) keep(gathered, row, isWanted);
     gathered.reason ??= reason;
@@ -92,6 +96,14 @@ async function readWindow(work: Work, remembered: RememberedReading<Appointment>
   return reason === null ? { completeness: 'complete', ...content } : { completeness: 'partial', reason, ...content };
 }
 
+function callsFor(
+  { context: { profile }, question: { agendaIds, places = NO_PLACES }, zone }: Work,
+  window: TimeWindow,
+) {
+  const { appointments } = profile;
+  return listCalls(appointments, zone, widened(window, appointments.window.format, zone, places.names), agendaIds);
+}
+
 /** @returns null when all has to be read: what changed could not be told, or a row of it raises doubt */
 async function readSince(
   work: Work,
@@ -103,7 +115,7 @@ async function readSince(
   if (known === null) return null;
   const rows = rowsOf(work, remembered);
   const answer = await readChanges(known, {
-    ...{ context, zone },
+    ...{ context, zone, names: question.places?.names ?? [] },
     isWanted: wantedBy(question, remembered.window),
     read: (parameters, stopsAt) => readRows(context, callOf(work, parameters, []), gathered, { ...rows, stopsAt }),
   });

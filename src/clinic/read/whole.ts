@@ -1,4 +1,4 @@
-import { MirrorError } from '../../model/errors.ts';
+import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { SetAside } from '../../model/records.ts';
 import type { Snapshot } from '../../model/snapshots.ts';
 import type { ListPage } from './lists.ts';
@@ -30,4 +30,21 @@ export async function readWhole<Model extends { id: string }>(
   }
   if (setAside.some(isForeign)) return { ...content(), completeness: 'partial', reason: 'wrong-tenant' };
   return { ...content(), completeness: 'complete' };
+}
+
+/** All usable records of a list. */
+export async function recordsOf<Model>(pages: AsyncIterable<ListPage<Model>>): Promise<Model[]> {
+  const records: Model[] = [];
+  for await (const page of pages) records.push(...page.records);
+  return records;
+}
+
+/** Answers of a clinic that lets the login not read a list, or that has no such list. */
+const WITHHELD: ReadonlySet<number | undefined> = new Set([403, 404, 405, 410, 501]);
+
+/** Takes a list that the clinic withholds for an empty one. */
+export function noneWithheld(error: unknown): never[] {
+  const cause = asMirrorError(error);
+  if (WITHHELD.has(cause.status)) return [];
+  throw cause;
 }

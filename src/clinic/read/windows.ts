@@ -1,10 +1,32 @@
 import { DAY_MS, HOUR_MS, type Instant, SECOND_MS, type TimeWindow } from '../../model/time.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
-import { dateText, formatInstant } from './timestamps.ts';
-import type { Zone } from './zone.ts';
+import { dateText, formatInstant, type TimeFormat } from './timestamps.ts';
+import { createZone, type Zone } from './zone.ts';
 
 type WindowSettings = Pick<ClinicProfile['appointments'], 'filters' | 'agendaFilter' | 'window'>;
 type Parameter = [name: string, value: string];
+
+/** Whether a form of times says nothing of the zone that is meant. */
+export function isLocalFormat(format: TimeFormat): boolean {
+  return format === 'date' || format === 'local' || format === 'local-space';
+}
+
+/**
+ * A window that covers the same instants whichever of the zones its ends are taken to be local times of. Rows beside the window itself are left
+ * out by who reads them.
+ * @param names of zones that local times may be meant in, beside the zone that the ends are written in
+ */
+export function widened(
+  { fromAt, toAt }: TimeWindow,
+  format: TimeFormat,
+  zone: Zone,
+  names: Iterable<string>,
+): TimeWindow {
+  if (!isLocalFormat(format)) return { fromAt, toAt };
+  const zones = [...names].map(createZone);
+  const ahead = (at: Instant) => zones.map((other) => other.offsetAt(at) - zone.offsetAt(at));
+  return { fromAt: fromAt + Math.min(0, ...ahead(fromAt)), toAt: toAt + Math.max(0, ...ahead(toAt)) };
+}
 
 /**
  * The query parameters of every list call that together cover a window and the agendas: the window in chunks of at most the

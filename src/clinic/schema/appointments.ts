@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { APPOINTMENT_STATUSES as STATUSES } from '../../model/records.ts';
 import { fieldPaths, paths } from './fields.ts';
+import { fullName } from './full-names.ts';
 import { path } from './paging.ts';
 import { payment, statusChange } from './registry.ts';
 import { listProfile, RESOURCES } from './resources.ts';
@@ -43,6 +44,7 @@ export const appointments = z
   .strictObject({
     ...listProfile(RESOURCES.appointments, statusChange, payment),
     ...windowFilters,
+    patientFullName: fullName,
     rereading,
     statuses: z
       .record(z.string(), z.enum(STATUSES))

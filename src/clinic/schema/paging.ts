@@ -1,15 +1,21 @@
 import { z } from 'zod';
+import { PATH_PATTERN } from './paths.ts';
 
 /** Where a value is in an answer. */
 export const path = z
   .string()
-  .regex(/^[^\s.]+(\.[^\s.]+)*$/, 'must be field names joined by dots, such as patient.firstName')
-  .describe('Where a value is in a JSON object: field names joined by dots.');
+  .regex(
+    new RegExp(`^${PATH_PATTERN}$`),
+    'must be field names joined by dots, such as patient.firstName or phones[].number',
+  )
+  .describe(
+    'Where a value is in a JSON object: field names joined by dots; in lists phones.0, phones[].number (first value), telecom[system=phone].value.',
+  );
 /** Where a time is in a row: at one place, or its date at one and its time of day at another. */
 export const timePath = z
   .string()
   .regex(
-    /^[^\s.]+(\.[^\s.]+)*(?: \+ [^\s.]+(\.[^\s.]+)*)?$/,
+    new RegExp(`^${PATH_PATTERN}(?: \\+ ${PATH_PATTERN})?$`),
     'must be field names joined by dots, such as slot.start, or two such places joined by " + ": date + time of day',
   )
   .describe('Where a time is in a JSON object: field names joined by dots; date + time of day where they come apart.');

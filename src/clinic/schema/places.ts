@@ -26,6 +26,7 @@ export const agenda = {
   type: choice(['Doctor', 'Resource', 'Workstation'], 'type'),
   doctorId: id('doctor.id'),
   locationId: id('locationId'),
+  zone: text('timeZone'),
   slotMinutes: whole('slotMinutes'),
   isBookableOnline: flag('isBookableOnline'),
   isActive: flag('isActive'),

@@ -3,6 +3,7 @@ import { NAME, NAME_REMEDY } from '../../model/names.ts';
 import { appointments } from './appointments.ts';
 import { reimbursement } from './billing.ts';
 import { field, fieldPaths, paths } from './fields.ts';
+import { fullName } from './full-names.ts';
 import { pagingSchema, parameter, path } from './paging.ts';
 import { tenantInfo } from './places.ts';
 import { listProfile, ownRecordPath, RESOURCES, type ResourceName } from './resources.ts';
@@ -16,6 +17,7 @@ function list<Name extends ResourceName>(name: Name) {
 
 const patients = z.strictObject({
   ...listProfile(RESOURCES.patients),
+  fullName,
   consents: z
     .record(z.string().regex(NAME, NAME_REMEDY), paths)
     .default({ privacy: ['consents.privacy.granted'], marketing: ['consents.marketing.granted'] })

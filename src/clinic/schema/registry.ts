@@ -43,6 +43,7 @@ export const appointment = {
   end: instant('end'),
   duration: decimal('durationMinutes'),
   allDay: flag('allDay'),
+  zone: text('timeZone'),
   status: word('status'),
   statusReason: text('statusReason'),
   confirmedAt: instant('confirmedAt'),

@@ -14,6 +14,7 @@ import type { RecordOf } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { payment, statusChange } from '../schema/registry.ts';
 import { appointmentTwin } from './natural-keys.ts';
+import { createCalledPlaces, inCurrent } from './placed-calls.ts';
 import { createResourceCalls, recordGone, type WritableCalls } from './resource-calls.ts';
 import { compileWriter } from './writing.ts';
 
@@ -45,14 +46,17 @@ export interface AppointmentCalls extends WritableCalls<BookedAppointment, Appoi
 /** Prepares the calls under the context's profile. */
 export function createAppointmentCalls(context: ClinicContext): AppointmentCalls {
   const { profile, compiled } = context;
-  const { list, read, create, update, remove } = createResourceCalls<
+  const places = createCalledPlaces(context);
+  const { create, update, remove, ...unplaced } = createResourceCalls<
     'appointments',
     BookedAppointment,
     AppointmentValues
   >(context, 'appointments', {
-    map: compiled.of(compileBookings),
-    twinOf: appointmentTwin(profile, createZone(profile.zone)),
+    map: inCurrent(compiled.of(compileBookings), places),
+    places,
+    twinOf: appointmentTwin(profile, createZone(profile.zone), () => places.current().names),
   });
+  const { list, read } = places.reading(unplaced);
   const writeStatus = compiled.of(compileStatusChange);
   const writePayment = compiled.of(compilePayment);
 

@@ -1,7 +1,7 @@
 import { SECOND_MS } from '../../model/time.ts';
 import type { BookedAppointment } from '../read/appointment-rows.ts';
 import type { ClinicRecord } from '../read/reading-calls.ts';
-import { listCalls } from '../read/windows.ts';
+import { listCalls, widened } from '../read/windows.ts';
 import type { Zone } from '../read/zone.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import type { Twin } from './resource-calls.ts';
@@ -29,11 +29,12 @@ export function patientTwin(values: Partial<Patient>): Twin<Patient> | null {
 }
 
 /** An appointment by agenda, patient and start. */
-export function appointmentTwin(profile: ClinicProfile, zone: Zone) {
+export function appointmentTwin(profile: ClinicProfile, zone: Zone, zones: () => Iterable<string>) {
   return (values: Partial<BookedAppointment>): Twin<BookedAppointment> | null => {
     const { agendaId, start, patientId = null } = values;
     if (agendaId === undefined || start === undefined) return null;
-    const window = { fromAt: start, toAt: start + SECOND_MS };
+    const { format } = profile.appointments.window;
+    const window = widened({ fromAt: start, toAt: start + SECOND_MS }, format, zone, zones());
     const [parameters = []] = listCalls(profile.appointments, zone, window, [agendaId]);
     return {
       parameters,

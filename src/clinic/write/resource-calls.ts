@@ -8,10 +8,12 @@ import type { JsonObject, RowMapper } from '../http/rows.ts';
 import { requireOwn } from '../read/own-rows.ts';
 import { readRow, recordIn, segmentsOf } from '../read/reading.ts';
 import { type ClinicRecord, createReadingCalls, mapperOf, type ResourceCalls } from '../read/reading-calls.ts';
+import { RowZone } from '../read/row-zone.ts';
 import type { FieldPaths, Shape } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { RESOURCES, type ResourceName } from '../schema/resources.ts';
 import { once } from './once.ts';
+import type { CalledPlaces } from './placed-calls.ts';
 import { compileWriter } from './writing.ts';
 
 /** Calls that write. What an answer without a body leaves open is read again. */
@@ -37,6 +39,7 @@ export interface Twin<Model> {
 /** What is peculiar to a resource. */
 export interface ResourceManners<Model, Values> {
   map: RowMapper<Model>;
+  places: CalledPlaces;
   /** Null when the values hold nothing natural to look a record up by. */
   twinOf(values: Values): Twin<Model> | null;
 }
@@ -73,7 +76,8 @@ export function createResourceCalls<
   const { profile, compiled } = context;
   const map = manners.map ?? mapperOf<Name, Model>(context, name);
   const writer = compiled.of(compileWriterOf, name);
-  const write = (values: Values, base?: JsonObject) => writer({ ...values }, base);
+  const { places } = manners;
+  const write = (values: Values, base?: JsonObject) => writer({ ...values }, base, places?.current());
   const accepts = (answer: HttpResponse) => saysAbsent(answer, profile);
   const call = (verb: string, segments: string[], rest: Omit<ClinicCall, 'label' | 'url'>) =>
     send(context, { label: labelOf(name, verb), url: addressOf(context, segments), ...rest });
@@ -95,6 +99,7 @@ export function createResourceCalls<
     find,
     written,
     async create(tenantId, values, signal) {
+      await places?.beforeWrite(tenantId, signal);
       const body = write(values);
       const twin = manners.twinOf?.(values) ?? null;
       const attempt = async () => {
@@ -104,6 +109,7 @@ export function createResourceCalls<
       return once(attempt, twin === null ? null : () => find(tenantId, twin, signal));
     },
     async update(tenantId, id, changes, signal) {
+      await places?.beforeWrite(tenantId, signal);
       const row = await readRow(context, { list: name, tenantId, id, signal });
       if (row === null) throw recordGone(labelOf(name, 'update'));
       requireOwn(profile, { list: name, tenantId }, labelOf(name, 'update'), row);
@@ -148,7 +154,8 @@ function labelOf(name: ResourceName, verb: string): string {
 }
 
 function compileWriterOf(profile: ClinicProfile, name: ResourceName) {
-  return compileWriter<Shape>(RESOURCES[name], profile[name].fields as FieldPaths<Shape>, profile, profile[name]);
+  const zoned = name === 'appointments' ? { ...profile, rowZone: new RowZone(profile) } : profile;
+  return compileWriter<Shape>(RESOURCES[name], profile[name].fields as FieldPaths<Shape>, zoned, profile[name]);
 }
 
 /** The members that a change touched, each whole. */

@@ -1,5 +1,7 @@
 import { MirrorError } from '../../model/errors.ts';
 import { APART, asId, compilePaths, isJsonObject, type JsonObject, valueAt } from '../http/rows.ts';
+import { NO_PLACES, type PlaceZones } from '../read/place-zones.ts';
+import type { RowZone } from '../read/row-zone.ts';
 import { formatInstant } from '../read/timestamps.ts';
 import { createZone, type Zone } from '../read/zone.ts';
 import {
@@ -12,17 +14,20 @@ import {
   type ScalarKind,
   type Shape,
 } from '../schema/fields.ts';
+import { parsePath, setAtPath } from '../schema/paths.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 
 /**
  * Turns values of ours into the clinic's JSON: each goes to the first path that the profile names for its field.
  * @param base the record as the clinic has it, so that what we don't know of stays; not changed
+ * @param places zones of local times, where the resource has a zone for each row
  * @throws MirrorError `settings`: code `field-unmapped` for a value whose field the profile does not place, `word-unmapped` for a
  *   choice that it has no word for; `contract`, code `bad-value`, for a value that is not of its field's kind
  */
 export type RecordWriter<Described extends Shape> = (
   values: Partial<RecordOf<Described>>,
   base?: JsonObject,
+  places?: PlaceZones,
 ) => JsonObject;
 
 type Rules = Pick<ClinicProfile, 'writes'> & { zone: Zone };
@@ -38,12 +43,24 @@ interface Spelling {
 export function compileWriter<Described extends Shape>(
   described: Described,
   fields: FieldPaths<Described>,
-  profile: Pick<ClinicProfile, 'writes' | 'zone'>,
+  profile: Pick<ClinicProfile, 'writes' | 'zone'> & { rowZone?: RowZone },
   { words = {}, numbers = [] }: Spelling = {},
 ): RecordWriter<Described> {
-  const rules = { writes: profile.writes, zone: createZone(profile.zone) };
-  return (values, base = {}) =>
-    writeInto(structuredClone(base), { described, fields, words, numbers, prefix: '' }, values, rules);
+  const { rowZone } = profile;
+  const rules = { writes: profile.writes, zone: rowZone ?? createZone(profile.zone) };
+  return (values, base = {}, places = NO_PLACES) => {
+    const target = structuredClone(base);
+    const where = { described, fields, words, numbers, prefix: '' };
+    if (rowZone === undefined) return writeInto(target, where, values, rules);
+    // Local times are written in the zone of the row as it will be.
+    const isTime = ([name]: [string, unknown]) => described[name]?.kind === 'instant';
+    const [times, rest] = [true, false].map((wanted) =>
+      Object.fromEntries(Object.entries(values).filter((entry) => isTime(entry) === wanted)),
+    );
+    writeInto(target, where, rest ?? {}, rules);
+    rowZone.begin(target, places);
+    return writeInto(target, where, times ?? {}, rules);
+  };
 }
 
 /** Where the values of one object go. */
@@ -210,25 +227,11 @@ function spelled(word: string, spellings: ChoiceWords[string], label: string): s
   });
 }
 
-/** Sets a value at a path of field names joined by dots; objects on the way are made where they lack. */
+/** Sets a value at the first path. */
 function place(target: JsonObject, paths: readonly string[], value: unknown, field: string): void {
   const [path] = paths;
   if (path === undefined) throw unmapped(field);
-  const names = path.split('.');
-  const last = names.pop() as string;
-  let current = target;
-  for (const name of names) {
-    const next = Object.hasOwn(current, name) ? current[name] : undefined;
-    const inner = isJsonObject(next) ? next : {};
-    define(current, name, inner);
-    current = inner;
-  }
-  define(current, last, value);
-}
-
-/** Names come from configuration; `__proto__` is one like any other. */
-function define(target: JsonObject, name: string, value: unknown): void {
-  Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
+  setAtPath(target, parsePath(path), value);
 }
 
 const KINDS =

@@ -2,6 +2,7 @@ import { asId, isJsonObject } from '../../clinic/http/rows.ts';
 import type { BookedAppointment } from '../../clinic/read/appointment-rows.ts';
 import { formatInstant, type TimeFormat } from '../../clinic/read/timestamps.ts';
 import { createZone } from '../../clinic/read/zone.ts';
+import { parsePath } from '../../clinic/schema/paths.ts';
 import type { ClinicProfile } from '../../clinic/schema/profile.ts';
 import { DAY_MS, type Instant, MINUTE_MS } from '../../model/time.ts';
 import { spotsOf } from '../specification/match-fields.ts';
@@ -189,7 +190,7 @@ export async function probeAgendas(
     return found === null ? [] : [...new Set(read(found.rows).map(({ agendaId }) => agendaId))].sort();
   };
   const { filters, fields } = profile.appointments;
-  const own = [filters.agenda ?? [], fields.agendaId.map((path) => path.split('.')[0] ?? path)].flat();
+  const own = [filters.agenda ?? [], fields.agendaId.map((path) => parsePath(path)[0]?.name ?? path)].flat();
   for (const name of new Set([...own, ...AGENDAS])) {
     const alone = await agendasOf([name, one]);
     if (alone.length !== 1 || alone[0] !== one) continue;

@@ -104,6 +104,18 @@ export const runReport = z.object({
   setAside: countsByCode,
   setAsideExamples: z.array(z.object({ recordId: z.string().nullable(), code: z.string(), field: z.string() })),
   unknownStatuses: z.array(z.string()),
+  remarks: z
+    .array(
+      z.object({
+        code: z.enum(['zone-unread', 'path-empty']),
+        list: z.string(),
+        field: z.string(),
+        path: z.string(),
+        rows: z.number(),
+        zones: z.array(z.string()).optional(),
+      }),
+    )
+    .optional(),
   withheld: z.array(z.object({ part: z.string(), code: z.string(), remedy: z.string().nullable() })),
   gaps: z.record(z.string(), z.array(gap)),
   targets: z.array(

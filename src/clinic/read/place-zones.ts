@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto';
+import type { Agenda, Location } from '../../model/records.ts';
+import { isZone } from '../../model/zones.ts';
+import type { JsonObject } from '../http/rows.ts';
+
+/** What is known of the zones of a clinic's agendas and locations while rows are read or written. */
+export interface PlaceZones {
+  /** Returns the name of a zone as the row's agenda tells it, else as its location does; null where neither does. */
+  nameOf(agendaId: string | null, locationId: string | null): string | null;
+  /** Names of all zones that places and rows are known to be in, beside the profile's: what a local time may be meant in. */
+  readonly names: ReadonlySet<string>;
+  /** Names what rows were read by, for whoever keeps what was read. */
+  readonly digest: string;
+  /** Takes notice of a row whose times are local, and of the zone that they were read in. */
+  saw?(row: JsonObject, zone: string): void;
+  /** Takes notice of any row. */
+  sawRow?(row: JsonObject): void;
+}
+
+/** Zones of rows that are kept in mind: a country has a few. */
+const MOST_ZONES = 50;
+
+/** No place tells a zone. */
+export const NO_PLACES: PlaceZones = { nameOf: () => null, names: new Set(), digest: '' };
+
+/** Reads a clinic's agendas and locations. */
+export type LoadPlaces = (
+  signal: AbortSignal,
+) => Promise<{ agendas: readonly Agenda[]; locations: readonly Location[] }>;
+
+/** What one process knows of the zones of one tenant's rows. */
+export interface KnownZones {
+  /** A row had a local time and no zone of its own: from then on places are read first. */
+  needsPlaces: boolean;
+  /** Zones that rows named themselves. */
+  ofRows: Set<string>;
+}
+
+/** What a question about rows needs of a tenant. */
+export interface ZonedQuestion {
+  known: KnownZones;
+  load: LoadPlaces;
+  usual: string;
+  isLocal: boolean;
+  saw?: PlaceZones['saw'];
+  sawRow?: PlaceZones['sawRow'];
+}
+
+/** Nothing was read yet. */
+export function noKnownZones(): KnownZones {
+  return { needsPlaces: false, ofRows: new Set() };
+}
+
+/**
+ * Answers a question about rows of appointments under the zones of their places. Agendas and locations are read only where a row needs
+ * them.
+ * @param usual the profile's zone
+ * @param isLocal whether the question names local times: it is asked again where a row names a zone that the question did not allow for
+ */
+export async function askInZones<Answer>(
+  { known, load, usual, isLocal, saw, sawRow }: ZonedQuestion,
+  signal: AbortSignal,
+  ask: (places: PlaceZones) => Promise<Answer>,
+): Promise<Answer> {
+  for (;;) {
+    const needed = known.needsPlaces;
+    const zones = needed ? zonesOf(await load(signal)) : null;
+    const names = new Set([...(zones?.names ?? []), ...known.ofRows]);
+    const allowed = names.size;
+    const answer = await ask({
+      nameOf(agendaId, locationId) {
+        if (zones === null) known.needsPlaces = true;
+        return zones?.nameOf(agendaId, locationId) ?? null;
+      },
+      names,
+      digest: zones?.digest ?? '',
+      saw(row, zone) {
+        if (zone !== usual && !names.has(zone) && known.ofRows.size < MOST_ZONES) {
+          known.ofRows.add(zone);
+          names.add(zone);
+        }
+        saw?.(row, zone);
+      },
+      ...(sawRow !== undefined && { sawRow }),
+    });
+    const isAllowed = !isLocal || names.size === allowed;
+    if (known.needsPlaces === needed && isAllowed) return answer;
+    // Places that name no other zone change nothing of what was read.
+    if (isAllowed && isUsual(zonesOf(await load(signal)), usual)) return answer;
+  }
+}
+
+function isUsual({ told }: ToldZones, usual: string): boolean {
+  return [...told].every((name) => name === usual);
+}
+
+interface ToldZones extends Omit<PlaceZones, 'saw'> {
+  /** All that places tell, what IANA does not name included. */
+  told: ReadonlySet<string>;
+}
+
+function zonesOf({ agendas, locations }: Awaited<ReturnType<LoadPlaces>>): ToldZones {
+  const ofLocations = new Map(locations.flatMap(({ id, zone, unknownZone }) => pair(id, unknownZone ?? zone)));
+  const ofAgendas = new Map(agendas.flatMap(({ id, zone }) => pair(id, zone ?? null)));
+  const locationOf = new Map(agendas.flatMap(({ id, locationId }) => pair(id, locationId)));
+  const told = new Set([...ofLocations.values(), ...ofAgendas.values()]);
+  const text = JSON.stringify([ofLocations, ofAgendas, locationOf].map((each) => [...each].sort()));
+  return {
+    nameOf(agendaId, locationId) {
+      const own = agendaId === null ? undefined : ofAgendas.get(agendaId);
+      return own ?? ofLocations.get(locationId ?? locationOf.get(agendaId ?? '') ?? '') ?? null;
+    },
+    told,
+    names: new Set([...told].filter(isZone)),
+    digest: told.size === 0 ? '' : createHash('sha256').update(text).digest('base64url'),
+  };
+}
+
+function pair(id: string, value: string | null): [string, string][] {
+  return value === null ? [] : [[id, value]];
+}

@@ -1,0 +1,157 @@
+import type { ReadingRemark } from '../../model/reading-remarks.ts';
+import { isZone } from '../../model/zones.ts';
+import { compilePaths, isJsonObject, type JsonObject, type RowMapper, type ValueReader } from '../http/rows.ts';
+import type { Shape } from '../schema/fields.ts';
+import type { ClinicProfile } from '../schema/profile.ts';
+import { RESOURCES, type ResourceName } from '../schema/resources.ts';
+import { compileAppointmentRows } from './appointment-rows.ts';
+import { NO_PLACES } from './place-zones.ts';
+
+/** Deepest object within a row that is searched for zones. */
+const DEEPEST = 3;
+/** Names of countries such as "Japan" are IANA names too: only those of a region, and UTC, name a zone for certain. */
+const ZONE = /^(?:UTC|[A-Z][A-Za-z]+(?:\/[A-Z][\w+-]*){1,2})$/;
+
+/** Collects zones that rows of one list hold in fields which the profile does not name as zones. */
+export class UnreadZones {
+  readonly #list: ReadingRemark['list'];
+  readonly #named: ReadonlySet<string>;
+  readonly #found = new Map<string, { zones: Set<string>; rows: number }>();
+
+  /** @param named the paths under which the profile reads the zone of such a row */
+  constructor(list: ReadingRemark['list'], named: readonly string[]) {
+    this.#list = list;
+    this.#named = new Set(named);
+  }
+
+  /** @param used the zone that the row is read in */
+  look(row: unknown, used: string): void {
+    for (const [path, zone] of zonesIn(row)) {
+      if (this.#named.has(path) || zone === used) continue;
+      const found = this.#found.get(path) ?? { zones: new Set<string>(), rows: 0 };
+      this.#found.set(path, found);
+      found.zones.add(zone);
+      found.rows += 1;
+    }
+  }
+
+  /** A row that was read several times counts once. */
+  ended(rows: number): void {
+    for (const found of this.#found.values()) found.rows = Math.min(found.rows, rows);
+  }
+
+  remarks(): ReadingRemark[] {
+    return [...this.#found].map(([path, { zones, rows }]) => {
+      return { code: 'zone-unread', list: this.#list, field: 'zone', path, rows, zones: [...zones].sort() };
+    });
+  }
+}
+
+/** Collects paths of a profile that find nothing in the rows of one list; paths of the documented profile may find nothing. */
+export class EmptyPaths {
+  readonly #list: ReadingRemark['list'];
+  readonly #open: { field: string; path: string; read: ValueReader }[];
+  /** Rows of the last whole reading; 0 before: a path may only not have been reached. */
+  #rows = 0;
+
+  constructor(list: ReadingRemark['list'], profile: ClinicProfile) {
+    this.#list = list;
+    const shape: Shape = RESOURCES[list];
+    this.#open = Object.entries(profile[list].fields).flatMap(([field, paths]: [string, readonly string[]]) =>
+      paths
+        .filter((path) => shape[field]?.paths.includes(path) === false)
+        .map((path) => ({ field, path, read: compilePaths([path]) })),
+    );
+  }
+
+  look(row: JsonObject): void {
+    for (let at = this.#open.length - 1; at >= 0; at -= 1) {
+      if ((this.#open[at]?.read(row) ?? '') !== '') this.#open.splice(at, 1);
+    }
+  }
+
+  ended(rows: number): void {
+    this.#rows = rows;
+  }
+
+  remarks(): ReadingRemark[] {
+    if (this.#rows === 0) return [];
+    return this.#open.map(({ field, path }) => ({
+      code: 'path-empty',
+      list: this.#list,
+      field,
+      path,
+      rows: this.#rows,
+    }));
+  }
+}
+
+/** What readings of one tenant show of its profile, over all that one process reads. */
+export class RemarkCollectors {
+  readonly #zones: Readonly<Record<'appointments' | 'agendas' | 'locations', UnreadZones>>;
+  readonly #paths: Readonly<Record<ReadingRemark['list'], EmptyPaths>>;
+  readonly #usual: string;
+
+  constructor(profile: ClinicProfile) {
+    const paths = (list: ReadingRemark['list']) => new EmptyPaths(list, profile);
+    this.#paths = {
+      appointments: paths('appointments'),
+      agendas: paths('agendas'),
+      locations: paths('locations'),
+      patients: paths('patients'),
+    };
+    const zones = (list: 'appointments' | 'agendas' | 'locations') => new UnreadZones(list, profile[list].fields.zone);
+    this.#zones = { appointments: zones('appointments'), agendas: zones('agendas'), locations: zones('locations') };
+    this.#usual = profile.zone;
+  }
+
+  /** Has a mapper's rows looked at too. */
+  noting<Model>(list: ResourceName, map: RowMapper<Model>): RowMapper<Model> {
+    if (list !== 'agendas' && list !== 'locations' && list !== 'patients') return map;
+    return (row) => {
+      if (isJsonObject(row)) this.#paths[list].look(row);
+      if (list !== 'patients') this.#zones[list].look(row, this.#usual);
+      return map(row);
+    };
+  }
+
+  /** A row of appointments with local times, and the zone that they were read in. */
+  sawLocal(row: JsonObject, zone: string): void {
+    this.#zones.appointments.look(row, zone);
+  }
+
+  /** A row of appointments. */
+  sawRow(row: JsonObject): void {
+    this.#paths.appointments.look(row);
+  }
+
+  /** A list was read to its proved end. */
+  ended(list: ResourceName, rows: number): void {
+    for (const collectors of [this.#paths, this.#zones]) {
+      const collector = new Map<string, { ended(rows: number): void }>(Object.entries(collectors)).get(list);
+      collector?.ended(rows);
+    }
+  }
+
+  all(): ReadingRemark[] {
+    return [...Object.values(this.#zones), ...Object.values(this.#paths)].flatMap((one) => one.remarks());
+  }
+}
+
+/** Zones in rows of appointments that their profile does not name, for who looks at some rows alone. */
+export function unreadZones(rows: readonly unknown[], profile: ClinicProfile): ReadingRemark[] {
+  const found = new UnreadZones('appointments', profile.appointments.fields.zone);
+  const map = compileAppointmentRows(profile);
+  const places = { ...NO_PLACES, saw: (row: JsonObject, zone: string) => found.look(row, zone) };
+  for (const row of rows) map(row, places);
+  return found.remarks();
+}
+
+function zonesIn(value: unknown, prefix = '', depth = 1): [path: string, zone: string][] {
+  if (!isJsonObject(value)) return [];
+  return Object.entries(value).flatMap(([name, one]): [string, string][] => {
+    const path = `${prefix}${name}`;
+    if (typeof one === 'string') return ZONE.test(one) && isZone(one) ? [[path, one]] : [];
+    return depth < DEEPEST ? zonesIn(one, `${path}.`, depth + 1) : [];
+  });
+}

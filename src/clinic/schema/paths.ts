@@ -1,0 +1,101 @@
+/** A JSON object of unknown content. */
+type JsonObject = Record<string, unknown>;
+
+/** One step of a path: into an object by name, then into the list that stands there. */
+export interface PathStep {
+  name: string;
+  /** `first`: the first element that leads to a value; a condition: only elements whose field has that value. */
+  within?: 'first' | { field: string; value: string };
+}
+
+const NAME = String.raw`[^\s.[\]=]+`;
+const STEP = String.raw`${NAME}(?:\[(?:${NAME}=[^[\]]+)?\])?`;
+/** What a path looks like, without anchors: `phones.0`, `phones[].number`, `telecom[system=phone].value`. */
+export const PATH_PATTERN = String.raw`${STEP}(?:\.${STEP})*`;
+const STEPS = new RegExp(String.raw`(${NAME})(?:\[(?:(${NAME})=([^[\]]+))?(\]))?`, 'g');
+const INDEX = /^\d{1,4}$/;
+
+/** The steps of a path. Names of fields that hold brackets or an equals sign can't be written as a path. */
+export function parsePath(path: string): PathStep[] {
+  return [...path.matchAll(STEPS)].map(([, name = '', field, value, bracket]) => {
+    if (bracket === undefined) return { name };
+    return { name, within: field === undefined ? 'first' : { field, value: value ?? '' } };
+  });
+}
+
+/** The value where the steps lead; undefined where they lead nowhere. */
+export function followPath(value: unknown, steps: readonly PathStep[], from = 0): unknown {
+  let current = value;
+  for (let at = from; at < steps.length; at += 1) {
+    const { name, within } = steps[at] as PathStep;
+    current = memberOf(current, name);
+    if (current === undefined) return undefined;
+    if (within !== undefined) return inList(current, within, steps, at + 1);
+  }
+  return current;
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  if (Array.isArray(value)) return INDEX.test(name) ? value[Number(name)] : undefined;
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+/** A system that sends one element without its list means the same. */
+function inList(
+  list: unknown,
+  within: NonNullable<PathStep['within']>,
+  steps: readonly PathStep[],
+  from: number,
+): unknown {
+  let told: unknown;
+  for (const element of Array.isArray(list) ? list : [list]) {
+    if (!isMeant(element, within)) continue;
+    const value = followPath(element, steps, from);
+    if (value !== undefined && value !== null && value !== '') return value;
+    told ??= value;
+  }
+  return told;
+}
+
+function isMeant(element: unknown, within: NonNullable<PathStep['within']>): boolean {
+  if (within === 'first') return true;
+  const value = memberOf(element, within.field);
+  return value !== undefined && value !== null && typeof value !== 'object' && String(value) === within.value;
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Sets a value where the steps lead; objects, lists and elements on the way are made where they lack. */
+export function setAtPath(target: JsonObject, steps: readonly PathStep[], value: unknown): void {
+  let current: JsonObject | unknown[] = target;
+  steps.forEach(({ name, within }, at) => {
+    const isLast = at === steps.length - 1;
+    if (within === undefined && isLast) {
+      define(current, name, value);
+      return;
+    }
+    const next: unknown = memberOf(current, name);
+    const wantsList = within !== undefined || INDEX.test(steps[at + 1]?.name ?? '');
+    const inner: JsonObject | unknown[] = isObject(next) || Array.isArray(next) ? next : wantsList ? [] : {};
+    if (inner !== next) define(current, name, inner);
+    if (within === undefined || !Array.isArray(inner)) current = inner;
+    else if (isLast) inner[0] = value;
+    else current = elementIn(inner, within);
+  });
+}
+
+function elementIn(list: unknown[], within: NonNullable<PathStep['within']>): JsonObject {
+  const found = list.find((each) => isObject(each) && isMeant(each, within));
+  if (isObject(found)) return found;
+  const made: JsonObject = {};
+  if (within !== 'first') define(made, within.field, within.value);
+  list.push(made);
+  return made;
+}
+
+/** Names come from configuration; `__proto__` is one like any other. */
+function define(target: JsonObject | unknown[], name: string, value: unknown): void {
+  Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
+}

@@ -1,0 +1,73 @@
+import type { Lookup } from '../../model/snapshots.ts';
+import type { ClinicContext } from '../http/context.ts';
+import type { RowMapper } from '../http/rows.ts';
+import type { BookedAppointment } from '../read/appointment-rows.ts';
+import { compileAgendaRows, compileLocationRows } from '../read/catalogue-rows.ts';
+import { askInZones, NO_PLACES, noKnownZones, type PlaceZones } from '../read/place-zones.ts';
+import { createReadingCalls, type ResourceCalls } from '../read/reading-calls.ts';
+import { noneWithheld, recordsOf } from '../read/whole.ts';
+import { isLocalFormat } from '../read/windows.ts';
+
+/** Zones of places for the calls of appointments: read when a row, or what is written, needs them. */
+export interface CalledPlaces {
+  /** Those of the last call. */
+  current(): PlaceZones;
+  /** Has them read before local times are written. */
+  beforeWrite(tenantId: string, signal: AbortSignal): Promise<void>;
+  /** Reads in the zones of places. */
+  reading(calls: ResourceCalls<BookedAppointment>): ResourceCalls<BookedAppointment>;
+}
+
+/** Prepares the zones of places under the context's profile. */
+export function createCalledPlaces(context: ClinicContext): CalledPlaces {
+  const { profile, compiled } = context;
+  const known = noKnownZones();
+  let current: PlaceZones = NO_PLACES;
+  const agendas = createReadingCalls(context, 'agendas', compiled.of(compileAgendaRows));
+  const locations = createReadingCalls(context, 'locations', compiled.of(compileLocationRows));
+  const within = <Answer>(tenantId: string, signal: AbortSignal, ask: () => Promise<Answer>): Promise<Answer> => {
+    const load = async () => ({
+      agendas: await recordsOf(agendas.list(tenantId, [], signal)).catch(noneWithheld),
+      locations: await recordsOf(locations.list(tenantId, [], signal)).catch(noneWithheld),
+    });
+    return askInZones({ known, load, usual: profile.zone, isLocal: false }, signal, (places) => {
+      current = places;
+      return ask();
+    });
+  };
+  return {
+    current: () => current,
+    async beforeWrite(tenantId, signal) {
+      if (!isLocalFormat(profile.writes.times)) return;
+      known.needsPlaces = true;
+      await within(tenantId, signal, async () => {});
+    },
+    reading: ({ list, read }) => ({
+      read: (tenantId, id, signal): Promise<Lookup<BookedAppointment>> =>
+        within(tenantId, signal, () => read(tenantId, id, signal)),
+      async *list(tenantId, parameters, signal) {
+        const neededBefore = known.needsPlaces;
+        const pages = list(tenantId, parameters, signal)[Symbol.asyncIterator]();
+        // The first page shows whether places are needed: a clinic writes all of its times alike.
+        let first = await within(tenantId, signal, () => pages.next());
+        if (known.needsPlaces && !neededBefore) {
+          await pages.return?.();
+          yield* list(tenantId, parameters, signal);
+          return;
+        }
+        while (first.done !== true) {
+          yield first.value;
+          first = await pages.next();
+        }
+      },
+    }),
+  };
+}
+
+/** Has rows read by the zones of the last call's places. */
+export function inCurrent<Model>(
+  map: (row: unknown, places: PlaceZones) => ReturnType<RowMapper<Model>>,
+  places: CalledPlaces,
+): RowMapper<Model> {
+  return (row) => map(row, places.current());
+}

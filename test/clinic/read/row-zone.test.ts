@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest';
+import { compileAppointmentRows } from '../../../src/clinic/read/appointment-rows.ts';
+import { unreadZones } from '../../../src/clinic/read/reading-remarks.ts';
+import { createTenantSource } from '../../../src/clinic/tenant-source.ts';
+import { createAppointmentCalls } from '../../../src/clinic/write/appointment-calls.ts';
+import { openClient, profileOf, unhurried, type WrittenProfile } from '../open-client.ts';
+import { startScriptedServer } from '../scripted-server.ts';
+
+const LOCAL = { id: 'a', agendaId: 'g', start: '2026-12-01T09:00:00', end: '2026-12-01T09:30:00', status: 'Booked' };
+const WINDOW = { fromAt: Date.parse('2026-11-01T00:00:00Z'), toAt: Date.parse('2026-12-31T00:00:00Z') };
+
+const map = compileAppointmentRows(profileOf());
+
+function startIn(mapped: ReturnType<typeof map>): string {
+  if ('setAside' in mapped) return mapped.setAside.code;
+  return new Date(mapped.record.time.startAt).toISOString().slice(11, 16);
+}
+
+/** A clinic with one list of appointments, and places that tell what is given. */
+async function clinicWith(
+  { agendas = [], locations = [], rows = [LOCAL] }: { agendas?: object[]; locations?: object[]; rows?: object[] },
+  written: WrittenProfile = {},
+) {
+  const server = await startScriptedServer(({ url }) => {
+    if (url.includes('/agendas')) return { json: agendas };
+    if (url.includes('/locations')) return { json: locations };
+    if (url.includes('/appointments')) return { json: url.includes('/appointments/') ? rows[0] : rows };
+    return { json: { tenants: [{ id: 't' }] } };
+  });
+  const { context } = openClient(server.url, profileOf({ paging: { style: 'none' }, ...written }));
+  const source = createTenantSource(context, null);
+  const read = async () => {
+    const { records, setAside } = await source.readAppointments({ agendaIds: null, window: WINDOW }, unhurried());
+    const starts = [...records.values()].map((record) => startIn({ record }));
+    return [...starts, ...setAside.map(({ code }) => code)];
+  };
+  return { server, context, source, read };
+}
+
+describe('a local time', () => {
+  it('is read in the zone that its row names, else in that of the profile', () => {
+    expect(startIn(map(LOCAL))).toBe('08:00');
+    expect(startIn(map({ ...LOCAL, timeZone: 'Atlantic/Canary' }))).toBe('09:00');
+    expect(startIn(map({ ...LOCAL, timeZone: '' }))).toBe('08:00');
+  });
+
+  it('sets its row aside where the row names a zone that IANA does not know', () => {
+    for (const timeZone of ['Canary', 7, {}]) expect(startIn(map({ ...LOCAL, timeZone }))).toBe('unknown-zone');
+    const told = { start: '2026-12-01T09:00:00Z', end: '2026-12-01T09:30:00Z', timeZone: 'Canary' };
+    expect(startIn(map({ ...LOCAL, ...told }))).toBe('09:00');
+  });
+
+  it.each([
+    ['row', { zone: 'Asia/Tokyo' }, { zone: 'Europe/Lisbon' }, { timeZone: 'Atlantic/Canary' }, '09:00'],
+    ['agenda', { timeZone: 'Asia/Tokyo' }, { timeZone: 'Europe/Lisbon' }, {}, '00:00'],
+    ['location of the agenda', {}, { timeZone: 'America/New_York' }, {}, '14:00'],
+    ['profile', {}, {}, {}, '08:00'],
+    ['agenda, unknown', { timeZone: 'Nowhere' }, {}, {}, 'unknown-zone'],
+    ['location, unknown', {}, { timeZone: 'Nowhere' }, {}, 'unknown-zone'],
+  ])('is read in the zone of the %s', async (_, agenda, location, row, expected) => {
+    const clinic = await clinicWith({
+      agendas: [{ id: 'g', name: 'G', locationId: 'l', ...agenda }],
+      locations: [{ id: 'l', name: 'L', ...location }],
+      rows: [{ ...LOCAL, ...row }],
+    });
+    await using _server = clinic.server;
+    expect(await clinic.read()).toEqual([expected]);
+    const alone = await clinic.source.readAppointment('a', unhurried());
+    expect('absent' in alone ? 'absent' : startIn('found' in alone ? { record: alone.found } : alone)).toBe(expected);
+  });
+
+  it('has the window asked for in every zone that it may be meant in', async () => {
+    const agendas = [{ id: 'g', name: 'G', timeZone: 'Asia/Tokyo' }];
+    const clinic = await clinicWith({ agendas }, { appointments: { window: { format: 'local', maxDays: null } } });
+    await using server = clinic.server;
+    await clinic.read();
+    const asked = server.requests.flatMap(({ url }) =>
+      url.includes('/appointments') ? [new URL(url, 'http://x')] : [],
+    );
+    expect(asked.at(-1)?.searchParams.get('to')).toBe('2026-12-31T09:00:00');
+  });
+
+  it('is written in the zone of its place', async () => {
+    const agendas = [{ id: 'g', name: 'G', timeZone: 'Asia/Tokyo' }];
+    const clinic = await clinicWith({ agendas }, { writes: { times: 'local' } });
+    await using _server = clinic.server;
+    const bodies: unknown[] = [];
+    clinic.context.beforeWrite = ({ body }) => void bodies.push(body);
+    const { update, list } = createAppointmentCalls(clinic.context);
+    const start = Date.parse('2026-12-01T01:00:00Z');
+    await update('t', 'a', { start }, unhurried());
+    expect(bodies).toMatchObject([{ start: '2026-12-01T10:00:00' }]);
+    const pages = await Array.fromAsync(list('t', [], unhurried()));
+    expect(pages.flatMap(({ records }) => records.map((record) => record.start))).toEqual([
+      Date.parse('2026-12-01T00:00:00Z'),
+    ]);
+  });
+
+  it('costs no look at places where times carry offsets', async () => {
+    const rows = [{ ...LOCAL, start: '2026-12-01T09:00:00Z', end: '2026-12-01T09:30:00Z' }];
+    const clinic = await clinicWith({ rows });
+    await using server = clinic.server;
+    expect(await clinic.read()).toEqual(['09:00']);
+    expect(server.requests.filter(({ url }) => /agendas|locations/.test(url))).toEqual([]);
+  });
+});
+
+describe('a zone that the profile does not name', () => {
+  it('is told with the field and the rows, where local times are read in another one', () => {
+    const row = { ...LOCAL, site: { tz: 'Atlantic/Canary' }, country: 'Japan' };
+    const remark = { list: 'appointments', field: 'zone', path: 'site.tz', rows: 2, zones: ['Atlantic/Canary'] };
+    expect(unreadZones([row, row], profileOf())).toEqual([{ code: 'zone-unread', ...remark }]);
+    expect(unreadZones([row], profileOf({ zone: 'Atlantic/Canary' }))).toEqual([]);
+    expect(unreadZones([row], profileOf({ appointments: { fields: { zone: ['site.tz'] } } }))).toEqual([]);
+  });
+
+  it('is told of appointments and agendas by whoever reads them', async () => {
+    const clinic = await clinicWith({
+      agendas: [{ id: 'g', name: 'G', tz: 'Asia/Tokyo' }],
+      rows: [{ ...LOCAL, tz: 'Atlantic/Canary' }],
+    });
+    await using _server = clinic.server;
+    await clinic.read();
+    expect(clinic.source.remarks().map(({ list, path }) => `${list} ${path}`)).toEqual([
+      'appointments tz',
+      'agendas tz',
+    ]);
+  });
+});
+
+describe('a path of the profile that finds nothing', () => {
+  it('is told after a whole reading, with its field and the number of rows', async () => {
+    const fields = { notes: ['memo'], treatmentId: ['service.id', 'treatmentId'], locationId: ['sites[].id'] };
+    const rows = [LOCAL, { ...LOCAL, id: 'b', sites: [{ id: 'l' }] }];
+    const clinic = await clinicWith({ rows }, { appointments: { fields } });
+    await using _server = clinic.server;
+    expect(clinic.source.remarks()).toEqual([]);
+    await clinic.read();
+    const told = clinic.source.remarks();
+    expect(told.map(({ code, field, path }) => [code, field, path])).toEqual([
+      ['path-empty', 'treatmentId', 'service.id'],
+      ['path-empty', 'notes', 'memo'],
+    ]);
+    expect(told[0]?.rows).toBe(2);
+  });
+});
