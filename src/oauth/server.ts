@@ -71,12 +71,10 @@ export function createAuthorizationServer(reach: Reach): AuthorizationServer {
     toError = toMirrorError,
   ): Promise<LoginAnswer> {
     const sentAt = clock();
-    let skewMs = 0;
-    const tell = (facts: AnswerFacts | null) => {
-      skewMs = facts?.skewMs ?? 0;
-    };
-    const answer = await call('token', signal, run, tell, toError);
+    const told: { facts: AnswerFacts | null } = { facts: null };
+    const answer = await call('token', signal, run, (facts) => Object.assign(told, { facts }), toError);
     const names = readNames(answer);
+    const skewMs = told.facts?.skewMs ?? 0;
     return { ...readTokens(answer, sentAt), account: accountOfNames(provider, names), names, skewMs };
   }
 

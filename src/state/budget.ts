@@ -50,6 +50,7 @@ const LOOK_EVERY_MS = SECOND_MS;
  * within a minute of its own: what was granted in a little more than that may come in it.
  */
 const WAY_VARIES_MS = SECOND_MS;
+const UNNAMED = [UNNAMED_WAIT.firstMs, UNNAMED_WAIT.longestMs, UNNAMED_WAIT.growth];
 const TIMES = [TICKET_LIFE_MS, TRIAL_MS, LOOK_EVERY_MS, LONGEST_PAUSE_MS];
 /**
  * Units that are granted for the requests which are likely to follow: a list is asked for page by page. They hold for this long, which counts as
@@ -130,8 +131,7 @@ export function openBudgetShare(
       ahead.drop();
       isOnTrial = false;
       const pauseMs = durationMs === null ? '' : Math.min(durationMs, LONGEST_PAUSE_MS);
-      const unnamed = [UNNAMED_WAIT.firstMs, UNNAMED_WAIT.longestMs, UNNAMED_WAIT.growth];
-      await redis.eval(REFUSED, all.length, ...all, participant, pauseMs, SEVERAL, SHORT_TIME_MS, ...unnamed);
+      await redis.eval(REFUSED, all.length, ...all, participant, pauseMs, SEVERAL, SHORT_TIME_MS, ...UNNAMED);
     },
     async accepted() {
       if (!isOnTrial) return;
