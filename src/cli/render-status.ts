@@ -187,9 +187,10 @@ function renderTriggers({ tenant, triggers }: TenantStatus): string[] {
 
 /** A login in one line. */
 export function renderConnection(connection: ConnectionStatus, now: Instant): string {
-  const { connection: id, kind, state, reason, account, accessExpiresAt, missingScopes } = connection;
+  const { connection: id, kind, state, reason, account, nextTryAt, accessExpiresAt, missingScopes } = connection;
   const parts = [`${id} (${kind}): ${state}`];
   if (reason !== null) parts.push(reason);
+  if (nextTryAt !== null) parts.push(`next try ${renderTime(nextTryAt)}`);
   if (state === 'connected' && accessExpiresAt !== null) {
     parts.push(`token ends in ${renderAge(now, accessExpiresAt)}`);
   }

@@ -7,7 +7,7 @@ import { openQueues, type WorkQueues } from '../jobs/queues.ts';
 import type { Logger } from '../log/logger.ts';
 import { KeptRoom, type SmallThings } from '../model/kept.ts';
 import type { Clock } from '../model/time.ts';
-import { DAY_MS } from '../model/time.ts';
+import { DAY_MS, SECOND_MS } from '../model/time.ts';
 import { watchClock } from '../model/watched-clock.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { createEvaluator } from '../sync/mapping/index.ts';
@@ -130,7 +130,8 @@ function installationOf(
     get setAside() {
       return current().setAside;
     },
-    connections: (tenant) => connectionStatuses(composed.get(tenant.id)),
+    connections: (tenant) =>
+      connectionStatuses(composed.get(tenant.id), current().settings.tokens.confirmRefusalAfterSeconds * SECOND_MS),
     epoch,
     alerts,
     reloads: () => reloads.list(),

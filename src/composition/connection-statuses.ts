@@ -19,6 +19,7 @@ export async function connectionStatuses(
         tenant: Pick<OpenTenant, 'runs'>;
       }
     | undefined,
+  confirmRefusalAfterMs: number,
 ): Promise<ConnectionStatus[]> {
   if (composed === undefined) return [];
   const [lastRun] = await composed.tenant.runs.list(1);
@@ -39,6 +40,7 @@ export async function connectionStatuses(
         reason: unreadable?.code ?? tenantless ?? reasonOf(credential, objection),
         account: credential === null ? user : accountText(credential.tokens.account ?? null),
         sinceAt: credential?.since ?? null,
+        nextTryAt: credential?.refusedAt == null ? null : credential.refusedAt + confirmRefusalAfterMs,
         accessExpiresAt: credential?.accessExpiresAt ?? null,
         refreshExpiresAt: credential?.refreshExpiresAt ?? null,
         isEndFixed: credential?.isEndFixed ?? false,
@@ -57,8 +59,14 @@ function standingOf<Untouched extends string>(
   objection: AccountObjection | null,
 ) {
   if (credential === null) return untouched;
+  if (credential.state === 'connected' && objection === null && isRetried(credential)) return 'retrying' as const;
   if (credential.state === 'needs-login' || objection === null) return credential.state;
   return objection === 'account-unconfirmed' ? ('unconfirmed' as const) : ('needs-login' as const);
+}
+
+/** The provider refused the login once, and is asked again. */
+function isRetried({ refusedAt = null }: Credential): boolean {
+  return refusedAt !== null;
 }
 
 function reasonOf(credential: Credential | null, objection: AccountObjection | null): string | null {

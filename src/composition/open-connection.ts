@@ -78,7 +78,8 @@ export function tokenConnection(parts: ConnectionParts, options: TokenLogin): Op
   const server = createAuthorizationServer({ provider, http, budget, clock });
   const place = { tenant: parts.tenant.id, connection: id, credentials, leases };
   const pause = (durationMs: number) => new Promise<void>((resolve) => setTimeout(resolve, durationMs));
-  const refresher = createRefresher({ place, server, scopes, clock, log, pause });
+  const confirmAfterMs = tokens.confirmRefusalAfterSeconds * SECOND_MS;
+  const refresher = createRefresher({ place, server, scopes, clock, log, pause, confirmAfterMs });
   const rules = {
     marginMs: tokens.refreshMarginSeconds * SECOND_MS,
     keepAliveMs: Math.min(tokens.keepAliveAfterHours * HOUR_MS, LONGEST_REST_MS),

@@ -1,4 +1,5 @@
 import { type Actor, MirrorError, type Retry } from '../model/errors.ts';
+import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT } from '../model/rate-limits.ts';
 import type { WireResponse } from './wire.ts';
 
 /** What an error concerns: one operation, or the whole target, whose other operations would meet it too. */
@@ -20,6 +21,10 @@ export interface ErrorKind {
   words?: readonly string[];
   /** Wait when the answer names none, in milliseconds. */
   pauseMs?: number;
+  /** While the error lasts, a wait that the answer does not name grows up to this, in milliseconds. */
+  pauseGrowsToMs?: number;
+  /** No wait that an answer names is longer: what such a limit may ask for, in milliseconds. */
+  longestWaitMs?: number;
   /** Wait at least this long, whatever the answer says, in milliseconds. */
   leastPauseMs?: number;
   /** Whether the call may have been carried out. Unless given: when the status is 500 or above. */
@@ -74,6 +79,9 @@ export const COMMON = {
   'rate-limited': {
     ...{ actor: 'remote', retry: 'later', scope: 'target' },
     statuses: [429],
+    pauseMs: UNNAMED_WAIT.firstMs,
+    pauseGrowsToMs: UNNAMED_WAIT.longestMs,
+    longestWaitMs: LONGEST_RATE_LIMIT_WAIT_MS,
     ambiguous: false,
     message: '{vendor} asks for fewer requests',
   },
@@ -189,13 +197,15 @@ export const shared = defineErrors('the vendor', NO_WORDS, {
 
 function toError(vendor: string, name: string, kind: ErrorKind, details: ErrorDetails): MirrorError {
   const { status, names = [], cause } = details;
-  const { actor, retry, remedy, leastPauseMs, code = name } = kind;
-  const waitMs = details.retryAfterMs ?? kind.pauseMs ?? leastPauseMs;
+  const { actor, retry, remedy, leastPauseMs = 0, longestWaitMs = Number.POSITIVE_INFINITY, code = name } = kind;
+  const named = details.retryAfterMs ?? null;
+  const waitMs = named === null ? (kind.pauseMs ?? kind.leastPauseMs) : Math.min(named, longestWaitMs);
   const message = kind.message.replaceAll('{vendor}', vendor);
   const about = names.length === 0 ? undefined : names.join(', ');
   return new MirrorError(about === undefined ? message : `${message}: ${about}`, {
     ...{ actor, code, retry, remedy, status, about, cause },
-    retryAfterMs: waitMs === undefined ? undefined : Math.max(waitMs, leastPauseMs ?? 0),
+    retryAfterMs: waitMs === undefined ? undefined : Math.max(waitMs, leastPauseMs),
+    growsToMs: named === null ? kind.pauseGrowsToMs : undefined,
     ambiguous: details.ambiguous ?? kind.ambiguous ?? (status ?? 0) >= 500,
   });
 }

@@ -16,13 +16,15 @@ export interface ConnectionStatus {
   kind: string;
   /**
    * `static`: a login without tokens, such as a CalDAV password. `never`: nobody logged in yet. `no-tenant`: the clinic takes the login,
-   * and its user may not work in the tenant, by the last cycle. `unconfirmed`: nobody has said that the account is the right one.
+   * and its user may not work in the tenant, by the last cycle. `unconfirmed`: nobody has said that the account is the right one. `retrying`:
+   * the provider refused the login once, and is asked again at `nextTryAt` before that is believed.
    */
-  state: 'connected' | 'unconfirmed' | 'needs-login' | 'no-tenant' | 'never' | 'static';
+  state: 'connected' | 'retrying' | 'unconfirmed' | 'needs-login' | 'no-tenant' | 'never' | 'static';
   reason: string | null;
   /** Whose login it is, as the vendor tells or the settings say; `unknown` where it does not tell, null for one without a user. */
   account: string | null;
   sinceAt: Instant | null;
+  nextTryAt: Instant | null;
   accessExpiresAt: Instant | null;
   refreshExpiresAt: Instant | null;
   /** Whether that end stays where it is however often the login is used. */

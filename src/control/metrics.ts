@@ -331,7 +331,10 @@ function fill(gauges: Gauges, { at, tenants, problems }: Pick<Status, 'at' | 'pr
       if (accessExpiresAt !== null) {
         gauges.tokenExpiry.set({ tenant, connection }, (accessExpiresAt - at) / 1_000);
       }
-      gauges.needsLogin.set({ tenant, connection }, state === 'connected' || state === 'static' ? 0 : 1);
+      gauges.needsLogin.set(
+        { tenant, connection },
+        state === 'connected' || state === 'retrying' || state === 'static' ? 0 : 1,
+      );
     }
     for (const [code, count] of Object.entries(lastRun?.setAside ?? {})) gauges.setAside.set({ tenant, code }, count);
     for (const { part } of lastRun?.withheld ?? []) gauges.withheld.set({ tenant, part }, 1);

@@ -165,6 +165,7 @@ function ofLogin({ tenant, targets }: TenantStatus, connection: ConnectionStatus
         sentence('it was not granted {permissions}', { permissions: missingScopes.join(' ') }),
         again,
       );
+    case 'retrying':
     case 'static':
       return [];
   }

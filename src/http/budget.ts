@@ -7,8 +7,8 @@ export interface Budget {
    *   `budget-paused` when the other side asked for it. The signal's reason when it is aborted
    */
   take(signal: AbortSignal, units?: number): Promise<void>;
-  /** The other side refused a request for haste and said to wait this long. */
-  refused(durationMs: number): Promise<void>;
+  /** The other side refused a request for haste and said to wait this long; null when it named no wait. */
+  refused(durationMs: number | null): Promise<void>;
   /** The other side answered something else. */
   accepted(): Promise<void>;
 }

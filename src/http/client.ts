@@ -1,5 +1,5 @@
 import { type OpenSpan, type SpanStart, type Spans, spanned } from '../log/spans.ts';
-import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { SECOND_MS } from '../model/time.ts';
 import type { Budget } from './budget.ts';
 import { pinnedLookup, type Resolve, systemResolve } from './pinned.ts';
 import { isPublicAddress } from './public-addresses.ts';
@@ -37,7 +37,7 @@ export interface HttpResponse {
   body: Buffer;
   /** The same bytes as they came, for whoever does not need them in one piece, which is made when it is asked for first. */
   parts?: readonly Uint8Array[];
-  /** What the answer asks us to wait, from Retry-After or X-RateLimit-Reset; null when it says nothing. */
+  /** What the answer asks us to wait, by `retry-after.ts`; null when it names no usable wait. */
   retryAfterMs: number | null;
 }
 
@@ -170,7 +170,7 @@ async function takeFrom({ budget, signal, units }: HttpRequest): Promise<void> {
 
 /** What the budget can't be told, as while Redis is away, must not cost an answer that came. */
 async function tell({ budget }: HttpRequest, { status, retryAfterMs }: Pick<HttpResponse, 'status' | 'retryAfterMs'>) {
-  const told = status === 429 ? budget?.refused(retryAfterMs ?? MINUTE_MS) : budget?.accepted();
+  const told = status === 429 ? budget?.refused(retryAfterMs) : budget?.accepted();
   await told?.catch(() => {});
 }
 
@@ -185,7 +185,7 @@ async function openOnce(request: HttpRequest, options: HttpClientOptions): Promi
     timeoutMs: request.timeoutMs ?? options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
     maxResponseBytes: request.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
   });
-  const head = { status, headers, retryAfterMs: retryAfterMs(headers, options.clock()) };
+  const head = { status, headers, retryAfterMs: retryAfterMs({ status, headers }, options.clock()) };
   return { ...head, body, whole: async () => joinedLater(head, await Array.fromAsync(body)) };
 }
 

@@ -1,5 +1,6 @@
 import { exponentialBackoffMs } from '../model/backoff.ts';
 import type { MirrorError } from '../model/errors.ts';
+import { unnamedWaitMs } from '../model/rate-limits.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 
 /** When failed work is tried again. `parked`: it needs a change or a person, and is tried daily in case that came. */
@@ -39,7 +40,11 @@ export function nextTry(error: MirrorError, attempts: number, random: () => numb
  * @param failingForMs how long the same error has lasted
  */
 export function targetBackoffMs(error: MirrorError, random: () => number, failingForMs = 0): number {
-  if (error.retryAfterMs !== undefined) return Math.min(error.retryAfterMs, DAY_MS) + jitter(SECOND_MS, random);
+  const { retryAfterMs: askedMs, growsToMs } = error;
+  if (askedMs !== undefined) {
+    const waitMs = growsToMs === undefined ? askedMs : unnamedWaitMs(askedMs, growsToMs, failingForMs);
+    return Math.min(waitMs, DAY_MS) + jitter(SECOND_MS, random);
+  }
   const longestMs = error.retry === 'never' ? LONGEST_BACKOFF_FOR_PERSON_MS : LONGEST_BACKOFF_MS;
   // As long as it has been failing doubles by itself: each wait is added to it.
   const ofTarget = { firstMs: 2 * Math.max(failingForMs, SECOND_MS), longestMs: 2 * longestMs, jitter: 1 / 2 };

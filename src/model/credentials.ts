@@ -43,6 +43,11 @@ export interface CredentialStanding {
    * the provider may have replaced the refresh token by one that we never got.
    */
   unansweredSince: Instant | null;
+  /**
+   * When the provider refused the refresh token of a login that had worked. Set while the second try that must confirm the refusal is still
+   * to come; null or absent: nothing was refused.
+   */
+  refusedAt?: Instant | null;
 }
 
 /** One login of a connection. */

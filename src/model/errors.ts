@@ -25,6 +25,8 @@ export interface MirrorErrorOptions {
   retry: Retry;
   /** What the other side asked us to wait, in milliseconds. */
   retryAfterMs?: number | undefined;
+  /** The wait is our own, since the other side named none: it grows up to this while the error lasts, in milliseconds. */
+  growsToMs?: number | undefined;
   /** The call may have been carried out although no answer came. */
   ambiguous?: boolean;
   /** It is known that nothing of the call was written, since it failed before: nothing of it can come late. */
@@ -47,6 +49,7 @@ export class MirrorError extends Error {
   readonly code: string;
   readonly retry: Retry;
   readonly retryAfterMs: number | undefined;
+  readonly growsToMs: number | undefined;
   readonly ambiguous: boolean;
   readonly unsent: boolean;
   readonly status: number | undefined;
@@ -60,6 +63,7 @@ export class MirrorError extends Error {
     this.code = options.code;
     this.retry = options.retry;
     this.retryAfterMs = options.retryAfterMs;
+    this.growsToMs = options.growsToMs;
     this.ambiguous = options.ambiguous ?? false;
     this.unsent = options.unsent ?? false;
     this.status = options.status;
@@ -78,12 +82,13 @@ export class MirrorError extends Error {
 
   /** The same error in other words. */
   reworded(message: string, remedy: string | undefined = this.remedy): MirrorError {
-    const { actor, code, retry, retryAfterMs, ambiguous, unsent, status, cause = this } = this;
+    const { actor, code, retry, retryAfterMs, growsToMs, ambiguous, unsent, status, cause = this } = this;
     return new MirrorError(message, {
       actor,
       code,
       retry,
       retryAfterMs,
+      growsToMs,
       ambiguous,
       unsent,
       status,

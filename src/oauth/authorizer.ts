@@ -4,7 +4,7 @@ import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { type ExpectedAccount, requireRightAccount } from './accounts.ts';
 import { accessRefreshAt, dueForRefresh, isUsable, type RefreshRules } from './due.ts';
-import { loginEnded, notConnected } from './login-state.ts';
+import { loginEnded, notConnected, REFUSAL_UNCONFIRMED } from './login-state.ts';
 import { baseUrlOf, requireBaseUrl } from './placed-tokens.ts';
 import type { Refresher } from './refresh.ts';
 import type { CredentialKeeper } from './store.ts';
@@ -164,7 +164,8 @@ class CoolDown {
     if (before?.error === error || error.actor === 'authorization' || error.actor === 'conflict') return;
     const doubledMs = before === null ? FIRST_COOL_DOWN_MS : before.coolDownMs * 2;
     const coolDownMs = Math.min(doubledMs, LONGEST_COOL_DOWN_MS);
-    const untilAt = this.#clock() + Math.max(coolDownMs, error.retryAfterMs ?? 0);
+    const askedMs = error.retryAfterMs ?? 0;
+    const untilAt = this.#clock() + (error.code === REFUSAL_UNCONFIRMED ? askedMs : Math.max(coolDownMs, askedMs));
     this.#failure = { error, untilAt, coolDownMs };
   }
 }

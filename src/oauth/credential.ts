@@ -50,8 +50,9 @@ export function credentialFromRefresh(
   const grantedScopes = answer.scopes ?? before.grantedScopes;
   const keepsToken = answer.refreshToken === null || answer.refreshToken === before.tokens.refreshToken;
   const refreshExpiresAt = endOf(answer.refreshLifeMs, answer) ?? (keepsToken ? before.refreshExpiresAt : null);
+  const { refusedAt: _, ...kept } = before;
   return {
-    ...before,
+    ...kept,
     version: before.version + 1,
     tokens: {
       ...placedTokens(answer, answer.refreshToken ?? before.tokens.refreshToken, baseUrlOf(before.tokens)),
@@ -89,7 +90,7 @@ function placedTokens(answer: TokenAnswer, refreshToken: string | null, known: s
 /** Another state or reason; `since` moves only when one of them changes. */
 export function standing(
   before: CredentialStanding,
-  next: Pick<CredentialStanding, 'state' | 'reason' | 'unansweredSince'>,
+  next: Omit<CredentialStanding, 'since'>,
   now: Instant,
 ): CredentialStanding {
   const isSame = before.state === next.state && before.reason === next.reason;

@@ -9,7 +9,8 @@ export interface ErrorClass {
   remedy?: string;
 }
 
-const LOGIN_ENDED: ErrorClass = {
+/** The refresh token is worth nothing any more. */
+export const LOGIN_ENDED: ErrorClass = {
   actor: 'authorization',
   code: 'login-ended',
   retry: 'never',
@@ -131,6 +132,37 @@ const GRANT_DESCRIPTIONS: readonly [RegExp, ErrorClass][] = [
   [/\bip restricted\b|\binvalid login hours\b/i, ADDRESS_RESTRICTED],
   [/\bapproved (this consumer|to access)\b/i, APPLICATION_NOT_APPROVED],
 ];
+
+/**
+ * Descriptions with which vendors refuse a refresh for a reason that passes, whatever the error code: the answer says nothing of the login.
+ * @see https://learn.microsoft.com/entra/identity-platform/reference-error-codes for Entra's numbers
+ */
+const PASSING: readonly RegExp[] = [
+  // Entra: a retryable failure, loop protection, an application out of reach, retryable failures and time-outs of others, throttling.
+  /\bAADSTS(50033|50196|1000031|90006|90012|90024|90025|90033|90055)\b/,
+  // Salesforce, while the refresh before is still carried out.
+  /^expired authorization code$/i,
+  /\btoken request is already being processed\b/i,
+  // Google, HubSpot and servers of clinics that report a failure of their own in this way.
+  /\b(internal[ _](error|failure)|backend error|temporarily unavailable|try again later|rate limit|too many requests)\b/i,
+];
+
+/** Whether a refused refresh says by its description that the refusal passes. */
+export function isPassing(description: string): boolean {
+  return PASSING.some((words) => words.test(description));
+}
+
+/**
+ * Refusals with the code of an ended login whose description names what a person must do: a second try changes nothing.
+ * Numbers of Entra: consent is missing, further factors or a new sign-in are wanted, the password was changed or the grant revoked, the
+ * token was not used in time, the account is disabled, a policy forbids the access.
+ */
+const FINAL = /\bAADSTS(65001|50076|50078|50079|50173|50057|50158|53000|53001|53003|700082|700084|70043)\b/;
+
+/** Whether the words of a refusal leave no doubt that a person must act. */
+export function isFinal(description: string): boolean {
+  return FINAL.test(description);
+}
 
 /** What an OAuth error code is to us, told apart by its description where the code says too little; null when it is unknown. */
 export function classOfError(code: string, description: string): ErrorClass | null {

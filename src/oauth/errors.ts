@@ -1,6 +1,14 @@
 import * as openid from 'openid-client';
 import { MirrorError, type MirrorErrorOptions } from '../model/errors.ts';
-import { CLIENT_REJECTED, classOfError, ENDPOINT_AWAY, type ErrorClass } from './error-classes.ts';
+import {
+  CLIENT_REJECTED,
+  classOfError,
+  ENDPOINT_AWAY,
+  type ErrorClass,
+  isFinal,
+  isPassing,
+  LOGIN_ENDED,
+} from './error-classes.ts';
 
 /** What is known of the HTTP answer to a call of the authorization server. */
 export interface AnswerFacts {
@@ -43,6 +51,20 @@ function answeredDescription(error: unknown): string {
 
 function libraryCodeOf(error: unknown): string | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
+}
+
+/**
+ * A refused refresh as an error of ours. One that passes says nothing of the login; one that ends the login and may be a mistake of the
+ * provider is to be tried once more: `retry` is `later`.
+ * @param facts as of {@link toMirrorError}
+ */
+export function refreshError(error: unknown, facts: AnswerFacts | null): MirrorError {
+  const told = toMirrorError(error, facts);
+  const { status, retryAfterMs, cause } = told;
+  const description = answeredDescription(error);
+  if (isPassing(description)) return build(ENDPOINT_AWAY, { status, retryAfterMs, cause });
+  const isDoubtful = told.code === LOGIN_ENDED.code && !isFinal(description);
+  return isDoubtful ? build({ ...LOGIN_ENDED, retry: 'later' }, { status, cause }) : told;
 }
 
 /**

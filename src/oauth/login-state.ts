@@ -11,6 +11,19 @@ export function notConnected(connection: string): MirrorError {
   });
 }
 
+/** Code of a refusal that a second try must still confirm. */
+export const REFUSAL_UNCONFIRMED = 'refusal-unconfirmed';
+
+/** The error of a connection whose login was refused once, and is asked about again. @param waitMs until the second try */
+export function refusalUnconfirmed(connection: string, waitMs: number): MirrorError {
+  return new MirrorError(`the provider refused the login of the connection "${connection}" once, and is asked again`, {
+    actor: 'remote',
+    code: REFUSAL_UNCONFIRMED,
+    retry: 'later',
+    retryAfterMs: waitMs,
+  });
+}
+
 /**
  * The error of a connection whose login has ended; its code is the reason: `login-ended` (revoked, expired or replaced at the
  * provider), `refresh-answer-lost` (a refresh was cut off by a crash or the network, and the provider had replaced the token

@@ -1,8 +1,8 @@
 import type { CustomFetch } from 'openid-client';
 import type { Budget } from '../http/budget.ts';
 import type { HttpClient } from '../http/client.ts';
-import { retryAfterMs } from '../http/retry-after.ts';
-import type { Clock, Instant } from '../model/time.ts';
+import { retryAfterMs, serverNow } from '../http/retry-after.ts';
+import type { Clock } from '../model/time.ts';
 import type { AnswerFacts } from './errors.ts';
 import type { Provider } from './providers.ts';
 import { tidyAnswer } from './token-answer.ts';
@@ -33,16 +33,11 @@ export function recordingFetch(
       const now = reach.clock();
       facts = {
         status: response.status,
-        retryAfterMs: retryAfterMs(response.headers, now),
-        skewMs: skewMs(response.headers, now),
+        retryAfterMs: retryAfterMs(response, now),
+        skewMs: (serverNow(response.headers) ?? now) - now,
       };
       return method === 'POST' ? tidyAnswer(response) : response;
     },
     facts: () => facts,
   };
-}
-
-function skewMs(headers: Headers, now: Instant): number {
-  const serverNow = Date.parse(headers.get('date') ?? '');
-  return Number.isNaN(serverNow) ? 0 : serverNow - now;
 }

@@ -2,10 +2,10 @@ import { retried } from '../http/retry.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Credential, CredentialStanding } from '../model/credentials.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
-import type { Clock } from '../model/time.ts';
+import type { Clock, Instant } from '../model/time.ts';
 import { credentialFromRefresh, standing } from './credential.ts';
-import { neededFirst } from './error-classes.ts';
-import { loginEnded, notConnected } from './login-state.ts';
+import { LOGIN_ENDED, neededFirst } from './error-classes.ts';
+import { loginEnded, notConnected, REFUSAL_UNCONFIRMED, refusalUnconfirmed } from './login-state.ts';
 import { missingScopes } from './scopes.ts';
 import type { AuthorizationServer } from './server.ts';
 import { type ConnectionPlace, credentialLease, type HeldLease } from './store.ts';
@@ -35,6 +35,8 @@ export interface RefresherOptions {
   scopes: readonly string[];
   clock: Clock;
   log: Logger;
+  /** A refusal is believed when a second try so much later is refused too. */
+  confirmAfterMs: number;
   /** Waits between looks at the lease and between tries to store a new token. */
   pause(durationMs: number): Promise<void>;
 }
@@ -138,6 +140,8 @@ class LeasedRefresher implements Refresher {
   async #askProvider(lease: HeldLease, before: Credential): Promise<Credential> {
     const { refreshToken } = before.tokens;
     if (refreshToken === null) return this.#endLogin(lease, before, 'no-refresh-token');
+    const waitMs = this.#untilConfirmationMs(before);
+    if (waitMs > 0) throw refusalUnconfirmed(this.#connection, waitMs);
     // Sending goes only after a write: with a store that is away, a rotated token would have nowhere to go.
     const unansweredSince = before.unansweredSince ?? this.#options.clock();
     if (!(await this.#note(lease, before, { ...before, unansweredSince }))) return this.#readStored();
@@ -165,15 +169,50 @@ class LeasedRefresher implements Refresher {
     if (error.actor === 'authorization') {
       const latest = await this.#readStored();
       if (latest.version !== before.version) return latest;
+      if (this.#wantsConfirmation(before, error)) return this.#awaitConfirmation(lease, before, mayHaveRotated);
       const isLost = mayHaveRotated && neededFirst(error.code) === null;
       return this.#endLogin(lease, before, isLost ? 'refresh-answer-lost' : error.code);
     }
-    const unansweredSince = mayHaveRotated ? (before.unansweredSince ?? this.#options.clock()) : null;
-    const next = standing(before, { state: 'connected', reason: error.code, unansweredSince }, this.#options.clock());
+    const next = this.#stillConnected(before, error.code, mayHaveRotated, before.refusedAt ?? null);
     await this.#note(lease, before, next).catch(() =>
       this.#options.log.warn({ connection: this.#connection }, 'a failed refresh could not be noted'),
     );
     throw error;
+  }
+
+  #stillConnected(
+    before: Credential,
+    reason: string,
+    mayHaveRotated: boolean,
+    refusedAt: Instant | null,
+  ): CredentialStanding {
+    const now = this.#options.clock();
+    const unansweredSince = mayHaveRotated ? (before.unansweredSince ?? now) : null;
+    return standing(before, { state: 'connected', reason, unansweredSince, refusedAt }, now);
+  }
+
+  /** How long the second try after a refusal is still to wait; a refusal in a time to come was dated by a clock that ran ahead. */
+  #untilConfirmationMs({ refusedAt = null }: Credential): number {
+    const sinceMs = refusedAt === null ? -1 : this.#options.clock() - refusedAt;
+    return sinceMs < 0 ? 0 : this.#options.confirmAfterMs - sinceMs;
+  }
+
+  /** A provider may refuse a login once that works. What names another thing for a person to do, or comes after the login's end, is believed. */
+  #wantsConfirmation({ refusedAt = null, refreshExpiresAt }: Credential, { code, retry }: MirrorError): boolean {
+    const now = this.#options.clock();
+    const isOver = refreshExpiresAt !== null && now >= refreshExpiresAt;
+    return code === LOGIN_ENDED.code && retry === 'later' && !isOver && (refusedAt === null || refusedAt > now);
+  }
+
+  /** Fenced as the end of a login: whoever lost the lease has nothing to say of it. */
+  async #awaitConfirmation(lease: HeldLease, before: Credential, mayHaveRotated: boolean): Promise<Credential> {
+    const next = this.#stillConnected(before, REFUSAL_UNCONFIRMED, mayHaveRotated, this.#options.clock());
+    if (!(await this.#note(lease, before, next))) return this.#readStored();
+    this.#options.log.warn(
+      { connection: this.#connection },
+      'the provider refused the login, which is asked about again',
+    );
+    throw refusalUnconfirmed(this.#connection, this.#options.confirmAfterMs);
   }
 
   /** Fenced: when a peer holds the lease now, it may just be storing what it was given, and nothing is declared dead. */
@@ -188,12 +227,13 @@ class LeasedRefresher implements Refresher {
   }
 
   #note(lease: HeldLease, before: Credential, next: CredentialStanding): Promise<boolean> {
-    const { state, reason, since, unansweredSince } = next;
+    const { state, reason, since, unansweredSince, refusedAt = null } = next;
     return this.#place.credentials.note(lease, this.#connection, before.version, {
       state,
       reason,
       since,
       unansweredSince,
+      refusedAt,
     });
   }
 

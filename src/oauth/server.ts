@@ -2,7 +2,7 @@ import * as openid from 'openid-client';
 import type { Account } from '../model/credentials.ts';
 import type { Instant } from '../model/time.ts';
 import { readAccount, readClaims } from './ask-account.ts';
-import { type AnswerFacts, toMirrorError } from './errors.ts';
+import { type AnswerFacts, refreshError, toMirrorError } from './errors.ts';
 import { createMetadata } from './metadata.ts';
 import { readBaseUrl } from './placed-tokens.ts';
 import { isPlainHttp, type Provider } from './providers.ts';
@@ -50,6 +50,7 @@ export function createAuthorizationServer(reach: Reach): AuthorizationServer {
     signal: AbortSignal,
     run: (configuration: openid.Configuration) => Promise<Result>,
     tell: (facts: AnswerFacts | null) => void = () => {},
+    toError = toMirrorError,
   ): Promise<Result> {
     const server = await metadata();
     const configuration = configure(server, provider);
@@ -58,7 +59,7 @@ export function createAuthorizationServer(reach: Reach): AuthorizationServer {
     try {
       return await run(configuration);
     } catch (error) {
-      throw toMirrorError(error, recording.facts());
+      throw toError(error, recording.facts());
     } finally {
       tell(recording.facts());
     }
@@ -67,13 +68,13 @@ export function createAuthorizationServer(reach: Reach): AuthorizationServer {
   async function requestTokens(
     signal: AbortSignal,
     run: (configuration: openid.Configuration) => Promise<openid.TokenEndpointResponse>,
+    toError = toMirrorError,
   ): Promise<LoginAnswer> {
     const sentAt = clock();
-    let skewMs = 0;
-    const answer = await call('token', signal, run, (facts) => {
-      skewMs = facts?.skewMs ?? 0;
-    });
+    const told: { facts: AnswerFacts | null } = { facts: null };
+    const answer = await call('token', signal, run, (facts) => Object.assign(told, { facts }), toError);
     const names = readNames(answer);
+    const skewMs = told.facts?.skewMs ?? 0;
     return { ...readTokens(answer, sentAt), account: accountOfNames(provider, names), names, skewMs };
   }
 
@@ -93,7 +94,7 @@ export function createAuthorizationServer(reach: Reach): AuthorizationServer {
         }),
       ),
     refresh: (refreshToken, signal) =>
-      requestTokens(signal, (configuration) => openid.refreshTokenGrant(configuration, refreshToken)),
+      requestTokens(signal, (configuration) => openid.refreshTokenGrant(configuration, refreshToken), refreshError),
     beginDevice: (scopes, signal) =>
       call('device', signal, (configuration) =>
         openid.initiateDeviceAuthorization(configuration, { scope: scopes.join(' ') }),

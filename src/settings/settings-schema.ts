@@ -154,6 +154,9 @@ const push = z
 const tokens = z
   .strictObject({
     refreshMarginSeconds: wholeNumber(30, 3_600).default(300).describe('A token is refreshed this long before it ends'),
+    confirmRefusalAfterSeconds: wholeNumber(1, 3_600)
+      .default(120)
+      .describe('A refused login that had worked is tried once more after this time, before it counts as ended'),
     keepAliveAfterHours: wholeNumber(1, 720).default(24).describe('An unused login is refreshed after this time'),
   })
   .prefault({});

@@ -143,13 +143,21 @@ return {0, 0, (isOwnTrial or isClientTrial) and 1 or 0, next}`;
 /**
  * The other side told a participant to wait. Several who are told so within a short time mean that it is said of all: then all wait
  * until the first of these may ask again.
- * ARGV: participant, pause ms, how many are several, short time ms.
+ * A refusal that names no pause is followed by one as long as the refusals in a row have lasted, and a little more.
+ * ARGV: participant, pause ms ('' when none was named), how many are several, short time ms, and of an unnamed pause the shortest ms, the
+ * longest ms and the factor.
  */
 export const REFUSED = `${NOW}
 local function pause(field, endsAt)
   if number(KEYS[1], field) < endsAt then redis.call('HSET', KEYS[1], field, endsAt) end
 end
-pause('paused:' .. who, now + ARGV[2])
+local since = number(KEYS[1], 'refusedSince:' .. who)
+if since == 0 or since > now then
+  since = now
+  redis.call('HSET', KEYS[1], 'refusedSince:' .. who, since)
+end
+local grown = math.max(tonumber(ARGV[5]), math.min((now - since) * ARGV[7], tonumber(ARGV[6])))
+pause('paused:' .. who, now + (tonumber(ARGV[2]) or grown))
 redis.call('HDEL', KEYS[1], 'trial', 'trial:' .. who)
 redis.call('ZADD', KEYS[4], now, who)
 redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', now - ARGV[4])
@@ -165,6 +173,7 @@ for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, 3600000) end`;
 /** The trial after a pause was answered: the pause is over for the participant, and for all when they waited too. ARGV: participant. */
 export const ACCEPTED = `${NOW}
 redis.call('ZREM', KEYS[4], who)
+redis.call('HDEL', KEYS[1], 'refusedSince:' .. who)
 for _, suffix in ipairs({'', ':' .. who}) do
   if number(KEYS[1], 'paused' .. suffix) <= now then redis.call('HDEL', KEYS[1], 'paused' .. suffix, 'trial' .. suffix) end
 end`;

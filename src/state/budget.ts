@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { MirrorError } from '../model/errors.ts';
+import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT } from '../model/rate-limits.ts';
 import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { ACCEPTED, REFUSED, TAKE } from './budget-scripts.ts';
 import { keys } from './keys.ts';
@@ -19,7 +20,7 @@ export type Priority = 'interactive' | 'background';
 /** One participant's access to a shared budget; fits `Budget` of the HTTP client. */
 export interface BudgetShare {
   take(signal: AbortSignal, units?: number): Promise<void>;
-  refused(durationMs: number): Promise<void>;
+  refused(durationMs: number | null): Promise<void>;
   accepted(): Promise<void>;
 }
 
@@ -34,7 +35,7 @@ const LONGEST_INTERACTIVE_WAIT_MS = 30 * SECOND_MS;
 /** A pause that the other side asked for is sat through up to this long, unless told; a longer one is a job that comes back. */
 const PAUSE_WAIT_MS = 30 * SECOND_MS;
 /** Whatever the other side asks for, one request is tried after this time. */
-export const LONGEST_PAUSE_MS = 15 * MINUTE_MS;
+export const LONGEST_PAUSE_MS = LONGEST_RATE_LIMIT_WAIT_MS;
 /** So many participants refused within this time: it is said of all. */
 const SEVERAL = 3;
 const SHORT_TIME_MS = MINUTE_MS;
@@ -49,6 +50,7 @@ const LOOK_EVERY_MS = SECOND_MS;
  * within a minute of its own: what was granted in a little more than that may come in it.
  */
 const WAY_VARIES_MS = SECOND_MS;
+const UNNAMED = [UNNAMED_WAIT.firstMs, UNNAMED_WAIT.longestMs, UNNAMED_WAIT.growth];
 const TIMES = [TICKET_LIFE_MS, TRIAL_MS, LOOK_EVERY_MS, LONGEST_PAUSE_MS];
 /**
  * Units that are granted for the requests which are likely to follow: a list is asked for page by page. They hold for this long, which counts as
@@ -128,8 +130,8 @@ export function openBudgetShare(
     async refused(durationMs) {
       ahead.drop();
       isOnTrial = false;
-      const pauseMs = Math.min(durationMs, LONGEST_PAUSE_MS);
-      await redis.eval(REFUSED, all.length, ...all, participant, pauseMs, SEVERAL, SHORT_TIME_MS);
+      const pauseMs = durationMs === null ? '' : Math.min(durationMs, LONGEST_PAUSE_MS);
+      await redis.eval(REFUSED, all.length, ...all, participant, pauseMs, SEVERAL, SHORT_TIME_MS, ...UNNAMED);
     },
     async accepted() {
       if (!isOnTrial) return;

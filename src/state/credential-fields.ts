@@ -30,6 +30,7 @@ export function encodeStanding(standing: CredentialStanding): CredentialFields {
     reason: standing.reason ?? '',
     since: String(standing.since),
     unansweredSince: encodeInstant(standing.unansweredSince),
+    refusedAt: encodeInstant(standing.refusedAt ?? null),
   };
 }
 
@@ -51,6 +52,7 @@ export function decodeCredential(fields: CredentialFields, sealer: Sealer, conne
     reason: reason === '' ? null : reason,
     since: requireInstant(fields.since),
     unansweredSince: decodeInstant(fields.unansweredSince),
+    ...((fields.refusedAt ?? '') === '' ? {} : { refusedAt: decodeInstant(fields.refusedAt) }),
   };
 }
 

@@ -115,10 +115,11 @@ const targets: fc.Arbitrary<TargetStatus> = fc.record({
 const connections: fc.Arbitrary<ConnectionStatus> = fc.record({
   connection: names,
   kind: names,
-  state: fc.constantFrom('connected', 'unconfirmed', 'needs-login', 'never', 'static'),
+  state: fc.constantFrom('connected', 'retrying', 'unconfirmed', 'needs-login', 'never', 'static'),
   reason: fc.option(names),
   account: fc.option(fc.emailAddress()),
   sinceAt: times,
+  nextTryAt: times,
   accessExpiresAt: times,
   refreshExpiresAt: times,
   isEndFixed: fc.boolean(),

@@ -36,6 +36,7 @@ test('the figures are those of the state at this moment, and go when what they s
     sinceAt: NOW,
     accessExpiresAt: NOW + 60_000,
     refreshExpiresAt: null,
+    nextTryAt: null,
     isEndFixed: false,
     obtainedAt: NOW,
     usedAt: NOW,

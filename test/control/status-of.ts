@@ -40,7 +40,7 @@ export function targetOf(state: TargetState, changes: Partial<TargetStatus> = {}
 /** A login as status tells it. */
 export function loginOf(state: ConnectionStatus['state'], changes: Partial<ConnectionStatus> = {}): ConnectionStatus {
   const times = { sinceAt: NOW - HOUR_MS, accessExpiresAt: null, refreshExpiresAt: null };
-  const life = { isEndFixed: false, obtainedAt: NOW - HOUR_MS, usedAt: NOW };
+  const life = { nextTryAt: null, isEndFixed: false, obtainedAt: NOW - HOUR_MS, usedAt: NOW };
   return {
     connection: 'dav',
     kind: 'oauth',

@@ -54,7 +54,7 @@ async function failure(answer: Promise<unknown>): Promise<MirrorError> {
 }
 
 function countingBudget() {
-  const seen: (string | number)[] = [];
+  const seen: (string | number | null)[] = [];
   const budget: Budget = {
     async take() {
       seen.push('take');
@@ -212,7 +212,7 @@ describe('a budget', () => {
 
   test.each([
     [429, '3', ['take', 3_000]],
-    [429, null, ['take', 60_000]],
+    [429, null, ['take', null]],
     [503, '3', ['take', 'accepted']],
   ] as const)('after a %s that asks for %s seconds is told: %j', async (status, seconds, expected) => {
     const headers = seconds === null ? {} : { 'retry-after': seconds };

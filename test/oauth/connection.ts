@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
+import { expect } from 'vitest';
 import { createHttpClient } from '../../src/http/client.ts';
 import type { Logger } from '../../src/log/logger.ts';
 import type { Credential } from '../../src/model/credentials.ts';
@@ -43,6 +44,8 @@ export interface WorkerOptions {
   isPlaced?: boolean;
   leaseTtlMs?: number;
   requestTimeoutMs?: number;
+  /** Between a refusal and the try that confirms it. Default: none, so that the next try confirms it. */
+  confirmAfterMs?: number;
   /** Whoever waits for a peer's refresh looks as often. Default 20, a fifth of a daemon's. */
   longestPauseMs?: number;
   /** Default: takes what Redis was given for durable. */
@@ -79,12 +82,20 @@ export function openWorker(options: WorkerOptions): Worker {
     scopes,
     clock,
     log,
+    confirmAfterMs: options.confirmAfterMs ?? 0,
     pause: (durationMs) => delay(Math.min(durationMs, options.longestPauseMs ?? 20)),
   });
   const rules = DEFAULT_REFRESH_RULES;
   const isPlaced = options.isPlaced ?? false;
   const authorizer = createTokenAuthorizer({ connection: 'clinic', credentials, refresher, rules, clock, isPlaced });
   return { place, credentials, beginAnew: store.beginAnew, server, refresher, authorizer, logged };
+}
+
+/** The provider refuses the login for the first time, which ends nothing. */
+export async function refusedOnce({ authorizer, credentials }: Worker): Promise<void> {
+  const renewing = authorizer.renew(new AbortController().signal);
+  await expect(renewing).rejects.toMatchObject({ actor: 'remote', code: 'refusal-unconfirmed', retry: 'later' });
+  expect(await credentials.read('clinic')).toMatchObject({ state: 'connected', reason: 'refusal-unconfirmed' });
 }
 
 /** Stores a login as if a person had made it: `access-0`, `refresh-0`, due for a refresh unless told otherwise. */

@@ -9,7 +9,7 @@ import { loginOnLoopback } from '../../src/oauth/loopback-login.ts';
 import type { PendingLogin } from '../../src/oauth/store.ts';
 import { createLoginStore } from '../../src/state/logins.ts';
 import { useRedis } from '../support/redis.ts';
-import { forgetAccount, NEVER, openWorker, RING } from './connection.ts';
+import { forgetAccount, NEVER, openWorker, RING, refusedOnce } from './connection.ts';
 
 const redis = useRedis();
 const SCOPES = ['oauth', 'crm.objects.contacts.read', 'crm.objects.contacts.write'];
@@ -125,6 +125,7 @@ describe('refreshing a login at HubSpot', () => {
     const { sandbox, worker, login } = await openHubSpot({ rotateRefreshTokens: true });
     await login();
     sandbox.faults.add({ match: { path: '/token' }, times: 1, fault: { kind: 'lost-answer' } });
+    await refusedOnce(worker);
     await expect(worker.authorizer.renew(NEVER)).rejects.toMatchObject({ code: 'refresh-answer-lost' });
     expect(await worker.credentials.read('clinic')).toMatchObject({ state: 'needs-login' });
   });
@@ -137,6 +138,7 @@ describe('refreshing a login at HubSpot', () => {
     const { sandbox, worker, login } = await openHubSpot(options, { tokenPath });
     await login();
     sandbox.uninstall();
+    await refusedOnce(worker);
     await expect(worker.authorizer.renew(NEVER)).rejects.toMatchObject({ actor: 'authorization', code: 'login-ended' });
     expect(await worker.credentials.read('clinic')).toMatchObject({ state: 'needs-login', reason: 'login-ended' });
   });

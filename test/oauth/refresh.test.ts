@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { MirrorError } from '../../src/model/errors.ts';
 import { useRedis } from '../support/redis.ts';
-import { connect, NEVER, openWorker } from './connection.ts';
+import { connect, NEVER, openWorker, refusedOnce } from './connection.ts';
 import { type Answer, oauthError, rotatingTokens, startTokenServer, tokensNamed } from './token-server.ts';
 
 const redis = useRedis();
@@ -145,6 +145,7 @@ describe('what was received is stored before anybody uses it', () => {
     // The process is gone and its lease has run out.
     await redis.connect().del('cm:{studio-rossi}:lease:credential:clinic');
     const next = openWorker({ redis: redis.connect(), issuer: crashed.server.url });
+    await refusedOnce(next);
     await expect(next.authorizer.header(NEVER)).rejects.toMatchObject({
       actor: 'authorization',
       code: 'refresh-answer-lost',
@@ -359,6 +360,7 @@ describe('when the refresh fails', () => {
     const { server, worker } = await open();
     server.onToken = () => oauthError('invalid_grant');
     await connect(worker);
+    await refusedOnce(worker);
     await expect(worker.authorizer.header(NEVER)).rejects.toMatchObject({
       actor: 'authorization',
       code: 'login-ended',
@@ -372,7 +374,7 @@ describe('when the refresh fails', () => {
     await expect(worker.authorizer.header(NEVER)).rejects.toMatchObject({ code: 'login-ended' });
     await expect(worker.authorizer.renew(NEVER)).rejects.toMatchObject({ code: 'login-ended' });
     expect(await worker.authorizer.refreshIfDue(NEVER)).toBe(false);
-    expect(server.forms('/token')).toHaveLength(1);
+    expect(server.forms('/token')).toHaveLength(2);
   });
 
   test.each<[string, Answer, number]>([
@@ -443,11 +445,12 @@ describe('when the refresh fails', () => {
       return calls++ === 0 ? 'cut' : answer;
     };
     await connect(worker);
+    await refusedOnce(worker);
     await expect(worker.authorizer.header(NEVER)).rejects.toMatchObject({
       actor: 'authorization',
       code: 'refresh-answer-lost',
     });
-    expect(calls).toBe(2);
+    expect(calls).toBe(3);
   });
 
   test('a login that has ended is not asked for again, by whoever had not heard of it', async () => {
@@ -455,10 +458,11 @@ describe('when the refresh fails', () => {
     server.onToken = () => oauthError('invalid_grant');
     const { version } = await connect(worker);
     const peer = openWorker({ redis: redis.connect(), issuer: server.url });
+    await refusedOnce(worker);
     for (const each of [worker, worker, peer]) {
       await expect(each.refresher.refresh(version)).rejects.toMatchObject({ code: 'login-ended' });
     }
-    expect(server.forms('/token')).toHaveLength(1);
+    expect(server.forms('/token')).toHaveLength(2);
   });
 
   test('a token that waits to be stored outlives a peer that takes the login for ended meanwhile', async () => {

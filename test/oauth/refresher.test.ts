@@ -100,7 +100,7 @@ function open({ stored = STORED as Credential | null, answers = [ANSWER] as (Tok
     },
     scopes: ['agenda', 'patients'],
     clock: () => world.now,
-    log,
+    ...{ log, confirmAfterMs: 120_000 },
     async pause(durationMs) {
       pauses.push(durationMs);
       meanwhile.pause(pauses.length);

@@ -15,7 +15,7 @@ import type { PendingLogin } from '../../src/oauth/store.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createLoginStore } from '../../src/state/logins.ts';
 import { useRedis } from '../support/redis.ts';
-import { connect, forgetAccount, NEVER, openWorker, RING, TENANT, type Worker } from './connection.ts';
+import { connect, forgetAccount, NEVER, openWorker, RING, refusedOnce, TENANT, type Worker } from './connection.ts';
 
 const redis = useRedis();
 const SCOPES = ['api', 'refresh_token'];
@@ -133,6 +133,7 @@ describe('a session at Salesforce', () => {
     const { sandbox, worker, login } = await openSalesforce({ applications: [ROTATING] });
     await login();
     sandbox.faults.add({ match: { path: '/oauth2/token' }, times: 1, fault: { kind: 'lost-answer' } });
+    await refusedOnce(worker);
     await expect(worker.authorizer.renew(NEVER)).rejects.toMatchObject({ code: 'refresh-answer-lost' });
     expect(await worker.credentials.read('clinic')).toMatchObject({ reason: 'refresh-answer-lost' });
   });
@@ -191,6 +192,7 @@ describe('a login that Salesforce ended', () => {
     const { sandbox, worker, login } = await openSalesforce();
     await login();
     sandbox.refuseUser(USER, description);
+    if (code === 'login-ended') await refusedOnce(worker);
     for (const renewing of [() => worker.authorizer.renew(NEVER), () => worker.authorizer.header(NEVER)]) {
       const thrown = await renewing().catch((error: unknown) => error);
       expect(thrown).toMatchObject({ actor: 'authorization', code, remedy: expect.stringMatching(remedy) });
@@ -233,6 +235,7 @@ describe('a login that Salesforce ended', () => {
     });
     const back = new URL(await sandbox.authorizeInBrowser(url.href, { account: USER }));
     await worker.server.exchangeCode(back, { state: 's', codeVerifier: verifier }, NEVER);
+    await refusedOnce(worker);
     await expect(worker.authorizer.renew(NEVER)).rejects.toMatchObject({ actor: 'authorization', code: 'login-ended' });
     expect(await worker.credentials.read('clinic')).toMatchObject({ state: 'needs-login', reason: 'login-ended' });
   });

@@ -16,7 +16,7 @@ import { clinicProvider, googleProvider, type Provider } from '../../src/oauth/p
 import type { PendingLogin } from '../../src/oauth/store.ts';
 import { createLoginStore } from '../../src/state/logins.ts';
 import { useRedis } from '../support/redis.ts';
-import { forgetAccount, NEVER, openWorker, RING, type Worker } from './connection.ts';
+import { forgetAccount, NEVER, openWorker, RING, refusedOnce, type Worker } from './connection.ts';
 
 const redis = useRedis();
 const CLINIC_SCOPES = ['openid', 'offline_access', 'svc.agenda', 'svc.patients'];
@@ -116,6 +116,7 @@ describe('against the authorization server of the clinic sandbox', () => {
     const { clinic, worker, login } = await openClinic();
     await login();
     clinic.faults.add({ match: { method: 'POST', path: '/connect/token' }, times: 1, fault: { kind: 'lost-answer' } });
+    await refusedOnce(worker);
     await expect(worker.authorizer.renew(NEVER)).rejects.toMatchObject({
       actor: 'authorization',
       code: 'refresh-answer-lost',
@@ -149,6 +150,7 @@ describe('against the authorization server of the clinic sandbox', () => {
     const { clinic, user, worker, login } = await openClinic();
     await login();
     clinic.disableUser(user.username);
+    await refusedOnce(worker);
     await expect(worker.authorizer.renew(NEVER)).rejects.toMatchObject({ actor: 'authorization' });
     expect(await worker.credentials.read('clinic')).toMatchObject({ state: 'needs-login' });
   });
@@ -226,6 +228,7 @@ describe("against Google's sandbox", () => {
     const { google, worker, login } = await openGoogle();
     await login();
     google.revokeConsent('doctor@clinic.example');
+    await refusedOnce(worker);
     await expect(worker.authorizer.renew(NEVER)).rejects.toMatchObject({ actor: 'authorization', code: 'login-ended' });
   });
 

@@ -12,7 +12,7 @@ async function open(take: () => Promise<void> = async () => {}) {
   scripted.onToken = () => ({ body: { ...tokensNamed(1), expires_in: 3_600 } });
   const time = { now: Date.now() };
   const clock = () => time.now;
-  const paused: number[] = [];
+  const paused: (number | null)[] = [];
   const labels: string[] = [];
   const http = createHttpClient({ userAgent: 'test', clock, timeoutMs: 2_000, observe: (label) => labels.push(label) });
   const server = createAuthorizationServer({

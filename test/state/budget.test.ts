@@ -341,6 +341,28 @@ describe('a pause that the other side asked for', () => {
     await open('person', 'interactive').take(NEVER);
   });
 
+  test('that names no time grows while trials are refused: two of them in 20 seconds, and begins anew after one that is not', async () => {
+    const { open, ask, pass, granted } = budget(WIDE);
+    const [one, other] = [open('told'), open('told')];
+    await Promise.all([one.refused(null), other.refused(null)]);
+    await Promise.all([ask('first', one), ask('beside', other)]);
+    await pass(9_000);
+    expect(granted).toEqual([]);
+    await pass(2_000);
+    expect(granted).toHaveLength(1);
+    await one.refused(null);
+    await pass(10_000);
+    expect(granted).toHaveLength(1);
+    await pass(5_000);
+    expect(granted).toHaveLength(2);
+    await Promise.all([one.accepted(), other.accepted()]);
+    await one.refused(null);
+    expect(await failureOf(open('told', 'interactive').take(AbortSignal.timeout(1)))).toBeDefined();
+    await ask('anew', one);
+    await pass(11_000);
+    expect(granted).toContain('anew');
+  });
+
   test('is not cut short by a shorter one', async () => {
     const { open } = budget(WIDE);
     const share = open('a');

@@ -115,10 +115,12 @@ function authorizedSender<Answer extends Pick<HttpResponse, 'status'>>(
   return async () => {
     let answer = await request(await authorization.header(call.signal));
     if (answer.status === 401 && !isRenewed) {
-      isRenewed = true;
       await whole(answer);
       context.log.info({ label: call.label }, 'the access token was refused, renewing it once');
-      answer = await request(await authorization.renew(call.signal));
+      const renewed = await authorization.renew(call.signal);
+      // A renewal that failed in passing is tried again with the call: the same 401 says nothing of a fresh token.
+      isRenewed = true;
+      answer = await request(renewed);
     }
     if (answer.status >= 200 && answer.status < 300) return answer;
     const told = await whole(answer);

@@ -2,13 +2,11 @@ import type { HttpResponse } from '../../http/client.ts';
 import { isHtml } from '../../http/json.ts';
 import { MirrorError, type MirrorErrorOptions } from '../../model/errors.ts';
 import { parseJson } from '../../model/json.ts';
-import { MINUTE_MS } from '../../model/time.ts';
+import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT } from '../../model/rate-limits.ts';
 import { OPERATIONS } from '../schema/operations.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { isJsonObject, valueAt } from './rows.ts';
 
-/** The wait after a 429 that names none. */
-const UNNAMED_WAIT_MS = MINUTE_MS;
 /** What a machine word of an error body looks like; anything else might be a sentence with a name in it. */
 const MACHINE_WORD = /^[A-Za-z][A-Za-z0-9_.-]{0,59}$/;
 
@@ -92,7 +90,9 @@ export function errorFromAnswer(
         actor: 'remote',
         code: 'rate-limited',
         retry: 'later',
-        retryAfterMs: answer.retryAfterMs ?? UNNAMED_WAIT_MS,
+        // Where there is a budget, it was told, and knows how long to wait.
+        retryAfterMs: Math.min(answer.retryAfterMs ?? UNNAMED_WAIT.firstMs, LONGEST_RATE_LIMIT_WAIT_MS),
+        ...(answer.retryAfterMs === null ? { growsToMs: UNNAMED_WAIT.longestMs } : {}),
       });
     default:
       return otherStatus(answer, fail, mayBeDone);

@@ -59,8 +59,8 @@ function parsePart(part: string, nowMs: number): { index: number; answer: WireRe
   if (status === null) return null;
   const body = parseBody(inner.rest);
   if (body === CUT_SHORT) return null;
-  const wait = retryAfterMs(headersOf(inner.head), nowMs);
-  return { index: Number(index[1]), answer: { status: Number(status[1]), body, retryAfterMs: wait } };
+  const told = { status: Number(status[1]), headers: headersOf(inner.head) };
+  return { index: Number(index[1]), answer: { status: told.status, body, retryAfterMs: retryAfterMs(told, nowMs) } };
 }
 
 function splitHead(text: string): { head: string; rest: string } {

@@ -144,7 +144,11 @@ async function answerOf(label: string, clock: Clock, send: () => ReturnType<Send
   const { status, data } = answer;
   const headers = new Headers(Object.entries(answer.headers).map(([name, value]) => [name, String(value)]));
   const text = typeof data === 'string' ? data : '';
-  return { status, body: bodyOf(label, status, headers, text), retryAfterMs: retryAfterMs(headers, clock()) };
+  return {
+    status,
+    body: bodyOf(label, status, headers, text),
+    retryAfterMs: retryAfterMs({ status, headers }, clock()),
+  };
 }
 
 /** An unreadable body matters only where one was promised: a refusal speaks by its status. */

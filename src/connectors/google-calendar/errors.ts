@@ -1,8 +1,17 @@
 import type { MirrorError } from '../../model/errors.ts';
 import { COMMON, common, defineErrors } from '../errors.ts';
 import type { WireResponse } from '../wire.ts';
-import { RATE_LIMIT_PAUSE_MS, USAGE_LIMIT_PAUSE_MS } from './limits.ts';
+import { USAGE_LIMIT_PAUSE_MS } from './limits.ts';
 import { errorBodySchema } from './schemas.ts';
+
+/** Reasons and domain of a spent quota. */
+const RATE_WORDS = ['rateLimitExceeded', 'userRateLimitExceeded', 'usageLimits'];
+/**
+ * The daily quota comes with the reason of the quotas by the minute, and is named in the message alone: `Quota exceeded for quota metric
+ * 'Queries' and limit 'Queries per day'`.
+ */
+const OF_A_DAY = /\b(per|a) day\b|perDay|\bdaily\b/i;
+const DAILY_WORD = 'dailyLimitExceeded';
 
 /**
  * Google's errors: known by the reason, else by its domain, since the same reason comes as 403 or 429; else by status.
@@ -54,8 +63,7 @@ export const errors = defineErrors('Google', wordsOf, {
   /** @see https://developers.google.com/workspace/calendar/api/guides/quota and https://support.google.com/a/answer/2905486 */
   'rate-limited': {
     ...COMMON['rate-limited'],
-    words: ['rateLimitExceeded', 'userRateLimitExceeded', 'usageLimits'],
-    pauseMs: RATE_LIMIT_PAUSE_MS,
+    words: RATE_WORDS,
   },
   'usage-limit': {
     ...{ actor: 'remote', retry: 'later', scope: 'target' },
@@ -66,7 +74,7 @@ export const errors = defineErrors('Google', wordsOf, {
   },
   'daily-limit': {
     ...{ actor: 'remote', retry: 'later', scope: 'target' },
-    words: ['dailyLimitExceeded'],
+    words: [DAILY_WORD],
     leastPauseMs: USAGE_LIMIT_PAUSE_MS,
     message: 'the daily quota of the Google Cloud project is spent',
     remedy: 'wait until midnight Pacific time, or raise the quota of the project',
@@ -101,8 +109,12 @@ export const errors = defineErrors('Google', wordsOf, {
 
 function wordsOf({ body }: Pick<WireResponse, 'body'>): string[] {
   const parsed = errorBodySchema.safeParse(body);
-  const { reason, domain } = (parsed.success ? parsed.data.error.errors?.[0] : undefined) ?? {};
-  return [reason, domain].filter((word) => word !== undefined);
+  if (!parsed.success) return [];
+  const { errors: faults, message } = parsed.data.error;
+  const fault = faults?.[0];
+  const words = [fault?.reason, fault?.domain].filter((word) => word !== undefined);
+  const isOfDay = words.some((word) => RATE_WORDS.includes(word)) && OF_A_DAY.test(`${message} ${fault?.message}`);
+  return isOfDay ? [DAILY_WORD, ...words] : words;
 }
 
 /** Whether Google gives a reason for a refusal, such as `duplicate`. */

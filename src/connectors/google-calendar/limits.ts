@@ -1,5 +1,5 @@
 import { MEBIBYTE } from '../../http/client.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../model/time.ts';
+import { DAY_MS, HOUR_MS } from '../../model/time.ts';
 
 /** Where Google serves the Calendar API v3. */
 export const DEFAULT_ROOT_URL = 'https://www.googleapis.com';
@@ -33,12 +33,6 @@ export const CALENDARS_PAGE_SIZE = 250;
  * (developers.google.com/workspace/calendar/api/guides/quota), so writes are serial.
  */
 export const CONCURRENCY = 1;
-
-/**
- * Wait after a rate limit that came without Retry-After. The quotas are windows of a minute, spent within seconds of it by a first
- * sync: whoever asks earlier is refused again, and each refusal is a request.
- */
-export const RATE_LIMIT_PAUSE_MS = MINUTE_MS;
 
 /**
  * Wait after "Calendar usage limits exceeded" and after a spent daily quota: these recover within hours to months

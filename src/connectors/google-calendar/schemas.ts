@@ -28,7 +28,16 @@ export type GoogleCalendarSettings = z.infer<typeof settingsSchema>;
 /** An error's body (developers.google.com/workspace/calendar/api/guides/errors). */
 export const errorBodySchema = z.object({
   error: z.object({
-    errors: z.array(z.object({ domain: z.string().optional(), reason: z.string().optional() })).optional(),
+    message: z.string().optional().catch(undefined),
+    errors: z
+      .array(
+        z.object({
+          domain: z.string().optional(),
+          reason: z.string().optional(),
+          message: z.string().optional().catch(undefined),
+        }),
+      )
+      .optional(),
   }),
 });
 

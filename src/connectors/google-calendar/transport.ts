@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { HttpClient } from '../../http/client.ts';
 import { isHtml } from '../../http/json.ts';
+import { serverNow } from '../../http/retry-after.ts';
 import { parseJson } from '../../model/json.ts';
 import type { Clock } from '../../model/time.ts';
 import { type BatchAnswer, createBatchSender } from '../batches.ts';
@@ -48,7 +49,7 @@ async function sendBatch(
   });
   const text = answer.body.toString('utf8');
   if (answer.status === 200) {
-    const parts = parseBatch(answer.headers.get('content-type'), text, clock());
+    const parts = parseBatch(answer.headers.get('content-type'), text, serverNow(answer.headers) ?? clock());
     if (parts === null) throw errors.make(isHtml(answer) ? 'html-answer' : 'unexpected-answer', { ambiguous: true });
     return { answers: calls.map((_, index) => parts.get(index) ?? null) };
   }

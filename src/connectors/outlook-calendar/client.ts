@@ -92,7 +92,7 @@ async function answerOf(label: string, response: Response, clock: Clock): Promis
   const answer = {
     status,
     body: bodyOrChallenge(status, headers, undefined),
-    retryAfterMs: retryAfterMs(headers, clock()),
+    retryAfterMs: retryAfterMs(response, clock()),
   };
   if (answer.body !== undefined || status === 204) return answer;
   try {

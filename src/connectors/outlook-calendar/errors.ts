@@ -1,7 +1,7 @@
 import type { MirrorError } from '../../model/errors.ts';
 import { COMMON, common, defineErrors } from '../errors.ts';
 import type { WireResponse } from '../wire.ts';
-import { MAILBOX_FULL_PAUSE_MS, RATE_LIMIT_PAUSE_MS } from './limits.ts';
+import { MAILBOX_FULL_PAUSE_MS } from './limits.ts';
 import { errorBodySchema } from './schemas.ts';
 
 /** Stands in an answer in place of a claims challenge, which headers alone tell. */
@@ -92,7 +92,6 @@ export const errors = defineErrors('Microsoft', codesOf, {
   'rate-limited': {
     ...COMMON['rate-limited'],
     words: ['ApplicationThrottled', 'MailboxConcurrency', 'TooManyRequests', 'activityLimitReached'],
-    pauseMs: RATE_LIMIT_PAUSE_MS,
   },
   /** @see https://learn.microsoft.com/graph/json-batching */
   'batch-dependency': { ...COMMON['batch-dependency'], statuses: [424] },

@@ -49,9 +49,6 @@ export const CALENDARS_PAGE_SIZE = 100;
 /** Names under which a calendar of our own is tried when others hold it: `Name`, `Name (2)`, … A choice of ours. */
 export const NAME_TRIES = 9;
 
-/** Wait after a rate limit that came without Retry-After. The allowance is a window of ten minutes; our choice. */
-export const RATE_LIMIT_PAUSE_MS = 30 * SECOND_MS;
-
 /** Wait while a mailbox is full: a person must act, and one try an hour finds the end in time. Our choice. */
 export const MAILBOX_FULL_PAUSE_MS = HOUR_MS;
 

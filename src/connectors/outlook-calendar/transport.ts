@@ -1,6 +1,6 @@
 import type { HttpClient, HttpResponse } from '../../http/client.ts';
 import { isHtml } from '../../http/json.ts';
-import { retryAfterMs } from '../../http/retry-after.ts';
+import { retryAfterMs, serverNow } from '../../http/retry-after.ts';
 import { parseJson } from '../../model/json.ts';
 import type { Clock } from '../../model/time.ts';
 import { type BatchAnswer, createBatchSender } from '../batches.ts';
@@ -57,7 +57,9 @@ async function sendBatch(
   const { answer, sentAt } = await turns.run(() => timed(() => http.send(request), clock), signal);
   if (answer.status === 200) {
     return {
-      answers: readParts(answer, calls.length, clock()).map((part) => (part === null ? null : { ...part, sentAt })),
+      answers: readParts(answer, calls.length, serverNow(answer.headers) ?? clock()).map((part) =>
+        part === null ? null : { ...part, sentAt },
+      ),
     };
   }
   const { status, headers } = answer;
@@ -71,9 +73,9 @@ async function sendBatch(
 async function timed(send: () => Promise<HttpResponse>, clock: Clock) {
   const startedAt = clock();
   const answer = await send();
-  const answeredAt = Date.parse(answer.headers.get('date') ?? '');
+  const answeredAt = serverNow(answer.headers);
   const tookMs = Math.max(0, clock() - startedAt);
-  return { answer, sentAt: Number.isNaN(answeredAt) ? startedAt : answeredAt - tookMs };
+  return { answer, sentAt: answeredAt === null ? startedAt : answeredAt - tookMs };
 }
 
 function toPart({ method, path, ifMatch, body }: WireCall, index: number): object {
@@ -95,7 +97,11 @@ function readParts(answer: HttpResponse, count: number, nowMs: number): (WireRes
     if (!part.success) continue;
     const { id, status, body } = part.data;
     const headers = toHeaders(part.data.headers ?? {});
-    parts.set(id, { status, body: bodyOrChallenge(status, headers, body), retryAfterMs: retryAfterMs(headers, nowMs) });
+    parts.set(id, {
+      status,
+      body: bodyOrChallenge(status, headers, body),
+      retryAfterMs: retryAfterMs({ status, headers }, nowMs),
+    });
   }
   return withLargestWait(Array.from({ length: count }, (_, index) => parts.get(String(index)) ?? null));
 }

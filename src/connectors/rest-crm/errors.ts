@@ -3,7 +3,7 @@ import { COMMON, common, defineErrors, NO_WORDS } from '../errors.ts';
 import type { WireResponse } from '../wire.ts';
 import type { CrmDescription, Meaning } from './description.ts';
 import { valueAt } from './json-paths.ts';
-import { NAMED_FIELDS, RATE_LIMIT_PAUSE_MS } from './limits.ts';
+import { NAMED_FIELDS } from './limits.ts';
 
 /**
  * Errors of CRMs that a description tells of: known by what it says that codes and statuses mean (`words`), else by status.
@@ -25,7 +25,7 @@ export const errors = defineErrors('the CRM', NO_WORDS, {
     message: 'the CRM does not let this login do that',
     remedy: 'give the login the right to read, write and delete these records',
   },
-  'rate-limited': { ...COMMON['rate-limited'], words: ['throttled'], pauseMs: RATE_LIMIT_PAUSE_MS },
+  'rate-limited': { ...COMMON['rate-limited'], words: ['throttled'] },
   'server-unavailable': {
     ...{ actor: 'remote', retry: 'later', scope: 'target' },
     statuses: [408, '5xx'],
@@ -160,9 +160,8 @@ function ofMeaning(meaning: Meaning | null, answer: WireResponse, fields: readon
     (meaning === 'refused' && byStatus === 'record-too-large') ||
     (meaning === 'retry' && byStatus === 'server-unavailable');
   const kind = isTold || meaning === null ? byStatus : errors.known([meaning])!;
-  const { actor } = errors.kinds[kind];
   const names = kind === 'record-refused' ? fields : [];
-  const retryAfterMs = actor === 'remote' ? answer.retryAfterMs : null;
+  const retryAfterMs = errors.kinds[kind].actor === 'remote' ? answer.retryAfterMs : null;
   return errors.make(kind, { status: answer.status, retryAfterMs, names });
 }
 

@@ -1,5 +1,4 @@
 import { MEBIBYTE } from '../../http/client.ts';
-import { SECOND_MS } from '../../model/time.ts';
 
 /** Operations of one `apply`. Zoho CRM takes as many rows in one upsert (zoho.com/crm/developer/docs/api/v8/upsert-records.html). */
 export const BATCH_SIZE = 100;
@@ -12,9 +11,6 @@ export const CONCURRENCY = 1;
 
 /** Pages of one list; a CRM that never comes to an end is given up. Our choice. */
 export const MAX_PAGES = 20_000;
-
-/** Wait after a rate limit that came without Retry-After. Our choice. */
-export const RATE_LIMIT_PAUSE_MS = 30 * SECOND_MS;
 
 /** Names of fields that an error lists, at most. */
 export const NAMED_FIELDS = 8;

@@ -1,7 +1,7 @@
 import type { MirrorError } from '../../model/errors.ts';
 import { COMMON, common, defineErrors, type ErrorKind } from '../errors.ts';
 import type { WireResponse } from '../wire.ts';
-import { API_LIMIT_PAUSE_MS, CONCURRENT_PAUSE_MS, NAMED_FIELDS, STORAGE_FULL_PAUSE_MS } from './limits.ts';
+import { API_LIMIT_PAUSE_MS, NAMED_FIELDS, STORAGE_FULL_PAUSE_MS } from './limits.ts';
 import { type RowResult, refusalSchema } from './schemas.ts';
 
 /** The org has no such object or field any more. */
@@ -16,7 +16,7 @@ const SETUP_INCOMPLETE: Omit<ErrorKind, 'message'> = {
  * @see https://developer.salesforce.com/docs/atlas.en-us.api.meta/api/sforce_api_calls_concepts_core_data_objects.htm for StatusCode
  */
 export const errors = defineErrors('Salesforce', codesOf, {
-  ...common('answer-missing', 'html-answer', 'timeout', 'server-error', 'unexpected-answer'),
+  ...common('answer-missing', 'html-answer', 'rate-limited', 'timeout', 'server-error', 'unexpected-answer'),
   'login-refused': {
     ...COMMON['login-refused'],
     words: ['INVALID_SESSION_ID'],
@@ -73,15 +73,13 @@ export const errors = defineErrors('Salesforce', codesOf, {
   /** @see https://developer.salesforce.com/docs/atlas.en-us.api_rest.meta/api_rest/headers_api_usage.htm */
   'api-limit-reached': {
     ...{ actor: 'remote', retry: 'later', scope: 'target' },
-    statuses: [429],
     words: ['REQUEST_LIMIT_EXCEEDED'],
     pauseMs: API_LIMIT_PAUSE_MS,
     message: "the org's API calls of 24 hours are used up",
   },
   /** @see https://developer.salesforce.com/docs/atlas.en-us.salesforce_app_limits_cheatsheet.meta/salesforce_app_limits_cheatsheet/salesforce_app_limits_platform_api.htm */
   'calls-at-once': {
-    ...{ actor: 'remote', retry: 'later', scope: 'target' },
-    pauseMs: CONCURRENT_PAUSE_MS,
+    ...{ ...COMMON['rate-limited'], statuses: [] },
     message: 'as many calls run at once in the org as it allows',
     note: 'Told by the code of the daily limit while `Sforce-Limit-Info` is far from it',
   },

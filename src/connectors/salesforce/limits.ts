@@ -1,5 +1,5 @@
 import { MEBIBYTE } from '../../http/client.ts';
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
+import { HOUR_MS, MINUTE_MS } from '../../model/time.ts';
 
 /** The version of the REST API that is asked for unless the settings name another; retired ones answer 404 or 410. */
 export const API_VERSION = '68.0';
@@ -60,9 +60,6 @@ export const API_LIMIT_PAUSE_MS = HOUR_MS;
  * is told by the same code (Salesforce Developer Limits, "Concurrent API Request Limits": 25 that last 20 s or longer).
  */
 export const USED_UP_SHARE = 0.98;
-
-/** Wait while too many calls run at once: those that count last 20 seconds or longer. Our choice. */
-export const CONCURRENT_PAUSE_MS = 30 * SECOND_MS;
 
 /** Wait while the org's storage is full: a person must act, and one try an hour finds the end in time. Our choice. */
 export const STORAGE_FULL_PAUSE_MS = HOUR_MS;

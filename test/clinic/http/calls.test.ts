@@ -130,7 +130,7 @@ describe('an answer that is no success', () => {
 describe('a clinic that can not answer now', () => {
   it.each<[string, ScriptedAnswer]>([
     ['503', { status: 503, body: '<html>maintenance</html>' }],
-    ['429 with a short wait', { status: 429, headers: { 'retry-after': '0' } }],
+    ['429 with a short wait', { status: 429, headers: { 'retry-after': '0.01' } }],
     ['a cut answer', { json: { data: [] }, cut: true }],
   ])('is asked again in place after %s', async (_what, failure) => {
     const { outcome, requests } = await listAfter([failure, failure, EMPTY_LIST]);
@@ -146,7 +146,8 @@ describe('a clinic that can not answer now', () => {
 
   it.each<[string, Record<string, string>, number]>([
     ['Retry-After', { 'retry-after': '30' }, 30_000],
-    ['no header', {}, 60_000],
+    ['no header', {}, 10_000],
+    ['one that means nothing', { 'retry-after': '0' }, 10_000],
   ])('is left at once when it asks for a long wait by %s', async (_what, headers, retryAfterMs) => {
     const { outcome, requests } = await listAfter([{ status: 429, headers, json: { error: 'rate_limit_exceeded' } }]);
     expect(outcome).toMatchObject({ actor: 'remote', code: 'rate-limited', retry: 'later', retryAfterMs });

@@ -29,6 +29,21 @@ describe("Google's refusals", () => {
     }
   });
 
+  test.each(['rateLimitExceeded', 'userRateLimitExceeded'])(
+    'a daily quota that comes as %s waits an hour at least',
+    (reason) => {
+      const message =
+        "Quota exceeded for quota metric 'Queries' and limit 'Queries per day' of service 'calendar-json.googleapis.com'";
+      const errorsOf = (told: string) => [{ domain: 'usageLimits', reason, message: told }];
+      for (const error of [{ message, errors: errorsOf('Quota exceeded') }, { errors: errorsOf(message) }]) {
+        const found = errors.of({ status: 403, body: { error }, retryAfterMs: 20_000 });
+        expect(found).toMatchObject({ code: 'daily-limit', retryAfterMs: HOUR_MS, growsToMs: undefined });
+      }
+      const perMinute = { message: "Quota exceeded for limit 'Queries per minute per user'", errors: errorsOf('x') };
+      expect(errors.of({ status: 403, body: { error: perMinute }, retryAfterMs: null }).code).toBe('rate-limited');
+    },
+  );
+
   test('an unknown reason of the usage limits is a limit too', () => {
     expect(refusal(403, 'usageLimits', 'newKindOfLimit')).toMatchObject({ actor: 'remote', code: 'rate-limited' });
   });

@@ -47,7 +47,7 @@ async function failureOf(target: OpenTarget) {
 describe('an answer of', () => {
   test.each([
     [429, { 'retry-after': '90' }, '', { code: 'rate-limited', actor: 'remote', retryAfterMs: 90_000 }],
-    [429, {}, '', { code: 'rate-limited', retryAfterMs: 30_000 }],
+    [429, {}, '', { code: 'rate-limited', retryAfterMs: 10_000 }],
     [503, { 'retry-after': '20' }, '', { code: 'server-unavailable', actor: 'remote', retryAfterMs: 20_000 }],
     [502, {}, '<html>Bad gateway</html>', { code: 'server-unavailable', ambiguous: true }],
     [500, {}, '', { code: 'server-error', actor: 'remote', retry: 'later', ambiguous: true }],

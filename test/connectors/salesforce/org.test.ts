@@ -121,12 +121,16 @@ describe('the wire', () => {
     expect(inWords(await apply(worker, create('a'), remove('b')))).toEqual(['a created', 'b already-gone']);
   });
 
-  test('too many calls at once are waited for half a minute, the last of the day an hour', async () => {
+  test('too many calls at once are waited for ten seconds at first, the last of the day an hour', async () => {
     const { sandbox, open } = await openWorld();
     const worker = open('patients', { settings: { stopAtShare: 1 } });
     await worker.prepare(null, signal());
     sandbox.configure({ concurrentCalls: 0 });
-    await expect(apply(worker, create('a'))).rejects.toMatchObject({ code: 'calls-at-once', retryAfterMs: 30_000 });
+    await expect(apply(worker, create('a'))).rejects.toMatchObject({
+      code: 'calls-at-once',
+      retryAfterMs: 10_000,
+      growsToMs: 60_000,
+    });
     sandbox.configure({ concurrentCalls: 25 });
     sandbox.spendApiCalls(99_500);
     expect(inWords(await apply(worker, create('a')))).toEqual(['a created']);

@@ -135,6 +135,7 @@ export async function writeConfiguration(
   const profile = options.clinic?.dialect ?? 'documented';
   const settings = {
     redis: options.redis ?? { url: { env: 'REDIS_URL' } },
+    tokens: { confirmRefusalAfterSeconds: 1 },
     operator: { port: 0 },
     secrets: {
       identityKey: { env: 'CLINIC_MIRROR_IDENTITY_KEY' },

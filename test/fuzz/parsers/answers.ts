@@ -118,11 +118,14 @@ const headers: Parser = {
     ['"', '"'],
   ],
   read(input) {
-    const told = headersWith(['link', 'retry-after', 'x-ratelimit-reset', 'etag', 'vary', 'age', 'x-total'], input);
+    const told = headersWith(
+      ['link', 'date', 'retry-after', 'ratelimit', 'x-ratelimit-reset', 'etag', 'vary', 'age', 'x-total'],
+      input,
+    );
     parseLinks(told.get('link'));
     nextLink(told.get('link'));
-    const wait = retryAfterMs(told, NOW);
-    if (wait !== null && !(wait >= 0 && wait <= 86_400_000)) throw new Error('a wait beyond a day');
+    const wait = retryAfterMs({ status: 429, headers: told }, NOW);
+    if (wait !== null && !(wait > 0 && wait <= 86_400_000)) throw new Error('a wait beyond a day');
     usableEtag(told);
     isFromCache(told);
     tellsMore({ body: [], headers: pagingHeadersOf(told, []) }, 3);

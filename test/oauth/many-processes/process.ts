@@ -2,6 +2,8 @@
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import { asMirrorError } from '../../../src/model/errors.ts';
+import type { ConnectionAuthorizer } from '../../../src/oauth/authorizer.ts';
+import { REFUSAL_UNCONFIRMED } from '../../../src/oauth/login-state.ts';
 import type { Provider } from '../../../src/oauth/providers.ts';
 import { createAwaitDurable } from '../../../src/state/durability.ts';
 import { NEVER, openWorker } from '../connection.ts';
@@ -55,7 +57,7 @@ async function main({ redisUrl, provider, scopes, leaseTtlMs }: ProcessOptions):
   process.on('message', (asked: Asked) => {
     if (asked !== 'header') return;
     beginAnew();
-    authorizer.header(NEVER).then(
+    headerConfirmed(authorizer).then(
       (header) => tell({ header }),
       (error: unknown) => tell({ code: asMirrorError(error).code }),
     );
@@ -63,6 +65,14 @@ async function main({ redisUrl, provider, scopes, leaseTtlMs }: ProcessOptions):
   // Whoever started it is gone, however that ended.
   process.once('disconnect', () => process.exit(1));
   tell({ open: true });
+}
+
+/** A refusal is confirmed by whoever asks next. */
+function headerConfirmed(authorizer: ConnectionAuthorizer): Promise<string> {
+  return authorizer.header(NEVER).catch((error: unknown) => {
+    if (asMirrorError(error).code !== REFUSAL_UNCONFIRMED) throw error;
+    return authorizer.header(NEVER);
+  });
 }
 
 /** Who is killed there waits for ever. */

@@ -117,8 +117,8 @@ function judge({
   const isLost = stored?.state !== 'connected';
   const isTold = isLost && stored?.reason === REASON && headers.size === 0 && [...codes].join() === REASON;
   const mayBeLost = killAt === 'answered';
-  // Who finds that the answer was lost asks once more, with what is stored.
-  const wanted = mayBeLost ? 2 : 1;
+  // Who finds that the answer was lost asks once more, with what is stored, and the refusal is confirmed by another request.
+  const wanted = mayBeLost ? 3 : 1;
   const defects = [
     ...(killed === (killAt === null ? 0 : 1) ? [] : [`${killed} processes ended`]),
     ...(requests === wanted ? [] : [`${requests} requests to refresh in place of ${wanted}`]),

@@ -77,10 +77,11 @@ export const targetStatus = z.object({
 export const connectionStatus = z.object({
   connection: z.string(),
   kind: z.string(),
-  state: z.enum(['connected', 'unconfirmed', 'needs-login', 'no-tenant', 'never', 'static']),
+  state: z.enum(['connected', 'retrying', 'unconfirmed', 'needs-login', 'no-tenant', 'never', 'static']),
   reason: z.string().nullable(),
   account: z.string().nullable(),
   sinceAt: instant.nullable(),
+  nextTryAt: instant.nullable(),
   accessExpiresAt: instant.nullable(),
   refreshExpiresAt: instant.nullable(),
   missingScopes: z.array(z.string()),

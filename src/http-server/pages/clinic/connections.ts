@@ -7,7 +7,7 @@ import { linkButton, section, table } from '../parts.ts';
 import { CLINIC } from '../texts/clinic.ts';
 
 /** What works without anybody: all else is said in the colour of what needs a hand. */
-const WELL: ReadonlySet<ConnectionStatus['state']> = new Set(['connected', 'static']);
+const WELL: ReadonlySet<ConnectionStatus['state']> = new Set(['connected', 'retrying', 'static']);
 
 /** A clinic's logins: whose each is, since when it is granted, when it ends, and the way to make it anew. */
 export function connectionsPart(context: PageContext, tenant: string, connections: readonly ConnectionStatus[]): Html {
