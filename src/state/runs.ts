@@ -82,6 +82,8 @@ export interface RunReport {
   setAside: Record<string, number>;
   /** Up to 20 examples: id and field, never a value. */
   setAsideExamples: readonly { recordId: string | null; code: string; field: string }[];
+  /** Values of records that could not be read and count as not told, by stream and field: `patients.email`. */
+  unread?: Readonly<Record<string, number>>;
   unknownStatuses: readonly string[];
   withheld: readonly Withheld[];
   /** By target, and by rule of reminders (`reminders/<rule>`): what of it could not be read or is not known. */

@@ -12,6 +12,7 @@ import {
   type FieldReader,
   type FieldReaders,
   fail,
+  type Note,
   tolerant,
 } from './records.ts';
 import { compileStatuses } from './statuses.ts';
@@ -38,7 +39,7 @@ export function compileBookings(profile: ClinicProfile): RowMapper<BookedAppoint
     const mapped = map(row);
     if ('setAside' in mapped || !isJsonObject(row)) return mapped as Extract<typeof mapped, { setAside: unknown }>;
     const { status, ...rest } = mapped.record;
-    return { record: { ...rest, status: statusOf(status, row), statusWord: status } };
+    return { ...mapped, record: { ...rest, status: statusOf(status, row), statusWord: status } };
   };
 }
 
@@ -56,10 +57,10 @@ export function compileAppointmentRows(profile: ClinicProfile): RowMapper<Appoin
   const agendaIdOf = tolerant(read.agendaId);
   const teleVisitOf = compileTeleVisit(profile.appointments.teleVisitUrl);
 
-  const map = compileRows(read.id, (row): Appointment => {
+  const map = compileRows(read.id, (row, note): Appointment => {
     const id = read.id(row);
     const rawStatus = read.status(row);
-    const patient = patientOf(row, read);
+    const patient = patientOf(row, read, note);
     const teleVisitUrl = teleVisitOf(row, patient);
     return {
       id,
@@ -71,7 +72,7 @@ export function compileAppointmentRows(profile: ClinicProfile): RowMapper<Appoin
       time: timeOf(row),
       status: statusOf(rawStatus, row),
       rawStatus,
-      updatedAt: instantOf(updatedAt(row)),
+      updatedAt: instantOf(updatedAt(row, note)),
       ...(teleVisitUrl === null ? {} : { teleVisitUrl }),
     };
   });
@@ -83,10 +84,10 @@ export function compileAppointmentRows(profile: ClinicProfile): RowMapper<Appoin
   };
 }
 
-function patientOf(row: JsonObject, read: FieldReaders<typeof appointment>): AppointmentPatient | null {
+function patientOf(row: JsonObject, read: FieldReaders<typeof appointment>, note: Note): AppointmentPatient | null {
   const id = read.patientId(row);
-  const firstName = read.patientFirstName(row);
-  const lastName = read.patientLastName(row);
+  const firstName = read.patientFirstName(row, note);
+  const lastName = read.patientLastName(row, note);
   if (id === null || (firstName === null && lastName === null)) return null;
   return { id, firstName, lastName };
 }

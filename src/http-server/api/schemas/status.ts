@@ -102,6 +102,7 @@ export const runReport = z.object({
   near: z.object({ records: z.number(), requests: z.number() }).nullable(),
   setAside: countsByCode,
   setAsideExamples: z.array(z.object({ recordId: z.string().nullable(), code: z.string(), field: z.string() })),
+  unread: countsByCode.optional(),
   unknownStatuses: z.array(z.string()),
   withheld: z.array(z.object({ part: z.string(), code: z.string(), remedy: z.string().nullable() })),
   gaps: z.record(z.string(), z.array(gap)),
