@@ -225,6 +225,7 @@ interface Gauges {
   problems: Gauge;
   breaksIn: Gauge;
   setAside: Gauge;
+  unread: Gauge;
   withheld: Gauge;
   superseded: Gauge;
   lastRunFailed: Gauge;
@@ -276,6 +277,11 @@ function createGauges(registry: Registry): Gauges {
       'tenant',
       'code',
     ]),
+    unread: gauge(
+      'clinic_mirror_values_unread',
+      'Values of the last cycle that could not be read, by stream and field',
+      ['tenant', 'field'],
+    ),
     withheld: gauge('clinic_mirror_catalogue_withheld', '1 while a part of the catalogue may not be read', [
       'tenant',
       'part',
@@ -337,6 +343,7 @@ function fill(gauges: Gauges, { at, tenants, problems }: Pick<Status, 'at' | 'pr
       );
     }
     for (const [code, count] of Object.entries(lastRun?.setAside ?? {})) gauges.setAside.set({ tenant, code }, count);
+    for (const [field, count] of Object.entries(lastRun?.unread ?? {})) gauges.unread.set({ tenant, field }, count);
     for (const { part } of lastRun?.withheld ?? []) gauges.withheld.set({ tenant, part }, 1);
     gauges.superseded.set({ tenant }, configuration.isOurs ? 0 : 1);
     gauges.lastRunFailed.set({ tenant }, lastRun?.error == null ? 0 : 1);

@@ -1,5 +1,6 @@
 import { forTenant, type MirrorError } from '../model/errors.ts';
 import { type HourlyChanges, NO_CHANGES, withChanges } from '../model/hourly-changes.ts';
+import type { SnapshotContent } from '../model/snapshots.ts';
 import type { Instant } from '../model/time.ts';
 import { type Pace, type RunReport, runIdOf, type TargetRun } from '../state/runs.ts';
 import type { Confirmation } from '../sync/absence.ts';
@@ -60,6 +61,7 @@ export async function reportRun(
       code,
       field,
     })),
+    unread: unreadIn({ appointments: snapshot, patients: patients?.snapshot, invoices: invoices?.snapshot }),
     unknownStatuses: [...unknown].slice(0, SHOWN_EXAMPLES),
     ...(remarks.length > 0 && { remarks }),
     withheld: cycle?.clinicReading.withheld ?? [],
@@ -77,6 +79,13 @@ export async function reportRun(
   };
   await tenant.runs.add(run);
   return run;
+}
+
+function unreadIn(snapshots: Record<string, Pick<SnapshotContent<unknown>, 'unread'> | null | undefined>) {
+  const told = Object.entries(snapshots).flatMap(([stream, snapshot]) =>
+    Object.entries(snapshot?.unread ?? {}).map(([field, count]) => [`${stream}.${field}`, count] as const),
+  );
+  return Object.fromEntries(told);
 }
 
 function hourlyAfter(previous: RunReport | undefined, at: Instant, cycle: Cycle | null): HourlyChanges {

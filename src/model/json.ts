@@ -9,7 +9,8 @@ const [LIST, LIST_END] = [0x5b, 0x5d];
 const CURLED = 0x20;
 
 /**
- * A text of JSON (RFC 8259; a byte order mark is let pass) as a value; undefined where it is none, or holds more than it may.
+ * A text of JSON (RFC 8259; a byte order mark is let pass) as a value; undefined where it is none, or holds more than it may. A whole
+ * number that a JavaScript number would round (an id beyond 2^53) becomes the text of its digits.
  * @param mostValues in it; as a rule {@link MOST_VALUES}
  */
 export function parseJson(text: string | Buffer, mostValues = MOST_VALUES): unknown {
@@ -17,10 +18,70 @@ export function parseJson(text: string | Buffer, mostValues = MOST_VALUES): unkn
   if (!isModestJson(bytes, mostValues)) return undefined;
   const plain = text.toString();
   try {
-    return JSON.parse(plain.startsWith('\uFEFF') ? plain.slice(1) : plain);
+    return parseExactly(plain.startsWith('\uFEFF') ? plain.slice(1) : plain);
   } catch {
     return undefined;
   }
+}
+
+/** Digits of a whole number that may be rounded: the first such one is 2^53 + 1, of sixteen digits. */
+const LONG_NUMBER = /(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g;
+const LEAST_ROUNDED = 16;
+
+/**
+ * `JSON.parse`, with each whole number that would be rounded as the text of its digits.
+ * @throws SyntaxError for what is no JSON
+ */
+export function parseExactly(text: string): unknown {
+  return JSON.parse(mayHoldLongNumber(text) ? withLongNumbersQuoted(text) : text);
+}
+
+/** Looks at every sixteenth character: one of them is in each run of sixteen digits. */
+function mayHoldLongNumber(text: string): boolean {
+  for (let at = LEAST_ROUNDED - 1; at < text.length; at += LEAST_ROUNDED) {
+    if (!isDigit(text, at)) continue;
+    let from = at;
+    while (isDigit(text, from - 1)) from -= 1;
+    let to = at + 1;
+    while (to - from < LEAST_ROUNDED && isDigit(text, to)) to += 1;
+    if (to - from >= LEAST_ROUNDED && BEFORE_NUMBER.has(text[from - 1] ?? '')) return true;
+  }
+  return false;
+}
+
+const BEFORE_NUMBER = new Set(['', '-', ':', ',', '[', ' ', '\t', '\n', '\r']);
+
+function isDigit(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code >= 0x30 && code <= 0x39;
+}
+
+function withLongNumbersQuoted(text: string): string {
+  const parts: string[] = [];
+  let at = 0;
+  while (at < text.length) {
+    const found = text.indexOf('"', at);
+    const quote = found === -1 ? text.length : found;
+    const between = text.slice(at, quote);
+    parts.push(quote - at >= LEAST_ROUNDED ? between.replace(LONG_NUMBER, quotedIfRounded) : between);
+    at = afterString(text, quote);
+    parts.push(text.slice(quote, at));
+  }
+  return parts.join('');
+}
+
+function quotedIfRounded(digits: string): string {
+  return Number.isSafeInteger(Number(digits)) ? digits : `"${digits}"`;
+}
+
+/** The place behind the string that begins here, or behind the text. */
+function afterString(text: string, quote: number): number {
+  for (let end = text.indexOf('"', quote + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let slashes = end;
+    while (text[slashes - 1] === '\\') slashes -= 1;
+    if ((end - slashes) % 2 === 0) return end + 1;
+  }
+  return text.length;
 }
 
 /** Whether a text of JSON may be parsed: one pass counts its values and its depth, before any of it takes memory. */

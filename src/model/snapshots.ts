@@ -30,6 +30,15 @@ export interface SnapshotContent<Source> {
   setAside: SetAside[];
   /** How many of `setAside` have no id: any absent record might be one of them. */
   unidentified: number;
+  /** Values of the records that could not be read and count as not told, by their fields. */
+  unread?: Readonly<Record<string, number>>;
+}
+
+/** How often each name comes. */
+export function countEach(names: Iterable<string>): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
 }
 
 /**

@@ -83,6 +83,8 @@ export interface RunReport {
   setAside: Record<string, number>;
   /** Up to 20 examples: id and field, never a value. */
   setAsideExamples: readonly { recordId: string | null; code: string; field: string }[];
+  /** Values of records that could not be read and count as not told, by stream and field: `patients.email`. */
+  unread?: Readonly<Record<string, number>>;
   unknownStatuses: readonly string[];
   /** What the reading showed of the profile without a loss; absent where there is nothing. */
   remarks?: readonly ReadingRemark[];

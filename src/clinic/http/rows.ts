@@ -5,8 +5,8 @@ import { followPath, parsePath } from '../schema/paths.ts';
 export type ValueReader = (row: JsonObject) => unknown;
 /** A JSON object of unknown content. */
 export type JsonObject = Record<string, unknown>;
-/** A row that became a record, or why it did not. */
-export type Mapped<Model> = { record: Model } | { setAside: SetAside };
+/** A row that became a record, with the fields that could not be read and count as not told, or why it did not. */
+export type Mapped<Model> = { record: Model; unread?: readonly string[] } | { setAside: SetAside };
 /** Makes a record of a row. */
 export type RowMapper<Model> = (row: unknown) => Mapped<Model>;
 
@@ -38,12 +38,19 @@ export function compilePaths(paths: readonly string[]): ValueReader {
   return (row) => {
     let told: unknown = null;
     for (const read of readers) {
-      const value = read(row) ?? null;
+      const value = onlyOne(read(row) ?? null);
       if (value !== null && value !== '') return value;
       told ??= value;
     }
     return told;
   };
+}
+
+/** A list of one text, number or flag stands for what it holds. */
+function onlyOne(value: unknown): unknown {
+  if (!Array.isArray(value) || value.length !== 1) return value;
+  const [only] = value as unknown[];
+  return isPlain(only) || typeof only === 'boolean' ? only : value;
 }
 
 function compilePath(path: string): ValueReader {
@@ -66,12 +73,15 @@ export function folded(word: string): string {
   return bare === '' || NEGATIVE.test(word) ? word : bare;
 }
 
-/** Yes or no, also as a number or a word of JSON; null for anything else. */
+const YES = new Set(['1', 'true', 's', 'si', 'sì', 'y', 'yes', 'vero']);
+const NO = new Set(['0', 'false', 'n', 'no', 'falso']);
+
+/** Yes or no, also as a number or a word; null for anything else. */
 export function asFlag(value: unknown): boolean | null {
   if (typeof value === 'boolean') return value;
-  const word = isPlain(value) ? String(value).toLowerCase() : '';
-  if (word === '1' || word === 'true') return true;
-  return word === '0' || word === 'false' ? false : null;
+  const word = isPlain(value) ? String(value).trim().toLowerCase() : '';
+  if (YES.has(word)) return true;
+  return NO.has(word) ? false : null;
 }
 
 /** An id as an opaque string: a text as it is, a whole number in digits; null when it is neither or could not stand in a path. */

@@ -13,6 +13,7 @@ import {
   type FieldReader,
   type FieldReaders,
   fail,
+  type Note,
   tolerant,
 } from './records.ts';
 import { type PlacedMapper, RowZone } from './row-zone.ts';
@@ -49,9 +50,8 @@ export function compileBookings(profile: ClinicProfile): PlacedMapper<BookedAppo
     const { status, ...rest } = mapped.record;
     const told = { firstName: rest.patientFirstName, lastName: rest.patientLastName };
     const { firstName: patientFirstName, lastName: patientLastName } = namesIn(row, told);
-    return {
-      record: { ...rest, patientFirstName, patientLastName, status: statusOf(status, row), statusWord: status },
-    };
+    const record = { ...rest, patientFirstName, patientLastName, status: statusOf(status, row), statusWord: status };
+    return { ...mapped, record };
   });
 }
 
@@ -72,10 +72,10 @@ export function compileAppointmentRows(profile: ClinicProfile): PlacedMapper<App
   const namesIn = compileFullName(profile.appointments.patientFullName);
   const teleVisitOf = compileTeleVisit(profile.appointments.teleVisitUrl);
 
-  const map = compileRows(read.id, (row): Appointment => {
+  const map = compileRows(read.id, (row, note): Appointment => {
     const id = read.id(row);
     const rawStatus = read.status(row);
-    const patient = patientOf(row, read, namesIn);
+    const patient = patientOf(row, read, namesIn, note);
     const teleVisitUrl = teleVisitOf(row, patient);
     return {
       id,
@@ -87,7 +87,7 @@ export function compileAppointmentRows(profile: ClinicProfile): PlacedMapper<App
       time: timeOf(row),
       status: statusOf(rawStatus, row),
       rawStatus,
-      updatedAt: instantOf(updatedAt(row)),
+      updatedAt: instantOf(updatedAt(row, note)),
       ...(teleVisitUrl === null ? {} : { teleVisitUrl }),
     };
   });
@@ -103,9 +103,10 @@ function patientOf(
   row: JsonObject,
   read: FieldReaders<typeof appointment>,
   namesIn: ReturnType<typeof compileFullName>,
+  note: Note,
 ): AppointmentPatient | null {
   const id = read.patientId(row);
-  const told = { firstName: read.patientFirstName(row), lastName: read.patientLastName(row) };
+  const told = { firstName: read.patientFirstName(row, note), lastName: read.patientLastName(row, note) };
   const { firstName, lastName } = namesIn(row, told);
   if (id === null || (firstName === null && lastName === null)) return null;
   return { id, firstName, lastName };

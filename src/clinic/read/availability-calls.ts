@@ -46,8 +46,8 @@ export function createAvailabilityCalls(context: ClinicContext): AvailabilityCal
       const asked = { list: 'availabilities' as const, tenantId, parameters: [...call, ...site], signal };
       const place = { segments: below ?? [], operation: 'availabilities.listOfTreatment' };
       const pages = readCatalogue(context, below === undefined ? asked : { ...asked, place }, map);
-      for await (const { records, setAside } of pages) {
-        yield { records: records.filter((slot) => isWanted(slot, question) && isNew(slot)), setAside };
+      for await (const { records, ...rest } of pages) {
+        yield { records: records.filter((slot) => isWanted(slot, question) && isNew(slot)), ...rest };
       }
     }
   }

@@ -7,7 +7,7 @@ import { agenda, location, treatment } from '../schema/places.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 import { patient } from '../schema/registry.ts';
 import { compileFullName } from './full-names.ts';
-import { compileFields, compileRows, type FieldReaders, tolerant } from './records.ts';
+import { compileFields, compileRows, type FieldReaders, type Note, tolerant } from './records.ts';
 
 /** Prepares the mapping of location rows; a zone that is not an IANA name counts as not told. */
 export function compileLocationRows(profile: ClinicProfile): RowMapper<Location> {
@@ -56,8 +56,8 @@ export function compileReportRows(profile: ClinicProfile): RowMapper<Report> {
 }
 
 /**
- * Prepares the mapping of patient rows. A birth date, gender, tax code or time of change that can't be read counts as not told: a
- * reminder needs none of them.
+ * Prepares the mapping of patient rows. What can't be read beside the id counts as not told, and is noted: a reminder needs
+ * none of it.
  */
 export function compilePatientRows(profile: ClinicProfile): RowMapper<Patient> {
   const read = compileFields(patient, profile.patients.fields, profile, profile.patients.words);
@@ -65,32 +65,33 @@ export function compilePatientRows(profile: ClinicProfile): RowMapper<Patient> {
   const birthDate = tolerant(read.birthDate);
   const gender = tolerant(read.gender);
   const updatedAt = tolerant(read.updatedAt);
+  const isActive = tolerant(read.isActive);
   const consentsOf = compileConsents(profile);
   const namesIn = compileFullName(profile.patients.fullName);
-  return compileRows(read.id, (row) => ({
+  return compileRows(read.id, (row, note) => ({
     id: read.id(row),
-    ...namesIn(row, { firstName: read.firstName(row), lastName: read.lastName(row) }),
-    email: read.email(row),
-    phone: read.phone(row),
-    mobilePhone: read.mobilePhone(row),
-    language: read.language(row),
+    ...namesIn(row, { firstName: read.firstName(row, note), lastName: read.lastName(row, note) }),
+    email: read.email(row, note),
+    phone: read.phone(row, note),
+    mobilePhone: read.mobilePhone(row, note),
+    language: read.language(row, note),
     consents: consentsOf(row),
-    isActive: read.isActive(row) ?? true,
-    taxCode: taxCode(row),
-    birthDate: birthDate(row),
-    gender: gender(row),
-    address: postalAddressOf(row, read),
-    updatedAt: updatedAt(row),
+    isActive: isActive(row, note) ?? true,
+    taxCode: taxCode(row, note),
+    birthDate: birthDate(row, note),
+    gender: gender(row, note),
+    address: postalAddressOf(row, read, note),
+    updatedAt: updatedAt(row, note),
   }));
 }
 
-function postalAddressOf(row: JsonObject, read: FieldReaders<typeof patient>): PostalAddress | null {
+function postalAddressOf(row: JsonObject, read: FieldReaders<typeof patient>, note: Note): PostalAddress | null {
   const address = {
-    street: read.street(row),
-    postalCode: read.postalCode(row),
-    city: read.city(row),
-    province: read.province(row),
-    country: read.country(row),
+    street: read.street(row, note),
+    postalCode: read.postalCode(row, note),
+    city: read.city(row, note),
+    province: read.province(row, note),
+    country: read.country(row, note),
   };
   return Object.values(address).every((part) => part === null) ? null : address;
 }

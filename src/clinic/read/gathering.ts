@@ -24,6 +24,8 @@ export interface Gathered {
   records: Map<string, Appointment>;
   setAside: Map<string, SetAside>;
   withoutId: SetAside[];
+  /** Fields of records that could not be read, by the records' ids. */
+  unread: Map<string, readonly string[]>;
   pages: number;
   requests: number;
   /** Rows that came twice in one list call whose end was proved. */
@@ -33,7 +35,8 @@ export interface Gathered {
 
 /** Nothing yet. */
 export function nothingGathered(): Gathered {
-  return { records: new Map(), setAside: new Map(), withoutId: [], pages: 0, requests: 0, repeated: 0, reason: null };
+  const none = { pages: 0, requests: 0, repeated: 0, reason: null };
+  return { records: new Map(), setAside: new Map(), withoutId: [], unread: new Map(), ...none };
 }
 
 /** The rows of one list call, and why it is not whole; null when it is. */
@@ -100,6 +103,9 @@ export function keep(gathered: Gathered, mapped: Mapped<Appointment>, isWanted: 
   const known = gathered.records.get(record.id);
   if (known !== undefined && (known.updatedAt ?? 0) > (record.updatedAt ?? known.updatedAt ?? 0)) return;
   gathered.setAside.delete(record.id);
-  if (isWanted(record)) gathered.records.set(record.id, record);
-  else gathered.records.delete(record.id);
+  gathered.unread.delete(record.id);
+  if (isWanted(record)) {
+    gathered.records.set(record.id, record);
+    if (mapped.unread !== undefined) gathered.unread.set(record.id, mapped.unread);
+  } else gathered.records.delete(record.id);
 }

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { HttpResponse } from '../../http/client.ts';
 import { isHtml, readJson } from '../../http/json.ts';
 import { MirrorError } from '../../model/errors.ts';
-import { objectsIn, parseJson } from '../../model/json.ts';
+import { objectsIn, parseExactly, parseJson } from '../../model/json.ts';
 import type { ReceivedPage } from '../http/paging.ts';
 import { ITSELF, isJsonObject, valueAt } from '../http/rows.ts';
 import type { ResourceName } from '../schema/resources.ts';
@@ -125,7 +125,7 @@ function cutPage<Row>(
 function freshRows(body: Buffer, bounds: readonly number[], stretches: readonly Stretch[]): unknown[] | null {
   const texts = stretches.map(({ from, to }) => body.toString('utf8', bounds[2 * from], bounds[2 * to - 1]));
   try {
-    return JSON.parse(`[${texts.join(',')}]`) as unknown[];
+    return parseExactly(`[${texts.join(',')}]`) as unknown[];
   } catch {
     return null;
   }

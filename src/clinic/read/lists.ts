@@ -27,6 +27,8 @@ import type { PageMemory } from './reading-memory.ts';
 export interface ListPage<Model> {
   records: Model[];
   setAside: SetAside[];
+  /** A field for each value of the records that could not be read and counts as not told. */
+  unread?: readonly string[];
 }
 
 /** One list call. */
@@ -194,13 +196,16 @@ function notGiven<Model extends object>(
   given: Set<string>,
   identify: (record: Model) => string,
 ): ListPage<Model> {
-  const page: ListPage<Model> = { records: [], setAside: [] };
+  const unread: string[] = [];
+  const page: ListPage<Model> = { records: [], setAside: [], unread };
   for (const row of rows) {
     const id = 'record' in row ? identify(row.record) : keyOfSetAside(row.setAside);
     if (id !== null && given.has(id)) continue;
     if (id !== null) given.add(id);
-    if ('record' in row) page.records.push(row.record);
-    else page.setAside.push(row.setAside);
+    if ('record' in row) {
+      page.records.push(row.record);
+      unread.push(...(row.unread ?? []));
+    } else page.setAside.push(row.setAside);
   }
   return page;
 }

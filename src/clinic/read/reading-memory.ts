@@ -160,7 +160,7 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
       asBefore: (mapped) => {
         const before = 'record' in mapped ? this.#rows.records.get(mapped.record.id) : undefined;
         return before !== undefined && 'record' in mapped && isSame(before, mapped.record)
-          ? { record: before }
+          ? { ...mapped, record: before }
           : mapped;
       },
       end: (rows, isComplete) => {

@@ -13,8 +13,14 @@ import type { ClinicProfile } from '../schema/profile.ts';
 import { dateMsOf, dateText, FIRST_YEAR_OF_BIRTH, type TimeRules, type Timestamp, timestampOf } from './timestamps.ts';
 import { createZone, type Zone } from './zone.ts';
 
-/** Reads one field of a row, null where the row doesn't tell it; what can't be read has the row set aside, by {@link compileRows}. */
-export type FieldReader<Value> = (row: JsonObject) => Value;
+/** Is told of a value that can't be read and so counts as not told. */
+export type Note = (code: string, field: string) => void;
+
+/**
+ * Reads one field of a row, null where the row doesn't tell it; what can't be read has the row set aside, by {@link compileRows}. An
+ * optional text of another type is noted, and null.
+ */
+export type FieldReader<Value> = (row: JsonObject, note?: Note) => Value;
 
 /** A reader for each field of a resource. Who needs some of them alone loses no row by the others. */
 export type FieldReaders<Described extends Shape> = {
@@ -77,12 +83,14 @@ export function compileTimestamp(
  */
 export function compileRows<Model>(
   readId: FieldReader<string | null> | undefined,
-  build: (row: JsonObject) => Model,
+  build: (row: JsonObject, note: Note) => Model,
 ): RowMapper<Model> {
   const idOf = readId === undefined ? () => null : tolerant(readId);
   return (row) => {
     try {
-      return { record: build(isJsonObject(row) ? row : fail('wrong-type', 'row')) };
+      const unread: string[] = [];
+      const record = build(isJsonObject(row) ? row : fail('wrong-type', 'row'), (_, field) => unread.push(field));
+      return unread.length === 0 ? { record } : { record, unread };
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       const { code, field } = error;
@@ -114,14 +122,15 @@ export function fail(code: string, field: string): never {
   throw new Fault(code, field);
 }
 
-/** What can't be read counts as not told. */
+/** What can't be read counts as not told, and is noted. */
 export function tolerant<Value>(read: FieldReader<Value>): FieldReader<Value | null> {
-  return (row) => {
+  return (row, note) => {
     try {
-      return read(row);
+      return read(row, note);
     } catch (error) {
-      if (error instanceof Fault) return null;
-      throw error;
+      if (!(error instanceof Fault)) throw error;
+      note?.(error.code, error.field);
+      return null;
     }
   };
 }
@@ -153,9 +162,9 @@ function compileShape(
 /** All that the readers read, under their names. */
 function gathered(readers: Readonly<Record<string, FieldReader<unknown>>>): FieldReader<object> {
   const entries = Object.entries(readers);
-  return (row) => {
+  return (row, note) => {
     const record: JsonObject = {};
-    for (const [name, read] of entries) record[name] = read(row);
+    for (const [name, read] of entries) record[name] = read(row, note);
     return record;
   };
 }
@@ -165,16 +174,16 @@ function nested(one: NestedField, where: unknown, rules: TimeRules, place: strin
   const { at, fields } = where as { at: readonly string[]; fields: object };
   const find = compilePaths(at);
   const build = gathered(compileShape(one.shape, fields, rules, `${place}.`));
-  const read = (value: unknown) => build(isJsonObject(value) ? value : fail('wrong-type', place));
+  const read = (value: unknown, note?: Note) => build(isJsonObject(value) ? value : fail('wrong-type', place), note);
   if (one.kind === 'record') {
-    return (row) => {
+    return (row, note) => {
       const value = find(row);
-      return value === null ? null : read(value);
+      return value === null ? null : read(value, note);
     };
   }
-  return (row) => {
+  return (row, note) => {
     const value = find(row) ?? [];
-    return Array.isArray(value) ? value.map(read) : fail('wrong-type', place);
+    return Array.isArray(value) ? value.map((each) => read(each, note)) : fail('wrong-type', place);
   };
 }
 
@@ -192,12 +201,13 @@ function scalar({ kind, needed }: ScalarField, where: unknown, rules: FieldRules
   const find = compilePaths(where as readonly string[]);
   const read = READERS[kind];
   const isUntold = kind === 'instant' ? isNoTime : isNothing;
-  return (row) => {
+  const told: FieldReader<unknown> = (row) => {
     const value = find(row);
     if (!isUntold(value, rules)) return read(value, place, rules);
     if (!needed) return null;
     return value === '' && kind === 'text' ? value : fail('missing-field', place);
   };
+  return kind === 'text' && !needed ? tolerant(told) : told;
 }
 
 /** An empty text tells as little as a field that is not there. */
@@ -212,7 +222,7 @@ function isNoTime(value: unknown, { epochUnit }: TimeRules): boolean {
 
 const READERS: Readonly<Record<ScalarKind, (value: unknown, place: string, rules: FieldRules) => unknown>> = {
   id: (value, place) => asId(value) ?? fail('wrong-type', place),
-  text: (value, place) => (typeof value === 'string' ? value : fail('wrong-type', place)),
+  text: (value, place) => asText(value) ?? fail('wrong-type', place),
   word: asWord,
   choice(value, place, { words }) {
     const word = asWord(value, place);
@@ -233,6 +243,12 @@ const READERS: Readonly<Record<ScalarKind, (value: unknown, place: string, rules
   },
 };
 
+/** A text as it is; a number in digits, as systems write postal codes and telephone numbers. */
+function asText(value: unknown): string | null {
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' && Number.isFinite(value) ? String(value) : null;
+}
+
 function asWord(value: unknown, place: string): string {
   return typeof value === 'string' ? value : (asId(value) ?? fail('wrong-type', place));
 }
@@ -247,5 +263,5 @@ function asDecimal(value: unknown): string | null {
 /** @param firstYear years before count as no time; those of appointments when absent */
 function asTimestamp(value: unknown, place: string, rules: TimeRules, firstYear?: number): Timestamp {
   const isTime = typeof value === 'string' || (typeof value === 'number' && rules.epochUnit !== null);
-  return isTime ? (timestampOf(value, rules, firstYear) ?? fail('bad-time', place)) : fail('wrong-type', place);
+  return timestampOf(value, rules, firstYear) ?? fail(isTime ? 'bad-time' : 'wrong-type', place);
 }

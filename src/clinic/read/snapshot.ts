@@ -1,5 +1,5 @@
 import type { Appointment } from '../../model/records.ts';
-import type { AppointmentSnapshot } from '../../model/snapshots.ts';
+import { type AppointmentSnapshot, countEach } from '../../model/snapshots.ts';
 import { type Instant, MINUTE_MS, overlaps, type TimeWindow } from '../../model/time.ts';
 import { headersOf } from '../http/answer-places.ts';
 import type { ClinicContext } from '../http/context.ts';
@@ -152,7 +152,7 @@ function callOf({ question, gathered }: Work, parameters: ListCall['parameters']
 }
 
 function contentOf(
-  { question: { window, agendaIds }, gathered: { pages, requests, repeated } }: Work,
+  { question: { window, agendaIds }, gathered: { pages, requests, repeated, unread } }: Work,
   { records, setAside, withoutId }: Omit<KnownRows<Appointment>, 'changedTo'>,
 ) {
   return {
@@ -161,6 +161,7 @@ function contentOf(
     records,
     setAside: [...setAside.values(), ...withoutId],
     unidentified: withoutId.length,
+    unread: countEach([...unread.values()].flat()),
     pages,
     requests,
     repeated,

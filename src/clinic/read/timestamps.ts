@@ -1,14 +1,16 @@
+import { plainText } from '../../model/plain-text.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
+import { isZone } from '../../model/zones.ts';
 import { APART } from '../http/rows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
-import type { LocalTimeRules, Zone } from './zone.ts';
+import { type WrittenTime, writtenTime } from './timestamp-forms.ts';
+import { createZone, type LocalTimeRules, type Zone } from './zone.ts';
 
 /** A time as a row tells it: a date (its midnight in UTC), or an instant. */
 export type Timestamp = { kind: 'date'; dateMs: number } | { kind: 'instant'; at: Instant };
 
-/** ISO 8601 as clinics write it: `T` or a space, seconds and fraction optional, offset optional (`+01`, `+0100`, `+01:00`, `Z`). */
-const FORMAT =
-  /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)? ?(?:(Z|z)|([+-])(\d\d)(?::?(\d\d))?)?)?$/;
+/** A .NET date: milliseconds since 1970. The offset behind them says where it was written, and changes no instant. */
+const DOT_NET = /^\\?\/Date\((-?\d{1,16})(?:[+-]\d{4})?\)\\?\/$/;
 const FIRST_YEAR = 1970;
 /** The first year of dates that are no appointment, such as those of birth. */
 export const FIRST_YEAR_OF_BIRTH = 1850;
@@ -17,8 +19,9 @@ const LAST_YEAR = 2199;
 const LONGEST_OFFSET_MS = 14 * HOUR_MS;
 
 /**
- * Reads a date or a time; one without an offset is local time of the zone.
- * @returns null for what is no time: wrong form, 30 February, 25:00, a year before `firstYear` or after 2199, a local time that the rules set aside
+ * Reads a date or a time; one without an offset or a zone is local time of the zone.
+ * @returns null for what is no time: an unknown or ambiguous form (01/02/2026), 30 February, 25:00, a year before `firstYear` or after
+ * 2199, an offset that the zone beside it does not have, a local time that the rules set aside
  */
 export function parseTimestamp(
   text: string,
@@ -26,23 +29,32 @@ export function parseTimestamp(
   rules: LocalTimeRules,
   firstYear = FIRST_YEAR,
 ): Timestamp | null {
-  const match = FORMAT.exec(text);
-  if (match === null) return null;
-  const [, year, month, day, hour, minute, second, fraction, utc, sign, offsetHours, offsetMinutes] = match;
-  const dateMs = Number(year) < firstYear ? null : dateOf(Number(year), Number(month), Number(day));
+  const written = writtenTime(text);
+  if (written === null) return fromDotNet(text, firstYear);
+  const { year, month, day, clock } = written;
+  const dateMs = year < firstYear ? null : dateOf(year, month, day);
   if (dateMs === null) return null;
-  if (hour === undefined) return { kind: 'date', dateMs };
-
-  const timeMs = timeOf(Number(hour), Number(minute), Number(second ?? 0), fraction);
-  if (timeMs === null) return null;
-  if (utc !== undefined) return { kind: 'instant', at: dateMs + timeMs };
-  if (sign !== undefined) {
-    const offsetMs = Number(offsetHours) * HOUR_MS + Number(offsetMinutes ?? 0) * MINUTE_MS;
-    if (offsetMs > LONGEST_OFFSET_MS || Number(offsetMinutes ?? 0) > 59) return null;
-    return { kind: 'instant', at: dateMs + timeMs - (sign === '-' ? -offsetMs : offsetMs) };
-  }
-  const at = zone.instantOf(dateMs + timeMs, rules);
+  if (clock === null) return { kind: 'date', dateMs };
+  const timeMs = timeOf(clock);
+  const at = timeMs === null ? null : instantOf(dateMs + timeMs, written, zone, rules);
   return at === null ? null : { kind: 'instant', at };
+}
+
+function instantOf(wallMs: number, written: WrittenTime, zone: Zone, rules: LocalTimeRules): Instant | null {
+  const named = written.zone === null ? null : isZone(written.zone) ? createZone(written.zone) : undefined;
+  if (written.offsetMinutes === null) return named === undefined ? null : (named ?? zone).instantOf(wallMs, rules);
+  const offsetMs = written.offsetMinutes * MINUTE_MS;
+  if (!(Math.abs(offsetMs) <= LONGEST_OFFSET_MS)) return null;
+  const at = wallMs - offsetMs;
+  // An offset of 0 beside a zone is UTC with the name of where it is meant, as RFC 9557 has it.
+  return named != null && offsetMs !== 0 && named.offsetAt(at) !== offsetMs ? null : at;
+}
+
+function fromDotNet(text: string, firstYear: number): Timestamp | null {
+  const digits = text.includes('Date(') ? DOT_NET.exec(plainText(text))?.[1] : undefined;
+  if (digits === undefined) return null;
+  const at = Number(digits);
+  return at >= Date.UTC(firstYear, 0) && at < Date.UTC(LAST_YEAR + 1, 0) ? { kind: 'instant', at } : null;
 }
 
 /** How a profile has times read. */
@@ -52,32 +64,38 @@ export interface TimeRules extends Pick<ClinicProfile, 'localTimes' | 'epochUnit
 
 /** Digits that stand for a time, when they come as text. */
 const DIGITS = /^-?\d{1,16}(?:\.\d+)?$/;
+/** A number whose digits are a date, and maybe a time of day, in the basic format: 20261201, 202612010900, 20261201090000. */
+const BASIC = /^\d{8}(?:\d{4}(?:\d\d)?)?$/;
 /** A time of day; the date before it, as some systems write it there too, is not meant. */
-const TIME_OF_DAY = /^(?:\d{4}-\d\d-\d\d[T ])?(\d?\d:\d\d.*)$/;
+const TIME_OF_DAY = /^(?:\d{4}-\d\d-\d\d[T ])?(\d?\d)(?::(\d\d.*)|(\d\d)(\d\d)?)$/i;
 
 /**
  * Reads what stands for a time in a row: text as {@link parseTimestamp} does, a number or its digits in the profile's unit, a date and a
- * time of day that came apart.
+ * time of day that came apart. Without a unit a number counts when its digits are a date.
  * @returns null for what is no time, and for numbers that mean 1970: they are seconds taken for milliseconds. But births may be of then
  */
 export function timestampOf(value: unknown, rules: TimeRules, firstYear = FIRST_YEAR): Timestamp | null {
-  if (typeof value === 'number') return fromEpoch(value, rules, firstYear);
+  if (typeof value === 'number') {
+    if (rules.epochUnit !== null) return fromEpoch(value, rules.epochUnit, firstYear);
+    return BASIC.test(String(value)) ? parseTimestamp(String(value), rules.zone, rules.localTimes, firstYear) : null;
+  }
   if (typeof value !== 'string') return null;
-  if (rules.epochUnit !== null && DIGITS.test(value)) return fromEpoch(Number(value), rules, firstYear);
+  if (rules.epochUnit !== null && DIGITS.test(value.trim()))
+    return fromEpoch(Number(value), rules.epochUnit, firstYear);
   const apart = value.indexOf(APART);
   if (apart === -1) return parseTimestamp(value, rules.zone, rules.localTimes, firstYear);
   const day = timestampOf(value.slice(0, apart), rules, firstYear);
   if (day === null) return null;
   const dateMs = dateMsOf(day, rules.zone);
-  const time = value.slice(apart + APART.length);
+  const time = plainText(value.slice(apart + APART.length));
   if (time === '') return { kind: 'date', dateMs };
-  const clock = TIME_OF_DAY.exec(time)?.[1]?.replace(/^\d:/, '0$&');
-  if (clock === undefined) return null;
+  const [, hour, behind, minute, second = '00'] = TIME_OF_DAY.exec(time) ?? [];
+  if (hour === undefined) return null;
+  const clock = `${hour.padStart(2, '0')}:${behind ?? `${minute}:${second}`}`;
   return parseTimestamp(`${dateText(dateMs)}T${clock}`, rules.zone, rules.localTimes, firstYear);
 }
 
-function fromEpoch(value: number, { epochUnit }: TimeRules, firstYear: number): Timestamp | null {
-  if (epochUnit === null) return null;
+function fromEpoch(value: number, epochUnit: 'seconds' | 'ms', firstYear: number): Timestamp | null {
   const at = Math.floor(epochUnit === 'seconds' ? value * SECOND_MS : value);
   const firstAt = Date.UTC(firstYear === FIRST_YEAR ? FIRST_YEAR + 1 : firstYear, 0);
   return at >= firstAt && at < Date.UTC(LAST_YEAR + 1, 0) ? { kind: 'instant', at } : null;
@@ -131,8 +149,9 @@ function dateOf(year: number, month: number, day: number): number | null {
   return Date.UTC(year, month - 1, day);
 }
 
-function timeOf(hour: number, minute: number, second: number, fraction: string | undefined): number | null {
-  if (hour > 23 || minute > 59 || second > 59) return null;
-  const ms = fraction === undefined ? 0 : Math.floor(Number(`0.${fraction}`) * SECOND_MS);
-  return hour * HOUR_MS + minute * MINUTE_MS + second * SECOND_MS + ms;
+/** 24:00 is the end of the day. */
+function timeOf({ hour, minute, second, ms }: NonNullable<WrittenTime['clock']>): number | null {
+  if (hour > 24 || minute > 59 || second > 59) return null;
+  const timeMs = hour * HOUR_MS + minute * MINUTE_MS + second * SECOND_MS + ms;
+  return timeMs > DAY_MS ? null : timeMs;
 }

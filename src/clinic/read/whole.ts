@@ -1,6 +1,6 @@
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { SetAside } from '../../model/records.ts';
-import type { Snapshot } from '../../model/snapshots.ts';
+import { countEach, type Snapshot } from '../../model/snapshots.ts';
 import type { ListPage } from './lists.ts';
 import { isForeign } from './own-rows.ts';
 
@@ -14,15 +14,18 @@ export async function readWhole<Model extends { id: string }>(
 ): Promise<Snapshot<Model>> {
   const records = new Map<string, Model>();
   const setAside: SetAside[] = [];
+  const unread: string[] = [];
   const content = () => ({
     records,
     setAside,
+    unread: countEach(unread),
     unidentified: setAside.filter(({ recordId }) => recordId === null).length,
   });
   try {
     for await (const page of list(signal)) {
       for (const record of page.records) records.set(record.id, record);
       setAside.push(...page.setAside);
+      unread.push(...(page.unread ?? []));
     }
   } catch (error) {
     if (!(error instanceof MirrorError) || error.code !== 'incomplete-list') throw error;

@@ -98,10 +98,16 @@ function writeInto(target: JsonObject, where: Place, values: object, rules: Rule
 function asNumber(written: unknown, label: string): unknown {
   if (written === null) return null;
   if (typeof written === 'boolean') return written ? 1 : 0;
-  return /^-?\d{1,15}$/.test(String(written))
-    ? Number(written)
-    : badValue(label, 'give digits: the clinic profile has it in numbers');
+  const digits = String(written);
+  if (!/^-?(?:0|[1-9]\d{0,38})$/.test(digits) && !/^-?\d{1,15}$/.test(digits)) {
+    return badValue(label, 'give digits: the clinic profile has it in numbers');
+  }
+  // A number would round an id beyond 2^53.
+  return Number.isSafeInteger(Number(digits)) ? Number(digits) : rawJson(digits);
 }
+
+/** ECMAScript's `JSON.rawJSON`, which TypeScript does not know yet. */
+const { rawJSON: rawJson } = JSON as unknown as { rawJSON(text: string): unknown };
 
 /** A value and the name of its field, for messages. */
 interface Given {

@@ -1,21 +1,12 @@
-import { createRequire } from 'node:module';
-import type * as PhoneNumbers from 'libphonenumber-js/max';
-
-/** Loads a package when it is first needed: many installations never need this one. */
-const load = createRequire(import.meta.url);
+import { firstTelephone } from '../../model/telephones.ts';
 
 /**
- * A valid telephone number in E.164 (`+390612345678`).
+ * The number of a telephone field in E.164 (`+390612345678`): the first mobile one of several, else the first.
  * @param region ISO 3166 country of numbers without an international prefix
- * @returns null for anything else: text beside the number, or an extension, which E.164 would lose
+ * @returns null where there is none, or one with an extension alone, which E.164 would lose
  */
 export function toE164(written: string, region: string): string | null {
-  const { isSupportedCountry, parsePhoneNumberFromString } = load('libphonenumber-js/max') as typeof PhoneNumbers;
-  const country: PhoneNumbers.CountryCode | undefined = isSupportedCountry(region) ? region : undefined;
-  const options = country === undefined ? { extract: false } : { defaultCountry: country, extract: false };
-  const number = parsePhoneNumberFromString(written, options);
-  if (number === undefined || !number.isValid() || number.ext !== undefined) return null;
-  return number.number;
+  return firstTelephone(written, region)?.number ?? null;
 }
 
 /** Numbers that are remembered; those of 50,000 patients, who may have two each, come again with every cycle. Some 15 MB. */

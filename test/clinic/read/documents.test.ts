@@ -49,3 +49,27 @@ test('a report is lost by no field that nobody takes of it', async () => {
   expect(records.get('r')).toEqual(report);
   expect(await clinic.source.readReport('r', unhurried())).toEqual({ found: report });
 });
+
+test('a value that can not be read costs no patient, and is counted by its field', async () => {
+  await using clinic = await openClinicOf({ id: 'p', firstName: 'Ada', lastName: 'Rossi', email: { work: 'a@b.it' } });
+  const { records, setAside, unread } = await clinic.source.readPatients(unhurried());
+  expect([records.get('p')?.firstName, records.get('p')?.email, setAside]).toEqual(['Ada', null, []]);
+  expect(unread).toEqual({ email: 1 });
+});
+
+test('an id beyond 2^53 that comes as a number is read and asked for by its digits', async () => {
+  const asked: string[] = [];
+  const row = '{"id":7000000000000000001,"firstName":"Ada","lastName":"Rossi"}';
+  await using server = await startScriptedServer(({ path }) => {
+    asked.push(path);
+    const body = path.endsWith('/userinfo') ? '{"tenants":[{"id":9007199254740993}]}' : null;
+    return { body: body ?? (path.endsWith('/7000000000000000001') ? row : `[${row}]`) };
+  });
+  const { context } = openClient(server.url, profileOf({ paging: { style: 'none' } }));
+  const source = createTenantSource(context, '9007199254740993');
+  expect([...(await source.readPatients(unhurried())).records.keys()]).toEqual(['7000000000000000001']);
+  expect(await source.readPatient('7000000000000000001', unhurried())).toMatchObject({
+    found: { id: '7000000000000000001' },
+  });
+  expect(asked.at(-1)).toContain('/tenants/9007199254740993/');
+});

@@ -31,6 +31,32 @@ test('what is told in another form, or not at all, counts as not told; the patie
   expect(compilePatientRows(profileOf())(odd)).toMatchObject({ record: { id: 'p1', firstName: 'Ada', ...nothing } });
 });
 
+test('digits are read as text, and a list of one value as the value', () => {
+  const row = { ...ROW, firstName: 7, mobilePhone: 393331234567, email: ['a@b.it'], isActive: 'N' };
+  expect(compilePatientRows(profileOf())({ ...row, address: { postalCode: 184 } })).toEqual({
+    record: expect.objectContaining({
+      ...{ firstName: '7', mobilePhone: '393331234567', email: 'a@b.it', isActive: false },
+      address: { street: null, postalCode: '184', city: null, province: null, country: null },
+    }),
+  });
+});
+
+test('a value of another type in a field that is not needed is left empty and told, and the patient stays', () => {
+  const odd = {
+    email: ['a@b.it', 'c@d.it'],
+    phone: { number: '06' },
+    lastName: true,
+    isActive: 'maybe',
+    birthDate: 'x',
+  };
+  const mapped = compilePatientRows(profileOf())({ ...ROW, ...odd });
+  expect(mapped).toMatchObject({
+    record: { id: 'p1', firstName: 'Ada', email: null, phone: null, lastName: null, isActive: true },
+  });
+  const unread = 'unread' in mapped ? (mapped.unread ?? []) : [];
+  expect([...unread].sort()).toEqual(['birthDate', 'email', 'isActive', 'lastName', 'phone']);
+});
+
 test('a gender is told in our words', () => {
   const row = { id: 1, gender: 'f', birth_date: '1951-02-28T00:00:00' };
   const mapped = compilePatientRows(committedProfile('pages'))(row);

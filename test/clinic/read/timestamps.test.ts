@@ -13,6 +13,31 @@ function read(text: string, rules: Parameters<typeof parseTimestamp>[2] = RULES)
   return new Date(timestamp.at).toISOString();
 }
 
+const iso = (at: Date) => at.toISOString().slice(0, 19);
+const clock = (at: Date) => iso(at).slice(11);
+const american = (at: Date) =>
+  `${((at.getUTCHours() + 11) % 12) + 1}${clock(at).slice(2)} ${at.getUTCHours() < 12 ? 'AM' : 'p.m.'}`;
+/** An instant as systems write it. */
+const SPELLINGS: ((at: Date) => string)[] = [
+  (at) => at.toISOString(),
+  (at) => `${iso(at).toLowerCase()}z`,
+  (at) => `${iso(at).replace('T', ' ')} UTC`,
+  (at) => `${iso(at)}.${'0'.repeat(10)}Z`,
+  (at) => `${iso(at)},000Z`,
+  (at) => `${iso(at)}Z[Europe/Rome]`,
+  (at) => `${iso(at)}+00:00[UTC]`,
+  (at) => `${iso(at).replace(/[-:]/g, '')}Z`,
+  (at) => `${iso(at).replaceAll('-', '/').replace('T', ' ')} GMT`,
+  (at) => `${iso(at).replace('T0', 'T')}\u22120000`,
+  (at) => `${iso(at).slice(0, 10)}, ${american(at)} UTC`,
+  (at) => `/Date(${at.getTime()})/`,
+  (at) => `/Date(${at.getTime()}-0530)/`,
+  (at) => at.toUTCString(),
+  (at) => `${iso(new Date(at.getTime() + 5.5 * 3_600_000))}+0530`,
+  (at) => `${iso(new Date(at.getTime() + 3_600_000)).replace('T', ' ')} +1`,
+  (at) => `${iso(new Date(at.getTime() - 3_600_000)).replace('T', ' ')} GMT-0100 (somewhere)`,
+];
+
 describe('parseTimestamp', () => {
   it.each([
     ['2026-03-29T09:00:00+02:00', '2026-03-29T07:00:00.000Z'],
@@ -24,6 +49,36 @@ describe('parseTimestamp', () => {
     ['2026-03-29T02:30:00', '2026-03-29T01:30:00.000Z'],
     ['2026-10-25T02:30:00', '2026-10-25T00:30:00.000Z'],
     ['2028-02-29', '2028-02-29'],
+    ['2026-12-01T09:00:00+01:00[Europe/Rome]', '2026-12-01T08:00:00.000Z'],
+    ['2026-12-01T09:00:00[America/New_York]', '2026-12-01T14:00:00.000Z'],
+    ['2026-12-01T08:00:00Z[Europe/Rome]', '2026-12-01T08:00:00.000Z'],
+    ['2026-12-01 09:00:00 Europe/Rome', '2026-12-01T08:00:00.000Z'],
+    ['2026-12-01T24:00:00', '2026-12-01T23:00:00.000Z'],
+    ['2026-12-31T24:00Z', '2027-01-01T00:00:00.000Z'],
+    ['20261201T090000Z', '2026-12-01T09:00:00.000Z'],
+    ['20261201T0900+0100', '2026-12-01T08:00:00.000Z'],
+    ['20261201090000', '2026-12-01T08:00:00.000Z'],
+    ['20261201', '2026-12-01'],
+    ['2026-12-01 08:00:00 UTC', '2026-12-01T08:00:00.000Z'],
+    ['/Date(1796112000000+0100)/', '2026-12-01T08:00:00.000Z'],
+    ['\\/Date(1796112000000)\\/', '2026-12-01T08:00:00.000Z'],
+    ['2026-12-01T9:00:00', '2026-12-01T08:00:00.000Z'],
+    ['2026-12-01t09:00:00z', '2026-12-01T09:00:00.000Z'],
+    [' 2026-12-01T09:00:00+01:00 ', '2026-12-01T08:00:00.000Z'],
+    ['\u00a02026-12-01\u202f09:00', '2026-12-01T08:00:00.000Z'],
+    ['\ufeff2026-12-01T09:00:00\u200b', '2026-12-01T08:00:00.000Z'],
+    ['2026-12-01T09:00:00.9999999999+01:00', '2026-12-01T08:00:00.999Z'],
+    ['2026-12-01T09:00:00\u221201:00', '2026-12-01T10:00:00.000Z'],
+    ['2026/12/1 9:00 PM', '2026-12-01T20:00:00.000Z'],
+    ['2026-W49-2T09:00', '2026-12-01T08:00:00.000Z'],
+    ['2026-W53-5', '2027-01-01'],
+    ['2026-335', '2026-12-01'],
+    ['25/12/2026 9:00', '2026-12-25T08:00:00.000Z'],
+    ['12/25/2026 12:00:00 AM', '2026-12-24T23:00:00.000Z'],
+    ['05/05/2026', '2026-05-05'],
+    ['Tue, 01 Dec 2026 09:00:00 +0100', '2026-12-01T08:00:00.000Z'],
+    ['Tue Dec 01 2026 09:00:00 GMT+0100 (Central European Standard Time)', '2026-12-01T08:00:00.000Z'],
+    ['Dec 1, 2026, 9:00 AM', '2026-12-01T08:00:00.000Z'],
   ])('reads %s', (text, expected) => {
     expect(read(text)).toBe(expected);
   });
@@ -34,14 +89,34 @@ describe('parseTimestamp', () => {
     '2026-13-01',
     '2026-00-10',
     '2026-01-00',
-    '2026-01-10T24:00:00',
+    '2026-01-10T24:00:01',
+    '2026-01-10T25:00:00',
     '2026-01-10T10:60:00',
     '2026-01-10T10:00:60',
     '2026-01-10T10:00:00+25:00',
     '9999-01-10T10:00:00Z',
     '0001-01-01T00:00:00',
     '10/01/2026 10:00',
-    '2026-01-10T10:00:00+02:00 ',
+    '01/02/2026',
+    '10.01.2026',
+    '25/12/26',
+    '2026-12',
+    '2026-366',
+    '2026-W60-1',
+    '2025-W53-1',
+    '2026-13-12T09:00',
+    '2026/12-01',
+    '2026-12-01T09:00:00Z+01:00',
+    '2026-12-01T09:00:00 (UTC)',
+    '2026-12-01 09:00:00 CST',
+    '2026-12-01 13:00:00 PM',
+    '2026-12-01T09:00:00+02:00[Europe/Rome]',
+    '2026-12-01T09:00:00[Europe/Nowhere]',
+    'Mon, 01 Dec 2026 09:00:00 +0100',
+    '/Date(-62135596800000)/',
+    '/Date(domani)/',
+    '1796112000',
+    '1796112000000',
     'domani',
     '',
   ])('refuses %s', (text) => {
@@ -64,6 +139,31 @@ describe('parseTimestamp', () => {
         const pad = (value: number) => String(value).padStart(2, '0');
         const text = `${local}${offsetMinutes < 0 ? '-' : '+'}${pad(Math.floor(size / 60))}:${pad(size % 60)}`;
         expect(parseTimestamp(text, rome, RULES)).toEqual({ kind: 'instant', at });
+      }),
+    );
+  });
+
+  it('reads every instant as itself, in whatever unambiguous spelling a system writes it', () => {
+    const instants = fc.integer({ min: Date.UTC(1971, 0) / 1000, max: Date.UTC(2198, 0) / 1000 });
+    const spaces = fc.constantFrom('', ' ', '\u00a0', '\u200b', '\ufeff', '\t');
+    fc.assert(
+      fc.property(instants, fc.constantFrom(...SPELLINGS), spaces, spaces, (seconds, spell, before, behind) => {
+        const text = `${before}${spell(new Date(seconds * 1000))}${behind}`;
+        expect([text, parseTimestamp(text, rome, RULES)]).toEqual([text, { kind: 'instant', at: seconds * 1000 }]);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('reads a day as itself or not at all, whatever the order of its numbers', () => {
+    const days = fc.integer({ min: Date.UTC(1971, 0) / 86_400_000, max: Date.UTC(2198, 0) / 86_400_000 });
+    fc.assert(
+      fc.property(days, fc.constantFrom('/', '-', '.'), fc.boolean(), (day, separator, dayFirst) => {
+        const dateMs = day * 86_400_000;
+        const [year = '', month = '', date = ''] = new Date(dateMs).toISOString().slice(0, 10).split('-');
+        const text = [...(dayFirst ? [date, month] : [month, date]), year].join(separator);
+        const isClear = Number(date) > 12 || date === month;
+        expect(parseTimestamp(text, rome, RULES)).toEqual(isClear ? { kind: 'date', dateMs } : null);
       }),
     );
   });
@@ -97,6 +197,11 @@ describe('timestampOf', () => {
     ['a day whose local midnight is told in UTC', '2026-03-28T23:00:00Z + 09:00', null, at],
     ['a day as a number', `${Date.parse('2026-03-29') / 1000} + 09:00`, 'seconds', at],
     ['a day without a time', '2026-03-29 + ', null, '2026-03-29'],
+    ['a time of day in the basic format', '2026-03-29 + 0900', null, at],
+    ['a time of day among spaces', '2026-03-29 +  9:00\u00a0', null, at],
+    ['the end of a day', '2026-03-28 + 24:00', null, Date.parse('2026-03-28T23:00:00Z')],
+    ['a number whose digits are a day', 20_260_329, null, '2026-03-29'],
+    ['a number whose digits are a time', 20_260_329_090_000, null, at],
   ] as const)('reads %s', (_what, value, unit, expected) => {
     expect(told(value, unit)).toBe(expected);
   });
@@ -113,7 +218,7 @@ describe('timestampOf', () => {
     ['no number', Number.NaN, 'ms'],
     ['a time of day that is none', '2026-03-29 + noon', null],
     ['a day that is none', 'oggi + 09:00', null],
-    ['the end of a day', '2026-03-29 + 24:00', null],
+    ['a time behind the end of a day', '2026-03-29 + 24:01', null],
     ['a time of day that is an object', '2026-03-29 + ?', null],
     ['true', true, 'ms'],
   ] as const)('refuses %s', (_what, value, unit) => {

@@ -88,10 +88,11 @@ describe('what is written', () => {
     for (const values of [
       { agendaId: 'a12' },
       { agendaId: '1.5' },
-      { agendaId: '1234567890123456' },
+      { agendaId: '007000000000000000001' },
       { source: 'Api' },
     ])
       expect(codeOf(() => write(values))).toBe('bad-value');
+    expect(JSON.stringify(write({ agendaId: '7000000000000000001' }))).toBe('{"agendaId":7000000000000000001}');
     expect(
       writerOf('invoices', { invoices: { numbers: ['items.vatExemptionCode'] } })({
         items: [{ vatExemptionCode: '4' }],

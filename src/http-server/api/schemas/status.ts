@@ -104,6 +104,7 @@ export const runReport = z.object({
   near: z.object({ records: z.number(), requests: z.number() }).nullable(),
   setAside: countsByCode,
   setAsideExamples: z.array(z.object({ recordId: z.string().nullable(), code: z.string(), field: z.string() })),
+  unread: countsByCode.optional(),
   unknownStatuses: z.array(z.string()),
   remarks: z
     .array(

@@ -1,0 +1,42 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseExactly, parseJson } from '../../src/model/json.ts';
+
+describe('a whole number beyond 2^53', () => {
+  test.each([
+    ['{"id":9007199254740993}', { id: '9007199254740993' }],
+    ['{"id" : -9007199254740993 }', { id: '-9007199254740993' }],
+    ['[7000000000000000001,1]', ['7000000000000000001', 1]],
+    ['12345678901234567890', '12345678901234567890'],
+    ['[12345678901234567890]', ['12345678901234567890']],
+    ['[9007199254740991]', [9007199254740991]],
+    ['[0.12345678901234567890,1.5e20,12345678901234567890.5]', [0.12345678901234568, 1.5e20, 12345678901234567000]],
+    [
+      '["a, 12345678901234567890","\\\\\\"",12345678901234567890]',
+      ['a, 12345678901234567890', '\\"', '12345678901234567890'],
+    ],
+  ])('%s is read with its digits', (text, value) => {
+    expect(parseJson(text)).toEqual(value);
+  });
+
+  test('stays as it is among any JSON, and no JSON is read that is none', () => {
+    const long = fc.bigInt({ min: 2n ** 53n, max: 10n ** 30n }).map(String);
+    const digits = fc.string({ unit: fc.constantFrom('"', '\\', ',', ':', ' ', '-', ...'0123456789'), maxLength: 40 });
+    fc.assert(
+      fc.property(
+        long,
+        fc.dictionary(digits, fc.oneof(digits, fc.maxSafeInteger(), fc.boolean())),
+        digits,
+        (id, other, text) => {
+          const written = `{"id": ${id},"other":${JSON.stringify(other)},${JSON.stringify(text)}:[${JSON.stringify(text)},-${id}]}`;
+          const plain = JSON.parse(written.replaceAll(` ${id},`, ` "${id}",`).replaceAll(`-${id}]`, `"-${id}"]`));
+          expect(parseExactly(written)).toEqual(plain);
+        },
+      ),
+      { numRuns: 500 },
+    );
+    expect(parseJson('{"id": 12345678901234567890')).toBeUndefined();
+    expect(parseJson('{"id": 12345678901234567890"}')).toBeUndefined();
+    expect(parseJson('{12345678901234567890: 1}')).toEqual(undefined);
+  });
+});
