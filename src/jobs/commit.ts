@@ -3,7 +3,7 @@ import { HOUR_MS } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { Doubt } from '../state/protection.ts';
 import { egressStopped } from '../sync/egress.ts';
-import { snapshotOf, streamsOf } from '../sync/followed.ts';
+import { snapshotOf, streamsOf, tombstonesIn } from '../sync/followed.ts';
 import { deletionClass, type GoneReason } from '../sync/guard.ts';
 import type { TargetPlan } from '../sync/target-plan.ts';
 import type { ClinicReading } from './clinic-reading.ts';
@@ -98,7 +98,8 @@ function goneBy({ passed, approved, released }: TargetPlan): Record<GoneReason, 
 function learnedOf({ clinicReading, confirmations, plans }: Cycle): Learned {
   const { found, vanished: gone } = confirmations.appointments;
   const isDoubted = plans.some(({ doubtsReading, target }) => doubtsReading && target.stream === 'appointments');
-  const vanished = isDoubted ? new Set<string>() : gone;
+  // What the clinic itself says is off is no absence.
+  const vanished = new Set([...(isDoubted ? [] : gone), ...tombstonesIn(clinicReading.snapshot)]);
   return { records: clinicReading.snapshot.records, found, vanished, place: clinicReading.directory };
 }
 

@@ -78,9 +78,10 @@ function unreadOf(target: OpenTarget, { snapshot, streams }: ClinicReading): Tar
     ...(names.includes('patients') ? (streams.patients?.snapshot.setAside ?? []) : []),
     ...(names.includes('invoices') ? (streams.invoices?.snapshot.setAside ?? []) : []),
   ];
-  if (rows.length === 0) return [];
-  const what = [...new Set(rows.map(({ code }) => code))].slice(0, TOLD);
-  return [{ code: 'rows-unread', count: rows.length, what, near: [] }];
+  const unread = rows.filter(({ isTombstone }) => isTombstone !== true);
+  if (unread.length === 0) return [];
+  const what = [...new Set(unread.map(({ code }) => code))].slice(0, TOLD);
+  return [{ code: 'rows-unread', count: unread.length, what, near: [] }];
 }
 
 /** An id is known by the catalogue, or by a row that carries it: some clinics leave old agendas out of their lists. */

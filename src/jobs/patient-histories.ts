@@ -2,6 +2,7 @@ import type { Logger } from '../log/logger.ts';
 import { HOUR_MS, type Instant, type TimeWindow } from '../model/time.ts';
 import type { Confirmations } from '../sync/absence.ts';
 import type { PatientHistory } from '../sync/derive.ts';
+import { unusableIn } from '../sync/followed.ts';
 import type { ClinicReading } from './clinic-reading.ts';
 import { createDoubted, type Doubted, isBelievable } from './doubt.ts';
 import { inPieces } from './in-pieces.ts';
@@ -62,7 +63,7 @@ async function putWindow(
     log.warn({ records: snapshot.records.size }, 'far fewer appointments than before: derived properties wait');
   }
   if (isWhole && isBelieved) {
-    const present = new Set(snapshot.setAside.flatMap(({ recordId }) => recordId ?? []));
+    const present = unusableIn(snapshot);
     for (const { id } of appointments.found) present.add(id);
     await inPieces(patientHistory.replaceWindow(snapshot.window, snapshot.records.values(), present), signal);
   } else {
@@ -86,10 +87,9 @@ async function putInvoices(
   signal: AbortSignal,
 ): Promise<void> {
   if (reading?.snapshot.completeness !== 'complete') return;
-  const { records, setAside } = reading.snapshot;
+  const { records } = reading.snapshot;
   if (isBelievable(taken.invoices, records.size, now)) {
-    const unusable = new Set(setAside.flatMap(({ recordId }) => recordId ?? []));
-    await inPieces(patientHistory.replaceInvoices(null, records.values(), unusable), signal);
+    await inPieces(patientHistory.replaceInvoices(null, records.values(), unusableIn(reading.snapshot)), signal);
   } else {
     for (const invoice of records.values()) patientHistory.putInvoice(invoice);
   }

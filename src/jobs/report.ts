@@ -23,7 +23,9 @@ export async function reportRun(
 ): Promise<RunReport> {
   const snapshot = cycle?.clinicReading.snapshot ?? null;
   const { patients, invoices } = cycle?.clinicReading.streams ?? {};
-  const setAside = [snapshot, patients?.snapshot, invoices?.snapshot].flatMap((one) => one?.setAside ?? []);
+  const setAside = [snapshot, patients?.snapshot, invoices?.snapshot].flatMap((one) =>
+    (one?.setAside ?? []).filter(({ isTombstone }) => isTombstone !== true),
+  );
   const unknown = new Set<string>();
   for (const { status, rawStatus } of snapshot?.records.values() ?? []) {
     if (status === 'unknown') unknown.add(rawStatus ?? '(none)');

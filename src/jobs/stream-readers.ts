@@ -1,7 +1,7 @@
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/progress.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
-import type { SlowStream } from '../sync/followed.ts';
+import { type SlowStream, unusableIn } from '../sync/followed.ts';
 import { isBelievable } from './doubt.ts';
 import { type DueStreams, findDueStreams, type StreamNeeds, type Streams, streamsIn } from './streams.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
@@ -88,11 +88,11 @@ const READERS: Readonly<Record<SlowStream, Reader>> = {
   async history({ memory, clinic }, { readAt, historyFromAt: fromAt }, signal) {
     // Up to now: each cycle's own window moves on, and nothing may fall between the two.
     const reading = { agendaIds: null, window: { fromAt, toAt: readAt } };
-    const { records, setAside, completeness } = await clinic.readAppointments(reading, signal);
+    const snapshot = await clinic.readAppointments(reading, signal);
+    const { records, completeness } = snapshot;
     if (completeness === 'partial') throw historyPartial();
     if (!isBelievable(memory.historySize, records.size, readAt)) throw historyShrunk();
-    const unusable = new Set(setAside.flatMap(({ recordId }) => recordId ?? []));
-    memory.history = { readAt, fromAt, appointments: records, unusable };
+    memory.history = { readAt, fromAt, appointments: records, unusable: unusableIn(snapshot) };
   },
 };
 

@@ -6,6 +6,7 @@ import { DAY_MS, hasLeft, type Instant, overlaps } from '../model/time.ts';
 import type { AppointmentEvent, KnownAppointment } from '../model/triggers.ts';
 import type { FollowedAppointment, TriggerPlace } from '../state/triggers.ts';
 import { belongsOnList } from '../sync/absence.ts';
+import { tombstonesIn } from '../sync/followed.ts';
 import {
   type AppointmentChange,
   changeName,
@@ -92,6 +93,7 @@ export async function takeAppointments(
     return;
   }
   const changes = await inPieces(compare(parts, place, snapshot.records.values(), known, readAt), signal);
+  changes.push(...buried(parts, place, snapshot, known, readAt));
   const { over, missing } = isWhole ? absentOf(snapshot, known) : { over: [], missing: [] };
   const suspects = changes.filter(({ message }) => message !== null).length + missing.length;
   const isMany = suspects > triggers.file.mostAtOnce;
@@ -183,6 +185,22 @@ function followedBy(
   const { recordId } = now;
   const id = triggers.name({ ...place, recordId, change: changeName(now) });
   return { name, now, message: { id, recordId, foundAt, attempts: 0, dueAt: foundAt, code: null } };
+}
+
+/** Known appointments of which the list says that they are off, and nothing else: cancelled. */
+function buried(
+  parts: ReadingParts,
+  place: AppointmentPlace,
+  snapshot: AppointmentSnapshot,
+  known: ReadonlyMap<string, KnownAppointment>,
+  readAt: Instant,
+): FollowedAppointment[] {
+  const off = new Set(tombstonesIn(snapshot));
+  return [...known].flatMap(([name, appointment]) =>
+    off.has(appointment.recordId) && appointment.stands
+      ? [followedBy(parts, place, name, vanished(appointment), readAt)]
+      : [],
+  );
 }
 
 /** Known appointments that a whole list does not show: time passed over them, or they should be in it. */

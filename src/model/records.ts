@@ -133,4 +133,6 @@ export interface SetAside {
   field: string;
   /** Of an appointment, where that much of it could be read. */
   agendaId?: string;
+  /** The row is no fault: it says that its record is cancelled or deleted, and nothing else of it. */
+  isTombstone?: true;
 }

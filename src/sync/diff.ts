@@ -41,6 +41,8 @@ export interface DiffInput<Source = SourceRecord> {
   onStopped?(recordId: string): void;
   /** Records that were absent from a complete snapshot and confirmed gone by reading them alone. */
   vanished: ReadonlySet<string>;
+  /** Records of which the clinic says that they are off, and nothing else. */
+  tombstones: Iterable<string>;
   window: TimeWindow;
   /** Whether what a person did to the record's object is to be undone; else it stays until the record changes. */
   restores(recordId: string): boolean;
@@ -123,11 +125,13 @@ export function* diff<Source>(input: DiffInput<Source>): Pieces<Diff> {
     settled.add(described.id);
     if (change !== null) result.changes.push(change);
   });
-  for (const recordId of input.vanished) {
+  const takeOut = (recordId: string, reason: ReasonCode) => {
     const effective = effectiveOf(recordId, input.state);
+    if (effective !== null && !settled.has(recordId)) result.changes.push(absent(recordId, reason, effective));
     settled.add(recordId);
-    if (effective !== null) result.changes.push(absent(recordId, 'vanished', effective));
-  }
+  };
+  for (const recordId of input.tombstones) takeOut(recordId, 'cancelled');
+  for (const recordId of input.vanished) takeOut(recordId, 'vanished');
   for (const link of input.state.links.values()) {
     const left = hasLeft(link, input.window) && !settled.has(link.recordId);
     if (left && !input.state.pending.has(link.recordId)) result.released.push(link.recordId);
@@ -136,7 +140,10 @@ export function* diff<Source>(input: DiffInput<Source>): Pieces<Diff> {
 }
 
 /** What the comparison of one record needs, whatever its source is. */
-type Comparison = Omit<DiffInput<unknown>, 'records' | 'describe' | 'rule' | 'fingerprints' | 'vanished'>;
+type Comparison = Omit<
+  DiffInput<unknown>,
+  'records' | 'describe' | 'rule' | 'fingerprints' | 'vanished' | 'tombstones'
+>;
 
 /** `leave`: this record says nothing about the target; null: it is as it should be. */
 function compare<Source>(

@@ -84,6 +84,16 @@ export function listedIn({ records, setAside }: Snapshot<{ id: string }>): (reco
   return (id) => records.has(id) || unusable.has(id);
 }
 
+/** Ids of rows that are there and can't be used. */
+export function unusableIn({ setAside }: Pick<Snapshot<unknown>, 'setAside'>): Set<string> {
+  return new Set(setAside.flatMap(({ recordId, isTombstone }) => (isTombstone === true ? [] : (recordId ?? []))));
+}
+
+/** Ids of rows that say no more than that their record is cancelled or deleted. */
+export function tombstonesIn({ setAside }: Pick<Snapshot<unknown>, 'setAside'>): string[] {
+  return setAside.flatMap(({ recordId, isTombstone }) => (isTombstone === true && recordId !== null ? [recordId] : []));
+}
+
 /**
  * Ids that a complete snapshot did not show although the target has, or is about to have, something for them.
  * @param pinned records that a person put back: their agendas may feed no target, so that no list shows them

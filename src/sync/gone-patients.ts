@@ -2,6 +2,7 @@ import type { Confirmations } from './absence.ts';
 import type { Contacts } from './contacts.ts';
 import type { ClinicShown } from './cycle-input.ts';
 import type { GivenState } from './diff.ts';
+import { tombstonesIn, unusableIn } from './followed.ts';
 
 /** What a cycle knows, as far as it tells who is gone. */
 interface Known {
@@ -27,14 +28,15 @@ export function gonePatients(
   if (reading === null) return (patientId) => vanished.has(patientId);
   const isNew = reading.readAt > (clinicReading.streams.plannedBy.patients ?? -Infinity);
   const isTelling = isOpen && isNew && reading.snapshot.completeness === 'complete';
-  const unusable = new Set(reading.snapshot.setAside.map(({ recordId }) => recordId));
+  const unusable = unusableIn(reading.snapshot);
+  const deleted = new Set(tombstonesIn(reading.snapshot));
   const isOrphan = (patientId: string, recordId: string) => {
     if (!isTelling || unusable.has(patientId) || !links.has(recordId)) return false;
     const pending = theirs.pending.get(patientId);
     return pending === undefined ? !theirs.links.has(patientId) : pending.want === 'absent';
   };
   return (patientId, recordId) => {
-    if (vanished.has(patientId) || isOrphan(patientId, recordId)) gone.add(patientId);
+    if (vanished.has(patientId) || deleted.has(patientId) || isOrphan(patientId, recordId)) gone.add(patientId);
     return gone.has(patientId);
   };
 }

@@ -5,7 +5,7 @@ import { type Confirmation, type Confirmations, evidenceOf } from './absence.ts'
 import type { Contacts } from './contacts.ts';
 import type { CycleInput, Planning, TargetInput } from './cycle-input.ts';
 import { type Diff, type GivenState, restoring } from './diff.ts';
-import { beginningIn, listedIn, snapshotOf, windowOf, windowRead } from './followed.ts';
+import { beginningIn, listedIn, snapshotOf, tombstonesIn, windowOf, windowRead } from './followed.ts';
 import { givenUp } from './given-up.ts';
 import { deletionClass, guard } from './guard.ts';
 import { keepBackPeople, withoutWaitingPeople } from './people.ts';
@@ -58,7 +58,8 @@ export function* planTarget(
     const withheld = withheldWhole('replaced', difference.changes, isRefused);
     return keepBackPeople(input, cycle, holds, { ...base, ...withheld, replaced: true, reading });
   }
-  const speaksOf = (recordId: string) => view.shows(recordId) || absent.has(recordId);
+  const off = new Set(tombstonesOf(target, cycle));
+  const speaksOf = (recordId: string) => view.shows(recordId) || absent.has(recordId) || off.has(recordId);
   const verdict = guarded(input, cycle, { difference, holds, speaksOf });
   const abandoned = target.crm === null ? base.abandoned : [...base.abandoned, ...overtaken(verdict, state)];
   return keepBackPeople(input, cycle, holds, { ...base, ...verdict, abandoned, reading });
@@ -89,6 +90,7 @@ function* compare(
   const stopped: string[] = [];
   const difference = yield* view.compare({
     vanished: absent,
+    tombstones: tombstonesOf(target, cycle),
     window,
     restores: restoring(target.configuration.audit, restorations),
     identity: target.identity,
@@ -104,15 +106,22 @@ function* compare(
   return { difference, stopped, leftOut, leftOutRecords };
 }
 
+/** Records of the target's stream of which a list says that they are off, and nothing else. */
+function tombstonesOf(target: TargetInput['target'], { clinicReading }: CycleInput): string[] {
+  const snapshot = snapshotOf(clinicReading, target);
+  return snapshot === null ? [] : tombstonesIn(snapshot);
+}
+
 /** What is known of records for which changes wait. */
 function knowledgeOf({ target, state, missing }: TargetInput, cycle: CycleInput, view: TargetView) {
   const { vanished, kept, missedOnce } = cycle.confirmations[target.stream];
   const isMissing = new Set(missing);
+  const off = new Set(tombstonesOf(target, cycle));
   return {
     window: windowOf(target, cycle.clinicReading.startedAt),
     now: cycle.now,
     speaksOf: (id: string) =>
-      view.shows(id) || vanished.has(id) || kept.has(id) || (missedOnce.has(id) && !state.links.has(id)),
+      view.shows(id) || off.has(id) || vanished.has(id) || kept.has(id) || (missedOnce.has(id) && !state.links.has(id)),
     isMissing: (id: string) => isMissing.has(id),
   };
 }

@@ -111,6 +111,15 @@ describe('an appointment that the list lacks', () => {
     expect(told(receiver)[0]?.data).toMatchObject({ patientId: null, agendaId: null });
   });
 
+  test('is cancelled at once by a row that says no more than that, and once only', async () => {
+    await begin('a', 'b');
+    remove('a');
+    world.documents.tombstones.add('a').add('unknown');
+    await turnLater();
+    await turnLater();
+    expect(messages()).toEqual(['cancelled a']);
+  });
+
   test('and that is there when it is read alone is not cancelled', async () => {
     await begin('a');
     world.documents.unlisted.add('a');

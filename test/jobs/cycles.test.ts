@@ -323,6 +323,20 @@ describe('an appointment that a whole list does not show', () => {
     expect(clinic.counts.lookups).toBe(1);
   });
 
+  test('is removed at once as cancelled by a row that says no more than that', async () => {
+    const { clinic, model, clock, tenant } = open(5);
+    await cycle(tenant);
+    clinic.appointments.delete('3');
+    clinic.tombstones.add('3').add('never-written');
+    clock.now += HOUR_MS;
+    const run = await cycle(tenant);
+    expect(run.targets[0]).toMatchObject({ planned: { cancelled: 1 }, unconfirmed: 0 });
+    expect([run.setAside, clinic.counts.lookups]).toEqual([{}, 0]);
+    expect(model.objects()).toHaveLength(4);
+    expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', inSyncAsOf: clock.now, gaps: [] });
+    expect((await cycle(tenant)).targets[0]).toMatchObject({ planned: {} });
+  });
+
   test('moves along when it was moved out of the window', async () => {
     const { clinic, model, tenant } = open(1);
     await cycle(tenant);

@@ -83,6 +83,7 @@ describe('with five thousand appointments others may have their turn again and a
     const work = diff({
       records: appointments,
       describe: describeAppointment,
+      tombstones: [],
       vanished: new Set(),
       window: WINDOW,
       rule(appointment, key) {

@@ -9,6 +9,8 @@ export interface ModelClinic extends ClinicSource {
   readonly appointments: Map<string, Appointment>;
   /** Rows that are there and can't be used. */
   readonly unusable: Set<string>;
+  /** Ids of rows that say no more than that their record is cancelled. */
+  readonly tombstones: Set<string>;
   /** Lists leave cancelled appointments out; read alone they are there. */
   hidesCancelled: boolean;
   /** Records that lists leave out without a sign of it; read alone they are there. */
@@ -44,6 +46,7 @@ export function createModelClinic(): ModelClinic {
   const clinic: ModelClinic = {
     appointments: new Map(),
     unusable: new Set(),
+    tombstones: new Set(),
     hidesCancelled: false,
     unlisted: new Set(),
     truncatedAfter: null,
@@ -144,7 +147,10 @@ function snapshotOf(
     window,
     agendaIds: agendaIds === null ? null : [...agendaIds],
     records: new Map(usable.map((appointment) => [appointment.id, asGivenBefore(clinic, appointment)])),
-    setAside: rows.filter(({ id }) => clinic.unusable.has(id)).map(({ id }) => badTime(id)),
+    setAside: [
+      ...rows.filter(({ id }) => clinic.unusable.has(id)).map(({ id }) => badTime(id)),
+      ...[...clinic.tombstones].map(tombstone),
+    ],
     unidentified: 0,
     pages: 1,
     requests: 1,
@@ -163,6 +169,10 @@ function lookUp(clinic: ModelClinic, id: string): Lookup<Appointment> {
 
 function badTime(recordId: string) {
   return { recordId, code: 'bad-time', field: 'startsAt' };
+}
+
+function tombstone(recordId: string) {
+  return { recordId, code: 'tombstone', field: 'status', isTombstone: true as const };
 }
 
 function unavailable(): MirrorError {

@@ -36,6 +36,8 @@ export interface ModelDocuments extends TriggerSource {
   unlisted: Set<string>;
   /** Reports whose rows can't be used. */
   unusable: Set<string>;
+  /** Ids of rows that say no more than that their record is cancelled. */
+  tombstones: Set<string>;
   /** Thrown by all that reads reports, invoices or appointments. */
   errors: { reports: MirrorError | null; invoices: MirrorError | null; appointments: MirrorError | null };
 }
@@ -156,6 +158,7 @@ function createDocuments(): ModelDocuments {
     partial: false,
     unlisted: new Set(),
     unusable: new Set(),
+    tombstones: new Set(),
     errors: { reports: null, invoices: null, appointments: null },
     readReports: async () => list(rows('reports', documents.reports)),
     readReport: async (id) => one(rows('reports', documents.reports), id),
@@ -181,7 +184,12 @@ function createDocuments(): ModelDocuments {
   }
   function list<Row>(all: Map<string, Row>): Snapshot<Row> {
     const records = new Map([...all].filter(([id]) => !documents.unlisted.has(id) && !documents.unusable.has(id)));
-    const setAside = [...all.keys()].filter((id) => documents.unusable.has(id)).map(asideOf);
+    const tombstones = [...documents.tombstones].map((id) => ({
+      ...asideOf(id),
+      code: 'tombstone',
+      isTombstone: true as const,
+    }));
+    const setAside = [...[...all.keys()].filter((id) => documents.unusable.has(id)).map(asideOf), ...tombstones];
     const content = { records, setAside, unidentified: 0 };
     if (documents.partial) return { ...content, completeness: 'partial', reason: 'end-unproved' };
     return { ...content, completeness: 'complete' };

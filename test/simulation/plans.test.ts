@@ -159,6 +159,7 @@ function compare(world: World, { records, vanished }: ReturnType<typeof survey>)
   const work = diff({
     records,
     describe: describeAppointment,
+    tombstones: [],
     vanished,
     window: windowOf(world),
     rule(appointment) {

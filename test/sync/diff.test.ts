@@ -33,6 +33,7 @@ function compare(
   const work = diff({
     records: appointments,
     describe: describeAppointment,
+    tombstones: [],
     vanished: new Set(),
     window: WINDOW,
     rule(appointment, key) {

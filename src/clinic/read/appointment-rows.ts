@@ -20,6 +20,7 @@ import { type PlacedMapper, RowZone } from './row-zone.ts';
 import { compileStatuses } from './statuses.ts';
 import { compileTeleVisit } from './tele-visits.ts';
 import { dateMsOf, dateText, type Timestamp } from './timestamps.ts';
+import { withTombstones } from './tombstones.ts';
 import type { Zone } from './zone.ts';
 
 type Row = RecordOf<typeof appointment>;
@@ -91,8 +92,11 @@ export function compileAppointmentRows(profile: ClinicProfile): PlacedMapper<App
       ...(teleVisitUrl === null ? {} : { teleVisitUrl }),
     };
   });
+  const statusWordOf = tolerant(read.status);
+  const isCancelled = (row: JsonObject) => statusOf(statusWordOf(row), row) === 'cancelled';
+  const mapBuried = withTombstones(profile.appointments, map, isCancelled);
   return rowZone.within((row) => {
-    const mapped = map(row);
+    const mapped = mapBuried(row);
     if ('record' in mapped || mapped.setAside.recordId === null || !isJsonObject(row)) return mapped;
     const agendaId = agendaIdOf(row);
     return agendaId === null ? mapped : { setAside: { ...mapped.setAside, agendaId } };

@@ -8,6 +8,7 @@ import type { ClinicProfile } from '../schema/profile.ts';
 import { patient } from '../schema/registry.ts';
 import { compileFullName } from './full-names.ts';
 import { compileFields, compileRows, type FieldReaders, type Note, tolerant } from './records.ts';
+import { withTombstones } from './tombstones.ts';
 
 /** Prepares the mapping of location rows; a zone that is not an IANA name counts as not told. */
 export function compileLocationRows(profile: ClinicProfile): RowMapper<Location> {
@@ -68,7 +69,7 @@ export function compilePatientRows(profile: ClinicProfile): RowMapper<Patient> {
   const isActive = tolerant(read.isActive);
   const consentsOf = compileConsents(profile);
   const namesIn = compileFullName(profile.patients.fullName);
-  return compileRows(read.id, (row, note) => ({
+  const map = compileRows(read.id, (row, note) => ({
     id: read.id(row),
     ...namesIn(row, { firstName: read.firstName(row, note), lastName: read.lastName(row, note) }),
     email: read.email(row, note),
@@ -83,6 +84,7 @@ export function compilePatientRows(profile: ClinicProfile): RowMapper<Patient> {
     address: postalAddressOf(row, read, note),
     updatedAt: updatedAt(row, note),
   }));
+  return withTombstones(profile.patients, map);
 }
 
 function postalAddressOf(row: JsonObject, read: FieldReaders<typeof patient>, note: Note): PostalAddress | null {

@@ -1,5 +1,5 @@
 import { MirrorError } from '../../model/errors.ts';
-import type { Appointment } from '../../model/records.ts';
+import type { Appointment, SetAside } from '../../model/records.ts';
 import type { PartialReason } from '../../model/snapshots.ts';
 import { CLOCK_TOLERANCE_MS, DAY_MS, HOUR_MS, type Instant, SECOND_MS } from '../../model/time.ts';
 import type { ClinicContext } from '../http/context.ts';
@@ -62,7 +62,9 @@ export async function readChanges(
   if (doubt !== null) return { doubt };
   const changed = answer.rows.flatMap((row) => ('record' in row ? [row.record] : []));
   const changedTo = changedToOf(changed, { startedAt, endedAt }) ?? known.changedTo;
-  return { ...putOver(known, changed, isWanted), changedTo: Math.max(known.changedTo, changedTo) };
+  const buried = answer.rows.flatMap((row) => ('setAside' in row ? [row.setAside] : []));
+  const rows = withTombstones(putOver(known, changed, isWanted), buried);
+  return { ...rows, changedTo: Math.max(known.changedTo, changedTo) };
 }
 
 /** Whether a clinic that answers so does not filter as the profile says. */
@@ -71,7 +73,7 @@ export function isOfNoUse(doubt: ChangesDoubt): boolean {
 }
 
 function doubtOfRow(row: Mapped<Appointment>, sinceAt: Instant, now: Instant): ChangesDoubt | null {
-  if ('setAside' in row) return 'row-set-aside';
+  if ('setAside' in row) return row.setAside.isTombstone === true ? null : 'row-set-aside';
   const { updatedAt } = row.record;
   if (updatedAt === null) return 'change-time-missing';
   if (updatedAt > now + CLOCK_TOLERANCE_MS) return 'change-time-ahead';
@@ -107,6 +109,24 @@ function sinceOf(at: Instant, { profile }: ClinicContext, zone: Zone): { at: Ins
 function refused(error: unknown): null {
   if (error instanceof MirrorError && (error.status === 400 || error.status === 422)) return null;
   throw error;
+}
+
+/** Takes out records that the clinic says are off. The same maps where there are none. */
+function withTombstones(
+  known: Omit<KnownRows<Appointment>, 'changedTo'>,
+  tombstones: readonly SetAside[],
+): Omit<KnownRows<Appointment>, 'changedTo'> {
+  const off = tombstones.filter(
+    ({ recordId }) => known.records.has(recordId ?? '') || known.setAside.has(recordId ?? ''),
+  );
+  if (off.length === 0) return known;
+  const records = new Map(known.records);
+  const setAside = new Map(known.setAside);
+  for (const one of off) {
+    records.delete(one.recordId ?? '');
+    setAside.set(one.recordId ?? '', one);
+  }
+  return { ...known, records, setAside };
 }
 
 /** The same maps where nothing changed. */

@@ -9,6 +9,7 @@ import { createInvoiceDoctorNames } from './invoice-doctor-names.ts';
 import { createInvoiceResolver, type LinkedInvoice } from './invoice-doctors.ts';
 import { createReadingCalls } from './reading-calls.ts';
 import { compileFields, compileRows } from './records.ts';
+import { withTombstones } from './tombstones.ts';
 import { readWhole } from './whole.ts';
 
 /** Which invoices are wanted, and how much of them. */
@@ -75,7 +76,7 @@ const LISTED = { ...invoice, items: { ...invoice.items, shape: { linkedPractices
 function compileInvoiceRows(profile: ClinicProfile): RowMapper<ListedInvoice> {
   const { fields, words } = profile.invoices;
   const read = compileFields(LISTED, fields, profile, words);
-  return compileRows(read.id, (row) => ({
+  const map = compileRows(read.id, (row) => ({
     id: read.id(row),
     patientId: read.patientId(row),
     number: read.number(row),
@@ -87,4 +88,5 @@ function compileInvoiceRows(profile: ClinicProfile): RowMapper<ListedInvoice> {
     paidAmount: read.paidAmount(row),
     items: read.items(row),
   }));
+  return withTombstones(profile.invoices, map);
 }

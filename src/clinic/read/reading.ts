@@ -35,7 +35,7 @@ export async function readRow(context: ClinicContext, question: RecordQuestion):
 }
 
 /**
- * One record by its id; 404 and 410 mean `absent`.
+ * One record by its id; 404, 410 and a tombstone mean `absent`.
  * @param isAsked whether a record is the one that was asked for; by its id when absent
  * @throws MirrorError `contract`, code `wrong-record`, when another came
  */
@@ -48,7 +48,11 @@ export async function readOne<Model extends object>(
   const row = await readRow(context, question);
   if (row === null) return { absent: true };
   const mapped = ofTenant(context.profile, question, map)(row);
-  if ('setAside' in mapped) return { setAside: { ...mapped.setAside, recordId: question.id } };
+  if ('setAside' in mapped) {
+    // Two such answers count like two that say that the record is not there.
+    if (mapped.setAside.isTombstone === true) return { absent: true };
+    return { setAside: { ...mapped.setAside, recordId: question.id } };
+  }
   if (isAsked(mapped.record)) return { found: mapped.record };
   throw new MirrorError(`${labelOf(question.list)}: another record came than the one asked for`, {
     actor: 'contract',

@@ -1,9 +1,8 @@
 import { MirrorError } from '../../model/errors.ts';
 import type { AppointmentStatus } from '../../model/records.ts';
-import { asFlag, folded, type JsonObject, valueAt } from '../http/rows.ts';
+import { asFlag, compilePaths, folded, type JsonObject } from '../http/rows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
-
-type Flag = ClinicProfile['appointments']['flags'][number];
+import type { RaisedBy } from '../schema/resources.ts';
 
 /** Tells the status of a row from its own word and the flags beside it. */
 export type StatusReader = (raw: string | null, row: JsonObject) => AppointmentStatus;
@@ -12,21 +11,25 @@ export type StatusReader = (raw: string | null, row: JsonObject) => AppointmentS
 export function compileStatuses(appointments: ClinicProfile['appointments']): StatusReader {
   const named = new Map(Object.entries(appointments.statuses));
   const spelled = new Map([...named].map(([word, status]) => [folded(word), status]));
+  const flags = appointments.flags.map((flag) => ({ ...flag, isRaised: compileRaised(flag) }));
   return (raw, row) => {
     let status = raw === null ? appointments.statusMissing : (named.get(raw) ?? spelled.get(folded(raw)) ?? 'unknown');
-    for (const flag of appointments.flags) {
-      const applies = flag.over === null || flag.over.includes(status);
-      if (applies && isRaised(flag, row)) status = flag.status;
+    for (const { over, isRaised, status: meant } of flags) {
+      const applies = over === null || over.includes(status);
+      if (applies && isRaised(row)) status = meant;
     }
     return status;
   };
 }
 
-/** Whether a row has what raises a flag. */
-export function isRaised(flag: Flag, row: JsonObject): boolean {
-  const value = valueAt(row, flag.path);
-  if (flag.when === 'present') return (value ?? '') !== '' && asFlag(value) !== false;
-  return Array.isArray(flag.when) ? flag.when.some((one) => one === value) : value === flag.when;
+/** Prepares the look at what raises a flag. */
+export function compileRaised({ path, when }: RaisedBy): (row: JsonObject) => boolean {
+  const read = compilePaths([path]);
+  const values: readonly unknown[] = Array.isArray(when) ? when : [when];
+  return (row) => {
+    const value = read(row);
+    return when === 'present' ? (value ?? '') !== '' && asFlag(value) !== false : values.includes(value);
+  };
 }
 
 /**

@@ -2,21 +2,11 @@ import { z } from 'zod';
 import { APPOINTMENT_STATUSES as STATUSES } from '../../model/records.ts';
 import { fieldPaths, paths } from './fields.ts';
 import { fullName } from './full-names.ts';
-import { path } from './paging.ts';
 import { payment, statusChange } from './registry.ts';
-import { listProfile, RESOURCES } from './resources.ts';
+import { listProfile, RESOURCES, raisedBy } from './resources.ts';
 import { rereading, windowFilters } from './windows.ts';
 
-/** A value as JSON has it. */
-const told = z.union([z.boolean(), z.string(), z.number()]);
-
-const flag = z.strictObject({
-  path,
-  when: z
-    .union([told, z.array(told).min(1)])
-    .describe(
-      'The value that raises the flag, or a list of such values; present, not in a list = any value but null, an empty text, and no (false or 0).',
-    ),
+const flag = raisedBy.extend({
   status: z.enum(STATUSES).describe('The status that the raised flag means.'),
   over: z.array(z.enum(STATUSES)).nullable().default(null).describe('Overrides only these statuses; null = any.'),
 });

@@ -48,8 +48,34 @@ export const ownRecordPath = ownPlace.describe(
   'Only where a single record is at another place than the profile says; . = it is the answer itself.',
 );
 
+/** A value as JSON has it. */
+const told = z.union([z.boolean(), z.string(), z.number()]);
+
+/** A field and the values of it that raise a flag. */
+export const raisedBy = z.strictObject({
+  path,
+  when: z
+    .union([told, z.array(told).min(1)])
+    .describe(
+      'The value that raises the flag, or a list of such values; present, not in a list = any value but null, an empty text, and no (false or 0).',
+    ),
+});
+
+/** The same as a profile holds it. */
+export type RaisedBy = z.infer<typeof raisedBy>;
+
 /** What a profile says of one list beside its fields. */
 const listRules = {
+  deletedFlags: z
+    .array(raisedBy)
+    .max(10)
+    .default([
+      { path: 'deleted', when: true },
+      { path: 'isDeleted', when: true },
+    ])
+    .describe(
+      'Fields that say that the record was deleted: such a row needs an id and nothing else. Read for appointments, patients and invoices.',
+    ),
   query: z
     .record(parameter, z.string())
     .default({})

@@ -1,6 +1,6 @@
 import { compilePaths, folded, type JsonObject } from '../../clinic/http/rows.ts';
 import type { BookedAppointment } from '../../clinic/read/appointment-rows.ts';
-import { compileStatuses, isRaised } from '../../clinic/read/statuses.ts';
+import { compileRaised, compileStatuses } from '../../clinic/read/statuses.ts';
 import type { ClinicProfile } from '../../clinic/schema/profile.ts';
 import type { AppointmentStatus } from '../../model/records.ts';
 import { DAY_MS } from '../../model/time.ts';
@@ -113,7 +113,7 @@ function raisedFlags({ reading: { appointments }, samples }: Seen): ClinicProfil
       (FREEING.includes(flag.status) && !isTold(flag.status)) ||
       told.some(({ row, status }) => {
         const overrides = flag.over === null || flag.over.includes(status);
-        return isRaised(flag, row) && status !== flag.status && overrides;
+        return compileRaised(flag)(row) && status !== flag.status && overrides;
       }),
   );
 }

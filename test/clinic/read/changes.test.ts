@@ -105,6 +105,17 @@ describe('a clinic that tells what changed', () => {
     expect([gone.completeness, gone.records.has('a')]).toEqual(['complete', false]);
   });
 
+  test('and sends a tombstone has that record taken out at once, without reading all', async () => {
+    await using clinic = await readBefore();
+    clinic.pass(5 * MINUTE_MS);
+    clinic.world.rows = clinic.world.rows.filter(({ id }) => id !== 'c');
+    clinic.world.rows.push({ id: 'c', deleted: true, updatedAt: at(clinic.world.now) } as unknown as Row);
+    const { records, setAside, completeness } = await clinic.read();
+    expect(completeness).toBe('changes');
+    expect([...records.keys()]).toEqual(['a', 'b', 'd', 'e']);
+    expect(setAside).toMatchObject([{ recordId: 'c', isTombstone: true }]);
+  });
+
   test('whose filter is behind gives nothing back that is known to be older', async () => {
     await using clinic = await readBefore();
     clinic.pass(MINUTE_MS);
