@@ -147,10 +147,10 @@ function endsInChoice(part: string, read: Reader): boolean {
   return before !== undefined && read(before) !== null;
 }
 
-/** `12 0664 123000`: digits before what is a number of its own. */
+/** `12 0664 123000`: one or two digits before what is a number of its own. Three may be the prefix of a mobile number: 347 0587061. */
 function holdsAnother(part: string, read: Reader): boolean {
-  const behind = [...part.matchAll(/\d\s+(?=0)/g)].map(({ index, 0: { length } }) => part.slice(index + length));
-  return behind.some((rest) => (read(rest) ?? read(part))?.number !== read(part)?.number);
+  const [, rest] = /^\s*\d{1,2}\s+(0.*)$/.exec(part) ?? [];
+  return rest !== undefined && (read(rest) ?? read(part))?.number !== read(part)?.number;
 }
 
 /** Numbers with nothing but a space or a hyphen between them: each is one alone. */

@@ -141,3 +141,21 @@ describe('a telephone field as a front desk writes it', () => {
     expect(read).toBeGreaterThan(500);
   });
 });
+
+describe('a mobile number as everybody writes it', () => {
+  test.each(['+39 347 0587061', '347 0587061', '347 058 7061', '3470587061'])('is read: %s', (written) => {
+    expect(telephonesIn(written, 'IT')).toEqual([{ number: '+393470587061', type: 'MOBILE' }]);
+  });
+
+  test('is read whatever its digits are, with and without its prefix', () => {
+    const digits = fc.integer({ min: 0, max: 9_999_999 }).map((number) => String(number).padStart(7, '0'));
+    fc.assert(
+      fc.property(fc.constantFrom('320', '333', '347', '348', '391'), digits, (prefix, subscriber) => {
+        for (const written of [`+39 ${prefix} ${subscriber}`, `${prefix} ${subscriber}`, `${prefix}${subscriber}`]) {
+          const numbers = telephonesIn(written, 'IT').map(({ number }) => number);
+          expect(numbers, written).toEqual([`+39${prefix}${subscriber}`]);
+        }
+      }),
+    );
+  });
+});

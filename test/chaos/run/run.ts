@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { seededRandom } from '../../../sandbox/kit/random.ts';
 import { FAULTS } from '../faults/index.ts';
 import type { Place } from '../judge/leaks.ts';
 import { type Defect, type Tally, tallyOf } from '../judge/tally.ts';
@@ -51,8 +52,9 @@ export async function play(park: Park, script: Script, options: RunOptions = {})
     await measurePace(scene);
     park.pace = scene.pace;
     if (script.warm) await warmUp(scene);
-    for (const step of script.steps) {
-      await takeStep(scene, step);
+    for (const [index, step] of script.steps.entries()) {
+      const taken = takeStep(scene, step);
+      await Promise.all([taken, checkMeanwhile(scene, taken, script.seed + index)]);
       await scene.check();
     }
     const settled = await settle(scene);
@@ -84,6 +86,24 @@ async function measurePace(scene: Scene): Promise<void> {
     scene.pace = Math.max(1, elapsedMs / USUAL_START_MS);
     if (elapsedMs > LONGEST_START_MS) throw new Error('no daemon asked the clinic for anything');
     await scene.after(20, () => {});
+  }
+}
+
+/** A claim is judged at random moments of a step, so many ms apart at most on a machine of its own. */
+const LONGEST_PAUSE_MS = 1_200;
+
+/** Judges what the status says at random moments until the step is over: not only when all is at rest. */
+async function checkMeanwhile(scene: Scene, step: Promise<void>, seed: number): Promise<void> {
+  let isOver = false;
+  const end = step
+    .catch(() => {})
+    .finally(() => {
+      isOver = true;
+    });
+  const random = seededRandom(seed);
+  while (!isOver) {
+    await Promise.race([end, scene.after(50 + random() * LONGEST_PAUSE_MS * scene.pace, () => {})]);
+    if (!isOver) await scene.check();
   }
 }
 
