@@ -48,23 +48,28 @@ export function showsNext(paging: Paging, answer: PageAnswer): boolean {
 
 /**
  * Whether "not modified" would say all that an answer told. It may leave out headers, and be said of the rows alone: that no page follows
- * would then be believed without being told, or an old total.
+ * would then be believed without being told, or an old total. If a header holds the total or whether more follow, that is covered for a page
+ * that another one follows, and for a last page with room for more rows: any other page would appear or change with what changes it.
  */
-export function isToldByRows(paging: Paging, headers: PageAnswer['headers']): boolean {
-  const { hasMorePath, totalPath, style } = paging;
-  if ([hasMorePath, totalPath].some((place) => place !== null && headerOf(place) !== null)) return false;
-  const leadsByHeader = style === 'link-header' || headersOf(paging).length > 0;
-  return !leadsByHeader || nextTold(paging, { body: null, headers }) !== null;
+export function isToldByRows(
+  paging: Paging,
+  headers: PageAnswer['headers'],
+  page: { isFollowed: boolean; hasRoom: boolean },
+): boolean {
+  const leadsByHeader = paging.style === 'link-header' || nextPlaces(paging).some((place) => headerOf(place) !== null);
+  if (leadsByHeader) return nextTold(paging, { body: null, headers }) !== null;
+  return headersOf(paging).length === 0 || page.isFollowed || page.hasRoom;
+}
+
+/** Where a page tells the next one, under a style that goes where it leads. */
+function nextPlaces(paging: Paging): string[] {
+  if (paging.style === 'cursor') return [paging.cursorPath];
+  return paging.style === 'next-link' ? [paging.linkPath] : [];
 }
 
 /** Names of the headers that tell of paging, beside those that all styles read. */
 export function headersOf(paging: Paging): string[] {
-  const places = [
-    paging.hasMorePath,
-    paging.totalPath,
-    ...(paging.style === 'cursor' ? [paging.cursorPath] : []),
-    ...(paging.style === 'next-link' ? [paging.linkPath] : []),
-  ];
+  const places = [paging.hasMorePath, paging.totalPath, ...nextPlaces(paging)];
   return places.flatMap((place) => (place === null ? [] : (headerOf(place) ?? [])));
 }
 

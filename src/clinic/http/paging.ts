@@ -212,8 +212,22 @@ function isFull({ paging, pageSizes }: Walk, size: number): boolean {
 }
 
 /** A page of a usual size, or no shorter than one before it, may be full: the cap need not be what the profile says. */
-function isShort(paging: { size: number; cap: number | null }, { pages, fullest }: Progress, size: number): boolean {
-  return size < askedSize(paging) && !USUAL_SIZES.has(size) && (pages === 1 || size < fullest);
+function isShort(paging: { size: number; cap: number | null }, progress: PagesSeen, size: number): boolean {
+  return size < askedSize(paging) && !mayBeFull(progress, size);
+}
+
+/** How many pages of a reading came, and the most rows that one of them had. */
+export type PagesSeen = Pick<Progress, 'pages' | 'fullest'>;
+
+/** Returns whether a page has room for more rows, as far as that can be told of a page that came. */
+export function hasRoom(paging: Paging, seen: PagesSeen, size: number): boolean {
+  return paging.style === 'none'
+    ? size < (paging.cap ?? Infinity) && !mayBeFull(seen, size)
+    : isShort(paging, seen, size);
+}
+
+function mayBeFull({ pages, fullest }: PagesSeen, size: number): boolean {
+  return USUAL_SIZES.has(size) || (pages > 1 && size >= fullest);
 }
 
 /** Whether the page is the last: true, false, or null when no rule can tell. */

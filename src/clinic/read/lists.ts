@@ -8,8 +8,10 @@ import { isToldByRows } from '../http/answer-places.ts';
 import { type ClinicCall, send } from '../http/call.ts';
 import type { ClinicContext } from '../http/context.ts';
 import {
+  hasRoom,
   isPassing,
   type Page,
+  type PagesSeen,
   type PageTarget,
   type PagingMemory,
   type ReceivedPage,
@@ -72,6 +74,7 @@ const NO_PAGES: PageMemory<never> = {
   etagOf: () => null,
   unmodified: () => null,
   page: (_url, _answer, make) => make(null),
+  maySkip: () => {},
 };
 const NOT_MODIFIED = 304;
 
@@ -96,8 +99,19 @@ export function readList<Row>(
   const mostValues = Math.max(MOST_VALUES, profile.limits.maxAnswerBytes / LEAST_VALUE_BYTES);
   const form: PageForm<Row> = { label, list: call.list, path: listPath ?? profile.listPath, mostValues, map, idOf };
   let url = addressOf(context, segments, parameters);
+  const seen: PagesSeen = { pages: 0, fullest: 0 };
+  /** Tells what is kept of the page before that another one follows it. */
+  let follow = () => {};
 
   async function load(target: PageTarget): Promise<ReceivedPage<Row>> {
+    follow();
+    follow = () => {};
+    const page = await loadPage(target);
+    seen.pages += 1;
+    seen.fullest = Math.max(seen.fullest, page.rows.length);
+    return page;
+  }
+  async function loadPage(target: PageTarget): Promise<ReceivedPage<Row>> {
     url = urlOf(target);
     const ifNoneMatch = memory.etagOf(url);
     const answer = await ask({
@@ -115,7 +129,14 @@ export function readList<Row>(
   function received(answer: HttpResponse): ReceivedPage<Row> {
     const { headers } = answer;
     const make = (known: KnownStretches<Row> | null) => pageOf(answer, form, known);
-    return { ...memory.page(url, answer, make, isToldByRows(paging, headers)), headers };
+    const page = memory.page(url, answer, make);
+    const [address, room] = [url, hasRoom(paging, { ...seen, pages: seen.pages + 1 }, page.rows.length)];
+    const allow = (isFollowed: boolean) => {
+      if (isToldByRows(paging, headers, { isFollowed, hasRoom: room })) memory.maySkip(address, headers);
+    };
+    allow(false);
+    follow = () => allow(true);
+    return { ...page, headers };
   }
   function urlOf(target: PageTarget): string {
     if ('link' in target) return addressOfLink(context, target.link, url, label);

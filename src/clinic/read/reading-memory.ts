@@ -18,14 +18,14 @@ export interface PageMemory<Row> {
   /**
    * What the very bytes of an answer were made into before; else what `make` makes of them now.
    * @param make is given what stretches of rows were made into before; null where nothing of the page is kept
-   * @param maySkip whether the clinic may be asked next time if it is what it was
    */
   page(
     url: string,
     answer: Pick<HttpResponse, 'body' | 'parts' | 'headers'>,
     make: (known: KnownStretches<Row> | null) => KeptPage<Row>,
-    maySkip: boolean,
   ): KeptPage<Row>;
+  /** The clinic may be asked next time whether the page of this address is what it was. @param headers of its answer */
+  maySkip(url: string, headers: Headers): void;
 }
 
 /** What a reading is to tell. */
@@ -122,6 +122,8 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
     const whole = goesOn ?? { question, window: asksLess ? stretched : window, beganAt: trust.now };
     const pages = new Map<string, KeptPage<Mapped<Model>>>();
     const answers = new Map<string, KeptAnswer>();
+    /** Of the pages that came, by their address. */
+    const names = new Map<string, string>();
     const wasInvalidated = this.#isInvalidated;
     const stretches = lazily(() => knownStretches(this.#place === place ? this.#pages.values() : []));
     const pageNamed = (name: string) => pages.get(name) ?? this.#pages.get(name);
@@ -147,15 +149,20 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
         answers.set(url, { ...kept, headers: told });
         return { ...page, headers: told };
       },
-      page: (url, answer, make, maySkip) => {
+      page: (url, answer, make) => {
         const name = `${place} ${answer.headers.get('content-type')} ${digestOf(answer)}`;
         // Of whom the last reading was invalidated, this one will be as well, as a rule: their rows need no names.
         const page = pageNamed(name) ?? make(wasInvalidated ? null : (name) => stretches()(name));
         pages.set(name, page);
-        const etag = maySkip && trust.conditions ? usableEtag(answer.headers) : null;
-        if (etag === null) answers.delete(url);
-        else answers.set(url, { etag, name, headers: pagingHeadersOf(answer.headers, pagingHeaders) });
+        names.set(url, name);
+        answers.delete(url);
         return page;
+      },
+      maySkip: (url, headers) => {
+        const etag = trust.conditions ? usableEtag(headers) : null;
+        const name = names.get(url);
+        if (etag === null || name === undefined) return;
+        answers.set(url, { etag, name, headers: pagingHeadersOf(headers, pagingHeaders) });
       },
       asBefore: (mapped) => {
         const before = 'record' in mapped ? this.#rows.records.get(mapped.record.id) : undefined;

@@ -285,24 +285,85 @@ describe('paging that goes by headers', () => {
   test.each([
     ['the total', { ends: ['total'], totalPath: 'header:X-Sum', hasMorePath: null }],
     ['whether more follow', { ends: ['has-more'], hasMorePath: 'header:X-More', totalPath: null }],
-  ] as const)(
-    'asks for every page anew where a header holds %s, also for those that lead on',
-    async (_what, places) => {
-      const paging = { style: 'next-link' as const, linkPath: 'header:X-Next', ...places, ends: [...places.ends] };
-      await using clinic = await openRememberingClinic({ paging });
-      clinic.world.rows = ['a', 'b'].map((id) => rowOf(id));
-      clinic.world.answer = (_, { query }) => {
-        const from = Number(query.get('row') ?? 0);
-        const next = from === 0 && { 'x-next': '?row=1' };
-        const headers = { etag: `"${from}"`, 'x-sum': '2', 'x-more': String(from === 0), ...next };
-        return { json: { data: clinic.world.rows.map(told).slice(from, from + 1) }, headers };
+  ] as const)('asks anew for the last page alone where a header holds %s', async (_what, places) => {
+    const paging = { style: 'next-link' as const, linkPath: 'header:X-Next', ...places, ends: [...places.ends] };
+    await using clinic = await openRememberingClinic({ paging });
+    clinic.world.rows = ['a', 'b'].map((id) => rowOf(id));
+    clinic.world.answer = (_, { query }) => {
+      const from = Number(query.get('row') ?? 0);
+      const next = from === 0 && { 'x-next': '?row=1' };
+      const headers = { etag: `"${from}"`, 'x-sum': '2', 'x-more': String(from === 0), ...next };
+      return { json: { data: clinic.world.rows.map(told).slice(from, from + 1) }, headers };
+    };
+    for (let reading = 0; reading < 2; reading += 1) {
+      expect(await clinic.read()).toMatchObject({ completeness: 'complete' });
+    }
+    expect(clinic.asked()).toEqual([null, null, '"0"', null]);
+  });
+
+  describe('the total in a header, and an ETag of the rows alone', () => {
+    /** A clinic that pages by offset; its 304 leave the total out. */
+    async function openCounting(count: number) {
+      const clinic = await openRememberingClinic({
+        paging: {
+          style: 'offset-limit',
+          size: 3,
+          totalPath: 'header:X-Total-Count',
+          hasMorePath: null,
+          ends: ['total'],
+        },
+        listPath: null,
+      });
+      const ids = Array.from({ length: count }, (_, index) => `r${index}`);
+      clinic.world.rows = ids.map((id) => rowOf(id));
+      clinic.world.answer = (_, { query, headers }) => {
+        const from = Number(query.get('offset') ?? 0);
+        const json = clinic.world.rows.map(told).slice(from, from + 3);
+        const etag = `"${Buffer.from(JSON.stringify(json)).toString('base64url').slice(-200)}"`;
+        if (headers['if-none-match'] === etag) return { status: 304 };
+        return { json, headers: { etag, 'x-total-count': String(clinic.world.rows.length) } };
       };
-      for (let reading = 0; reading < 2; reading += 1) {
-        expect(await clinic.read()).toMatchObject({ completeness: 'complete' });
-      }
-      expect(clinic.asked()).toEqual([null, null, null, null]);
-    },
-  );
+      return clinic;
+    }
+
+    test.each([
+      { rows: 2, asked: ['"'], why: 'one page with room' },
+      { rows: 3, asked: [null], why: 'one full page, which another one may follow' },
+      { rows: 8, asked: ['"', '"', '"'], why: 'full pages that are followed, and a last one with room' },
+      { rows: 6, asked: ['"', null], why: 'full pages of which the last may be followed' },
+    ])('asks with conditions where the rows cover it: $why', async ({ rows, asked }) => {
+      await using clinic = await openCounting(rows);
+      expect((await clinic.read()).records.size).toBe(rows);
+      clinic.asked();
+      expect(await clinic.read()).toMatchObject({ completeness: 'complete' });
+      expect(clinic.asked().map((etag) => etag?.slice(0, 1) ?? null)).toEqual(asked);
+    });
+
+    test('whatever comes or goes, every reading is as one without conditions', async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.nat(9),
+          fc.array(fc.tuple(fc.boolean(), fc.nat(9)), { maxLength: 4 }),
+          async (count, changes) => {
+            await using clinic = await openCounting(count);
+            await clinic.read();
+            for (const [index, [isAdded, at]] of changes.entries()) {
+              const rows = [...clinic.world.rows];
+              if (isAdded) rows.splice(at, 0, rowOf(`new${index}`));
+              else rows.splice(at, 1);
+              clinic.world.rows = rows;
+              const [known, anew] = [await clinic.read(), await clinic.readAnew()];
+              expect([known.completeness, [...known.records.keys()].sort()]).toEqual([
+                anew.completeness,
+                [...anew.records.keys()].sort(),
+              ]);
+            }
+          },
+        ),
+        { numRuns: 60 },
+      );
+    });
+  });
 
   test('takes a total that is told anew for the one that counts', async () => {
     await using clinic = await openRememberingClinic({ paging: { style: 'none' } });
