@@ -2,6 +2,7 @@ import type { CompiledProfile } from '../clinic/schema/compiled.ts';
 import type { SharedState } from '../connectors/shared-state.ts';
 import { createHttpClient, type HttpClient, type HttpObserver } from '../http/client.ts';
 import type { ObserveLag } from '../jobs/open-reminders.ts';
+import type { Outages } from '../jobs/outages.ts';
 import type { WorkQueues } from '../jobs/queues.ts';
 import type { ClinicSource, OpenTenant } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
@@ -82,6 +83,7 @@ export interface Shared extends Given {
   epoch: StateEpoch;
   ring: SealingKey[];
   queues: WorkQueues;
+  outages: Outages;
 }
 
 /** Opens a tenant: its logins, its stores, its clinic and its targets. */
@@ -144,6 +146,7 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
         openSource: clinic.forTriggers,
       }),
       generation,
+      outages: shared.outages,
       elapsedBetween,
       log,
       spans: shared.spans ?? noSpans,
@@ -153,10 +156,10 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
   };
 }
 
-function openHttp({ configuration, clock, observe, spans }: Shared): HttpClient {
+function openHttp({ configuration, clock, observe, outages, spans }: Shared): HttpClient {
   const tellsTrace = configuration.settings.telemetry?.tellOthers ?? false;
   return createHttpClient({
-    ...{ userAgent: USER_AGENT, clock },
+    ...{ userAgent: USER_AGENT, clock, observeHost: outages.heard },
     ...(observe === undefined ? {} : { observe }),
     ...(spans === undefined ? {} : { spans, tellsTrace }),
   });

@@ -77,6 +77,8 @@
  * | `cm:{T}:lease:<name>`                | string | lease time        | its holder        | every fenced write    |
  * | `cm:{T}:lease-waiting:<name>`        | hash   | ten seconds       | leases            | leases                |
  * | `cm:{T}:fence:<name>`                | string | for ever          | leases            | leases                |
+ * | `cm:{outage-H}:outage`               | hash   | a day             | push, pull, audit | push, pull            |
+ * | `cm:{outage-H}:outage:ended`         | string | five seconds      | push, pull        | push, pull            |
  * | `cm:{B}:budget`                      | hash   | an hour           | budget            | budget                |
  * | `cm:{B}:budget:waiting`              | hash   | until granted     | budget            | budget                |
  * | `cm:{B}:budget:shares`               | hash   | while some wait   | budget            | budget                |
@@ -171,6 +173,10 @@ export const keys = {
   lease: (tenant: string, name: string) => tenantKey(tenant, 'lease', name),
   leaseWaiting: (tenant: string, name: string) => tenantKey(tenant, 'lease-waiting', name),
   fence: (tenant: string, name: string) => tenantKey(tenant, 'fence', name),
+  outage: (host: string) => {
+    const waiting = `cm:{outage-${host}}:outage`;
+    return { waiting, ended: `${waiting}:ended` };
+  },
   budget: (name: string) => {
     const budget = `cm:{budget-${name}}:budget`;
     return {
