@@ -100,6 +100,7 @@ export function compose(options: CompositionOptions): Composition {
     logins,
     loginLinks,
     redis,
+    processes: stores.processes,
     epoch,
     removed,
     reloads,
@@ -112,6 +113,7 @@ export function compose(options: CompositionOptions): Composition {
     async close() {
       await tenants.settled();
       await queues.close();
+      await stores.processes.leave();
       for (const connection of [redis, writer]) connection.disconnect();
       log.debug({}, 'closed');
     },

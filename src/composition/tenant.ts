@@ -21,6 +21,7 @@ import type { AwaitDurable } from '../state/durability.ts';
 import type { StateEpoch } from '../state/epoch.ts';
 import { type Generation, leasesUnder } from '../state/generations.ts';
 import { createLeases } from '../state/leases.ts';
+import type { Processes } from '../state/processes.ts';
 import { createProofSealer } from '../state/proof-seal.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { createSealer, type Sealer, type SealingKey } from '../state/sealing.ts';
@@ -84,6 +85,7 @@ export interface Shared extends Given {
   ring: SealingKey[];
   queues: WorkQueues;
   outages: Outages;
+  processes: Processes;
 }
 
 /** Opens a tenant: its logins, its stores, its clinic and its targets. */
@@ -93,7 +95,7 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
   const log = shared.log.child({ tenant: tenant.id });
   const http = openHttp(shared);
   const sealer = createSealer(shared.ring, tenant.id);
-  const leases = createLeases(redis, tenant.id, settings.leases.ttlMs);
+  const leases = createLeases(redis, tenant.id, settings.leases.ttlMs, shared.processes);
   const generation = requireEntry(shared.generations, tenant.id);
   const identityKey = settings.secrets.identityKey.reveal();
   const proofs = createProofSealer(identityKey, tenant.id);

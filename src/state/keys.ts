@@ -60,6 +60,7 @@
  * | `cm:{clinic-mirror}:removed-tenants` | hash   | until released    | release           | release, status       |
  * | `cm:{clinic-mirror}:alerts`          | hash   | while configured  | alerts            | alerts, status        |
  * | `cm:{clinic-mirror}:certificates`    | hash   | seven days        | certificates      | status                |
+ * | `cm:{clinic-mirror}:processes`       | hash   | 15 minutes after a death | every process | every process      |
  * | `cm:{clinic-mirror}:reloads`         | hash   | while files are refused | reload      | status                |
  * | `cm:{clinic-mirror}:managed-tenants` | hash   | until removed     | operator          | whoever is configured |
  * | `cm:{clinic-mirror}:managed-revisions` | hash | for ever          | operator          | whoever is configured |
@@ -155,6 +156,7 @@ export const keys = {
   removedTenants: () => `cm:${QUEUE_PREFIX}:removed-tenants`,
   alerts: () => `cm:${QUEUE_PREFIX}:alerts`,
   certificates: () => `cm:${QUEUE_PREFIX}:certificates`,
+  processes: () => `cm:${QUEUE_PREFIX}:processes`,
   reloads: () => `cm:${QUEUE_PREFIX}:reloads`,
   managedTenants: () => `cm:${QUEUE_PREFIX}:managed-tenants`,
   managedRevisions: () => `cm:${QUEUE_PREFIX}:managed-revisions`,
