@@ -222,6 +222,7 @@ function openWorkers(composition: Composition, turns: Turns, spans: Spans): Work
     isNeedless: composition.isNeedless,
     turns,
     lockMs: settings.leases.ttlMs,
+    processes: composition.processes,
     log: composition.log,
     spans,
   });

@@ -3,6 +3,7 @@ import { SharedState } from '../connectors/shared-state.ts';
 import type { Installation } from '../control/installation.ts';
 import type { ActDesk } from '../control/recording.ts';
 import { createNeedless, type IsNeedless } from '../jobs/needless.ts';
+import { endWait, Outages } from '../jobs/outages.ts';
 import { openQueues, type WorkQueues } from '../jobs/queues.ts';
 import type { Logger } from '../log/logger.ts';
 import { KeptRoom, type SmallThings } from '../model/kept.ts';
@@ -10,6 +11,7 @@ import type { Clock } from '../model/time.ts';
 import { DAY_MS, SECOND_MS } from '../model/time.ts';
 import { watchClock } from '../model/watched-clock.ts';
 import type { Configuration } from '../settings/configuration.ts';
+import { createOutageStore, type WaitingWork } from '../state/outages.ts';
 import { createEvaluator } from '../sync/mapping/index.ts';
 import { type ActLines, openActDesk } from './acts.ts';
 import { OPEN_TENANTS } from './closing.ts';
@@ -61,6 +63,12 @@ export function compose(options: CompositionOptions): Composition {
   const acts = openActDesk(() => configuration, stores, clock, options.actLines ?? process.stderr);
   const isNeedless = createNeedless(redis, () => configuration.outlines);
   const queues = openQueues(settings.redis.place.reveal(), isNeedless, undefined, options.spans);
+  const outages = new Outages({
+    store: createOutageStore(redis),
+    clock,
+    random: Math.random,
+    wake: (work, host, delayMs) => wakeAfterOutage({ composed: tenants.composed, queues }, work, host, delayMs),
+  });
   const shared = {
     ...options,
     ...stores,
@@ -68,6 +76,7 @@ export function compose(options: CompositionOptions): Composition {
     clock,
     elapsedBetween,
     queues,
+    outages,
     evaluate: createEvaluator(startExpressionThread),
     remotes: new SharedState(),
     room: new KeptRoom(KEPT_ENTRIES, SMALL_KEPT),
@@ -91,6 +100,7 @@ export function compose(options: CompositionOptions): Composition {
     logins,
     loginLinks,
     redis,
+    processes: stores.processes,
     epoch,
     removed,
     reloads,
@@ -103,10 +113,24 @@ export function compose(options: CompositionOptions): Composition {
     async close() {
       await tenants.settled();
       await queues.close();
+      await stores.processes.leave();
       for (const connection of [redis, writer]) connection.disconnect();
       log.debug({}, 'closed');
     },
   };
+}
+
+/** Gives work its turn that waited for a host. */
+async function wakeAfterOutage(
+  { composed, queues }: Pick<Composition, 'composed' | 'queues'>,
+  { tenant: id, target }: WaitingWork,
+  host: string,
+  delayMs: number,
+): Promise<void> {
+  const tenant = composed.get(id)?.tenant;
+  if (tenant === undefined || tenant.configuration.paused) return;
+  if (target === null) await queues.pullNow(id, delayMs);
+  else if (tenant.targets.has(target) && (await endWait(tenant, target, host))) await queues.wake(id, target, delayMs);
 }
 
 /** What the verbs see. @param current gives the configuration that counts now */

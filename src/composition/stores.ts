@@ -10,6 +10,7 @@ import { createStateEpoch, type StateEpoch } from '../state/epoch.ts';
 import { createLoginLinks, type LoginLinks } from '../state/login-links.ts';
 import { createLoginStore, type LoginStore } from '../state/logins.ts';
 import { createManagedTenants, type ManagedTenantStore } from '../state/managed-tenants.ts';
+import { openProcesses, type Processes } from '../state/processes.ts';
 import { connectRedis, type RedisClient } from '../state/redis.ts';
 import { createReloadReports, type ReloadReports } from '../state/reload-reports.ts';
 import { createRemovedStore, type RemovedStore } from '../state/removed.ts';
@@ -24,6 +25,7 @@ export interface Stores {
   epoch: StateEpoch;
   removed: RemovedStore;
   reloads: ReloadReports;
+  processes: Processes;
   alerts: AlertStore;
   certificates: CertificateStore;
   logins: LoginStore<PendingLogin>;
@@ -66,6 +68,7 @@ export function openStores(current: () => Settings, clock: Clock, log: Logger): 
     }),
     removed: createRemovedStore(redis),
     reloads: createReloadReports(redis, clock),
+    processes: openProcesses(redis),
     alerts: createAlertStore(redis),
     certificates: createCertificateStore(redis),
     logins: createLoginStore<PendingLogin>(redis, ring),

@@ -2,6 +2,7 @@ import type { CompiledProfile } from '../clinic/schema/compiled.ts';
 import type { SharedState } from '../connectors/shared-state.ts';
 import { createHttpClient, type HttpClient, type HttpObserver } from '../http/client.ts';
 import type { ObserveLag } from '../jobs/open-reminders.ts';
+import type { Outages } from '../jobs/outages.ts';
 import type { WorkQueues } from '../jobs/queues.ts';
 import type { ClinicSource, OpenTenant } from '../jobs/tenant.ts';
 import type { Logger } from '../log/logger.ts';
@@ -20,6 +21,7 @@ import type { AwaitDurable } from '../state/durability.ts';
 import type { StateEpoch } from '../state/epoch.ts';
 import { type Generation, leasesUnder } from '../state/generations.ts';
 import { createLeases } from '../state/leases.ts';
+import type { Processes } from '../state/processes.ts';
 import { createProofSealer } from '../state/proof-seal.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { createSealer, type Sealer, type SealingKey } from '../state/sealing.ts';
@@ -82,6 +84,8 @@ export interface Shared extends Given {
   epoch: StateEpoch;
   ring: SealingKey[];
   queues: WorkQueues;
+  outages: Outages;
+  processes: Processes;
 }
 
 /** Opens a tenant: its logins, its stores, its clinic and its targets. */
@@ -91,7 +95,7 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
   const log = shared.log.child({ tenant: tenant.id });
   const http = openHttp(shared);
   const sealer = createSealer(shared.ring, tenant.id);
-  const leases = createLeases(redis, tenant.id, settings.leases.ttlMs);
+  const leases = createLeases(redis, tenant.id, settings.leases.ttlMs, shared.processes);
   const generation = requireEntry(shared.generations, tenant.id);
   const identityKey = settings.secrets.identityKey.reveal();
   const proofs = createProofSealer(identityKey, tenant.id);
@@ -144,6 +148,7 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
         openSource: clinic.forTriggers,
       }),
       generation,
+      outages: shared.outages,
       elapsedBetween,
       log,
       spans: shared.spans ?? noSpans,
@@ -153,10 +158,10 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
   };
 }
 
-function openHttp({ configuration, clock, observe, spans }: Shared): HttpClient {
+function openHttp({ configuration, clock, observe, outages, spans }: Shared): HttpClient {
   const tellsTrace = configuration.settings.telemetry?.tellOthers ?? false;
   return createHttpClient({
-    ...{ userAgent: USER_AGENT, clock },
+    ...{ userAgent: USER_AGENT, clock, observeHost: outages.heard },
     ...(observe === undefined ? {} : { observe }),
     ...(spans === undefined ? {} : { spans, tellsTrace }),
   });

@@ -46,12 +46,12 @@ export async function watchEpoch({ epoch, redis, log }: Composition): Promise<()
 
 /** Whatever was taken out of the configuration is let go in time. */
 export function keepReleasing(composition: Composition): Releasing {
-  const { installation, removed, redis, log } = composition;
+  const { installation, processes, removed, redis, log } = composition;
   const { clock } = installation;
   return releaseRegularly(() => {
     const { settings, setAside, outlines } = composition.configuration;
     const keepMs = settings.removed.keepDays * DAY_MS;
-    const leasesOf = (tenant: string) => createLeases(redis, tenant, settings.leases.ttlMs);
+    const leasesOf = (tenant: string) => createLeases(redis, tenant, settings.leases.ttlMs, processes);
     const open = (tenant: string) => requireTenant(installation, tenant);
     return { tenants: outlines, open, setAside, removed, keepMs, leasesOf, clock, log };
   });
@@ -64,7 +64,7 @@ export function keepReleasing(composition: Composition): Releasing {
  * @returns ends that
  */
 export function keepAlerting(composition: Composition, statuses: Statuses, everyMs?: number): () => Promise<void> {
-  const { installation, redis, alerts: store, log } = composition;
+  const { installation, processes, redis, alerts: store, log } = composition;
   const { clock } = installation;
   const http = createHttpClient({ userAgent: 'clinic-mirror', clock });
   const watch = createAlertWatch();
@@ -77,7 +77,7 @@ export function keepAlerting(composition: Composition, statuses: Statuses, every
   };
   const look = () => {
     const { settings } = composition.configuration;
-    const leases = createLeases(redis, INSTALLATION, settings.leases.ttlMs);
+    const leases = createLeases(redis, INSTALLATION, settings.leases.ttlMs, processes);
     // What was known before would hide that Redis does not answer.
     const problems = async () => (await statuses.read(installation, LONGEST_LOOK_MS)).status.problems;
     const channels = alertChannels(settings.alerts, http);

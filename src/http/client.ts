@@ -1,4 +1,5 @@
 import { type OpenSpan, type SpanStart, type Spans, spanned } from '../log/spans.ts';
+import { MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { Budget } from './budget.ts';
 import { pinnedLookup, type Resolve, systemResolve } from './pinned.ts';
@@ -52,6 +53,9 @@ export interface HttpStream extends Omit<HttpResponse, 'body'> {
 /** Told of every request: label, status (0 when none came) and how long it took. */
 export type HttpObserver = (label: string, status: number, durationMs: number) => void;
 
+/** Told of every request: its host, and whether that answered, failed whoever asks it, or named a wait to this account. */
+export type HostObserver = (host: string, state: 'answered' | 'failed' | 'named-wait') => void;
+
 /** The one way to the network. */
 export interface HttpClient {
   /**
@@ -85,6 +89,8 @@ export interface HttpClientOptions {
   /** Default time for one request in milliseconds. */
   timeoutMs?: number;
   observe?: HttpObserver;
+  /** Told what each host did with a request. */
+  observeHost?: HostObserver;
   /** Told of every request: host, call and status, nothing else of its address. Default: nobody is told. */
   spans?: Spans;
   /** The other side is told the trace that a request belongs to. */
@@ -124,11 +130,18 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     try {
       const response = await work();
       status = response.status;
+      tellHost(request, response);
       await tell(request, response);
       return response;
+    } catch (error) {
+      if (status === 0 && isOfHost(error)) tellHost(request, { status, retryAfterMs: null });
+      throw error;
     } finally {
       options.observe?.(request.label, status, options.clock() - startedAt);
     }
+  }
+  function tellHost({ url }: HttpRequest, answer: Pick<HttpResponse, 'status' | 'retryAfterMs'>): void {
+    options.observeHost?.(URL.parse(url)?.host ?? '', hostState(answer));
   }
   const send: HttpClient['send'] = (request) =>
     observed(request, async (sent) => (await openOnce(sent, options)).whole());
@@ -172,6 +185,17 @@ async function takeFrom({ budget, signal, units }: HttpRequest): Promise<void> {
 async function tell({ budget }: HttpRequest, { status, retryAfterMs }: Pick<HttpResponse, 'status' | 'retryAfterMs'>) {
   const told = status === 429 ? budget?.refused(retryAfterMs) : budget?.accepted();
   await told?.catch(() => {});
+}
+
+/** No answer, or one that no request is to blame for, is the host's failure unless it names a wait. */
+function hostState({ status, retryAfterMs }: Pick<HttpResponse, 'status' | 'retryAfterMs'>) {
+  if (status === 429) return 'named-wait';
+  if (status !== 0 && status !== 408 && status < 500) return 'answered';
+  return retryAfterMs === null ? 'failed' : 'named-wait';
+}
+
+function isOfHost(error: unknown): boolean {
+  return error instanceof MirrorError && (error.code === 'connection-failed' || error.code === 'timeout');
 }
 
 async function openOnce(request: HttpRequest, options: HttpClientOptions): Promise<HttpStream> {

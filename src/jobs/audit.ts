@@ -8,7 +8,7 @@ import { refusedThere } from '../sync/refusals.ts';
 import { askTarget, MOST_LOOKED_FOR } from './ask-target.ts';
 import { countDrift, type DriftCounts } from './drift.ts';
 import { inPieces } from './in-pieces.ts';
-import { laneLease, noteFailure, noteUnplaced, openCalendar } from './lanes.ts';
+import { laneLease, noteFailure, noteHostBack, noteUnplaced, openCalendar } from './lanes.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /**
@@ -34,11 +34,20 @@ export function asksForPlan({ configuration }: OpenTarget, report: DriftReport):
  * @param options.comesAgain it is tried again soon when the target is being written to
  * @returns null when the target is being written to or rests: the next audit looks again
  */
-export async function auditTarget(
+export function auditTarget(
   tenant: OpenTenant,
   target: OpenTarget,
   signal: AbortSignal,
   options: { whole?: boolean; comesAgain?: boolean } = {},
+): Promise<DriftReport | null> {
+  return tenant.outages.watch(() => auditInLane(tenant, target, signal, options));
+}
+
+async function auditInLane(
+  tenant: OpenTenant,
+  target: OpenTarget,
+  signal: AbortSignal,
+  options: { whole?: boolean; comesAgain?: boolean },
 ): Promise<DriftReport | null> {
   const lane = await tenant.leases.tryTake(
     laneLease(target.id),
@@ -66,6 +75,8 @@ export async function auditTarget(
     if (changes.scope === 'whole') await notePeoplesOwn(tenant, target, { found, input, before: record }, guarded);
     const twinsRemoved = await removeTwins(tenant, target, container, found, guarded);
     const report = await settle(tenant, target, found, { twinsRemoved }, lane);
+    if (record.outage !== null && tenant.outages.hasAnswered(record.outage))
+      await noteHostBack(tenant, target, record.outage);
     // Only now: what was found is stored, so a crash before this line leads to the same answer once more.
     lane.signal.throwIfAborted();
     const whole =

@@ -5,6 +5,7 @@ import { laneLease, SUPERSEDED } from '../state/generations.ts';
 import type { Lease } from '../state/leases.ts';
 import type { LinkStore } from '../state/links.ts';
 import type { TargetSummary } from '../state/targets.ts';
+import { endWait } from './outages.ts';
 import { targetBackoffMs } from './retry.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
@@ -12,7 +13,7 @@ export { laneLease };
 
 /** Remembers what keeps a whole target from going on, and lets it rest. */
 export async function noteFailure(
-  tenant: Pick<OpenTenant, 'id' | 'clock' | 'log' | 'random' | 'targetStore'>,
+  tenant: Pick<OpenTenant, 'id' | 'clock' | 'log' | 'outages' | 'random' | 'targetStore'>,
   target: OpenTarget,
   error: MirrorError,
 ): Promise<number> {
@@ -21,7 +22,13 @@ export async function noteFailure(
   const now = tenant.clock();
   const { failure } = await tenant.targetStore.read(target.id);
   const sinceAt = failure?.code === error.code ? failure.sinceAt : now;
-  const backoffMs = targetBackoffMs(error, tenant.random, now - sinceAt);
+  const outage = tenant.outages.causeOf(error);
+  const longestMs =
+    outage === null ? null : await tenant.outages.wait(outage, { tenant: tenant.id, target: target.id });
+  const backoffMs = Math.min(
+    targetBackoffMs(error, tenant.random, now - sinceAt),
+    longestMs ?? Number.POSITIVE_INFINITY,
+  );
   await tenant.targetStore.write(target.id, {
     failure: {
       code: error.code,
@@ -32,12 +39,24 @@ export async function noteFailure(
     },
     pausedUntil: now + backoffMs,
     pausedAt: now,
+    outage,
   });
   tenant.log.warn(
     { target: target.id, code: error.code, actor: error.actor, status: error.status, backoffMs },
     'a target rests',
   );
   return backoffMs;
+}
+
+/** The host that a target waited for answers: what else waits for that host, of all tenants, has its turn. */
+export async function noteHostBack(
+  tenant: Pick<OpenTenant, 'clock' | 'outages' | 'outbox' | 'targetStore'>,
+  { id }: Pick<OpenTarget, 'id'>,
+  outage: string,
+): Promise<void> {
+  await endWait(tenant, id, outage);
+  await tenant.targetStore.write(id, { outage: null });
+  await tenant.outages.end(outage);
 }
 
 /** Further ahead than any rule puts work off: such a time was set while the clock ran ahead. */

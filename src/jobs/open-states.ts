@@ -14,7 +14,7 @@ import { refusedThere } from '../sync/refusals.ts';
 import type { ClinicReading } from './clinic-reading.ts';
 import type { Left } from './cycle.ts';
 import { inPieces } from './in-pieces.ts';
-import { laneLease, noteFailure, noteUnplaced, openCalendar, prepareCalendar } from './lanes.ts';
+import { laneLease, noteFailure, noteHostBack, noteUnplaced, openCalendar, prepareCalendar } from './lanes.ts';
 import type { Streams } from './streams.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
@@ -24,7 +24,17 @@ export const AWAITING = 'awaiting-streams';
 /** What opening needs of a tenant. */
 export type Opener = Pick<
   OpenTenant,
-  'id' | 'clock' | 'leases' | 'links' | 'log' | 'outbox' | 'protection' | 'random' | 'targetStore' | 'targets'
+  | 'id'
+  | 'clock'
+  | 'leases'
+  | 'links'
+  | 'log'
+  | 'outages'
+  | 'outbox'
+  | 'protection'
+  | 'random'
+  | 'targetStore'
+  | 'targets'
 >;
 
 /** How the states of targets are opened. */
@@ -54,7 +64,7 @@ export async function openStates(
       continue;
     }
     try {
-      const state = await openState(tenant, target, opening, signal);
+      const state = await openOrNote(tenant, target, opening, signal);
       if (state === null) left.push({ target: target.id, code: 'resting' });
       else states.set(target, state);
     } catch (error) {
@@ -63,7 +73,6 @@ export async function openStates(
       // Under another key everything would be written a second time, into every target.
       if (failure.code === IDENTITY_KEY_CHANGED) throw failure;
       left.push({ target: target.id, code: failure.code });
-      if (opening.lease !== null) await noteFailure(tenant, target, failure);
     }
   }
   return { states, left };
@@ -74,6 +83,25 @@ function unreadFor(target: OpenTarget, { failed, awaited }: Streams): string | n
   const [failure] = neededBy(target).flatMap((name) => failed.get(name) ?? []);
   if (failure !== undefined) return failure.code;
   return streamsOf(target).some((name) => awaited.has(name)) ? AWAITING : null;
+}
+
+/** Opens a state; a failure is noted while it is known which host caused it. */
+function openOrNote(
+  tenant: Opener,
+  target: OpenTarget,
+  opening: Opening,
+  signal: AbortSignal,
+): Promise<GivenState | null> {
+  return tenant.outages.watch(async () => {
+    try {
+      return await openState(tenant, target, opening, signal);
+    } catch (error) {
+      const failure = asMirrorError(error);
+      const isNoted = opening.lease !== null && !signal.aborted && failure.code !== IDENTITY_KEY_CHANGED;
+      if (isNoted) await noteFailure(tenant, target, failure);
+      throw failure;
+    }
+  });
 }
 
 /** @returns null while the target, which must be read first, asked to be left alone or is being written to */
@@ -121,7 +149,7 @@ async function openState(
 async function isReplaced(
   tenant: Omit<Opener, 'protection' | 'targets'>,
   target: OpenTarget,
-  { failure, pausedUntil }: StoredTarget,
+  { failure, pausedUntil, outage }: StoredTarget,
   signal: AbortSignal,
 ): Promise<boolean> {
   const rests = (pausedUntil ?? 0) > tenant.clock();
@@ -131,6 +159,7 @@ async function isReplaced(
   try {
     target.preparedContainer = null;
     if ((await openCalendar(tenant, target, lane, signal)) === null) return true;
+    if (outage !== null && tenant.outages.hasAnswered(outage)) await noteHostBack(tenant, target, outage);
     const { pending } = await tenant.outbox.counts(target.id);
     if (failure !== null && pending === 0) {
       await tenant.targetStore.write(target.id, { failure: null, pausedUntil: null });

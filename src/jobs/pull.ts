@@ -66,7 +66,7 @@ async function nobody(): Promise<void> {}
 
 function underLease(tenant: OpenTenant, lease: Lease, options: CycleOptions, signal: AbortSignal): Promise<RunReport> {
   return spanned(tenant.spans, 'cycle', { facts: { 'clinic_mirror.tenant': tenant.id } }, (span) =>
-    runCycle(tenant, lease, { ...options, span }, signal),
+    tenant.outages.watch(() => runCycle(tenant, lease, { ...options, span }, signal)),
   );
 }
 
@@ -115,6 +115,7 @@ async function runCycle(
       { tenant: tenant.id, code: failure.code, actor: failure.actor, status: failure.status },
       'a cycle ended early',
     );
+    await tenant.outages.waitCycle(tenant.id, failure);
     return await reportRun(tenant, startedAt, null, failure);
   } finally {
     await lease.release();

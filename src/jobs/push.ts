@@ -10,7 +10,7 @@ import type { OutboxSettlement } from '../state/outbox.ts';
 import type { OutboxEntry } from '../state/outbox-format.ts';
 import { approvedUnplanned } from './decided.ts';
 import { differsByHand } from './drift.ts';
-import { laneLease, noteFailure, noteUnplaced, openCalendar } from './lanes.ts';
+import { laneLease, noteFailure, noteHostBack, noteUnplaced, openCalendar } from './lanes.ts';
 import { operationFor } from './operation-for.ts';
 import { settlementOf } from './settlement.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
@@ -49,7 +49,7 @@ export async function pushTarget(
   const lease = await tenant.leases.tryTake(laneLease(target.id), comesAgain ? 'push' : undefined);
   if (lease === null) return { settled: 0, idle: true, nextInMs: SECOND_MS };
   try {
-    const { pausedUntil } = await tenant.targetStore.read(target.id);
+    const { pausedUntil, outage } = await tenant.targetStore.read(target.id);
     const restMs = (pausedUntil ?? 0) - tenant.clock();
     if (restMs > 0) return { settled: 0, idle: true, nextInMs: restMs };
     if (!(await isPlanned(tenant, target)) && (await countErasures(tenant, target)) === 0) {
@@ -62,7 +62,7 @@ export async function pushTarget(
       'clinic_mirror.connector': connector,
     };
     return await spanned(tenant.spans, 'lane turn', { facts }, (span) =>
-      drain(tenant, target, lease, { signals, progress, span }),
+      tenant.outages.watch(() => drain(tenant, target, lease, { signals, progress, span, outage })),
     );
   } finally {
     await lease.release();
@@ -108,15 +108,25 @@ async function dueEntries(
   return all.filter(({ reason }) => reason === 'forgotten').slice(0, limit);
 }
 
+/** How a turn is done. */
+interface Turn {
+  signals: StopSignals;
+  progress: Progress | undefined;
+  span: OpenSpan;
+  /** The host that the target waited for. */
+  outage: string | null;
+}
+
 async function drain(
   tenant: OpenTenant,
   target: OpenTarget,
   lease: Lease,
-  { signals, progress, span }: { signals: StopSignals; progress: Progress | undefined; span: OpenSpan },
+  { signals, progress, span, outage }: Turn,
 ): Promise<PushResult> {
   const endsAt = tenant.clock() + tenant.slice.durationMs;
   let settled = 0;
   let lookAt: number | null = null;
+  let awaited = outage;
   const written = { created: 0, updated: 0, deleted: 0, adopted: 0, failed: 0 };
   try {
     const container = await openCalendar(tenant, target, lease, signals.abort);
@@ -126,8 +136,10 @@ async function drain(
       if (count === 0) break;
       settled += count;
       progress?.('writing', settled);
+      awaited = await noteIfBack(tenant, target, awaited);
     }
     lookAt = await lookForLate(tenant, target, container, lease, signals.abort);
+    await noteIfBack(tenant, target, awaited);
     await noteSettled(tenant, target);
   } catch (error) {
     const failure = asMirrorError(error);
@@ -148,6 +160,13 @@ async function drain(
     idle: false,
     nextInMs: times.length === 0 ? null : Math.max(0, Math.min(...times) - tenant.clock()),
   };
+}
+
+/** @returns the host that the target still waits for */
+async function noteIfBack(tenant: OpenTenant, target: OpenTarget, outage: string | null): Promise<string | null> {
+  if (outage === null || !tenant.outages.hasAnswered(outage)) return outage;
+  await noteHostBack(tenant, target, outage);
+  return null;
 }
 
 function inItems(written: Written): SpanFacts {
@@ -264,7 +283,7 @@ function outcomeMissing(): MirrorError {
 type Sent = ReadonlyMap<string, { entry: OutboxEntry; link: Link | null }>;
 
 async function settleOutcomes(
-  tenant: Pick<OpenTenant, 'clock' | 'elapsedBetween' | 'log' | 'outbox' | 'random' | 'targetStore'>,
+  tenant: Pick<OpenTenant, 'id' | 'clock' | 'elapsedBetween' | 'log' | 'outages' | 'outbox' | 'random' | 'targetStore'>,
   target: OpenTarget,
   outcomes: readonly Outcome<Item>[],
   { sent, written }: { sent: Sent; written: Written },
@@ -276,6 +295,7 @@ async function settleOutcomes(
   const made = outcomes.filter(({ result, recordId }) => result === 'written' && sent.get(recordId)?.link === null);
   const candidates = noteTakenOut ? made.map(({ recordId }) => recordId) : [];
   const takenOut = await tenant.outbox.takenOut(target.id, candidates);
+  const longestMs = await waitForHost(tenant, target, outcomes);
   const settlements: OutboxSettlement[] = [];
   const counts = { created: 0, updated: 0, deleted: 0, adopted: 0 };
   for (const outcome of outcomes) {
@@ -290,6 +310,8 @@ async function settleOutcomes(
     }
     if (outcome.result === 'deleted' && outcome.effect === 'deleted') counts.deleted += 1;
   }
+  const probe = settlements.find((one) => one.kind === 'retry' && !one.parked);
+  if (probe?.kind === 'retry' && longestMs !== null) probe.dueAt = Math.min(probe.dueAt, now + longestMs);
   // What was given up is not in the target: nothing is as fresh as what was planned.
   const isStale = settlements.some(({ kind }) => kind === 'superseded');
   if (isStale) await tenant.targetStore.write(target.id, { plannedAsOf: null });
@@ -298,6 +320,21 @@ async function settleOutcomes(
   for (const [name, count] of Object.entries(counts)) written[name as keyof typeof counts] += count;
   written.failed += outcomes.filter(({ result }) => result === 'failed').length;
   tellDeletions(tenant, target, outcomes, sent);
+}
+
+/** Entries that failed by an outage of the host wait for its end. @returns the longest wait of one of them; null: each has its own */
+async function waitForHost(
+  { id, outages, targetStore }: Pick<OpenTenant, 'id' | 'outages' | 'targetStore'>,
+  target: OpenTarget,
+  outcomes: readonly Outcome<Item>[],
+): Promise<number | null> {
+  for (const outcome of outcomes) {
+    const outage = outcome.result === 'failed' ? outages.causeOf(outcome.error) : null;
+    if (outage === null) continue;
+    await targetStore.write(target.id, { outage });
+    return await outages.wait(outage, { tenant: id, target: target.id });
+  }
+  return null;
 }
 
 /** A line for each entry that was taken out, by ids alone; of whoever was forgotten not even that. */

@@ -8,6 +8,7 @@ import type { TargetPlan } from '../sync/target-plan.ts';
 import type { Cycle } from './cycle.ts';
 import { gapsAfter } from './gaps.ts';
 import { AWAITING } from './open-states.ts';
+import { OUTAGE_CODES } from './outages.ts';
 import { paceOf } from './pace.ts';
 import { streamsRead } from './streams.ts';
 import type { OpenTenant } from './tenant.ts';
@@ -16,7 +17,7 @@ const SHOWN_EXAMPLES = 20;
 
 /** Writes a cycle's report: counts and codes, with the error that ended it early, if one did. */
 export async function reportRun(
-  tenant: Pick<OpenTenant, 'id' | 'clinic' | 'clock' | 'memory' | 'pullEveryMs' | 'runs' | 'tombstones'>,
+  tenant: Pick<OpenTenant, 'id' | 'clinic' | 'clock' | 'memory' | 'outages' | 'pullEveryMs' | 'runs' | 'tombstones'>,
   startedAt: number,
   cycle: Cycle | null,
   error: MirrorError | null,
@@ -31,6 +32,8 @@ export async function reportRun(
     if (status === 'unknown') unknown.add(rawStatus ?? '(none)');
   }
   const [previous] = await tenant.runs.list(1);
+  // The clinic answers again: so it does to the other tenants whose cycles failed.
+  if (cycle !== null && OUTAGE_CODES.has(previous?.error?.code ?? '')) await tenant.outages.end();
   const pace = paceOf(previous, startedAt, tenant.pullEveryMs);
   if (cycle?.clinicReading.reach === 'near' && previous !== undefined) {
     const run = { ...previous, ...nearRun(startedAt, tenant.clock(), cycle, previous, pace) };

@@ -32,6 +32,7 @@ import type { Mapping } from '../sync/mapping/contract.ts';
 import type { Settled } from '../sync/settled.ts';
 import type { OpenReminders } from './open-reminders.ts';
 import type { OpenTriggers } from './open-triggers.ts';
+import type { Outages } from './outages.ts';
 import type { StreamMemory, Taken } from './stream-memory.ts';
 
 /** What a cycle asks of the clinic, for one tenant. */
@@ -124,6 +125,7 @@ export interface OpenTenant {
   clock: Clock;
   /** 0 to below 1, for jitter. */
   random: () => number;
+  outages: Outages;
 }
 
 /** Targets of a tenant that are not paused. */

@@ -6,8 +6,10 @@ import { SECOND_MS } from '../model/time.ts';
 import type { RedisPlace } from '../settings/redis-schema.ts';
 import { SUPERSEDED } from '../state/generations.ts';
 import { QUEUE_PREFIX } from '../state/keys.ts';
+import type { Processes } from '../state/processes.ts';
 import { connectForWorkers, type RedisClient } from '../state/redis.ts';
 import { JOBS, type JobData, type JobName } from './catalogue.ts';
+import { FREE_JOBS } from './job-lock-scripts.ts';
 import type { IsNeedless } from './needless.ts';
 import type { SharesOf } from './shares.ts';
 import type { Turns } from './turns.ts';
@@ -47,6 +49,8 @@ export interface WorkersOptions {
   turns: Turns;
   /** A job whose worker died is taken up again after one to two of these; the leases decide when its work may go on. */
   lockMs: number;
+  /** Jobs of workers whose process is proved to have died are taken up at once. Absent: nobody's death is proved. */
+  processes?: Pick<Processes, 'addWorker' | 'onDeath'>;
   log: Logger;
   spans: Spans;
 }
@@ -71,6 +75,7 @@ export function startWorkers(options: WorkersOptions): Workers {
   const signals = { stop: stop.signal, abort: abort.signal };
   const connection = connectForWorkers(options.redis);
   const workers = NAMES.map((name) => startWorker(name, options, connection, signals));
+  if (options.processes !== undefined) followDeaths(workers, connection, options.processes, options.log);
   return {
     async close(graceMs) {
       stop.abort();
@@ -82,6 +87,34 @@ export function startWorkers(options: WorkersOptions): Workers {
   };
 }
 
+/** What dead workers were at goes back into the queues; locks and looks of BullMQ would take up to two minutes. */
+function followDeaths(
+  workers: readonly Worker[],
+  connection: RedisClient,
+  processes: Pick<Processes, 'addWorker' | 'onDeath'>,
+  log: Logger,
+): void {
+  const tell = (error: unknown) =>
+    log.warn({ error: asMirrorError(error) }, 'jobs of a dead process wait for their locks');
+  processes.onDeath(async (dead) => {
+    if (dead.length === 0) return;
+    await Promise.all(workers.map((worker) => takeUp(worker, connection, dead))).catch(tell);
+  });
+  const run = (worker: Worker) => {
+    if (worker.closing === undefined) worker.run().catch((error) => worker.emit('error', error));
+  };
+  Promise.all(workers.map(({ id }) => processes.addWorker(id)))
+    .catch(tell)
+    .finally(() => workers.forEach(run));
+}
+
+async function takeUp(worker: Worker, connection: RedisClient, dead: readonly string[]): Promise<void> {
+  const keyOf = (name: string) => worker.toKey(name);
+  const named = [keyOf('active'), keyOf('stalled'), keyOf('stalled-check')];
+  const freed = await connection.eval(FREE_JOBS, named.length, ...named, keyOf(''), ...dead);
+  if (Number(freed) > 0) await worker.startStalledCheckTimer();
+}
+
 function startWorker(
   name: JobName,
   options: WorkersOptions,
@@ -90,6 +123,8 @@ function startWorker(
 ): Worker {
   const worker = new Worker(name, (job, token) => handle(name, job, options, signals, token), {
     connection,
+    // Before it takes a job, others can prove its death.
+    autorun: options.processes === undefined,
     prefix: QUEUE_PREFIX,
     concurrency: options.inFlight[name],
     lockDuration: options.lockMs,

@@ -60,6 +60,7 @@
  * | `cm:{clinic-mirror}:removed-tenants` | hash   | until released    | release           | release, status       |
  * | `cm:{clinic-mirror}:alerts`          | hash   | while configured  | alerts            | alerts, status        |
  * | `cm:{clinic-mirror}:certificates`    | hash   | seven days        | certificates      | status                |
+ * | `cm:{clinic-mirror}:processes`       | hash   | 15 minutes after a death | every process | every process      |
  * | `cm:{clinic-mirror}:reloads`         | hash   | while files are refused | reload      | status                |
  * | `cm:{clinic-mirror}:managed-tenants` | hash   | until removed     | operator          | whoever is configured |
  * | `cm:{clinic-mirror}:managed-revisions` | hash | for ever          | operator          | whoever is configured |
@@ -77,6 +78,8 @@
  * | `cm:{T}:lease:<name>`                | string | lease time        | its holder        | every fenced write    |
  * | `cm:{T}:lease-waiting:<name>`        | hash   | ten seconds       | leases            | leases                |
  * | `cm:{T}:fence:<name>`                | string | for ever          | leases            | leases                |
+ * | `cm:{outage-H}:outage`               | hash   | a day             | push, pull, audit | push, pull            |
+ * | `cm:{outage-H}:outage:ended`         | string | five seconds      | push, pull        | push, pull            |
  * | `cm:{B}:budget`                      | hash   | an hour           | budget            | budget                |
  * | `cm:{B}:budget:waiting`              | hash   | until granted     | budget            | budget                |
  * | `cm:{B}:budget:shares`               | hash   | while some wait   | budget            | budget                |
@@ -153,6 +156,7 @@ export const keys = {
   removedTenants: () => `cm:${QUEUE_PREFIX}:removed-tenants`,
   alerts: () => `cm:${QUEUE_PREFIX}:alerts`,
   certificates: () => `cm:${QUEUE_PREFIX}:certificates`,
+  processes: () => `cm:${QUEUE_PREFIX}:processes`,
   reloads: () => `cm:${QUEUE_PREFIX}:reloads`,
   managedTenants: () => `cm:${QUEUE_PREFIX}:managed-tenants`,
   managedRevisions: () => `cm:${QUEUE_PREFIX}:managed-revisions`,
@@ -171,6 +175,10 @@ export const keys = {
   lease: (tenant: string, name: string) => tenantKey(tenant, 'lease', name),
   leaseWaiting: (tenant: string, name: string) => tenantKey(tenant, 'lease-waiting', name),
   fence: (tenant: string, name: string) => tenantKey(tenant, 'fence', name),
+  outage: (host: string) => {
+    const waiting = `cm:{outage-${host}}:outage`;
+    return { waiting, ended: `${waiting}:ended` };
+  },
   budget: (name: string) => {
     const budget = `cm:{budget-${name}}:budget`;
     return {

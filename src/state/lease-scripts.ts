@@ -47,3 +47,17 @@ return redis.call('PEXPIRE', KEYS[1], ARGV[2])`;
 export const RELEASE = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('DEL', KEYS[1])`;
+
+/** Frees what dead processes left. KEYS: lease, who waits for it. ARGV: ids of processes, which owners and places begin with. Answers how much it was. */
+export const FREE_OF_DEAD = `
+local freed = 0
+local token = redis.call('GET', KEYS[1])
+local places = redis.call('HKEYS', KEYS[2])
+for _, id in ipairs(ARGV) do
+  local start = id .. '/'
+  if token and string.find(token, ':' .. start, 1, true) then freed = freed + redis.call('DEL', KEYS[1]) end
+  for _, place in ipairs(places) do
+    if string.sub(place, 1, #start) == start then freed = freed + redis.call('HDEL', KEYS[2], place) end
+  end
+end
+return freed`;

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
-import { RELEASE, RENEW, TAKE } from './lease-scripts.ts';
+import { FREE_OF_DEAD, RELEASE, RENEW, TAKE } from './lease-scripts.ts';
 import { pauseFor } from './pause.ts';
+import { type Processes, unregistered } from './processes.ts';
 import type { RedisClient } from './redis.ts';
 
 /** The right to do one thing alone for a while. Writes that it protects check `token` in the same script. */
@@ -59,14 +60,34 @@ const MARGIN_SHARE = 0.1;
 /** Renewals in the time of a lease. One that failed is tried again after a third of that pause. */
 const RENEWALS = 3;
 
-/** @param ttlMs a holder that died is succeeded after this time; a living one renews at a third of it */
-export function createLeases(redis: RedisClient, tenant: string, ttlMs: number): Leases {
+/**
+ * @param ttlMs a holder that died is succeeded after this time; a living one renews at a third of it
+ * @param processes whose death is proved, so that what they held is free at once
+ */
+export function createLeases(
+  redis: RedisClient,
+  tenant: string,
+  ttlMs: number,
+  processes: Pick<Processes, 'id' | 'join' | 'dead'> = unregistered(),
+): Leases {
+  async function areFreed(name: string): Promise<boolean> {
+    const dead = processes.dead();
+    if (dead.length === 0) return false;
+    const places = [keys.lease(tenant, name), keys.leaseWaiting(tenant, name)];
+    return Number(await redis.eval(FREE_OF_DEAD, places.length, ...places, ...dead)) > 0;
+  }
   async function tryTake(name: string, comesAgainAs = ''): Promise<Lease | null> {
     const key = keys.lease(tenant, name);
     const all = [key, keys.fence(tenant, name), keys.leaseWaiting(tenant, name)];
-    const sentAt = performance.now();
-    const token = await redis.eval(TAKE, all.length, ...all, randomUUID(), ttlMs, comesAgainAs, PLACE_LIFE_MS);
-    return typeof token === 'string' ? hold(redis, { name, key, token }, ttlMs, sentAt) : null;
+    // Before it holds anything, others can prove its death.
+    await processes.join();
+    const attempt = async () => {
+      const sentAt = performance.now();
+      const owner = `${processes.id}/${randomUUID()}`;
+      const token = await redis.eval(TAKE, all.length, ...all, owner, ttlMs, comesAgainAs, PLACE_LIFE_MS);
+      return typeof token === 'string' ? hold(redis, { name, key, token }, ttlMs, sentAt) : null;
+    };
+    return (await attempt()) ?? ((await areFreed(name)) ? await attempt() : null);
   }
   async function untilFree(name: string, place: string, waitMs: number, signal: AbortSignal): Promise<Lease> {
     const deadline = performance.now() + waitMs;
@@ -79,7 +100,7 @@ export function createLeases(redis: RedisClient, tenant: string, ttlMs: number):
     }
   }
   async function take(name: string, waitMs: number, signal: AbortSignal): Promise<Lease> {
-    const place = randomUUID();
+    const place = `${processes.id}/${randomUUID()}`;
     try {
       return await untilFree(name, place, waitMs, signal);
     } catch (error) {

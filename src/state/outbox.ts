@@ -69,6 +69,8 @@ export interface Outbox {
   takenOut(target: string, recordIds: readonly string[]): Promise<Set<string>>;
   /** Makes parked and waiting entries due now. @returns how many */
   hurry(target: string, now: Instant): Promise<number>;
+  /** Makes entries due now whose last try failed with one of these codes; parked ones stay. */
+  hurryFailed(target: string, codes: ReadonlySet<string>, now: Instant): Promise<void>;
   /**
    * Makes entries due now that were decided or sent in a time to come, by a clock that ran ahead.
    * @param toleranceMs a time that is no further ahead is none to come
@@ -268,6 +270,16 @@ class RedisOutbox implements Outbox {
     for (const id of ids) pipeline.zadd(due, 'XX', now, id);
     await pipeline.exec();
     return ids.length;
+  }
+
+  async hurryFailed(target: string, codes: ReadonlySet<string>, now: Instant): Promise<void> {
+    const { due, failing } = this.#keysOf(target);
+    if ((await this.#redis.exists(failing)) === 0) return;
+    const pipeline = this.#redis.pipeline();
+    for await (const [id, { e, p, d }] of this.#storedEntries(target)) {
+      if (!p && d > now && codes.has(e ?? '')) pipeline.zadd(due, 'XX', now, id);
+    }
+    await pipeline.exec();
   }
 
   async takeBack(target: string, now: Instant, toleranceMs: number): Promise<void> {

@@ -67,6 +67,8 @@ export interface StoredTarget {
   pausedUntil: Instant | null;
   /** When that began; null where an earlier release noted it. */
   pausedAt: Instant | null;
+  /** The host whose outage keeps it, or entries of its outbox, from going on; null for none. */
+  outage: string | null;
   created: number;
   updated: number;
   deleted: number;
@@ -363,6 +365,7 @@ function proved(fields: StoredFields, proof: TargetProof | 'forged' | null): Sto
     pausedAt: number('pausedAt'),
     drift: fields.drift === undefined ? null : (JSON.parse(fields.drift) as DriftReport),
     cursor: fields.cursor ?? null,
+    outage: fields.outage ?? null,
     lookedOutsideTo: fields.lookedOutsideTo ?? null,
     readWholeAt: number('readWholeAt'),
     failure: fields.failure === undefined ? null : (JSON.parse(fields.failure) as TargetFailure),

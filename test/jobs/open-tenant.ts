@@ -1,4 +1,5 @@
 import { openForm } from '../../src/jobs/open-crm.ts';
+import { Outages, type OutagesOptions } from '../../src/jobs/outages.ts';
 import { emptyStreamMemory } from '../../src/jobs/stream-memory.ts';
 import type { ClinicSource, OpenTarget, OpenTenant } from '../../src/jobs/tenant.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
@@ -16,6 +17,7 @@ import { createJournal, JOURNAL_KEEP_MS } from '../../src/state/journal.ts';
 import { createKeptDocuments } from '../../src/state/kept-documents.ts';
 import { createLeases } from '../../src/state/leases.ts';
 import { createLinkStore } from '../../src/state/links.ts';
+import { createOutageStore } from '../../src/state/outages.ts';
 import { createOutbox } from '../../src/state/outbox.ts';
 import { createProofSealer } from '../../src/state/proof-seal.ts';
 import { createProtection } from '../../src/state/protection.ts';
@@ -68,6 +70,8 @@ export interface TenantChoice {
   triggers?: OpenTenant['triggers'];
   /** How vendors reach the receiver; else nothing is opened. */
   notificationsUrl?: string | null;
+  /** Of one process, and what it wakes; else nothing is woken. */
+  outages?: Outages;
   /** How a channel is ended. */
   subscriptionsOf?: OpenTenant['notifications']['subscriptionsOf'];
 }
@@ -83,6 +87,11 @@ export function openEpoch(redis: RedisClient, clock: Clock, directory: string | 
     clock,
     log: silentLogger,
   });
+}
+
+/** Outages as one process follows them. */
+export function openOutages(redis: RedisClient, clock: Clock, wake: OutagesOptions['wake'] = async () => {}): Outages {
+  return new Outages({ store: createOutageStore(redis), clock, wake, random: () => 0.5 });
 }
 
 /** A tenant as `main.ts` would open it, over a clinic and targets in memory. Each call is another process. */
@@ -143,6 +152,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     slice: choice.slice ?? { operations: 200, durationMs: 20_000 },
     log: choice.log ?? silentLogger,
     spans: noSpans,
+    outages: choice.outages ?? openOutages(redis, clock),
     clock,
     random: () => 0.5,
   };

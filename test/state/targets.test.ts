@@ -25,6 +25,7 @@ const UNTOUCHED: StoredTarget = {
   gaps: null,
   drift: null,
   cursor: null,
+  outage: null,
   lookedOutsideTo: null,
   readWholeAt: null,
   pausedUntil: null,

@@ -1,0 +1,111 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { MirrorError } from '../model/errors.ts';
+import { type Clock, SECOND_MS } from '../model/time.ts';
+import { type OutageStore, PROBE_EVERY_MS, type WaitingWork } from '../state/outages.ts';
+import type { Outbox } from '../state/outbox.ts';
+import type { TargetStore } from '../state/targets.ts';
+
+/** Codes that entries and cycles keep of failures that a host causes to whoever asks it. */
+export const OUTAGE_CODES: ReadonlySet<string> = new Set([
+  ...['connection-failed', 'timeout', 'server-error', 'server-unavailable', 'unavailable'],
+  ...['token-endpoint-unavailable', 'batch-dependency'],
+]);
+
+/** What hosts did while some work was under way. */
+interface Heard {
+  /** The host that failed last. */
+  failed: string | null;
+  answered: Set<string>;
+}
+
+/** What a host did: `named-wait` when it asked this account to wait, which says nothing of others. */
+export type HostState = 'answered' | 'failed' | 'named-wait';
+
+/** How those that wait are woken; each wake is spread over so long, so that the host is not stormed. */
+const WAKE_OVER_MS = 3 * SECOND_MS;
+
+/** What outages are followed with. */
+export interface OutagesOptions {
+  store: OutageStore;
+  clock: Clock;
+  /** Gives a waiting work its turn after the delay. */
+  wake(work: WaitingWork, host: string, delayMs: number): Promise<void>;
+  random(): number;
+}
+
+/**
+ * Follows which host kept work of any tenant from going on: the first success at that host wakes all of it. Otherwise each target would
+ * sleep through its own wait, up to five minutes after the end. While the host fails, one work tries it every few seconds for all others.
+ */
+export class Outages {
+  readonly #options: OutagesOptions;
+  readonly #current = new AsyncLocalStorage<Heard>();
+
+  constructor(options: OutagesOptions) {
+    this.#options = options;
+  }
+
+  /** Told by the HTTP client of each answer and each failure. */
+  heard = (host: string, state: HostState): void => {
+    const heard = this.#current.getStore();
+    if (heard === undefined) return;
+    if (state === 'answered') heard.answered.add(host);
+    if (state === 'failed') heard.failed = host;
+  };
+
+  /** Does work of one target, or the reading of one clinic, and remembers which hosts answered it. */
+  watch<Result>(work: () => Promise<Result>): Promise<Result> {
+    return this.#current.run({ failed: null, answered: new Set() }, work);
+  }
+
+  /** The host that caused an error of the work under way to whoever asks it; null where it is another cause, or a wait for one account. */
+  causeOf({ actor, status, code, retryAfterMs, growsToMs }: MirrorError): string | null {
+    const isAnswer = status !== undefined && status < 500 && status !== 408;
+    const isNamed = retryAfterMs !== undefined && growsToMs === undefined;
+    if (actor !== 'remote' || isAnswer || isNamed || code === 'aborted' || code === 'rate-limited') return null;
+    return this.#current.getStore()?.failed ?? null;
+  }
+
+  /** Notes that a work waits for a host. @returns the longest wait before it tries again; null: its own */
+  async wait(host: string, work: WaitingWork): Promise<number | null> {
+    return (await this.#options.store.wait(host, work, this.#options.clock())) ? PROBE_EVERY_MS : null;
+  }
+
+  /** Whether a host has answered the work under way, and failed it in nothing. */
+  hasAnswered(host: string): boolean {
+    const { answered, failed } = this.#current.getStore() ?? { answered: new Set(), failed: null };
+    return answered.has(host) && failed === null;
+  }
+
+  /** Wakes what waits for a host; every host that answered the work under way if none is named. */
+  async end(host?: string): Promise<void> {
+    const { store, clock, wake, random } = this.#options;
+    for (const one of host === undefined ? (this.#current.getStore()?.answered ?? []) : [host]) {
+      const works = await store.end(one, clock());
+      await Promise.all(works.map((work) => wake(work, one, Math.floor(random() * WAKE_OVER_MS))));
+    }
+  }
+
+  /** Has a cycle that failed by its clinic's host try again soon, if it tries for all others. */
+  async waitCycle(tenant: string, error: MirrorError): Promise<void> {
+    const host = this.causeOf(error);
+    if (host === null) return;
+    const work = { tenant, target: null };
+    const delayMs = await this.wait(host, work);
+    if (delayMs !== null) await this.#options.wake(work, host, delayMs);
+  }
+}
+
+/** Ends the wait of a target for a host that answers again. @returns whether its lane should have a turn */
+export async function endWait(
+  { targetStore, outbox, clock }: { targetStore: TargetStore; outbox: Outbox; clock: Clock },
+  target: string,
+  host: string,
+): Promise<boolean> {
+  const record = await targetStore.read(target);
+  // What it waits for by now may be something else.
+  if (record.outage !== host) return false;
+  await targetStore.write(target, { pausedUntil: null });
+  await outbox.hurryFailed(target, OUTAGE_CODES, clock());
+  return true;
+}

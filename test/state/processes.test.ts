@@ -1,0 +1,108 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import { keys } from '../../src/state/keys.ts';
+import { createLeases } from '../../src/state/leases.ts';
+import { openProcesses } from '../../src/state/processes.ts';
+import { useRedis } from '../support/redis.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+const redis = useRedis({ appendOnly: false });
+const HOLDER = fileURLToPath(new URL('lease-holder.ts', import.meta.url));
+const TEN_MINUTES_MS = 600_000;
+/** Looks at the register, each of which sees every process. */
+const SEVERAL_LOOKS = 3;
+
+/** A lease that another process holds, and how this one asks for it. */
+async function held() {
+  const holder = spawn(process.execPath, [HOLDER, redis.url], { stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void holder.kill('SIGKILL'));
+  const [said] = await once(holder.stdout, 'data');
+  expect(String(said)).toBe('held');
+  const client = redis.connect();
+  const processes = openProcesses(client);
+  onTestFinished(() => processes.leave());
+  const tryTake = () => createLeases(client, 'studio', TEN_MINUTES_MS, processes).tryTake('lane');
+  return { holder, client, processes, tryTake };
+}
+
+async function kill(holder: ChildProcess): Promise<void> {
+  holder.kill('SIGKILL');
+  await once(holder, 'exit');
+}
+
+/** Waits until the register was looked at some times. */
+async function looks(client: ReturnType<typeof redis.connect>): Promise<void> {
+  const count = async () => Number(/cmdstat_hgetall:calls=(\d+)/.exec(await client.info('commandstats'))?.[1] ?? 0);
+  const before = await count();
+  await waitFor(async () => (await count()) >= before + SEVERAL_LOOKS, { what: 'looks at the register' });
+}
+
+test('a lease of a process that was killed is free long before it expires', async () => {
+  const { holder, tryTake } = await held();
+  expect(await tryTake()).toBeNull();
+  await kill(holder);
+  const lease = await waitFor(tryTake, { what: 'the lease', intervalMs: 100 });
+  // A late write of the dead one is told apart.
+  expect(lease.token).toMatch(/^2:/);
+});
+
+test('a place in the line of a process that was killed is free too', async () => {
+  const { holder, client, processes, tryTake } = await held();
+  await tryTake();
+  const [dead = ''] = (await client.hkeys(keys.processes())).filter((id) => id !== processes.id);
+  await kill(holder);
+  await waitFor(() => processes.dead().includes(dead), { what: 'the death' });
+  const [seconds] = await client.time();
+  const asked = `${seconds}000000`;
+  await client.hset(keys.leaseWaiting('studio', 'lane'), `${dead}/waiter`, `1 ${asked}`);
+  expect(await tryTake()).not.toBeNull();
+});
+
+test('a process that stands still has not died: its lease stays', async () => {
+  const { holder, client, processes, tryTake } = await held();
+  holder.kill('SIGSTOP');
+  await tryTake();
+  await looks(client);
+  expect(processes.dead()).toEqual([]);
+  expect(await tryTake()).toBeNull();
+});
+
+test.each([
+  ['another kernel', { kernel: 'another' }],
+  ['a kernel that is not known', { kernel: null }],
+])('the death of a process of %s is not proved: its lease stays', async (_, change) => {
+  const { holder, client, processes, tryTake } = await held();
+  await kill(holder);
+  const [[id = '', entry = '{}'] = []] = Object.entries(await client.hgetall(keys.processes()));
+  await client.hset(keys.processes(), id, JSON.stringify({ ...JSON.parse(entry), ...change }));
+  await tryTake();
+  await looks(client);
+  expect(processes.dead()).toEqual([]);
+  expect(await tryTake()).toBeNull();
+});
+
+test('a process whose id another one has by now has died', async () => {
+  const { holder, client, processes, tryTake } = await held();
+  await kill(holder);
+  const [[id = '', entry = '{}'] = []] = Object.entries(await client.hgetall(keys.processes()));
+  await client.hset(keys.processes(), id, JSON.stringify({ ...JSON.parse(entry), pid: process.pid }));
+  await tryTake();
+  await waitFor(() => processes.dead().includes(id), { what: 'the death' });
+});
+
+test('a copy of a process, which goes on elsewhere, lives: it beats', async () => {
+  const { holder, client, processes, tryTake } = await held();
+  await kill(holder);
+  const [[id = '', entry = '{}'] = []] = Object.entries(await client.hgetall(keys.processes()));
+  let beat = 1_000;
+  const timer = setInterval(() => {
+    beat += 1;
+    void client.hset(keys.processes(), id, JSON.stringify({ ...JSON.parse(entry), beat }));
+  }, 100);
+  onTestFinished(() => clearInterval(timer));
+  await tryTake();
+  await looks(client);
+  expect(processes.dead()).toEqual([]);
+});
