@@ -151,7 +151,9 @@ function remedyFor(
   if (truth === null) return { reason: 'vanished' };
   if (!isSamePatient) return { reason: 'other-patient' };
   if (isUnclear) return { reason: 'unclear' };
-  const reminder = kind === 'moved' ? reminderSoon(own, last, truth, now) : undefined;
+  const { startAt, zone } = statedBy(stand, truth);
+  const dueAt = quietSpanAt(now, reminders.rules.quiet, zone)?.toAt ?? now;
+  const reminder = kind === 'moved' ? reminderSoon(own, last, truth, { now, dueAt }) : undefined;
   if (reminder !== undefined) return { waitsUntilAt: reminder.dueAt };
   const rule = ruleFor(reminders, last, kind, truth.appointment);
   if (rule === undefined) return { reason: 'rule-none' };
@@ -164,8 +166,6 @@ function remedyFor(
   if (known?.state === 'dropped' && !WITHDRAWALS.some((one) => one === known.reason)) {
     return { reason: known.reason ?? 'refused' };
   }
-  const { startAt, zone } = statedBy(stand, truth);
-  const dueAt = quietSpanAt(now, reminders.rules.quiet, zone)?.toAt ?? now;
   if (dueAt >= startAt) return { reason: 'quiet-hours' };
   const key = { appointmentId: last.appointmentId, startAt, rule: rule.id, channel: last.channel };
   return {
@@ -186,14 +186,14 @@ function keyOf({ name, proofs }: OpenReminders, stand: False, truth: Truth, rule
   return name({ appointmentId, startAt, rule, channel, correction: correctionOf(stand.kind, truth, proofs) });
 }
 
-/** A reminder of the time that is true now, due in time before what the patient believes. */
+/** A reminder of the time that is true now, due in time before what the patient believes, or no later than a correction. */
 function reminderSoon(
   own: readonly LedgerEntry[],
   last: LedgerEntry,
   { appointment }: Truth,
-  now: Instant,
+  { now, dueAt: correctionDueAt }: { now: Instant; dueAt: Instant },
 ): LedgerEntry | undefined {
-  const latestAt = Math.min(now + SOON_MS, last.startAt - HOUR_MS);
+  const latestAt = Math.max(correctionDueAt, Math.min(now + SOON_MS, last.startAt - HOUR_MS));
   return own.find(
     ({ state, correction, startAt, dueAt }) =>
       state === 'planned' && correction === null && startAt === appointment.time.startAt && dueAt <= latestAt,
