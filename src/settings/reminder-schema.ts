@@ -3,7 +3,7 @@ import { NAME, NAME_REMEDY } from '../model/names.ts';
 import { mapOf, name, text, wholeNumber } from './common-schemas.ts';
 
 /** Fields that a text may name in braces. */
-export const TEXT_FIELDS = ['firstName', 'clinic', 'day', 'date', 'time', 'phone', 'address'] as const;
+const TEXT_FIELDS = ['firstName', 'clinic', 'day', 'date', 'time', 'phone', 'address'] as const;
 /** Fields that a text of a correction may name besides: what the patient was told before. */
 const TOLD_FIELDS = ['toldDay', 'toldDate', 'toldTime'] as const;
 const CORRECTION_FIELDS = [...TEXT_FIELDS, ...TOLD_FIELDS] as const;
