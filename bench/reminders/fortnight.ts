@@ -1,6 +1,7 @@
 import { seededRandom } from '../../sandbox/kit/random.ts';
 import { REMINDERS_PATH } from '../../src/http-server/reminder-callbacks.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
+import { createReminderLedger } from '../../src/state/reminders.ts';
 import { serveClinic } from './clinic-server.ts';
 import { Crew } from './crew.ts';
 import { instantOf } from './local-time.ts';
@@ -84,7 +85,11 @@ export async function runFortnight(options: FortnightOptions): Promise<Fortnight
     redis: options.redis,
   });
   opened.defer(() => crew.close());
-  const fortnight = new Fortnight(world, crew, receivers, timetable, { random, pullEveryMs: options.pullEveryMs });
+  const fortnight = new Fortnight(world, crew, receivers, timetable, {
+    random,
+    pullEveryMs: options.pullEveryMs,
+    redis: options.redis,
+  });
   fortnight.lay(scenario, options.kills);
   let day = -1;
   while (world.now < scenario.toAt) {
@@ -113,16 +118,20 @@ class Fortnight {
   readonly #timetable: Timetable;
   readonly #random: () => number;
   readonly #pullEveryMs: number;
+  readonly #redis: RedisClient;
   /** Orders of the step at hand: pulls and reminders of one moment run at once. */
   #pulls: string[] = [];
+  /** Tenants that were read as a whole in the step at hand. */
+  readonly #read: string[] = [];
 
   constructor(
     world: World,
     crew: Crew,
     receivers: Receivers,
     timetable: Timetable,
-    { random, pullEveryMs }: { random: () => number; pullEveryMs: number },
+    { random, pullEveryMs, redis }: { random: () => number; pullEveryMs: number; redis: RedisClient },
   ) {
+    this.#redis = redis;
     this.#pullEveryMs = pullEveryMs;
     this.#world = world;
     this.#crew = crew;
@@ -189,6 +198,7 @@ class Fortnight {
     ];
     await Promise.all(work);
     this.#receivers.collect();
+    for (const tenant of this.#read.splice(0)) await this.#list(tenant);
     await this.#crew.bury();
     this.#unsubscribe();
   }
@@ -214,7 +224,17 @@ class Fortnight {
   async #pull(tenant: string, isListWhole: boolean): Promise<void> {
     const at = this.#world.now;
     const outcome = await this.#crew.run({ now: at, tenant, work: 'pull' });
-    if (outcome?.isRead && isListWhole) this.readings.get(tenant)?.push(at);
+    if (outcome?.isRead !== true || !isListWhole) return;
+    this.readings.get(tenant)?.push(at);
+    this.#read.push(tenant);
+  }
+
+  /** What the product shows of a tenant's patients, once all work of this moment is done. */
+  async #list(tenant: string): Promise<void> {
+    const at = this.#world.now;
+    const wrong = await createReminderLedger(this.#redis, tenant, { keepMs: DAY_MS }).wrong(at);
+    const listed = wrong.map(({ appointmentId, channel }) => `${appointmentId} ${channel}`);
+    this.#world.history.push({ at, kind: 'listing', tenant, listed });
   }
 
   async #do(deed: Deed): Promise<void> {

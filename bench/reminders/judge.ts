@@ -52,6 +52,8 @@ interface Known {
   optedOut: Set<string>;
   /** When an appointment first had this start. */
   stoodSince: Map<string, number>;
+  /** Messages said that what they told before is cancelled: to whom, of which time, by which channel. */
+  toldCancelled: Set<string>;
 }
 
 /** Reads what happened from its beginning, and judges each message by what was true when it came. */
@@ -63,31 +65,36 @@ export function judge(history: readonly Happening[]): Judgement {
     ofPatient: new Map(),
     optedOut: new Set(),
     stoodSince: new Map(),
+    toldCancelled: new Set(),
   };
   const wrong: Judgement['wrong'] = {};
   const messageIds = new Map<string, Set<string>>();
   const received = new Set<string>();
   let [double, repeated] = [0, 0];
   for (const happening of history) {
+    if (happening.kind === 'listing') continue;
     if (happening.kind !== 'message') {
       learn(known, happening);
       continue;
     }
     const { message, at } = happening;
+    if (message.correction === 'cancelled') known.toldCancelled.add(toldName(message));
+    const isCorrection = message.correction !== null || known.toldCancelled.has(toldName(message));
     const about = appointmentTold(known, message);
-    const reason = about === null ? 'nothing-then' : wrongOf(known, message, about, at);
+    const reason = about === null ? 'nothing-then' : wrongOf(known, message, about, { at, isCorrection });
     if (reason !== null) wrong[reason] = (wrong[reason] ?? 0) + 1;
-    const name = [message.to, message.told, message.rule, message.channel].join(' ');
+    const name = `${toldName(message)} ${message.rule} ${message.correction ?? isCorrection}`;
     const ids = messageIds.get(name) ?? new Set();
     if (message.channel === 'hook' && ids.has(message.messageId)) repeated += 1;
     else if (ids.size > 0) double += 1;
     messageIds.set(name, ids.add(message.messageId));
-    if (about !== null) received.add(reminderName(about.id, about.startAt, message.rule, message.channel));
+    if (about !== null && !isCorrection)
+      received.add(reminderName(about.id, about.startAt, message.rule, message.channel));
   }
   return { wrong, double, repeated, received };
 }
 
-function learn(known: Known, happening: Exclude<Happening, { kind: 'message' }>): void {
+function learn(known: Known, happening: Exclude<Happening, { kind: 'message' | 'listing' }>): void {
   if (happening.kind === 'opt-out') known.optedOut.add(happening.address);
   else if (happening.kind === 'patient') learnPatient(known, happening.now);
   else if (happening.now === null) known.appointments.delete(happening.id);
@@ -107,6 +114,10 @@ function learnPatient({ patients, byAddress }: Known, patient: TruePatient): voi
   }
 }
 
+function toldName({ to, told, channel }: ReceivedMessage): string {
+  return [to, told, channel].join(' ');
+}
+
 /** The appointment that the message speaks of, as it stands now: of this patient, at this local time. */
 function appointmentTold(known: Known, { to, told }: ReceivedMessage): TrueAppointment | null {
   const patient = known.byAddress.get(to);
@@ -121,17 +132,23 @@ function zoneOf({ agendaId }: TrueAppointment): string {
   return AGENDAS[agendaId]?.zone ?? 'UTC';
 }
 
-function wrongOf(known: Known, message: ReceivedMessage, about: TrueAppointment, at: number): Wrong | null {
+function wrongOf(
+  known: Known,
+  message: ReceivedMessage,
+  about: TrueAppointment,
+  { at, isCorrection }: { at: number; isCorrection: boolean },
+): Wrong | null {
   const { id, startAt, status, patientId, agendaId } = about;
   const rule = RULES.find((each) => each.id === message.rule);
   const patient = known.patients.get(patientId);
   if (rule === undefined || !rule.agendas.includes(agendaId) || !rule.channels.includes(message.channel)) return 'rule';
-  if (status === 'cancelled') return 'cancelled';
-  if (status !== 'booked' && status !== 'confirmed') return 'arrived';
+  if ((status === 'cancelled') !== (message.correction === 'cancelled')) return 'cancelled';
+  if (status !== 'booked' && status !== 'confirmed' && status !== 'cancelled') return 'arrived';
   if (message.channel !== 'hook' && known.optedOut.has(message.to)) return 'opted-out';
   if (message.channel === 'text' && patient?.agreed !== true) return 'no-consent';
   if (message.channel !== 'hook' && patient?.isActive !== true) return 'patient-gone';
   if (isNight(at, zoneOf(about))) return 'night';
+  if (isCorrection) return at >= startAt ? 'begun' : null;
   return lateOrEarly(rule, about, { at, stoodSince: known.stoodSince.get(`${id} ${startAt}`) ?? Number.NaN });
 }
 

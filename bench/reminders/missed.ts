@@ -111,7 +111,8 @@ function standsOf(history: readonly Happening[]): Stand[] {
     const standing = open.get(id);
     const isWanted = now !== null && (now.status === 'booked' || now.status === 'confirmed');
     if (standing !== undefined) {
-      if (isWanted && now.startAt === standing.appointment.startAt) continue;
+      if (isWanted && now.startAt === standing.appointment.startAt && now.agendaId === standing.appointment.agendaId)
+        continue;
       standing.toAt = at;
       open.delete(id);
     }

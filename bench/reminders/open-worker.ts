@@ -68,7 +68,16 @@ const WHEN = {
 };
 
 function reminderFile({ sms, mail, hookUrl }: WorkerPlaces): ReminderFile {
-  const told = (rule: string) => ({ subject: `${rule} {date} {time}`, text: `${rule} {date} {time}` });
+  const told = (rule: string) => {
+    const text = `${rule} {date} {time}`;
+    const moved = `${rule}+moved {date} {time}`;
+    const cancelled = `${rule}+cancelled {toldDate} {toldTime}`;
+    return {
+      ...{ subject: text, text },
+      moved: { subject: moved, text: moved },
+      cancelled: { subject: cancelled, text: cancelled },
+    };
+  };
   const rules = RULES.map(({ id, when, agendas, channels }) => [
     id,
     { ...WHEN[when], agendas, channels, texts: { it: told(id), en: told(id) } },

@@ -19,7 +19,7 @@ export interface Failures {
 /** Phones, mailboxes and a receiver of webhooks; what they get becomes part of the world's history. */
 export type Receivers = Awaited<ReturnType<typeof startReceivers>>;
 
-const SUBJECT = /^Subject: ([a-z-]+) (\d\d\/\d\d\/\d{4} \d\d:\d\d)\r?$/m;
+const SUBJECT = /^Subject: ([a-z+-]+) (\d\d\/\d\d\/\d{4} \d\d:\d\d)\r?$/m;
 const UNSUBSCRIBE = /\?reminder=([0-9a-v]{32})/;
 
 /** Starts them on loopback. */
@@ -44,7 +44,7 @@ export async function startReceivers(world: World, seed: number, { lostAnswers, 
     collect() {
       for (const { sid, to, body } of sms.messages()) {
         const [rule = '', ...told] = body.split(' ');
-        note(world, { channel: 'text', rule, to, told: told.join(' '), messageId: sid });
+        note(world, { channel: 'text', ...saidBy(rule), to, told: told.join(' '), messageId: sid });
       }
       sms.clear();
       for (const { to, raw } of mail.mails()) {
@@ -53,13 +53,19 @@ export async function startReceivers(world: World, seed: number, { lostAnswers, 
         const reminderId = UNSUBSCRIBE.exec(source.replaceAll(/\r?\n\s+/g, ''))?.[1];
         for (const address of to) {
           if (reminderId !== undefined) unsubscribable.set(address, reminderId);
-          note(world, { channel: 'mail', rule, to: address, told, messageId: reminderId ?? '' });
+          note(world, { channel: 'mail', ...saidBy(rule), to: address, told, messageId: reminderId ?? '' });
         }
       }
       mail.clear();
     },
     close: () => Promise.all([sms.close(), mail.close(), hook.close()]),
   };
+}
+
+/** The first word of a message: its rule, and what it corrects. */
+function saidBy(word: string): Pick<ReceivedMessage, 'rule' | 'correction'> {
+  const [rule = '', correction = null] = word.split('+');
+  return { rule, correction: correction as ReceivedMessage['correction'] };
 }
 
 function note(world: World, message: ReceivedMessage): void {
@@ -72,10 +78,12 @@ async function startHook(world: World, seed: number) {
     kit.wrap(async (request, response) => {
       const body = await text(request).catch(() => null);
       if (body === null) return;
-      const { rule, agendaId, patientId, startAt } = (JSON.parse(body) as { data: Record<string, string> }).data;
+      const { rule, agendaId, patientId, startAt, correction } = (JSON.parse(body) as { data: Record<string, string> })
+        .data;
       note(world, {
         channel: 'hook',
         rule: rule ?? '',
+        correction: correction === 'moved' || correction === 'cancelled' ? correction : null,
         to: patientId ?? '',
         told: localText(Date.parse(startAt ?? ''), AGENDAS[agendaId ?? '']?.zone ?? 'UTC'),
         messageId: String(request.headers['webhook-id']),

@@ -3,6 +3,7 @@ import { createReminderLedger } from '../../src/state/reminders.ts';
 import type { FortnightRun } from './fortnight.ts';
 import { judge, reminderName, type Wrong } from './judge.ts';
 import { owed } from './missed.ts';
+import { judgeTold } from './told.ts';
 import { TENANTS } from './world-plan.ts';
 
 /** What came of the reminders, and what the judge says. */
@@ -29,6 +30,13 @@ export interface SimulationReport {
   owed: number;
   received: number;
   wrongBy: Partial<Record<Wrong, number>>;
+  /** Appointments and channels by which a patient got a message. */
+  told: number;
+  corrected: number;
+  /** Of those that were told, how many were shown as wrong information. */
+  listed: number;
+  /** Whose last message stayed false, and was not shown. */
+  false: number;
   /** Reminders that are still open long after their time. */
   open: number;
   /** Names of some that were missed. */
@@ -43,6 +51,7 @@ export async function reportOn(run: FortnightRun, appointments: number, redis: R
   const { wrong, double, repeated, received } = judge(run.history);
   const expected = owed(run.history, run.circumstances);
   const said = await readLedgers(redis);
+  const told = judgeTold(run.history);
   const withoutMessage = [...expected].filter((name) => !received.has(name));
   const excused = withoutMessage.filter((name) => said.unknown.has(name) && run.atHand.has(said.ids.get(name) ?? ''));
   const missed = withoutMessage.filter((name) => !excused.includes(name));
@@ -61,8 +70,13 @@ export async function reportOn(run: FortnightRun, appointments: number, redis: R
     owed: expected.size,
     received: received.size,
     wrongBy: wrong,
+    ...told,
+    false: told.false.length,
     open: said.open,
-    examples: missed.slice(0, EXAMPLES).map((name) => `${name}: ${said.fates.get(name) ?? 'never planned'}`),
+    examples: [
+      ...told.false.slice(0, EXAMPLES).map((name) => `${name}: the last message is false`),
+      ...missed.slice(0, EXAMPLES).map((name) => `${name}: ${said.fates.get(name) ?? 'never planned'}`),
+    ],
   };
 }
 
@@ -78,7 +92,8 @@ async function readLedgers(redis: RedisClient) {
   for (const tenant of TENANTS) {
     const ledger = createReminderLedger(redis, tenant, { keepMs: MANY });
     said.open += await ledger.openCount();
-    for (const { id, appointmentId, startAt, rule, channel, state, reason } of await ledger.settled(MANY)) {
+    for (const { id, appointmentId, startAt, rule, channel, state, reason, correction } of await ledger.settled(MANY)) {
+      if (correction !== null) continue;
       const name = reminderName(appointmentId, startAt, rule, channel);
       said.ids.set(name, `${tenant} ${id}`);
       said.fates.set(name, `${state} ${reason ?? ''}`);

@@ -1,5 +1,5 @@
 import { seededRandom } from '../../sandbox/kit/random.ts';
-import { allowedFor, instantOf } from './local-time.ts';
+import { allowedFor, instantOf, localText } from './local-time.ts';
 import { AGENDAS, type PlannedRule, RULES, type TrueAppointment, type TruePatient } from './world-plan.ts';
 
 const MINUTE_MS = 60_000;
@@ -24,15 +24,30 @@ export interface Scenario {
 
 /** Chance of what becomes of an appointment; else it stands. */
 const FATES: readonly [share: number, fate: Fate][] = [
-  [0.16, 'moved'],
+  [0.08, 'moved'],
+  [0.06, 'moved-shortly'],
+  [0.06, 'moved-shortly-and-back'],
+  [0.06, 'cancelled-after-sending'],
+  [0.03, 'changes-agenda'],
   [0.04, 'moved-and-back'],
-  [0.12, 'cancelled'],
+  [0.06, 'cancelled'],
   [0.03, 'cancelled-and-back'],
   [0.03, 'deleted'],
   [0.14, 'arrives-early'],
   [0.15, 'confirmed'],
 ];
-type Fate = 'moved' | 'moved-and-back' | 'cancelled' | 'cancelled-and-back' | 'deleted' | 'arrives-early' | 'confirmed';
+type Fate =
+  | 'moved-shortly'
+  | 'moved-shortly-and-back'
+  | 'cancelled-after-sending'
+  | 'changes-agenda'
+  | 'moved'
+  | 'moved-and-back'
+  | 'cancelled'
+  | 'cancelled-and-back'
+  | 'deleted'
+  | 'arrives-early'
+  | 'confirmed';
 
 /** Draws some days from a seed. @param firstDay `2026-03-25`: on it the daemon begins, and nobody is seen */
 export function drawScenario(
@@ -44,11 +59,19 @@ export function drawScenario(
   const taken = new Set<string>();
   const patients = new Map<string, TruePatient>();
   const scenario: Scenario = { fromAt, toAt: fromAt + (days + 1) * DAY_MS, days, deeds: [] };
+  const starts = new Map<string, number>();
   const agendaIds = Object.keys(AGENDAS);
   for (let index = 0; index < count; index += 1) {
     const agendaId = draw.one(agendaIds);
     const patient = patientOf(draw, scenario, patients, { serial: Math.floor(index / 2), agendaId });
-    const startAt = drawStart(draw, scenario, agendaId, patient.id, taken);
+    // Now and then a patient has two appointments within hours of each other.
+    const before = starts.get(patient.id);
+    const identity = { id: '', agendaId, patientId: patient.id, startAt: before ?? 0 };
+    const startAt =
+      before !== undefined && draw.chance(0.3)
+        ? nearStart(draw, identity, taken)
+        : drawStart(draw, scenario, agendaId, patient.id, taken);
+    starts.set(patient.id, startAt);
     drawHistory(draw, scenario, { id: `apt-${index}`, agendaId, patientId: patient.id, startAt }, taken);
   }
   scenario.deeds.sort((one, other) => one.at - other.at);
@@ -144,6 +167,21 @@ function drawHistory(draw: Draw, scenario: Scenario, identity: Identity, taken: 
       save(at, { status: 'cancelled' });
       if (fate === 'cancelled-and-back') save(later);
       return;
+    case 'moved-shortly':
+    case 'moved-shortly-and-back': {
+      const toldAt = afterSending(draw, startAt, bookedAt);
+      save(toldAt, { startAt: nearStart(draw, identity, taken) });
+      if (fate === 'moved-shortly-and-back')
+        save(Math.min(toldAt + draw.whole(1, 24) * 15 * MINUTE_MS, startAt - MINUTE_MS));
+      return;
+    }
+    case 'cancelled-after-sending':
+      save(afterSending(draw, startAt, bookedAt), { status: 'cancelled' });
+      return;
+    case 'changes-agenda':
+      // Within one tenant and zone.
+      if (agendaId === 'rome' || agendaId === 'milan') save(at, { agendaId: agendaId === 'rome' ? 'milan' : 'rome' });
+      return;
     case 'deleted':
       deeds.push({ at, do: 'delete', id: identity.id });
       return;
@@ -153,6 +191,28 @@ function drawHistory(draw: Draw, scenario: Scenario, identity: Identity, taken: 
     case 'confirmed':
       save(at, { status: 'confirmed' });
   }
+}
+
+/** In the day before the start, when most reminders were sent. */
+function afterSending(draw: Draw, startAt: number, bookedAt: number): number {
+  return Math.max(bookedAt + MINUTE_MS, startAt - draw.whole(10, 20 * 60) * MINUTE_MS);
+}
+
+/** Some quarters of an hour away, never a time that the patient has. */
+function nearStart(draw: Draw, { startAt, agendaId, patientId }: Identity, taken: Set<string>): number {
+  for (;;) {
+    const nearAt = startAt + draw.one([-1, 1]) * draw.whole(1, 8) * 15 * MINUTE_MS;
+    const name = `${patientId} ${nameOf(nearAt, agendaId)}`;
+    if (taken.has(name)) continue;
+    taken.add(name);
+    return nearAt;
+  }
+}
+
+/** Local day and time, as starts that are taken are named. */
+function nameOf(startAt: number, agendaId: string): string {
+  const [date = '', time = ''] = localText(startAt, AGENDAS[agendaId]?.zone ?? 'UTC').split(' ');
+  return `${date.split('/').reverse().join('-')} ${time}`;
 }
 
 function drawFate(draw: Draw): Fate | null {

@@ -72,6 +72,8 @@ export interface ReceivedMessage {
   rule: string;
   /** Number or address that it went to; for webhooks the id of the patient. */
   to: string;
+  /** What it corrects; null for a reminder. */
+  correction: 'moved' | 'cancelled' | null;
   /** Local date and time that it speaks of, `29/03/2026 10:00`. */
   told: string;
   /** Another one is another message; webhooks repeat theirs. */
@@ -83,4 +85,6 @@ export type Happening =
   | { at: number; kind: 'appointment'; id: string; now: TrueAppointment | null }
   | { at: number; kind: 'patient'; id: string; now: TruePatient }
   | { at: number; kind: 'opt-out'; address: string }
+  /** Of a tenant, after a reading of its whole clinic: appointments and channels of which the product says that the patient holds wrong information. */
+  | { at: number; kind: 'listing'; tenant: string; listed: readonly string[] }
   | { at: number; kind: 'message'; message: ReceivedMessage };

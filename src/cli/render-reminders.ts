@@ -84,13 +84,16 @@ const REASONS: Readonly<Record<string, string>> = {
   'channel-gone': 'the other side takes nothing any more',
   'channel-failed': 'the other side could not take it in time',
   'egress-stopped': 'its text would have told more of the patient than it may',
+  'other-patient': 'the message before it went to somebody else',
+  outdated: 'the patient was told the same meanwhile',
   'record-forged': 'what Redis had of it was not written by us: see who else may write into Redis',
   'hourly-limit': "the tenant's limit was reached",
 };
 
 function renderJourney(line: ReminderLine): string {
   const { rule, channel, dueAt, startAt, zone, settledAt, attempts, lastCode, reference, reason } = line;
-  const steps = [`${rule}, ${channel}: for ${localTime(startAt, zone)}, due ${localTime(dueAt, zone)}`];
+  const what = line.correction === null ? '' : ` correction (${line.correction})`;
+  const steps = [`${rule}, ${channel}:${what} for ${localTime(startAt, zone)}, due ${localTime(dueAt, zone)}`];
   const when = settledAt === null ? '' : ` ${localTime(settledAt, zone)}`;
   const because = reason === null ? '' : `: ${REASONS[reason] ?? reason} (${reason})`;
   const tried = attempts === 0 ? '' : `, handed over ${attempts} ${attempts === 1 ? 'time' : 'times'}`;

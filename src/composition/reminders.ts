@@ -7,7 +7,12 @@ import type { Logger } from '../log/logger.ts';
 import { type Clock, DAY_MS } from '../model/time.ts';
 import type { ChannelModule } from '../reminders/channels/channel.ts';
 import { reminderChannels } from '../reminders/channels/registry.ts';
-import { type AddressSecrets, createAddressSecrets, createReminderNames } from '../reminders/identity.ts';
+import {
+  type AddressSecrets,
+  createAddressSecrets,
+  createReminderNames,
+  createToldProofs,
+} from '../reminders/identity.ts';
 import { compileRules } from '../reminders/rules.ts';
 import type { TenantConfiguration } from '../settings/configuration.ts';
 import type { ReminderFile } from '../settings/reminder-schema.ts';
@@ -73,6 +78,7 @@ export function openReminders(parts: ReminderParts): OpenReminders | null {
     optOuts: createOptOuts(redis, name, identityKey, parts.protection),
     settle: parts.epoch.settle,
     name: createReminderNames(identityKey, name),
+    proofs: createToldProofs(identityKey, name),
     alarms: parts.queues.reminderAlarms(tenant.id, clock),
     answers: openAnswers(file, name, secrets, parts),
     observeLag: parts.observeLag,

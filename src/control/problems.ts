@@ -1,6 +1,7 @@
 import { forTenant, redisUnreachable } from '../model/errors.ts';
 import { needsPerson, type Problem } from '../model/problems.ts';
 import { sentence } from '../model/sentences.ts';
+import { shellWord } from '../model/shell-words.ts';
 import { HOUR_MS, type Instant } from '../model/time.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import type { TargetGap } from '../state/target-gaps.ts';
@@ -114,7 +115,7 @@ function ofTenant(tenant: TenantStatus, now: Instant, source: Source): Problem[]
     if (ended.has(`login ${target.connection}`) || (isUnread && target.state === 'stale')) continue;
     problems.push(...ofTarget(id, target, now, source), ...forecastsOfTarget(id, target, now));
   }
-  return [...problems, ...ofErasures(tenant), ...ofReminders(tenant), ...ofTriggers(tenant)];
+  return [...problems, ...ofErasures(tenant), ...ofReminders(tenant), ...ofWrong(tenant), ...ofTriggers(tenant)];
 }
 
 /** What of forgotten patients still stands in targets where nothing else is looked for, since these or their tenant are paused. */
@@ -260,6 +261,29 @@ function ofReminders({ tenant, reminders }: TenantStatus): Problem[] {
       ...needsPerson(tenant, `reminders by ${channel}`, code, told, next),
       sinceAt: at,
       waiting: reminders?.waiting ?? 0,
+    };
+  });
+}
+
+/** Patients who hold wrong information: one line each, so that somebody may call them. */
+function ofWrong({ tenant, reminders }: TenantStatus): Problem[] {
+  const byAppointment = Map.groupBy(reminders?.wrong ?? [], ({ appointmentId }) => appointmentId);
+  return [...byAppointment].map(([id, all]) => {
+    const uncorrected = all.filter(({ correctsAt }) => correctsAt === null);
+    const channels = [...new Set(all.map(({ channel }) => channel))].join(', ');
+    const reasons = [...new Set(uncorrected.map(({ reason }) => reason))].join(', ');
+    const told =
+      uncorrected.length === 0
+        ? sentence('the patient holds wrong information by {channels}: a correction is due', { channels })
+        : sentence('the patient holds wrong information by {channels}, and no correction is sent: {reasons}', {
+            channels,
+            reasons,
+          });
+    const next = `clinic-mirror reminders explain ${tenant} ${shellWord(id)}`;
+    return {
+      ...needsPerson(tenant, `appointment ${id}`, 'patient-misinformed', told, next),
+      needs: uncorrected.length === 0 ? 'time' : 'person',
+      sinceAt: Math.min(...all.map(({ sinceAt }) => sinceAt)),
     };
   });
 }

@@ -1,6 +1,7 @@
 import { Gauge, Histogram, type Registry } from 'prom-client';
 import type { ObserveLag } from '../jobs/open-reminders.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
+import type { WrongInformation } from '../model/reminders.ts';
 
 /** Figures of reminders. */
 export interface ReminderMetrics {
@@ -27,6 +28,12 @@ export function createReminderMetrics(registry: Registry): ReminderMetrics {
     labelNames: ['tenant', 'state', 'reason'],
     registers,
   });
+  const misinformed = new Gauge({
+    name: 'clinic_mirror_patients_misinformed',
+    help: 'Appointments whose patient was told what is not true now: a correction is due (time), or none is sent (person)',
+    labelNames: ['tenant', 'needs'],
+    registers,
+  });
   const lag = new Histogram({
     name: 'clinic_mirror_reminder_lag_seconds',
     help: 'Time from the moment that a reminder was due to that in which it was taken',
@@ -38,19 +45,27 @@ export function createReminderMetrics(registry: Registry): ReminderMetrics {
     observeLag: (tenant, lagMs) => lag.observe({ tenant }, Math.max(0, lagMs) / 1_000),
     async read(tenants) {
       const told: (() => void)[] = [];
-      for (const { id: tenant, reminders } of tenants) {
+      for (const { id: tenant, reminders, clock } of tenants) {
         if (reminders === null) continue;
         const open = await reminders.ledger.openCount();
         const counts = await reminders.ledger.counts();
+        const wrong = await reminders.ledger.wrong(clock());
+        const uncorrected = wrong.filter(({ correctsAt }) => correctsAt === null);
         told.push(() => {
           waiting.set({ tenant }, open);
+          misinformed.set({ tenant, needs: 'person' }, appointmentsOf(uncorrected));
+          misinformed.set({ tenant, needs: 'time' }, appointmentsOf(wrong) - appointmentsOf(uncorrected));
           for (const { state, reason, count } of counts) total.set({ tenant, state, reason: reason ?? 'none' }, count);
         });
       }
       return () => {
-        for (const each of [waiting, total]) each.reset();
+        for (const each of [waiting, total, misinformed]) each.reset();
         for (const tell of told) tell();
       };
     },
   };
+}
+
+function appointmentsOf(wrong: readonly WrongInformation[]): number {
+  return new Set(wrong.map(({ appointmentId }) => appointmentId)).size;
 }

@@ -1,4 +1,5 @@
 import type { OpenReminders } from '../jobs/open-reminders.ts';
+import type { WrongInformation } from '../model/reminders.ts';
 import type { Instant } from '../model/time.ts';
 
 /** Where a tenant's reminders stand. */
@@ -7,15 +8,21 @@ export interface ReminderStatus {
   waiting: number;
   /** Channels whose other side is gone: nothing is handed to them until a person opens them again. */
   closedChannels: { channel: string; code: string; at: Instant }[];
+  /** Patients who were told what is not true now, the longest first. */
+  wrong: WrongInformation[];
 }
 
 /** Reads the ledger; null where there are no reminders. */
-export async function reminderStatus(reminders: OpenReminders | null): Promise<ReminderStatus | null> {
+export async function reminderStatus(reminders: OpenReminders | null, now: Instant): Promise<ReminderStatus | null> {
   if (reminders === null) return null;
   const { ledger, channels } = reminders;
   const closings = [...channels.keys()].map(async (channel) => {
     const closing = await ledger.closingOf(channel);
     return closing === null ? [] : [{ channel, ...closing }];
   });
-  return { waiting: await ledger.openCount(), closedChannels: (await Promise.all(closings)).flat() };
+  return {
+    waiting: await ledger.openCount(),
+    closedChannels: (await Promise.all(closings)).flat(),
+    wrong: await ledger.wrong(now),
+  };
 }

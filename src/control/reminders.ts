@@ -3,7 +3,7 @@ import { resumeReminders } from '../jobs/plan-reminders.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Appointment } from '../model/records.ts';
-import type { AddressKind, LedgerEntry, PlannedReminder, ReminderState } from '../model/reminders.ts';
+import type { AddressKind, CorrectionKind, LedgerEntry, PlannedReminder, ReminderState } from '../model/reminders.ts';
 import type { Instant } from '../model/time.ts';
 import { localDay } from '../reminders/due.ts';
 import { mobileNumber } from '../reminders/phone.ts';
@@ -23,6 +23,8 @@ export interface ReminderLine {
   dueAt: Instant;
   startAt: Instant;
   zone: string;
+  /** What it corrects; null for a reminder. */
+  correction: CorrectionKind | null;
   state: ReminderState;
   reason: string | null;
   settledAt: Instant | null;
@@ -229,6 +231,7 @@ function foreseen(
     reference: null,
     report: null,
     answer: null,
+    correction: null,
   };
   const state = reason === null ? 'planned' : 'dropped';
   return { ...untouched, appointment, rule, channel, dueAt, startAt, zone, state, reason };
@@ -239,11 +242,10 @@ async function linesOf({ ledger }: OpenReminders, entries: readonly LedgerEntry[
   return entries.map((entry) => lineOf(entry, reports.get(entry.reference ?? '') ?? null));
 }
 
-function lineOf(
-  { appointmentId, plannedAt: _plannedAt, wakeAt: _wakeAt, ...entry }: LedgerEntry,
-  report: DeliveryReport | null,
-): ReminderLine {
-  return { appointment: appointmentId, ...entry, report };
+function lineOf(entry: LedgerEntry, report: DeliveryReport | null): ReminderLine {
+  const { appointmentId: appointment, plannedAt: _plannedAt, wakeAt: _wakeAt, correction, ...rest } = entry;
+  const { handedAs: _handedAs, patientProof: _patientProof, placeProof: _placeProof, ...shown } = rest;
+  return { appointment, ...shown, correction: correction?.kind ?? null, report };
 }
 
 function emailOf(address: string): string | null {

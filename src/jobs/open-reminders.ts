@@ -1,5 +1,6 @@
 import type { Instant } from '../model/time.ts';
 import type { ReminderChannel, ReminderContent } from '../reminders/channels/channel.ts';
+import type { ToldProofs } from '../reminders/identity.ts';
 import type { NameReminder, ReminderRules } from '../reminders/rules.ts';
 import type { ReminderFile } from '../settings/reminder-schema.ts';
 import type { AnswerLink, AnswerStore } from '../state/answers.ts';
@@ -56,6 +57,7 @@ export interface OpenReminders {
   ledger: ReminderLedger;
   optOuts: OptOuts;
   name: NameReminder;
+  proofs: ToldProofs;
   alarms: ReminderAlarms;
   /** Null where reminders carry no link. */
   answers: OpenAnswers | null;

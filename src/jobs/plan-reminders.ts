@@ -6,6 +6,7 @@ import { type Place, placeOf } from '../reminders/places.ts';
 import { lateness, longestAheadMs, remindersFor } from '../reminders/rules.ts';
 import { withdrawalOf } from '../reminders/send-time.ts';
 import type { ReadingScope } from './clinic-reading.ts';
+import { planCorrections, type SeenByPatients, toldStarts } from './corrections.ts';
 import type { OpenReminders } from './open-reminders.ts';
 import type { OpenTenant } from './tenant.ts';
 
@@ -49,7 +50,8 @@ export async function resumeReminders({
 }
 
 /**
- * Returns the appointments of waiting reminders that a complete list did not show, with when they begin as far as reminders know.
+ * Returns the appointments of waiting reminders, and of messages that were sent, that a complete list did not show, with when they begin as
+ * far as reminders know.
  * @param isSeen also of rows that can't be used
  */
 export async function absentReminded(
@@ -61,12 +63,16 @@ export async function absentReminded(
   const open = (await reminders.ledger.open()).filter(({ startAt }) => startAt > now);
   const absent = open.filter(({ appointmentId }) => !isSeen(appointmentId));
   const byAppointment = Map.groupBy(absent, ({ appointmentId }) => appointmentId);
-  return new Map([...byAppointment].map(([id, entries]) => [id, entries.map(({ startAt }) => startAt)]));
+  const starts = new Map([...byAppointment].map(([id, entries]) => [id, entries.map(({ startAt }) => startAt)]));
+  for (const [id, told] of await toldStarts(reminders, now)) {
+    if (!isSeen(id)) starts.set(id, [...(starts.get(id) ?? []), ...told]);
+  }
+  return starts;
 }
 
 /**
- * Carries what a cycle learned into the ledger: plans what should come within the horizon, withdraws what is no longer wanted. Says
- * nothing of an appointment that the cycle did not see.
+ * Carries what a cycle learned into the ledger: plans what should come within the horizon, withdraws what is no longer wanted, corrects
+ * what patients were told. Says nothing of an appointment that the cycle did not see.
  */
 export async function planReminders(
   tenant: Pick<OpenTenant, 'clock' | 'configuration' | 'log' | 'reminders' | 'tombstones'>,
@@ -83,8 +89,20 @@ export async function planReminders(
   const wanted = wantedOf(tenant, reminders, ofNobodyForgotten, learned.place, now);
   const withdrawn = await withdraw(reminders, { appointments, vanished: learned.vanished, wanted }, now);
   const planned = await plan(reminders, wanted, appointments, now);
-  if (planned + withdrawn > 0) tenant.log.info({ planned, withdrawn }, 'reminders were planned');
-  return { planned, withdrawn };
+  const corrections = await planCorrections(reminders, seenByPatients(tenant, learned, ofNobodyForgotten), now);
+  const all = { planned: planned + corrections.planned, withdrawn: withdrawn + corrections.withdrawn };
+  if (all.planned + all.withdrawn > 0)
+    tenant.log.info({ ...all, corrections: corrections.planned }, 'reminders were planned');
+  return all;
+}
+
+function seenByPatients(
+  { configuration }: Pick<OpenTenant, 'configuration'>,
+  { vanished, place }: Learned,
+  appointments: readonly Appointment[],
+): SeenByPatients {
+  const byId = new Map(appointments.map((appointment) => [appointment.id, appointment]));
+  return { appointments: byId, vanished, place, zone: configuration.zone };
 }
 
 function wantedOf(
@@ -128,7 +146,8 @@ function reasonToWithdraw(
   { appointments, vanished, wanted }: Parameters<typeof withdraw>[1],
   now: Instant,
 ): Withdrawal | null {
-  if (wanted.has(entry.id)) return null;
+  // Corrections are withdrawn by what is true now.
+  if (wanted.has(entry.id) || entry.correction !== null) return null;
   if (vanished.has(entry.appointmentId)) return 'vanished';
   const appointment = appointments.get(entry.appointmentId);
   // One that has begun is left to the moment of sending, which says that it is too late.

@@ -1,11 +1,11 @@
 import { exponentialBackoffMs } from '../model/backoff.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Agenda, Appointment, Location, Patient } from '../model/records.ts';
-import type { DropReason } from '../model/reminders.ts';
+import type { Correction, CorrectionKind, DropReason, LedgerEntry } from '../model/reminders.ts';
 import type { Lookup } from '../model/snapshots.ts';
 import { HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { Delivery, Reminder } from '../reminders/channels/channel.ts';
-import { type ContentInput, contentOf } from '../reminders/content.ts';
+import { type ContentInput, contentOf, namesAddress } from '../reminders/content.ts';
 import { factToldBy } from '../reminders/egress.ts';
 import { mobileNumber } from '../reminders/phone.ts';
 import { placeOf } from '../reminders/places.ts';
@@ -14,6 +14,7 @@ import { appointmentVerdict, deadlineOf, patientVerdict, timeVerdict, type Verdi
 import { STATE_WENT_BACK } from '../state/epoch.ts';
 import type { AddressHash } from '../state/opt-outs.ts';
 import type { Claim, ReminderSettlement } from '../state/reminders.ts';
+import { noteOutcome, stillFalse } from './corrections.ts';
 import type { OpenChannel, OpenReminders } from './open-reminders.ts';
 import type { OpenTenant } from './tenant.ts';
 
@@ -42,6 +43,8 @@ interface Ready {
   rule: ReminderRule;
   /** Keyed hash of the address that it goes to; null where the channel needs none. */
   recipient: AddressHash | null;
+  /** Keyed hashes of whom it tells, and of the address that it names. */
+  proofs: { patientProof: string; placeProof: string | null };
 }
 
 /**
@@ -94,6 +97,7 @@ async function handOver(
     maxPerHour: reminders.file.maxPerHour,
     mayRepeat: ready.channel.deduplicates,
     recipient: ready.recipient,
+    ...ready.proofs,
   });
   if (intent === 'lost') return { wakeAt: tenant.clock(), code: null, notSent: false };
   if (intent === 'opted-out') return dropped('opted-out');
@@ -155,6 +159,7 @@ async function finish(tenant: OpenTenant, reminders: OpenReminders, claim: Claim
   if (!(await reminders.ledger.settle(claim, step.settle, now))) return;
   const { state } = step.settle;
   const reason = state === 'dropped' ? step.settle.reason : null;
+  await noteOutcome(reminders, claim.entry, state === 'unknown' ? 'unclear' : (reason ?? 'sent'), now);
   if (state === 'sent') reminders.observeLag(tenant.id, now - dueAt);
   const level =
     state === 'unknown' || reason === 'record-forged' || reason === 'channel-failed' || reason === 'hourly-limit'
@@ -191,7 +196,31 @@ async function prepare(
   // Reading took time, and it may be night by now.
   const stillInTime = timeVerdict(entry, rule, reminders.rules.quiet, tenant.clock());
   if (stillInTime.do !== 'send') return stepOf(stillInTime);
-  return address(tenant, reminders, { rule, channel, source, id: entry.id, zone: entry.zone });
+  const correction = await correctionNow(tenant, reminders, entry, source);
+  if (correction !== null && !('kind' in correction)) return correction;
+  return address(tenant, reminders, { rule, channel, source, entry, correction });
+}
+
+/** What a correction corrects, compared once more; null for a reminder, a step when it is none any more. */
+async function correctionNow(
+  tenant: OpenTenant,
+  reminders: OpenReminders,
+  entry: LedgerEntry,
+  source: Source,
+): Promise<NonNullable<ContentInput['correction']> | Step | null> {
+  if (entry.correction === null) return null;
+  if (!('found' in source.appointment)) return dropped('vanished');
+  const appointment = source.appointment.found;
+  const location = placeOf(appointment, source);
+  const zone = location?.zone ?? tenant.configuration.zone;
+  const found = await stillFalse(reminders, entry, { appointment, zone, address: location?.address ?? null });
+  if (found === 'waits') return { wakeAt: tenant.clock() + SOURCE_RETRY_MS, code: null, notSent: true };
+  return typeof found === 'string' ? dropped(found) : { kind: wordsOf(entry.correction, found.told), told: found.told };
+}
+
+/** In which words a correction is told: whoever was told that it is cancelled gets those of a reminder. */
+function wordsOf({ kind }: Correction, told: LedgerEntry): CorrectionKind {
+  return kind === 'moved' && told.correction?.kind === 'cancelled' ? 'changed' : kind;
 }
 
 /** What the clinic says at this moment. */
@@ -228,12 +257,20 @@ async function address(
     rule,
     channel,
     source,
-    id,
-    zone,
-  }: { rule: ReminderRule; channel: OpenChannel; source: Source; id: string; zone: string },
+    entry,
+    correction,
+  }: {
+    rule: ReminderRule;
+    channel: OpenChannel;
+    source: Source;
+    entry: LedgerEntry;
+    correction: ContentInput['correction'];
+  },
 ): Promise<Ready | Step> {
   if (!('found' in source.appointment)) return dropped('vanished');
+  const { id, zone } = entry;
   const appointment = source.appointment.found;
+  const { patientId } = appointment;
   const patient = source.patient !== null && 'found' in source.patient ? source.patient.found : null;
   const { phoneRegion } = reminders.file;
   const email = patient?.email?.trim() || null;
@@ -245,7 +282,10 @@ async function address(
     if (reachedAt === null) return dropped('no-address');
     recipientHash = reminders.optOuts.hashOf(channel.needs, reachedAt);
   }
-  const { startAt, endAt } = appointment.time;
+  // The notice that it is cancelled speaks of the time that was told.
+  const { startAt } = entry;
+  const endAt = startAt + appointment.time.endAt - appointment.time.startAt;
+  const location = placeOf(appointment, source);
   const { name, language } = tenant.configuration;
   const input: ContentInput = {
     rule,
@@ -254,9 +294,13 @@ async function address(
     clinic: name,
     startAt,
     zone,
-    location: placeOf(appointment, source),
+    location,
     patient,
-    link: (await reminders.answers?.linkFor({ reminder: id, patientId: appointment.patientId, startAt })) ?? null,
+    link:
+      correction?.kind === 'cancelled'
+        ? null
+        : ((await reminders.answers?.linkFor({ reminder: id, patientId, startAt })) ?? null),
+    correction,
   };
   const content = contentOf(input);
   const told = factToldBy(content, input);
@@ -266,10 +310,15 @@ async function address(
     tenant: tenant.id,
     rule: rule.id,
     appointment: { id: appointment.id, agendaId: appointment.agendaId, startAt, endAt, zone },
-    recipient: { patientId: appointment.patientId, email, phone },
+    recipient: { patientId, email, phone },
     content,
+    correction: entry.correction?.kind ?? null,
   };
-  return { reminder, channel, rule, recipient: recipientHash };
+  const proofs = {
+    patientProof: reminders.proofs.patient(id, patientId),
+    placeProof: namesAddress(input) ? reminders.proofs.place(appointment.id, location?.address ?? '') : null,
+  };
+  return { reminder, channel, rule, recipient: recipientHash, proofs };
 }
 
 /** Channels throw only for what a person must mend before anything was handed over; all else is unclear. */

@@ -5,7 +5,7 @@ import type { Instant } from './time.ts';
 export interface Problem {
   /** Null for what concerns the whole installation. */
   tenant: string | null;
-  /** What it concerns: `target <id>`, `login <id>`, `reminders by <id>`, `triggers to <id>`, `configuration`, `clinic` or `state`. */
+  /** What it concerns: `target <id>`, `login <id>`, `reminders by <id>`, `appointment <id>`, `triggers to <id>`, `configuration`, `clinic` or `state`. */
   subject: string;
   /** Code of the error, or of the state. */
   code: string;

@@ -11,7 +11,7 @@ import type { Instant } from './time.ts';
 export type ReminderState = 'planned' | 'sending' | 'sent' | 'dropped' | 'unknown';
 
 /** Reasons that end with a newer plan: the same reminder may be planned again, as when an appointment is moved back. */
-export const WITHDRAWALS = ['cancelled', 'moved', 'vanished', 'excluded'] as const;
+export const WITHDRAWALS = ['cancelled', 'moved', 'vanished', 'excluded', 'outdated'] as const;
 
 /** Why a reminder was withdrawn before its time. */
 export type Withdrawal = (typeof WITHDRAWALS)[number];
@@ -27,6 +27,8 @@ export type Withdrawal = (typeof WITHDRAWALS)[number];
  * - `arrived`: the patient is there already, or the visit is over;
  * - `rule-gone`: the rule or the channel is no longer configured;
  * - `patient-gone`, `no-consent`, `no-address`, `opted-out`: of the patient;
+ * - `other-patient`: the message before it went to somebody else;
+ * - `outdated`: the patient was told the same meanwhile;
  * - `refused`: the other side won't take it; `channel-gone`: it won't take any;
  * - `channel-failed`: the other side could not take it within the grace;
  * - `egress-stopped`: its text would have told more of the patient than it may;
@@ -47,6 +49,7 @@ export type DropReason =
   | 'no-consent'
   | 'no-address'
   | 'opted-out'
+  | 'other-patient'
   | 'refused'
   | 'channel-gone'
   | 'channel-failed'
@@ -54,13 +57,31 @@ export type DropReason =
   | 'record-forged'
   | 'hourly-limit';
 
+/**
+ * What a message corrects:
+ * - `moved`: the appointment begins at another time than the patient was told, or takes place after all;
+ * - `changed`: it begins at the same time, and another thing that the message named has changed: the place or its zone;
+ * - `cancelled`: it does not take place.
+ */
+export type CorrectionKind = 'moved' | 'changed' | 'cancelled';
+
+/** What makes a message a correction. */
+export interface Correction {
+  kind: CorrectionKind;
+  /** Keyed hash of what is true now besides the start; empty unless the kind is `changed`. */
+  place: string;
+}
+
 /** What makes a reminder that one and no other. */
 export interface ReminderKey {
   appointmentId: string;
+  /** The start that it speaks of: of a cancelled appointment the one that the patient was told. */
   startAt: Instant;
   rule: string;
   /** Name of the tenant's channel. */
   channel: string;
+  /** Absent or null for a reminder. */
+  correction?: Correction | null;
 }
 
 /** A reminder that should come, as a plan gives it. */
@@ -73,6 +94,7 @@ export interface PlannedReminder extends ReminderKey {
 
 /** One line of the ledger: no content and nobody's name. */
 export interface LedgerEntry extends PlannedReminder {
+  correction: Correction | null;
   state: ReminderState;
   /** When it was first planned. */
   plannedAt: Instant;
@@ -89,6 +111,33 @@ export interface LedgerEntry extends PlannedReminder {
   reference: string | null;
   /** What the patient said by its link; null before. */
   answer: { is: Answer; at: Instant } | null;
+  /** Its place in the order in which messages were handed over, or may have been; null before. */
+  handedAs: number | null;
+  /** Keyed hash of the patient that it was handed over for; null before. */
+  patientProof: string | null;
+  /** Keyed hash of the address that it named; null where it named none. */
+  placeProof: string | null;
+}
+
+/**
+ * Why wrong information is not corrected by a message:
+ * - `rule-none`: no rule covers the appointment as it is now; `corrections-off`: the rule forbids it;
+ * - `already-told`: the same correction was sent before; `unclear`: whether the last message came is not known;
+ * - else why the correction was dropped.
+ */
+export type WrongReason = DropReason | 'rule-none' | 'corrections-off' | 'already-told' | 'unclear';
+
+/** A patient was told something of an appointment that is not true now. */
+export interface WrongInformation {
+  appointmentId: string;
+  channel: string;
+  sinceAt: Instant;
+  /** When a message is due that corrects it; null when none will. */
+  correctsAt: Instant | null;
+  /** Null while a message is due. */
+  reason: WrongReason | null;
+  /** When it ends by itself: then the appointment has begun. */
+  untilAt: Instant;
 }
 
 /** What a patient says of an appointment by a reminder's link. */

@@ -11,9 +11,28 @@ import type { NameReminder } from './rules.ts';
  */
 export function createReminderNames(identityKey: Uint8Array, tenant: string): NameReminder {
   const key = derivedKey(identityKey, tenant, 'reminders');
-  return ({ appointmentId, startAt, rule, channel }) => {
-    const whole = JSON.stringify([appointmentId, startAt, rule, channel]);
+  return ({ appointmentId, startAt, rule, channel, correction }) => {
+    const fact = correction == null ? [] : [correction.kind, correction.place];
+    const whole = JSON.stringify([appointmentId, startAt, rule, channel, ...fact]);
     return base32hex(createHmac('sha256', key()).update(whole).digest().subarray(0, 20));
+  };
+}
+
+/** Keyed hashes of what a message told, and whom: 22 characters of base64url, by which it is compared later and which tell nothing. */
+export interface ToldProofs {
+  patient(reminder: string, patientId: string | null): string;
+  /** @param stated place of the appointment, in whatever words */
+  place(appointmentId: string, ...stated: readonly string[]): string;
+}
+
+/** @param identityKey the installation's identity key, 32 bytes */
+export function createToldProofs(identityKey: Uint8Array, tenant: string): ToldProofs {
+  const key = derivedKey(identityKey, tenant, 'told');
+  const hash = (...parts: readonly string[]) =>
+    createHmac('sha256', key()).update(JSON.stringify(parts)).digest().subarray(0, 16).toString('base64url');
+  return {
+    patient: (reminder, patientId) => hash('patient', reminder, patientId ?? ''),
+    place: (appointmentId, ...stated) => hash('place', appointmentId, ...stated),
   };
 }
 

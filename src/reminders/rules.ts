@@ -15,6 +15,7 @@ export interface ReminderRule {
   minimumLeadMs: number;
   graceMs: number;
   texts: ReminderRuleFile['texts'];
+  corrections: ReminderRuleFile['corrections'];
 }
 
 /** Everything that decides which reminders there should be. */
@@ -57,6 +58,7 @@ export function compileRules(file: ReminderFile): ReminderRules {
       minimumLeadMs: (rule.minimumLeadMinutes ?? file.minimumLeadMinutes) * MINUTE_MS,
       graceMs: (rule.graceMinutes ?? file.graceMinutes) * MINUTE_MS,
       texts: rule.texts,
+      corrections: rule.corrections,
     },
   ]);
   return { rules: new Map(rules), quiet: { fromMinute: minuteOfDay(from), toMinute: minuteOfDay(to) } };
@@ -96,6 +98,12 @@ export function reminderExclusion(appointment: Appointment, rule: ReminderRule):
   if (rule.agendas !== 'all' && !rule.agendas.includes(appointment.agendaId)) return 'agenda';
   if (rule.treatments !== 'all' && !rule.treatments.includes(appointment.treatmentId ?? '')) return 'treatment';
   return rule.statuses.includes(appointment.status) ? null : 'status';
+}
+
+/** The same for the notice that an appointment is cancelled, whatever statuses the rule reminds of. */
+export function cancellationExclusion(appointment: Appointment, rule: ReminderRule): ReminderExclusion | null {
+  const excluded = reminderExclusion(appointment, rule);
+  return excluded === 'status' ? null : excluded;
 }
 
 /**

@@ -1,9 +1,9 @@
 import type { Appointment, Patient } from '../model/records.ts';
 import type { DropReason, LedgerEntry, Withdrawal } from '../model/reminders.ts';
 import type { Lookup } from '../model/snapshots.ts';
-import type { Instant } from '../model/time.ts';
+import { DAY_MS, type Instant } from '../model/time.ts';
 import { type QuietHours, quietSpanAt } from './due.ts';
-import { type ReminderRule, reminderExclusion } from './rules.ts';
+import { cancellationExclusion, type ReminderRule, reminderExclusion } from './rules.ts';
 
 /** What is done about a reminder now. */
 export type Verdict = { do: 'send' } | { do: 'wait'; untilAt: Instant } | { do: 'drop'; reason: DropReason };
@@ -11,8 +11,12 @@ export type Verdict = { do: 'send' } | { do: 'wait'; untilAt: Instant } | { do: 
 const SEND: Verdict = { do: 'send' };
 const drop = (reason: DropReason): Verdict => ({ do: 'drop', reason });
 
-/** After this instant a reminder is not sent any more. */
-export function deadlineOf({ dueAt, startAt }: Pick<LedgerEntry, 'dueAt' | 'startAt'>, rule: ReminderRule): Instant {
+/** After this instant a reminder is not sent any more. A correction is worth sending until the appointment begins, for a day. */
+export function deadlineOf(
+  { dueAt, startAt, correction }: Pick<LedgerEntry, 'dueAt' | 'startAt' | 'correction'>,
+  rule: ReminderRule,
+): Instant {
+  if (correction !== null) return Math.min(dueAt + DAY_MS, startAt - 1);
   return Math.min(dueAt + rule.graceMs, startAt - rule.minimumLeadMs);
 }
 
@@ -31,6 +35,10 @@ export function appointmentVerdict(entry: LedgerEntry, rule: ReminderRule, answe
   if ('absent' in answer) return drop('vanished');
   if ('setAside' in answer) return drop('unusable');
   const { found } = answer;
+  if (entry.correction?.kind === 'cancelled') {
+    if (found.status !== 'cancelled') return drop('moved');
+    return cancellationExclusion(found, rule) === null ? SEND : drop('excluded');
+  }
   if (found.time.startAt !== entry.startAt) return drop('moved');
   if (found.status === 'cancelled') return drop('cancelled');
   if (['arrived', 'in_progress', 'completed', 'no_show'].includes(found.status)) return drop('arrived');

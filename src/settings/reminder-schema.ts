@@ -3,9 +3,12 @@ import { NAME, NAME_REMEDY } from '../model/names.ts';
 import { mapOf, name, text, wholeNumber } from './common-schemas.ts';
 
 /** Fields that a text may name in braces. */
-export const TEXT_FIELDS = ['firstName', 'clinic', 'day', 'date', 'time', 'phone', 'address'] as const;
+const TEXT_FIELDS = ['firstName', 'clinic', 'day', 'date', 'time', 'phone', 'address'] as const;
+/** Fields that a text of a correction may name besides: what the patient was told before. */
+const TOLD_FIELDS = ['toldDay', 'toldDate', 'toldTime'] as const;
+const CORRECTION_FIELDS = [...TEXT_FIELDS, ...TOLD_FIELDS] as const;
 /** Name of such a field. */
-export type TextField = (typeof TEXT_FIELDS)[number];
+export type TextField = (typeof CORRECTION_FIELDS)[number];
 
 const LOCAL_TIME = /^([01]\d|2[0-3]):[0-5]\d$/;
 /** ISO 8601 duration of days, hours and minutes; no months, whose length varies. */
@@ -26,15 +29,21 @@ const offset = z
   .refine(({ days, minutes }) => days + minutes > 0 && days <= 60, 'give more than nothing and at most 60 days');
 
 /** A text with fields in braces; an unknown field is a fault, found at the start. */
-const template = text.max(1_000).refine((written) => fieldsOf(written) !== null, {
-  error: `fields in braces are: ${TEXT_FIELDS.map((field) => `{${field}}`).join(' ')}`,
-});
+function template(fields: readonly TextField[]) {
+  return text.max(1_000).refine((written) => namesOnly(written, fields), {
+    error: `fields in braces are: ${inBraces(fields)}`,
+  });
+}
 
-/** The fields that a text names; null when it names an unknown one or a brace stands alone. */
-function fieldsOf(written: string): TextField[] | null {
+function inBraces(fields: readonly TextField[]): string {
+  return fields.map((field) => `{${field}}`).join(' ');
+}
+
+/** Whether a text names no unknown field and no brace stands alone. */
+function namesOnly(written: string, fields: readonly TextField[]): boolean {
   const named = [...written.matchAll(/\{([^{}]*)\}/g)].map(([, field = '']) => field);
-  if (/[{}]/.test(written.replaceAll(/\{[^{}]*\}/g, ''))) return null;
-  return named.every((field): field is TextField => TEXT_FIELDS.some((known) => known === field)) ? named : null;
+  if (/[{}]/.test(written.replaceAll(/\{[^{}]*\}/g, ''))) return false;
+  return named.every((field) => fields.some((known) => known === field));
 }
 
 function oneOrAll(value: z.ZodType<string, string>) {
@@ -44,7 +53,20 @@ function oneOrAll(value: z.ZodType<string, string>) {
     .default('all');
 }
 
-const texts = z.strictObject({ subject: template.optional(), text: template });
+const correctionTexts = z.strictObject({
+  subject: template(CORRECTION_FIELDS).optional(),
+  text: template(CORRECTION_FIELDS),
+});
+const texts = z.strictObject({
+  subject: template(TEXT_FIELDS).optional(),
+  text: template(TEXT_FIELDS),
+  moved: correctionTexts
+    .optional()
+    .describe(`When the appointment begins at another time than was told. Besides: ${inBraces(TOLD_FIELDS)}`),
+  cancelled: correctionTexts
+    .optional()
+    .describe(`When an appointment that was told does not take place. The fields are those of moved`),
+});
 
 const rule = z
   .strictObject({
@@ -71,7 +93,17 @@ const rule = z
     texts: z
       .strictObject({ it: texts.optional(), en: texts.optional() })
       .optional()
-      .describe(`Texts of your own by language. Fields: ${TEXT_FIELDS.map((field) => `{${field}}`).join(' ')}`),
+      .describe(`Texts of your own by language. Fields: ${inBraces(TEXT_FIELDS)}`),
+    corrections: z
+      .strictObject({
+        moved: z
+          .boolean()
+          .default(true)
+          .describe('The appointment begins at another time, or at another place that the message named'),
+        cancelled: z.boolean().default(true).describe('The appointment is cancelled'),
+      })
+      .prefault({})
+      .describe('What a patient who was reminded is told when it is no longer true'),
   })
   .refine(({ before, at }) => (before === undefined) !== (at === undefined), 'give either before or at');
 

@@ -37,6 +37,9 @@
  * | `cm:{T}:reminder-counts`             | hash   | for ever          | planner, sender   | metrics               |
  * | `cm:{T}:reminders-hour:<hour>`       | string | two hours         | sender            | sender                |
  * | `cm:{T}:reminder-report:<reference>` | string | retention         | callbacks         | operator              |
+ * | `cm:{T}:reminders-told`              | zset   | appointment's     | sender, planner   | planner               |
+ * | `cm:{T}:reminders-order`             | string | for ever          | sender            | sender                |
+ * | `cm:{T}:reminders-wrong`             | hash   | until it ends     | planner, sender   | planner, status       |
  * | `cm:{T}:reminder-channel-closed:<channel>` | string | until reopened | sender        | sender, status        |
  * | `cm:{answer-H}:answer-link`          | string | retention         | sender            | answers               |
  * | `cm:{T}:answer-claim:<id>`           | string | two minutes       | answers           | answers               |
@@ -130,6 +133,9 @@ export const keys = {
   remindersOpen: (tenant: string) => tenantKey(tenant, 'reminders-open'),
   remindersSettled: (tenant: string) => tenantKey(tenant, 'reminders-settled'),
   remindersOf: (tenant: string, appointment: string) => tenantKey(tenant, 'reminders-of', appointment),
+  remindersTold: (tenant: string) => tenantKey(tenant, 'reminders-told'),
+  remindersOrder: (tenant: string) => tenantKey(tenant, 'reminders-order'),
+  remindersWrong: (tenant: string) => tenantKey(tenant, 'reminders-wrong'),
   reminderCounts: (tenant: string) => tenantKey(tenant, 'reminder-counts'),
   remindersHour: (tenant: string, hour: number) => tenantKey(tenant, 'reminders-hour', hour),
   reminderReport: (tenant: string, reference: string) => tenantKey(tenant, 'reminder-report', reference),
@@ -239,6 +245,9 @@ export const TENANT_KINDS = [
   'reminders-open',
   'reminders-settled',
   'reminders-of',
+  'reminders-told',
+  'reminders-order',
+  'reminders-wrong',
   'reminder-counts',
   'reminders-hour',
   'reminder-report',

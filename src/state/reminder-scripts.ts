@@ -16,17 +16,17 @@ end
 
 /**
  * KEYS: entry, open, settled, counts, of the appointment. ARGV: id, now, keep ms, reason or '' to plan, dueAt, life ms, appointment,
- * startAt, rule, channel, zone. Plans an entry that is not there, was withdrawn or is planned already; what was, or may have been,
+ * startAt, rule, channel, zone, correction. Plans an entry that is not there, was withdrawn or is planned already; what was, or may have been,
  * handed over stays. Answers 1 when something changed.
  */
 export const PLAN = `${SETTLED}
 local state = redis.call('HGET', KEYS[1], 'state')
 local reason = redis.call('HGET', KEYS[1], 'reason')
-local withdrawn = reason == 'cancelled' or reason == 'moved' or reason == 'vanished' or reason == 'excluded'
+local withdrawn = reason == 'cancelled' or reason == 'moved' or reason == 'vanished' or reason == 'excluded' or reason == 'outdated'
 if state and state ~= 'planned' and not (state == 'dropped' and withdrawn) then return 0 end
 if state and ARGV[4] ~= '' then return 0 end
 redis.call('HSET', KEYS[1], 'id', ARGV[1], 'dueAt', ARGV[5], 'appointmentId', ARGV[7], 'startAt', ARGV[8], 'rule', ARGV[9],
-  'channel', ARGV[10], 'zone', ARGV[11], 'state', 'planned', 'wakeAt', ARGV[5], 'reason', '', 'settledAt', '')
+  'channel', ARGV[10], 'zone', ARGV[11], 'correction', ARGV[12], 'state', 'planned', 'wakeAt', ARGV[5], 'reason', '', 'settledAt', '')
 redis.call('HSETNX', KEYS[1], 'plannedAt', ARGV[2])
 redis.call('HSETNX', KEYS[1], 'attempts', 0)
 redis.call('PEXPIRE', KEYS[1], ARGV[6])
@@ -60,8 +60,9 @@ redis.call('SET', KEYS[3], ARGV[2], 'PX', ARGV[3])
 return redis.call('HGETALL', KEYS[1])`;
 
 /**
- * KEYS: entry, claim, hour, opt-outs. ARGV: token, limit, 1 when it may be handed over a second time, hash of the address or ''. What is written before the other side is
- * called. The hour counts a reminder once, however often it is tried.
+ * KEYS: entry, claim, hour, opt-outs, told, order. ARGV: token, limit, 1 when it may be handed over a second time, hash of the address or '',
+ * appointment, startAt, hash of the patient, hash of the place or ''. What is written before the other side is called: also what it tells, and
+ * whom. The hour counts a reminder once, however often it is tried.
  */
 export const INTEND = `
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 'lost' end
@@ -74,7 +75,9 @@ if redis.call('HEXISTS', KEYS[1], 'counted') == 0 then
   redis.call('PEXPIRE', KEYS[3], 7200000)
   redis.call('HSET', KEYS[1], 'counted', 1)
 end
-redis.call('HSET', KEYS[1], 'state', 'sending', 'sender', ARGV[1], 'recipient', ARGV[4])
+redis.call('HSET', KEYS[1], 'state', 'sending', 'sender', ARGV[1], 'recipient', ARGV[4], 'handedAs', redis.call('INCR', KEYS[6]),
+  'patient', ARGV[7], 'place', ARGV[8])
+redis.call('ZADD', KEYS[5], 'GT', ARGV[6], ARGV[5])
 redis.call('HINCRBY', KEYS[1], 'attempts', 1)
 return 'go'`;
 

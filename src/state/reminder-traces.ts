@@ -80,7 +80,12 @@ async function eraseEntries(
     pipeline.unlink(keys.reminder(tenant, id));
   }
   for (const one of references) if (one !== null && one !== '') pipeline.unlink(keys.reminderReport(tenant, one));
-  for (const id of appointmentIds) pipeline.unlink(keys.remindersOf(tenant, id));
+  const wrong = await redis.hkeys(keys.remindersWrong(tenant));
+  for (const id of appointmentIds) {
+    pipeline.unlink(keys.remindersOf(tenant, id)).zrem(keys.remindersTold(tenant), id);
+    const own = wrong.filter((field) => JSON.parse(field)[0] === id);
+    if (own.length > 0) pipeline.hdel(keys.remindersWrong(tenant), ...own);
+  }
   await pipeline.exec();
 }
 

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type {
   Answer,
+  Correction,
+  CorrectionKind,
   DropReason,
   LedgerEntry,
   PlannedReminder,
@@ -11,6 +13,7 @@ import { HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { CLAIM, INTEND, PLAN, POSTPONE, SETTLE, WITHDRAW } from './reminder-scripts.ts';
+import { openTold, type ToldLedger } from './reminders-told.ts';
 
 /** How long a worker may be at one reminder, unless told; then another one takes it up. */
 const CLAIM_MS = 2 * MINUTE_MS;
@@ -30,6 +33,10 @@ export interface Intent {
   mayRepeat: boolean;
   /** Keyed hash of the address that it goes to; null where there is none. */
   recipient: string | null;
+  /** Keyed hash of the patient. */
+  patientProof: string;
+  /** Keyed hash of the address that the text names; null where it names none. */
+  placeProof: string | null;
 }
 
 /** What the other side told of a reminder after it had taken it. */
@@ -52,7 +59,7 @@ export type ReminderSettlement =
   | { state: 'unknown'; code: string };
 
 /** What became of a tenant's reminders. Each is unique by its id, which is made of appointment, start, rule and channel. */
-export interface ReminderLedger {
+export interface ReminderLedger extends ToldLedger {
   /** Plans, or says at once why it is not sent. What was handed over, or may have been, stays. @returns whether it changed */
   plan(reminder: PlannedReminder, dropped: DropReason | null, now: Instant): Promise<boolean>;
   /** @returns false when it is being handed over or has come to its end */
@@ -76,6 +83,8 @@ export interface ReminderLedger {
   settled(limit: number): Promise<LedgerEntry[]>;
   /** Everything of an appointment, the first one due first. */
   ofAppointment(appointmentId: string): Promise<LedgerEntry[]>;
+  /** The same of several, by appointment. */
+  ofAppointments(appointmentIds: readonly string[]): Promise<Map<string, LedgerEntry[]>>;
   /** How many came to each state, and for which reason, since the ledger began. */
   counts(): Promise<{ state: ReminderState; reason: string | null; count: number }[]>;
   openCount(): Promise<number>;
@@ -107,13 +116,13 @@ export function createReminderLedger(
   const open = keys.remindersOpen(tenant);
   const settled = keys.remindersSettled(tenant);
   const counts = keys.reminderCounts(tenant);
-  const readMany = (ids: readonly string[]) => readEntries(redis, ids.map(entryKey));
   return {
     async plan(reminder, dropped, now) {
       const { id, appointmentId, startAt, rule, channel, dueAt, zone } = reminder;
       const lifeMs = Math.max(startAt - now, 0) + keepMs;
       const places = [entryKey(id), open, settled, counts, keys.remindersOf(tenant, appointmentId)];
-      const facts = [dueAt, lifeMs, appointmentId, startAt, rule, channel, zone].map(String);
+      const correction = reminder.correction == null ? '' : `${reminder.correction.kind}:${reminder.correction.place}`;
+      const facts = [dueAt, lifeMs, appointmentId, startAt, rule, channel, zone, correction].map(String);
       return (await redis.eval(PLAN, 5, ...places, id, now, keepMs, dropped ?? '', ...facts)) === 1;
     },
     async withdraw(id, reason, now) {
@@ -126,11 +135,19 @@ export function createReminderLedger(
       const entry = Array.isArray(answer) ? entryOf(fieldsOf(answer)) : null;
       return entry === null ? null : { entry, token };
     },
-    async intend({ entry, token }, { now, maxPerHour, mayRepeat, recipient }) {
+    async intend({ entry, token }, { now, maxPerHour, mayRepeat, recipient, patientProof, placeProof }) {
       const hour = keys.remindersHour(tenant, Math.floor(now / HOUR_MS));
       const may = mayRepeat ? '1' : '0';
-      const places = [entryKey(entry.id), claimKey(entry.id), hour, keys.optOuts(tenant)];
-      const answer = await redis.eval(INTEND, 4, ...places, token, String(maxPerHour), may, recipient ?? '');
+      const places = [
+        entryKey(entry.id),
+        claimKey(entry.id),
+        hour,
+        keys.optOuts(tenant),
+        keys.remindersTold(tenant),
+        keys.remindersOrder(tenant),
+      ];
+      const facts = [entry.appointmentId, entry.startAt, patientProof, placeProof ?? ''].map(String);
+      const answer = await redis.eval(INTEND, 6, ...places, token, String(maxPerHour), may, recipient ?? '', ...facts);
       return answer === 'go' || answer === 'limit' || answer === 'opted-out' ? answer : 'lost';
     },
     async settle({ entry: { id }, token }, settlement, now) {
@@ -147,23 +164,48 @@ export function createReminderLedger(
       const facts = [id, token, String(wakeAt), code ?? '', notSent ? '1' : '0'];
       return (await redis.eval(POSTPONE, 3, ...places, ...facts)) === 1;
     },
+    ...openReads(redis, tenant),
+    ...openChannels(redis, tenant, keepMs),
+    ...openTold(redis, tenant),
+  };
+}
+
+type Reads = Pick<
+  ReminderLedger,
+  'read' | 'readSome' | 'open' | 'settled' | 'ofAppointment' | 'ofAppointments' | 'counts' | 'openCount' | 'recipientOf'
+>;
+
+/** What stands in the ledger. */
+function openReads(redis: RedisClient, tenant: string): Reads {
+  const entryKey = (id: string) => keys.reminder(tenant, id);
+  const open = keys.remindersOpen(tenant);
+  const readMany = (ids: readonly string[]) => readEntries(redis, ids.map(entryKey));
+  return {
     read: async (id) => entryOf(await redis.hgetall(entryKey(id))),
     readSome: async (ids) => new Map((await readMany(ids)).map((entry) => [entry.id, entry])),
     open: async () => readMany(await redis.zrange(open, '0', '-1')),
-    settled: async (limit) => readMany(await redis.zrevrange(settled, 0, limit - 1)),
+    settled: async (limit) => readMany(await redis.zrevrange(keys.remindersSettled(tenant), 0, limit - 1)),
     async ofAppointment(appointmentId) {
       const entries = await readMany(await redis.smembers(keys.remindersOf(tenant, appointmentId)));
       return entries.sort((one, other) => one.dueAt - other.dueAt);
     },
+    async ofAppointments(appointmentIds) {
+      const pipeline = redis.pipeline();
+      for (const id of appointmentIds) pipeline.smembers(keys.remindersOf(tenant, id));
+      const ids = ((await pipeline.exec()) ?? []).flatMap(([error, answer]) => {
+        if (error !== null) throw error;
+        return answer as string[];
+      });
+      return Map.groupBy(await readMany(ids), ({ appointmentId }) => appointmentId);
+    },
     async counts() {
-      return Object.entries(await redis.hgetall(counts)).map(([name, count]) => {
+      return Object.entries(await redis.hgetall(keys.reminderCounts(tenant))).map(([name, count]) => {
         const [state = '', reason = ''] = name.split(':');
         return { state: state as ReminderState, reason: reason === '' ? null : reason, count: Number(count) };
       });
     },
     openCount: () => redis.zcard(open),
     recipientOf: async (id) => (await redis.hget(entryKey(id), 'recipient')) || null,
-    ...openChannels(redis, tenant, keepMs),
   };
 }
 
@@ -236,6 +278,16 @@ function entryOf(fields: Record<string, string>): LedgerEntry | null {
     reason: textOrNull(fields.reason) as DropReason | null,
     lastCode: textOrNull(fields.lastCode),
     reference: textOrNull(fields.reference),
+    correction: correctionOf(fields.correction),
+    handedAs: textOrNull(fields.handedAs) === null ? null : Number(fields.handedAs),
+    patientProof: textOrNull(fields.patient),
+    placeProof: textOrNull(fields.place),
     answer: fields.answer === undefined ? null : { is: fields.answer as Answer, at: Number(fields.answeredAt) },
   };
+}
+
+function correctionOf(written: string | undefined): Correction | null {
+  if (written === undefined || written === '') return null;
+  const [kind = '', place = ''] = written.split(':');
+  return { kind: kind as CorrectionKind, place };
 }

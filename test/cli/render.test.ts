@@ -221,6 +221,17 @@ const statuses: fc.Arbitrary<Omit<Status, 'problems'>> = fc.record({
       reminders: fc.option(
         fc.record({
           waiting: counts,
+          wrong: fc.array(
+            fc.record({
+              appointmentId: names,
+              channel: names,
+              sinceAt: fc.nat(NOW),
+              correctsAt: fc.option(fc.nat(NOW)),
+              reason: fc.constantFrom(null, 'opted-out' as const),
+              untilAt: fc.nat(NOW),
+            }),
+            { maxLength: 2 },
+          ),
           closedChannels: fc.array(fc.record({ channel: names, code: names, at: fc.nat(NOW) }), { maxLength: 2 }),
         }),
       ),

@@ -91,7 +91,7 @@ describe('a patient who is forgotten', () => {
     const before = await world.tracesInRedis();
     const kinds = [...new Set(before.map((key) => key.replace(/^cm:\{[^}]*\}:/, '').split(':')[0]))].sort();
     const places = 'answer-link drifted journal links misses outbox outbox-due outbox-failing reminder';
-    expect(kinds.join(' ')).toBe(`${places} reminders-of restorations runs unseen`);
+    expect(kinds.join(' ')).toBe(`${places} reminders-of reminders-told restorations runs unseen`);
     const receipt = await forget(world);
     expect(await world.tracesInRedis()).toEqual([]);
     const { reminders, notes, ...rest } = receipt.state;

@@ -169,6 +169,38 @@ describe('an opt-out by the operator', () => {
   });
 });
 
+test('a patient who holds wrong information stands in status, on pages and in metrics until that ends', async () => {
+  const rules = { 'day-before': { before: 'P1D', channels: ['text'], corrections: { cancelled: false } } };
+  const world = createReminderWorld(redis.connect(), { file: { rules } });
+  book(world, 'one', 48);
+  await world.cycle();
+  await world.advance(DAY_MS);
+  book(world, 'one', 48, { status: 'cancelled' });
+  await world.cycle();
+  const installation = installationOf(world);
+  const sinceAt = world.now;
+  const seen = await status(installation);
+  expect(seen.problems).toMatchObject([
+    {
+      ...{ tenant: ID, subject: 'appointment one', code: 'patient-misinformed', needs: 'person', sinceAt },
+      next: `clinic-mirror reminders explain ${ID} one`,
+    },
+  ]);
+  expect(renderStatus(seen)).toContain('corrections-off');
+  const metrics = createMetrics(() => installationOf(world));
+  const figures = async () => {
+    const text = await metrics.render();
+    return text.split('\n').filter((line) => line.startsWith('clinic_mirror_patients_misinformed'));
+  };
+  expect(await figures()).toEqual([
+    `clinic_mirror_patients_misinformed{tenant="${ID}",needs="person"} 1`,
+    `clinic_mirror_patients_misinformed{tenant="${ID}",needs="time"} 0`,
+  ]);
+  book(world, 'one', 48);
+  await world.cycle();
+  expect((await status(installationOf(world))).problems).toEqual([]);
+});
+
 test('a channel whose other side is gone stays closed, for days, and status says how to open it', async () => {
   const world = await worldWith({ one: 48, two: 24 * 20 });
   world.gateway.answers.push({ result: 'refused', code: 'webhook-gone', optedOut: false, channelGone: true });
@@ -183,6 +215,7 @@ test('a channel whose other side is gone stays closed, for days, and status says
   expect(seen.tenants[0]?.reminders).toEqual({
     waiting: 0,
     closedChannels: [{ channel: 'text', code: 'webhook-gone', at: closedAt }],
+    wrong: [],
   });
   expect(renderStatus(seen)).toContain('reminders by text: closed since');
   expect(renderStatus(seen).replaceAll(/\s+/g, ' ')).toContain(`clinic-mirror reminders reopen ${ID} text`);

@@ -3,7 +3,7 @@ import { silentLogger } from '../../src/log/logger.ts';
 import type { Patient } from '../../src/model/records.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import type { Delivery, Reminder, ReminderChannel } from '../../src/reminders/channels/channel.ts';
-import { createReminderNames } from '../../src/reminders/identity.ts';
+import { createReminderNames, createToldProofs } from '../../src/reminders/identity.ts';
 import { compileRules } from '../../src/reminders/rules.ts';
 import { reminderSchema } from '../../src/settings/reminder-schema.ts';
 import type { StateEpoch } from '../../src/state/epoch.ts';
@@ -85,6 +85,7 @@ export function openModelReminders(choice: RemindersChoice): OpenReminders {
     optOuts: createOptOuts(redis, tenant, IDENTITY_KEY, { keep: choice.keep ?? keptIn(redis, tenant) }),
     settle: choice.epoch?.settle ?? (async () => 0),
     name: createReminderNames(IDENTITY_KEY, tenant),
+    proofs: createToldProofs(IDENTITY_KEY, tenant),
     alarms: {
       set: async (wakes) => {
         for (const { id, wakeAt } of wakes) alarms.wakes.set(nameOf({ id, wakeAt }), { id, wakeAt });

@@ -12,6 +12,8 @@ import { book, createReminderWorld, type ReminderWorld } from './reminder-world.
 
 const redis = useRedis({ appendOnly: false });
 
+const PROOFS = { patientProof: 'p', placeProof: null };
+
 /** An appointment on the 17th at 10:00 in Rome, whose reminder is due on the 16th at 10:00: in 24 hours. */
 async function booked(options: Parameters<typeof createReminderWorld>[1] = {}): Promise<ReminderWorld> {
   const world = createReminderWorld(redis.connect(), options);
@@ -399,9 +401,9 @@ test('a reminder that is cancelled between its last look and its intent is not h
   const claim = await ledger?.claim(entry?.id ?? '');
   if (claim == null || !('token' in claim)) throw new Error('no claim');
   await ledger?.withdraw(claim.entry.id, 'cancelled', world.now);
-  expect(await ledger?.intend(claim, { now: world.now, maxPerHour: 10, mayRepeat: false, recipient: null })).toBe(
-    'lost',
-  );
+  expect(
+    await ledger?.intend(claim, { now: world.now, maxPerHour: 10, mayRepeat: false, recipient: null, ...PROOFS }),
+  ).toBe('lost');
 });
 
 test('an opt-out that comes between the last look and the intent is heeded', async () => {
@@ -412,7 +414,7 @@ test('an opt-out that comes between the last look and the intent is heeded', asy
   if (claim == null || !('token' in claim)) throw new Error('no claim');
   const recipient = optOuts.hashOf('phone', '+393331234567');
   await optOuts.add(recipient, { source: 'reply', at: world.now });
-  const intent = { now: world.now, maxPerHour: 10, mayRepeat: true, recipient };
+  const intent = { now: world.now, maxPerHour: 10, mayRepeat: true, recipient, ...PROOFS };
   expect(await ledger.intend(claim, intent)).toBe('opted-out');
   expect((await ledger.read(claim.entry.id))?.state).toBe('planned');
 });

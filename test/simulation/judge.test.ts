@@ -45,6 +45,7 @@ const message = (at: number, own: Partial<ReceivedMessage> = {}): Happening => (
   message: {
     channel: 'text',
     rule: 'eve',
+    correction: null,
     to: '+393331234567',
     told: localText(START, ROME),
     messageId: `${at}`,

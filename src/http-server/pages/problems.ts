@@ -2,6 +2,7 @@ import { type Html, html } from '../../model/html.ts';
 import type { Problem } from '../../model/problems.ts';
 import { mayDo } from '../visitors.ts';
 import type { PageContext } from './context.ts';
+import { explainAddress } from './explain/address.ts';
 import { clinicAddress } from './navigation.ts';
 import { linkButton, nextStep, said, table } from './parts.ts';
 import { OVERVIEW } from './texts/overview.ts';
@@ -55,12 +56,14 @@ export function problemTable(
 function toDo(context: PageContext, problem: Problem, hasPage: boolean): Html | null {
   const { tenant, subject, code, next } = problem;
   const words = OVERVIEW[context.language];
-  const [kind = '', id = ''] = subject.split(' ');
+  const [kind = ''] = subject.split(' ');
+  const id = subject.slice(kind.length + 1);
   if (tenant !== null && hasPage) {
     const isOperator = context.visitor !== null && mayDo(context.visitor, 'operator');
     if (kind === 'login' && isOperator) {
       return linkButton(clinicAddress(tenant, `/connections/${encodeURIComponent(id)}`), words.connect);
     }
+    if (kind === 'appointment') return linkButton(explainAddress(tenant, id), words.look);
     if (kind === 'target' && code === 'held') return linkButton(clinicAddress(tenant, '/holds'), words.decide);
     if (kind === 'target' && code === 'failing') {
       return linkButton(clinicAddress(tenant, `/targets/${encodeURIComponent(id)}`), words.look);

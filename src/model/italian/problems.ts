@@ -4,6 +4,7 @@ export const PROBLEMS = {
   'target {id}': 'destinazione {id}',
   'login {id}': 'accesso {id}',
   'reminders by {id}': 'promemoria per {id}',
+  'appointment {id}': 'appuntamento {id}',
   'triggers to {id}': 'notifiche a {id}',
   'alerts by {channel}': 'avvisi per {channel}',
   'server {name}': 'server {name}',
@@ -78,6 +79,10 @@ export const PROBLEMS = {
   'set "paused: false" for the tenant': 'impostare "paused: false" per la clinica',
   // Reminders and triggers.
   'closed: nothing is sent by it': 'chiuso: nulla viene inviato per questa via',
+  'the patient holds wrong information by {channels}: a correction is due':
+    'il paziente ha un’informazione errata per {channels}: è prevista una correzione',
+  'the patient holds wrong information by {channels}, and no correction is sent: {reasons}':
+    'il paziente ha un’informazione errata per {channels} e non viene inviata alcuna correzione: {reasons}',
   'closed: nothing is sent to it': 'chiuso: nulla gli viene inviato',
   'mend that, then: {command}': 'rimediare, poi: {command}',
   "{event} is off: what it needs can't be read": '{event} è disattivato: ciò che gli serve non è leggibile',

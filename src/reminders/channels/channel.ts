@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { HttpClient } from '../../http/client.ts';
 import type { Logger } from '../../log/logger.ts';
+import type { CorrectionKind } from '../../model/reminders.ts';
 import type { Clock, Instant } from '../../model/time.ts';
 import type { SecretSchemas } from '../../settings/secret-reference.ts';
 
@@ -14,6 +15,8 @@ export interface Reminder {
   /** `phone` is E.164; what the clinic doesn't tell is null. */
   recipient: { patientId: string | null; email: string | null; phone: string | null };
   content: ReminderContent;
+  /** What it corrects; absent or null for a reminder. */
+  correction?: CorrectionKind | null;
 }
 
 /** What a person reads. */

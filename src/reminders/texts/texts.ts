@@ -34,6 +34,58 @@ export const SHIPPED_TEXTS: Readonly<Record<Language, { withPhone: TextTemplate;
   },
 };
 
+/**
+ * The texts of corrections. They name the time that was told before, so that somebody with several appointments knows which one is meant.
+ */
+export const CORRECTION_TEXTS: Readonly<
+  Record<'moved' | 'cancelled', Readonly<Record<Language, { withPhone: TextTemplate; withoutPhone: TextTemplate }>>>
+> = {
+  moved: {
+    it: {
+      withPhone: {
+        subject: 'Appuntamento spostato: {day} alle {time}',
+        text: 'Appuntamento spostato: non {toldDay} alle {toldTime} ma {day} alle {time}, {clinic}. Info: {phone}.',
+      },
+      withoutPhone: {
+        subject: 'Appuntamento spostato: {day} alle {time}',
+        text: 'Appuntamento spostato: non {toldDay} alle {toldTime} ma {day} alle {time}, {clinic}.',
+      },
+    },
+    en: {
+      withPhone: {
+        subject: 'Appointment moved: {day} at {time}',
+        text: 'Appointment moved: not {toldDay} at {toldTime} but {day} at {time}, {clinic}. Questions: {phone}.',
+      },
+      withoutPhone: {
+        subject: 'Appointment moved: {day} at {time}',
+        text: 'Appointment moved: not {toldDay} at {toldTime} but {day} at {time}, {clinic}.',
+      },
+    },
+  },
+  cancelled: {
+    it: {
+      withPhone: {
+        subject: 'Appuntamento annullato: {toldDay} alle {toldTime}',
+        text: 'Appuntamento di {toldDay} alle {toldTime} annullato, {clinic}. Info: {phone}.',
+      },
+      withoutPhone: {
+        subject: 'Appuntamento annullato: {toldDay} alle {toldTime}',
+        text: 'Appuntamento di {toldDay} alle {toldTime} annullato, {clinic}.',
+      },
+    },
+    en: {
+      withPhone: {
+        subject: 'Appointment cancelled: {toldDay} at {toldTime}',
+        text: 'The appointment on {toldDay} at {toldTime} is cancelled, {clinic}. Questions: {phone}.',
+      },
+      withoutPhone: {
+        subject: 'Appointment cancelled: {toldDay} at {toldTime}',
+        text: 'The appointment on {toldDay} at {toldTime} is cancelled, {clinic}.',
+      },
+    },
+  },
+};
+
 /** Titles of the calendar entries that e-mails may carry. */
 export const ENTRY_TITLES: Readonly<Record<Language, string>> = { it: 'Appuntamento', en: 'Appointment' };
 

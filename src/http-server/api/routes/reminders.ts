@@ -13,6 +13,7 @@ const reminder = z.object({
   dueAt: instant,
   startAt: instant,
   zone: z.string(),
+  correction: z.enum(['moved', 'changed', 'cancelled']).nullable().describe('What it corrects; null for a reminder'),
   state: z.enum(['planned', 'sending', 'sent', 'dropped', 'unknown']),
   reason: z.string().nullable(),
   settledAt: instant.nullable(),

@@ -182,6 +182,18 @@ export const tenantStatus = z.object({
     .object({
       waiting: z.number(),
       closedChannels: z.array(z.object({ channel: z.string(), code: z.string(), at: instant })),
+      wrong: z
+        .array(
+          z.object({
+            appointmentId: z.string(),
+            channel: z.string(),
+            sinceAt: instant,
+            correctsAt: instant.nullable().describe('When a message is due that corrects it; null when none will'),
+            reason: z.string().nullable(),
+            untilAt: instant,
+          }),
+        )
+        .describe('Patients who were told what is not true now'),
     })
     .nullable(),
   triggers: z

@@ -1,6 +1,7 @@
 import type { WayWrite } from '../../../control/appointment-way.ts';
 import type { Explanation, TargetExplanation } from '../../../control/explain.ts';
 import { type Html, type HtmlPart, html } from '../../../model/html.ts';
+import { shellWord } from '../../../model/shell-words.ts';
 import type { Instant } from '../../../model/time.ts';
 import type { PageContext } from '../context.ts';
 import { holdAddress } from '../holds/address.ts';
@@ -22,11 +23,6 @@ export function renderExplanation(context: PageContext, explanation: Explanation
   const json = clinicAddress(tenant, `/explain.json?id=${encodeURIComponent(appointment)}`);
   const command = `clinic-mirror explain ${shellWord(tenant)} ${shellWord(appointment)}`;
   return html`${searchForm(context, tenant, appointment)}${targets.map((target) => renderTarget(context, explanation, target))}<p class="buttons">${copyable(context, command)}<a href="${json}">${words.asJson}</a></p>`;
-}
-
-/** A word of a command as a shell takes it. */
-function shellWord(word: string): string {
-  return /^[\w.@:/+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
 /** How far a step came: done, waits, or there is nothing to do. */

@@ -2,8 +2,8 @@ import type { Instant } from '../../../model/time.ts';
 import type { Reminder } from '../channel.ts';
 import type { PayloadField } from './schemas.ts';
 
-/** Type of the one event that is sent. */
 const REMINDER_EVENT = 'appointment.reminder.due';
+const CORRECTION_EVENT = 'appointment.reminder.corrected';
 
 const READ_FIELD: Readonly<Record<PayloadField, (reminder: Reminder) => string | null>> = {
   startAt: ({ appointment }) => new Date(appointment.startAt).toISOString(),
@@ -23,10 +23,10 @@ const READ_FIELD: Readonly<Record<PayloadField, (reminder: Reminder) => string |
  * @param now the event's time: when it is handed over
  */
 export function payloadOf(reminder: Reminder, fields: readonly PayloadField[], now: Instant): string {
-  const { id, tenant, rule, appointment, recipient } = reminder;
+  const { id, tenant, rule, appointment, recipient, correction = null } = reminder;
   const allowed = fields.map((field) => [field, READ_FIELD[field](reminder)] as const);
   return JSON.stringify({
-    type: REMINDER_EVENT,
+    type: correction === null ? REMINDER_EVENT : CORRECTION_EVENT,
     timestamp: new Date(now).toISOString(),
     data: {
       reminderId: id,
@@ -35,6 +35,7 @@ export function payloadOf(reminder: Reminder, fields: readonly PayloadField[], n
       appointmentId: appointment.id,
       agendaId: appointment.agendaId,
       patientId: recipient.patientId,
+      ...(correction !== null && { correction }),
       ...Object.fromEntries(allowed),
     },
   });

@@ -1,0 +1,49 @@
+import type { WrongInformation } from '../model/reminders.ts';
+import type { Instant } from '../model/time.ts';
+import { keys } from './keys.ts';
+import type { RedisClient } from './redis.ts';
+
+/** Which appointments patients were told of, and which of them were told something that is not true now. */
+export interface ToldLedger {
+  /** Ids of the appointments ahead that a message was handed over for, or may have been. */
+  told(now: Instant): Promise<string[]>;
+  /** Keeps an appointment among these until then. */
+  keepTold(appointmentId: string, untilAt: Instant): Promise<void>;
+  /** Patients who hold wrong information, the longest first. */
+  wrong(now: Instant): Promise<WrongInformation[]>;
+  noteWrong(wrong: WrongInformation): Promise<void>;
+  clearWrong(of: Pick<WrongInformation, 'appointmentId' | 'channel'>): Promise<void>;
+}
+
+/** Opens that part of the ledger. */
+export function openTold(redis: RedisClient, tenant: string): ToldLedger {
+  const told = keys.remindersTold(tenant);
+  const wrong = keys.remindersWrong(tenant);
+  const fieldOf = ({ appointmentId, channel }: Pick<WrongInformation, 'appointmentId' | 'channel'>) =>
+    JSON.stringify([appointmentId, channel]);
+  return {
+    async told(now) {
+      await redis.zremrangebyscore(told, '-inf', now);
+      return redis.zrange(told, '0', '-1');
+    },
+    async keepTold(appointmentId, untilAt) {
+      await redis.zadd(told, 'XX', 'GT', untilAt, appointmentId);
+    },
+    async wrong(now) {
+      const noted = Object.entries(await redis.hgetall(wrong)).map(
+        ([field, value]) => [field, JSON.parse(value) as WrongInformation] as const,
+      );
+      const over = noted.flatMap(([field, { untilAt }]) => (untilAt <= now ? [field] : []));
+      if (over.length > 0) await redis.hdel(wrong, ...over);
+      return noted
+        .flatMap(([, one]) => (one.untilAt <= now ? [] : [one]))
+        .sort((one, other) => one.sinceAt - other.sinceAt);
+    },
+    async noteWrong(one) {
+      await redis.hset(wrong, fieldOf(one), JSON.stringify(one));
+    },
+    async clearWrong(one) {
+      await redis.hdel(wrong, fieldOf(one));
+    },
+  };
+}
