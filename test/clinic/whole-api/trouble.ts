@@ -185,7 +185,7 @@ export function describeFailure(world: World): void {
   test('sits a short throttle through, and a failing page', async () => {
     const { sandbox, tenantId, api } = world;
     sandbox.faults.add({
-      fault: { kind: 'status', status: 429, headers: { 'retry-after': '0' } },
+      fault: { kind: 'status', status: 429, headers: { 'retry-after': '1' } },
       match: { method: 'POST', path: '/patients' },
       times: 1,
     });
