@@ -161,7 +161,6 @@ function remedyFor(
   const id = keyOf(reminders, stand, truth, rule.id);
   const known = own.find((entry) => entry.id === id);
   if (known?.state === 'planned') return { due: known, isPlanned: false };
-  if (known?.state === 'sent') return { reason: 'already-told' };
   if (known?.state === 'unknown') return { reason: 'unclear' };
   if (known?.state === 'dropped' && !WITHDRAWALS.some((one) => one === known.reason)) {
     return { reason: known.reason ?? 'refused' };
@@ -169,7 +168,7 @@ function remedyFor(
   if (dueAt >= startAt) return { reason: 'quiet-hours' };
   const key = { appointmentId: last.appointmentId, startAt, rule: rule.id, channel: last.channel };
   return {
-    due: { ...key, correction: correctionOf(kind, truth, reminders.proofs), id, dueAt, zone },
+    due: { ...key, correction: correctionOf(stand, truth, reminders.proofs), id, dueAt, zone },
     isPlanned: true,
   };
 }
@@ -183,7 +182,7 @@ function statedBy({ kind, last }: False, { appointment, zone }: Truth): { startA
 function keyOf({ name, proofs }: OpenReminders, stand: False, truth: Truth, rule: string): string {
   const { appointmentId, channel } = stand.last;
   const { startAt } = statedBy(stand, truth);
-  return name({ appointmentId, startAt, rule, channel, correction: correctionOf(stand.kind, truth, proofs) });
+  return name({ appointmentId, startAt, rule, channel, correction: correctionOf(stand, truth, proofs) });
 }
 
 /** A reminder of the time that is true now, due in time before what the patient believes, or no later than a correction. */

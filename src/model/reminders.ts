@@ -68,8 +68,8 @@ export type CorrectionKind = 'moved' | 'changed' | 'cancelled';
 /** What makes a message a correction. */
 export interface Correction {
   kind: CorrectionKind;
-  /** Keyed hash of what is true now besides the start; empty unless the kind is `changed`. */
-  place: string;
+  /** Keyed hash of the message that is corrected, and of what is true now. */
+  fact: string;
 }
 
 /** What makes a reminder that one and no other. */
@@ -122,10 +122,10 @@ export interface LedgerEntry extends PlannedReminder {
 /**
  * Why wrong information is not corrected by a message:
  * - `rule-none`: no rule covers the appointment as it is now; `corrections-off`: the rule forbids it;
- * - `already-told`: the same correction was sent before; `unclear`: whether the last message came is not known;
+ * - `unclear`: whether the last message came is not known;
  * - else why the correction was dropped.
  */
-export type WrongReason = DropReason | 'rule-none' | 'corrections-off' | 'already-told' | 'unclear';
+export type WrongReason = DropReason | 'rule-none' | 'corrections-off' | 'unclear';
 
 /** A patient was told something of an appointment that is not true now. */
 export interface WrongInformation {

@@ -12,7 +12,7 @@ import type { NameReminder } from './rules.ts';
 export function createReminderNames(identityKey: Uint8Array, tenant: string): NameReminder {
   const key = derivedKey(identityKey, tenant, 'reminders');
   return ({ appointmentId, startAt, rule, channel, correction }) => {
-    const fact = correction == null ? [] : [correction.kind, correction.place];
+    const fact = correction == null ? [] : [correction.kind, correction.fact];
     const whole = JSON.stringify([appointmentId, startAt, rule, channel, ...fact]);
     return base32hex(createHmac('sha256', key()).update(whole).digest().subarray(0, 20));
   };

@@ -70,12 +70,14 @@ export function toldStand(
   };
 }
 
-/** The correction of a kind that says what is true: one fact has one. */
-export function correctionOf(kind: CorrectionKind, truth: Truth, proofs: ToldProofs): Correction {
-  const { appointment, zone, address } = truth;
-  const place =
-    kind === 'changed' ? proofs.place(appointment.id, toZonedIso(zone, appointment.time.startAt), address ?? '') : '';
-  return { kind, place };
+/** The correction of a false message that says what is true: one message has one for each truth. */
+export function correctionOf(
+  { kind, last }: Pick<Extract<ToldStand, { is: 'false' }>, 'kind' | 'last'>,
+  { appointment, zone, address }: Truth,
+  proofs: ToldProofs,
+): Correction {
+  const place = kind === 'changed' ? [toZonedIso(zone, appointment.time.startAt), address ?? ''] : [];
+  return { kind, fact: proofs.place(appointment.id, last.id, ...place) };
 }
 
 function statesTruth(entry: LedgerEntry, { appointment, zone, address }: Truth, proofs: ToldProofs): boolean {

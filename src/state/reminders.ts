@@ -121,7 +121,7 @@ export function createReminderLedger(
       const { id, appointmentId, startAt, rule, channel, dueAt, zone } = reminder;
       const lifeMs = Math.max(startAt - now, 0) + keepMs;
       const places = [entryKey(id), open, settled, counts, keys.remindersOf(tenant, appointmentId)];
-      const correction = reminder.correction == null ? '' : `${reminder.correction.kind}:${reminder.correction.place}`;
+      const correction = reminder.correction == null ? '' : `${reminder.correction.kind}:${reminder.correction.fact}`;
       const facts = [dueAt, lifeMs, appointmentId, startAt, rule, channel, zone, correction].map(String);
       return (await redis.eval(PLAN, 5, ...places, id, now, keepMs, dropped ?? '', ...facts)) === 1;
     },
@@ -288,6 +288,6 @@ function entryOf(fields: Record<string, string>): LedgerEntry | null {
 
 function correctionOf(written: string | undefined): Correction | null {
   if (written === undefined || written === '') return null;
-  const [kind = '', place = ''] = written.split(':');
-  return { kind: kind as CorrectionKind, place };
+  const [kind = '', fact = ''] = written.split(':');
+  return { kind: kind as CorrectionKind, fact };
 }
