@@ -29,6 +29,8 @@ export interface MirrorErrorOptions {
   ambiguous?: boolean;
   /** It is known that nothing of the call was written, since it failed before: nothing of it can come late. */
   unsent?: boolean;
+  /** What it concerns, where that is known: one entry, or the whole target that it belongs to. */
+  concerns?: 'item' | 'target' | undefined;
   /** HTTP status, when one was received. */
   status?: number | undefined;
   /** What to do, for a person. */
@@ -49,6 +51,7 @@ export class MirrorError extends Error {
   readonly retryAfterMs: number | undefined;
   readonly ambiguous: boolean;
   readonly unsent: boolean;
+  readonly concerns: 'item' | 'target' | undefined;
   readonly status: number | undefined;
   readonly remedy: string | undefined;
   readonly #said: readonly string[];
@@ -62,6 +65,7 @@ export class MirrorError extends Error {
     this.retryAfterMs = options.retryAfterMs;
     this.ambiguous = options.ambiguous ?? false;
     this.unsent = options.unsent ?? false;
+    this.concerns = options.concerns;
     this.status = options.status;
     this.remedy = options.remedy;
     this.about = options.about;
@@ -78,7 +82,7 @@ export class MirrorError extends Error {
 
   /** The same error in other words. */
   reworded(message: string, remedy: string | undefined = this.remedy): MirrorError {
-    const { actor, code, retry, retryAfterMs, ambiguous, unsent, status, cause = this } = this;
+    const { actor, code, retry, retryAfterMs, ambiguous, unsent, concerns, status, cause = this } = this;
     return new MirrorError(message, {
       actor,
       code,
@@ -86,6 +90,7 @@ export class MirrorError extends Error {
       retryAfterMs,
       ambiguous,
       unsent,
+      concerns,
       status,
       remedy,
       about: this.about,
