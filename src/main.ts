@@ -11,6 +11,7 @@ import { openOperatorDesk } from './composition/operator-desk.ts';
 import { keepReloading, type Reloading } from './composition/reload.ts';
 import type { Connectors } from './composition/targets.ts';
 import { keepAlerting, keepLookingAhead, keepReleasing, watchEpoch } from './composition/upkeep.ts';
+import { wakeAfterChange } from './composition/wake-after-change.ts';
 import { connectors as registry } from './connectors/registry.ts';
 import { createAnswerDesk } from './control/answers.ts';
 import { showFeed } from './control/feeds.ts';
@@ -196,7 +197,7 @@ function openReloading(parts: {
   const { log, queues, redis, isNeedless } = composition;
   return keepReloading({
     ...{ files, composition, log, observe: metrics.observeReload },
-    async onTakenUp({ added, changed, removed, reduced }, signal) {
+    async onTakenUp({ added, changed, reopened, removed, reduced }, signal) {
       const { outlines, settings } = composition.configuration;
       const others = new Set([...added, ...changed]);
       const some = [...outlines].filter(([id]) => others.has(id));
@@ -205,6 +206,7 @@ function openReloading(parts: {
       const tenants = [...outlines.values()];
       await repeatWork({ tenants, queues }, settings.schedule);
       await beginWork({ tenants: some.map(([, outline]) => outline), queues, redis, isNeedless, log }, signal);
+      await wakeAfterChange(composition, [...changed, ...reopened]);
       // A look reads the names of all keys.
       if (removed.length + reduced.length > 0) releasing.check();
     },

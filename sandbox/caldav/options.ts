@@ -19,6 +19,8 @@ export interface Quirks {
   timeRangeHidesOtherFilters: boolean;
   /** A multiget says nothing of what is absent. */
   multigetLeavesOutAbsent: boolean;
+  /** A multiget that names anything absent is answered 404 as a whole. */
+  multigetRefusesAbsent: boolean;
   /** An unknown sync token gets all members; else 403 with `valid-sync-token`. */
   unknownTokenGetsAll: boolean;
   /** Which ETags are given with a PUT. */
@@ -26,7 +28,7 @@ export interface Quirks {
 }
 
 /** Servers whose ways the sandbox knows. */
-export const DIALECT_NAMES = ['standard', 'cyrus', 'xandikos', 'icloud', 'lenient'] as const;
+export const DIALECT_NAMES = ['standard', 'cyrus', 'xandikos', 'icloud', 'lenient', 'abrupt'] as const;
 
 /** One of {@link DIALECT_NAMES}. */
 export type DialectName = (typeof DIALECT_NAMES)[number];
@@ -40,6 +42,7 @@ const STANDARD: Quirks = {
   absentCalendar: 'conflict',
   timeRangeHidesOtherFilters: false,
   multigetLeavesOutAbsent: false,
+  multigetRefusesAbsent: false,
   unknownTokenGetsAll: false,
   putTags: 'strong',
 };
@@ -65,6 +68,7 @@ export const DIALECTS: Readonly<Record<DialectName, Quirks>> = {
     unknownTokenGetsAll: true,
     putTags: 'weak',
   },
+  abrupt: { ...STANDARD, multigetRefusesAbsent: true },
 };
 
 /** What a sandbox is started with; everything has a default. */

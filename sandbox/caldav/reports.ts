@@ -29,9 +29,13 @@ function query({ quirks }: Account, calendar: Calendar, path: string, asked: Ele
 }
 
 function multiget(account: Account, asked: Element): Answer {
-  const responses = childrenOf(asked, 'href').flatMap(({ text }) => {
+  const places = childrenOf(asked, 'href').map(({ text }) => {
     const { pathname } = new URL(text, 'http://sandbox');
-    const object = placeAt(account, pathname)?.object;
+    return { pathname, object: placeAt(account, pathname)?.object };
+  });
+  const isAnyAbsent = places.some(({ object }) => object === undefined);
+  if (account.quirks.multigetRefusesAbsent && isAnyAbsent) return { status: 404 };
+  const responses = places.flatMap(({ pathname, object }) => {
     if (object !== undefined) return [found(pathname, propertiesOf(object, asked))];
     return account.quirks.multigetLeavesOutAbsent ? [] : [withStatus(pathname, '404 Not Found')];
   });

@@ -11,6 +11,7 @@ export const EXIT_CODES = {
 /** When commands end with 1 although they could do what they were asked, by their usage. */
 const ENDS_WITH_ONE: Readonly<Record<string, string>> = {
   'check-spec': 'the document differs from the profile, or leaves something to decide',
+  audit: 'a target could not be looked at',
   'audit-log verify': 'an entry was changed, moved or removed',
   'clinic probe': 'the clinic answers otherwise than the profile says',
   'config check': 'with --live something does not answer, or an id is not known to the clinic',

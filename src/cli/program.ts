@@ -256,12 +256,14 @@ function addCycle(program: Command, outside: CliOutside, options: () => GlobalOp
     .option('--json', 'as JSON')
     .action((tenant: string, asked: Asked) =>
       outside.withInstallation(options(), async ({ installation, acting }) => {
+        const { isLookedAt } = await import('../control/audit.ts');
         const { auditNow } = await import('../control/acts.ts');
         const progress = outside.progress();
         const view = await auditNow(acting, installation, tenant, progress, outside.signal).finally(() =>
           progress.end(),
         );
         print(asked, view, () => renderAudit(view), zoneOf(installation, tenant));
+        if (!isLookedAt(view)) outside.exit(1);
       }),
     );
 }

@@ -11,10 +11,15 @@ export function renderAudit(view: AuditView): string {
     ...['checked', 'edited', 'removed', 'churning'].map((heading) => ({ heading, right: true })),
     { heading: 'fields' },
   ];
-  const rows = view.targets.map(({ target, policy, drift }) =>
+  const rows = view.targets.map(({ target, policy, drift, failure }) =>
     drift === null
-      ? [target, policy, '–', '–', '–', '–', 'busy, resting or new: not looked at']
+      ? [target, policy, '–', '–', '–', '–', `${failure === null ? 'busy or new' : failure.code}: not looked at`]
       : [target, policy, ...[drift.checked, drift.edited, drift.removed, drift.churning].map(String), fieldsOf(drift)],
+  );
+  const unseen = view.targets.flatMap(({ target, failure }) =>
+    failure === null
+      ? []
+      : [wrap(`${target}: ${failure.message}${failure.remedy === null ? '' : `; ${failure.remedy}`}`)],
   );
   const own = view.targets.flatMap(({ target, drift }) =>
     drift === null ? [] : ownWrites(drift).map((line) => wrap(`${target}: ${line}`)),
@@ -33,7 +38,7 @@ export function renderAudit(view: AuditView): string {
       ? [wrap(`${target}: the calendar is another one than before; the next cycle fills it.`)]
       : [],
   );
-  return [renderTable(columns, rows), ...replaced, ...own, ...churning].join('\n');
+  return [renderTable(columns, rows), ...unseen, ...replaced, ...own, ...churning].join('\n');
 }
 
 /** What nobody did by hand: late writes of ours, and second objects. */

@@ -4,7 +4,7 @@ import type { Authorizer } from './connector.ts';
 import type { SendCalls } from './flow.ts';
 import type { WireCall, WireResponse } from './wire.ts';
 
-/** `refused`: the batch as a whole was refused, and nothing of it was carried out. */
+/** `refused`: the batch as a whole was refused ({@link isRefusedWhole}), and nothing of it was carried out. */
 export type BatchAnswer = { answers: (WireResponse | null)[] } | { refused: WireResponse };
 
 /** A vendor's way to send batches. */
@@ -26,6 +26,14 @@ interface Crowding {
   restMs: number;
 }
 
+/** Statuses that no member of a batch brings about: of the login, of limits, of a server that is busy. */
+const NO_MEMBERS_FAULT: ReadonlySet<number> = new Set([403, 407, 408, 421, 423, 424, 425, 429]);
+
+/** Whether the status of a whole batch may be the fault of a member, or of the login: then it is sent again. */
+export function isRefusedWhole(status: number): boolean {
+  return status >= 400 && status < 500 && !NO_MEMBERS_FAULT.has(status);
+}
+
 /**
  * Calls `send` with the login's header; after a 401 once more with a renewed one.
  * @throws MirrorError `authorization` when the renewed login is refused too
@@ -43,8 +51,8 @@ export async function withLogin(
 }
 
 /**
- * Sends calls in batches, one after the other. A batch that the server finds too large is halved, and later ones are no larger
- * than what it took; one whose parts crowded each other out lets the next ones be as small as what came through, for a while. Parts that
+ * Sends calls in batches, one after the other. A batch that the server refuses is halved. When it was too large, later ones are no larger than
+ * what it took; when a call is refused alone too, that one was to blame, and those after it grow again; one whose parts crowded each other out lets the next ones be as small as what came through, for a while. Parts that
  * were refused for their login are sent once more with a renewed one.
  * @returns answers in the calls' order, null for a part that the answer lacks
  */
@@ -66,17 +74,22 @@ export function createBatchSender(vendor: BatchVendor): (signal: AbortSignal) =>
   return (signal) => async (calls) => {
     const login = { authorization: await vendor.authorizer.header(signal), renewed: false };
     const answers: (WireResponse | null)[] = [];
+    const part = { size: limit, isOneToBlame: false };
     while (answers.length < calls.length) {
-      const slice = calls.slice(answers.length, answers.length + limitNow());
+      const slice = calls.slice(answers.length, answers.length + Math.min(part.size, limitNow()));
       const batch = await sendWithLogin(vendor, slice, login, signal);
       if ('refused' in batch) {
-        if (slice.length === 1) answers.push(batch.refused);
-        else limit = Math.ceil(slice.length / 2);
+        part.size = Math.ceil(slice.length / 2);
+        if (slice.length > 1) continue;
+        answers.push(batch.refused);
+        part.isOneToBlame = true;
         continue;
       }
       noteCrowding(batch.answers);
       answers.push(...batch.answers);
+      if (part.isOneToBlame) part.size *= 2;
     }
+    if (!part.isOneToBlame) limit = Math.min(limit, part.size);
     return answers;
   };
 }

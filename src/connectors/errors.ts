@@ -33,6 +33,8 @@ export interface ErrorKind {
   remedy?: string;
   /** What `docs/errors.md` says beside message and remedy, in Markdown. */
   note?: string;
+  /** It says that the container is gone: believed once the container, asked alone, says so (`asked-alone.ts`). */
+  tellsGone?: boolean;
   /** The code where it is not the kind's name: kinds may share one, and then share their scope too. */
   code?: string;
 }
@@ -63,6 +65,8 @@ export interface VendorErrors<Kind extends string = string> {
   make(kind: Kind, details?: ErrorDetails): MirrorError;
   /** What an error concerns; null for one of no kind of the vendor's, such as a connection that failed. */
   scopeOf(error: MirrorError): Scope | null;
+  /** Whether it says that the container is gone. */
+  tellsGone(error: MirrorError): boolean;
 }
 
 /** Kinds that vendors have in common, taken as they are by {@link common}, or with words, a pause or a remedy of the vendor's. */
@@ -162,6 +166,9 @@ export function defineErrors<const Kinds extends Readonly<Record<string, ErrorKi
   const byWord = indexed(entries, ({ words = [] }) => words);
   const byStatus = indexed(entries, ({ statuses = [] }) => statuses.map(String));
   const scopes = scopesOf(entries);
+  const goneCodes = new Set(
+    entries.flatMap(([name, { code = name, tellsGone }]) => (tellsGone === true ? [code] : [])),
+  );
   const known = (words: readonly string[]) => byWord.get(words.find((word) => byWord.has(word)) ?? '') ?? null;
   const kindOf = (answer: Answered): Kind => {
     const status = String(answer.status);
@@ -177,6 +184,7 @@ export function defineErrors<const Kinds extends Readonly<Record<string, ErrorKi
     of: ({ status, body, retryAfterMs }) => make(kindOf({ status, body }), { status, retryAfterMs }),
     make,
     scopeOf: ({ code }) => scopes.get(code) ?? null,
+    tellsGone: ({ code }) => goneCodes.has(code),
   };
 }
 
@@ -187,6 +195,15 @@ export const shared = defineErrors('the vendor', NO_WORDS, {
     ...{ actor: 'remote', retry: 'later', scope: 'target' },
     message: 'the request was stopped',
     note: 'The daemon ends, or a person gave up waiting',
+  },
+  'entry-refused-as-gone': {
+    ...{ actor: 'contract', retry: 'later', scope: 'item' },
+    message: 'the target is there, and answers for this entry as if it were not',
+  },
+  'reading-refused-as-gone': {
+    ...{ actor: 'contract', retry: 'later', scope: 'target' },
+    message: 'the target is there, and can not be read as if it were not',
+    note: 'A change feed that answers so is begun anew',
   },
   'identity-key-changed': {
     ...{ actor: 'settings', retry: 'never', scope: 'target' },
@@ -203,7 +220,7 @@ function toError(vendor: string, name: string, kind: ErrorKind, details: ErrorDe
   const message = kind.message.replaceAll('{vendor}', vendor);
   const about = names.length === 0 ? undefined : names.join(', ');
   return new MirrorError(about === undefined ? message : `${message}: ${about}`, {
-    ...{ actor, code, retry, remedy, status, about, cause },
+    ...{ actor, code, retry, remedy, status, about, cause, concerns: kind.scope },
     retryAfterMs: waitMs === undefined ? undefined : Math.max(waitMs, leastPauseMs),
     growsToMs: named === null ? kind.pauseGrowsToMs : undefined,
     ambiguous: details.ambiguous ?? kind.ambiguous ?? (status ?? 0) >= 500,

@@ -7,13 +7,36 @@ const PERSONS = new Set(['settings', 'authorization', 'guard']);
 /**
  * A person has acted (logged in, said whose account is right, mended something): targets that waited for that get their next turn now. Those that were asked by
  * the other side to wait go on waiting.
+ * @returns which ones
  */
-export async function resumeTargets(tenant: OpenTenant): Promise<void> {
-  for (const target of tenant.targets.values()) {
-    if (!waitsForPerson(await tenant.targetStore.read(target.id))) continue;
-    await tenant.targetStore.write(target.id, { pausedUntil: null });
-    await tenant.outbox.hurry(target.id, tenant.clock());
+export async function resumeTargets(
+  tenant: Pick<OpenTenant, 'clock' | 'outbox' | 'targets' | 'targetStore'>,
+): Promise<string[]> {
+  const resumed: string[] = [];
+  for (const { id } of tenant.targets.values()) {
+    if (!waitsForPerson(await tenant.targetStore.read(id))) continue;
+    await resume(tenant, id);
+    resumed.push(id);
   }
+  return resumed;
+}
+
+/** A person wants all to be tried that waits, whyever, but for what the other side asked to wait with. */
+export async function tryWhatWaits(
+  tenant: Pick<OpenTenant, 'clock' | 'outbox' | 'targets' | 'targetStore'>,
+): Promise<void> {
+  for (const { id } of tenant.targets.values()) {
+    const stored = await tenant.targetStore.read(id);
+    if (stored.failure?.isAskedToWait !== true || waitsForPerson(stored)) await resume(tenant, id);
+  }
+}
+
+async function resume(
+  { clock, outbox, targetStore }: Pick<OpenTenant, 'clock' | 'outbox' | 'targetStore'>,
+  target: string,
+) {
+  await targetStore.write(target, { pausedUntil: null });
+  await outbox.hurry(target, clock());
 }
 
 /** Whether what last kept a target from going on ends by what a person does, and not by waiting. */

@@ -6,7 +6,7 @@ import type { Progress } from '../model/progress.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { RunReport } from '../state/runs.ts';
 import { type Installation, pausedError, requireTenant } from './installation.ts';
-import { resumeTargets, waitsForPerson } from './resume.ts';
+import { tryWhatWaits, waitsForPerson } from './resume.ts';
 import { tenantStatus } from './status.ts';
 import type { TargetStatus } from './status-view.ts';
 
@@ -44,10 +44,10 @@ export async function syncTenant(
 ): Promise<SyncResult> {
   const tenant = requireTenant(installation, id);
   if (tenant.configuration.paused) throw pausedError(installation, id);
-  if (refusalOf === undefined) await resumeTargets(tenant);
+  if (refusalOf === undefined) await tryWhatWaits(tenant);
   const run = await pullAfresh(tenant, progress, signals.stop, refusalOf);
   // Who is refused has nothing done at all, what waited from before included.
-  if (refusalOf !== undefined) await resumeTargets(tenant);
+  if (refusalOf !== undefined) await tryWhatWaits(tenant);
   const targets = [...tenant.targets.values()].filter(({ configuration }) => !configuration.paused);
   const written = new Map<string, number>();
   const total = await totalPending(tenant, targets);

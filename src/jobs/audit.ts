@@ -81,7 +81,9 @@ async function auditInLane(
     lane.signal.throwIfAborted();
     const whole =
       changes.scope === 'whole' ? { readWholeAt: startedAt, ambiguous: found.ambiguous - twinsRemoved } : {};
-    await tenant.targetStore.write(target.id, { cursor: changes.cursor, ...whole });
+    // A login that reads works again; what else ailed the target ends with a write.
+    const heard = record.failure?.actor === 'authorization' ? { failure: null } : {};
+    await tenant.targetStore.write(target.id, { cursor: changes.cursor, ...whole, ...heard });
     await tenant.links.noteSeen(target.id, seen);
     return report;
   } catch (error) {

@@ -36,6 +36,7 @@ export async function noteFailure(
       message: error.message,
       remedy: forTenant(error.remedy, tenant.id),
       sinceAt,
+      ...(error.retryAfterMs === undefined ? {} : { isAskedToWait: true }),
     },
     pausedUntil: now + backoffMs,
     pausedAt: now,

@@ -106,6 +106,6 @@ export async function endWait(
   // What it waits for by now may be something else.
   if (record.outage !== host) return false;
   await targetStore.write(target, { pausedUntil: null });
-  await outbox.hurryFailed(target, OUTAGE_CODES, clock());
+  await outbox.hurry(target, clock(), OUTAGE_CODES);
   return true;
 }

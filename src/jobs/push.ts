@@ -352,12 +352,13 @@ function tellDeletions(
   }
 }
 
-/** The target works again; with nothing left it is as fresh as the snapshot that was planned last. */
+/** The target works again, so what failed as it did is tried at once; with nothing left it is as fresh as the snapshot that was planned last. */
 async function noteSettled(
-  tenant: Pick<OpenTenant, 'holds' | 'links' | 'outbox' | 'targetStore' | 'runs'>,
+  tenant: Pick<OpenTenant, 'clock' | 'holds' | 'links' | 'outbox' | 'targetStore' | 'runs'>,
   target: OpenTarget,
 ): Promise<void> {
   const record = await tenant.targetStore.read(target.id);
+  if (record.failure !== null) await tenant.outbox.hurry(target.id, tenant.clock(), new Set([record.failure.code]));
   const { pending } = await tenant.outbox.counts(target.id);
   const holds = await tenant.holds.list();
   const isOpen = holds.some((hold) => hold.target === target.id && hold.state === 'open');

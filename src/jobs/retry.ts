@@ -7,6 +7,8 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 export interface NextTry {
   delayMs: number;
   parked: boolean;
+  /** The other side named the time. */
+  isAsked?: boolean;
 }
 
 const OF_ONE_OPERATION = { firstMs: SECOND_MS, longestMs: 15 * MINUTE_MS, jitter: 1 };
@@ -27,9 +29,25 @@ export function nextTry(error: MirrorError, attempts: number, random: () => numb
     return { delayMs: DAY_MS + jitter(HOUR_MS, random), parked: true };
   }
   if (error.retryAfterMs !== undefined) {
-    return { delayMs: Math.min(error.retryAfterMs, DAY_MS) + jitter(SECOND_MS, random), parked: false };
+    return { delayMs: Math.min(error.retryAfterMs, DAY_MS) + jitter(SECOND_MS, random), parked: false, isAsked: true };
   }
   if (error.retry === 'now' && attempts === 0) return { delayMs: 0, parked: false };
+  return { delayMs: SHORTEST_WAIT_MS + exponentialBackoffMs(OF_ONE_OPERATION, attempts, random), parked: false };
+}
+
+/**
+ * The same for an error of the whole target that met one operation while others came through. The first time nobody knows whose it is, and
+ * soon all of those are asked again: of the whole target it then ends the call, and they wait with the target. Who meets it again while
+ * others come through has it alone.
+ * @param isSecond its last try failed so too
+ */
+export function nextTryInTarget(
+  error: MirrorError,
+  { attempts, isSecond }: { attempts: number; isSecond: boolean },
+  random: () => number,
+): NextTry {
+  const isOfTarget = error.concerns === 'target' || error.actor === 'authorization';
+  if (!isOfTarget || isSecond || error.retryAfterMs !== undefined) return nextTry(error, attempts, random);
   return { delayMs: SHORTEST_WAIT_MS + exponentialBackoffMs(OF_ONE_OPERATION, attempts, random), parked: false };
 }
 

@@ -7,7 +7,7 @@ import type { OutboxEntry } from '../state/outbox-format.ts';
 import { linkOf } from '../sync/adopt.ts';
 import { HIGHEST_EPOCH, isSameContent, type TargetIdentity } from '../sync/identity.ts';
 import { wholeOf } from './operation-for.ts';
-import { nextTry } from './retry.ts';
+import { nextTry, nextTryInTarget } from './retry.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /**
@@ -76,7 +76,9 @@ export function settlementOf(
       const { burnsKeyAfterMs = Number.POSITIVE_INFINITY } = outcome;
       const hasLasted = elapsedBetween(entry.enqueuedAt, now) >= burnsKeyAfterMs;
       if (hasLasted && entry.attempts >= TRIES_OF_A_KEY) return withNextKey(entry, link, random, now);
-      const next = nextTry(outcome.error, entry.attempts, random);
+      const { attempts, lastError } = entry;
+      const isSecond = lastError === outcome.error.code;
+      const next = nextTryInTarget(outcome.error, { attempts, isSecond }, random);
       return {
         entry,
         kind: 'retry',
@@ -84,6 +86,7 @@ export function settlementOf(
         ...(outcome.error.about === undefined ? {} : { about: outcome.error.about }),
         dueAt: now + next.delayMs,
         parked: next.parked,
+        ...(next.isAsked === true ? { isAsked: true } : {}),
       };
     }
   }

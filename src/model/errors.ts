@@ -31,6 +31,8 @@ export interface MirrorErrorOptions {
   ambiguous?: boolean;
   /** It is known that nothing of the call was written, since it failed before: nothing of it can come late. */
   unsent?: boolean;
+  /** What it concerns, where that is known: one entry, or the whole target that it belongs to. */
+  concerns?: 'item' | 'target' | undefined;
   /** HTTP status, when one was received. */
   status?: number | undefined;
   /** What to do, for a person. */
@@ -52,6 +54,7 @@ export class MirrorError extends Error {
   readonly growsToMs: number | undefined;
   readonly ambiguous: boolean;
   readonly unsent: boolean;
+  readonly concerns: 'item' | 'target' | undefined;
   readonly status: number | undefined;
   readonly remedy: string | undefined;
   readonly #said: readonly string[];
@@ -66,6 +69,7 @@ export class MirrorError extends Error {
     this.growsToMs = options.growsToMs;
     this.ambiguous = options.ambiguous ?? false;
     this.unsent = options.unsent ?? false;
+    this.concerns = options.concerns;
     this.status = options.status;
     this.remedy = options.remedy;
     this.about = options.about;
@@ -82,7 +86,7 @@ export class MirrorError extends Error {
 
   /** The same error in other words. */
   reworded(message: string, remedy: string | undefined = this.remedy): MirrorError {
-    const { actor, code, retry, retryAfterMs, growsToMs, ambiguous, unsent, status, cause = this } = this;
+    const { actor, code, retry, retryAfterMs, growsToMs, ambiguous, unsent, concerns, status, cause = this } = this;
     return new MirrorError(message, {
       actor,
       code,
@@ -91,6 +95,7 @@ export class MirrorError extends Error {
       growsToMs,
       ambiguous,
       unsent,
+      concerns,
       status,
       remedy,
       about: this.about,

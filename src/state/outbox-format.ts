@@ -28,6 +28,7 @@ export interface StoredEntry {
   /** attempts */ n: number;
   /** last error code */ e: string | null;
   /** what that is about: names, never values */ b?: string;
+  /** the other side named the time of the next try */ a?: boolean;
   /** parked */ p: boolean;
   /** enqueued at */ q: number;
   /** due at */ d: number;

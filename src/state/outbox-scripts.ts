@@ -64,7 +64,7 @@ return 1`;
 
 // KEYS: lease, outbox, due, failing, journals, target, unseen, taken out, link table, buckets and journals of runs… ARGV: token, now,
 // journal's life, target, whether what is taken out is noted, number, name of the change, then (kind, recordId, revision, …5) tuples:
-// done: bucket position, link or '', journal position or '', its line, run | retry: error, due, parked | next-epoch: -, -, -, epoch |
+// done: bucket position, link or '', journal position or '', its line, run | retry: error, due, parked, about, asked to wait | next-epoch: -, -, -, epoch |
 // superseded: bucket position, link, -, revision
 // What is written while a change feed is followed is noted: a feed may keep silent about what came and went between two questions.
 // Of a record that is to be forgotten nothing is noted, whichever of its changes was under way.
@@ -119,6 +119,7 @@ for i = 8, #ARGV, 8 do
       entry.d = tonumber(ARGV[i + 4])
       entry.p = ARGV[i + 5] == '1'
       entry.b = ARGV[i + 6] ~= '' and ARGV[i + 6] or nil
+      entry.a = ARGV[i + 7] == '1' or nil
       redis.call('HSET', KEYS[2], id, cjson.encode(entry))
       redis.call('ZADD', KEYS[3], ARGV[i + 4], id)
       redis.call('ZADD', KEYS[4], 'NX', ARGV[2], id)

@@ -20,8 +20,19 @@ export type OutboxSettlement =
    * object that was there before has changed or gone, goes to the journal of the run that wanted it.
    */
   | { entry: OutboxEntry; kind: 'done'; link: Link | null; effect?: JournalEffect }
-  /** To be tried again at `dueAt`, `parked` when only a change or a person will help. `about`: names that the error is about. */
-  | { entry: OutboxEntry; kind: 'retry'; error: string; about?: string; dueAt: Instant; parked: boolean }
+  /**
+   * To be tried again at `dueAt`, `parked` when only a change or a person will help. `about`: names that the error is about. `isAsked`: the
+   * other side named that time.
+   */
+  | {
+      entry: OutboxEntry;
+      kind: 'retry';
+      error: string;
+      about?: string;
+      dueAt: Instant;
+      parked: boolean;
+      isAsked?: boolean;
+    }
   /** The key is burnt: at once again with the next epoch. */
   | { entry: OutboxEntry; kind: 'next-epoch' }
   /**
@@ -67,10 +78,12 @@ export interface Outbox {
   ): Promise<void>;
   /** Those of the records whose object was taken out and not made again. */
   takenOut(target: string, recordIds: readonly string[]): Promise<Set<string>>;
-  /** Makes parked and waiting entries due now. @returns how many */
-  hurry(target: string, now: Instant): Promise<number>;
-  /** Makes entries due now whose last try failed with one of these codes; parked ones stay. */
-  hurryFailed(target: string, codes: ReadonlySet<string>, now: Instant): Promise<void>;
+  /**
+   * Makes parked and waiting entries due now, but for those that the other side asked to wait with.
+   * @param codes those alone whose last try failed with one of them
+   * @returns how many
+   */
+  hurry(target: string, now: Instant, codes?: ReadonlySet<string>): Promise<number>;
   /**
    * Makes entries due now that were decided or sent in a time to come, by a clock that ran ahead.
    * @param toleranceMs a time that is no further ahead is none to come
@@ -263,23 +276,18 @@ class RedisOutbox implements Outbox {
     return new Set(recordIds.filter((_, index) => are[index] === 1));
   }
 
-  async hurry(target: string, now: Instant): Promise<number> {
-    const { outbox, due } = this.#keysOf(target);
-    const ids = await this.#redis.hkeys(outbox);
+  async hurry(target: string, now: Instant, codes?: ReadonlySet<string>): Promise<number> {
+    const { due, failing } = this.#keysOf(target);
+    if (codes !== undefined && (await this.#redis.exists(failing)) === 0) return 0;
+    const ids = new Set<string>();
+    for await (const [id, entry] of this.#storedEntries(target)) {
+      const isAsked = entry.a === true && entry.d > now;
+      if (!isAsked && (codes === undefined || codes.has(entry.e ?? ''))) ids.add(id);
+    }
     const pipeline = this.#redis.pipeline();
     for (const id of ids) pipeline.zadd(due, 'XX', now, id);
     await pipeline.exec();
-    return ids.length;
-  }
-
-  async hurryFailed(target: string, codes: ReadonlySet<string>, now: Instant): Promise<void> {
-    const { due, failing } = this.#keysOf(target);
-    if ((await this.#redis.exists(failing)) === 0) return;
-    const pipeline = this.#redis.pipeline();
-    for await (const [id, { e, p, d }] of this.#storedEntries(target)) {
-      if (!p && d > now && codes.has(e ?? '')) pipeline.zadd(due, 'XX', now, id);
-    }
-    await pipeline.exec();
+    return ids.size;
   }
 
   async takeBack(target: string, now: Instant, toleranceMs: number): Promise<void> {
@@ -382,8 +390,8 @@ function settlementArguments(
   const { entry } = settlement;
   if (settlement.kind === 'next-epoch') return ['', '', '', entry.epoch + 1, ''];
   if (settlement.kind === 'retry') {
-    const { error, dueAt, parked, about = '' } = settlement;
-    return [error, dueAt, parked ? '1' : '0', about, ''];
+    const { error, dueAt, parked, about = '', isAsked = false } = settlement;
+    return [error, dueAt, parked ? '1' : '0', about, isAsked ? '1' : ''];
   }
   if (settlement.kind === 'superseded') return [bucket, link, '', settlement.found, ''];
   return line === '' ? [bucket, link, '', '', ''] : [bucket, link, journal, line, entry.run ?? ''];

@@ -27,6 +27,8 @@ export interface TargetFailure {
   message: string;
   remedy: string | null;
   sinceAt: Instant;
+  /** The other side said how long to wait. */
+  isAskedToWait?: boolean;
 }
 
 /** What is known of a target beside its links and outbox. */

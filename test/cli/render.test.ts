@@ -491,7 +491,7 @@ describe('a field that differs and is not known is said to be so', () => {
 
   test('in an audit', () => {
     const drift = { ...one(drifts.filter((each) => each !== null)), churning: 1 };
-    const view: AuditView = { tenant: 'studio', targets: [{ target: 'room', policy: 'repair', drift }] };
+    const view: AuditView = { tenant: 'studio', targets: [{ target: 'room', policy: 'repair', drift, failure: null }] };
     const text = renderAudit(view);
     expect(text).toContain(`title 3, ${NOT_KNOWN} 1`);
     expect(text.replace(/\s+/g, ' ')).toContain(`they diverge in title, ${NOT_KNOWN}.`);
@@ -510,7 +510,7 @@ describe('what an audit tells of our own writes', () => {
     churningFields: [],
   };
   const rendered = (more: object) => {
-    const targets = [{ target: 'room', policy: 'keep' as const, drift: { ...drift, ...more } }];
+    const targets = [{ target: 'room', policy: 'keep' as const, drift: { ...drift, ...more }, failure: null }];
     return renderAudit({ tenant: 'studio', targets });
   };
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createBatchSender } from '../../src/connectors/batches.ts';
+import { createBatchSender, isRefusedWhole } from '../../src/connectors/batches.ts';
 import { shared } from '../../src/connectors/errors.ts';
 import type { WireCall } from '../../src/connectors/wire.ts';
 
@@ -81,5 +81,54 @@ describe('batches whose parts crowd each other out', () => {
     await send();
     await send();
     expect(sizes).toEqual([20]);
+  });
+});
+
+describe('a batch that is refused as a whole', () => {
+  /** A server that refuses whatever holds a guilty call, or more calls than it takes. */
+  const refusing = (isGuilty: (call: WireCall) => boolean, most = 20) => {
+    const header = async () => 'Bearer x';
+    return createBatchSender({
+      authorizer: { header, renew: header, quotaUser: null },
+      batchSize: 20,
+      loginRefused: () => shared.make('aborted'),
+      sendBatch: async (calls) => {
+        sizes.push(calls.length);
+        const isRefused = calls.some(isGuilty) || calls.length > most;
+        if (isRefused) return { refused: { status: 404, body: undefined, retryAfterMs: null } };
+        return { answers: calls.map(() => ({ status: 200, body: undefined, retryAfterMs: null })) };
+      },
+    })(NEVER);
+  };
+
+  test('for one of its calls costs that one, and the next batch is whole again', async () => {
+    for (const guilty of CALLS) {
+      const send = refusing((call) => call === guilty);
+      sizes = [];
+      const answers = await send(CALLS);
+      expect(answers.map((answer) => answer?.status)).toEqual(CALLS.map((call) => (call === guilty ? 404 : 200)));
+      expect(sizes.length).toBeLessThanOrEqual(13);
+      sizes = [];
+      await send(CALLS.filter((call) => call !== guilty));
+      expect(sizes).toEqual([19]);
+    }
+  });
+
+  test('for its size lets later ones be smaller', async () => {
+    const send = refusing(() => false, 7);
+    await send(CALLS);
+    sizes = [];
+    await send(CALLS);
+    expect(sizes.every((size) => size <= 7)).toBe(true);
+  });
+
+  test('for each of its calls is not halved anew for each', async () => {
+    await refusing(() => true)(CALLS);
+    expect(sizes.length).toBeLessThanOrEqual(CALLS.length + 5);
+  });
+
+  test('is the fault of a member by some statuses alone', () => {
+    expect([400, 401, 404, 409, 413, 422].every(isRefusedWhole)).toBe(true);
+    expect([200, 403, 408, 423, 429, 500, 503].some(isRefusedWhole)).toBe(false);
   });
 });

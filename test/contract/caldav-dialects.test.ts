@@ -11,6 +11,7 @@ const COSTS: Readonly<Record<DialectName, DavCosts>> = {
   xandikos: {},
   icloud: { givesNoTags: true },
   lenient: { givesNoTags: true },
+  abrupt: {},
 };
 
 const TAKES_ANY_TOKEN =

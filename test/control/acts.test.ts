@@ -35,6 +35,7 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
       'targetStatus',
       'tenantStatus',
       'isWhole',
+      'isLookedAt',
     ],
     ...['endpointStatuses', 'triggerStatus', 'listTriggers', 'listRuns', 'tenantOfRun', 'requireTenant', 'does'],
     ...[
@@ -69,7 +70,7 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
     'settingsPlace',
     'noPublicPort',
   ],
-  'is a part of acts': ['resumeTargets', 'drainTarget', 'changeTenant'],
+  'is a part of acts': ['resumeTargets', 'tryWhatWaits', 'drainTarget', 'changeTenant'],
   'does a recorded act for each tenant': ['backUpAll', 'restoreAll'],
   'is what a patient or a vendor does': ['createAnswerDesk', 'createNotificationReceiver', 'takeReminderCallback'],
   'records acts': ['recordAct', 'note', 'act', 'nameOf'],

@@ -2,12 +2,14 @@ import { expect, test } from 'vitest';
 import { renderAudit } from '../../src/cli/render-audit.ts';
 import { renderExplanation } from '../../src/cli/render-explain.ts';
 import { renderStatus } from '../../src/cli/render-status.ts';
-import { auditNow } from '../../src/control/audit.ts';
+import { auditNow, isLookedAt } from '../../src/control/audit.ts';
 import { explain } from '../../src/control/explain.ts';
 import { createMetrics } from '../../src/control/metrics.ts';
 import { status } from '../../src/control/status.ts';
+import { noteFailure } from '../../src/jobs/lanes.ts';
+import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
-import { cycle, NEVER } from '../jobs/cycle.ts';
+import { cycle, NEVER, targetOf } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget, type ModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
@@ -186,7 +188,26 @@ test('a person reads counts, the fields that differ, what churns, and that a cal
   expect(last).toContain('doctor: 1 entries were restored too often today');
   expect(last).toContain('they diverge in title.');
   expect(last).toContain('room: the calendar is another one than before');
+});
 
-  await tenant.targetStore.write('doctor', { pausedUntil: NOW + 1 });
-  expect(await look()).toMatch(/^doctor .*not looked at$/m);
+test('a target that rests by our own choice is looked at; one that can not be is told with the reason, and the audit is no success', async () => {
+  const { models, installation, tenant } = await open();
+  const failing = { actor: 'remote', code: 'server-unavailable', retry: 'later' } as const;
+  await noteFailure(tenant, targetOf(tenant), new MirrorError('the server is not available', failing));
+  const seen = await auditNow(installation, 'studio-rossi', SILENT, NEVER);
+  expect([isLookedAt(seen), seen.targets[0]]).toMatchObject([true, { drift: { checked: 3 }, failure: null }]);
+
+  models[0].wholeTargetError = new MirrorError('the server is not available', failing);
+  const unseen = await auditNow(installation, 'studio-rossi', SILENT, NEVER);
+  expect(isLookedAt(unseen)).toBe(false);
+  expect(unseen.targets.map(({ drift }) => drift === null)).toEqual([true, false]);
+  const text = renderAudit(unseen);
+  expect(text).toMatch(/^doctor .*server-unavailable: not looked at$/m);
+  expect(text).toContain('doctor: the server is not available');
+
+  models[0].wholeTargetError = null;
+  await noteFailure(tenant, targetOf(tenant), new MirrorError('x', { ...failing, retryAfterMs: 60_000 }));
+  const { changes } = models[0].calls;
+  expect(isLookedAt(await auditNow(installation, 'studio-rossi', SILENT, NEVER))).toBe(false);
+  expect(models[0].calls.changes).toBe(changes);
 });

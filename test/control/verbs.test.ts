@@ -390,6 +390,23 @@ describe('a sync on demand', () => {
     ]);
   });
 
+  test('tries what is parked, and a target that rests by our own choice', async () => {
+    const { clinic, model, installation, tenant } = open(2);
+    await cycle(tenant);
+    clinic.appointments.set('9', appointmentOf('9'));
+    model.fault = ({ recordId }) => (recordId === '9' ? 'refused' : null);
+    await cycle(tenant);
+    expect(await stateOf(tenant)).toMatchObject({ pending: 1, failing: 1 });
+    model.fault = () => null;
+    const failing = { actor: 'remote', code: 'server-unavailable', retry: 'later' } as const;
+    model.wholeTargetError = new MirrorError('x', failing);
+    clinic.appointments.set('10', appointmentOf('10'));
+    await cycle(tenant);
+    model.wholeTargetError = null;
+    const { targets } = await syncTenant(installation, 'studio-rossi', SILENT, SIGNALS);
+    expect(targets).toMatchObject([{ state: 'in-sync', links: 4, pending: 0 }]);
+  });
+
   test('asks a target once that a person must do something for, and does not wait for the time of the next try', async () => {
     let now = NOW;
     const { clinic, model, tenant, installation } = open(2, { clock: () => (now += 300) });

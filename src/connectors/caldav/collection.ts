@@ -2,8 +2,9 @@ import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import type { Clock } from '../../model/time.ts';
 import { withRevision } from '../revision.ts';
 import { nameOf } from './addresses.ts';
+import { proveThere } from './calendar-resource.ts';
 import { MARK_PROPERTY_NAME, type ObjectContent } from './from-model.ts';
-import { calendarGone, readRefused } from './refusals.ts';
+import { readRefused } from './refusals.ts';
 import { type DavRequest, type DavResponse, type DavSession, isMultistatus, type Multistatus } from './webdav.ts';
 import { escapeXml, NAMESPACES } from './xml.ts';
 
@@ -17,6 +18,8 @@ export interface Collection {
   ownerTag: string;
   clock: Clock;
   signal: AbortSignal;
+  /** Objects of ours that a client gave other names, by key, once they were looked for: one look serves a whole call. */
+  renamed?: Promise<ReadonlyMap<ItemKey, StoredObject>>;
 }
 
 /** An object that is there. */
@@ -87,20 +90,22 @@ export async function findByOwnerTag(collection: Collection, range = ''): Promis
  * Sends a REPORT to the collection.
  * @throws MirrorError `settings`, code `calendar-gone`; anything but a 207 is an error
  */
-export async function report(collection: Collection, body: string): Promise<Multistatus> {
+async function report(collection: Collection, body: string): Promise<Multistatus> {
   const answer = await askCollection(collection, { method: 'REPORT', headers: { depth: '1' }, body });
   if (!isMultistatus(answer)) throw readRefused(answer.status);
   return answer;
 }
 
-/** Asks the collection itself; a 404 or 410 for it is one error for the whole target. */
+/**
+ * Asks the collection something. A 404 or 410 may be about a member that was named, or a question that the server does not know.
+ * @throws MirrorError `settings`, code `calendar-gone`, where the calendar, asked alone, says so
+ */
 export async function askCollection(
   collection: Collection,
   request: Omit<DavRequest, 'url'>,
 ): Promise<Multistatus | DavResponse> {
   const answer = await collection.session.ask({ ...request, url: collection.url }, collection.signal);
-  if (!isMultistatus(answer) && (answer.status === 404 || answer.status === 410))
-    throw calendarGone(collection, answer.status);
+  if (!isMultistatus(answer) && (answer.status === 404 || answer.status === 410)) await proveThere(collection);
   return answer;
 }
 

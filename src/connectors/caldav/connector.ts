@@ -1,7 +1,9 @@
 import type { Operation, Outcome } from '../../model/operations.ts';
+import { askedAlone } from '../asked-alone.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { inTurn, settle } from '../settle.ts';
 import { asCollection, comparablePath } from './addresses.ts';
+import { describe } from './calendar-resource.ts';
 import { locateCalendar, prepareCalendar } from './calendars.ts';
 import { changesOf } from './changes.ts';
 import { type Collection, isOurs, objectUrl, type StoredObject, versionTagOf } from './collection.ts';
@@ -20,7 +22,7 @@ export function openCaldav(context: ConnectorContext<CaldavSettings>): Connector
     const isOwn = 'create' in settings.calendar;
     return { session, url: asCollection(new URL(container)), isOwn, ownerTag, clock, signal };
   }
-  return {
+  const connector: Connector = {
     async prepare(known, signal) {
       return (await prepareCalendar({ session, settings, ownerTag, owner, signal }, known)).href;
     },
@@ -32,6 +34,11 @@ export function openCaldav(context: ConnectorContext<CaldavSettings>): Connector
     find: (container, keys, signal) => findOurs(collectionAt(container, signal), keys),
     changes: (container, query, signal) => changesOf(collectionAt(container, signal), container, query),
   };
+  return askedAlone(connector, {
+    errors,
+    isThere: async (container, signal) =>
+      (await describe({ session, signal }, asCollection(new URL(container)))) !== null,
+  });
 }
 
 async function applyAll(collection: Collection, operations: readonly Operation[]): Promise<Outcome[]> {

@@ -84,11 +84,13 @@ export const errors = defineErrors('the server', NO_WORDS, {
   },
   'calendar-gone': {
     ...{ actor: 'settings', retry: 'never', scope: 'target' },
+    tellsGone: true,
     message: 'the calendar is not there',
     remedy: 'restore the calendar or configure another one',
   },
   'own-calendar-gone': {
     ...{ code: 'calendar-gone', actor: 'settings', retry: 'never', scope: 'target' },
+    tellsGone: true,
     message: 'the calendar that we made is not there any more',
     remedy: 'run clinic-mirror sync: it makes the calendar anew and fills it',
   },

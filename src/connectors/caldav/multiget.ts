@@ -1,12 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
+import { slices } from '../../model/slices.ts';
 import { comparablePath } from './addresses.ts';
 import { proveThere } from './calendar-resource.ts';
-import { type Collection, report, type StoredObject } from './collection.ts';
+import { askCollection, type Collection, type StoredObject } from './collection.ts';
 import { fromCalendarObject } from './from-model.ts';
 import { MULTIGET_SIZE } from './limits.ts';
 import { readRefused } from './refusals.ts';
 import { listMembers } from './sync-collection.ts';
-import { type DavMember, strongTag } from './webdav.ts';
+import { type DavMember, isMultistatus, strongTag } from './webdav.ts';
 import { CALDAV, DAV, escapeXml, NAMESPACES } from './xml.ts';
 
 /**
@@ -24,23 +25,52 @@ export async function lookUp(collection: Collection, url: URL): Promise<StoredOb
  */
 export async function multiget(collection: Collection, urls: readonly URL[]): Promise<Map<string, StoredObject>> {
   const found = new Map<string, StoredObject>();
-  for (let start = 0; start < urls.length; start += MULTIGET_SIZE) {
-    const asked = urls.slice(start, start + MULTIGET_SIZE);
-    const { members } = await report(collection, multigetBody(asked));
-    const answered = new Map(members.map((member) => [comparablePath(member.url), member]));
-    const leftOut: URL[] = [];
-    for (const url of asked) {
-      const member = answered.get(comparablePath(url));
-      if (member === undefined) leftOut.push(url);
-      const stored = member === undefined ? null : storedObject(url, member);
-      // An object that people filled takes a while to parse.
-      await setImmediate();
-      if (stored !== null) found.set(comparablePath(url), stored);
-    }
-    const isSilent = leftOut.length === asked.length;
-    for (const stored of await lookFor(collection, leftOut, isSilent)) found.set(comparablePath(stored.url), stored);
+  for (const asked of slices(urls, MULTIGET_SIZE)) {
+    for (const stored of await readSome(collection, asked)) found.set(comparablePath(stored.url), stored);
   }
   return found;
+}
+
+/** @param areListed the calendar names each of them among its members */
+async function readSome(
+  collection: Collection,
+  asked: readonly URL[],
+  { areListed }: { areListed: boolean } = { areListed: false },
+): Promise<StoredObject[]> {
+  const answer = await askCollection(collection, {
+    ...{ method: 'REPORT', headers: { depth: '1' }, body: multigetBody(asked) },
+  });
+  if (!isMultistatus(answer)) {
+    if (answer.status >= 500) throw readRefused(answer.status);
+    return await readApart(collection, asked, areListed);
+  }
+  const answered = new Map(answer.members.map((member) => [comparablePath(member.url), member]));
+  const found: StoredObject[] = [];
+  const leftOut: URL[] = [];
+  for (const url of asked) {
+    const member = answered.get(comparablePath(url));
+    if (member === undefined) leftOut.push(url);
+    const stored = member === undefined ? null : storedObject(url, member);
+    // An object that people filled takes a while to parse.
+    await setImmediate();
+    if (stored !== null) found.push(stored);
+  }
+  const isSilent = leftOut.length === asked.length;
+  return [...found, ...(await lookFor(collection, leftOut, isSilent))];
+}
+
+/**
+ * Reads what a server refuses to tell together, as some do for one that is absent. One listing tells which are there, for all of them; what
+ * is refused nevertheless is halved until the guilty one stands alone.
+ */
+async function readApart(collection: Collection, urls: readonly URL[], areListed: boolean): Promise<StoredObject[]> {
+  if (urls.length === 1) return await lookFor(collection, urls, true);
+  const listed = areListed ? urls : await listedAmong(collection, urls);
+  if (listed.length === 0) return [];
+  if (listed.length < urls.length) return await readSome(collection, listed, { areListed: true });
+  const middle = Math.ceil(urls.length / 2);
+  const first = await readSome(collection, urls.slice(0, middle), { areListed: true });
+  return [...first, ...(await readSome(collection, urls.slice(middle), { areListed: true }))];
 }
 
 /**
@@ -67,6 +97,11 @@ async function listedAmong(collection: Collection, urls: readonly URL[]): Promis
 async function get(collection: Collection, url: URL): Promise<StoredObject | null> {
   const answer = await collection.session.send({ method: 'GET', url }, collection.signal);
   if (answer.status === 404 || answer.status === 410) return null;
+  if (answer.status === 403) {
+    // Somebody else's, in a shared calendar; unless the calendar may not be read either.
+    await proveThere(collection);
+    return { url, etag: null, content: null };
+  }
   if (answer.status !== 200) throw readRefused(answer.status);
   return { url, etag: strongTag(answer.headers.get('etag')), content: fromCalendarObject(answer.body) };
 }

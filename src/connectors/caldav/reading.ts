@@ -85,21 +85,34 @@ export async function findOurs(collection: Collection, keys: readonly ItemKey[])
 }
 
 /**
- * The object of a key that a client gave another name, of several the one that was written last; null when there is none. Where the
- * server's search knows nothing of UIDs, all that may be ours under such names is read.
+ * The object of a key that a client gave another name, of several the one that was written last; null when there is none. All that may be
+ * ours under such names is read once for all keys of a call: after a crash each create asks.
  */
 export async function findRenamed(collection: Collection, key: ItemKey): Promise<StoredObject | null> {
-  const bearsKey = ({ content }: StoredObject) => isOurs(content, collection.ownerTag) && content.uid === key;
-  for (const search of [
-    () => matching(() => findByProperty(collection, 'UID', key)),
-    () => candidates(collection, null),
-  ]) {
-    const urls = (await search()).filter((url) => isMember(collection.url, url) && !isOwnName(url));
-    const found = [...(await multiget(collection, urls)).values()].filter(bearsKey);
-    const [latest] = found.sort((one, other) => (other.content?.revision ?? 0) - (one.content?.revision ?? 0));
-    if (latest !== undefined) return latest;
+  collection.renamed ??= allRenamed(collection);
+  return (await collection.renamed).get(key) ?? null;
+}
+
+async function allRenamed(collection: Collection): Promise<Map<ItemKey, StoredObject>> {
+  const urls = (await candidates(collection, null)).filter((url) => isMember(collection.url, url) && !isOwnName(url));
+  const renamed = new Map<ItemKey, StoredObject>();
+  for (const stored of (await multiget(collection, urls)).values()) {
+    const { content } = stored;
+    if (!isOurs(content, collection.ownerTag)) continue;
+    const other = renamed.get(content.uid)?.content?.revision ?? -1;
+    if ((content.revision ?? 0) > other) renamed.set(content.uid, stored);
   }
-  return null;
+  return renamed;
+}
+
+/** The object that bears a taken UID, as the server's search tells; else as {@link findRenamed}. */
+export async function findByUid(collection: Collection, key: ItemKey): Promise<StoredObject | null> {
+  const found = await matching(() => findByProperty(collection, 'UID', key));
+  const urls = found.filter((url) => isMember(collection.url, url) && !isOwnName(url));
+  const objects = [...(await multiget(collection, urls)).values()];
+  const bearing = objects.filter(({ content }) => isOurs(content, collection.ownerTag) && content.uid === key);
+  const [latest] = bearing.sort((one, other) => (other.content?.revision ?? 0) - (one.content?.revision ?? 0));
+  return latest ?? (await findRenamed(collection, key));
 }
 
 function isOwnName(url: URL): boolean {

@@ -18,7 +18,7 @@ import {
 import { errors } from './errors.ts';
 import { isSameItem, type ObjectToWrite, toCalendarObject } from './from-model.ts';
 import { lookUp } from './multiget.ts';
-import { findRenamed } from './reading.ts';
+import { findByUid, findRenamed } from './reading.ts';
 import { type DavProblem, isUidConflict, mayConcernCalendar, readProblem, refusal } from './refusals.ts';
 import { type DavRequest, type DavResponse, strongTag, withOwnStatus } from './webdav.ts';
 
@@ -79,7 +79,7 @@ async function adoptElsewhere(
 ): Promise<Settled> {
   const named = href === null ? null : resolveHref(url, href);
   const stored = named !== null && isMember(collection.url, named) ? await lookUp(collection, named) : null;
-  const elsewhere = stored?.content?.uid === operation.key ? stored : await findRenamed(collection, operation.key);
+  const elsewhere = stored?.content?.uid === operation.key ? stored : await findByUid(collection, operation.key);
   if (elsewhere !== null) return await overwrite(collection, operation, elsewhere, 'adopted');
   return { outcome: { recordId: operation.recordId, result: 'key-burnt' }, url: null };
 }

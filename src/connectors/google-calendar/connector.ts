@@ -1,5 +1,6 @@
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
+import { askedAlone } from '../asked-alone.ts';
 import { withLogin } from '../batches.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { applyFlows, findByFlows } from '../flow.ts';
@@ -7,7 +8,7 @@ import { guardWalk } from '../walk.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import { readChanges } from './changes.ts';
 import { type CalendarClient, type CallOptions, createCalendarClient } from './client.ts';
-import { type ContainerCalls, locateCalendar, prepareCalendar } from './container.ts';
+import { type ContainerCalls, findCalendar, locateCalendar, prepareCalendar } from './container.ts';
 import { errors } from './errors.ts';
 import { findFlow, operationFlow, pageFlow } from './flows.ts';
 import { readOwnEvent, toRemoteItem } from './from-model.ts';
@@ -34,7 +35,7 @@ export function openGoogleCalendar(context: ConnectorContext<GoogleCalendarSetti
     const flows = keys.map((key) => findFlow(scopeOf(container), key));
     return findByFlows(flows, batches(signal));
   };
-  return {
+  const connector: Connector = {
     prepare: (known, signal) =>
       prepareCalendar(containerCalls(client, call, signal), settings, { ownerTag, owner }, known),
     ...('create' in settings.calendar
@@ -61,6 +62,11 @@ export function openGoogleCalendar(context: ConnectorContext<GoogleCalendarSetti
       ),
     subscriptions: createGoogleSubscriptions(client, call),
   };
+  return askedAlone(connector, {
+    errors,
+    isThere: async (container, signal) =>
+      (await findCalendar(containerCalls(client, call, signal), container)) !== null,
+  });
 }
 
 type Call = (signal: AbortSignal, send: (options: CallOptions) => Promise<WireResponse>) => Promise<WireResponse>;

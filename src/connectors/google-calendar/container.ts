@@ -25,12 +25,12 @@ export async function prepareCalendar(
   known: string | null,
 ): Promise<string> {
   if ('id' in calendar) {
-    const id = await check(calls, calendar.id);
+    const id = await findCalendar(calls, calendar.id);
     if (id === null) throw errors.make('calendar-gone', { status: 404 });
     return id;
   }
   if (known !== null) {
-    const id = await check(calls, known);
+    const id = await findCalendar(calls, known);
     if (id !== null) return id;
   }
   return (await locateCalendar(calls, ownerTag, owner)) ?? (await create(calls, calendar.create, ownerTag, owner));
@@ -66,7 +66,8 @@ async function create(calls: ContainerCalls, summary: string, ownerTag: string, 
   return markedIn(await listCalendars(calls), ownerTag)[0] ?? id;
 }
 
-async function check(calls: ContainerCalls, id: string): Promise<string | null> {
+/** The calendar with this id, asked alone; null when there is none. */
+export async function findCalendar(calls: ContainerCalls, id: string): Promise<string | null> {
   const answer = await calls.get(id);
   if (answer.status === 404 || answer.status === 410) return null;
   if (!isSuccess(answer)) throw errors.of(answer);

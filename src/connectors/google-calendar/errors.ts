@@ -27,6 +27,7 @@ export const errors = defineErrors('Google', wordsOf, {
   },
   'calendar-gone': {
     ...{ actor: 'settings', retry: 'never', scope: 'target' },
+    tellsGone: true,
     message: 'the calendar is gone, or the connected account cannot see it',
     remedy: 'check the calendar id, and that the calendar is shared with the connected account',
     note: 'One of our own is made again by the next `sync`',

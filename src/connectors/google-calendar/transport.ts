@@ -4,7 +4,7 @@ import { isHtml } from '../../http/json.ts';
 import { serverNow } from '../../http/retry-after.ts';
 import { parseJson } from '../../model/json.ts';
 import type { Clock } from '../../model/time.ts';
-import { type BatchAnswer, createBatchSender } from '../batches.ts';
+import { type BatchAnswer, createBatchSender, isRefusedWhole } from '../batches.ts';
 import type { Authorizer } from '../connector.ts';
 import type { SendCalls } from '../flow.ts';
 import type { WireCall, WireResponse } from '../wire.ts';
@@ -54,6 +54,6 @@ async function sendBatch(
     return { answers: calls.map((_, index) => parts.get(index) ?? null) };
   }
   const whole: WireResponse = { status: answer.status, body: parseJson(text), retryAfterMs: answer.retryAfterMs };
-  if (answer.status === 400 || answer.status === 401 || answer.status === 413) return { refused: whole };
+  if (isRefusedWhole(whole.status)) return { refused: whole };
   throw errors.of(whole);
 }

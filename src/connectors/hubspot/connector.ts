@@ -2,6 +2,7 @@ import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem, MappedProperty } from '../../model/items.ts';
 import type { Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
+import { askedAlone } from '../asked-alone.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { failed, settle } from '../settle.ts';
 import { type Account, readAccount } from './account.ts';
@@ -42,7 +43,7 @@ export function openHubSpot(context: ConnectorContext<HubSpotSettings>): Connect
   async function* read(window: TimeWindow | null, signal: AbortSignal) {
     yield* readOurs(await readyFor(signal), scope, window);
   }
-  return {
+  const connector: Connector<CrmItem> = {
     async prepare(_known, signal) {
       const client = clientFor(signal);
       account = await readAccount(client, scope.paths);
@@ -73,6 +74,7 @@ export function openHubSpot(context: ConnectorContext<HubSpotSettings>): Connect
       return { scope: 'whole', items: (await Array.fromAsync(read(window, signal))).flat(), removed: [], cursor: null };
     },
   };
+  return askedAlone(connector, { errors });
 }
 
 function scopeOf({ crm, settings, ownerTag, log }: ConnectorContext<HubSpotSettings>): Scope {

@@ -1,5 +1,6 @@
 import type { RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
+import { askedAlone } from '../asked-alone.ts';
 import { withLogin } from '../batches.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { applyFlows, findByFlows } from '../flow.ts';
@@ -8,7 +9,7 @@ import { guardWalk } from '../walk.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import { readChanges, readFlow } from './changes.ts';
 import { createGraphClient, type GraphCall } from './client.ts';
-import { locateCalendar, prepareCalendar } from './container.ts';
+import { findCalendar, locateCalendar, prepareCalendar } from './container.ts';
 import { errors, isGone } from './errors.ts';
 import { eventsPath, type FlowScope, findFlow, operationFlow, pageFlow } from './flows.ts';
 import { readOwnEvent, toRemoteItem, UTC } from './from-model.ts';
@@ -44,13 +45,12 @@ export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSet
     const list = (path: string) => call('graph.events.list', { method: 'GET', path }, signal);
     return readPages(list, scopeOf(container), window);
   };
-  return {
-    prepare: (known, signal) =>
-      prepareCalendar((label, wire) => call(label, wire, signal), settings, { ownerTag, owner }, known),
+  const callWith = (signal: AbortSignal) => (label: string, wire: GraphCall) => call(label, wire, signal);
+  const connector: Connector = {
+    prepare: (known, signal) => prepareCalendar(callWith(signal), settings, { ownerTag, owner }, known),
     ...('create' in settings.calendar
       ? {
-          locate: (signal: AbortSignal) =>
-            locateCalendar({ call: (label, wire) => call(label, wire, signal), mailbox, ownerTag, owner }),
+          locate: (signal: AbortSignal) => locateCalendar({ call: callWith(signal), mailbox, ownerTag, owner }),
         }
       : {}),
     async apply(container, operations, signal) {
@@ -58,12 +58,9 @@ export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSet
       return applyFlows(operations, (operation) => operationFlow(scope, operation), batches(signal), errors);
     },
     read,
-    find(container, keys, signal) {
-      const scope = scopeOf(container);
-      return findByFlows(
-        keys.map((key) => findFlow(scope, key)),
-        batches(signal),
-      );
+    find: (container, keys, signal) => {
+      const flows = keys.map((key) => findFlow(scopeOf(container), key));
+      return findByFlows(flows, batches(signal));
     },
     changes(container, query, signal) {
       const scope = scopeOf(container);
@@ -88,6 +85,10 @@ export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSet
       ),
     subscriptions: createGraphSubscriptions({ call, mailbox, clock }),
   };
+  return askedAlone(connector, {
+    errors,
+    isThere: async (id, signal) => (await findCalendar({ call: callWith(signal), mailbox }, id)) !== null,
+  });
 }
 
 async function* readPages(

@@ -33,12 +33,12 @@ export async function prepareCalendar(
 ): Promise<string> {
   const preparing = { call, mailbox, ownerTag, owner };
   if ('id' in calendar) {
-    const id = await check(preparing, calendar.id);
+    const id = await findCalendar(preparing, calendar.id);
     if (id === null) throw errors.make('calendar-gone', { status: 404 });
     return id;
   }
   if (known !== null) {
-    const id = await check(preparing, known);
+    const id = await findCalendar(preparing, known);
     if (id !== null) return id;
   }
   return (await locateCalendar(preparing)) ?? (await create(preparing, calendar.create));
@@ -85,7 +85,8 @@ async function create(preparing: Preparing, name: string): Promise<string> {
   throw errors.make('calendar-name-taken');
 }
 
-async function check(preparing: Preparing, id: string): Promise<string | null> {
+/** The calendar with this id, asked alone; null when there is none. */
+export async function findCalendar(preparing: Pick<Preparing, 'call' | 'mailbox'>, id: string): Promise<string | null> {
   const mailbox = mailboxPath(preparing.mailbox);
   const path = id === 'primary' ? `${mailbox}/calendar` : `${mailbox}/calendars/${encodeURIComponent(id)}`;
   const answer = await preparing.call('graph.calendars.get', { method: 'GET', path });

@@ -35,6 +35,7 @@ export const errors = defineErrors('Microsoft', codesOf, {
   },
   'calendar-gone': {
     ...{ actor: 'settings', retry: 'never', scope: 'target' },
+    tellsGone: true,
     message: 'the calendar is gone, or the login cannot see it',
     remedy: 'check the mailbox and the calendar id, and that the calendar is shared with the connected account',
     note: 'One of our own is made again by the next `sync`',

@@ -3,7 +3,7 @@ import { isHtml } from '../../http/json.ts';
 import { retryAfterMs, serverNow } from '../../http/retry-after.ts';
 import { parseJson } from '../../model/json.ts';
 import type { Clock } from '../../model/time.ts';
-import { type BatchAnswer, createBatchSender } from '../batches.ts';
+import { type BatchAnswer, createBatchSender, isRefusedWhole } from '../batches.ts';
 import type { Authorizer } from '../connector.ts';
 import type { SendCalls } from '../flow.ts';
 import type { Mutex } from '../mutex.ts';
@@ -65,7 +65,7 @@ async function sendBatch(
   const { status, headers } = answer;
   const body = bodyOrChallenge(status, headers, parseJson(answer.body));
   const whole = { status, body, retryAfterMs: answer.retryAfterMs };
-  if (status === 400 || status === 401 || status === 413) return { refused: whole };
+  if (isRefusedWhole(whole.status)) return { refused: whole };
   throw errors.of(whole);
 }
 

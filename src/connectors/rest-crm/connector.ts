@@ -1,4 +1,5 @@
 import type { CrmItem } from '../../model/items.ts';
+import { askedAlone } from '../asked-alone.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { applyAll } from './applying.ts';
 import { belongingReader } from './belonging.ts';
@@ -33,7 +34,7 @@ export function openRestCrm(context: ConnectorContext<RestCrmSettings>): Connect
     choices ??= hasChoices(scope) ? await readChoices(scope) : new Map();
     return { ...scope, choices };
   };
-  return {
+  const connector: Connector<CrmItem> = {
     async prepare(_known, signal) {
       const scope = bareScope(signal);
       const container = await prepareTarget(scope);
@@ -61,4 +62,5 @@ export function openRestCrm(context: ConnectorContext<RestCrmSettings>): Connect
       return { scope: 'whole', items, removed: [], cursor: null };
     },
   };
+  return askedAlone(connector, { errors });
 }

@@ -115,6 +115,7 @@ export const errors = defineErrors('the CRM', NO_WORDS, {
   'crm-path-missing': {
     ...{ actor: 'settings', retry: 'later', scope: 'target' },
     statuses: [404, 410],
+    tellsGone: true,
     message: 'there is nothing at the address that the description gives',
     remedy: 'correct baseUrl, or the path in the description',
   },

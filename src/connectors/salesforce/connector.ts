@@ -1,7 +1,8 @@
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
-import type { Operation, Outcome } from '../../model/operations.ts';
+import type { Operation } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
+import { askedAlone } from '../asked-alone.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { failed, settle } from '../settle.ts';
 import { createOrgClient, type OrgClient } from './client.ts';
@@ -31,7 +32,7 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
   async function* read(window: TimeWindow | null, signal: AbortSignal) {
     yield* readPages(await scopeFor(signal), window, signal);
   }
-  return {
+  const connector: Connector<CrmItem> = {
     /** The container is the object in the org: another org under the same login is another container. */
     async prepare(_, signal) {
       known = await describe(client, settings, crm, signal);
@@ -48,7 +49,6 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
       const [failure] = failures;
       if (failure === undefined) outcomes.push(...(await remove(scope, deletions, signal)));
       else outcomes.push(...deletions.map((deletion) => failed(deletion, failure)));
-      if (outcomes.every(lacksSetup)) requireFit(await describe(client, settings, crm, signal));
       return settle(outcomes, errors, (error) => failures.has(error));
     },
     read: (_, window, signal) => read(window, signal),
@@ -63,6 +63,14 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
       return { scope: 'whole', items: (await Array.fromAsync(read(window, signal))).flat(), removed: [], cursor: null };
     },
   };
+  return askedAlone(connector, {
+    errors,
+    /** @throws MirrorError `settings`, code `crm-setup-incomplete`, which names what is missing */
+    async isThere(_, signal) {
+      requireFit(await describe(client, settings, crm, signal));
+      return true;
+    },
+  });
 }
 
 /** @see https://help.salesforce.com/s/articleView?id=sf.contacts_sharing_considerations.htm */
@@ -80,11 +88,6 @@ function isWrite(operation: Operation<CrmItem>): operation is Write {
 
 function isDeletion(operation: Operation<CrmItem>): operation is Deletion {
   return operation.kind === 'delete';
-}
-
-/** Salesforce says that a field or object is not there: which one is told by describing them again. */
-function lacksSetup(outcome: Outcome<CrmItem>): boolean {
-  return outcome.result === 'failed' && outcome.error.code === 'crm-setup-incomplete';
 }
 
 /** The same scope, which takes note of calls that failed as a whole. */

@@ -7,6 +7,7 @@ import { type RowResult, refusalSchema } from './schemas.ts';
 /** The org has no such object or field any more. */
 const SETUP_INCOMPLETE: Omit<ErrorKind, 'message'> = {
   ...{ actor: 'settings', retry: 'never', scope: 'target' },
+  tellsGone: true,
   code: 'crm-setup-incomplete',
 };
 
@@ -40,6 +41,7 @@ export const errors = defineErrors('Salesforce', codesOf, {
   },
   'version-retired': {
     ...{ actor: 'settings', retry: 'never', scope: 'target' },
+    tellsGone: true,
     statuses: [410],
     words: ['UNSUPPORTED_API_VERSION'],
     message: 'Salesforce does not serve this version of its API',

@@ -185,3 +185,35 @@ test('where a multiget says nothing of what is absent, one listing tells of all'
   expect(found.map(({ key }) => key)).toEqual([keyOf('there')]);
   expect(requests).toEqual(['REPORT', 'PROPFIND', 'REPORT']);
 });
+
+test('where a multiget is refused for what is absent, one listing tells of all, and the rest is asked for together', async () => {
+  const { connector, container, requests } = await open('abrupt');
+  await connector.apply(
+    container,
+    ['one', 'other'].map((id) => createOperation(id)),
+    signal(),
+  );
+  const absent = Array.from({ length: 40 }, (_, index) => keyOf(`absent-${index}`));
+  requests.length = 0;
+  const found = await connector.find(container, [...absent, keyOf('one'), keyOf('other')], signal());
+  expect(found.map(({ key }) => key).sort()).toEqual([keyOf('one'), keyOf('other')].sort());
+  // The refusal, the calendar asked alone, the listing, those that are there, and the search for renamed ones.
+  expect(requests).toEqual(['REPORT', 'PROPFIND', 'PROPFIND', 'REPORT', 'REPORT']);
+});
+
+test('after a crash one listing serves all creates of a call, and none is searched for by its UID', async () => {
+  const { connector, container, requests, bodies } = await open('standard');
+  const creates = Array.from({ length: 20 }, (_, index) => createOperation(`r${index}`));
+  await connector.apply(container, creates.slice(0, 10), signal());
+  [requests.length, bodies.length] = [0, 0];
+  const again = creates.map((create) => ({ ...create, mayExist: true }));
+  const outcomes = await connector.apply(container, again, signal());
+  expect(outcomes.map(describeOutcome)).toEqual(
+    creates.map((_, index) => (index < 10 ? 'written adopted' : 'written created')),
+  );
+  const queries = bodies.filter((body) => body.includes('calendar-query'));
+  expect(queries).toHaveLength(1);
+  expect(queries[0]).not.toContain('name="UID"');
+  // A write for each, and a look at each of those that were there already.
+  expect(requests.filter((method) => method !== 'PUT')).toHaveLength(1 + 10);
+});

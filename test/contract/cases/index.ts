@@ -2,6 +2,7 @@ import type { ContractCase } from '../contract-case.ts';
 import type { CalendarKit } from '../contract-kit.ts';
 import type { CrmKit } from '../crm-kit.ts';
 import { adoption, calendarAdoption } from './adoption.ts';
+import { askedAlone, calendarAskedAlone } from './asked-alone.ts';
 import { authorization } from './authorization.ts';
 import { batches } from './batches.ts';
 import { budget } from './budget.ts';
@@ -43,6 +44,8 @@ export const calendarCases: readonly ContractCase<CalendarKit>[] = [
   ...adoption,
   ...calendarAdoption,
   ...batches,
+  ...askedAlone,
+  ...calendarAskedAlone,
   ...throttling,
   ...authorization,
   ...transport,
@@ -70,6 +73,7 @@ const crmCases: readonly ContractCase<CrmKit>[] = [
   ...crmPeople,
   ...adoption,
   ...batches,
+  ...askedAlone,
   ...throttling,
   ...authorization,
   ...transport,

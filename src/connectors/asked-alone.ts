@@ -1,0 +1,225 @@
+import { asMirrorError, type MirrorError } from '../model/errors.ts';
+import type { Item } from '../model/items.ts';
+import type { ItemKey, Operation, Outcome, RemoteItem } from '../model/operations.ts';
+import type { Connector } from './connector.ts';
+import { shared, type VendorErrors } from './errors.ts';
+import { concernsOneItem, failed, notSent, settle } from './settle.ts';
+
+/** What an answer is judged by. */
+export interface Judge {
+  errors: Pick<VendorErrors, 'scopeOf' | 'tellsGone'>;
+  /**
+   * Asks the container alone whether it is there. Absent where a vendor has no such question: then that something goes through shows it.
+   * @throws MirrorError when it can't be told
+   */
+  isThere?(container: string, signal: AbortSignal): Promise<boolean>;
+}
+
+/** So many operations that are refused alone, while none goes through, speak for the others. */
+const ENOUGH_REFUSED = 3;
+
+/**
+ * A connector that is not believed at once. Its container is gone when the container, asked alone, says so; and what a vendor refuses as a whole
+ * is asked again by halves, so that the guilty member alone fails.
+ */
+export function askedAlone<Wanted extends Item>(connector: Connector<Wanted>, judge: Judge): Connector<Wanted> {
+  const asking = { connector, judge };
+  return {
+    ...connector,
+    apply: (container, operations, signal) => applyApart(asking, container, operations, signal),
+    find: (container, keys, signal) => findApart(asking, container, keys, signal),
+    async *read(container, window, signal) {
+      try {
+        yield* connector.read(container, window, signal);
+      } catch (error) {
+        throw await provedReading(judge, container, error, signal);
+      }
+    },
+    async changes(container, query, signal) {
+      try {
+        return await connector.changes(container, query, signal);
+      } catch (error) {
+        throw await provedReading(judge, container, error, signal);
+      }
+    },
+  };
+}
+
+interface Asking<Wanted extends Item> {
+  connector: Connector<Wanted>;
+  judge: Judge;
+}
+
+/** What one call brought; `thrown` is the failure of each operation. */
+interface Attempt<Wanted extends Item> {
+  outcomes: Outcome<Wanted>[];
+  thrown: MirrorError | null;
+}
+
+async function attempt<Wanted extends Item>(
+  { connector }: Asking<Wanted>,
+  container: string,
+  operations: readonly Operation<Wanted>[],
+  signal: AbortSignal,
+): Promise<Attempt<Wanted>> {
+  try {
+    return { outcomes: await connector.apply(container, operations, signal), thrown: null };
+  } catch (error) {
+    const thrown = asMirrorError(error);
+    return { outcomes: operations.map((operation) => failed(operation, thrown)), thrown };
+  }
+}
+
+async function applyApart<Wanted extends Item>(
+  asking: Asking<Wanted>,
+  container: string,
+  operations: readonly Operation<Wanted>[],
+  signal: AbortSignal,
+): Promise<Outcome<Wanted>[]> {
+  const first = await attempt(asking, container, operations, signal);
+  const doubted = doubtedOf(asking.judge, first.outcomes);
+  if (doubted.size === 0 || (await isGone(asking.judge, container, first.outcomes, signal))) {
+    if (first.thrown !== null) throw first.thrown;
+    return first.outcomes;
+  }
+  const run = new ApartRun(asking, container, signal);
+  await run.work(operations, first);
+  const { errors } = asking.judge;
+  return settle([...run.outcomes.values()], { scopeOf: (error) => errors.scopeOf(error) ?? shared.scopeOf(error) });
+}
+
+/** Operations that are asked again in smaller and smaller calls, and what became of them. */
+class ApartRun<Wanted extends Item> {
+  readonly outcomes = new Map<string, Outcome<Wanted>>();
+  readonly #asking: Asking<Wanted>;
+  readonly #container: string;
+  readonly #signal: AbortSignal;
+  readonly #refusedAlone: Operation<Wanted>[] = [];
+
+  constructor(asking: Asking<Wanted>, container: string, signal: AbortSignal) {
+    this.#asking = asking;
+    this.#container = container;
+    this.#signal = signal;
+  }
+
+  async work(operations: readonly Operation<Wanted>[], first: Attempt<Wanted>): Promise<void> {
+    const { judge } = this.#asking;
+    const waiting = this.#take(operations, first);
+    for (let some = waiting.pop(); some !== undefined; some = waiting.pop()) {
+      const answered = await attempt(this.#asking, this.#container, some, this.#signal);
+      const again = this.#take(some, answered);
+      const { thrown } = answered;
+      const isOver = thrown !== null && !concernsOneItem(thrown, judge.errors) && !judge.errors.tellsGone(thrown);
+      waiting.push(...again);
+      const ending = isOver ? thrown : this.#refusesAll();
+      if (ending === null) continue;
+      for (const operation of waiting.splice(0).flat()) this.#note(failed(operation, notSent(ending)));
+    }
+    if (judge.isThere !== undefined || this.#refusesAll() === null) this.#believeTheOthers();
+  }
+
+  /** Notes what is certain. @returns what is to be asked again: smaller than what was asked, or in halves */
+  #take(asked: readonly Operation<Wanted>[], { outcomes }: Attempt<Wanted>): Operation<Wanted>[][] {
+    for (const outcome of outcomes) this.#note(outcome);
+    const doubted = doubtedOf(this.#asking.judge, outcomes);
+    const again = asked.filter(({ recordId }) => doubted.has(recordId));
+    if (again.length === 0) return [];
+    if (again.length < asked.length) return [again];
+    if (asked.length === 1) {
+      this.#refusedAlone.push(...asked);
+      return [];
+    }
+    const middle = Math.ceil(again.length / 2);
+    return [again.slice(middle), again.slice(0, middle)];
+  }
+
+  #note(outcome: Outcome<Wanted>): void {
+    this.outcomes.set(outcome.recordId, outcome);
+  }
+
+  /** What refused operations alone, enough of them while none went through: nothing more is sent. */
+  #refusesAll(): MirrorError | null {
+    const { judge } = this.#asking;
+    const isNoneThrough = [...this.outcomes.values()].every(({ result }) => result === 'failed');
+    const [error] = this.#refusedAlone.flatMap(({ recordId }) => goneErrorIn(judge, this.outcomes.get(recordId)));
+    if (!isNoneThrough || error === undefined) return null;
+    const isEnough = this.#refusedAlone.length >= Math.min(ENOUGH_REFUSED, this.outcomes.size);
+    return isEnough ? error : null;
+  }
+
+  /** The container is there, so what it refuses is a matter of the entries. */
+  #believeTheOthers(): void {
+    for (const outcome of [...this.outcomes.values()]) {
+      for (const error of goneErrorIn(this.#asking.judge, outcome)) {
+        const { status, ambiguous, unsent } = error;
+        const refused = shared.make('entry-refused-as-gone', { status, ambiguous, cause: error });
+        this.#note(failed(outcome, unsent ? notSent(refused) : refused));
+      }
+    }
+  }
+}
+
+function goneErrorIn({ errors }: Judge, outcome: Outcome<Item> | undefined): MirrorError[] {
+  return outcome?.result === 'failed' && errors.tellsGone(outcome.error) ? [outcome.error] : [];
+}
+
+/** Records of which an answer says too much: that their container is gone, or one refusal for several. */
+function doubtedOf({ errors }: Judge, outcomes: readonly Outcome<Item>[]): Set<string> {
+  const failures = outcomes.flatMap((outcome) => (outcome.result === 'failed' ? [outcome] : []));
+  const byError = Map.groupBy(failures, ({ error }) => error);
+  const doubted = failures.filter(
+    ({ error }) => errors.tellsGone(error) || (byError.get(error)!.length > 1 && isRefusal(error, errors)),
+  );
+  return new Set(doubted.map(({ recordId }) => recordId));
+}
+
+/** A refusal with a status of its own, that no wait and no login ends, and that is not the whole target's. */
+function isRefusal(error: MirrorError, { scopeOf }: Judge['errors']): boolean {
+  const { status = 0, actor } = error;
+  const isAnswer = status >= 400 && status < 500 && actor !== 'remote' && actor !== 'authorization';
+  return isAnswer && scopeOf(error) === 'item';
+}
+
+/** Whether the container, asked alone, says that it is gone, as something of the answer does. */
+async function isGone(
+  judge: Judge,
+  container: string,
+  outcomes: readonly Outcome<Item>[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (!outcomes.some((outcome) => goneErrorIn(judge, outcome).length > 0)) return false;
+  return judge.isThere !== undefined && !(await judge.isThere(container, signal));
+}
+
+async function findApart<Wanted extends Item>(
+  asking: Asking<Wanted>,
+  container: string,
+  keys: readonly ItemKey[],
+  signal: AbortSignal,
+): Promise<RemoteItem<Wanted>[]> {
+  const { connector, judge } = asking;
+  try {
+    return await connector.find(container, keys, signal);
+  } catch (thrown) {
+    const error = asMirrorError(thrown);
+    if (!judge.errors.tellsGone(error) || judge.isThere === undefined) throw error;
+    if (!(await judge.isThere(container, signal))) throw error;
+    // What is refused alone, in a container that is there, is the one that is asked for: it is not in it.
+    if (keys.length < 2) return [];
+    const middle = Math.ceil(keys.length / 2);
+    const found = await findApart(asking, container, keys.slice(0, middle), signal);
+    return [...found, ...(await findApart(asking, container, keys.slice(middle), signal))];
+  }
+}
+
+/** The error of a reading that broke off: that the container is gone is said by itself alone. */
+async function provedReading(
+  { errors, isThere }: Judge,
+  container: string,
+  thrown: unknown,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const error = asMirrorError(thrown);
+  if (!errors.tellsGone(error) || isThere === undefined || !(await isThere(container, signal))) return thrown;
+  return shared.make('reading-refused-as-gone', { status: error.status, cause: error });
+}

@@ -1,0 +1,76 @@
+import { expect } from 'vitest';
+import type { ProxyFault } from '../../../sandbox/kit/fault-proxy.ts';
+import { type ContractCase, group } from '../contract-case.ts';
+import {
+  type AnyKit,
+  type CalendarKit,
+  createOperation,
+  deleteOperation,
+  failure,
+  keyOf,
+  signal,
+  updateOperation,
+} from '../contract-kit.ts';
+
+/** Whatever one answer says of all is asked again alone, before it is believed. */
+export const askedAlone = group('asked alone', {
+  'a batch in which one member is refused fails for that one alone': oneRefused(422),
+  'a batch that is answered as if the target were gone, for one member, fails for that one alone': oneRefused(404),
+  'an absent member of a look-up by key is no gone target': async (kit) => {
+    const [a] = await kit.create('a', 'b');
+    const keys = ['a', 'absent', 'b', 'never'].map((recordId) => keyOf(recordId));
+    const found = await kit.connector.find(kit.target.container, keys, signal());
+    expect(found.map(({ key }) => key).sort()).toEqual([keyOf('a'), keyOf('b')].sort());
+    expect(await kit.connector.find(kit.target.container, [keyOf('absent')], signal())).toEqual([]);
+    const outcomes = await kit.attempt([
+      deleteOperation('absent', null),
+      updateOperation('a', kit.item('Changed'), null, a!.remoteId),
+      updateOperation('never', kit.item('Changed'), null),
+      kit.toCreate('new'),
+    ]);
+    expect(outcomes.map(({ result }) => result)).toEqual(['deleted', 'written', 'written', 'written']);
+  },
+});
+
+/** The same of calendars, which can be gone. */
+export const calendarAskedAlone = group<CalendarKit>('asked alone', {
+  'a target that is gone says so when asked alone': async (kit) => {
+    const { proxy, server, container, dialect } = kit.target;
+    await kit.create('a');
+    proxy.add({ ...dialect.reads, times: Number.POSITIVE_INFINITY, fault: refusal(404) });
+    const reading = await kit.readAll().then(
+      () => null,
+      (error: unknown) => error,
+    );
+    expect(reading === null || (reading as { code: string }).code !== 'calendar-gone', 'the calendar is there').toBe(
+      true,
+    );
+    proxy.clear();
+    await server.deleteContainer(container);
+    const gone = { actor: 'settings', code: 'calendar-gone', retry: 'never' };
+    await expect(kit.connector.apply(container, [createOperation('b')], signal())).rejects.toMatchObject(gone);
+    await expect(kit.connector.find(container, [keyOf('a')], signal())).rejects.toMatchObject(gone);
+    await expect(kit.readAll()).rejects.toMatchObject(gone);
+  },
+});
+
+/** The server refuses any request that writes this record, and with it the whole batch. */
+function oneRefused(status: number): ContractCase['run'] {
+  return async (kit: AnyKit) => {
+    const ids = Array.from({ length: 9 }, (_, index) => `r${index}`);
+    const guilty = new RegExp(keyOf('r4'));
+    kit.target.proxy.add({
+      ...{ ...kit.target.dialect.writes, body: guilty },
+      ...{ times: Number.POSITIVE_INFINITY, fault: refusal(status) },
+    });
+    const outcomes = await kit.attempt(ids.map((recordId) => kit.toCreate(recordId)));
+    expect(outcomes.map(({ result }) => result)).toEqual(ids.map((id) => (id === 'r4' ? 'failed' : 'written')));
+    expect(failure(outcomes[4]).concerns).toBe('item');
+    kit.target.proxy.clear();
+    expect(await kit.objects()).toHaveLength(8);
+  };
+}
+
+function refusal(status: number): ProxyFault {
+  return { kind: 'answer', answer: { status, headers: { 'content-type': 'application/json' }, body: '{}' } };
+}

@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest';
+import { wakeAfterChange } from '../../src/composition/wake-after-change.ts';
+import { failed } from '../../src/connectors/settle.ts';
+import { noteFailure } from '../../src/jobs/lanes.ts';
+import { MirrorError } from '../../src/model/errors.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { useRedis } from '../support/redis.ts';
+import { openWorld } from './audit-world.ts';
+import { drain, pull, targetOf } from './cycle.ts';
+
+const redis = useRedis();
+
+const GONE = new MirrorError('the calendar is not there', {
+  ...{ actor: 'settings', code: 'calendar-gone', retry: 'never', concerns: 'target' },
+});
+
+test('what failed for the whole target while others came through waits with the target, and goes at once when the cause is over', async () => {
+  const { tenant, clock, model } = openWorld(redis.connect(), 4, 'repair');
+  await pull(tenant);
+  const target = targetOf(tenant);
+  const given = target.connector;
+  let isOver = false;
+  let calls = 0;
+  const connector: typeof given = {
+    ...given,
+    async apply(container, operations, signal) {
+      calls += 1;
+      if (isOver) return given.apply(container, operations, signal);
+      if (calls > 1) throw GONE;
+      const [first, ...others] = operations;
+      const through = await given.apply(container, [first!], signal);
+      return [...through, ...others.map((operation) => failed(operation, GONE))];
+    },
+  };
+  Object.defineProperty(target, 'connector', { value: connector });
+  await drain(tenant, target);
+  const waiting = [...(await tenant.outbox.pending('doctor')).values()];
+  expect(waiting.map(({ parked }) => parked)).toEqual([false, false, false]);
+  expect(Math.max(...waiting.map(({ dueAt }) => dueAt))).toBeLessThan(clock.now + MINUTE_MS);
+
+  clock.now += MINUTE_MS;
+  await drain(tenant, target);
+  expect((await tenant.targetStore.read('doctor')).failure).toMatchObject({ code: 'calendar-gone' });
+  isOver = true;
+  clock.now += HOUR_MS;
+  await drain(tenant, target);
+  expect(model.objects().filter(({ ownerTag }) => ownerTag !== null)).toHaveLength(4);
+  expect((await tenant.targetStore.read('doctor')).failure).toBeNull();
+});
+
+test('what was parked for what ails the whole target is tried as soon as the target works again', async () => {
+  const world = openWorld(redis.connect(), 2, 'repair');
+  const { tenant, clock, model } = world;
+  await pull(tenant);
+  model.fault = (operation) => (operation.recordId === '1' ? 'refused' : null);
+  await drain(tenant, targetOf(tenant));
+  const [entry] = [...(await tenant.outbox.pending('doctor')).values()];
+  expect(entry).toMatchObject({ parked: true });
+  expect(entry!.dueAt).toBeGreaterThan(clock.now + DAY_MS - HOUR_MS);
+  const { lastError: code } = entry!;
+  await noteFailure(tenant, targetOf(tenant), new MirrorError('x', { actor: 'settings', code: code!, retry: 'never' }));
+  model.fault = () => null;
+  clock.now += 2 * HOUR_MS;
+  await drain(tenant, targetOf(tenant));
+  expect(model.objects().filter(({ ownerTag }) => ownerTag !== null)).toHaveLength(2);
+});
+
+test('a target that waits for a person has its turn as soon as another password is taken up', async () => {
+  const { tenant } = openWorld(redis.connect(), 1, 'repair');
+  const refused = { actor: 'authorization', code: 'password-refused', retry: 'never' } as const;
+  await noteFailure(tenant, targetOf(tenant), new MirrorError('x', refused));
+  const woken: string[] = [];
+  const queues = { wake: async (_: string, target: string) => void woken.push(target), pullNow: async () => {} };
+  await wakeAfterChange({ installation: { tenants: new Map([[tenant.id, tenant]]) }, queues }, [tenant.id, 'unknown']);
+  expect(woken).toEqual(['doctor']);
+  expect((await tenant.targetStore.read('doctor')).pausedUntil).toBeNull();
+
+  await pull(tenant);
+  await drain(tenant, targetOf(tenant));
+  expect((await tenant.targetStore.read('doctor')).failure).toBeNull();
+  await wakeAfterChange({ installation: { tenants: new Map([[tenant.id, tenant]]) }, queues }, [tenant.id]);
+  expect(woken).toEqual(['doctor']);
+});
