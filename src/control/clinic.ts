@@ -26,6 +26,8 @@ export interface ClinicAccess {
   serialise: SerialiseSection;
   /** The clinic's id of the tenant, as for the daemon's cycles. @throws as `chooseTenant` */
   tenantId(signal: AbortSignal): Promise<string>;
+  /** The operator's choice among the user's tenants; null or absent when the user has one. */
+  configuredId?: string | null;
 }
 
 /** A page of what was read: records as people read them, and what could not become one. */

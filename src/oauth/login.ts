@@ -179,9 +179,18 @@ async function doubtOf(
   } catch (error) {
     signal.throwIfAborted();
     const failure = asMirrorError(error);
-    if (failure.retry === 'never' && failure.code !== 'tenant-choice') throw failure;
+    if (speaksOfUser(failure)) throw failure;
     return failure;
   }
+}
+
+/**
+ * Whether a failed question who the user is says that they may not be connected. All others say that the settings or the profile are not right
+ * yet, or the clinic is away: whoever sets that right needs the login to look.
+ */
+function speaksOfUser({ actor, code, retry }: MirrorError): boolean {
+  if (retry !== 'never') return false;
+  return actor === 'authorization' || (code.startsWith('tenant-') && code !== 'tenant-choice');
 }
 
 /** A stored credential that can't be opened any more must not stand in the way of a new login. */

@@ -1,4 +1,3 @@
-import type { ClinicContext } from '../clinic/http/context.ts';
 import { compilePaths, folded, isJsonObject } from '../clinic/http/rows.ts';
 import { type BookedAppointment, compileBookings } from '../clinic/read/appointment-rows.ts';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
@@ -11,6 +10,7 @@ import { type Asker, createAsker, type Refusals } from './probing/asking.ts';
 import { probePaging } from './probing/paging.ts';
 import { sampled } from './probing/sampled.ts';
 import { queryOf, settle } from './probing/settle.ts';
+import { type ProbedClinic, probeTenant } from './probing/tenants.ts';
 import { probeAgendas, probeWindow, probeWindowManners, USUAL_DAYS, windowParameters } from './probing/windows.ts';
 import { readRows } from './rows-read.ts';
 import { compareSpecification } from './specification/compare.ts';
@@ -22,13 +22,6 @@ import type { QueryParameter, SpecifiedOperation } from './specification/specifi
 /** What a probe found; `requests` were sent, all of them GET. */
 export interface Probe extends ProfileCheck {
   requests: number;
-}
-
-/** A clinic that is asked, and which tenant of it is meant. */
-export interface ProbedClinic {
-  context: ClinicContext;
-  /** The clinic's id of the tenant. @throws MirrorError as choosing a tenant does */
-  tenantId(signal: AbortSignal): Promise<string>;
 }
 
 /** Lists beside the appointments whose first page is looked at. */
@@ -44,9 +37,9 @@ const NOBODY = 'clinic-mirror-probe';
  */
 export async function probeClinic(access: ProbedClinic, progress: Progress, signal: AbortSignal): Promise<Probe> {
   const { context } = access;
-  const { profile } = context;
   progress('the tenant');
-  const asker = createAsker(context, await access.tenantId(signal), signal);
+  const { tenantId, profile, compared: tenants } = await probeTenant(access, signal);
+  const asker = createAsker(context, tenantId, signal);
   const catalogues = await readCatalogues(asker, profile, progress);
   progress('the window of appointments');
   // A whole minute, so that no form of a time has to leave anything out.
@@ -87,6 +80,8 @@ export async function probeClinic(access: ProbedClinic, progress: Progress, sign
     times: timesOf(samples, reading),
   };
   const settled = settle(compared, profile, seen);
+  settled.findings.push(...tenants.findings);
+  settled.changes.push(...tenants.changes);
   const check = concluded(settled, profile, catalogues.remarks, (proposed) => readRows(samples, proposed));
   return { ...check, requests: asker.requests() };
 }
