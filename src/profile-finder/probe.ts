@@ -15,6 +15,7 @@ import { probeAgendas, probeWindow, probeWindowManners, USUAL_DAYS, windowParame
 import { readRows } from './rows-read.ts';
 import { compareSpecification } from './specification/compare.ts';
 import { knownNames } from './specification/known-names.ts';
+import type { Envelope } from './specification/match-envelope.ts';
 import { propose } from './specification/propose.ts';
 import type { ValueSchema } from './specification/schemas.ts';
 import type { QueryParameter, SpecifiedOperation } from './specification/specification.ts';
@@ -68,7 +69,7 @@ export async function probeClinic(access: ProbedClinic, progress: Progress, sign
   const operations = [
     ...catalogues.operations.map((each) => ({ ...each, query: paging.query })),
     operation(profile, 'appointments', query, answer, singles.failures),
-  ].map((each) => ({ ...each, hasLinkHeader: paging.hasLinkHeader }));
+  ].map((each) => ({ ...each, hasLinkHeader: paging.hasLinkHeader, totalHeader: headerTotal(paging.envelope) }));
   const compared = compareSpecification({ operations: [...operations, ...singles.operations], remarks: [] }, profile);
   const seen = {
     agenda,
@@ -122,7 +123,17 @@ function operation(
   one = '',
 ): SpecifiedOperation {
   const path = `${pathPrefix}/tenants/{tenantId}/${RESOURCE_PATHS[list].join('/')}${one}`;
-  return { method: 'GET', path, query, answer, hasLinkHeader: false, failures, bodies: new Map(), scopes: [] };
+  return {
+    method: 'GET',
+    path,
+    query,
+    answer,
+    hasLinkHeader: false,
+    totalHeader: null,
+    failures,
+    bodies: new Map(),
+    scopes: [],
+  };
 }
 
 /** Reads one appointment alone, its patient, and an appointment that is not there. */
@@ -147,6 +158,10 @@ async function readSingles(asker: Asker, reading: ClinicProfile, rows: readonly 
 function statesOf({ appointments }: ClinicProfile): ReadonlySet<string> {
   const named = appointments.fields.status.map((path) => folded(path.split('.').at(-1) ?? path));
   return new Set([...knownNames('status'), ...named]);
+}
+
+function headerTotal({ totalPath }: Envelope): string | null {
+  return totalPath?.startsWith('header:') === true ? totalPath : null;
 }
 
 /** Forms of the times that were seen where appointments start. */
