@@ -1,8 +1,9 @@
 import { createClinicApi } from '../clinic/api.ts';
+import type { ClinicContext } from '../clinic/http/context.ts';
 import { folded } from '../clinic/http/rows.ts';
+import type { SerialiseSection } from '../clinic/write/invoice-calls.ts';
 import { MirrorError } from '../model/errors.ts';
 import { didYouMean } from '../settings/did-you-mean.ts';
-import type { ClinicAccess } from './clinic.ts';
 import type { ClinicQuestion } from './clinic-question.ts';
 
 /** Lists whose ids are asked for by filters, and what such a filter's name speaks of. */
@@ -13,6 +14,13 @@ const LISTS = [
   ['patients', /patient|pazient/],
 ] as const;
 type List = (typeof LISTS)[number][0];
+
+/** The clinic that is asked for the lists. */
+interface AskedClinic {
+  context: ClinicContext;
+  serialise: SerialiseSection;
+  tenantId(signal: AbortSignal): Promise<string>;
+}
 
 /** A value that a question filters by. */
 interface Filter {
@@ -27,7 +35,7 @@ interface Filter {
  * @throws MirrorError `settings`, code `unknown-filter-value`: it names the value, where it may be looked up, and the nearest one
  */
 export async function requireKnownFilters(
-  access: ClinicAccess,
+  access: AskedClinic,
   question: ClinicQuestion,
   signal: AbortSignal,
 ): Promise<void> {
@@ -37,7 +45,7 @@ export async function requireKnownFilters(
   }
 }
 
-function filtersOf({ context }: ClinicAccess, { resource, values, parameters, ids }: ClinicQuestion): Filter[] {
+function filtersOf({ context }: AskedClinic, { resource, values, parameters, ids }: ClinicQuestion): Filter[] {
   const { agenda } = context.profile.appointments.filters;
   const given = Array.isArray(values) ? [] : Object.entries(values);
   const asked = [...parameters, ...given].flatMap(([name, value]) =>
@@ -57,7 +65,7 @@ function filtersOf({ context }: ClinicAccess, { resource, values, parameters, id
 
 /** Null where the list can not be read: then nothing is known of its ids. */
 async function idsOf(
-  access: ClinicAccess,
+  access: AskedClinic,
   { list, value }: Filter,
   signal: AbortSignal,
 ): Promise<Map<string, string> | null> {
@@ -81,7 +89,7 @@ async function idsOf(
 }
 
 /** Words that the profile names. A profile that names none knows nothing of them. */
-function statusesOf({ context }: ClinicAccess): Map<string, string> | null {
+function statusesOf({ context }: AskedClinic): Map<string, string> | null {
   const words = Object.entries(context.profile.appointments.statuses);
   const known = new Map(words.flatMap(([word, status]) => [word, folded(word), status].map((each) => [each, word])));
   return known.size === 0 ? null : known;
