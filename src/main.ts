@@ -368,8 +368,14 @@ function openReceiver(composition: Composition, { countNotification }: Metrics) 
   });
 }
 
+/** Refusals that the administrator of the provider or of the settings ends. */
+const NOT_SET_UP = new Set(['client-rejected', 'client-not-allowed', 'scope-rejected', 'application-not-approved']);
+
 function loginOutcome(code: string): LoginOutcome {
   if (code === 'login-refused') return 'denied';
+  if (code === 'interaction-required') return 'interrupted';
+  if (code === 'provider-failed' || code === 'token-error-unknown') return 'provider-failed';
+  if (NOT_SET_UP.has(code)) return 'not-set-up';
   if (code === 'login-unknown') return 'expired';
   if (code === 'login-other-browser') return 'other-browser';
   if (WRONG_USER.has(code) || code === 'wrong-account' || code === 'account-unknown') return 'wrong-account';

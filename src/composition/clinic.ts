@@ -21,6 +21,7 @@ export function openClinicAccess(composition: Composition, id: string): ClinicAc
   return {
     tenant: id,
     tenantId: tenant.clinic.tenantId,
+    configuredId: tenant.configuration.clinic.tenantId,
     context: {
       profile,
       compiled: new CompiledProfile(profile),

@@ -14,6 +14,7 @@ import { RESOURCES, type ResourceName } from '../clinic/schema/resources.ts';
 import type { SerialiseSection } from '../clinic/write/invoice-calls.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { SetAside } from '../model/records.ts';
+import { requireKnownFilters } from './clinic-filters.ts';
 import { inputOf, notTaken } from './clinic-input.ts';
 import { type ClinicQuestion, operationOf } from './clinic-question.ts';
 
@@ -26,6 +27,8 @@ export interface ClinicAccess {
   serialise: SerialiseSection;
   /** The clinic's id of the tenant, as for the daemon's cycles. @throws as `chooseTenant` */
   tenantId(signal: AbortSignal): Promise<string>;
+  /** The operator's choice among the user's tenants; null or absent when the user has one. */
+  configuredId?: string | null;
 }
 
 /** A page of what was read: records as people read them, and what could not become one. */
@@ -52,12 +55,18 @@ export async function* readClinic(
   try {
     const answer = call.run(apiOf(access), await inputOf(access.tenantId, question, signal), signal);
     if (isPages(answer)) {
-      for await (const { records, setAside } of answer) yield { records: records.map(show), setAside };
+      let rows = 0;
+      for await (const { records, setAside } of answer) {
+        rows += records.length + setAside.length;
+        yield { records: records.map(show), setAside };
+      }
+      if (rows === 0) await requireKnownFilters(access, question, signal);
       return;
     }
     const { record, setAside } = foundIn(await answer);
     yield { records: record === null ? [] : [show(record)], setAside };
   } catch (error) {
+    if (isOfValues(error)) await requireKnownFilters(access, question, signal);
     throw explained(error, operation, access);
   }
 }
@@ -78,15 +87,20 @@ export async function* readClinicRaw(
   try {
     const tenantId = await access.tenantId(signal);
     if (id === undefined) {
+      let count = 0;
       const asked = { list, tenantId, parameters: [...parameters], signal };
-      for await (const { rows } of readList(access.context, asked, (row) => row))
+      for await (const { rows } of readList(access.context, asked, (row) => row)) {
+        count += rows.length;
         yield { records: rows.filter(isJsonObject), setAside: [] };
+      }
+      if (count === 0) await requireKnownFilters(access, question, signal);
     } else {
       const row = await readRow(access.context, { list, tenantId, id, signal });
       if (row === null) throw absent();
       yield { records: [row], setAside: [] };
     }
   } catch (error) {
+    if (isOfValues(error)) await requireKnownFilters(access, question, signal);
     throw explained(error, operation, access);
   }
 }
@@ -175,6 +189,7 @@ export async function writeClinic(
     if (typeof answer === 'boolean') return { removed: answer };
     return isJsonObject(answer) ? presented(shapeOf(question.resource), answer) : {};
   } catch (error) {
+    if (isOfValues(error)) await requireKnownFilters(access, question, signal);
     throw explained(error, operation, access);
   }
 }
@@ -195,6 +210,11 @@ export async function readClinicPdf(
   } catch (error) {
     throw explained(error, operation, access);
   }
+}
+
+/** What a clinic answers to values that it does not know. */
+function isOfValues(error: unknown): boolean {
+  return error instanceof MirrorError && [400, 404, 410, 422].includes(error.status ?? 0);
 }
 
 function apiOf({ context, serialise }: ClinicAccess): ClinicApi {

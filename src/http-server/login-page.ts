@@ -31,6 +31,18 @@ const TEXTS: Record<Language, Record<LoginOutcome, [title: string, text: string]
       'Not connected',
       'This account can not be used here. Open a new link and choose another account.',
     ],
+    interrupted: [
+      'Not connected',
+      'The provider wants you to sign in, choose an account or confirm the access. Open a new link and complete every step.',
+    ],
+    'provider-failed': [
+      'Not connected',
+      'The provider reported an error of its own. Nothing was changed. Try again with a new link in a few minutes.',
+    ],
+    'not-set-up': [
+      'Not connected',
+      'The provider does not allow this application the access. Tell your administrator: the application or its permissions must be set up first.',
+    ],
     failed: ['Not connected', 'Something went wrong on the way. Try again with a new link in a few minutes.'],
   },
   it: {
@@ -52,6 +64,18 @@ const TEXTS: Record<Language, Record<LoginOutcome, [title: string, text: string]
     'wrong-account': [
       'Collegamento non riuscito',
       'Questo account non può essere usato qui. Apra un nuovo link e scelga un altro account.',
+    ],
+    interrupted: [
+      'Collegamento non riuscito',
+      'Il fornitore richiede di accedere, scegliere un account o confermare l’accesso. Apra un nuovo link e completi tutti i passaggi.',
+    ],
+    'provider-failed': [
+      'Collegamento non riuscito',
+      'Il fornitore ha segnalato un proprio errore. Nulla è cambiato. Riprovi tra qualche minuto con un nuovo link.',
+    ],
+    'not-set-up': [
+      'Collegamento non riuscito',
+      'Il fornitore non consente l’accesso a questa applicazione. Avvisi l’amministratore: occorre prima configurare l’applicazione o i suoi permessi.',
     ],
     failed: ['Collegamento non riuscito', 'Qualcosa è andato storto. Riprovi tra qualche minuto con un nuovo link.'],
   },

@@ -30,6 +30,9 @@ export type LoginOutcome =
   | 'other-browser'
   | 'missing-permissions'
   | 'wrong-account'
+  | 'interrupted'
+  | 'provider-failed'
+  | 'not-set-up'
   | 'failed';
 
 /** The end of a login, as the page shows it. */

@@ -67,6 +67,27 @@ export function refreshError(error: unknown, facts: AnswerFacts | null): MirrorE
   return isDoubtful ? build({ ...LOGIN_ENDED, retry: 'later' }, { status, cause }) : told;
 }
 
+/** The provider failed before it asked anybody: nothing is known of the login. */
+const PROVIDER_FAILED: ErrorClass = {
+  actor: 'remote',
+  code: 'provider-failed',
+  retry: 'later',
+  message: 'the provider could not finish the login',
+  remedy: 'begin the login again in a few minutes',
+};
+
+/**
+ * What the provider sent the browser back with in place of a code (RFC 6749 section 4.1.2.1); null for a callback without an error. It is read
+ * before anything else of the answer: an error ends a login, and needs no proof of who sent it.
+ */
+export function callbackError(callback: URL): MirrorError | null {
+  const code = callback.searchParams.get('error');
+  if (code === null) return null;
+  const known = classOfError(code, callback.searchParams.get('error_description') ?? '') ?? unknownError(code);
+  const cause = new OAuthFailure(code, null);
+  return build(known.code === ENDPOINT_AWAY.code ? PROVIDER_FAILED : known, { cause });
+}
+
 /**
  * Anything that openid-client threw as an error of ours. Texts of the server are never repeated; its error code is, when it
  * is one by its form.

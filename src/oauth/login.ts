@@ -6,7 +6,7 @@ import { type Clock, SECOND_MS } from '../model/time.ts';
 import { accountError, type ExpectedAccount, mismatchOf } from './accounts.ts';
 import { type AccountStanding, credentialFromLogin } from './credential.ts';
 import { neededFirst } from './error-classes.ts';
-import { oauthErrorCode } from './errors.ts';
+import { callbackError, oauthErrorCode } from './errors.ts';
 import { requireSecureUrl } from './providers.ts';
 import { missingScopes } from './scopes.ts';
 import type { AuthorizationServer } from './server.ts';
@@ -110,6 +110,8 @@ export async function completeLogin(
   const response = new URL(pending.redirectUri);
   response.search = callback.search;
   const { codeVerifier, nonce, browser } = pending;
+  const refusal = callbackError(response);
+  if (refusal !== null) throw refusal;
   const answer = await target.server.exchangeCode(response, { state, codeVerifier }, signal).catch(codeRefused);
   const way = browser === null ? 'here' : 'elsewhere';
   return storeLogin({ ...target, scopes: pending.scopes }, answer, { way, nonce }, signal);
@@ -179,9 +181,18 @@ async function doubtOf(
   } catch (error) {
     signal.throwIfAborted();
     const failure = asMirrorError(error);
-    if (failure.retry === 'never' && failure.code !== 'tenant-choice') throw failure;
+    if (speaksOfUser(failure)) throw failure;
     return failure;
   }
+}
+
+/**
+ * Whether a failed question who the user is says that they may not be connected. All others say that the settings or the profile are not right
+ * yet, or the clinic is away: whoever sets that right needs the login to look.
+ */
+function speaksOfUser({ actor, code, retry }: MirrorError): boolean {
+  if (retry !== 'never') return false;
+  return actor === 'authorization' || (code.startsWith('tenant-') && code !== 'tenant-choice');
 }
 
 /** A stored credential that can't be opened any more must not stand in the way of a new login. */

@@ -60,7 +60,7 @@ export async function startLoopbackReceiver(port = 0): Promise<LoopbackReceiver>
             return { status: 200, text };
           } catch (error) {
             reject(error);
-            throw error;
+            return failed(error);
           } finally {
             signal.removeEventListener('abort', stop);
           }
@@ -104,6 +104,14 @@ function send(response: ServerResponse, status: number, text: string): void {
 
 function notExpected(): { status: number; text: string } {
   return { status: 400, text: 'This login is not expected here. Begin it again in the terminal.' };
+}
+
+/** What the browser shows of a login that failed: constant words of ours, with what to do. A failure of the program stays a 500. */
+function failed(error: unknown): { status: number; text: string } {
+  if (!(error instanceof MirrorError)) return { status: 500, text: 'The login failed. See the terminal.' };
+  const remedy = error.remedy === null || error.remedy === undefined ? '' : ` To do: ${error.remedy}.`;
+  const isAway = error.actor === 'remote' && error.code !== 'provider-failed';
+  return { status: isAway ? 502 : 400, text: `Not connected: ${error.message}.${remedy}` };
 }
 
 function portUnavailable(port: number, cause: unknown): MirrorError {

@@ -1,4 +1,5 @@
 import { calculatePKCECodeChallenge, randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client';
+import { callbackError } from './errors.ts';
 import { codeRefused, loginUnknown } from './login.ts';
 import type { AuthorizationServer } from './server.ts';
 import type { Claims } from './told-account.ts';
@@ -42,6 +43,8 @@ export async function completeSignIn(
   // The address as we asked for it: behind a proxy the request carries another one.
   const response = new URL(redirectUri);
   response.search = callback.search;
+  const refusal = callbackError(response);
+  if (refusal !== null) throw refusal;
   const answer = await server.exchangeCode(response, { state, codeVerifier }, signal).catch(codeRefused);
   return server.claimsOf(answer, nonce, signal);
 }

@@ -59,7 +59,7 @@ export function concluded(
 
 function rowsOf(answer: string): readonly unknown[] {
   const body = parseJson(answer);
-  const rows = rowsIn({ status: 200, body, linksNext: false }, 'appointments')?.rows;
+  const rows = rowsIn({ status: 200, body, linksNext: false, headers: new Headers() }, 'appointments')?.rows;
   if (rows !== undefined) return rows;
   throw new MirrorError('the file of rows is no answer of a list of appointments', {
     actor: 'settings',

@@ -1,4 +1,3 @@
-import type { ClinicContext } from '../clinic/http/context.ts';
 import { compilePaths, folded, isJsonObject } from '../clinic/http/rows.ts';
 import { type BookedAppointment, compileBookings } from '../clinic/read/appointment-rows.ts';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
@@ -11,10 +10,12 @@ import { type Asker, createAsker, type Refusals } from './probing/asking.ts';
 import { probePaging } from './probing/paging.ts';
 import { sampled } from './probing/sampled.ts';
 import { queryOf, settle } from './probing/settle.ts';
+import { type ProbedClinic, probeTenant } from './probing/tenants.ts';
 import { probeAgendas, probeWindow, probeWindowManners, USUAL_DAYS, windowParameters } from './probing/windows.ts';
 import { readRows } from './rows-read.ts';
 import { compareSpecification } from './specification/compare.ts';
 import { knownNames } from './specification/known-names.ts';
+import type { Envelope } from './specification/match-envelope.ts';
 import { propose } from './specification/propose.ts';
 import type { ValueSchema } from './specification/schemas.ts';
 import type { QueryParameter, SpecifiedOperation } from './specification/specification.ts';
@@ -22,13 +23,6 @@ import type { QueryParameter, SpecifiedOperation } from './specification/specifi
 /** What a probe found; `requests` were sent, all of them GET. */
 export interface Probe extends ProfileCheck {
   requests: number;
-}
-
-/** A clinic that is asked, and which tenant of it is meant. */
-export interface ProbedClinic {
-  context: ClinicContext;
-  /** The clinic's id of the tenant. @throws MirrorError as choosing a tenant does */
-  tenantId(signal: AbortSignal): Promise<string>;
 }
 
 /** Lists beside the appointments whose first page is looked at. */
@@ -44,9 +38,9 @@ const NOBODY = 'clinic-mirror-probe';
  */
 export async function probeClinic(access: ProbedClinic, progress: Progress, signal: AbortSignal): Promise<Probe> {
   const { context } = access;
-  const { profile } = context;
   progress('the tenant');
-  const asker = createAsker(context, await access.tenantId(signal), signal);
+  const { tenantId, profile, compared: tenants } = await probeTenant(access, signal);
+  const asker = createAsker(context, tenantId, signal);
   const catalogues = await readCatalogues(asker, profile, progress);
   progress('the window of appointments');
   // A whole minute, so that no form of a time has to leave anything out.
@@ -75,7 +69,7 @@ export async function probeClinic(access: ProbedClinic, progress: Progress, sign
   const operations = [
     ...catalogues.operations.map((each) => ({ ...each, query: paging.query })),
     operation(profile, 'appointments', query, answer, singles.failures),
-  ].map((each) => ({ ...each, hasLinkHeader: paging.hasLinkHeader }));
+  ].map((each) => ({ ...each, hasLinkHeader: paging.hasLinkHeader, totalHeader: headerTotal(paging.envelope) }));
   const compared = compareSpecification({ operations: [...operations, ...singles.operations], remarks: [] }, profile);
   const seen = {
     agenda,
@@ -87,6 +81,8 @@ export async function probeClinic(access: ProbedClinic, progress: Progress, sign
     times: timesOf(samples, reading),
   };
   const settled = settle(compared, profile, seen);
+  settled.findings.push(...tenants.findings);
+  settled.changes.push(...tenants.changes);
   const check = concluded(settled, profile, catalogues.remarks, (proposed) => readRows(samples, proposed));
   return { ...check, requests: asker.requests() };
 }
@@ -127,7 +123,17 @@ function operation(
   one = '',
 ): SpecifiedOperation {
   const path = `${pathPrefix}/tenants/{tenantId}/${RESOURCE_PATHS[list].join('/')}${one}`;
-  return { method: 'GET', path, query, answer, hasLinkHeader: false, failures, bodies: new Map(), scopes: [] };
+  return {
+    method: 'GET',
+    path,
+    query,
+    answer,
+    hasLinkHeader: false,
+    totalHeader: null,
+    failures,
+    bodies: new Map(),
+    scopes: [],
+  };
 }
 
 /** Reads one appointment alone, its patient, and an appointment that is not there. */
@@ -152,6 +158,10 @@ async function readSingles(asker: Asker, reading: ClinicProfile, rows: readonly 
 function statesOf({ appointments }: ClinicProfile): ReadonlySet<string> {
   const named = appointments.fields.status.map((path) => folded(path.split('.').at(-1) ?? path));
   return new Set([...knownNames('status'), ...named]);
+}
+
+function headerTotal({ totalPath }: Envelope): string | null {
+  return totalPath?.startsWith('header:') === true ? totalPath : null;
 }
 
 /** Forms of the times that were seen where appointments start. */

@@ -1,6 +1,6 @@
 import { APART, compilePaths, folded, isJsonObject, type JsonObject } from '../clinic/http/rows.ts';
 import { compileAppointmentRows } from '../clinic/read/appointment-rows.ts';
-import { unreadZones } from '../clinic/read/reading-remarks.ts';
+import { remarksOf } from '../clinic/read/reading-remarks.ts';
 import { compileFields, tolerant } from '../clinic/read/records.ts';
 import { compileStatuses } from '../clinic/read/statuses.ts';
 import { formatInstant } from '../clinic/read/timestamps.ts';
@@ -92,7 +92,7 @@ export function readRows(
       ],
       rows: found.length,
     })),
-    remarks: unreadZones(rows, profile),
+    remarks: remarksOf(rows, profile),
     fields: fullest,
     notRead: row === undefined ? [] : notReadOf(row, profile),
   };
@@ -160,6 +160,7 @@ function fieldsOf(row: JsonObject, profile: ClinicProfile, isState: (word: unkno
     };
     const made = () => {
       if (field === 'status') return statusOf(known === null ? null : String(known), row);
+      if (known === null && field === 'duration' && found !== undefined) return shown(found.value);
       if (known === null) return found === undefined ? '–' : 'can not be read';
       if (one.kind === 'instant' && isOpen) return formatInstant(Number(known), 'offset', zone);
       return shown(one.kind === 'decimal' ? Number(known) : known);

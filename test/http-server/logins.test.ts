@@ -145,3 +145,15 @@ describe('the way back', () => {
     expect(ended.map(({ browserKey }) => browserKey)).toEqual(['', '', '']);
   });
 });
+
+test.each(['denied', 'interrupted', 'provider-failed', 'not-set-up'] as const)(
+  'a login that the provider ended (%s) has a page of its own that says what to do, with 400',
+  async (outcome) => {
+    for (const language of ['en', 'it'] as const) {
+      const { app } = await open('https://mirror.test', { completeLogin: async () => ({ outcome, language }) });
+      const { statusCode, body } = await app.inject('/oauth/callback?error=x&state=s');
+      expect([statusCode, body]).toEqual([400, loginPage({ outcome, language })]);
+      expect(body).not.toBe(loginPage({ outcome: 'failed', language }));
+    }
+  },
+);

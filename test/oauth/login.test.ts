@@ -175,6 +175,22 @@ describe('a login by authorization code', () => {
     expect(server.posted).toEqual([]);
   });
 
+  test.each([
+    ['consent_required', 'interaction-required', 'authorization'],
+    ['interaction_required', 'interaction-required', 'authorization'],
+    ['server_error', 'provider-failed', 'remote'],
+    ['temporarily_unavailable', 'provider-failed', 'remote'],
+    ['unauthorized_client', 'client-not-allowed', 'settings'],
+    ['invalid_scope', 'scope-rejected', 'settings'],
+    ['some_error_of_theirs', 'token-error-unknown', 'contract'],
+  ])('an error at the callback is told by its cause: %s', async (error, code, actor) => {
+    const { server, begin, complete } = await open();
+    server.metadata = { authorization_response_iss_parameter_supported: true };
+    const { state } = await begin();
+    await expect(complete({ error, state })).rejects.toMatchObject({ actor, code });
+    expect(server.posted).toEqual([]);
+  });
+
   test('scopes that the person unticked are named in the result and kept with the credential', async () => {
     const { server, worker, begin, complete } = await open();
     server.onToken = () => ({ body: { ...tokensNamed(0), expires_in: 3_600, scope: 'openid svc.agenda' } });
@@ -263,7 +279,7 @@ describe('a login on this machine', () => {
     await expect(fetch(redirectUri)).rejects.toThrow();
   });
 
-  test('a failed login is told in the browser without details and thrown to the caller', async () => {
+  test('a refused login is told in the browser with what to do, and thrown to the caller', async () => {
     const { target, logins } = await open();
     let page = '';
     const login = loginOnLoopback(
@@ -276,7 +292,11 @@ describe('a login on this machine', () => {
       NEVER,
     );
     await expect(login).rejects.toMatchObject({ code: 'login-refused' });
-    await expect.poll(() => page).toBe('500 The login failed. See the terminal.\n');
+    await expect
+      .poll(() => page)
+      .toBe(
+        '400 Not connected: the person or the provider refused the access. To do: connect again and allow the access that is asked for.\n',
+      );
   });
 
   test('comes back to the port that is registered, and names it when another process holds it', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Account, Credential } from '../../src/model/credentials.ts';
+import { type Actor, MirrorError } from '../../src/model/errors.ts';
 import type { ExpectedAccount } from '../../src/oauth/accounts.ts';
 import { createTokenAuthorizer } from '../../src/oauth/authorizer.ts';
 import { confirmAccount } from '../../src/oauth/confirm-account.ts';
@@ -17,7 +18,7 @@ const STRANGER: Account = { subject: '666', address: 'stranger@elsewhere.example
 const UNCONFIRMED = { actor: 'guard', code: 'account-unconfirmed', retry: 'never' };
 
 /** Logins of which the test says whose they are. */
-async function open(settings: Partial<Pick<LoginTarget, 'expected' | 'takesAnyAccount'>> = {}) {
+async function open(settings: Partial<Pick<LoginTarget, 'expected' | 'takesAnyAccount' | 'verify'>> = {}) {
   const server = await startTokenServer();
   const worker = openWorker({ redis: redis.connect(), issuer: server.url });
   const answer: LoginAnswer = {
@@ -38,6 +39,32 @@ async function open(settings: Partial<Pick<LoginTarget, 'expected' | 'takesAnyAc
   const stored = () => worker.credentials.read('clinic');
   return { server, worker, logIn, authorizer, stored };
 }
+
+describe('a login whose user the clinic was asked for', () => {
+  const failing = (actor: Actor, code: string) => async () => {
+    throw new MirrorError('not told', { actor, code, retry: 'never' });
+  };
+
+  test.each([
+    ['contract', 'tenants-not-found'],
+    ['settings', 'not-found'],
+    ['settings', 'tenant-choice'],
+  ] as const)('is kept when the profile or the settings are not right yet (%s %s)', async (actor, code) => {
+    const { logIn, stored } = await open({ verify: failing(actor, code) });
+    expect(await logIn(ROSSI, 'here')).toMatchObject({ doubt: { code } });
+    expect(await stored()).not.toBeNull();
+  });
+
+  test.each([
+    ['authorization', 'user-unknown'],
+    ['settings', 'tenant-not-allowed'],
+    ['settings', 'tenant-gone'],
+  ] as const)('is refused when the user may not be connected (%s %s)', async (actor, code) => {
+    const { logIn, stored } = await open({ verify: failing(actor, code) });
+    await expect(logIn(ROSSI, 'here')).rejects.toMatchObject({ code });
+    expect(await stored()).toBeNull();
+  });
+});
 
 describe('an account that the settings expect', () => {
   const expected = { address: 'rossi@practice.example' };

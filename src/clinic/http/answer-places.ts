@@ -18,6 +18,23 @@ export function toldAt({ body, headers }: PageAnswer, place: string): unknown {
   return header === null ? valueAt(body, place) : (headers.get(header) ?? undefined);
 }
 
+/** A total as a place tells it: a number, a text of digits, or behind the slash of a range (`items 0-24/319`, RFC 9110 section 14.4). */
+export function countTold(value: unknown): number | null {
+  const digits = typeof value === 'string' ? /^(?:[\w-]+ +(?:\d+-\d+|\*)\/)?(\d+)$/.exec(value.trim())?.[1] : undefined;
+  const count = digits === undefined ? value : Number(digits);
+  return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : null;
+}
+
+const TOTAL_HEADER =
+  /^(?:x-)?(?:pagination-|paging-|page-|wp-|list-)?total(?!.*page)(?:-?(?:count|items|records|rows|results|elements))?$|^x-count$|^record-?count$/;
+
+/** The place of a total in headers: of those whose names speak of one, else `Content-Range`; null for none. */
+export function totalHeader(names: readonly string[]): string | null {
+  const found = names.find((name) => TOTAL_HEADER.test(name.toLowerCase()));
+  const name = found ?? names.find((each) => each.toLowerCase() === 'content-range');
+  return name === undefined ? null : `${HEADER}${name}`;
+}
+
 /** What a page tells of the next one under a style that goes where it leads: a cursor, or an address; null at the end. */
 export function nextTold(paging: Paging, answer: PageAnswer): string | null {
   switch (paging.style) {

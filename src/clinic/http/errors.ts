@@ -16,6 +16,8 @@ interface Told {
   word: string | null;
   /** Every text at the profile's paths, for decisions. */
   texts: string[];
+  /** Names of the fields that it finds wrong, fit for a message: never their values. */
+  fields: string[];
   /** What it says to whoever asked: its text, then each field with what is wrong with it. */
   words: string[];
 }
@@ -84,7 +86,11 @@ export function errorFromAnswer(
         retry: 'now',
       });
     case 422:
-      return fail('a rule of the clinic refuses the call', { actor: 'contract', code: 'rule-refused', retry: 'never' });
+      return fail(`a rule of the clinic refuses the call${named(told.fields)}`, {
+        actor: 'contract',
+        code: 'rule-refused',
+        retry: 'never',
+      });
     case 429:
       return fail('the clinic asks to slow down', {
         actor: 'remote',
@@ -95,7 +101,7 @@ export function errorFromAnswer(
         ...(answer.retryAfterMs === null ? { growsToMs: UNNAMED_WAIT.longestMs } : {}),
       });
     default:
-      return otherStatus(answer, fail, mayBeDone);
+      return otherStatus(answer, fail, mayBeDone, told.fields);
   }
 }
 
@@ -116,6 +122,7 @@ function otherStatus(
   answer: HttpResponse,
   fail: (what: string, options: Omit<MirrorErrorOptions, 'status'>) => MirrorError,
   ambiguous: boolean,
+  fields: readonly string[],
 ): MirrorError {
   if (answer.status === 408 || answer.status >= 500) {
     return fail('the clinic is not able to answer', {
@@ -134,12 +141,19 @@ function otherStatus(
       remedy: 'check the base URL: no redirect is followed',
     });
   }
-  return fail('the clinic does not accept the call', {
+  return fail(`the clinic does not accept the call${named(fields)}`, {
     actor: 'contract',
     code: 'call-refused',
     retry: 'never',
-    remedy: 'check parameter names, date format and maxDays in the clinic profile',
+    remedy:
+      fields.length > 0
+        ? `check what is sent as ${fields.join(', ')}: its name, form and value, and where the clinic profile has it`
+        : 'check parameter names, date format and maxDays in the clinic profile',
   });
+}
+
+function named(fields: readonly string[]): string {
+  return fields.length === 0 ? '' : `; it names the ${fields.length === 1 ? 'field' : 'fields'} ${fields.join(', ')}`;
 }
 
 function forbidden(
@@ -180,10 +194,13 @@ function readErrorBody(answer: HttpResponse, { errors }: ClinicProfile): Told {
     paths.map((path) => valueAt(body, path)).filter((value) => typeof value === 'string');
   const codes = textsAt(errors.codePaths);
   const texts = textsAt(errors.textPaths);
+  const fields = errors.detailPaths.flatMap((path) => fieldsIn(valueAt(body, path)));
+  const own = isJsonObject(body) ? fieldsIn([body]) : [];
   const details = errors.detailPaths.flatMap((path) => detailsIn(valueAt(body, path)));
   return {
     word: codes.find((code) => MACHINE_WORD.test(code)) ?? null,
     texts: [...codes, ...texts],
+    fields: [...new Set([...fields, ...own])].slice(0, MOST_FIELDS),
     words: wordsOf([...texts, ...details]),
   };
 }
@@ -200,6 +217,30 @@ function detailsIn(value: unknown): string[] {
   return Object.entries(value).flatMap(([field, said]) =>
     (Array.isArray(said) ? said : [said]).flatMap(detailOf).map((each) => `${field}: ${each}`),
   );
+}
+
+/** Names of fields in an error's detail: `start`, `/slot/start`, `$.start`, `["body", "start"]`. */
+function fieldsIn(value: unknown): string[] {
+  if (isJsonObject(value)) return Object.keys(value).flatMap(fieldName);
+  if (!Array.isArray(value)) return [];
+  return value.filter(isJsonObject).flatMap((row) => {
+    const told = NAMES_OF_FIELDS.map((name) => row[name]).find((each) => each !== undefined && each !== null);
+    return fieldName(told ?? row.loc);
+  });
+}
+
+/** What the name of a field looks like; a name of two words, or a number, may be a value. */
+const FIELD =
+  /^[A-Za-z_][A-Za-z0-9_]{0,39}(?:(?:\.\d{1,3})?(?:\.|\[\]\.?|\[\d{1,3}\]\.?)[A-Za-z_][A-Za-z0-9_]{0,39}){0,5}$/;
+const MOST_FIELDS = 10;
+/** Members whose values are names of fields alone: `name` may be anybody's. */
+const NAMES_OF_FIELDS = FIELD_NAMES.filter((name) => name !== 'name');
+
+function fieldName(told: unknown): string[] {
+  const parts = Array.isArray(told) ? told.filter((part) => !['body', 'query', 'path'].includes(String(part))) : [told];
+  const text = parts.every((part) => typeof part === 'string' || typeof part === 'number') ? parts.join('.') : '';
+  const name = text.replace(/^\$\./, '').replace(/^#?\//, '').replaceAll('/', '.');
+  return FIELD.test(name) ? [name] : [];
 }
 
 function detailOf(row: unknown): string[] {

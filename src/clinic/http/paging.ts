@@ -3,7 +3,7 @@ import { nextLink } from '../../http/link-header.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { PartialReason } from '../../model/snapshots.ts';
 import type { EndRule, Paging } from '../schema/paging.ts';
-import { nextTold, type PageAnswer, showsNext, toldAt } from './answer-places.ts';
+import { countTold, nextTold, type PageAnswer, showsNext, toldAt } from './answer-places.ts';
 import { tellsMore } from './more-told.ts';
 
 /** Which page to ask for: by parameters beside the list's own, or by a link that the clinic gave. */
@@ -109,7 +109,7 @@ function startProgress(): Progress {
 
 function note(progress: Progress, page: ReceivedPage<unknown>, source: Walk): void {
   if (showsNext(source.paging, page)) source.memory.next = 'seen';
-  const total = source.paging.totalPath === null ? null : asCount(toldAt(page, source.paging.totalPath));
+  const total = source.paging.totalPath === null ? null : countTold(toldAt(page, source.paging.totalPath));
   progress.pages += 1;
   progress.rows += page.rows.length;
   for (const id of page.ids) {
@@ -351,11 +351,6 @@ function hasMore({ hasMorePath }: Pick<Paging, 'hasMorePath'>, answer: PageAnswe
   if (typeof value === 'boolean') return value;
   if (value === 'true') return true;
   return value === 'false' ? false : null;
-}
-
-function asCount(value: unknown): number | null {
-  const count = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
-  return typeof count === 'number' && Number.isSafeInteger(count) && count >= 0 ? count : null;
 }
 
 function partial(reason: PartialReason): ListEnd {

@@ -1,5 +1,5 @@
 import type { Appointment, AppointmentPatient, AppointmentStatus, AppointmentTime } from '../../model/records.ts';
-import { DAY_MS, type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
+import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../../model/time.ts';
 import { compilePaths, isJsonObject, type JsonObject } from '../http/rows.ts';
 import type { RecordOf } from '../schema/fields.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
@@ -37,12 +37,20 @@ export type AppointmentValues = Partial<Omit<Row, 'status'>>;
 /** Prepares the reading of appointments as the API has them, with all their fields. */
 export function compileBookings(profile: ClinicProfile): PlacedMapper<BookedAppointment> {
   const rowZone = new RowZone(profile);
-  const map = compileRecords(
-    appointment,
-    profile.appointments.fields,
-    { ...profile, rowZone },
-    profile.appointments.words,
-  );
+  const { fields, durationUnit, words } = profile.appointments;
+  const mapperOf = (each: typeof fields) => compileRecords(appointment, each, { ...profile, rowZone }, words);
+  const mapNumbers = mapperOf(fields);
+  const mapUntold = mapperOf({ ...fields, duration: [] });
+  const durationOf = compilePaths(fields.duration);
+  /** A duration that names its units is told in the profile's unit. */
+  const map: typeof mapNumbers = (row) => {
+    const told = isJsonObject(row) ? durationOf(row) : null;
+    const named = typeof told === 'string' ? durationIn(told.trim()) : null;
+    if (named === null) return mapNumbers(row);
+    const mapped = mapUntold(row);
+    const duration = String(named / (durationUnit === 'minutes' ? MINUTE_MS : SECOND_MS));
+    return 'record' in mapped ? { ...mapped, record: { ...mapped.record, duration } } : mapped;
+  };
   const statusOf = compileStatuses(profile.appointments);
   const namesIn = compileFullName(profile.appointments.patientFullName);
   return rowZone.within((row) => {
@@ -145,12 +153,26 @@ function compileTime(
   };
 }
 
-/** A number, also when it is written as a text. It is computed with, and may have any fraction. */
+/** ISO 8601 (`PT1H30M`), and hours with minutes (`0:30`, `00:30:00`). */
+const ISO_DURATION = /^P(?:(\d+)D)?(?:T(?:(\d+(?:\.\d+)?)H)?(?:(\d+(?:\.\d+)?)M)?(?:(\d+(?:\.\d+)?)S)?)?$/i;
+const CLOCK_DURATION = /^()(\d{1,2}):([0-5]\d)(?::([0-5]\d))?$/;
+
+/** A duration that names its units itself; null for any other text. */
+function durationIn(text: string): number | null {
+  const [, ...parts] = ISO_DURATION.exec(text) ?? CLOCK_DURATION.exec(text) ?? [];
+  if (!parts.some((part) => part !== undefined && part !== '')) return null;
+  const [days = 0, hours = 0, minutes = 0, seconds = 0] = parts.map((part) => Number(part ?? 0));
+  return days * DAY_MS + hours * HOUR_MS + minutes * MINUTE_MS + seconds * SECOND_MS;
+}
+
+/** A number, also when it is written as a text; or a text that names its units. It is computed with, and may have any fraction. */
 function compileDuration(paths: readonly string[], unitMs: number): FieldReader<number | null> {
   const find = compilePaths(paths);
   return (row) => {
     const value = find(row);
     if (value === null || value === '') return null;
+    const named = typeof value === 'string' ? durationIn(value.trim()) : null;
+    if (named !== null) return Math.round(named);
     const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
     if (typeof number !== 'number' || !Number.isFinite(number)) return fail('wrong-type', 'duration');
     return Math.round(number * unitMs);

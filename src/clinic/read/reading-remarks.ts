@@ -138,13 +138,18 @@ export class RemarkCollectors {
   }
 }
 
-/** Zones in rows of appointments that their profile does not name, for who looks at some rows alone. */
-export function unreadZones(rows: readonly unknown[], profile: ClinicProfile): ReadingRemark[] {
+/** What some rows of appointments show of their profile: zones that it does not name, and paths that find nothing in any. */
+export function remarksOf(rows: readonly unknown[], profile: ClinicProfile): ReadingRemark[] {
   const found = new UnreadZones('appointments', profile.appointments.fields.zone);
   const map = compileAppointmentRows(profile);
   const places = { ...NO_PLACES, saw: (row: JsonObject, zone: string) => found.look(row, zone) };
-  for (const row of rows) map(row, places);
-  return found.remarks();
+  const paths = new EmptyPaths('appointments', profile);
+  for (const row of rows) {
+    map(row, places);
+    if (isJsonObject(row)) paths.look(row);
+  }
+  paths.ended(rows.length);
+  return [...found.remarks(), ...paths.remarks()];
 }
 
 function zonesIn(value: unknown, prefix = '', depth = 1): [path: string, zone: string][] {

@@ -1,5 +1,5 @@
 import { MirrorError } from '../../model/errors.ts';
-import { asId, compilePaths, isJsonObject, valueAt } from '../http/rows.ts';
+import { asId, compilePaths, folded, ITSELF, isJsonObject, type JsonObject, valueAt } from '../http/rows.ts';
 import type { ClinicProfile } from '../schema/profile.ts';
 
 /** A clinic that the connected user may work in. */
@@ -21,31 +21,89 @@ export const WRONG_USER: ReadonlySet<string> = new Set(['user-unknown', 'tenant-
 /** Most ids that an error message lists. */
 const LISTED_IDS = 20;
 
+/** Most names of fields that an error message lists. */
+const LISTED_FIELDS = 20;
+/** Looks like the name of a field; a key that is anybody's value, such as a mail address, does not. */
+const FIELD_NAME = /^[\p{L}_$][\p{L}\d_$-]{0,39}$/u;
+/** Fields that say who a user is, and nothing of tenants (OpenID Connect Core section 5.1, and how others call them). */
+const OF_PERSONS = new Set(
+  'id iss aud exp iat nbf jti acr amr azp sid sub username user userid login name givenname familyname middlename nickname preferredusername profile picture website email emailverified gender birthdate zoneinfo locale phonenumber phonenumberverified address updatedat firstname lastname surname language scope'.split(
+    ' ',
+  ),
+);
+/** Words in the place of an id that name no tenant. */
+const NO_ID = /^(all|any|none|\*)$/i;
+
+/** Names of the fields of a UserInfo answer that may hold tenants: nothing that only says who the user is. Values are never among them. */
+function fieldsBesideUser(answer: unknown): string[] {
+  if (!isJsonObject(answer)) return [];
+  return Object.keys(answer).filter((name) => FIELD_NAME.test(name) && !OF_PERSONS.has(folded(name)));
+}
+
 /**
  * Reads a UserInfo answer (specification section 4.1).
  * @throws MirrorError `authorization`, code `user-unknown`, when it names no tenant: the identity provider knows the user, the
- * clinic system does not; `contract`, code `bad-tenants`, when its tenants can't be read
+ * clinic system does not; `contract`, code `tenants-not-found`, when it has nothing at the profile's path and other fields that may
+ * hold tenants; `contract`, code `bad-tenants`, when its tenants can't be read
  */
 export function readUserInfo(answer: unknown, profile: ClinicProfile): UserInfo {
-  const told = valueAt(answer, profile.tenants.path) ?? [];
-  const tenants = Array.isArray(told) ? told.map((tenant) => readTenant(tenant, profile)) : null;
-  if (!isJsonObject(answer) || tenants === null || tenants.includes(null)) {
-    throw new MirrorError('clinic.userInfo.read: the tenants of the user can not be read', {
-      actor: 'contract',
-      code: 'bad-tenants',
-      retry: 'later',
-      remedy: 'check tenants in the clinic profile',
-    });
+  const { path } = profile.tenants;
+  const told = path === ITSELF ? answer : valueAt(answer, path);
+  if (told === undefined && (Array.isArray(answer) || fieldsBesideUser(answer).length > 0)) {
+    throw unread('tenants-not-found', `the answer has no tenants at \`${path}\`; ${fieldsText('it', answer)}`);
   }
-  if (tenants.length === 0) {
-    throw new MirrorError('clinic.userInfo.read: the connected user is not known to the clinic system', {
-      actor: 'authorization',
-      code: 'user-unknown',
-      retry: 'never',
-      remedy: 'have the clinic add this user to its system, or connect as another user',
-    });
+  const isAnswer = isJsonObject(answer) || Array.isArray(answer);
+  const tenants = isAnswer ? tenantsIn(told ?? null, profile) : null;
+  if (tenants === null) {
+    const [first] = Array.isArray(told) ? told : [told];
+    const ids = profile.tenants.fields.id.join(', ');
+    const where = first === undefined ? '' : `: no id at \`${ids}\` of a tenant; ${fieldsText('a tenant', first)}`;
+    throw unread('bad-tenants', `the tenants of the user can not be read${where}`);
   }
-  return { subject: asId(answer.sub), tenants: tenants.filter((tenant) => tenant !== null) };
+  if (tenants.length === 0) throw userUnknown();
+  return { subject: isJsonObject(answer) ? asId(answer.sub) : null, tenants };
+}
+
+function unread(code: string, what: string): MirrorError {
+  return new MirrorError(`clinic.userInfo.read: ${what}`, {
+    actor: 'contract',
+    code,
+    retry: 'later',
+    remedy:
+      'set tenants.path and tenants.fields in the clinic profile: clinic-mirror clinic probe <tenant> proposes them',
+  });
+}
+
+function userUnknown(): MirrorError {
+  return new MirrorError('clinic.userInfo.read: the connected user is not known to the clinic system', {
+    actor: 'authorization',
+    code: 'user-unknown',
+    retry: 'never',
+    remedy: 'have the clinic add this user to its system, or connect as another user',
+  });
+}
+
+function fieldsText(what: string, value: unknown): string {
+  const row = Array.isArray(value) ? value.find(isJsonObject) : value;
+  const names = isJsonObject(row) ? Object.keys(row).filter((name) => FIELD_NAME.test(name)) : [];
+  if (names.length === 0) return Array.isArray(value) ? `${what} is a list` : `${what} has no named fields`;
+  const more = names.length > LISTED_FIELDS ? ', …' : '';
+  const listed = `${names.slice(0, LISTED_FIELDS).join(', ')}${more}`;
+  return `${Array.isArray(value) ? `${what} is a list whose rows have` : `${what} has`} these fields: ${listed}`;
+}
+
+/** The tenants in what stands at the path: a list of them or of ids, one of them, one id, or each under its id; null: they can't be read. */
+function tenantsIn(told: unknown, profile: ClinicProfile): TenantReference[] | null {
+  if (told === null || told === '') return [];
+  if (isJsonObject(told) && readTenant(told, profile) === null) return underIds(told, profile);
+  const tenants = (Array.isArray(told) ? told : [told]).map((tenant) => readTenant(tenant, profile));
+  return tenants.every((tenant) => tenant !== null) ? tenants : null;
+}
+
+function underIds(told: JsonObject, profile: ClinicProfile): TenantReference[] | null {
+  const isEach = Object.entries(told).every(([id, row]) => /\d/.test(id) && isJsonObject(row));
+  if (!isEach || asId(Object.keys(told)[0]) === null) return null;
+  return Object.entries(told).map(([id, row]) => ({ id, name: nameIn(row, profile) }));
 }
 
 /**
@@ -80,8 +138,12 @@ function choiceError(code: string, message: string, remedy: string): MirrorError
 }
 
 function readTenant(tenant: unknown, profile: ClinicProfile): TenantReference | null {
-  if (!isJsonObject(tenant)) return null;
-  const id = asId(compilePaths(profile.tenants.fields.id)(tenant));
-  const name = compilePaths(profile.tenants.fields.name)(tenant);
-  return id === null ? null : { id, name: typeof name === 'string' ? name : null };
+  const isRow = isJsonObject(tenant);
+  const id = asId(isRow ? compilePaths(profile.tenants.fields.id)(tenant) : tenant);
+  return id === null || NO_ID.test(id) ? null : { id, name: isRow ? nameIn(tenant, profile) : null };
+}
+
+function nameIn(row: unknown, profile: ClinicProfile): string | null {
+  const name = isJsonObject(row) ? compilePaths(profile.tenants.fields.name)(row) : null;
+  return typeof name === 'string' ? name : null;
 }

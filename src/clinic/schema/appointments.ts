@@ -64,7 +64,10 @@ export const appointments = z
       .describe(
         'Where a row holds the https address of a video visit; what is no such address, or names the patient, is left out.',
       ),
-    durationUnit: z.enum(['minutes', 'seconds']).default('minutes').describe('Unit of the field duration.'),
+    durationUnit: z
+      .enum(['minutes', 'seconds'])
+      .default('minutes')
+      .describe('Unit of the field duration; PT30M and 0:30 name their own.'),
     allDayEnd: z.enum(['exclusive', 'inclusive']).default('exclusive').describe('Whether the end date is a day of it.'),
     longestDays: z.int().min(1).default(366).describe('A longer appointment is set aside as absurd.'),
   })

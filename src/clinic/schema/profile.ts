@@ -173,7 +173,12 @@ export const clinicProfileSchema = z.strictObject({
   recordPath: path.nullable().default(null).describe('Where a single record is; null = the answer itself.'),
   tenants: z
     .strictObject({
-      path: path.default('tenants').describe('Where the UserInfo answer lists the clinics of the user.'),
+      path: path
+        .or(z.literal('.'))
+        .default('tenants')
+        .describe(
+          'Where the UserInfo answer has the clinics of the user: a list, one of them, or ids; . = the answer itself.',
+        ),
       fields: fieldPaths(tenantReference),
     })
     .prefault({}),

@@ -165,7 +165,12 @@ function refuse(request: FastifyRequest, reply: FastifyReply, place: Place, thro
   if (failure === 'failed') options.log.error({ error: thrown }, 'an administrator could not sign in');
   else options.log.info({ code }, 'a sign-in was refused');
   if (code === 'sign-in-too-often') sayTooMany(reply, retryAfterMs ?? 0);
-  const status = code === 'sign-in-too-often' ? 429 : failure === 'failed' && actor === 'remote' ? 502 : 400;
+  const status =
+    code === 'sign-in-too-often'
+      ? 429
+      : failure === 'failed' && actor === 'remote' && code !== 'provider-failed'
+        ? 502
+        : 400;
   return show(reply, request, desk, { ...view, failure }, status);
 }
 

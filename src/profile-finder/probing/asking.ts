@@ -19,6 +19,7 @@ export interface Told {
   body: unknown;
   /** Whether a `Link` header leads to a next page. */
   linksNext: boolean;
+  headers: Headers;
 }
 
 /** Asks the clinic, with GET alone, and counts. */
@@ -78,7 +79,12 @@ export function createAsker(context: ClinicContext, tenantId: string, signal: Ab
       });
       if (list === 'appointments' && id === undefined) note(answer);
       const linksNext = nextLink(answer.headers.get('link')) !== null;
-      return { status: answer.status, body: isHtml(answer) ? undefined : parseJson(answer.body), linksNext };
+      return {
+        status: answer.status,
+        body: isHtml(answer) ? undefined : parseJson(answer.body),
+        linksNext,
+        headers: answer.headers,
+      };
     },
   };
 }

@@ -1,3 +1,4 @@
+import { countTold, toldAt, totalHeader } from '../../clinic/http/answer-places.ts';
 import { valueAt } from '../../clinic/http/rows.ts';
 import type { ClinicProfile } from '../../clinic/schema/profile.ts';
 import { type Envelope, envelopeOf } from '../specification/match-envelope.ts';
@@ -35,14 +36,21 @@ export interface RowsSeen {
   envelope: Envelope;
   body: unknown;
   linksNext: boolean;
+  headers: Headers;
 }
 
 /** The rows of an answer, with what stands around them; null when there are none to find. */
-export function rowsIn({ status, body, linksNext }: Told, list: string): RowsSeen | null {
-  const envelope = status >= 200 && status < 300 ? envelopeOf(sampled([body]), list) : null;
-  if (envelope === null) return null;
+export function rowsIn({ status, body, linksNext, headers }: Told, list: string): RowsSeen | null {
+  const inBody = status >= 200 && status < 300 ? envelopeOf(sampled([body]), list) : null;
+  if (inBody === null) return null;
+  const envelope = { ...inBody, totalPath: inBody.totalPath ?? toldTotal(headers) };
   const rows = envelope.listPath === null ? body : valueAt(body, envelope.listPath);
-  return Array.isArray(rows) ? { rows, envelope, body, linksNext } : null;
+  return Array.isArray(rows) ? { rows, envelope, body, linksNext, headers } : null;
+}
+
+/** A header that tells a total of rows. */
+function toldTotal(headers: Headers): string | null {
+  return totalHeader([...headers.keys()].filter((name) => countTold(headers.get(name)) !== null));
 }
 
 /** Finds out how the list of appointments pages, by asking for two rows at a time. Null without enough rows to tell. */
@@ -124,9 +132,11 @@ async function probeCursor(
 }
 
 /** Whether a page tells that it is not all. */
-function hasMore({ rows, envelope: { hasMorePath, totalPath }, body, linksNext }: RowsSeen): boolean {
+function hasMore({ rows, envelope: { hasMorePath, totalPath }, body, linksNext, headers }: RowsSeen): boolean {
   const isTold = hasMorePath !== null && valueAt(body, hasMorePath) === true;
-  return linksNext || isTold || (totalPath !== null && Number(valueAt(body, totalPath)) > rows.length);
+  return (
+    linksNext || isTold || (totalPath !== null && (countTold(toldAt({ body, headers }, totalPath)) ?? 0) > rows.length)
+  );
 }
 
 function named(name: string, more: Partial<QueryParameter>): QueryParameter {

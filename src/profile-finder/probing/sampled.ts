@@ -1,5 +1,6 @@
 import { folded, isJsonObject } from '../../clinic/http/rows.ts';
 import { knownNames } from '../specification/known-names.ts';
+import { SELECTORS } from '../specification/match-fields.ts';
 import { epochUnitOfNumber, UNTOLD, type ValueSchema } from '../specification/schemas.ts';
 
 /** Deepest nesting that is looked at. */
@@ -32,7 +33,8 @@ export function sampled(
     return {
       ...UNTOLD,
       type: 'array',
-      rows: rows.length === 0 ? { ...UNTOLD, type: 'object' } : sampled(rows, states, name, depth + 1),
+      rows:
+        rows.length === 0 ? { ...UNTOLD, type: 'object' } : sampled(rows, withKinds(states, depth), name, depth + 1),
     };
   }
   if (told.every(isJsonObject)) {
@@ -48,6 +50,11 @@ export function sampled(
     return numbers(told as number[], states.has(folded(name)));
   }
   return told.every((value) => typeof value === 'string') ? texts(told as string[], states.has(folded(name))) : UNTOLD;
+}
+
+/** In a list within a row a field that says of which kind an element is holds few words too. */
+function withKinds(states: ReadonlySet<string>, depth: number): ReadonlySet<string> {
+  return depth < 2 ? states : new Set([...states, ...SELECTORS]);
 }
 
 /** Numbers that are all times of our days, or 0 for none, count as times. */

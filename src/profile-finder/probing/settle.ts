@@ -36,7 +36,9 @@ export function queryOf(window: WindowSeen | null, agenda: AgendaSeen | null): Q
     found.push(parameter(window.from, { schema, description }), parameter(window.to, { schema, description }));
   }
   if (agenda !== null) {
-    found.push(parameter(agenda.name, { several: agenda.several, schema: { ...UNTOLD, type: 'string' } }));
+    found.push(
+      parameter(agenda.name, { isAgenda: true, several: agenda.several, schema: { ...UNTOLD, type: 'string' } }),
+    );
   }
   return found;
 }
@@ -206,7 +208,28 @@ function settleWindow(
   }
 }
 
-function settleRows(comparison: Comparison, profile: ClinicProfile, { rows, times, reading }: Seen) {
+/** Numbers of minutes for hours are seconds: no list has appointments of five hours alone. */
+function settleDuration(comparison: Comparison, { appointments }: Seen['reading'], samples: Seen['samples']) {
+  const { fields, durationUnit } = appointments;
+  const read = compilePaths(fields.duration);
+  const lengths = samples.map((row) => Number(read(row) || Number.NaN)).filter((length) => length > 0);
+  if (durationUnit === 'seconds' || lengths.length === 0 || lengths.some((length) => length < LEAST_SECONDS)) return;
+  const path = ['appointments', 'durationUnit'];
+  const told = {
+    area: 'times',
+    place: path.join('.'),
+    here: durationUnit,
+    there: 'seconds',
+    certainty: 'likely',
+  } as const;
+  const ask = `is ${fields.duration.join(', ')} in seconds? It is ${LEAST_SECONDS} or more in every row`;
+  comparison.differs({ ...told, ask }, { path, value: 'seconds', comment: 'by its numbers' });
+}
+
+const LEAST_SECONDS = 300;
+
+function settleRows(comparison: Comparison, profile: ClinicProfile, { rows, times, reading, samples }: Seen) {
+  settleDuration(comparison, reading, samples);
   const wholeDays = rows.filter(({ allDay, end }) => allDay === true && end !== null);
   const isInclusive = wholeDays.some(({ start, end }) => end === start);
   const end = wholeDays.length === 0 ? null : isInclusive ? 'inclusive' : 'exclusive';

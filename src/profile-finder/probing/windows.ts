@@ -38,6 +38,18 @@ const AGENDAS = [
   'calendar',
   'resourceId',
   'idAgenda',
+  'agenda',
+  'agendas',
+  'calendar_id',
+  'calendarIds',
+  'calendars',
+  'resource_id',
+  'resource',
+  'scheduleId',
+  'schedule',
+  'providerId',
+  'practitionerId',
+  'doctorId',
 ];
 /** Forms of times that are tried after those that the profile and the rows have. */
 const FORMATS: readonly TimeFormat[] = ['offset', 'date', 'epoch-seconds', 'local'];
@@ -190,7 +202,14 @@ export async function probeAgendas(
     return found === null ? [] : [...new Set(read(found.rows).map(({ agendaId }) => agendaId))].sort();
   };
   const { filters, fields } = profile.appointments;
-  const own = [filters.agenda ?? [], fields.agendaId.map((path) => parsePath(path)[0]?.name ?? path)].flat();
+  const things = fields.agendaId.map((path) => parsePath(path));
+  const spelled = things.flatMap((steps) => {
+    const [thing, inner] = [steps[0]?.name ?? '', steps[1]?.name];
+    const joined =
+      inner === undefined ? [] : [`${thing}_${inner}`, `${thing}${inner.charAt(0).toUpperCase()}${inner.slice(1)}`];
+    return [...joined, thing, `${thing}Id`, `${thing}_id`, `${thing}s`];
+  });
+  const own = [filters.agenda ?? [], spelled].flat();
   for (const name of new Set([...own, ...AGENDAS])) {
     const alone = await agendasOf([name, one]);
     if (alone.length !== 1 || alone[0] !== one) continue;

@@ -1,4 +1,4 @@
-import { ITSELF } from '../../clinic/http/rows.ts';
+import { folded, ITSELF } from '../../clinic/http/rows.ts';
 import { type FieldPaths, isNested, type Shape } from '../../clinic/schema/fields.ts';
 import { tenantInfo } from '../../clinic/schema/places.ts';
 import type { ClinicProfile } from '../../clinic/schema/profile.ts';
@@ -114,7 +114,8 @@ interface ListOperation {
 function compareLists(lists: readonly ListOperation[], profile: ClinicProfile): Compared {
   const comparison = new Comparison();
   const seen = lists.flatMap(({ list, operation }) => {
-    const envelope = operation.answer === null ? null : envelopeOf(operation.answer, list);
+    const inBody = operation.answer === null ? null : envelopeOf(operation.answer, list);
+    const envelope = inBody && { ...inBody, totalPath: inBody.totalPath ?? operation.totalHeader };
     if (envelope !== null)
       return [{ list, operation, envelope, found: pagingOf(operation.query, envelope, operation.hasLinkHeader) }];
     const place = { area: 'lists', place: `${list} (list)`, here: '–', there: '–' } as const;
@@ -225,6 +226,14 @@ function compareRows(
   };
   comparison.add(compareChoices(list, shape, row, profile[list].words, pathOf));
   comparison.add(compareNumbers(list, row, profile, pathOf, units));
+  if (list === 'patients')
+    compareFullName(
+      comparison,
+      ['patients', 'fullName'],
+      profile.patients.fullName,
+      pathOf('lastName') ?? pathOf('firstName'),
+      row,
+    );
   if (list !== 'appointments') return comparison;
   comparison.add(compareStatuses(row, profile, pathOf('status')));
   const allDay = pathOf('allDay');
@@ -293,6 +302,32 @@ function compareNumbers(
   comparison.differs(told, { path, value: [...now, ...missing], comment: 'told as numbers, and written so' });
   return comparison;
 }
+
+/** A name in one field is proposed if a row has it in no two; nothing tells its order. */
+function compareFullName(
+  comparison: Comparison,
+  path: string[],
+  now: ClinicProfile['patients']['fullName'],
+  apart: string | null,
+  row: ValueSchema,
+) {
+  const found = spotsOf(row).find(({ path: each }) => FULL_NAMES.has(folded(each)));
+  if (now !== null || apart !== null || found === undefined) return;
+  const told = {
+    area: 'fields',
+    place: path.join('.'),
+    here: '(none)',
+    there: found.path,
+    certainty: 'likely',
+  } as const;
+  const ask = `does ${found.path} begin with the given name (taken so) or with the family name?`;
+  const value = { path: found.path, order: 'given-first', separator: ',' };
+  comparison.differs({ ...told, ask }, { path, value, comment: 'one field for the whole name' });
+}
+
+const FULL_NAMES = new Set(
+  'fullname name displayname completename nominativo nomecompleto cognomenome nomecognome'.split(' '),
+);
 
 /** What is no list: facts of the tenant, the tenants of a user, the bodies of an appointment's own operations. */
 function compareSingles(routes: ReadonlyMap<string, SpecifiedOperation>, profile: ClinicProfile): Compared {

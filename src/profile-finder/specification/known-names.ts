@@ -1,4 +1,5 @@
 import { folded } from '../../clinic/http/rows.ts';
+import { parsePath } from '../../clinic/schema/paths.ts';
 
 /**
  * Names under which clinic systems are known to keep what we call otherwise, English and Italian, folded: without case, spaces,
@@ -138,8 +139,20 @@ const TRANSPARENT = new Set(
   ),
 );
 
+/** `phones[].number` as `phonenumber`, `telecom[system=phone].value` as `phone`: what an element is, where its member is only its value. */
+function namesInList(path: string): string[] {
+  const steps = parsePath(path);
+  const at = steps.findIndex(({ within }) => within !== undefined);
+  const { name = '', within } = steps[at] ?? {};
+  const last = folded(steps[at + 1]?.name ?? '');
+  const thing = typeof within === 'object' ? folded(within.value) : folded(name).replace(/s$/, '');
+  const isValue = ['', 'value', 'number', 'address', 'text', 'valore', 'numero'].includes(last);
+  return isValue ? [`${thing}${last}`, thing, folded(name)] : [`${thing}${last}`];
+}
+
 /** The folded names under which a path may be known: its names joined, and the last alone where those before say nothing. */
 export function namesOfPath(path: string): string[] {
+  if (path.includes('[')) return namesInList(path);
   const parts = path.split('.').map(folded);
   const joined = parts.join('');
   const last = parts.at(-1) ?? '';

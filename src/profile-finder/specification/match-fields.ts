@@ -1,3 +1,4 @@
+import { folded } from '../../clinic/http/rows.ts';
 import {
   isNested,
   type NestedField,
@@ -40,6 +41,27 @@ export function spotsOf(row: ValueSchema, prefix = '', depth = 1): Spot[] {
   });
 }
 
+/** Fields of an element that say which of its kind it is. */
+export const SELECTORS = ['system', 'type', 'kind', 'label', 'tipo'];
+
+/** Paths into lists: the first element, or the one whose field says that it is of a kind that was seen. */
+function spotsInLists(row: ValueSchema, prefix = '', depth = 1): Spot[] {
+  return [...row.members].flatMap(([name, schema]) => {
+    if (name === '' || /[\s.[\]=]/.test(name)) return [];
+    const path = `${prefix}${name}`;
+    if (schema.type !== 'array') return depth < DEEPEST ? spotsInLists(schema, `${path}.`, depth + 1) : [];
+    if (schema.rows === null || schema.rows.members.size === 0)
+      return schema.rows ? [{ path: `${path}[]`, schema: schema.rows }] : [];
+    const members = [...schema.rows.members].filter(([member]) => !/[\s.[\]=]/.test(member));
+    const kinds = members.flatMap(([member, { words }]) =>
+      SELECTORS.includes(member.toLowerCase()) ? (words ?? []).map((word) => `${member}=${word}`) : [],
+    );
+    return [...kinds, ''].flatMap((kind) =>
+      members.map(([member, inner]) => ({ path: `${path}[${kind}].${member}`, schema: inner })),
+    );
+  });
+}
+
 /** A shape of ours, and where the profile says that its fields are. */
 export interface ShapePlace {
   shape: Shape;
@@ -55,7 +77,7 @@ export interface ShapePlace {
  */
 export function compareFields(place: ShapePlace, row: ValueSchema): Compared {
   const comparison = new Comparison();
-  const spots = spotsOf(row);
+  const spots = [...spotsOf(row), ...spotsInLists(row)];
   const found = matchAll(place, spots);
   for (const [name, one] of Object.entries(place.shape)) {
     const at = [...place.at, name];
@@ -80,7 +102,7 @@ interface Match extends Spot {
 }
 
 /** One field after the other takes its spot, in rounds: what is named by the profile goes before what only sounds alike. */
-function matchAll({ shape, fields }: ShapePlace, spots: Spot[]): Map<string, Match> {
+function matchAll({ shape, fields, at }: ShapePlace, spots: Spot[]): Map<string, Match> {
   const matches = new Map<string, Match>();
   const taken = new Set<string>();
   const take = (
@@ -104,7 +126,9 @@ function matchAll({ shape, fields }: ShapePlace, spots: Spot[]): Map<string, Mat
   take(({ paths, free }) => exactly(free, paths[0] ?? ''), 'sure');
   take(({ paths, free }) => firstOf(paths, (path) => exactly(free, path) ?? inOtherSpelling(free, path)), 'sure');
   take(({ name, free }) => firstOf(knownNames(name), (known) => named(free, known)), 'likely');
+  take((field) => best(field, at[0] ?? ''), 'likely');
   take(({ one, free }) => onlyOfItsKind(one, free), 'guess');
+  take((field) => best(field, at[0] ?? '', 'guess'), 'guess');
   return matches;
 }
 
@@ -131,6 +155,39 @@ function fits(one: ScalarField | NestedField, { type, members, rows, epochUnit }
   if (isNested(one)) return one.kind === 'list' ? type === 'array' && rows?.type !== 'string' : members.size > 0;
   if (one.kind === 'instant' && epochUnit !== null) return true;
   return type === null || FITTING[one.kind].includes(type);
+}
+
+/** What a value is called within an object that is named for it, by kind, the likeliest first. */
+const INNER: Partial<Record<ScalarKind, readonly string[]>> = {
+  id: ['id', 'uuid', 'uid', 'key', 'code', 'number'],
+  word: ['code', 'key', 'value', 'id', 'name'],
+  choice: ['code', 'key', 'value', 'name'],
+};
+/** What an id is called beside the name of its thing. */
+const IDS = ['id', 'uid', 'uuid', 'guid', 'key', 'number', 'code', 'no', 'nr', 'ref', 'pk'];
+/** Parts of names that speak of a field, where nothing else is alike. */
+const PARTS: Readonly<Record<string, RegExp>> = {
+  id: /(id|uid|key|number|code|ref|codice|numero|chiave)$/,
+  duration: /durat|durata|minut|length|lasts|seconds|lunghezza/,
+};
+
+/** The place that scores best for a field: by names built of its thing, or of the object that holds it; for a guess by a part of a name. */
+function best({ name, one, paths, free }: Candidate, list: string, how: 'name' | 'guess' = 'name'): Spot | undefined {
+  if (isNested(one)) return undefined;
+  if (how === 'guess')
+    return PARTS[name] === undefined || !(one.needed || name === 'duration') ? undefined : partly(free, PARTS[name]);
+  const thing = folded(list).replace(/ies$/, 'y').replace(/s$/, '');
+  const known = [...paths.flatMap(namesOfPath), ...knownNames(name)];
+  const own = name === 'id' ? [...IDS.map((last) => `${thing}${last}`), ...knownNames(`${thing}Id`), ...IDS] : [];
+  const within = known.flatMap((holder) => (INNER[one.kind] ?? []).map((last) => `${holder}${last}`));
+  return firstOf([...own, ...within], (each) => named(free, each));
+}
+
+function partly(free: Spot[], part: RegExp): Spot | undefined {
+  return free.find(
+    ({ path, schema }) =>
+      !path.includes('.') && schema.format === null && schema.epochUnit === null && part.test(folded(path)),
+  );
 }
 
 function onlyOfItsKind(one: ScalarField | NestedField, free: Spot[]): Spot | undefined {

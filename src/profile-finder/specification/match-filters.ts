@@ -35,7 +35,8 @@ export function compareFilters(
   const times = query.filter((one) => isTime(one) && !isPaging(one.name));
   const ends = { from: endOf('from', rules.filters.from, times, FROM), to: endOf('to', rules.filters.to, times, TO) };
   const { from, to } = ends;
-  const agenda = query.find(({ name }) => name === rules.filters.agenda) ?? firstKnown(query, AGENDA);
+  const agenda =
+    query.find(({ name, isAgenda }) => name === rules.filters.agenda || isAgenda === true) ?? firstKnown(query, AGENDA);
   const pair = from !== undefined && to !== undefined;
   compareName(comparison, list, 'from', rules.filters.from, pair ? from : undefined);
   compareName(comparison, list, 'to', rules.filters.to, pair ? to : undefined);

@@ -1,3 +1,4 @@
+import { totalHeader } from '../../clinic/http/answer-places.ts';
 import { isJsonObject, type JsonObject } from '../../clinic/http/rows.ts';
 import { readOpenApi, versionOf } from './document.ts';
 import { createSchemaReader, type SchemaReader, UNTOLD, type ValueSchema } from './schemas.ts';
@@ -6,6 +7,8 @@ import { createSchemaReader, type SchemaReader, UNTOLD, type ValueSchema } from 
 export interface QueryParameter {
   name: string;
   required: boolean;
+  /** It was seen to ask for agendas, whatever its name. */
+  isAgenda?: boolean;
   schema: ValueSchema;
   /** Of a list of values: `a=1&a=2`, else `a=1,2`; null for a single value. */
   several: 'repeated' | 'comma' | null;
@@ -25,6 +28,8 @@ export interface SpecifiedOperation {
   answer: ValueSchema | null;
   /** A success carries a `Link` header. */
   hasLinkHeader: boolean;
+  /** The place of a total in a header of it, as a profile names it; null for none. */
+  totalHeader: string | null;
   /** What a failure holds, by status (`default` too). */
   failures: ReadonlyMap<string, ValueSchema>;
   /** A form's fields, or what JSON is sent; by media type. */
@@ -118,6 +123,7 @@ function readOperation(
     query: [...byName.values()],
     answer: told.find(([status, schema]) => isSuccess(status) && schema !== null)?.[1] ?? null,
     hasLinkHeader: headers.some((name) => name.toLowerCase() === 'link'),
+    totalHeader: totalHeader(headers),
     failures: new Map(told.flatMap(([status, schema]) => (isFailure(status) && schema ? [[status, schema]] : []))),
     bodies: version === 2 ? bodiesOfForms(document, operation, parameters, reader) : bodiesOf(operation, reader),
     scopes: scopesOf(operation.security ?? document.security),

@@ -144,7 +144,7 @@ function paged(envelope: EnvelopeForm, rows: object[], { total, url }: Asked) {
   const told = new Map<string, unknown>();
   const tell = (name: 'more' | 'total' | 'cursor' | 'link', value: unknown) => told.set(placeIn(envelope, name), value);
   if (paging.end === 'has-more') tell('more', next !== null);
-  if (paging.end === 'total') tell('total', total);
+  if (paging.end === 'total') tell('total', paging.where === 'range' ? `items */${total}` : total);
   const headers: Record<string, string> = {};
   if (paging.style === 'cursor') tell('cursor', next === null ? none(paging) : `c${next}`);
   if (paging.style === 'link') tell('link', linkTo(envelope, url, next));
@@ -178,7 +178,7 @@ function none({ none: form }: PagingForm): null | '' | undefined {
 }
 
 function linkTo({ list, paging }: EnvelopeForm, url: URL, next: number | null): unknown {
-  const isText = list === '.' || paging.where === 'header';
+  const isText = list === '.' || paging.where !== 'body';
   const link = isText && paging.link !== 'relative' ? 'text' : paging.link;
   const self = { rel: 'self', relation: 'self', href: url.href, url: url.href };
   if (next === null) return link === 'rel' || link === 'relation' ? [self] : none(paging);

@@ -48,7 +48,7 @@ export type StatusForm = (typeof STATUS_FORMS)[number];
 export interface PagingForm {
   style: 'none' | 'offset' | 'page' | 'cursor' | 'link' | 'link-header';
   /** Where it tells what it tells: of a bare array in headers alone. */
-  where: 'body' | 'header';
+  where: 'body' | 'header' | 'range';
   end: 'has-more' | 'total' | 'short' | 'empty' | 'next';
   size: number;
   /** The profile knows the size; else it asks for more than comes. */
@@ -90,7 +90,7 @@ export interface Form {
   /** What stands for a time that is not told. */
   noTime: null | '' | 0 | 'missing';
   apart: ApartForm | null;
-  end: 'end' | 'minutes' | 'seconds' | 'minutes-as-text';
+  end: 'end' | 'minutes' | 'seconds' | 'minutes-as-text' | 'iso' | 'clock';
   wholeDays: 'dates' | 'instants' | 'utc-midnights';
   allDayEnd: 'exclusive' | 'inclusive';
   births: 'date' | 'time' | 'utc-time' | 'local-midnight' | 'epoch';
@@ -113,7 +113,7 @@ export interface Form {
 
 const paging: fc.Arbitrary<PagingForm> = fc.record({
   style: fc.constantFrom('none', 'offset', 'page', 'cursor', 'link', 'link-header'),
-  where: fc.constantFrom('body', 'header'),
+  where: fc.constantFrom('body', 'header', 'range'),
   end: fc.constantFrom('has-more', 'total', 'short', 'empty', 'next'),
   size: fc.integer({ min: 3, max: 9 }),
   isSizeKnown: fc.boolean(),
@@ -157,7 +157,7 @@ export const anyForm: fc.Arbitrary<Form> = fc
         isEverywhere: fc.boolean(),
       }),
     ),
-    end: fc.constantFrom('end', 'minutes', 'seconds', 'minutes-as-text'),
+    end: fc.constantFrom('end', 'minutes', 'seconds', 'minutes-as-text', 'iso', 'clock'),
     wholeDays: fc.constantFrom('dates', 'instants', 'utc-midnights'),
     allDayEnd: fc.constantFrom('exclusive', 'inclusive'),
     births: fc.constantFrom('date', 'time', 'utc-time', 'local-midnight', 'epoch'),

@@ -129,7 +129,8 @@ function listIn(form: Form, name: ListName) {
 
 /** Where an answer tells something of paging. */
 export function placeIn({ list, paging }: EnvelopeForm, name: 'more' | 'total' | 'cursor' | 'link'): string {
-  return list === '.' || paging.where === 'header' ? `header:X-Page-${name}` : `page.${name}`;
+  if (paging.where === 'range' && name === 'total') return 'header:Content-Range';
+  return list === '.' || paging.where !== 'body' ? `header:X-Page-${name}` : `page.${name}`;
 }
 
 function pagingIn(envelope: EnvelopeForm): NonNullable<WrittenProfile['paging']> {

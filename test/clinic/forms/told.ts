@@ -206,6 +206,8 @@ function putWholeDays(row: Row, form: Form, { date, end }: { date: string; end: 
 
 function lengthIn({ end }: Form, minutes: number): number | string {
   if (end === 'seconds') return minutes * 60;
+  if (end === 'iso') return `PT${Math.floor(minutes / 60)}H${minutes % 60}M`;
+  if (end === 'clock') return `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, '0')}`;
   return end === 'minutes' ? minutes : String(minutes);
 }
 

@@ -56,6 +56,36 @@ describe('the access token', () => {
   });
 });
 
+describe('a refused body', () => {
+  it.each([
+    [{ details: [{ field: 'patientId', message: 'Rossi is unknown' }] }, 'patientId'],
+    [{ errors: { start: ['is in the past'], 'slot.end': 'x' } }, 'start, slot.end'],
+    [{ errors: [{ pointer: '#/slot/start', detail: 'no' }] }, 'slot.start'],
+    [{ details: [{ loc: ['body', 'items', 0, 'price'], msg: 'no' }] }, 'items.0.price'],
+    [{ error: 'invalid', field: 'from' }, 'from'],
+  ])('names the fields that the clinic named: %j', async (json, fields) => {
+    for (const status of [400, 422]) {
+      const { outcome } = await listAfter([{ status, json }]);
+      if (!(outcome instanceof MirrorError)) throw new Error('it was taken');
+      expect(outcome.message).toMatch(/; it names the fields? /);
+      expect(outcome.message).toContain(`${fields}, status ${status}`);
+      expect(outcome.message).not.toContain('Rossi');
+      if (status === 400) expect(outcome.remedy).toContain(`check what is sent as ${fields}`);
+    }
+  });
+
+  it('names nothing that may be a value', async () => {
+    const json = {
+      details: [
+        { name: 'Rossi', message: 'no' },
+        { field: 'Mario Rossi', message: 'no' },
+      ],
+    };
+    const { outcome } = await listAfter([{ status: 400, json }]);
+    expect(String(outcome)).not.toMatch(/Rossi|it names/);
+  });
+});
+
 describe('an answer that is no success', () => {
   it.each<[ScriptedAnswer, object]>([
     [

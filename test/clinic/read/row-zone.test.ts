@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { compileAppointmentRows } from '../../../src/clinic/read/appointment-rows.ts';
-import { unreadZones } from '../../../src/clinic/read/reading-remarks.ts';
+import { remarksOf } from '../../../src/clinic/read/reading-remarks.ts';
 import { createTenantSource } from '../../../src/clinic/tenant-source.ts';
 import { createAppointmentCalls } from '../../../src/clinic/write/appointment-calls.ts';
 import { openClient, profileOf, unhurried, type WrittenProfile } from '../open-client.ts';
@@ -109,9 +109,9 @@ describe('a zone that the profile does not name', () => {
   it('is told with the field and the rows, where local times are read in another one', () => {
     const row = { ...LOCAL, site: { tz: 'Atlantic/Canary' }, country: 'Japan' };
     const remark = { list: 'appointments', field: 'zone', path: 'site.tz', rows: 2, zones: ['Atlantic/Canary'] };
-    expect(unreadZones([row, row], profileOf())).toEqual([{ code: 'zone-unread', ...remark }]);
-    expect(unreadZones([row], profileOf({ zone: 'Atlantic/Canary' }))).toEqual([]);
-    expect(unreadZones([row], profileOf({ appointments: { fields: { zone: ['site.tz'] } } }))).toEqual([]);
+    expect(remarksOf([row, row], profileOf())).toEqual([{ code: 'zone-unread', ...remark }]);
+    expect(remarksOf([row], profileOf({ zone: 'Atlantic/Canary' }))).toEqual([]);
+    expect(remarksOf([row], profileOf({ appointments: { fields: { zone: ['site.tz'] } } }))).toEqual([]);
   });
 
   it('is told of appointments and agendas by whoever reads them', async () => {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { chooseTenant } from '../../../src/clinic/read/users.ts';
 import { MirrorError } from '../../../src/model/errors.ts';
-import { failureOf, openClient, profileOf, unhurried } from '../open-client.ts';
+import { failureOf, openClient, profileOf, unhurried, type WrittenProfile } from '../open-client.ts';
 import { startScriptedServer } from '../scripted-server.ts';
 
-async function userInfoOf(json: unknown) {
+async function userInfoOf(json: unknown, tenants: WrittenProfile['tenants'] = {}) {
   await using server = await startScriptedServer(() => ({ json }));
-  return await openClient(server.url, profileOf()).client.userInfo(unhurried());
+  return await openClient(server.url, profileOf({ tenants })).client.userInfo(unhurried());
 }
 
 describe('the connected user', () => {
@@ -27,7 +27,43 @@ describe('the connected user', () => {
     expect(error.message).toContain('not known to the clinic system');
   });
 
-  it.each([[{ tenants: 'all' }], [{ tenants: [{ name: 'no id' }] }], [[]]])('is not guessed from %j', async (told) => {
+  it.each<[string, unknown, NonNullable<WrittenProfile['tenants']>, string[]]>([
+    ['a list of ids', { tenants: [7, '8'] }, {}, ['7', '8']],
+    ['one tenant without a list', { tenants: { id: 7, name: 'Uno' } }, {}, ['7']],
+    ['one id', { user: { clinicId: 7 } }, { path: 'user.clinicId' }, ['7']],
+    ['tenants under their ids', { tenants: { 7: { name: 'Uno' }, 8: {} } }, {}, ['7', '8']],
+    ['a list that is the answer', [{ id: 7 }], { path: '.' }, ['7']],
+    [
+      'tenants within memberships',
+      { roles: [{ clinic: { uid: 7 } }] },
+      { path: 'roles', fields: { id: ['clinic.uid'] } },
+      ['7'],
+    ],
+  ])('has %s', async (_what, json, written, ids) => {
+    const { tenants } = await userInfoOf(json, written);
+    expect(tenants.map(({ id }) => id)).toEqual(ids);
+  });
+
+  it.each([
+    [
+      { sub: 'u1', email: 'ada@x.example', workplaces: [{ uid: 7, title: 'Uno' }] },
+      'it has these fields: sub, email, workplaces',
+    ],
+    [{ sub: 'u1', workplaces: [], 'ada@x.example': 1 }, 'it has these fields: sub, workplaces'],
+    [[{ uid: 7 }], 'it is a list whose rows have these fields: uid'],
+  ])('is told apart from a user without tenants when the answer has them elsewhere: %j', async (told, fields) => {
+    const error = await failureOf(userInfoOf(told));
+    expect(error).toMatchObject({ actor: 'contract', code: 'tenants-not-found', retry: 'later' });
+    expect(error.message).toBe(`clinic.userInfo.read: the answer has no tenants at \`tenants\`; ${fields}`);
+    expect(error.remedy).toContain('clinic-mirror clinic probe');
+  });
+
+  it('names the fields of tenants whose id is elsewhere, without a value', async () => {
+    const error = await failureOf(userInfoOf({ tenants: [{ ref: 'x-7', title: 'Studio Uno' }] }));
+    expect(error.message).toMatch(/no id at `id, tenantId` of a tenant; a tenant has these fields: ref, title$/);
+  });
+
+  it.each([[{ tenants: 'all' }], [{ tenants: [{ name: 'no id' }] }], ['x']])('is not guessed from %j', async (told) => {
     expect(await failureOf(userInfoOf(told))).toMatchObject({ actor: 'contract', code: 'bad-tenants' });
   });
 });

@@ -1,0 +1,127 @@
+import { createClinicApi } from '../clinic/api.ts';
+import type { ClinicContext } from '../clinic/http/context.ts';
+import { folded } from '../clinic/http/rows.ts';
+import type { SerialiseSection } from '../clinic/write/invoice-calls.ts';
+import { MirrorError } from '../model/errors.ts';
+import { didYouMean } from '../settings/did-you-mean.ts';
+import type { ClinicQuestion } from './clinic-question.ts';
+
+/** Lists whose ids are asked for by filters, and what such a filter's name speaks of. */
+const LISTS = [
+  ['agendas', /agenda|calendar/],
+  ['locations', /location|site|sede/],
+  ['treatments', /treatment|prestazion/],
+  ['patients', /patient|pazient/],
+] as const;
+type List = (typeof LISTS)[number][0];
+
+/** The clinic that is asked for the lists. */
+interface AskedClinic {
+  context: ClinicContext;
+  serialise: SerialiseSection;
+  tenantId(signal: AbortSignal): Promise<string>;
+}
+
+/** A value that a question filters by. */
+interface Filter {
+  name: string;
+  value: string;
+  list: List | 'statuses';
+}
+
+/**
+ * Looks whether the values that a question filters by are known, after an answer that is empty or tells of none: an unknown one is never an
+ * empty answer.
+ * @throws MirrorError `settings`, code `unknown-filter-value`: it names the value, where it may be looked up, and the nearest one
+ */
+export async function requireKnownFilters(
+  access: AskedClinic,
+  question: ClinicQuestion,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const filter of filtersOf(access, question)) {
+    const known = filter.list === 'statuses' ? statusesOf(access) : await idsOf(access, filter, signal);
+    if (known !== null && !known.has(filter.value)) throw unknownValue(filter, known);
+  }
+}
+
+function filtersOf({ context }: AskedClinic, { resource, values, parameters, ids }: ClinicQuestion): Filter[] {
+  const { agenda } = context.profile.appointments.filters;
+  const given = Array.isArray(values) ? [] : Object.entries(values);
+  const asked = [...parameters, ...given].flatMap(([name, value]) =>
+    [value].flat().map((each) => [name, each] as const),
+  );
+  const ofPath = resource === 'availabilities' && ids[0] !== undefined ? [['treatmentId', ids[0]] as const] : [];
+  return [...asked, ...ofPath].flatMap(([name, value]) => {
+    const list = name === agenda ? 'agendas' : LISTS.find(([, words]) => words.test(folded(name)))?.[0];
+    const isStatus = resource === 'appointments' && /stat(us|e|o)$/.test(folded(name));
+    const of = list ?? (isStatus ? 'statuses' : null);
+    if (of === null || (typeof value !== 'string' && typeof value !== 'number')) return [];
+    return String(value)
+      .split(',')
+      .map((each): Filter => ({ name, value: each, list: of }));
+  });
+}
+
+/** Null where the list can not be read: then nothing is known of its ids. */
+async function idsOf(
+  access: AskedClinic,
+  { list, value }: Filter,
+  signal: AbortSignal,
+): Promise<Map<string, string> | null> {
+  const api = createClinicApi(access.context, access.serialise);
+  const tenantId = await access.tenantId(signal);
+  const known = new Map<string, string>();
+  try {
+    if (list === 'patients') {
+      const found = await api.patients.read(tenantId, value, signal);
+      return 'absent' in found ? known : null;
+    }
+    if (list === 'statuses') return null;
+    for await (const { records } of api[list].list(tenantId, [], signal)) {
+      for (const { id, name } of records) known.set(id, name);
+    }
+    return known;
+  } catch (error) {
+    if (error instanceof MirrorError) return null;
+    throw error;
+  }
+}
+
+/** Words that the profile names. A profile that names none knows nothing of them. */
+function statusesOf({ context }: AskedClinic): Map<string, string> | null {
+  const words = Object.entries(context.profile.appointments.statuses);
+  const known = new Map(words.flatMap(([word, status]) => [word, folded(word), status].map((each) => [each, word])));
+  return known.size === 0 ? null : known;
+}
+
+function unknownValue({ name, value, list }: Filter, known: ReadonlyMap<string, string>): MirrorError {
+  const byName = new Map([...known].map(([id, each]) => [each, id]));
+  const near = didYouMean(value, known.keys()) ?? byName.get(didYouMean(value, byName.keys()) ?? '') ?? null;
+  const label = near === null ? '' : ` Nearest: ${near}${nameOf(near, known)}.`;
+  const where =
+    list === 'statuses'
+      ? `statuses are in appointments.statuses of the clinic profile`
+      : `look it up: clinic-mirror clinic <tenant> ${list}`;
+  // An id of a patient is in no message: what somebody typed there may be a name.
+  const told = list === 'patients' ? 'the given patient' : `"${value.slice(0, 60)}"`;
+  return new MirrorError(`${name}: the clinic has no ${ONE[list]} ${told}.${label}`, {
+    actor: 'settings',
+    code: 'unknown-filter-value',
+    retry: 'never',
+    remedy: where,
+  });
+}
+
+const ONE: Readonly<Record<Filter['list'], string>> = {
+  agendas: 'agenda',
+  locations: 'location',
+  treatments: 'treatment',
+  patients: 'patient',
+  statuses: 'status',
+};
+
+function nameOf(id: string, known: ReadonlyMap<string, string>): string {
+  const name = known.get(id);
+  return name === undefined || name === id ? '' : ` (${name})`;
+}

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ClinicSandbox, startClinicSandbox } from '../../sandbox/clinic/index.ts';
+import { clinicProfileSchema } from '../../src/clinic/schema/profile.ts';
+import { type ClinicAccess, readClinic, readClinicRaw } from '../../src/control/clinic.ts';
+import { failureOf, unhurried } from '../clinic/open-client.ts';
+import { firstTenant, frontDeskToken, NOW } from '../sandbox/clinic/support.ts';
+import { openClinicAccess } from './open-clinic-access.ts';
+
+let sandbox: ClinicSandbox;
+let access: ClinicAccess;
+beforeAll(async () => {
+  sandbox = await startClinicSandbox({ tenants: 1, appointments: 100, now: NOW });
+  access = openClinicAccess(sandbox, await frontDeskToken(sandbox), clinicProfileSchema.parse({}));
+});
+afterAll(() => sandbox.close());
+
+const DAYS = { from: '2026-03-01T00:00:00+01:00', to: '2026-03-20T00:00:00+01:00' };
+const window = Object.entries(DAYS);
+
+function ask(resource: string, more: object = {}) {
+  return { resource, verb: 'read', ids: [], values: {}, parameters: [] as [string, string][], pdf: null, ...more };
+}
+
+describe('an unknown filter value is never an empty answer', () => {
+  test.each([
+    ['agendaId', 'agenda', 'agendas'],
+    ['status', 'status', 'appointments.statuses'],
+  ])('%s of appointments', async (name, what, where) => {
+    const question = ask('appointments', { parameters: [...window, [name, 'no-such-one']] });
+    for (const reading of [readClinic, readClinicRaw]) {
+      const failure = await failureOf(Array.fromAsync(reading(access, question, unhurried())));
+      expect(failure).toMatchObject({ actor: 'settings', code: 'unknown-filter-value' });
+      expect(failure.message).toContain(`${name}: the clinic has no ${what} "no-such-one"`);
+      expect(failure.remedy).toContain(where);
+    }
+  });
+
+  test('a slip names the nearest one', async () => {
+    const [agenda] = sandbox.appointments ? [...sandbox.appointments(firstTenant(sandbox).id)] : [];
+    const id = agenda?.agendaId ?? '';
+    const question = ask('appointments', { parameters: [...window, ['agendaId', `${id}x`]] });
+    const failure = await failureOf(Array.fromAsync(readClinic(access, question, unhurried())));
+    expect(failure.message).toContain(`Nearest: ${id}`);
+  });
+
+  test('a treatment whose availability is asked for', async () => {
+    const values = { fromAt: DAYS.from, toAt: DAYS.to };
+    const question = ask('availabilities', { ids: ['no-such-one', 'private'], values });
+    const failure = await failureOf(Array.fromAsync(readClinic(access, question, unhurried())));
+    expect(failure).toMatchObject({ code: 'unknown-filter-value' });
+    expect(failure.message).toContain('the clinic has no treatment "no-such-one"');
+  });
+
+  test('a known one may have no row', async () => {
+    const [one] = [...sandbox.appointments(firstTenant(sandbox).id)];
+    const far = [
+      ['from', '2031-03-01T00:00:00+01:00'],
+      ['to', '2031-03-02T00:00:00+01:00'],
+    ];
+    const question = ask('appointments', { parameters: [...far, ['agendaId', one?.agendaId ?? '']] });
+    const pages = await Array.fromAsync(readClinic(access, question, unhurried()));
+    expect(pages.flatMap(({ records }) => records)).toEqual([]);
+  });
+});
