@@ -122,8 +122,7 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
     const whole = goesOn ?? { question, window: asksLess ? stretched : window, beganAt: trust.now };
     const pages = new Map<string, KeptPage<Mapped<Model>>>();
     const answers = new Map<string, KeptAnswer>();
-    /** Of the pages that came, by their address. */
-    const names = new Map<string, string>();
+    const namesByUrl = new Map<string, string>();
     const wasInvalidated = this.#isInvalidated;
     const stretches = lazily(() => knownStretches(this.#place === place ? this.#pages.values() : []));
     const pageNamed = (name: string) => pages.get(name) ?? this.#pages.get(name);
@@ -154,13 +153,13 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
         // Of whom the last reading was invalidated, this one will be as well, as a rule: their rows need no names.
         const page = pageNamed(name) ?? make(wasInvalidated ? null : (name) => stretches()(name));
         pages.set(name, page);
-        names.set(url, name);
+        namesByUrl.set(url, name);
         answers.delete(url);
         return page;
       },
       maySkip: (url, headers) => {
         const etag = trust.conditions ? usableEtag(headers) : null;
-        const name = names.get(url);
+        const name = namesByUrl.get(url);
         if (etag === null || name === undefined) return;
         answers.set(url, { etag, name, headers: pagingHeadersOf(headers, pagingHeaders) });
       },
