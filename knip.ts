@@ -15,6 +15,7 @@ const STARTED = [
   // By the names of connectors (tools/write-reference.ts).
   'src/connectors/*/errors.ts',
   'test/simulation/broken-workers/*.ts',
+  'test/support/redis-date-preload.ts',
   'test/support/test-date-preload.ts',
 ];
 

@@ -2,8 +2,8 @@
 export interface Fault {
   code: string;
   needs: 'person' | 'time';
-  /** When: a cycle finds it. Absent: whoever looks. */
-  known?: 'next-cycle';
+  /** When: a cycle finds it, or one that asks again after `tokens.confirmRefusalAfterSeconds`. Absent: whoever looks. */
+  known?: 'next-cycle' | 'asked-again';
   /** `<…>` stands for what is another one each time. */
   sentence: string;
   /** Null where nothing is to be done. */
@@ -18,16 +18,31 @@ export const FAULTS = {
     sentence: 'nobody has logged in yet',
     next: 'clinic-mirror login clinic-1 clinic',
   },
+  'the clinic refused its login once': {
+    code: 'refusal-unconfirmed',
+    known: 'next-cycle',
+    needs: 'time',
+    sentence:
+      'the last cycle failed: clinic.appointments.list: the provider refused the login of the connection "clinic" once, and is asked again',
+    next: null,
+  },
   'the clinic login was revoked': {
     code: 'login-ended',
-    known: 'next-cycle',
+    known: 'asked-again',
     needs: 'person',
     sentence: 'the login has ended and a person must log in again',
     next: 'clinic-mirror login clinic-1 clinic',
   },
+  'a calendar login was refused once': {
+    code: 'refusal-unconfirmed',
+    known: 'next-cycle',
+    needs: 'time',
+    sentence: 'the provider refused the login of the connection "doctor-1" once, and is asked again',
+    next: null,
+  },
   'a calendar login was revoked': {
     code: 'login-ended',
-    known: 'next-cycle',
+    known: 'asked-again',
     needs: 'person',
     sentence: 'the login has ended and a person must log in again',
     next: 'clinic-mirror login clinic-1 doctor-1',
@@ -281,12 +296,17 @@ export const FAULTS = {
   },
 } as const satisfies Record<string, Fault>;
 
+const WHEN = {
+  'next-cycle': 'with the next cycle',
+  'asked-again': 'with the next cycle after `tokens.confirmRefusalAfterSeconds`',
+};
+
 /** A Markdown table with a row for each fault. */
 export function renderFaults(faults: Readonly<Record<string, Fault>>): string {
   const rows = Object.entries(faults).map(([what, { code, needs, known, sentence, next }]) => {
     const action =
       next === null ? (needs === 'time' ? 'wait' : 'see the code') : isCommand(next) ? `\`${next}\`` : next;
-    const when = known === undefined ? 'at once' : 'with the next cycle';
+    const when = known === undefined ? 'at once' : WHEN[known];
     return `| ${what} | ${sentence} | \`${code}\` | ${when} | ${needs === 'person' ? 'you' : 'time'} | ${action} |`;
   });
   return [

@@ -1,4 +1,5 @@
 import type { OpenTenant } from '../jobs/tenant.ts';
+import { REFUSAL_UNCONFIRMED } from '../oauth/login-state.ts';
 import type { StoredTarget } from '../state/targets.ts';
 
 /** Actors whose errors end by what a person does. */
@@ -14,7 +15,9 @@ export async function resumeTargets(
 ): Promise<string[]> {
   const resumed: string[] = [];
   for (const { id } of tenant.targets.values()) {
-    if (!waitsForPerson(await tenant.targetStore.read(id))) continue;
+    const stored = await tenant.targetStore.read(id);
+    // A refusal that is to be confirmed ends by waiting, and by a new login.
+    if (!waitsForPerson(stored) && stored.failure?.code !== REFUSAL_UNCONFIRMED) continue;
     await resume(tenant, id);
     resumed.push(id);
   }

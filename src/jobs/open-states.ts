@@ -3,6 +3,7 @@ import type { Item } from '../model/items.ts';
 import type { Link, RemoteItem } from '../model/operations.ts';
 import type { Instant } from '../model/time.ts';
 import { IDENTITY_KEY_CHANGED } from '../state/epoch.ts';
+import { SUPERSEDED } from '../state/generations.ts';
 import type { Lease } from '../state/leases.ts';
 import type { LinkStore } from '../state/links.ts';
 import type { StoredTarget } from '../state/targets.ts';
@@ -20,6 +21,12 @@ import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /** Code of a target that is left as it is since what it follows is yet to be read: no failure. */
 export const AWAITING = 'awaiting-streams';
+
+/**
+ * Failures of no target: under another key everything would be written a second time, into every target, and a process with an older
+ * configuration plans none.
+ */
+const ENDS_CYCLE: ReadonlySet<string> = new Set([IDENTITY_KEY_CHANGED, SUPERSEDED]);
 
 /** What opening needs of a tenant. */
 export type Opener = Pick<
@@ -70,8 +77,7 @@ export async function openStates(
     } catch (error) {
       signal.throwIfAborted();
       const failure = asMirrorError(error);
-      // Under another key everything would be written a second time, into every target.
-      if (failure.code === IDENTITY_KEY_CHANGED) throw failure;
+      if (ENDS_CYCLE.has(failure.code)) throw failure;
       left.push({ target: target.id, code: failure.code });
     }
   }
@@ -97,7 +103,7 @@ function openOrNote(
       return await openState(tenant, target, opening, signal);
     } catch (error) {
       const failure = asMirrorError(error);
-      const isNoted = opening.lease !== null && !signal.aborted && failure.code !== IDENTITY_KEY_CHANGED;
+      const isNoted = opening.lease !== null && !signal.aborted && !ENDS_CYCLE.has(failure.code);
       if (isNoted) await noteFailure(tenant, target, failure);
       throw failure;
     }

@@ -75,8 +75,8 @@ export function createTokenAuthorizer(options: TokenAuthorizerOptions): TokenAut
   }
 
   async function refresh(staleVersion: number, signal: AbortSignal): Promise<Credential> {
-    coolDown.check();
-    return abandonable(coolDown.watch(options.refresher.refresh(staleVersion)), signal);
+    coolDown.check(staleVersion);
+    return abandonable(coolDown.watch(staleVersion, options.refresher.refresh(staleVersion)), signal);
   }
 
   function isDue(credential: Credential): boolean {
@@ -127,10 +127,10 @@ export function createTokenAuthorizer(options: TokenAuthorizerOptions): TokenAut
   };
 }
 
-/** How long no refresh is tried after one that failed. */
+/** How long no refresh of the same tokens is tried after one that failed: a new login waits for none. */
 class CoolDown {
   readonly #clock: Clock;
-  #failure: { error: MirrorError; untilAt: number; coolDownMs: number } | null = null;
+  #failure: { version: number; error: MirrorError; untilAt: number; coolDownMs: number } | null = null;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -141,32 +141,32 @@ class CoolDown {
   }
 
   /** @throws MirrorError that of the refresh, until it is over */
-  check(): void {
-    if (this.#failure !== null && !this.isOver()) throw this.#failure.error;
+  check(version: number): void {
+    if (this.#failure?.version === version && !this.isOver()) throw this.#failure.error;
   }
 
   /** Gives what the refresh gives, and goes by it. */
-  async watch(refresh: Promise<Credential>): Promise<Credential> {
+  async watch(version: number, refresh: Promise<Credential>): Promise<Credential> {
     try {
       const credential = await refresh;
       this.#failure = null;
       return credential;
     } catch (thrown) {
       const error = asMirrorError(thrown);
-      this.#note(error);
+      this.#note(version, error);
       throw error;
     }
   }
 
   /** Callers who shared one refresh share its error, which counts once. */
-  #note(error: MirrorError): void {
-    const before = this.#failure;
+  #note(version: number, error: MirrorError): void {
+    const before = this.#failure?.version === version ? this.#failure : null;
     if (before?.error === error || error.actor === 'authorization' || error.actor === 'conflict') return;
     const doubledMs = before === null ? FIRST_COOL_DOWN_MS : before.coolDownMs * 2;
     const coolDownMs = Math.min(doubledMs, LONGEST_COOL_DOWN_MS);
     const askedMs = error.retryAfterMs ?? 0;
     const untilAt = this.#clock() + (error.code === REFUSAL_UNCONFIRMED ? askedMs : Math.max(coolDownMs, askedMs));
-    this.#failure = { error, untilAt, coolDownMs };
+    this.#failure = { version, error, untilAt, coolDownMs };
   }
 }
 

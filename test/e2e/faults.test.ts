@@ -8,7 +8,15 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
 import { keys } from '../../src/state/keys.ts';
 import { FAULTS, type Fault } from '../../tools/fault-table.ts';
 import { useRedis } from '../support/redis.ts';
-import { type FaultWorld, GOOGLE, OUTLOOK, SURFACES, TENANT, useFaultWorld } from './support/fault-world.ts';
+import {
+  CONFIRM_REFUSAL_MS,
+  type FaultWorld,
+  GOOGLE,
+  OUTLOOK,
+  SURFACES,
+  TENANT,
+  useFaultWorld,
+} from './support/fault-world.ts';
 
 const redis = useRedis();
 const SIGNAL = new AbortController().signal;
@@ -58,6 +66,26 @@ function inRows(fault: { kind: string; [detail: string]: unknown }): Play {
   };
 }
 
+function revokeClinic({ small }: FaultWorld): void {
+  small.clinic.revokeAccess(small.tenants[0]!.user.username, small.clinic.clients[0]?.clientId ?? '');
+}
+
+function revokeGoogle(world: FaultWorld): void {
+  world.small.google.revokeConsent(google(world).account);
+  book(world);
+}
+
+/** The first refusal is past, and the time has come to ask again. */
+function refusedBefore(revoke: (world: FaultWorld) => void): Play['induce'] {
+  return async (world) => {
+    // Tokens of a moment ago are not asked for again.
+    world.ahead.ms += MINUTE_MS;
+    revoke(world);
+    await world.cycle();
+    world.ahead.ms += CONFIRM_REFUSAL_MS;
+  };
+}
+
 function told(report: Parameters<FaultWorld['composition']['reloads']['tell']>[0]): Play {
   return {
     induce: ({ composition }) => composition.reloads.tell(report),
@@ -85,20 +113,10 @@ const PLAYS: Record<keyof typeof FAULTS, Play> = {
     mend: logIn('clinic'),
     goneAfter: 'cycle',
   },
-  'the clinic login was revoked': {
-    induce: ({ small }) =>
-      small.clinic.revokeAccess(small.tenants[0]!.user.username, small.clinic.clients[0]?.clientId ?? ''),
-    mend: logIn('clinic'),
-    goneAfter: 'cycle',
-  },
-  'a calendar login was revoked': {
-    induce(world) {
-      world.small.google.revokeConsent(google(world).account);
-      book(world);
-    },
-    mend: logIn(GOOGLE),
-    goneAfter: 'cycle',
-  },
+  'the clinic refused its login once': { induce: revokeClinic, mend: logIn('clinic'), ...cycled },
+  'the clinic login was revoked': { induce: refusedBefore(revokeClinic), mend: logIn('clinic'), ...cycled },
+  'a calendar login was refused once': { induce: revokeGoogle, mend: logIn(GOOGLE), ...cycled },
+  'a calendar login was revoked': { induce: refusedBefore(revokeGoogle), mend: logIn(GOOGLE), ...cycled },
   'a login lacks a permission': {
     induce: ({ rewrite }) => rewrite(GOOGLE, () => ({ grantedScopes: ['openid', 'email'] })),
     mend: logIn(GOOGLE),
@@ -340,7 +358,7 @@ test('each fault is told within one cycle in the same sentence wherever an opera
     const { known: _known, ...said } = fault;
     expected[name] = { ...said, shownOn: [...SURFACES], others: [], left: [] };
     await play.induce(world);
-    if (fault.known === 'next-cycle') await world.cycle();
+    if (fault.known !== undefined) await world.cycle();
     const problems = await world.problems();
     const problem = problems.find(({ code }) => code === fault.code) ?? problems[0];
     const shownOn = problem === undefined ? [] : await world.shownOn(problem);

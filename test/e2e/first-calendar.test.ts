@@ -15,6 +15,8 @@ const redis = useRedis();
 const radicale = useRadicale();
 const DOCUMENT = readFileSync(new URL('../../docs/first-calendar.md', import.meta.url), 'utf8');
 const CALENDAR_PASSWORD = 'CALENDAR_PASSWORD';
+/** `config check --live` compares the clocks. */
+const REDIS_DATE = new URL('../support/redis-date-preload.ts', import.meta.url);
 
 /** Answers as the document shows them, with the servers of this test. */
 function documentedAnswers(clinic: ClinicSandbox) {
@@ -43,7 +45,8 @@ describe('the document on the first calendar', () => {
 
   /** Runs a command as the document has it, with a person who logs in where an address is shown. */
   async function run(...args: string[]) {
-    const env = { [CALENDAR_PASSWORD]: radicale().users[0]?.password ?? '' };
+    const NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --import=${REDIS_DATE.href}`;
+    const env = { [CALENDAR_PASSWORD]: radicale().users[0]?.password ?? '', NODE_OPTIONS };
     let visited: Promise<unknown> | null = null;
     const ran = await runCli({ configDir: join(dir, 'mine'), env }, args, (text) => {
       const url = /^(http:\S+authorize\S*)\n/m.exec(text)?.[1];

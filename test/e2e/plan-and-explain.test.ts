@@ -33,7 +33,9 @@ test('a plan shows what a cycle would do and writes nothing anywhere', async () 
   expect(await state()).toEqual(before);
 
   const { id } = JSON.parse((await world.cli('plan', 'clinic-1', '--save', '--json')).out) as { id: string };
-  expect((await world.cli('apply', 'clinic-1', id)).out).toMatch(/in-sync/);
+  // What one reading misses may be there: until the next one the target is not known to be in sync.
+  const shown = planned.length < changes.length ? /working/ : /in-sync/;
+  expect((await world.cli('apply', 'clinic-1', id)).out).toMatch(shown);
   expect(writesAt(target.proxy)).not.toEqual([]);
   const again = await world.cli('apply', 'clinic-1', id);
   expect([again.code, again.err]).toEqual([1, expect.stringContaining('plan-drifted')]);
@@ -78,5 +80,5 @@ interface Visit {
 
 /** Less what any process notes by itself: who is at work. */
 function withoutPassing(dump: ReadonlyMap<string, string>): Record<string, string> {
-  return Object.fromEntries([...dump].filter(([key]) => !/:(lease|fence):|:budget/.test(key)));
+  return Object.fromEntries([...dump].filter(([key]) => !/:(lease|fence):|:budget|:processes$/.test(key)));
 }

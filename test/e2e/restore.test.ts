@@ -50,7 +50,8 @@ async function useProtected() {
   world.env.TENANT_CLINIC_1__SMS_TOKEN = 'no message is sent';
   await world.logIn();
   const { clinicId } = world.tenants[0] as SmallTenant;
-  const ids = [...world.clinic.appointments(clinicId)].flatMap(({ patientId }) => patientId ?? []);
+  const appointments = [...world.clinic.appointments(clinicId)];
+  const ids = appointments.flatMap(({ patientId, status }) => (status === 'Cancelled' ? [] : (patientId ?? [])));
   const [forgotten = '', other = ''] = new Set(ids);
   const tomorrow = Math.ceil(world.clinic.clock() / DAY_MS) * DAY_MS;
   let booked = 0;
@@ -64,7 +65,8 @@ async function useProtected() {
   await forget(first, forgotten);
   await optOut(first.installation, TENANT, { ...ADDRESS, lift: false });
   const [target = ''] = tenantOf(first).targets.keys();
-  await tenantOf(first).journal.pin(target, ['put-back'], Date.now() + DAY_MS);
+  const putBack = appointments.find(({ patientId, status }) => patientId === other && status !== 'Cancelled')?.id ?? '';
+  await tenantOf(first).journal.pin(target, [putBack], Date.now() + DAY_MS);
   await cycle(first);
   const difference = async () => {
     const [{ missing, duplicates } = { missing: -1, duplicates: -1 }] = await world.compareAll();
@@ -77,14 +79,14 @@ async function useProtected() {
       isForgotten: (await tombstones.load())(forgotten),
       isOptedOut: (await reminders!.optOuts.find(mark)) !== null,
       receipts: (await listReceipts(composition.installation, TENANT)).length,
-      pins: Object.keys(await journal.pins(target, Date.now())),
+      isPutBack: Object.keys(await journal.pins(target, Date.now())).join() === putBack,
     };
   };
   return { world, forgotten, other, book, difference, protectedBy };
 }
 
-const WHOLE = { isForgotten: true, isOptedOut: true, receipts: 1, pins: ['put-back'] };
-const NOTHING = { isForgotten: false, isOptedOut: false, receipts: 0, pins: [] };
+const WHOLE = { isForgotten: true, isOptedOut: true, receipts: 1, isPutBack: true };
+const NOTHING = { isForgotten: false, isOptedOut: false, receipts: 0, isPutBack: false };
 
 /** What `status` tells of the tenant and what waits in holds. */
 async function told({ installation }: Composition) {

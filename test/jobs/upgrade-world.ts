@@ -73,6 +73,15 @@ export async function leaveBehind(redis: Redis, url: string): Promise<LeftBehind
   return { keys: await readAll(redis) };
 }
 
+/** When the last of the jobs that were left behind is due, in milliseconds. */
+export function dueAtIn({ keys }: LeftBehind): number {
+  const dueAt = keys.flatMap(({ type, value }) => {
+    const { timestamp, delay } = type === 'hash' ? (value as { timestamp?: string; delay?: string }) : {};
+    return timestamp === undefined ? [] : [Number(timestamp) + Number(delay ?? 0)];
+  });
+  return Math.max(...dueAt);
+}
+
 /** How many jobs wait in what was left behind. */
 export function jobsIn({ keys }: LeftBehind): { name: string; data: unknown }[] {
   const jobs = keys.flatMap(({ type, value }) => {

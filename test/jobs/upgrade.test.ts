@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { JOBS, type JobName } from '../../src/jobs/catalogue.ts';
 import { neverNeedless } from '../../src/jobs/needless.ts';
 import { pullTenant } from '../../src/jobs/pull.ts';
@@ -8,10 +8,11 @@ import { openQueues } from '../../src/jobs/queues.ts';
 import type { JobHandlers } from '../../src/jobs/workers.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { useRedis } from '../support/redis.ts';
+import { shiftDate } from '../support/shifted-date.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { NOW } from '../sync/arbitraries.ts';
 import { startSomeWorkers } from './some-workers.ts';
-import { jobsIn, type LeftBehind, leaveBehind, openUpgradeWorld, putBehind } from './upgrade-world.ts';
+import { dueAtIn, jobsIn, type LeftBehind, leaveBehind, openUpgradeWorld, putBehind } from './upgrade-world.ts';
 
 const redis = useRedis();
 const FIXTURES = new URL('../fixtures/upgrade/', import.meta.url);
@@ -63,6 +64,9 @@ describe.each(readdirSync(FIXTURES))('what version %s left behind', (version) =>
   const left = JSON.parse(readFileSync(new URL(`${version}/redis.json`, FIXTURES), 'utf8')) as LeftBehind;
 
   test('is worked off: every job is understood, what waited is written once, and decisions stand', async () => {
+    // A version follows the one before: whatever the date of the tests, it is later than what that one left.
+    const date = shiftDate(Math.max(0, dueAtIn(left) - Date.now()));
+    onTestFinished(() => date.restore());
     const world = await takeOver(left);
     const before = world.model.calls.operations;
     const { seen, errors } = work(world);

@@ -139,6 +139,15 @@ describe('a refusal is believed at once', () => {
   });
 });
 
+test('a login that a person makes meanwhile waits for no confirmation of the one before', async () => {
+  const { time, worker, asked } = await open(PROVIDERS.Google!, [refused('x'), granted]);
+  await worker.authorizer.header(NEVER);
+  await worker.credentials.remove('clinic');
+  await connect(worker, { version: 2, accessExpiresAt: time.now + MINUTE_MS });
+  expect(await worker.authorizer.renew(NEVER)).toBe('Bearer access-1');
+  expect(asked()).toBe(2);
+});
+
 test('a refusal that is dated ahead of the clock is asked about at once, and confirmed later', async () => {
   const { time, worker, newWorker, standing, asked } = await open(PROVIDERS.Google!, [
     refused('x'),

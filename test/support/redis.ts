@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, expect, inject, vi } from 'vitest';
 import { type PrivateRedis, type StartRedisOptions, startRedis } from '../../tools/redis.ts';
 import { OneSlotRedis } from './one-slot-redis.ts';
+import { timeOfTests } from './redis-date.ts';
 import { DAEMON, refusedCommands, TESTER, type UsersFile, writeUsersFile } from './redis-users.ts';
 import { machineNow } from './shifted-date.ts';
 
@@ -29,16 +30,6 @@ export interface TestRedis {
   crash(): Promise<void>;
   /** Starts a server at the same address with the data that the last one left. */
   startAgain(): Promise<void>;
-}
-
-/** Redis has the machine's clock, the tests another: a process that asks Redis for the time, to compare the two, finds them alike. */
-function tellDateOfTests(): void {
-  const aheadMs = Date.now() - machineNow();
-  vi.spyOn(Redis.prototype, 'time').mockImplementation(async function (this: Redis) {
-    const [seconds, microseconds] = ((await this.call('TIME')) as string[]).map(Number);
-    const nowMs = Number(seconds) * 1_000 + Number(microseconds) / 1_000 + aheadMs;
-    return [Math.floor(nowMs / 1_000), Math.floor((nowMs % 1_000) * 1_000)];
-  });
 }
 
 /**
@@ -71,7 +62,7 @@ export function useRedis({ isKept = false, ...options }: TestRedisOptions = {}):
 
   beforeAll(() => start());
   beforeEach(async () => {
-    tellDateOfTests();
+    vi.spyOn(Redis.prototype, 'time').mockImplementation(timeOfTests(Date.now() - machineNow()));
     if (hasCrashed) await startAgain();
     if (!isKept) await asked(server(), (connection) => connection.flushall());
   });

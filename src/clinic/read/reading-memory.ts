@@ -164,10 +164,9 @@ export class ReadingMemory<Model extends { id: string }> implements Cached {
         answers.set(url, { etag, name, headers: pagingHeadersOf(headers, pagingHeaders) });
       },
       asBefore: (mapped) => {
-        const before = 'record' in mapped ? this.#rows.records.get(mapped.record.id) : undefined;
-        return before !== undefined && 'record' in mapped && isSame(before, mapped.record)
-          ? { ...mapped, record: before }
-          : mapped;
+        if (!('record' in mapped)) return mapped;
+        const before = this.#rows.records.get(mapped.record.id);
+        return before !== undefined && isSame(before, mapped.record) ? { ...mapped, record: before } : mapped;
       },
       end: (rows, isComplete) => {
         this.#pages = pages;

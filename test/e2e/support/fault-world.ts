@@ -47,6 +47,9 @@ const SIGNING = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const HOOK = { url: 'http://127.0.0.1:9/in', secrets: [{ env: 'TENANT_CLINIC_1__HOOK' }], allowPrivateAddresses: true };
 const SIGNAL = new AbortController().signal;
 
+/** By the product's clock, which stands still enough: a busy machine takes seconds between two looks. */
+export const CONFIRM_REFUSAL_MS = 2 * MINUTE_MS;
+
 /** Where an operator looks, and what each says of one problem. */
 export const SURFACES = ['status', 'status --json', 'readiness', 'metrics', 'alert', 'Overview', 'API', 'MCP'] as const;
 
@@ -83,7 +86,10 @@ export async function useFaultWorld(redisUrl: string): Promise<FaultWorld> {
     appointments: 16,
     target: { audit: { drift: 'report' }, guard: { cancelled: { share: 0.01, count: 1 } } },
     clinicClient: { budget: { requestsPerMinute: 6_000, burst: 500, requestsPerDay: 1_000_000 } },
-    settings: { http: { port: 0 }, notifications: { url: 'http://127.0.0.1:9/' } },
+    settings: {
+      ...{ http: { port: 0 }, notifications: { url: 'http://127.0.0.1:9/' } },
+      tokens: { confirmRefusalAfterSeconds: CONFIRM_REFUSAL_MS / SECOND_MS },
+    },
     reminders: {
       channels: { hook: { kind: 'webhook', settings: HOOK } },
       rules: { 'a-day': { before: 'P1D', channels: ['hook'] } },
