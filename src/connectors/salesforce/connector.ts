@@ -3,6 +3,7 @@ import type { CrmItem } from '../../model/items.ts';
 import type { Operation, Outcome } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
+import { applyFitting } from '../fitting.ts';
 import { failed, settle } from '../settle.ts';
 import { createOrgClient, type OrgClient } from './client.ts';
 import { type Deletion, remove } from './deleting.ts';
@@ -28,6 +29,17 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
     known ??= await describe(client, settings, crm, signal);
     return { client, form: known.form, ownerTag, pace, ...choices, log };
   };
+  const applySome = async (operations: readonly Operation<CrmItem>[], signal: AbortSignal) => {
+    const { scope, failures } = watched(await scopeFor(signal));
+    const deletions = operations.filter(isDeletion);
+    const writes = operations.filter(isWrite);
+    const outcomes = await noteOptOuts(scope, writes, await upsert(scope, writes, signal), signal);
+    const [failure] = failures;
+    if (failure === undefined) outcomes.push(...(await remove(scope, deletions, signal)));
+    else outcomes.push(...deletions.map((deletion) => failed(deletion, failure)));
+    if (outcomes.every(lacksSetup)) requireFit(await describe(client, settings, crm, signal));
+    return settle(outcomes, errors, (error) => failures.has(error));
+  };
   async function* read(window: TimeWindow | null, signal: AbortSignal) {
     yield* readPages(await scopeFor(signal), window, signal);
   }
@@ -41,15 +53,8 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
     },
     async apply(_, operations, signal) {
       if (operations.length === 0) return [];
-      const { scope, failures } = watched(await scopeFor(signal));
-      const deletions = operations.filter(isDeletion);
-      const writes = operations.filter(isWrite);
-      const outcomes = await noteOptOuts(scope, writes, await upsert(scope, writes, signal), signal);
-      const [failure] = failures;
-      if (failure === undefined) outcomes.push(...(await remove(scope, deletions, signal)));
-      else outcomes.push(...deletions.map((deletion) => failed(deletion, failure)));
-      if (outcomes.every(lacksSetup)) requireFit(await describe(client, settings, crm, signal));
-      return settle(outcomes, errors, (error) => failures.has(error));
+      const { form } = await scopeFor(signal);
+      return await applyFitting(operations, { ...form, log }, (some) => applySome(some, signal));
     },
     read: (_, window, signal) => read(window, signal),
     find: async (_, keys, signal) => findByKey(await scopeFor(signal), keys, signal),
