@@ -24,7 +24,9 @@ async function checkProperties(scope: Scope): Promise<void> {
   const { fields, keyField, stampField } = scope.resource;
   if (fields === undefined) return;
   const described = await listFields(scope, fields);
-  for (const [name, rule] of rulesTold(scope, fields, new Map(described))) scope.rules.set(name, rule);
+  const byName = new Map(described);
+  const fieldOf = (name: string) => (listedName(scope, fields, name) === name ? byName.get(name) : undefined);
+  for (const [name, rule] of rulesTold(scope, fields, fieldOf)) scope.rules.set(name, rule);
   const listed = new Set(namesIn(described, fields));
   for (const name of listed) scope.known.add(name);
   const wanted = [

@@ -1,7 +1,6 @@
 import type { PropertyRule } from '../fitting.ts';
 import type { CrmResource } from './description.ts';
 import { valueAt } from './json-paths.ts';
-import { type Fields, listedName } from './preparing.ts';
 import type { Scope } from './scope.ts';
 
 /** What properties take by the description alone. */
@@ -10,17 +9,16 @@ export function rulesDescribed(resource: CrmResource | undefined): Map<string, P
 }
 
 /**
- * What the CRM tells of the mapped properties with its fields, and the description of others. Of a property within a property it tells
- * nothing: the field that is listed is another.
+ * What the CRM tells of the mapped properties with its fields, and the description of others.
+ * @param fieldOf what the CRM lists of a property itself; undefined for a part of a field, of which it tells nothing
  */
 export function rulesTold(
-  scope: Scope,
-  fields: Fields,
-  described: ReadonlyMap<string, unknown>,
+  { properties, resource: { limits } }: Pick<Scope, 'properties' | 'resource'>,
+  fields: NonNullable<CrmResource['fields']>,
+  fieldOf: (name: string) => unknown,
 ): [string, PropertyRule][] {
-  const { limits } = scope.resource;
-  return scope.properties.flatMap(({ name }): [string, PropertyRule][] => {
-    const field = listedName(scope, fields, name) === name ? described.get(name) : undefined;
+  return properties.flatMap(({ name }): [string, PropertyRule][] => {
+    const field = fieldOf(name);
     if (field === undefined) return [];
     const at = (path: string | undefined) => (path === undefined ? undefined : valueAt(field, path));
     const longest = at(fields.longest);
