@@ -8,7 +8,17 @@ export interface Field {
   options?: readonly { value: string; label: string }[];
   /** Most characters of a text. */
   maxLength?: number;
+  /** What a text is looked at for; one of another form is refused. */
+  form?: keyof typeof FORMS;
 }
+
+const FORMS = {
+  email: /^[^\s@<>(),;:"]+@[^\s@<>(),;:"]+\.[^\s@<>(),;:".]{2,}$/,
+  phone: /^[\d\s+()./-]+$/,
+};
+
+/** Most characters of a text whose field says nothing else. */
+export const USUAL_LENGTH = 255;
 
 /** A record by the names of its fields; a field of several parts is named with a dot. */
 export type Values = Record<string, unknown>;
@@ -108,7 +118,9 @@ export class Table {
       if (field.required && (isGiven || id === null) && isEmpty(value)) return { field: name, why: 'required' };
       if (!isGiven || isEmpty(value)) continue;
       if (!isTyped(value, field.type)) return { field: name, why: 'wrong-type' };
-      if (typeof value === 'string' && value.length > (field.maxLength ?? 255)) return { field: name, why: 'too-long' };
+      if (field.form !== undefined && !FORMS[field.form].test(String(value))) return { field: name, why: 'wrong-type' };
+      if (typeof value === 'string' && value.length > (field.maxLength ?? USUAL_LENGTH))
+        return { field: name, why: 'too-long' };
       if (field.options?.every((option) => option.value !== value)) return { field: name, why: 'not-an-option' };
       if (field.unique && this.#isTaken(id, name, value, deletedCount)) return { field: name, why: 'not-unique' };
     }

@@ -29,6 +29,8 @@ export interface ErrorKind {
   leastPauseMs?: number;
   /** Whether the call may have been carried out. Unless given: when the status is 500 or above. */
   ambiguous?: boolean;
+  /** It is about values alone: the record may be written without the properties that the answer names. */
+  refusesValues?: true;
   /** What to do, for a person. */
   remedy?: string;
   /** What `docs/errors.md` says beside message and remedy, in Markdown. */
@@ -48,6 +50,8 @@ export interface ErrorDetails {
   ambiguous?: boolean;
   /** What it is about: names of fields, properties or permissions, never values. They end the message. */
   names?: readonly string[];
+  /** Properties whose values were refused, as the target names them; they count for kinds that are about values. */
+  refuses?: readonly string[];
   cause?: unknown;
 }
 
@@ -220,7 +224,12 @@ function toError(vendor: string, name: string, kind: ErrorKind, details: ErrorDe
   const message = kind.message.replaceAll('{vendor}', vendor);
   const about = names.length === 0 ? undefined : names.join(', ');
   return new MirrorError(about === undefined ? message : `${message}: ${about}`, {
+<<<<<<< HEAD
     ...{ actor, code, retry, remedy, status, about, cause, concerns: kind.scope },
+=======
+    ...{ actor, code, retry, remedy, status, about, cause },
+    refuses: kind.refusesValues === true ? details.refuses : undefined,
+>>>>>>> h4
     retryAfterMs: waitMs === undefined ? undefined : Math.max(waitMs, leastPauseMs),
     growsToMs: named === null ? kind.pauseGrowsToMs : undefined,
     ambiguous: details.ambiguous ?? kind.ambiguous ?? (status ?? 0) >= 500,

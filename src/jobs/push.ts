@@ -8,6 +8,7 @@ import { SECOND_MS } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { OutboxSettlement } from '../state/outbox.ts';
 import type { OutboxEntry } from '../state/outbox-format.ts';
+import { restsOfContacts, wakeBelonging } from './belonging.ts';
 import { approvedUnplanned } from './decided.ts';
 import { differsByHand } from './drift.ts';
 import { laneLease, noteFailure, noteHostBack, noteUnplaced, openCalendar } from './lanes.ts';
@@ -138,6 +139,7 @@ async function drain(
       progress?.('writing', settled);
       awaited = await noteIfBack(tenant, target, awaited);
     }
+    if (written.created + written.adopted > 0) await wakeBelonging(tenant, target);
     lookAt = await lookForLate(tenant, target, container, lease, signals.abort);
     await noteIfBack(tenant, target, awaited);
     await noteSettled(tenant, target);
@@ -283,7 +285,10 @@ function outcomeMissing(): MirrorError {
 type Sent = ReadonlyMap<string, { entry: OutboxEntry; link: Link | null }>;
 
 async function settleOutcomes(
-  tenant: Pick<OpenTenant, 'id' | 'clock' | 'elapsedBetween' | 'log' | 'outages' | 'outbox' | 'random' | 'targetStore'>,
+  tenant: Pick<
+    OpenTenant,
+    'id' | 'clock' | 'elapsedBetween' | 'log' | 'outages' | 'outbox' | 'random' | 'targetStore' | 'targets'
+  >,
   target: OpenTarget,
   outcomes: readonly Outcome<Item>[],
   { sent, written }: { sent: Sent; written: Written },
@@ -296,13 +301,17 @@ async function settleOutcomes(
   const candidates = noteTakenOut ? made.map(({ recordId }) => recordId) : [];
   const takenOut = await tenant.outbox.takenOut(target.id, candidates);
   const longestMs = await waitForHost(tenant, target, outcomes);
+  const rests = await restsOfContacts(tenant, target, outcomes);
   const settlements: OutboxSettlement[] = [];
   const counts = { created: 0, updated: 0, deleted: 0, adopted: 0 };
   for (const outcome of outcomes) {
     const known = sent.get(outcome.recordId);
     if (known === undefined) continue;
     const isAnew = takenOut.has(outcome.recordId);
-    settlements.push(settlementOf(outcome, { ...known, isAnew }, tenant, target, now));
+    const settlement = settlementOf(outcome, { ...known, isAnew }, tenant, target, now);
+    if (settlement.kind === 'retry')
+      settlement.dueAt = Math.max(settlement.dueAt, rests.get(contactOf(known.entry)) ?? 0);
+    settlements.push(settlement);
     if (outcome.result === 'written') {
       if (outcome.effect === 'updated') counts.updated += 1;
       else if (outcome.effect === 'adopted') counts.adopted += 1;
@@ -320,6 +329,11 @@ async function settleOutcomes(
   for (const [name, count] of Object.entries(counts)) written[name as keyof typeof counts] += count;
   written.failed += outcomes.filter(({ result }) => result === 'failed').length;
   tellDeletions(tenant, target, outcomes, sent);
+}
+
+/** Key of the contact that an entry's object belongs to. */
+function contactOf({ item }: OutboxEntry): string {
+  return item !== null && 'contactKey' in item ? (item.contactKey ?? '') : '';
 }
 
 /** Entries that failed by an outage of the host wait for its end. @returns the longest wait of one of them; null: each has its own */

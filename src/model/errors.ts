@@ -41,6 +41,8 @@ export interface MirrorErrorOptions {
   said?: readonly string[];
   /** What it is about, as the message ends: names of fields, rules and permissions, never values. */
   about?: string | undefined;
+  /** Names of properties whose values the other side refused: without them it may take the record. */
+  refuses?: readonly string[] | undefined;
   cause?: unknown;
 }
 
@@ -59,6 +61,7 @@ export class MirrorError extends Error {
   readonly remedy: string | undefined;
   readonly #said: readonly string[];
   readonly about: string | undefined;
+  readonly refuses: readonly string[] | undefined;
 
   constructor(message: string, options: MirrorErrorOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -73,6 +76,7 @@ export class MirrorError extends Error {
     this.status = options.status;
     this.remedy = options.remedy;
     this.about = options.about;
+    this.refuses = options.refuses;
     this.#said = options.said ?? [];
   }
 
@@ -99,6 +103,7 @@ export class MirrorError extends Error {
       status,
       remedy,
       about: this.about,
+      refuses: this.refuses,
       said: this.#said,
       cause,
     });

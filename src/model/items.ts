@@ -91,4 +91,6 @@ export interface MappedProperty {
   kind: PropertyKind;
   /** Every text that the mapping can give, where it names them itself; absent where they come from the clinic. */
   words?: readonly string[];
+  /** The part of a patient's name that it holds as it is; absent for anything else. */
+  namePart?: 'first' | 'last';
 }

@@ -49,7 +49,9 @@ export function contactsAfter(before: Contacts, { passed, abandoned, held, refus
   return { ...before, held: new Set(kept.map(({ recordId }) => recordId)), coming };
 }
 
-/** Records of changes that write something. */
-function writtenSoon(changes: Iterable<Pick<PendingChange, 'recordId' | 'want'>>): Set<string> {
-  return new Set([...changes].flatMap(({ recordId, want }) => (want === 'present' ? [recordId] : [])));
+/** Records of changes that write something, and are not refused: those wait for other data, or for a person. */
+function writtenSoon(changes: Iterable<Pick<PendingChange, 'recordId' | 'want' | 'parked'>>): Set<string> {
+  return new Set(
+    [...changes].flatMap(({ recordId, want, parked }) => (want === 'present' && !parked ? [recordId] : [])),
+  );
 }

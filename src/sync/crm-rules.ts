@@ -161,8 +161,10 @@ function ofPatient<Source extends { id: string; patientId: string | null }>(
     const exclusion = consentDecision(contacts.target, patient, contacts.pinned.has(patientId));
     if (exclusion !== null) return 'retain' in exclusion ? exclusion : { exclude: 'patient-left-out' };
     const contact = contacts.state.links.get(patientId);
-    // It would be refused, and tried less and less often.
-    if (contact === undefined && !contacts.coming.has(patientId)) return { retain: 'contact-unwritten' };
+    // It rests with its contact: a cycle after that is written plans it again.
+    if (contact === undefined && !contacts.coming.has(patientId)) {
+      return { retain: 'contact-unwritten', stopsWriting: true };
+    }
     const contactKey = contacts.target.identity.key(patientId, contact?.epoch ?? 0);
     const itemFor = (generation: number) =>
       itemOf(map(record), {

@@ -30,6 +30,10 @@ export interface CrmTarget extends TargetOf<CrmItem, RemoteRow> {
   names: Readonly<Record<CrmRole, string>>;
   /** Roles beside the title whose property the CRM lets nobody empty. */
   required: readonly CrmRole[];
+  /** Of contacts: the property of the first name, and whether none is made without the last, which is the title. */
+  firstName: { property: string; isLastRequired: boolean };
+  /** Of contacts: a property that takes `north` and `south` alone, which the connector is not told. */
+  list: string;
   /** What the CRM wants of every object beside them, the same for each. */
   constants: readonly (MappedProperty & { value: PropertyValue })[];
   /** What the suite's ordinary items belong to: no contact and 0 for a contact, else a contact that is there. */

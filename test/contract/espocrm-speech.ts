@@ -37,6 +37,8 @@ export const espocrm: RestCrmSpeech = {
   stamp: 'cMirrorStamp',
   kinds: KINDS,
   names: NAMES,
+  firstName: 'firstName',
+  list: 'cList',
   login(token) {
     const header = async () => token;
     return { header, renew: header, quotaUser: null, headerName: 'x-api-key' };

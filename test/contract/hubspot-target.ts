@@ -40,6 +40,8 @@ const STAMP = 'clinic_mirror_stamp';
 
 const OBJECTS = { patients: 'contacts', appointments: 'meetings', invoices: 'deals' } as const;
 
+const LIST = 'suite_list';
+
 /** The names that HubSpot has for some of what the suite writes; the rest are the suite's own. */
 const OWN_NAMES: Readonly<Record<StreamName, Partial<Record<CrmRole, string>>>> = {
   patients: { title: 'lastname', email: 'email', phone: 'phone' },
@@ -118,6 +120,8 @@ async function openStream(account: Account, stream: StreamName): Promise<CrmTarg
     supports: { ...hubspot.supports, keys: hubspot.keysOf!(DEFAULTS, stream) },
     stream,
     names,
+    firstName: { property: 'firstname', isLastRequired: false },
+    list: LIST,
     required: [],
     constants: [],
     container: await preparer.prepare(null, AbortSignal.timeout(60_000)),
@@ -151,6 +155,9 @@ function createProperties(
     if (!known.has(name))
       sandbox.createProperty(object, { name, label: name, ...TYPES[CRM_ROLES[role]], ...options(role) });
   }
+  const choice = (value: string, displayOrder: number) => ({ label: value, value, displayOrder, hidden: false });
+  const list = { type: 'enumeration' as const, fieldType: 'select', options: [choice('north', 0), choice('south', 1)] };
+  if (!known.has(LIST)) sandbox.createProperty(object, { name: LIST, label: LIST, ...list });
   return names as CrmTarget['names'];
 }
 

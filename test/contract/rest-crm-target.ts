@@ -1,6 +1,7 @@
 import { type FaultProxy, startFaultProxy } from '../../sandbox/kit/fault-proxy.ts';
 import {
   type DialectName,
+  type Field,
   type RestCrmSandbox,
   type StoredRecord,
   startRestCrmSandbox,
@@ -34,6 +35,9 @@ export interface RestCrmSpeech {
   /** Kinds of record, as the sandbox calls them. */
   kinds: Readonly<Record<StreamName, string>>;
   names: Readonly<Record<StreamName, CrmTarget['names']>>;
+  /** Fields of contacts: the first name, and a list of the suite's. */
+  firstName: string;
+  list: string;
   login(token: string): Authorizer;
   /** What a person must fill in beside a name. */
   least: Readonly<Record<StreamName, Json>>;
@@ -77,11 +81,18 @@ export async function openRestCrmTarget(speech: RestCrmSpeech): Promise<CrmTarge
   };
 }
 
-function addFields(sandbox: RestCrmSandbox, { kinds, names }: RestCrmSpeech, stream: StreamName): void {
+const OF_ROLE: Readonly<Partial<Record<CrmRole, Partial<Field>>>> = {
+  note: { maxLength: 65_535 },
+  email: { form: 'email' },
+  phone: { form: 'phone', maxLength: 36 },
+};
+
+function addFields(sandbox: RestCrmSandbox, { kinds, names, list }: RestCrmSpeech, stream: StreamName): void {
+  const options = ['north', 'south'].map((value) => ({ value, label: value }));
+  if (stream === 'patients') sandbox.addField(kinds[stream], list, { type: 'text', options });
   for (const [role, kind] of Object.entries(CRM_ROLES) as [CrmRole, PropertyKind][]) {
     if (role !== 'title') {
-      const length = role === 'note' ? { maxLength: 65_535 } : {};
-      sandbox.addField(kinds[stream], names[stream][role], { type: kind, ...length });
+      sandbox.addField(kinds[stream], names[stream][role], { type: kind, ...OF_ROLE[role] });
     }
   }
 }
@@ -123,6 +134,8 @@ async function openStream(account: Account, speech: RestCrmSpeech, stream: Strea
     supports: restCrm.supports,
     stream,
     names,
+    firstName: { property: speech.firstName, isLastRequired: true },
+    list: speech.list,
     required: [],
     constants,
     container,

@@ -33,6 +33,7 @@ import {
 
 const KEY = 'Clinic_Key__c';
 const STAMP = 'Clinic_Stamp__c';
+const LIST = 'Suite_List__c';
 const OBJECTS = { patients: 'Contact', appointments: 'Event', invoices: 'Opportunity' } as const;
 const CONTACT_FIELDS = { patients: null, appointments: 'WhoId', invoices: 'Contact__c' } as const;
 
@@ -75,6 +76,7 @@ const FIELDS: FieldOptions[] = [
   { name: SUITE.boolean, type: 'boolean' },
   { name: SUITE.date, type: 'date' },
   { name: SUITE.instant, type: 'datetime' },
+  { name: LIST, type: 'picklist', values: ['north', 'south'], restricted: true },
 ];
 
 const LOOKUP: FieldOptions = {
@@ -125,6 +127,8 @@ async function openStream(sandbox: SalesforceSandbox, proxy: FaultProxy, stream:
     stream,
     names,
     required: REQUIRED[stream],
+    firstName: { property: 'FirstName', isLastRequired: true },
+    list: LIST,
     constants,
     container: await preparer.prepare(null, AbortSignal.timeout(60_000)),
     belonging: { contactKey: null, startAt: stream === 'patients' ? 0 : Date.parse('2027-03-10T08:00:00Z') },

@@ -37,6 +37,8 @@ export const zoho: RestCrmSpeech = {
     appointments: { ...SUITE, title: 'Event_Title' },
     invoices: { ...SUITE, title: 'Deal_Name', date: 'Closing_Date' },
   },
+  firstName: 'First_Name',
+  list: 'Suite_List',
   login(token) {
     const header = async () => `Bearer ${token}`;
     return { header, renew: header, quotaUser: null };

@@ -17,9 +17,10 @@ export interface ModelObject {
 
 /**
  * What befalls one operation: it is refused for good (`refused`), for now and surely not carried out (`unavailable`), or it
- * is carried out and its answer is lost (`lost`), or its key is taken and nothing can be read under it (`unreadable`).
+ * is carried out and its answer is lost (`lost`), or its key is taken and nothing can be read under it (`unreadable`), or what it belongs to
+ * is not there (`contact-missing`).
  */
-export type Fault = 'refused' | 'unavailable' | 'lost' | 'unreadable';
+export type Fault = 'refused' | 'unavailable' | 'lost' | 'unreadable' | 'contact-missing';
 
 /** How long a key may stay unreadable before it is given up. */
 const UNREADABLE_FOR_MS = 24 * 3_600_000;
@@ -156,6 +157,7 @@ function carryOut(
   const fault = target.fault(operation);
   if (fault === 'refused') return { recordId, result: 'failed', error: failure('refused', 'never', false) };
   if (fault === 'unavailable') return { recordId, result: 'failed', error: failure('server-error', 'later', false) };
+  if (fault === 'contact-missing') return { recordId, result: 'failed', error: failure(fault, 'later', false) };
   if (fault === 'unreadable') {
     const error = failure('not-yet-readable', 'later', false);
     return { recordId, result: 'failed', error, burnsKeyAfterMs: UNREADABLE_FOR_MS };

@@ -9,7 +9,7 @@ const OPTION = 'options_';
 const CONTACT: Record<string, Field> = {
   firstname: { type: 'text', maxLength: 50 },
   lastname: { type: 'text', maxLength: 50, required: true },
-  email: { type: 'text' },
+  email: { type: 'text', form: 'email' },
   phone_mobile: { type: 'text', maxLength: 30 },
   birthday: { type: 'date' },
   options_clinic_mirror_key: { type: 'text', unique: true },

@@ -11,9 +11,9 @@ const ENTITIES: Record<string, Record<string, Field>> = {
   Contact: {
     firstName: { type: 'text', maxLength: 100 },
     lastName: { type: 'text', maxLength: 100, required: true },
-    emailAddress: { type: 'text' },
+    emailAddress: { type: 'text', form: 'email' },
     emailAddressIsOptedOut: { type: 'boolean' },
-    phoneNumber: { type: 'text', maxLength: 36 },
+    phoneNumber: { type: 'text', maxLength: 36, form: 'phone' },
     phoneNumberIsOptedOut: { type: 'boolean' },
     doNotCall: { type: 'boolean' },
     description: { type: 'text', maxLength: 65_535 },
@@ -115,8 +115,8 @@ function withRecord(table: Table, request: FastifyRequest, handle: (record: Stor
 function fieldsOf(world: World, key: string): Record<string, unknown> {
   const table = world.tables.get(/^entityDefs\.(\w+)\.fields$/.exec(key)?.[1] ?? '');
   return Object.fromEntries(
-    [...(table?.fields ?? [])].map(([name, { type, required = false }]) => {
-      if (type !== 'link') return [name, { type, required }];
+    [...(table?.fields ?? [])].map(([name, { type, form, maxLength, required = false }]) => {
+      if (type !== 'link') return [name, { type: form ?? (type === 'text' ? 'varchar' : type), required, maxLength }];
       const isMultiple = name.endsWith('Ids');
       return [name.slice(0, isMultiple ? -3 : -2), { type: isMultiple ? 'linkMultiple' : 'link', required }];
     }),

@@ -23,8 +23,8 @@ const OBJECTS: Record<string, { one: string; fields: Record<string, Field> }> = 
       'name.firstName': { type: 'text' },
       'name.lastName': { type: 'text' },
       // github.com/twentyhq/twenty/issues/9920
-      'emails.primaryEmail': { type: 'text', unique: true },
-      'phones.primaryPhoneNumber': { type: 'text' },
+      'emails.primaryEmail': { type: 'text', unique: true, form: 'email' },
+      'phones.primaryPhoneNumber': { type: 'text', form: 'phone' },
       visits: { type: 'number' },
       newsletter: { type: 'boolean' },
       bornOn: { type: 'date' },

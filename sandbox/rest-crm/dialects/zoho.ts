@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { type Answer, type Dialect, objectOf, paramsOf, queryOf, textOf } from '../dialect.ts';
-import { type Field, isEmpty, type StoredRecord, type Table } from '../tables.ts';
+import { type Field, isEmpty, type StoredRecord, type Table, USUAL_LENGTH } from '../tables.ts';
 import type { World } from '../world.ts';
 import { codeOfStatus, failure, success, unfit } from './zoho-answers.ts';
 
@@ -24,8 +24,8 @@ const MODULES: Record<string, Record<string, Field>> = {
   Contacts: {
     First_Name: { type: 'text', maxLength: 40 },
     Last_Name: { type: 'text', maxLength: 80, required: true },
-    Email: { type: 'text', maxLength: 100 },
-    Phone: { type: 'text', maxLength: 30 },
+    Email: { type: 'text', maxLength: 100, form: 'email' },
+    Phone: { type: 'text', maxLength: 30, form: 'phone' },
     Visits: { type: 'number' },
     Newsletter: { type: 'boolean' },
     Email_Opt_Out: { type: 'boolean' },
@@ -83,6 +83,7 @@ export const zoho: Dialect = {
       return {
         fields: ['id', ...(table?.fields.keys() ?? [])].map((name) => ({
           api_name: name,
+          ...described(table?.fields.get(name)),
           pick_list_values: (table?.fields.get(name)?.options ?? []).map(({ value, label }) => ({
             actual_value: value,
             display_value: label,
@@ -109,6 +110,12 @@ export const zoho: Dialect = {
     );
   },
 };
+
+/** Type, length and what is a must, as zoho.com/crm/developer/docs/api/v8/field-meta.html tells them. */
+function described({ type, form, maxLength = USUAL_LENGTH, required = false }: Field = { type: 'number' }): object {
+  const plain = type === 'text' && maxLength > USUAL_LENGTH ? 'textarea' : type;
+  return { data_type: form ?? plain, length: type === 'text' ? maxLength : 20, system_mandatory: required };
+}
 
 /** Each id by itself; a call of which none is there is refused (zoho.com/crm/developer/docs/api/v8/delete-records.html). */
 function removeMany({ table }: Module, request: FastifyRequest): Answer {

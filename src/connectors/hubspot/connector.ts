@@ -4,6 +4,7 @@ import type { Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import { askedAlone } from '../asked-alone.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
+import { applyFitting, type PropertyRule } from '../fitting.ts';
 import { failed, settle } from '../settle.ts';
 import { type Account, readAccount } from './account.ts';
 import { findHolders } from './addresses.ts';
@@ -13,7 +14,7 @@ import { deleteAll } from './deleting.ts';
 import { errors } from './errors.ts';
 import { openExisting } from './existing.ts';
 import { type StoredRecord, toRemoteItem } from './from-model.ts';
-import { OBJECT_OF_STREAM } from './limits.ts';
+import { LONGEST_VALUE, OBJECT_OF_STREAM } from './limits.ts';
 import { findByKeys, type Write } from './looking.ts';
 import { pagesOf } from './pages.ts';
 import { pathsOf } from './paths.ts';
@@ -31,6 +32,7 @@ import { writeAll } from './writing.ts';
 export function openHubSpot(context: ConnectorContext<HubSpotSettings>): Connector<CrmItem> {
   const { http, authorizer, clock, settings } = context;
   const scope = scopeOf(context);
+  const rules = new Map(scope.properties.map(({ name }) => [name, ruleOf(scope, name)]));
   let account: Account | null = null;
   const { apiUrl } = settings;
   const zone = () => account?.zone ?? null;
@@ -57,7 +59,8 @@ export function openHubSpot(context: ConnectorContext<HubSpotSettings>): Connect
       scope.daysAsInstants = new Set(scope.properties.filter(isDayAsInstant).map(({ name }) => name));
       return `${account.portalId}/${scope.object}`;
     },
-    apply: (_container, operations, signal) => apply(clientFor(signal), scope, operations),
+    apply: (_container, operations, signal) =>
+      applyFitting(operations, { ...scope, rules }, (some) => apply(clientFor(signal), scope, some)),
     read: (_container, window, signal) => read(window, signal),
     async find(_container, keys, signal) {
       const records = await findByKeys(await readyFor(signal), scope, keys, namesToRead(scope));
@@ -75,6 +78,11 @@ export function openHubSpot(context: ConnectorContext<HubSpotSettings>): Connect
     },
   };
   return askedAlone(connector, { errors });
+}
+
+/** HubSpot looks at the form of a contact's address alone, and holds all values as texts. */
+function ruleOf({ object }: Scope, name: string): PropertyRule {
+  return { longest: LONGEST_VALUE, form: object === 'contacts' && name === 'email' ? 'email' : undefined };
 }
 
 function scopeOf({ crm, settings, ownerTag, log }: ConnectorContext<HubSpotSettings>): Scope {

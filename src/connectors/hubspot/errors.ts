@@ -168,17 +168,20 @@ export const errors = defineErrors('HubSpot', wordsOf, {
   },
   'property-option-missing': {
     ...{ actor: 'settings', retry: 'never', scope: 'item' },
+    refusesValues: true,
     words: ['INVALID_OPTION'],
     message: 'HubSpot knows no such option of the property',
     remedy: 'add the option to the property in HubSpot, or let the mapping give one that is there',
   },
   'property-value-refused': {
     ...{ actor: 'settings', retry: 'never', scope: 'item' },
+    refusesValues: true,
     message: 'HubSpot refused the value of a property',
     remedy: "correct the value in the clinic's record, or let the mapping give what HubSpot takes",
   },
   'unique-value-taken': {
     ...{ actor: 'settings', retry: 'never', scope: 'item' },
+    refusesValues: true,
     message: 'another record in HubSpot has the same value of a unique property',
     remedy:
       'let a person look which record is right; a value that families share does not belong into a unique property',
@@ -241,11 +244,11 @@ export function toRowError(refusal: Refusal, object: string, known: ReadonlySet<
   if (kind === 'property-required-by-rule' && ruledBy.length > 0) {
     return errors.make(kind, { names: [`${names.join(', ')} by the value of ${namesIn(object, ruledBy).join(', ')}`] });
   }
-  if (kind !== null) return errors.make(kind, { names });
+  if (kind !== null) return errors.make(kind, { names, refuses: told });
   if (category === 'RATE_LIMITS' && status < 500) return errors.make('rate-limited', { status: 429 });
   if (status >= 500) return errors.make('server-error', { status });
-  if (isTaken) return errors.make('unique-value-taken', { status: 409, names });
-  return errors.make('property-value-refused', { status, names });
+  if (isTaken) return errors.make('unique-value-taken', { status: 409, names, refuses: told });
+  return errors.make('property-value-refused', { status, names, refuses: told });
 }
 
 /** Names of properties as errors tell them: `contacts.email`. */

@@ -21,6 +21,9 @@ export const TYPE_IDS: Readonly<Record<string, string>> = { contacts: '0-1', dea
 /** Largest answer: a batch of records with hundreds of properties each, or the list of all properties with their options. */
 export const LARGEST_ANSWER_BYTES = 16 * MEBIBYTE;
 
+/** Characters of one value (developers.hubspot.com, properties). */
+export const LONGEST_VALUE = 65_536;
+
 /** Most inputs of a batch of records, whether read, upserted or archived (developers.hubspot.com, CRM batch endpoints). */
 export const BATCH_SIZE = 100;
 

@@ -1,6 +1,7 @@
 import type { CrmItem } from '../../model/items.ts';
 import { askedAlone } from '../asked-alone.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
+import { applyFitting } from '../fitting.ts';
 import { applyAll } from './applying.ts';
 import { belongingReader } from './belonging.ts';
 import { hasChoices, readChoices } from './choices.ts';
@@ -10,6 +11,7 @@ import { openExisting } from './existing.ts';
 import { readOurs } from './listing.ts';
 import { findByKeys } from './lookup.ts';
 import { prepareTarget } from './preparing.ts';
+import { rulesDescribed } from './rules.ts';
 import type { RestCrmSettings } from './schemas.ts';
 import type { Scope } from './scope.ts';
 import { pageAt } from './templates.ts';
@@ -21,13 +23,14 @@ export function openRestCrm(context: ConnectorContext<RestCrmSettings>): Connect
   const properties = crm?.properties ?? [];
   const known = new Set(properties.map(({ name }) => name));
   const client = createCrmClient({ http, authorizer, settings, known });
+  const rules = rulesDescribed(description.streams[crm?.stream ?? 'patients']);
   let choices: Scope['choices'] | null = null;
   const bareScope = (signal: AbortSignal): Scope => {
     const stream = crm?.stream ?? 'patients';
     const resource = description.streams[stream];
     if (resource === undefined) throw errors.make('stream-not-described');
     const beside = { ownerTag, baseUrl, log, signal, choices: choices ?? new Map() };
-    return { client, description, resource, stream, properties, known, ...beside };
+    return { client, description, resource, stream, properties, rules, known, ...beside };
   };
   const scopeFor = async (signal: AbortSignal): Promise<Scope> => {
     const scope = bareScope(signal);
@@ -41,7 +44,10 @@ export function openRestCrm(context: ConnectorContext<RestCrmSettings>): Connect
       choices = hasChoices(scope) ? await readChoices(scope) : new Map();
       return container;
     },
-    apply: async (_container, operations, signal) => await applyAll(await scopeFor(signal), operations),
+    async apply(_container, operations, signal) {
+      const scope = await scopeFor(signal);
+      return await applyFitting(operations, scope, (some) => applyAll(scope, some));
+    },
     async *read(_container, window, signal) {
       yield* readOurs(await scopeFor(signal), window);
     },

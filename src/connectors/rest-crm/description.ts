@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { StreamName } from '../../model/streams.ts';
+import { TEXT_FORMS } from '../fitting.ts';
 import { isPath } from './json-paths.ts';
 import { BATCH_SIZE } from './limits.ts';
 import { type Placeholder, pageAt, placeholdersIn } from './templates.ts';
@@ -100,6 +101,17 @@ const resource = z.strictObject({
     .optional(),
   /** Properties beside the key that no two records may have the same: one that is refused is written again without them. */
   unique: z.array(field).default([]),
+  /** What properties take, where the CRM does not tell it with its fields: by name. */
+  limits: z
+    .record(
+      field,
+      z.strictObject({
+        longest: whole(1, 1_000_000).optional(),
+        form: z.enum(TEXT_FORMS).optional(),
+        required: z.boolean().optional(),
+      }),
+    )
+    .default({}),
   /** Properties that are true for whoever refuses; `by`: the one with whose value the CRM keeps it, as an opt-out with its address. */
   refusals: z.array(z.strictObject({ property: field, by: field.nullable().default(null) })).default([]),
   find: z
@@ -195,6 +207,12 @@ const resource = z.strictObject({
         .record(z.string(), z.array(z.string().min(1)))
         .default({})
         .describe('By type: what stands behind the name in the names of values, as in assignedUserId of assignedUser'),
+      longest: path.optional().describe('Where a description has the most characters of a text'),
+      required: path.optional().describe('Where a description says that no record is made without a value'),
+      forms: z
+        .record(z.string(), z.enum(TEXT_FORMS))
+        .default({})
+        .describe('By type: what a text must be. `whole`: what is too long is left out, and not shortened'),
       options: z
         .strictObject({ at: path, value: path.default(''), label: path.default('') })
         .optional()

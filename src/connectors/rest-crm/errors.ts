@@ -57,6 +57,7 @@ export const errors = defineErrors('the CRM', NO_WORDS, {
     statuses: [400, 409, 415, 422],
     words: ['refused'],
     ambiguous: false,
+    refusesValues: true,
     message: 'the CRM refuses the record',
     note: 'With the names of the fields, where the description says how the CRM tells them. Compare mapping and CRM',
   },
@@ -163,7 +164,7 @@ function ofMeaning(meaning: Meaning | null, answer: WireResponse, fields: readon
   const kind = isTold || meaning === null ? byStatus : errors.known([meaning])!;
   const names = kind === 'record-refused' ? fields : [];
   const retryAfterMs = errors.kinds[kind].actor === 'remote' ? answer.retryAfterMs : null;
-  return errors.make(kind, { status: answer.status, retryAfterMs, names });
+  return errors.make(kind, { status: answer.status, retryAfterMs, names, refuses: names });
 }
 
 function fieldsIn(body: unknown, { fields }: CrmDescription['errors'], known: ReadonlySet<string>): string[] {

@@ -3,6 +3,7 @@ import { errors } from './errors.ts';
 import { isObject, valueAt } from './json-paths.ts';
 import { KEY_OF_NOTHING } from './limits.ts';
 import { search } from './lookup.ts';
+import { rulesTold } from './rules.ts';
 import type { Scope } from './scope.ts';
 
 /**
@@ -18,10 +19,15 @@ export async function prepareTarget(scope: Scope): Promise<string> {
   return `${scope.baseUrl} ${scope.resource.create.call.path}`;
 }
 
+/** Every property that the CRM lists is there; what they take comes to the rules. */
 async function checkProperties(scope: Scope): Promise<void> {
   const { fields, keyField, stampField } = scope.resource;
   if (fields === undefined) return;
-  const listed = new Set(namesIn(await listFields(scope, fields), fields));
+  const described = await listFields(scope, fields);
+  const byName = new Map(described);
+  const fieldOf = (name: string) => (listedName(scope, fields, name) === name ? byName.get(name) : undefined);
+  for (const [name, rule] of rulesTold(scope, fields, fieldOf)) scope.rules.set(name, rule);
+  const listed = new Set(namesIn(described, fields));
   for (const name of listed) scope.known.add(name);
   const wanted = [
     keyField,

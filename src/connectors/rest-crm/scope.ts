@@ -1,6 +1,7 @@
 import type { Logger } from '../../log/logger.ts';
 import type { MappedProperty } from '../../model/items.ts';
 import type { StreamName } from '../../model/streams.ts';
+import type { PropertyRule } from '../fitting.ts';
 import type { Choices } from '../options.ts';
 import type { CrmClient } from './client.ts';
 import type { CrmDescription, CrmResource } from './description.ts';
@@ -15,6 +16,8 @@ export interface Scope {
   properties: readonly MappedProperty[];
   /** What words of the mapping stand for in lists of the CRM, by property. */
   choices: ReadonlyMap<string, Choices>;
+  /** What properties take, as far as it is known: more once the target is prepared. */
+  rules: Map<string, PropertyRule>;
   /** Names of properties that errors may tell: the mapped ones, and those that the CRM lists. */
   known: Set<string>;
   ownerTag: string;

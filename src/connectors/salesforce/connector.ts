@@ -4,6 +4,7 @@ import type { Operation } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import { askedAlone } from '../asked-alone.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
+import { applyFitting } from '../fitting.ts';
 import { failed, settle } from '../settle.ts';
 import { createOrgClient, type OrgClient } from './client.ts';
 import { type Deletion, remove } from './deleting.ts';
@@ -29,6 +30,17 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
     known ??= await describe(client, settings, crm, signal);
     return { client, form: known.form, ownerTag, pace, ...choices, log };
   };
+  const applySome = async (operations: readonly Operation<CrmItem>[], signal: AbortSignal) => {
+    const { scope, failures } = watched(await scopeFor(signal));
+    const deletions = operations.filter(isDeletion);
+    const writes = operations.filter(isWrite);
+    const outcomes = await noteOptOuts(scope, writes, await upsert(scope, writes, signal), signal);
+    const [failure] = failures;
+    if (failure === undefined) outcomes.push(...(await remove(scope, deletions, signal)));
+    else outcomes.push(...deletions.map((deletion) => failed(deletion, failure)));
+    if (outcomes.every(lacksSetup)) requireFit(await describe(client, settings, crm, signal));
+    return settle(outcomes, errors, (error) => failures.has(error));
+  };
   async function* read(window: TimeWindow | null, signal: AbortSignal) {
     yield* readPages(await scopeFor(signal), window, signal);
   }
@@ -42,6 +54,7 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
     },
     async apply(_, operations, signal) {
       if (operations.length === 0) return [];
+<<<<<<< HEAD
       const { scope, failures } = watched(await scopeFor(signal));
       const deletions = operations.filter(isDeletion);
       const writes = operations.filter(isWrite);
@@ -50,6 +63,10 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
       if (failure === undefined) outcomes.push(...(await remove(scope, deletions, signal)));
       else outcomes.push(...deletions.map((deletion) => failed(deletion, failure)));
       return settle(outcomes, errors, (error) => failures.has(error));
+=======
+      const { form } = await scopeFor(signal);
+      return await applyFitting(operations, { ...form, log }, (some) => applySome(some, signal));
+>>>>>>> h4
     },
     read: (_, window, signal) => read(window, signal),
     find: async (_, keys, signal) => findByKey(await scopeFor(signal), keys, signal),

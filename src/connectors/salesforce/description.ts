@@ -1,6 +1,7 @@
 import type { MappedProperty, PropertyKind, PropertyValue } from '../../model/items.ts';
 import type { StreamName } from '../../model/streams.ts';
 import type { CrmContext } from '../connector.ts';
+import type { PropertyRule, PropertyRules, TextForm } from '../fitting.ts';
 import { type Choices, chooseOptions, type ListOption, strangeWords } from '../options.ts';
 import type { WireResponse } from '../wire.ts';
 import type { OrgClient, Part } from './client.ts';
@@ -41,6 +42,8 @@ export interface RecordForm {
   contact: ContactReference | null;
   /** Fields of contacts by which people refuse, that the login sees and no mapping fills: they are read alone. */
   refusalFields: readonly string[];
+  /** What the mapped fields take, as far as the org tells. */
+  rules: PropertyRules;
   /** What words of the mapping stand for in picklists, by field. */
   choices: ReadonlyMap<string, Choices>;
   /** What the mapped fields get before a record goes for good: nothing, or what stands for nothing; a field that takes neither is left out. */
@@ -172,12 +175,19 @@ function formOf(settings: SalesforceSettings, { stream, properties }: CrmContext
   const refusalFields = REFUSALS.map(({ property }) => property).filter(isBeside);
   const fieldNames = new Set(fields.keys());
   const blanks = Object.fromEntries(properties.flatMap((property) => blankOf(property, fields.get(property.name))));
-  const { individuals: rules, individualKeyField } = settings;
-  const individuals = stream === 'patients' && rules.length > 0 ? { keyField: individualKeyField, rules } : null;
+  const { individuals: consents, individualKeyField } = settings;
+  const isNoted = stream === 'patients' && consents.length > 0;
+  const individuals = isNoted ? { keyField: individualKeyField, rules: consents } : null;
   const choices = new Map(
     properties.map(({ name, words = [] }) => [name, chooseOptions(words, picklistOf(fields.get(name)))]),
   );
-  const written = { stream, object, keyField, stampField, properties, contact, blanks, choices };
+  const rules = new Map(
+    properties.flatMap(({ name }): [string, PropertyRule][] => {
+      const field = fields.get(name);
+      return field === undefined ? [] : [[name, ruleOf(field)]];
+    }),
+  );
+  const written = { stream, object, keyField, stampField, properties, contact, blanks, choices, rules };
   return { ...written, refusalFields, individuals, fieldNames };
 }
 
@@ -185,6 +195,14 @@ function formOf(settings: SalesforceSettings, { stream, properties }: CrmContext
 function picklistOf(field: DescribedField | undefined): ListOption[] {
   if (field?.type !== 'picklist') return [];
   return field.picklistValues.map(({ value, label }) => ({ value, label: label ?? value }));
+}
+
+/** Types of fields whose texts are free; a part of any other is another value (Object Reference, Primitive Data Types and Field Types). */
+const FREE_TEXTS = ['string', 'textarea', 'encryptedstring'];
+
+function ruleOf({ type, length, nillable, defaultedOnCreate }: DescribedField): PropertyRule {
+  const form: TextForm | undefined = type === 'email' ? 'email' : FREE_TEXTS.includes(type) ? undefined : 'whole';
+  return { longest: length > 0 ? length : undefined, form, required: !nillable && !defaultedOnCreate };
 }
 
 function blankOf(

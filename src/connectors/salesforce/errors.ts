@@ -131,6 +131,7 @@ export const errors = defineErrors('Salesforce', codesOf, {
   },
   'unique-value-taken': {
     ...{ actor: 'settings', retry: 'never', scope: 'item' },
+    refusesValues: true,
     words: ['DUPLICATE_VALUE'],
     message: 'another record has the same value in a field that must be unique',
     remedy: 'correct the other record, or leave the field out of the mapping',
@@ -144,6 +145,7 @@ export const errors = defineErrors('Salesforce', codesOf, {
   },
   'validation-rule': {
     ...{ actor: 'settings', retry: 'never', scope: 'item' },
+    refusesValues: true,
     words: ['FIELD_CUSTOM_VALIDATION_EXCEPTION', 'FIELD_FILTER_VALIDATION_EXCEPTION'],
     message: 'a validation rule of the org refuses the record',
     remedy: "change the mapping or the data so that the rule is kept, or let the rule leave out the login's user",
@@ -156,6 +158,7 @@ export const errors = defineErrors('Salesforce', codesOf, {
   },
   'property-value-refused': {
     ...{ actor: 'settings', retry: 'never', scope: 'item' },
+    refusesValues: true,
     words: [
       'INVALID_EMAIL_ADDRESS',
       'INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST',
@@ -169,6 +172,7 @@ export const errors = defineErrors('Salesforce', codesOf, {
   },
   'property-value-too-long': {
     ...{ actor: 'settings', retry: 'never', scope: 'item' },
+    refusesValues: true,
     words: ['STRING_TOO_LONG'],
     message: 'a value is longer than its field',
     remedy: 'correct the value in the clinic, or how it is mapped',
@@ -256,5 +260,5 @@ function has(faults: RowResult['errors'], codes: readonly string[]): boolean {
 export function rowErrorOf({ errors: faults }: RowResult, known: ReadonlySet<string>): MirrorError {
   const kind = errors.known((faults ?? []).map(({ statusCode }) => statusCode)) ?? 'refused';
   const fields = (faults ?? []).flatMap((fault) => fault.fields ?? []).filter((field) => known.has(field));
-  return errors.make(kind, { names: [...new Set(fields)].slice(0, NAMED_FIELDS) });
+  return errors.make(kind, { names: [...new Set(fields)].slice(0, NAMED_FIELDS), refuses: fields });
 }

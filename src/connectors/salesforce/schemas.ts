@@ -134,6 +134,7 @@ const fieldSchema = z.object({
   createable: z.boolean().default(false),
   updateable: z.boolean().default(false),
   nillable: z.boolean().default(true),
+  defaultedOnCreate: z.boolean().default(false),
   externalId: z.boolean().default(false),
   unique: z.boolean().default(false),
   relationshipName: z.string().nullish(),

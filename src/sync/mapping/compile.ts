@@ -49,12 +49,17 @@ export function compileMapping(crm: CrmFile, zone: string, evaluate: EvaluateExp
     .map(([name, rule]) => compileRule(name, rule, crm, rules))
     .sort((one, other) => (one.name < other.name ? -1 : 1));
   const expressions = compiled.flatMap(({ origin }) => ('expression' in origin ? [origin.expression] : []));
+  const copies = copiesIn(compiled);
   const readInput = inputReader(crm, rules);
   const isPlain = expressions.length === 0;
   return {
-    properties: compiled.map(({ name, kind, ...rule }) => ({ name, kind, ...wordsOf(rule) })),
+    properties: compiled.map(({ name, kind, ...rule }) => ({
+      ...{ name, kind },
+      ...wordsOf(rule),
+      ...namePartOf(copies.get(name)),
+    })),
     tells: { field: (path) => uses(compiled, (field) => field === path), texts: textsIn(compiled) },
-    copies: copiesIn(compiled),
+    copies,
     needs: needsOf(compiled),
     isPlain,
     mapNow(source) {
@@ -77,6 +82,11 @@ function copiesIn(compiled: readonly CompiledRule[]): Map<string, CopiedField> {
       return field === undefined || values !== null || transforms.includes('first-line') ? [] : [[name, field]];
     }),
   );
+}
+
+function namePartOf(field: CopiedField | undefined): { namePart?: 'first' | 'last' } {
+  if (field === 'firstName') return { namePart: 'first' };
+  return field === 'lastName' ? { namePart: 'last' } : {};
 }
 
 function wordsOf({ origin, values }: Pick<CompiledRule, 'origin' | 'values'>): { words?: readonly string[] } {

@@ -72,6 +72,7 @@ function scopeOf(choice: Choice, client: CrmClient): Scope {
     properties,
     known: new Set(['name']),
     choices: new Map(),
+    rules: new Map(),
     ownerTag: MARK,
     baseUrl: 'https://crm',
     log: silentLogger,

@@ -90,7 +90,8 @@ describe('the wire', () => {
     sandbox.recording.record(true);
     const worker = open();
     const canary = patient({ LastName: 'Canary', Email: 'canary@clinic.example', Description: 'Canary' });
-    const outcomes = await apply(worker, create('a', canary), create('b', patient({ Email: 'canary@@' })));
+    sandbox.addValidationRule({ object: 'Contact', field: 'LastName', refuses: 'canary@@', message: 'No canary@@' });
+    const outcomes = await apply(worker, create('a', canary), create('b', patient({ LastName: 'canary@@' })));
     await readAll(worker);
     await apply(worker, remove('a'));
     const outside = sandbox.recording.recorded().map(({ url, headers }) => JSON.stringify([url, headers]));

@@ -23,6 +23,7 @@ const CONTACTS: RecordForm = {
   individuals: null,
   blanks: {},
   choices: new Map(),
+  rules: new Map(),
   fieldNames: new Set(['LastName']),
 };
 const EVENTS: RecordForm = {

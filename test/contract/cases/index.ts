@@ -14,6 +14,7 @@ import { crmData } from './crm-data.ts';
 import { crmErasing } from './crm-erasing.ts';
 import { crmExisting } from './crm-existing.ts';
 import { crmFamilies } from './crm-families.ts';
+import { crmOddValues } from './crm-odd-values.ts';
 import { crmMerging, crmPeople } from './crm-people.ts';
 import { crmProperties } from './crm-properties.ts';
 import { crmRepetition } from './crm-repetition.ts';
@@ -92,6 +93,7 @@ export const contactCases: readonly ContractCase<CrmKit>[] = [
   ...crmMerging,
   ...crmExisting,
   ...crmFamilies,
+  ...crmOddValues,
   ...crmActivities,
 ];
 

@@ -107,7 +107,7 @@ describe('EspoCRM', () => {
     expect((await call('GET', '/Metadata?key=entityDefs.Meeting.fields')).body).toMatchObject({
       assignedUser: { type: 'link', required: true },
       contacts: { type: 'linkMultiple' },
-      name: { type: 'text' },
+      name: { type: 'varchar' },
     });
     expect((await call('GET', '/Meeting')).body.list).toEqual([expect.not.objectContaining({ contactsIds: ['c1'] })]);
     expect((await call('GET', '/Meeting?select=name,contactsIds')).body.list).toEqual([

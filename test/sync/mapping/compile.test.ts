@@ -150,7 +150,7 @@ describe('the properties of a mapping', () => {
       { name: 'B', kind: 'boolean' },
       { name: 'N', kind: 'number' },
       { name: 'a', kind: 'number' },
-      { name: 'z', kind: 'text' },
+      { name: 'z', kind: 'text', namePart: 'first' },
     ]);
   });
 

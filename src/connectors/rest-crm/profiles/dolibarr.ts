@@ -2,6 +2,19 @@ import type { WrittenDescription } from '../description.ts';
 
 type Resource = NonNullable<WrittenDescription['streams']['patients']>;
 
+/** Columns of a contact (htdocs/install/mysql/tables/llx_socpeople.sql); what is longer fails as a whole, and no answer tells why. */
+const LIMITS: Resource['limits'] = {
+  lastname: { longest: 50, required: true },
+  firstname: { longest: 50 },
+  address: { longest: 255 },
+  zip: { longest: 25, form: 'whole' },
+  town: { longest: 255 },
+  email: { longest: 255, form: 'email' },
+  phone_pro: { longest: 30, form: 'whole' },
+  phone_perso: { longest: 30, form: 'whole' },
+  phone_mobile: { longest: 30, form: 'whole' },
+};
+
 /**
  * Dolibarr, contacts alone. Calls, pages from 0 and `te`, the name of the complementary attributes in a filter:
  * github.com/Dolibarr/dolibarr htdocs/societe/class/api_contacts.class.php; DOLAPIKEY and sqlfilters:
@@ -20,6 +33,7 @@ export const dolibarr: WrittenDescription = {
       stampField: 'array_options.options_clinic_mirror_stamp',
       // htdocs/contact/card.php, beside htdocs/api/index.php.
       page: '../../contact/card.php?id={{id}}',
+      limits: LIMITS,
       refusals: [{ property: 'no_email', by: 'email' }],
       find: {
         call: {

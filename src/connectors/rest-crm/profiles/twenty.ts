@@ -5,6 +5,12 @@ type Resource = NonNullable<WrittenDescription['streams']['patients']>;
 /** Records of one answer at most (github.com/twentyhq/twenty, open-api/utils/parameters.utils.ts). */
 const PAGE_SIZE = 60;
 
+/** Parts that Twenty looks at (packages/twenty-server/src/engine/core-modules/record-transformer). */
+const LIMITS: Resource['limits'] = {
+  'emails.primaryEmail': { form: 'email' },
+  'phones.primaryPhoneNumber': { form: 'telephone' },
+};
+
 /**
  * Twenty. Parameters and answers: github.com/twentyhq/twenty, packages/twenty-server/src/engine/core-modules/open-api/utils
  * (parameters.utils.ts, responses.utils.ts); overview: twenty.com/developers/rest-api. Base address: `https://api.twenty.com/rest`;
@@ -14,7 +20,7 @@ const PAGE_SIZE = 60;
  */
 export const twenty: WrittenDescription = {
   streams: {
-    patients: { ...records({ one: 'person', many: 'people' }, {}), unique: ['emails.primaryEmail'] },
+    patients: { ...records({ one: 'person', many: 'people' }, {}), unique: ['emails.primaryEmail'], limits: LIMITS },
     invoices: {
       ...records({ one: 'opportunity', many: 'opportunities' }, { pointOfContactId: '{{contactId}}' }),
       row: { versionTag: 'updatedAt', contact: 'pointOfContactId' },

@@ -106,6 +106,10 @@ function records(module: string, beside: Record<string, unknown>, contact?: stri
       call: { method: 'GET', path: '/settings/fields', query: { module } },
       at: 'fields',
       name: 'api_name',
+      type: 'data_type',
+      longest: 'length',
+      required: 'system_mandatory',
+      forms: { email: 'email', phone: 'whole', website: 'whole', picklist: 'whole' },
       options: PICK_LIST,
     },
   };

@@ -1,0 +1,133 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { applyFitting, fittedText, type PropertyRule } from '../../src/connectors/fitting.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import { MirrorError } from '../../src/model/errors.ts';
+import type { CrmItem, MappedProperty, PropertyValue } from '../../src/model/items.ts';
+import type { Operation, Outcome } from '../../src/model/operations.ts';
+
+const TEXT = { kind: 'text' } as const;
+const PROPERTIES: MappedProperty[] = [
+  { ...TEXT, name: 'first', namePart: 'first' },
+  { ...TEXT, name: 'last', namePart: 'last' },
+  { ...TEXT, name: 'list' },
+  { ...TEXT, name: 'other' },
+  { ...TEXT, name: 'own', words: ['fixed'] },
+];
+const RULES = new Map<string, PropertyRule>([['last', { longest: 80, required: true }]]);
+
+function create(recordId: string, properties: Record<string, PropertyValue>): Operation<CrmItem> {
+  const item = { properties, contactKey: null, startAt: 0 };
+  return { kind: 'create', recordId, key: recordId, sealedRecordId: recordId, item, revision: 1 };
+}
+
+/** A CRM that refuses what a rule names, one property at a time. */
+function crm(refusedOf: (properties: Readonly<Record<string, PropertyValue>>) => string | null) {
+  const calls: string[][] = [];
+  const apply = async (operations: readonly Operation<CrmItem>[]) => {
+    calls.push(operations.map(({ recordId }) => recordId));
+    return operations.map((operation): Outcome<CrmItem> => {
+      const { recordId } = operation;
+      const name = operation.kind === 'delete' ? null : refusedOf(operation.item.properties);
+      if (name === null) return { recordId, result: 'written', effect: 'created', versionTag: null, remoteId: '1' };
+      const options = { actor: 'contract', code: 'record-refused', retry: 'never', about: name } as const;
+      return {
+        recordId,
+        result: 'failed',
+        error: new MirrorError(`refused: ${name}`, { ...options, refuses: [name] }),
+      };
+    });
+  };
+  const write = (...operations: Operation<CrmItem>[]) =>
+    applyFitting(operations, { properties: PROPERTIES, rules: RULES, log: silentLogger }, apply);
+  return { calls, write };
+}
+
+const storedOf = (outcome: Outcome<CrmItem> | undefined) =>
+  outcome?.result === 'written' ? outcome.stored?.properties : outcome?.result;
+
+describe('a text before it is written', () => {
+  test.each(['mario.rossi@gmail,com', 'a1@example.org; b1@example.org', 'nobody', 'a@b', 'a@@example.org', 'a b@c.it'])(
+    'is no address: %s',
+    (text) => {
+      expect(fittedText(text, { form: 'email' })).toBeNull();
+    },
+  );
+
+  test.each(['a.b+c@example.org', 'zoë@münchen.example', ' x@y-z.it ', "o'hara@a.b.co"])(
+    'is an address: %s',
+    (text) => {
+      expect(fittedText(text, { form: 'email', longest: 80 })).toBe(text);
+    },
+  );
+
+  test.each([
+    ['+39 06 1234567', true],
+    ['06/123.45-67 ext. 12', true],
+    ['call the daughter', false],
+    ['--', false],
+  ])('is a telephone number: %s, %s', (text, isOne) => {
+    expect(fittedText(text, { form: 'telephone' })).toBe(isOne ? text : null);
+  });
+
+  test('is shortened where it is free, and left out where a part of it is another value', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 1, max: 20 }), (text, longest) => {
+        const free = fittedText(text, { longest });
+        expect(free?.length).toBeLessThanOrEqual(longest);
+        if (text.length <= longest) expect(free).toBe(text);
+        expect(fittedText(text, { longest, form: 'whole' })).toBe(text.length <= longest ? text : null);
+      }),
+    );
+  });
+});
+
+describe('a record with a value that is refused', () => {
+  test('is written once more without it, alone, and tells so', async () => {
+    const { calls, write } = crm(({ list }) => (list === 'east' ? 'list' : null));
+    const outcomes = await write(create('a', { last: 'A', list: 'east' }), create('b', { last: 'B', list: 'north' }));
+    expect(outcomes.map(storedOf)).toEqual([{ last: 'A', list: null }, undefined]);
+    expect(calls).toEqual([['a', 'b'], ['a']]);
+  });
+
+  test('is written without each value that is named in turn', async () => {
+    const { calls, write } = crm(({ list, other }) => (list !== null ? 'list' : other !== null ? 'other' : null));
+    const [outcome] = await write(create('a', { last: 'A', list: 'x', other: 'y' }));
+    expect(storedOf(outcome)).toEqual({ last: 'A', list: null, other: null });
+    expect(calls).toHaveLength(3);
+  });
+
+  test.each([
+    ['that must be there', { last: 'A' }, 'last'],
+    ['that the operator wrote', { last: 'A', own: 'fixed' }, 'own'],
+    ['that is empty', { last: 'A', list: null }, 'list'],
+    ['that is of no mapping', { last: 'A' }, 'strange'],
+  ])('%s is refused, after one call', async (_, properties, name) => {
+    const { calls, write } = crm(() => name);
+    const [outcome] = await write(create('a', properties));
+    expect(outcome).toMatchObject({ result: 'failed', error: { about: name } });
+    expect(calls).toHaveLength(1);
+  });
+
+  test('comes to an end with a CRM that refuses whatever it gets, and names the first fault', async () => {
+    const { calls, write } = crm(({ list }) => (list === null ? 'last' : 'list'));
+    const [outcome] = await write(create('a', { last: 'A', list: 'x' }));
+    expect(outcome).toMatchObject({ result: 'failed' });
+    expect(calls).toHaveLength(2);
+  });
+});
+
+describe('a patient with one name', () => {
+  test.each([
+    [
+      { first: 'Mario', last: null },
+      { first: null, last: 'Mario' },
+    ],
+    [{ first: 'Mario', last: 'Rossi' }, undefined],
+    [{ first: null, last: null }, undefined],
+    [{ last: null }, undefined],
+  ])('%j is written as %j', async (given, stored) => {
+    const [outcome] = await crm(() => null).write(create('a', given));
+    expect(storedOf(outcome)).toEqual(stored);
+  });
+});

@@ -1,0 +1,75 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { Operation } from '../../src/model/operations.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
+import { useRedis } from '../support/redis.ts';
+import { appointmentOf } from '../sync/arbitraries.ts';
+import { type CrmWorld, openCrmWorld, patientOf } from './crm-world.ts';
+import { cycle, drain, pull, targetOf } from './cycle.ts';
+
+const redis = useRedis();
+
+let world: CrmWorld;
+let refused: ReadonlySet<string>;
+
+beforeEach(() => {
+  refused = new Set(['1']);
+  world = openCrmWorld(redis);
+  world.contacts.fault = ({ recordId }) => (refused.has(recordId) ? 'refused' : null);
+  world.activities.fault = (operation) => (hasContact(operation) ? null : 'contact-missing');
+  for (const id of ['1', '2']) {
+    world.clinic.patientList.push(patientOf(id));
+    for (const visit of ['a', 'b']) {
+      world.clinic.appointments.set(`${visit}${id}`, appointmentOf(`${visit}${id}`, { patientId: id }));
+    }
+  }
+});
+
+/** As a CRM answers: an activity of a contact that it does not have can't be made. */
+function hasContact(operation: Operation): boolean {
+  const item = operation.kind === 'delete' ? null : (operation.item as object);
+  if (item === null || !('contactKey' in item)) return true;
+  return world.contacts.objects().some(({ key }) => key === item.contactKey);
+}
+
+const written = () => world.activities.objects().length;
+
+/** The clinic corrects what the CRM refused. */
+function correct(): void {
+  refused = new Set();
+  world.clinic.patientList[0] = patientOf('1', { lastName: 'Corrected' });
+  world.clock.now += 20 * MINUTE_MS;
+}
+
+describe('visits of a contact that the CRM refuses', () => {
+  test('are tried once, and rest with their contact while the visits of others are written', async () => {
+    await cycle(world.tenant);
+    expect(written()).toBe(2);
+    const tried = world.activities.calls.operations;
+    for (let passed = 0; passed < DAY_MS / 2; passed += HOUR_MS) {
+      world.clock.now += HOUR_MS;
+      await drain(world.tenant, targetOf(world.tenant, 'activities'));
+    }
+    expect(world.activities.calls.operations).toBe(tried);
+    expect(tried).toBe(4);
+  });
+
+  test('are kept back by the next cycle, with one reason', async () => {
+    await cycle(world.tenant);
+    world.clock.now += 20 * MINUTE_MS;
+    const run = await pull(world.tenant);
+    const activities = run.targets.find(({ target }) => target === 'activities');
+    expect(activities?.leftOut).toEqual({ 'contact-unwritten': 2 });
+    expect(await world.tenant.outbox.counts('activities')).toEqual({ pending: 0, failing: 0 });
+    correct();
+    await cycle(world.tenant);
+    expect(written()).toBe(4);
+  });
+
+  test('are written with their contact, at once, when it is corrected', async () => {
+    await cycle(world.tenant);
+    correct();
+    await cycle(world.tenant);
+    expect(world.contacts.objects()).toHaveLength(2);
+    expect(written()).toBe(4);
+  });
+});
