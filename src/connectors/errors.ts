@@ -224,12 +224,8 @@ function toError(vendor: string, name: string, kind: ErrorKind, details: ErrorDe
   const message = kind.message.replaceAll('{vendor}', vendor);
   const about = names.length === 0 ? undefined : names.join(', ');
   return new MirrorError(about === undefined ? message : `${message}: ${about}`, {
-<<<<<<< HEAD
     ...{ actor, code, retry, remedy, status, about, cause, concerns: kind.scope },
-=======
-    ...{ actor, code, retry, remedy, status, about, cause },
     refuses: kind.refusesValues === true ? details.refuses : undefined,
->>>>>>> h4
     retryAfterMs: waitMs === undefined ? undefined : Math.max(waitMs, leastPauseMs),
     growsToMs: named === null ? kind.pauseGrowsToMs : undefined,
     ambiguous: details.ambiguous ?? kind.ambiguous ?? (status ?? 0) >= 500,

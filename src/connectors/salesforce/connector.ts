@@ -38,7 +38,6 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
     const [failure] = failures;
     if (failure === undefined) outcomes.push(...(await remove(scope, deletions, signal)));
     else outcomes.push(...deletions.map((deletion) => failed(deletion, failure)));
-    if (outcomes.every(lacksSetup)) requireFit(await describe(client, settings, crm, signal));
     return settle(outcomes, errors, (error) => failures.has(error));
   };
   async function* read(window: TimeWindow | null, signal: AbortSignal) {
@@ -54,19 +53,8 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
     },
     async apply(_, operations, signal) {
       if (operations.length === 0) return [];
-<<<<<<< HEAD
-      const { scope, failures } = watched(await scopeFor(signal));
-      const deletions = operations.filter(isDeletion);
-      const writes = operations.filter(isWrite);
-      const outcomes = await noteOptOuts(scope, writes, await upsert(scope, writes, signal), signal);
-      const [failure] = failures;
-      if (failure === undefined) outcomes.push(...(await remove(scope, deletions, signal)));
-      else outcomes.push(...deletions.map((deletion) => failed(deletion, failure)));
-      return settle(outcomes, errors, (error) => failures.has(error));
-=======
       const { form } = await scopeFor(signal);
       return await applyFitting(operations, { ...form, log }, (some) => applySome(some, signal));
->>>>>>> h4
     },
     read: (_, window, signal) => read(window, signal),
     find: async (_, keys, signal) => findByKey(await scopeFor(signal), keys, signal),
