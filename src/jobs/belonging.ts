@@ -28,6 +28,6 @@ export async function wakeBelonging(
   { id }: Pick<OpenTarget, 'id'>,
 ): Promise<void> {
   for (const { id: other, configuration } of targets.values()) {
-    if (configuration.crm?.contacts === id) await outbox.hurryFailed(other, CONTACT_MISSING, clock());
+    if (configuration.crm?.contacts === id) await outbox.hurry(other, clock(), CONTACT_MISSING);
   }
 }
