@@ -1,4 +1,5 @@
 import type { FailingRecord, HealthView, TargetHealth } from '../control/health.ts';
+import { sentenceOfRemark } from '../model/reading-remarks.ts';
 import { fieldName } from './field-names.ts';
 import { firstRows } from './paper.ts';
 import { renderConnection } from './render-status.ts';
@@ -30,7 +31,7 @@ const WHY: Readonly<Record<string, string>> = {
 };
 
 /** The lists in sync, excluded and failing of each target. */
-export function renderHealth({ tenant, asOf, connections, targets }: HealthView): string {
+export function renderHealth({ tenant, asOf, connections, remarks = [], targets }: HealthView): string {
   const columns = [
     { heading: 'target' },
     { heading: 'connector' },
@@ -51,7 +52,10 @@ export function renderHealth({ tenant, asOf, connections, targets }: HealthView)
   ]);
   const lists = targets.flatMap((target) => listsOf(target, asOf));
   const logins = connections.map((connection) => line(`login ${renderConnection(connection, asOf)}`));
-  return [`${tenant} as of ${renderTime(asOf)}`, ...logins, '', renderTable(columns, rows), ...lists].join('\n');
+  const shown = remarks.map((remark) => wrap(sentenceOfRemark(remark), INDENT));
+  return [`${tenant} as of ${renderTime(asOf)}`, ...logins, ...shown, '', renderTable(columns, rows), ...lists].join(
+    '\n',
+  );
 }
 
 function listsOf(target: TargetHealth, asOf: number): string[] {

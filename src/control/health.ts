@@ -5,6 +5,7 @@ import { MirrorError } from '../model/errors.ts';
 import type { Link } from '../model/operations.ts';
 import type { PendingChange } from '../model/plan.ts';
 import type { Progress } from '../model/progress.ts';
+import type { ReadingRemark } from '../model/reading-remarks.ts';
 import type { RefusedThere } from '../model/refusals.ts';
 import type { Instant } from '../model/time.ts';
 import { type ConnectionStatus, type Installation, requireTenant } from './installation.ts';
@@ -63,6 +64,8 @@ export interface HealthView {
   tenant: string;
   asOf: Instant;
   connections: ConnectionStatus[];
+  /** What the readings show of the clinic profile, without a loss; absent where they show nothing. */
+  remarks?: readonly ReadingRemark[];
   targets: TargetHealth[];
 }
 
@@ -97,7 +100,12 @@ export async function tenantHealth(
     };
   });
   const connections = await installation.connections(tenant);
-  return { tenant: id, asOf: cycle.clinicReading.startedAt, connections, targets: await Promise.all(targets) };
+  const remarks = tenant.clinic.remarks();
+  return {
+    ...{ tenant: id, asOf: cycle.clinicReading.startedAt, connections },
+    ...(remarks.length > 0 && { remarks }),
+    targets: await Promise.all(targets),
+  };
 }
 
 async function evidenceOf(

@@ -36,6 +36,46 @@ export function parseExactly(text: string): unknown {
   return JSON.parse(mayHoldLongNumber(text) ? withLongNumbersQuoted(text) : text);
 }
 
+/** Whole numbers that were read as texts, by their digits and the name of their member. */
+export type LongNumbers = ReadonlySet<string>;
+
+/** ECMAScript's `JSON.rawJSON` and what belongs to it, which TypeScript does not know yet. */
+const exactJson = JSON as unknown as {
+  rawJSON(text: string): object;
+  isRawJSON(value: unknown): boolean;
+  parse(text: string, reviver: (this: unknown, name: string, value: unknown, of: { source?: string }) => unknown): void;
+};
+
+/** A whole number of any length, for `JSON.stringify`. */
+export function exactNumber(digits: string): number | object {
+  return Number.isSafeInteger(Number(digits)) ? Number(digits) : exactJson.rawJSON(digits);
+}
+
+/** The numbers in a text of JSON that {@link parseExactly} gives as texts. */
+export function longNumbersIn(text: string): LongNumbers {
+  const found = new Set<string>();
+  if (!mayHoldLongNumber(text)) return found;
+  exactJson.parse(text, function note(name, value, { source = '' }) {
+    const isRounded = typeof value === 'number' && /^-?\d+$/.test(source) && !Number.isSafeInteger(value);
+    if (isRounded) found.add(keyOf(Array.isArray(this) ? '' : name, source));
+    return value;
+  });
+  return found;
+}
+
+/** A value that goes back to where it was read: texts that were long numbers there are numbers again. */
+export function withLongNumbers(value: unknown, numbers: LongNumbers, name = ''): unknown {
+  if (numbers.size === 0) return value;
+  if (typeof value === 'string') return numbers.has(keyOf(name, value)) ? exactNumber(value) : value;
+  if (typeof value !== 'object' || value === null || exactJson.isRawJSON(value)) return value;
+  if (Array.isArray(value)) return value.map((each) => withLongNumbers(each, numbers));
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, withLongNumbers(each, numbers, key)]));
+}
+
+function keyOf(name: string, digits: string): string {
+  return `${digits} ${name}`;
+}
+
 /** Looks at every sixteenth character: one of them is in each run of sixteen digits. */
 function mayHoldLongNumber(text: string): boolean {
   for (let at = LEAST_ROUNDED - 1; at < text.length; at += LEAST_ROUNDED) {

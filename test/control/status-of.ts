@@ -55,7 +55,7 @@ export function loginOf(state: ConnectionStatus['state'], changes: Partial<Conne
 }
 
 /** A clinic that is well. */
-function tenantOf(changes: Partial<TenantStatus> = {}): TenantStatus {
+export function tenantOf(changes: Partial<TenantStatus> = {}): TenantStatus {
   const { targets = [targetOf('in-sync')] } = changes;
   return {
     ...worstOf(targets),
@@ -78,22 +78,21 @@ function tenantOf(changes: Partial<TenantStatus> = {}): TenantStatus {
   };
 }
 
+/** The status of an installation in which nothing is the matter beside its clinics. */
+export function statusOf(tenants: TenantStatus[]): Status {
+  const times = { wentBackAt: null, wentBackTo: null, writesLostAt: null };
+  const state = { durability: 'durable', directory: 'kept', ...times } as const;
+  return {
+    ...{ at: NOW, state, tenants, setAside: [], refused: [], alertFailures: [], problems: [] },
+    ...{ awaitsRestart: [], removed: [], endings: [], quotas: [], unkept: null },
+  };
+}
+
 /** What is the matter with one clinic, and an installation around it. */
 export function problems(
   tenant: Partial<TenantStatus>,
   installation: Partial<Status> = {},
   managed: readonly string[] = [],
 ) {
-  const state = {
-    durability: 'durable',
-    directory: 'kept',
-    wentBackAt: null,
-    wentBackTo: null,
-    writesLostAt: null,
-  } as const;
-  const status = {
-    ...{ at: NOW, state, tenants: [tenantOf(tenant)], setAside: [], refused: [], alertFailures: [] },
-    ...{ awaitsRestart: [], removed: [], endings: [], quotas: [], unkept: null, ...installation },
-  };
-  return problemsOf(status, { managed: new Set(managed) });
+  return problemsOf({ ...statusOf([tenantOf(tenant)]), ...installation }, { managed: new Set(managed) });
 }

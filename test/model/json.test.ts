@@ -1,6 +1,28 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseExactly, parseJson } from '../../src/model/json.ts';
+import { exactNumber, longNumbersIn, parseExactly, parseJson, withLongNumbers } from '../../src/model/json.ts';
+
+describe('a text that goes back', () => {
+  test('has its long numbers as numbers again, and its texts as texts', () => {
+    const text =
+      '{"id":9007199254740993,"code":"9007199254740993","of":[{"id":9007199254740995}],"ids":[9007199254740997]}';
+    expect(JSON.stringify(withLongNumbers(parseExactly(text), longNumbersIn(text)))).toBe(text);
+    const changed = {
+      id: '9007199254740999',
+      code: 1,
+      exact: exactNumber('9007199254740993'),
+      ids: ['9007199254740997'],
+    };
+    expect(JSON.stringify(withLongNumbers(changed, longNumbersIn(text)))).toBe(
+      '{"id":"9007199254740999","code":1,"exact":9007199254740993,"ids":[9007199254740997]}',
+    );
+  });
+
+  test('is as it was where no number is long', () => {
+    const value = { id: '9007199254740993' };
+    expect(withLongNumbers(value, longNumbersIn('{"id":"9007199254740993"}'))).toBe(value);
+  });
+});
 
 describe('a whole number beyond 2^53', () => {
   test.each([

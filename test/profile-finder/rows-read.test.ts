@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { renderProfileCheck } from '../../src/cli/render-check-spec.ts';
+import { checkSpecification, concluded, type ProfileCheck } from '../../src/profile-finder/check-spec.ts';
 import { readRows } from '../../src/profile-finder/rows-read.ts';
 import { profileOf, type WrittenProfile } from '../clinic/open-client.ts';
 
@@ -21,6 +22,23 @@ function shown(rows: readonly unknown[], written: WrittenProfile = {}) {
   if (read === null) throw new Error('there were no rows');
   return read;
 }
+
+test('check-spec and probe tell a zone that rows name and the profile does not read', () => {
+  const rows = [1, 2].map((id) => ({
+    ...{ ...ROW, id, start: '2026-03-29T09:00:00', end: '2026-03-29T09:30:00' },
+    site: { tz: 'Asia/Tokyo' },
+  }));
+  const document = JSON.stringify({ openapi: '3.0.0', info: { title: 'x', version: '1' }, paths: {} });
+  const told = (check: ProfileCheck) => renderProfileCheck(check).replaceAll(/\s+/g, ' ');
+  const sentence = 'appointments: site.tz names the zone Asia/Tokyo in 2 rows';
+  const profile = profileOf({ appointments: { fields: { zone: ['timeZone'] } } });
+  expect(told(checkSpecification(document, profile, JSON.stringify(rows)))).toContain(sentence);
+  // A probe concludes in the same way, from rows of the clinic itself.
+  const compared = { findings: [], changes: [] } as unknown as Parameters<typeof concluded>[0];
+  expect(told(concluded(compared, profile, [], (proposed) => readRows(rows, proposed)))).toContain(sentence);
+  const named = profileOf({ appointments: { fields: { zone: ['site.tz'] } } });
+  expect(told(checkSpecification(document, named, JSON.stringify(rows)))).not.toContain('site.tz names');
+});
 
 describe('what a profile reads of some rows', () => {
   test('is told with one row, the clinic’s value beside ours, and what of it nobody reads', () => {

@@ -26,7 +26,7 @@ export async function tryCases<Case>(
   let tried = 0;
   const report = async (details: fc.RunDetails<Case>) => {
     tried += details.numRuns;
-    if (details.failed) throw new Error(await fc.asyncDefaultReportMessage(details));
+    if (details.failed) throw new Error(await fc.asyncDefaultReportMessage(details), { cause: details.errorInstance });
   };
   await fc.assert(property, { numRuns: wished === undefined ? least : Number(wished), asyncReporter: report });
   const leftMs = forMs - (performance.now() - begun);

@@ -219,11 +219,13 @@ function isShort(paging: { size: number; cap: number | null }, progress: PagesSe
 /** How many pages of a reading came, and the most rows that one of them had. */
 export type PagesSeen = Pick<Progress, 'pages' | 'fullest'>;
 
-/** Returns whether a page has room for more rows, as far as that can be told of a page that came. */
+/**
+ * Returns whether a page has room for more rows, as far as that can be told of a page that came. A server may give fewer rows than it is
+ * asked for, so only the cap, or a fuller page before, shows that one more would fit.
+ */
 export function hasRoom(paging: Paging, seen: PagesSeen, size: number): boolean {
-  return paging.style === 'none'
-    ? size < (paging.cap ?? Infinity) && !mayBeFull(seen, size)
-    : isShort(paging, seen, size);
+  if (paging.style === 'none') return size < (paging.cap ?? Infinity) && !mayBeFull(seen, size);
+  return isShort(paging, seen, size) && (paging.cap !== null || size < seen.fullest);
 }
 
 function mayBeFull({ pages, fullest }: PagesSeen, size: number): boolean {

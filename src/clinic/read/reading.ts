@@ -1,6 +1,7 @@
 import type { HttpResponse } from '../../http/client.ts';
 import { readJson } from '../../http/json.ts';
 import { MirrorError } from '../../model/errors.ts';
+import { type LongNumbers, longNumbersIn } from '../../model/json.ts';
 import type { Lookup } from '../../model/snapshots.ts';
 import { addressOf } from '../http/addresses.ts';
 import { send } from '../http/call.ts';
@@ -26,12 +27,22 @@ export function segmentsOf(list: ResourceName, tenantId: string, ...more: string
 
 /** One record as the clinic sends it; null for 404 and 410. */
 export async function readRow(context: ClinicContext, question: RecordQuestion): Promise<JsonObject | null> {
+  return (await readToWrite(context, question))?.row ?? null;
+}
+
+/** The same, with what is needed to send the row back as it was. */
+export async function readToWrite(
+  context: ClinicContext,
+  question: RecordQuestion,
+): Promise<{ row: JsonObject; longNumbers: () => LongNumbers } | null> {
   const { list, tenantId, id, signal } = question;
   const label = labelOf(list);
   const url = addressOf(context, segmentsOf(list, tenantId, id));
   const accepts = (answer: HttpResponse) => saysAbsent(answer, context.profile);
   const answer = await send(context, { label, url, signal, accepts });
-  return accepts(answer) ? null : recordIn(answer, label, context.profile, list);
+  if (accepts(answer)) return null;
+  const row = recordIn(answer, label, context.profile, list);
+  return { row, longNumbers: () => longNumbersIn(answer.body.toString()) };
 }
 
 /**

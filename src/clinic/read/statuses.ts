@@ -22,13 +22,15 @@ export function compileStatuses(appointments: ClinicProfile['appointments']): St
   };
 }
 
-/** Prepares the look at what raises a flag. */
+/** Prepares the look at what raises a flag. Clinics write yes and no also as numbers and words. */
 export function compileRaised({ path, when }: RaisedBy): (row: JsonObject) => boolean {
   const read = compilePaths([path]);
   const values: readonly unknown[] = Array.isArray(when) ? when : [when];
+  const flags: unknown[] = values.filter((one) => typeof one === 'boolean');
   return (row) => {
     const value = read(row);
-    return when === 'present' ? (value ?? '') !== '' && asFlag(value) !== false : values.includes(value);
+    if (when === 'present') return (value ?? '') !== '' && asFlag(value) !== false;
+    return values.includes(value) || (flags.length > 0 && flags.includes(asFlag(value)));
   };
 }
 

@@ -66,6 +66,8 @@ export interface TimeRules extends Pick<ClinicProfile, 'localTimes' | 'epochUnit
 const DIGITS = /^-?\d{1,16}(?:\.\d+)?$/;
 /** A number whose digits are a date, and maybe a time of day, in the basic format: 20261201, 202612010900, 20261201090000. */
 const BASIC = /^\d{8}(?:\d{4}(?:\d\d)?)?$/;
+/** A basic date of a year from 1800 to 2199, alone or with a time of day to the second. */
+const CALENDAR = /^(?:1[89]|2[01])\d{6}(?:\d{6})?$/;
 /** A time of day; the date before it, as some systems write it there too, is not meant. */
 const TIME_OF_DAY = /^(?:\d{4}-\d\d-\d\d[T ])?(\d?\d)(?::(\d\d.*)|(\d\d)(\d\d)?)$/i;
 
@@ -75,13 +77,13 @@ const TIME_OF_DAY = /^(?:\d{4}-\d\d-\d\d[T ])?(\d?\d)(?::(\d\d.*)|(\d\d)(\d\d)?)
  * @returns null for what is no time, and for numbers that mean 1970: they are seconds taken for milliseconds. But births may be of then
  */
 export function timestampOf(value: unknown, rules: TimeRules, firstYear = FIRST_YEAR): Timestamp | null {
+  const isEpoch = rules.epochUnit !== null && !isCalendar(String(value).trim());
   if (typeof value === 'number') {
-    if (rules.epochUnit !== null) return fromEpoch(value, rules.epochUnit, firstYear);
+    if (isEpoch) return fromEpoch(value, rules.epochUnit, firstYear);
     return BASIC.test(String(value)) ? parseTimestamp(String(value), rules.zone, rules.localTimes, firstYear) : null;
   }
   if (typeof value !== 'string') return null;
-  if (rules.epochUnit !== null && DIGITS.test(value.trim()))
-    return fromEpoch(Number(value), rules.epochUnit, firstYear);
+  if (isEpoch && DIGITS.test(value.trim())) return fromEpoch(Number(value), rules.epochUnit, firstYear);
   const apart = value.indexOf(APART);
   if (apart === -1) return parseTimestamp(value, rules.zone, rules.localTimes, firstYear);
   const day = timestampOf(value.slice(0, apart), rules, firstYear);
@@ -95,7 +97,17 @@ export function timestampOf(value: unknown, rules: TimeRules, firstYear = FIRST_
   return parseTimestamp(`${dateText(dateMs)}T${clock}`, rules.zone, rules.localTimes, firstYear);
 }
 
-function fromEpoch(value: number, epochUnit: 'seconds' | 'ms', firstYear: number): Timestamp | null {
+/**
+ * Whether digits are a date (19800301), or a date with a time of day, also where times are numbers: eight digits would be a moment of 1970
+ * that ends no hundred of seconds, as no date of birth does, and fourteen one after the year 2600.
+ */
+function isCalendar(digits: string): boolean {
+  if (!CALENDAR.test(digits)) return false;
+  const [year, month, day] = [digits.slice(0, 4), digits.slice(4, 6), digits.slice(6, 8)].map(Number);
+  return dateOf(year ?? 0, month ?? 0, day ?? 0) !== null;
+}
+
+function fromEpoch(value: number, epochUnit: TimeRules['epochUnit'], firstYear: number): Timestamp | null {
   const at = Math.floor(epochUnit === 'seconds' ? value * SECOND_MS : value);
   const firstAt = Date.UTC(firstYear === FIRST_YEAR ? FIRST_YEAR + 1 : firstYear, 0);
   return at >= firstAt && at < Date.UTC(LAST_YEAR + 1, 0) ? { kind: 'instant', at } : null;

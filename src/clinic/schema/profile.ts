@@ -153,7 +153,7 @@ export const clinicProfileSchema = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      'Unit of times that are numbers, or digits in a text: since 1970-01-01T00:00Z; 0 = not told, but for dates. null = there are none.',
+      'Unit of times that are numbers, or digits in a text: since 1970-01-01T00:00Z; 0 = not told, but for dates; 19800301 is a date all the same. null = there are none.',
     ),
   localTimes: z
     .strictObject({

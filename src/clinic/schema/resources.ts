@@ -57,7 +57,7 @@ export const raisedBy = z.strictObject({
   when: z
     .union([told, z.array(told).min(1)])
     .describe(
-      'The value that raises the flag, or a list of such values; present, not in a list = any value but null, an empty text, and no (false or 0).',
+      'The value that raises the flag, or a list of such values; true is also 1 or yes, false is also 0 or no; present, not in a list = any value but null, an empty text, and no (false or 0).',
     ),
 });
 

@@ -1,12 +1,13 @@
 import type { Lookup } from '../../model/snapshots.ts';
 import type { ClinicContext } from '../http/context.ts';
-import type { RowMapper } from '../http/rows.ts';
+import { APART, type RowMapper } from '../http/rows.ts';
 import type { BookedAppointment } from '../read/appointment-rows.ts';
 import { compileAgendaRows, compileLocationRows } from '../read/catalogue-rows.ts';
 import { askInZones, NO_PLACES, noKnownZones, type PlaceZones } from '../read/place-zones.ts';
 import { createReadingCalls, type ResourceCalls } from '../read/reading-calls.ts';
 import { noneWithheld, recordsOf } from '../read/whole.ts';
 import { isLocalFormat } from '../read/windows.ts';
+import type { ClinicProfile } from '../schema/profile.ts';
 
 /** Zones of places for the calls of appointments: read when a row, or what is written, needs them. */
 export interface CalledPlaces {
@@ -38,7 +39,7 @@ export function createCalledPlaces(context: ClinicContext): CalledPlaces {
   return {
     current: () => current,
     async beforeWrite(tenantId, signal) {
-      if (!isLocalFormat(profile.writes.times)) return;
+      if (!writesLocalTimes(profile)) return;
       known.needsPlaces = true;
       await within(tenantId, signal, async () => {});
     },
@@ -62,6 +63,12 @@ export function createCalledPlaces(context: ClinicContext): CalledPlaces {
       },
     }),
   };
+}
+
+/** A date and a time of day that come apart are local, whatever the form of whole times. */
+function writesLocalTimes({ writes, appointments: { fields } }: ClinicProfile): boolean {
+  const isApart = Object.values(fields).some(([first]: readonly string[]) => first?.includes(APART) === true);
+  return isApart || isLocalFormat(writes.times);
 }
 
 /** Has rows read by the zones of the last call's places. */

@@ -1,12 +1,13 @@
 import type { HttpResponse } from '../../http/client.ts';
 import { MirrorError } from '../../model/errors.ts';
+import { type LongNumbers, withLongNumbers } from '../../model/json.ts';
 import { addressOf } from '../http/addresses.ts';
 import { type ClinicCall, send } from '../http/call.ts';
 import type { ClinicContext } from '../http/context.ts';
 import { saysAbsent } from '../http/errors.ts';
 import type { JsonObject, RowMapper } from '../http/rows.ts';
 import { requireOwn } from '../read/own-rows.ts';
-import { readRow, recordIn, segmentsOf } from '../read/reading.ts';
+import { readToWrite, recordIn, segmentsOf } from '../read/reading.ts';
 import { type ClinicRecord, createReadingCalls, mapperOf, type ResourceCalls } from '../read/reading-calls.ts';
 import { RowZone } from '../read/row-zone.ts';
 import type { FieldPaths, Shape } from '../schema/fields.ts';
@@ -110,11 +111,11 @@ export function createResourceCalls<
     },
     async update(tenantId, id, changes, signal) {
       await places?.beforeWrite(tenantId, signal);
-      const row = await readRow(context, { list: name, tenantId, id, signal });
-      if (row === null) throw recordGone(labelOf(name, 'update'));
-      requireOwn(profile, { list: name, tenantId }, labelOf(name, 'update'), row);
-      const whole = write(changes, row);
-      const body = profile.writes.updates === 'replace' ? whole : changedMembers(whole, row);
+      const found = await readToWrite(context, { list: name, tenantId, id, signal });
+      if (found === null) throw recordGone(labelOf(name, 'update'));
+      requireOwn(profile, { list: name, tenantId }, labelOf(name, 'update'), found.row);
+      const whole = write(changes, found.row);
+      const body = sentBack(profile.writes.updates === 'replace' ? whole : changedMembers(whole, found.row), found);
       const answer = await call('update', segmentsOf(name, tenantId, id), { method: 'PUT', body, signal, accepts });
       if (accepts(answer)) throw recordGone(labelOf(name, 'update'));
       return written('update', answer, tenantId, id, signal);
@@ -156,6 +157,11 @@ function labelOf(name: ResourceName, verb: string): string {
 function compileWriterOf(profile: ClinicProfile, name: ResourceName) {
   const zoned = name === 'appointments' ? { ...profile, rowZone: new RowZone(profile) } : profile;
   return compileWriter<Shape>(RESOURCES[name], profile[name].fields as FieldPaths<Shape>, zoned, profile[name]);
+}
+
+/** Ids beyond 2^53 that the clinic told as numbers go back as numbers. */
+function sentBack(members: JsonObject, { longNumbers }: { longNumbers: () => LongNumbers }): JsonObject {
+  return withLongNumbers(members, longNumbers()) as JsonObject;
 }
 
 /** The members that a change touched, each whole. */

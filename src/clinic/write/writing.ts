@@ -1,4 +1,5 @@
 import { MirrorError } from '../../model/errors.ts';
+import { exactNumber, parseExactly } from '../../model/json.ts';
 import { APART, asId, compilePaths, isJsonObject, type JsonObject, valueAt } from '../http/rows.ts';
 import { NO_PLACES, type PlaceZones } from '../read/place-zones.ts';
 import type { RowZone } from '../read/row-zone.ts';
@@ -58,7 +59,8 @@ export function compileWriter<Described extends Shape>(
       Object.fromEntries(Object.entries(values).filter((entry) => isTime(entry) === wanted)),
     );
     writeInto(target, where, rest ?? {}, rules);
-    rowZone.begin(target, places);
+    // As it is read: an id beyond 2^53 as text.
+    rowZone.begin(parseExactly(JSON.stringify(target)), places);
     return writeInto(target, where, times ?? {}, rules);
   };
 }
@@ -102,12 +104,8 @@ function asNumber(written: unknown, label: string): unknown {
   if (!/^-?(?:0|[1-9]\d{0,38})$/.test(digits) && !/^-?\d{1,15}$/.test(digits)) {
     return badValue(label, 'give digits: the clinic profile has it in numbers');
   }
-  // A number would round an id beyond 2^53.
-  return Number.isSafeInteger(Number(digits)) ? Number(digits) : rawJson(digits);
+  return exactNumber(digits);
 }
-
-/** ECMAScript's `JSON.rawJSON`, which TypeScript does not know yet. */
-const { rawJSON: rawJson } = JSON as unknown as { rawJSON(text: string): unknown };
 
 /** A value and the name of its field, for messages. */
 interface Given {
@@ -168,7 +166,7 @@ function writeScalar(
       return writes.times.startsWith('epoch') ? Number(written) : written;
     }
     case 'decimal':
-      return writes.decimals === 'number' ? exactNumber(value as string, label) : value;
+      return writes.decimals === 'number' ? exactDecimal(value as string, label) : value;
     case 'choice':
       return spelled(value as string, spellings ?? Object.fromEntries(words.map((word) => [word, word])), label);
     default:
@@ -217,7 +215,7 @@ function apartIn(field: string, paths: unknown): [string, Apart][] {
 }
 
 /** A JSON number that tells the same digits; more than a double holds (15, IEEE 754) can't be sent as one. */
-function exactNumber(decimal: string, label: string): number {
+function exactDecimal(decimal: string, label: string): number {
   const digits = decimal.replace(/^-?0*/, '').replace('.', '');
   return digits.length > 15 ? badValue(label) : Number(decimal);
 }

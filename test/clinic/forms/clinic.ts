@@ -4,6 +4,7 @@ import type { HttpClient, HttpRequest, HttpResponse } from '../../../src/http/cl
 import { type EnvelopeForm, type Form, LISTS, type ListName, type PagingForm } from './form.ts';
 import { zoneOf } from './meant.ts';
 import { placeIn } from './profile.ts';
+import { jsonOf, ofJson, putAt } from './row-form.ts';
 import { idIn, statusPathOf, TENANT, type ToldLists, type ToldRow } from './told.ts';
 
 const HOUR_MS = 3_600_000;
@@ -14,8 +15,12 @@ export const BASE_URL = 'https://clinic.test';
 export interface SpokenClinic {
   lists: ToldLists;
   notModified: number;
+  /** Pages of appointments that it was asked for, with another one behind. */
+  followed: number;
   /** Rows that it told twice in one list. */
   toldTwice: number;
+  /** Ids of the tombstones that its lists held. */
+  stones: Set<string>;
   /** Why it could not take a write. */
   refusals: string[];
   http: HttpClient;
@@ -26,7 +31,9 @@ export function speakIn(form: Form, lists: ToldLists): SpokenClinic {
   const clinic: SpokenClinic = {
     lists,
     notModified: 0,
+    followed: 0,
     toldTwice: 0,
+    stones: new Set(),
     refusals: [],
     http: {
       send: async (request) => answerTo(form, clinic, request),
@@ -47,7 +54,7 @@ function answerTo(form: Form, clinic: SpokenClinic, request: HttpRequest): HttpR
   const told = clinic.lists[name][index];
   if (told === undefined) return answer(404, {});
   if (request.method !== 'PUT') return answer(200, wrapped(form.lists[name].record, told.row));
-  const body = JSON.parse(String(request.body)) as Record<string, unknown>;
+  const body = ofJson(String(request.body)) as Record<string, unknown>;
   const row = step === 'status' ? withStatus(form, told.row, body.status) : body;
   clinic.refusals.push(...otherKinds(told.row, row, ''));
   clinic.lists[name][index] = { ...told, row };
@@ -56,9 +63,7 @@ function answerTo(form: Form, clinic: SpokenClinic, request: HttpRequest): HttpR
 
 function withStatus(form: Form, row: Record<string, unknown>, status: unknown): Record<string, unknown> {
   const whole = structuredClone(row);
-  const names = statusPathOf(form).split('.');
-  const holder = names.slice(0, -1).reduce((value, name) => value[name] as Record<string, unknown>, whole);
-  holder[names.at(-1) ?? ''] = status;
+  putAt(whole, statusPathOf(form), status);
   return whole;
 }
 
@@ -78,16 +83,19 @@ function listed(form: Form, clinic: SpokenClinic, name: ListName, request: HttpR
   const isAsked = name === 'appointments' ? filterOf(form, query) : () => true;
   if (isAsked === null) return answer(400, { error: 'window' });
   const fitting = clinic.lists[name].filter(isAsked);
+  for (const { id, isTombstone } of fitting) if (isTombstone) clinic.stones.add(id);
   const rows = fitting.flatMap((told, index) => {
     return envelope.repeats !== 'doubted' && index % 3 === 1 ? [told.row, told.row] : [told.row];
   });
   const total = envelope.repeats === 'in-total' ? rows.length : fitting.length;
-  const { headers, body, again } = paged(envelope, rows, { total, url: new URL(request.url) });
+  const { headers, body, again, isFollowed } = paged(envelope, rows, { total, url: new URL(request.url) });
   clinic.toldTwice += again;
-  const etag = `"${createHash('sha256').update(JSON.stringify(body)).digest('base64url')}"`;
+  if (name === 'appointments' && isFollowed) clinic.followed += 1;
+  const covered = form.rows.etags.cover === 'body' ? body : { headers, body };
+  const etag = `"${createHash('sha256').update(jsonOf(covered)).digest('base64url')}"`;
   if (form.hasEtags && request.headers?.['if-none-match'] === etag) {
     clinic.notModified += 1;
-    return answer(304, null, { etag });
+    return answer(304, null, form.rows.etags.areHeadersRepeated ? { ...headers, etag } : { etag });
   }
   return answer(200, body, form.hasEtags ? { ...headers, etag } : headers);
 }
@@ -157,7 +165,7 @@ function paged(envelope: EnvelopeForm, rows: object[], { total, url }: Asked) {
       body = { ...(body as object), page: { ...(body as { page?: object }).page, [place.slice(5)]: value } };
     else if (value !== undefined && value !== null) headers[place.slice(7)] = String(value);
   }
-  return { headers, again, body: JSON.parse(JSON.stringify(body)) as unknown };
+  return { headers, again, body, isFollowed: next !== null };
 }
 
 function sizeOf(paging: PagingForm, query: URLSearchParams, all: number): number {
@@ -218,7 +226,7 @@ function answer(status: number, json: unknown, headers: Record<string, string> =
   return {
     status,
     headers: new Headers({ 'content-type': 'application/json', ...headers }),
-    body: Buffer.from(json === null ? '' : JSON.stringify(json)),
+    body: Buffer.from(json === null ? '' : jsonOf(json)),
     retryAfterMs: null,
   };
 }

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import type { AppointmentStatus } from '../../../src/model/records.ts';
+import { anyRowForm, type RowForm } from './row-form.ts';
 
 /** The lists that a generated clinic has. */
-export const LISTS = ['appointments', 'patients', 'agendas'] as const;
+export const LISTS = ['appointments', 'patients', 'agendas', 'locations'] as const;
 export type ListName = (typeof LISTS)[number];
 
 const TIMES = [
@@ -15,6 +16,10 @@ const TIMES = [
   'epoch-seconds',
   'epoch-ms',
   'epoch-text',
+  'dot-net',
+  'digits',
+  'spelled',
+  'spelled-too',
 ] as const;
 export type TimeForm = (typeof TIMES)[number];
 
@@ -97,7 +102,7 @@ export interface Form {
   status: StatusForm;
   truth: 'boolean' | 'number' | 'text';
   names: 'camel' | 'snake' | 'attributes' | 'shouted';
-  references: 'flat' | 'nested';
+  references: 'flat' | 'nested' | 'listed' | 'conditioned';
   ids: 'text' | 'number' | 'digits';
   tenant: 'none' | 'flat' | 'nested';
   /** Rows of another tenant are among the clinic's own. */
@@ -109,6 +114,7 @@ export interface Form {
   global: { list: string | null; record: string | null };
   lists: Record<ListName, EnvelopeForm>;
   window: WindowForm;
+  rows: RowForm;
 }
 
 const paging: fc.Arbitrary<PagingForm> = fc.record({
@@ -164,7 +170,7 @@ export const anyForm: fc.Arbitrary<Form> = fc
     status: fc.constantFrom(...STATUS_FORMS),
     truth: fc.constantFrom('boolean', 'number', 'text'),
     names: fc.constantFrom('camel', 'snake', 'attributes', 'shouted'),
-    references: fc.constantFrom('flat', 'nested'),
+    references: fc.constantFrom('flat', 'nested', 'listed', 'conditioned'),
     ids: fc.constantFrom('text', 'number', 'digits'),
     tenant: fc.constantFrom('none', 'flat', 'nested'),
     hasForeign: fc.boolean(),
@@ -178,6 +184,7 @@ export const anyForm: fc.Arbitrary<Form> = fc
       appointments: envelope('appointments'),
       patients: envelope('patients'),
       agendas: envelope('agendas'),
+      locations: envelope('locations'),
     }),
     window: fc.record({
       filters: fc.constantFrom('none', 'overlap', 'start'),
@@ -187,7 +194,9 @@ export const anyForm: fc.Arbitrary<Form> = fc
       agendas: fc.constantFrom('none', 'repeated', 'comma'),
       agendasPerCall: fc.constantFrom(1, 20),
     }),
+    rows: anyRowForm,
   } satisfies { [Key in keyof Form]: fc.Arbitrary<Form[Key]> })
+  .map((form) => ({ ...form, times: form.times === 'digits' && hasNumbers(form) ? ('local' as const) : form.times }))
   .map((form) => ({ ...form, epochUnit: unitOf(form.times) ?? form.epochUnit }));
 
 /** The unit of times that are numbers, null where they are texts. */

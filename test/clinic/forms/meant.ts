@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { addDays, createZone, type Zone } from '../../../sandbox/clinic/data/zone.ts';
 import type { AppointmentStatus } from '../../../src/model/records.ts';
 import { FLAGS, type Form, STATUS_VALUES } from './form.ts';
+import { isBuried } from './row-form.ts';
 
 /** An appointment as it is meant, however it is told. Times are local in the form's zone. */
 export interface MeantAppointment {
@@ -18,12 +19,19 @@ export interface MeantAppointment {
   status: AppointmentStatus;
   /** Epoch ms; null: not told. */
   updatedAt: number | null;
+  /** Told by a tombstone alone. */
+  isGone?: boolean;
 }
 
 /** A patient as they are meant. */
 export interface MeantPatient {
   id: string;
+  firstName: string | null;
   lastName: string;
+  email: string | null;
+  /** Digits. */
+  phone: string | null;
+  isGone?: boolean;
   birthDate: string | null;
   isActive: boolean;
   agreesToMail: boolean | null;
@@ -67,8 +75,14 @@ const appointment: fc.Arbitrary<Omit<MeantAppointment, 'id'>> = fc.record({
   ),
 });
 
+/** Family names; where a name is in one field, each appointment has one of them too. */
+export const LAST_NAMES = ['Bianchi', 'De Luca', "D'Angelo", 'van der Berg', 'Rossi Bianchi'] as const;
+
 const patient: fc.Arbitrary<Omit<MeantPatient, 'id'>> = fc.record({
-  lastName: fc.constantFrom('Bianchi', 'Rossi', "D'Angelo"),
+  firstName: fc.option(fc.constantFrom('Anna', 'Anna Maria', 'Zoë')),
+  lastName: fc.constantFrom(...LAST_NAMES),
+  email: fc.option(fc.constantFrom('a@example.test', 'b.c@example.test')),
+  phone: fc.option(fc.integer({ min: 3_900_000_000, max: 3_999_999_999 }).map(String)),
   birthDate: fc.option(fc.integer({ min: -9_000, max: 20_000 }).map((day) => addDays('1970-01-01', day))),
   isActive: fc.boolean(),
   agreesToMail: fc.option(fc.boolean()),
@@ -85,11 +99,12 @@ export const anyMeant: fc.Arbitrary<Meant> = fc
 /** What a form can tell of what is meant: not each has a word for every status, or an end of whole days. */
 export function tellable(form: Form, { appointments, patients }: Meant): Meant {
   return {
-    patients,
+    patients: patients.map((one) => ({ ...one, isGone: isBuried(form, one.id) })),
     appointments: appointments.map((one) => {
       const hasLastDay = form.end === 'end' && form.apart?.isShared !== true;
       const length = one.minute !== null ? one.length : hasLastDay ? 1 + (one.length % 3) : 1;
-      return { ...one, length, status: hasStatus(form, one.status) ? one.status : 'booked' };
+      const isGone = one.isGone || isBuried(form, one.id);
+      return { ...one, isGone, length, status: hasStatus(form, one.status) ? one.status : 'booked' };
     }),
   };
 }

@@ -11,6 +11,7 @@ import {
   unitOf,
 } from './form.ts';
 import { isFlags } from './meant.ts';
+import { contactPaths } from './row-form.ts';
 import { FLAG_VALUES, pathOf, statusPathOf, tenantPathOf } from './told.ts';
 
 /** Days before a window for which a clinic that filters by start is asked: no appointment lasts longer. */
@@ -27,15 +28,59 @@ export function profileIn(form: Form): WrittenProfile {
     recordPath: form.global.record,
     agendas: {
       ...listIn(form, 'agendas'),
-      fields: { id: at('id'), name: at('name'), doctorId: at('doctorId'), isActive: at('isActive'), locationId: [] },
+      fields: {
+        id: at('id'),
+        name: at('name'),
+        doctorId: at('doctorId'),
+        isActive: at('isActive'),
+        ...placesIn(form, ['locationId', 'zone']),
+      },
     },
+    locations: { ...listIn(form, 'locations'), fields: { id: at('id'), name: at('name'), zone: at('zone') } },
     patients: {
       ...listIn(form, 'patients'),
-      fields: { id: at('id'), lastName: at('lastName'), birthDate: at('birthDate'), isActive: at('isActive') },
+      ...deletionIn(form),
+      ...(form.rows.fullName === null ? {} : { fullName: fullNameAt(form, 'name') }),
+      fields: {
+        id: at('id'),
+        ...namesIn(form, 'firstName', 'lastName'),
+        phone: pathsIn(form, contactPaths(form).phone),
+        email: pathsIn(form, contactPaths(form).email),
+        birthDate: at('birthDate'),
+        isActive: at('isActive'),
+      },
       consents: { mail: at('mail') },
     },
     appointments: appointmentsIn(form),
     writes: { times: writtenTimes(form) },
+  };
+}
+
+/** Paths of names that stand in two fields. */
+function namesIn<Name extends string>(form: Form, ...names: Name[]) {
+  const paths = (name: Name) => (form.rows.fullName === null ? pathsIn(form, pathOf(form, name)) : []);
+  return Object.fromEntries(names.map((name) => [name, paths(name)])) as Record<Name, string[]>;
+}
+
+function fullNameAt(form: Form, field: string) {
+  const { order, separator } = form.rows.fullName ?? { order: 'given-first', separator: ',' };
+  return { path: pathOf(form, field), order, separator };
+}
+
+function placesIn<Name extends string>(form: Form, names: Name[]) {
+  return Object.fromEntries(names.map((name) => [name, pathsIn(form, pathOf(form, name))])) as Record<Name, string[]>;
+}
+
+function deletionIn(form: Form): Pick<NonNullable<WrittenProfile['patients']>, 'deletedFlags'> {
+  const { tombstones, raised } = form.rows;
+  if (tombstones !== 'bare' && tombstones !== 'whole') return {};
+  if (raised === 'yes') return { deletedFlags: [{ path: pathOf(form, 'isDeleted'), when: true }] };
+  return {
+    deletedFlags: [
+      raised === 'time'
+        ? { path: pathOf(form, 'deletedAt'), when: 'present' }
+        : { path: pathOf(form, 'record.state'), when: ['Removed', 'Gone'] },
+    ],
   };
 }
 
@@ -46,11 +91,14 @@ function appointmentsIn(form: Form): NonNullable<WrittenProfile['appointments']>
   return {
     ...listIn(form, 'appointments'),
     ...statusesIn(form),
+    ...deletionIn(form),
+    ...(form.rows.fullName === null ? {} : { patientFullName: fullNameAt(form, 'patientName') }),
     fields: {
       id: at('id'),
       agendaId: at('agendaId'),
       patientId: at('patientId'),
-      patientFirstName: at('patientFirstName'),
+      ...namesIn(form, 'patientFirstName'),
+      ...placesIn(form, ['locationId', 'zone']),
       start: momentIn(form, 'start'),
       end: form.end === 'end' ? momentIn(form, 'end') : [],
       duration: form.end === 'end' ? [] : at('lasts'),
@@ -62,7 +110,7 @@ function appointmentsIn(form: Form): NonNullable<WrittenProfile['appointments']>
       status: isFlags(form.status) ? [] : pathsIn(form, statusPathOf(form)),
     },
     numbers: [
-      ...(form.ids === 'number' ? ['id', 'agendaId', 'patientId'] : []),
+      ...(form.ids === 'number' ? ['id', 'agendaId', 'patientId', 'locationId'] : []),
       ...(['numbers', 'signed', 'inner-number'].includes(form.status) ? ['status'] : []),
     ],
     durationUnit: form.end === 'seconds' ? 'seconds' : 'minutes',

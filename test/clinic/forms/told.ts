@@ -1,6 +1,19 @@
 import { addDays, type Zone } from '../../../sandbox/clinic/data/zone.ts';
-import { FLAGS, type Form, type ListName, STATUS_VALUES, type TimeForm, unitOf } from './form.ts';
-import { AGENDA_IDS, isFlags, type MeantAppointment, type MeantPatient, spanOf, zoneOf } from './meant.ts';
+import { FLAGS, type Form, hasNumbers, type ListName, STATUS_VALUES, unitOf } from './form.ts';
+import { AGENDA_IDS, isFlags, LAST_NAMES, type MeantAppointment, type MeantPatient, spanOf, zoneOf } from './meant.ts';
+import {
+  fullNameIn,
+  LOCATION_ZONES,
+  locationOfAgenda,
+  locationOfRow,
+  longId,
+  putAt,
+  putContacts,
+  zoneNameOf,
+  zoneOfAgenda,
+  zoneOfRow,
+} from './row-form.ts';
+import { spelledDate, spelledTime } from './spelling.ts';
 
 export const TENANT = '77';
 export const FOREIGN_TENANT = '78';
@@ -11,6 +24,7 @@ export interface ToldRow {
   agendaId: string | null;
   startAt: number;
   endAt: number;
+  isTombstone?: boolean;
   row: Record<string, unknown>;
 }
 
@@ -26,9 +40,9 @@ export function pathOf({ names, references }: Form, field: string): string {
     if (names === 'snake') return snake;
     return names === 'shouted' ? snake.toUpperCase() : `attributes.${snake}`;
   };
-  return thing !== undefined && references === 'nested'
-    ? `${spelled(thing)}.${spelled('id').split('.').at(-1)}`
-    : spelled(field);
+  if (thing === undefined || references === 'flat') return spelled(field);
+  const within = { nested: '', listed: '[]', conditioned: `[kind=${thing}]` }[references];
+  return `${spelled(references === 'conditioned' ? 'parties' : thing)}${within}.${spelled('id').split('.').at(-1)}`;
 }
 
 /** Where a row names its tenant; null where it doesn't. */
@@ -38,8 +52,9 @@ export function tenantPathOf({ tenant }: Form): string | null {
 }
 
 /** An id as a form has it. */
-export function idIn({ ids }: Form, id: string): string | number {
+export function idIn({ ids, rows }: Form, id: string): string | number | bigint {
   if (ids === 'text') return `x-${id}`;
+  if (rows.hasLongIds) return ids === 'number' ? longId(id) : String(longId(id));
   return ids === 'number' ? Number(id) : id;
 }
 
@@ -49,9 +64,9 @@ class Row {
   readonly #form: Form;
   readonly #zone: Zone;
 
-  constructor(form: Form) {
+  constructor(form: Form, zone: string = form.zone) {
     this.#form = form;
-    this.#zone = zoneOf(form.zone);
+    this.#zone = zoneOf(zone);
   }
 
   put(field: string, value: unknown): this {
@@ -59,14 +74,7 @@ class Row {
   }
 
   at(path: string, value: unknown): this {
-    if (value === 'missing') return this;
-    const names = path.split('.');
-    let holder = this.row;
-    for (const name of names.slice(0, -1)) {
-      holder[name] ??= {};
-      holder = holder[name] as Record<string, unknown>;
-    }
-    holder[names.at(-1) ?? ''] = value;
+    if (value !== 'missing') putAt(this.row, path, value);
     return this;
   }
 
@@ -81,7 +89,8 @@ class Row {
   time(field: string, at: number | null): this {
     const { apart, noTime, times } = this.#form;
     if (at === null) return this.put(field, noTime === 0 && unitOf(times) === null ? null : noTime);
-    if (apart?.isEverywhere !== true || field !== 'updatedAt') return this.put(field, timeIn(times, at, this.#zone));
+    if (apart?.isEverywhere !== true || field !== 'updatedAt')
+      return this.put(field, timeIn(this.#form, at, this.#zone));
     return this.put('changedDay', dayIn(this.#form, this.#zone.formatDate(at))).put('changedTime', this.#clock(at));
   }
 
@@ -115,9 +124,9 @@ function truthIn({ truth }: Form, is: boolean): boolean | number | string {
 }
 
 /** A time as a form tells it. */
-function timeIn(form: TimeForm, at: number, zone: Zone): string | number {
+function timeIn({ times, rows }: Form, at: number, zone: Zone): string | number {
   const told = zone.formatInstant(at);
-  switch (form) {
+  switch (times) {
     case 'offset':
       return told;
     case 'basic-offset':
@@ -136,11 +145,19 @@ function timeIn(form: TimeForm, at: number, zone: Zone): string | number {
       return at;
     case 'epoch-text':
       return String(at / 1_000);
+    case 'dot-net':
+      return `/Date(${at}${told.slice(19).replace(':', '')})/`;
+    case 'digits':
+      return Number(told.slice(0, 19).replaceAll(/\D/g, ''));
+    case 'spelled':
+    case 'spelled-too':
+      return spelledTime(rows.spelling, at, { zone, name: zone.name });
   }
 }
 
 /** The date of a moment whose time of day comes apart. */
-function dayIn({ apart, epochUnit }: Form, date: string): string | number {
+function dayIn(form: Form, date: string): string | number {
+  const { apart, epochUnit } = form;
   switch (apart?.date) {
     case 'midnight':
       return `${date}T00:00:00`;
@@ -149,8 +166,17 @@ function dayIn({ apart, epochUnit }: Form, date: string): string | number {
     case 'epoch':
       return epochIn(epochUnit, Date.parse(date));
     default:
-      return date;
+      return dateIn(form, date);
   }
+}
+
+/** A date alone as a form tells it. */
+function dateIn(form: Form, date: string): string | number {
+  const { spelling } = form.rows;
+  if (!spelling.isOnDates) return date;
+  return spelling.isNumber && spelling.date === 'basic' && !hasNumbers(form)
+    ? Number(date.replaceAll('-', ''))
+    : spelledDate(spelling, date);
 }
 
 function epochIn(unit: Form['epochUnit'], at: number): number {
@@ -159,22 +185,49 @@ function epochIn(unit: Form['epochUnit'], at: number): number {
 
 /** An appointment as a form tells it. */
 export function appointmentIn(form: Form, meant: MeantAppointment, tenant: string): ToldRow {
-  const { startAt, endAt } = spanOf(meant, form.zone);
-  const row = new Row(form)
+  const zone = zoneNameOf(form, meant);
+  const { startAt, endAt } = spanOf(meant, zone);
+  const told = { id: meant.id, agendaId: meant.agendaId, startAt, endAt };
+  if (meant.isGone === true && form.rows.tombstones !== 'whole') {
+    const stone = new Row(form).id('id', meant.id);
+    if (form.rows.tombstones === 'bare') putDeletion(stone, form, true);
+    else putStatus(stone, form, { ...meant, status: 'cancelled' });
+    putTenant(stone, form, tenant);
+    return { ...told, isTombstone: true, row: stone.row };
+  }
+  const row = new Row(form, zone)
     .id('id', meant.id)
     .id('agendaId', meant.agendaId)
     .id('patientId', meant.patientId)
-    .put('patientFirstName', meant.firstName)
     .time('updatedAt', meant.updatedAt);
+  if (form.rows.fullName === null) row.put('patientFirstName', meant.firstName);
+  else row.put('patientName', fullNameIn(form, meant.firstName, lastNameOf(meant.id)));
+  if (form.rows.zones.row) row.put('zone', zoneOfRow(form, meant.id));
+  if (form.rows.zones.location === 'row') row.id('locationId', locationOfRow(form, meant.id));
+  putDeletion(row, form, meant.isGone === true);
   putSpan(row, form, meant);
   putStatus(row, form, meant);
   putTenant(row, form, tenant);
-  return { id: meant.id, agendaId: meant.agendaId, startAt, endAt, row: row.row };
+  return { ...told, isTombstone: meant.isGone === true, row: row.row };
+}
+
+/** The family name beside an appointment, where a name is in one field. */
+export function lastNameOf(id: string): string {
+  return LAST_NAMES[Number(id) % LAST_NAMES.length] ?? '';
+}
+
+function putDeletion(row: Row, form: Form, isGone: boolean): void {
+  const { tombstones, raised } = form.rows;
+  if (tombstones !== 'bare' && tombstones !== 'whole') return;
+  if (raised === 'yes') row.truth('isDeleted', isGone);
+  else if (raised === 'time') row.time('deletedAt', isGone ? Date.parse('2026-02-01T10:00:00Z') : null);
+  else row.put('record.state', isGone ? 'Removed' : 'Live');
 }
 
 function putSpan(row: Row, form: Form, meant: MeantAppointment): void {
   const { date, minute, length } = meant;
-  const { startAt, endAt } = spanOf(meant, form.zone);
+  const zone = zoneNameOf(form, meant);
+  const { startAt, endAt } = spanOf(meant, zone);
   if (form.end !== 'end') row.put('lasts', minute === null ? null : lengthIn(form, length));
   if (minute !== null) {
     if (form.apart !== null) row.apart('start', { date, at: startAt });
@@ -184,12 +237,11 @@ function putSpan(row: Row, form: Form, meant: MeantAppointment): void {
     else row.time('end', endAt);
     return;
   }
-  putWholeDays(row, form, { date, end: addDays(date, length) });
+  putWholeDays(row, form, { date, end: addDays(date, length), zone: zoneOf(zone) });
 }
 
 /** Whole days from a date to another that is no more one of them. */
-function putWholeDays(row: Row, form: Form, { date, end }: { date: string; end: string }): void {
-  const zone = zoneOf(form.zone);
+function putWholeDays(row: Row, form: Form, { date, end, zone }: { date: string; end: string; zone: Zone }): void {
   const last = form.allDayEnd === 'inclusive' ? addDays(end, -1) : end;
   const hasEnd = form.end === 'end';
   row.truth('isWholeDay', true);
@@ -199,7 +251,7 @@ function putWholeDays(row: Row, form: Form, { date, end }: { date: string; end: 
   } else if (form.wholeDays === 'instants') {
     row.time('start', zone.startOfDay(date)).time('end', hasEnd ? zone.startOfDay(end) : null);
   } else {
-    const told = (day: string) => (form.wholeDays === 'dates' ? day : `${day}T00:00:00Z`);
+    const told = (day: string) => (form.wholeDays === 'dates' ? dateIn(form, day) : `${day}T00:00:00Z`);
     row.put('start', told(date)).put('end', hasEnd ? told(form.wholeDays === 'dates' ? last : end) : null);
   }
 }
@@ -245,20 +297,28 @@ function putTenant(row: Row, form: Form, tenant: string): void {
 
 /** A patient as a form tells them. */
 export function patientIn(form: Form, meant: MeantPatient, tenant: string): ToldRow {
-  const row = new Row(form)
-    .id('id', meant.id)
-    .put('lastName', meant.lastName)
+  const isBare = meant.isGone === true && form.rows.tombstones === 'bare';
+  const row = new Row(form).id('id', meant.id);
+  const told = { id: meant.id, agendaId: null, startAt: 0, endAt: 0, isTombstone: meant.isGone === true };
+  putDeletion(row, form, meant.isGone === true);
+  if (isBare) return { ...told, row: row.row };
+  if (form.rows.fullName === null) row.put('firstName', meant.firstName).put('lastName', meant.lastName);
+  else row.put('name', fullNameIn(form, meant.firstName, meant.lastName));
+  const phone = meant.phone !== null && form.rows.hasNumbersForText ? Number(meant.phone) : meant.phone;
+  putContacts(row.row, form, { phone, email: meant.email });
+  row
     .put('birthDate', meant.birthDate === null ? null : birthIn(form, meant.birthDate))
     .truth('isActive', meant.isActive)
     .truth('mail', meant.agreesToMail);
   putTenant(row, form, tenant);
-  return { id: meant.id, agendaId: null, startAt: 0, endAt: 0, row: row.row };
+  return { ...told, row: row.row };
 }
 
-function birthIn({ births, zone, epochUnit }: Form, date: string): string | number {
+function birthIn(form: Form, date: string): string | number {
+  const { births, zone, epochUnit } = form;
   switch (births) {
     case 'date':
-      return date;
+      return dateIn(form, date);
     case 'time':
       return `${date}T00:00:00`;
     case 'utc-time':
@@ -277,7 +337,18 @@ export function agendasIn(form: Form, tenant: string): ToldRow[] {
       .id('id', id)
       .put('name', `Agenda ${id}`)
       .id('doctorId', `9${id}`)
-      .truth('isActive', id !== '13');
+      .truth('isActive', id !== '13')
+      .id('locationId', locationOfAgenda(form, id))
+      .put('zone', zoneOfAgenda(form, id));
+    putTenant(row, form, tenant);
+    return { id, agendaId: null, startAt: 0, endAt: 0, row: row.row };
+  });
+}
+
+/** The locations as a form tells them. */
+export function locationsIn(form: Form, tenant: string): ToldRow[] {
+  return Object.entries(LOCATION_ZONES).map(([id, zone]) => {
+    const row = new Row(form).id('id', id).put('name', `Location ${id}`).put('zone', zone);
     putTenant(row, form, tenant);
     return { id, agendaId: null, startAt: 0, endAt: 0, row: row.row };
   });

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import { createTenantSource } from '../../../src/clinic/tenant-source.ts';
+import { payloadOf } from '../../../src/reminders/channels/webhook/payload.ts';
+import { reminderOf } from '../../reminders/channels/bed.ts';
 import { openClient, profileOf, unhurried } from '../open-client.ts';
 import { startScriptedServer } from '../scripted-server.ts';
 
@@ -72,4 +74,27 @@ test('an id beyond 2^53 that comes as a number is read and asked for by its digi
     found: { id: '7000000000000000001' },
   });
   expect(asked.at(-1)).toContain('/tenants/9007199254740993/');
+});
+
+test('pages whose ids beyond 2^53 differ in the last digit are different pages, and a webhook names each by its digits', async () => {
+  const ids = Array.from({ length: 30 }, (_, index) => String(9_007_199_254_740_993n + BigInt(index)));
+  const time = '"start":"2026-12-01T09:00:00Z","end":"2026-12-01T09:30:00Z"';
+  const rows = ids.map((id) => `{"id":${id},"agendaId":${id},"patientId":${id},${time},"status":"Booked"}`);
+  await using server = await startScriptedServer(({ path, url }) => {
+    if (path.endsWith('/userinfo')) return { body: '{"tenants":[{"id":1}]}' };
+    const from = Number(new URL(url, 'http://x').searchParams.get('offset'));
+    return { body: `{"data":[${rows.slice(from, from + 10)}],"hasMore":${from + 10 < rows.length}}` };
+  });
+  const paging = { style: 'offset-limit' as const, size: 10, ends: ['has-more' as const] };
+  const { context } = openClient(server.url, profileOf({ paging }));
+  const window = { fromAt: Date.parse('2026-11-30T00:00:00Z'), toAt: Date.parse('2026-12-03T00:00:00Z') };
+  const snapshot = await createTenantSource(context, null).readAppointments({ agendaIds: null, window }, unhurried());
+  expect(snapshot).toMatchObject({ completeness: 'complete', setAside: [], repeated: 0 });
+  expect([...snapshot.records.keys()]).toEqual(ids);
+  for (const { id, agendaId, patientId } of snapshot.records.values()) {
+    const reminder = reminderOf({}, { patientId: patientId ?? '' });
+    const appointment = { ...reminder.appointment, id, agendaId };
+    const { data } = JSON.parse(payloadOf({ ...reminder, appointment }, [], window.fromAt)) as { data: object };
+    expect(data).toMatchObject({ appointmentId: id, agendaId: id, patientId: id });
+  }
 });

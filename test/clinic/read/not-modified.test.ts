@@ -303,11 +303,12 @@ describe('paging that goes by headers', () => {
 
   describe('the total in a header, and an ETag of the rows alone', () => {
     /** A clinic that pages by offset; its 304 leave the total out. */
-    async function openCounting(count: number) {
+    async function openCounting(count: number, cap: number | null = null) {
       const clinic = await openRememberingClinic({
         paging: {
           style: 'offset-limit',
           size: 3,
+          cap,
           totalPath: 'header:X-Total-Count',
           hasMorePath: null,
           ends: ['total'],
@@ -327,12 +328,13 @@ describe('paging that goes by headers', () => {
     }
 
     test.each([
-      { rows: 2, asked: ['"'], why: 'one page with room' },
+      { rows: 2, cap: 3, asked: ['"'], why: 'one page with room' },
+      { rows: 2, asked: [null], why: 'one page that may be full: a server may give fewer rows than it is asked for' },
       { rows: 3, asked: [null], why: 'one full page, which another one may follow' },
       { rows: 8, asked: ['"', '"', '"'], why: 'full pages that are followed, and a last one with room' },
       { rows: 6, asked: ['"', null], why: 'full pages of which the last may be followed' },
-    ])('asks with conditions where the rows cover it: $why', async ({ rows, asked }) => {
-      await using clinic = await openCounting(rows);
+    ])('asks with conditions where the rows cover it: $why', async ({ rows, cap = null, asked }) => {
+      await using clinic = await openCounting(rows, cap);
       expect((await clinic.read()).records.size).toBe(rows);
       clinic.asked();
       expect(await clinic.read()).toMatchObject({ completeness: 'complete' });

@@ -96,6 +96,36 @@ describe('a local time', () => {
     ]);
   });
 
+  it('is written in the zone of its place where date and time of day come apart, whatever the form of whole times', async () => {
+    const agendas = [{ id: 'g', name: 'G', timeZone: 'Asia/Tokyo' }];
+    const rows = [{ id: 'a', agendaId: 'g', day: '2026-12-01', from: '09:00', to: '09:30' }];
+    const fields = { start: ['day + from'], end: ['day + to'] };
+    const clinic = await clinicWith({ agendas, rows }, { appointments: { fields }, writes: { times: 'offset' } });
+    await using _server = clinic.server;
+    const bodies: unknown[] = [];
+    clinic.context.beforeWrite = ({ body }) => void bodies.push(body);
+    const { update } = createAppointmentCalls(clinic.context);
+    const [start, end] = [Date.parse('2026-12-01T01:00:00Z'), Date.parse('2026-12-01T01:30:00Z')];
+    await update('t', 'a', { start, end }, unhurried());
+    expect(bodies).toMatchObject([{ day: '2026-12-01', from: '10:00:00', to: '10:30:00' }]);
+  });
+
+  it('is written in the zone of an agenda whose id is a number beyond 2^53', async () => {
+    const id = '9007199254740993';
+    const agendas = [{ id, name: 'G', timeZone: 'Asia/Tokyo' }];
+    const clinic = await clinicWith(
+      { agendas },
+      { writes: { times: 'local' }, appointments: { numbers: ['agendaId'] } },
+    );
+    await using _server = clinic.server;
+    const bodies: unknown[] = [];
+    clinic.context.beforeWrite = ({ body }) => void bodies.push(JSON.stringify(body));
+    const { update } = createAppointmentCalls(clinic.context);
+    await update('t', 'a', { agendaId: id, start: Date.parse('2026-12-01T01:00:00Z') }, unhurried());
+    expect(bodies).toEqual([expect.stringContaining('"start":"2026-12-01T10:00:00"')]);
+    expect(bodies).toEqual([expect.stringContaining(`"agendaId":${id}`)]);
+  });
+
   it('costs no look at places where times carry offsets', async () => {
     const rows = [{ ...LOCAL, start: '2026-12-01T09:00:00Z', end: '2026-12-01T09:30:00Z' }];
     const clinic = await clinicWith({ rows });

@@ -35,6 +35,8 @@ describe('the status of a row', () => {
     ['any value', 'present', ['x', 1, true, '0000-00-00'], [null, false, 'false', 0, '0', '', undefined]],
     ['one value', 1, [1], [true, '1', 2, null]],
     ['some values', ['present', 'late', 1], ['present', 'late', 1], ['absent', true, '1', null]],
+    ['yes', true, [true, 1, '1', 'True', 'sì'], [false, 0, 'no', 'x', 2, null]],
+    ['no', [false], [false, 0, '0', 'N'], [true, 1, '', 'x', null]],
   ] as const)('is told by a flag that %s raises', (_what, when, raising, others) => {
     const flags = [{ path: 'seen.at', when: typeof when === 'object' ? [...when] : when, status: 'arrived' as const }];
     const read = (at: unknown) => statusOf({ flags }, 'Booked', { seen: { at } });

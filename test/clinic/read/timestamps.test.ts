@@ -202,8 +202,19 @@ describe('timestampOf', () => {
     ['the end of a day', '2026-03-28 + 24:00', null, Date.parse('2026-03-28T23:00:00Z')],
     ['a number whose digits are a day', 20_260_329, null, '2026-03-29'],
     ['a number whose digits are a time', 20_260_329_090_000, null, at],
+    ['digits that are a day, where times are numbers', '20260329', 'seconds', '2026-03-29'],
+    ['the same with an instant', '20260329090000', 'ms', at],
+    ['the same with a day as a number and a time of day', '20260329 + 09:00', 'seconds', at],
   ] as const)('reads %s', (_what, value, unit, expected) => {
     expect(told(value, unit)).toBe(expected);
+  });
+
+  it('takes a date of birth in digits for what it is, and a number of seconds of that year too', () => {
+    expect(told('19800301', 'seconds', rome, 1850)).toBe('1980-03-01');
+    expect(told('19700101', 'seconds', rome, 1850)).toBe('1970-01-01');
+    const midnight = Date.parse('1970-08-18T00:00:00Z');
+    expect(told(midnight / 1000, 'seconds', rome, 1850)).toBe(midnight);
+    expect(told(String(midnight), 'ms', rome, 1850)).toBe(midnight);
   });
 
   it('takes the midnight of UTC for the date that it is written with, also where it is still the evening before', () => {

@@ -11,6 +11,8 @@ describe('a row that says no more than that its record is off', () => {
   test.each([
     ['a deletion flag and an id', { id: '17', deleted: true, modified: '2026-03-01T08:00:00Z' }],
     ['another usual name of the flag', { id: 17, isDeleted: true }],
+    ['a deletion flag that is a number', { id: 17, deleted: 1 }],
+    ['a deletion flag that is a word', { id: 17, deleted: 'True' }],
     ['a cancelled status without a time', { id: '17', agendaId: 'a1', status: 'Cancelled' }],
     [
       'a cancelled status and a time that can not be read',

@@ -44,6 +44,18 @@ async function failureOf(target: OpenTarget) {
   return outcome?.result === 'failed' ? outcome.error : null;
 }
 
+test('an id beyond 2^53 that comes as a number is kept, and written to, by its digits', async () => {
+  const { proxy, target } = await openProxied();
+  const created = { status: 200, headers: JSON_TYPE, body: '{"id":9007199254740993}' };
+  proxy.add({ method: /POST/, fault: { kind: 'answer', answer: created } });
+  const [outcome] = await target.apply(target.create('p1', anna));
+  expect(outcome).toMatchObject({ result: 'written', remoteId: '9007199254740993' });
+  const gone = { status: 404, headers: JSON_TYPE, body: '{}' };
+  proxy.add({ url: /9007199254740993/, fault: { kind: 'answer', answer: gone }, ...ALWAYS });
+  await target.apply(target.update('p1', anna, '9007199254740993')).catch(() => null);
+  expect(proxy.requests.some(({ url }) => url.includes('/9007199254740993'))).toBe(true);
+});
+
 describe('an answer of', () => {
   test.each([
     [429, { 'retry-after': '90' }, '', { code: 'rate-limited', actor: 'remote', retryAfterMs: 90_000 }],

@@ -1,0 +1,91 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { renderHealth } from '../../src/cli/render-health.ts';
+import { renderPlan } from '../../src/cli/render-plan.ts';
+import { renderStatus } from '../../src/cli/render-status.ts';
+import { examine, type StateProbe } from '../../src/control/doctor.ts';
+import { tenantHealth } from '../../src/control/health.ts';
+import { planTenant } from '../../src/control/plan.ts';
+import type { ReadingRemark } from '../../src/model/reading-remarks.ts';
+import { cycle, NEVER } from '../jobs/cycle.ts';
+import { createModelClinic } from '../jobs/model-clinic.ts';
+import { createModelTarget } from '../jobs/model-target.ts';
+import { openTenant } from '../jobs/open-tenant.ts';
+import { useRedis } from '../support/redis.ts';
+import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+import { openInstallation } from './open-installation.ts';
+import { statusOf, tenantOf } from './status-of.ts';
+
+const redis = useRedis();
+
+const REMARKS: ReadingRemark[] = [
+  { code: 'zone-unread', list: 'appointments', field: 'zone', path: 'site.tz', rows: 2, zones: ['Asia/Tokyo'] },
+  { code: 'path-empty', list: 'appointments', field: 'notes', path: 'memo', rows: 2 },
+];
+const SENTENCES = [
+  'appointments: site.tz names the zone Asia/Tokyo in 2 rows',
+  'appointments.fields.notes: the path memo found nothing in 2 rows',
+];
+
+/** A text without its line breaks. */
+function flat(text: string): string {
+  return text.replaceAll(/\s+/g, ' ');
+}
+
+describe('what readings show of the clinic profile', () => {
+  function opened(remarks: () => ReadingRemark[] = () => REMARKS) {
+    const clinic = Object.assign(createModelClinic(), { remarks });
+    clinic.appointments.set('1', appointmentOf('1', { inHours: 24 }));
+    const targets = [{ model: createModelTarget() }];
+    const tenant = openTenant({ redis: redis.connect(), clinic, targets, clock: () => NOW });
+    return { tenant, installation: openInstallation({ tenants: [tenant] }) };
+  }
+  let world: ReturnType<typeof opened>;
+  beforeAll(() => {
+    world = opened();
+  });
+
+  test('is told by plan', async () => {
+    const plan = await planTenant(world.installation, world.tenant.id, () => {}, NEVER);
+    expect(plan.remarks).toEqual(REMARKS);
+    for (const sentence of SENTENCES) expect(flat(renderPlan(plan))).toContain(sentence);
+  });
+
+  test('is told by health', async () => {
+    const health = await tenantHealth(world.installation, world.tenant.id, { progress: () => {} }, NEVER);
+    expect(health.remarks).toEqual(REMARKS);
+    for (const sentence of SENTENCES) expect(flat(renderHealth(health))).toContain(sentence);
+  });
+
+  test('is told by status, of the last cycle', async () => {
+    await cycle(world.tenant);
+    const [lastRun = null] = await world.tenant.runs.list(1);
+    expect(lastRun?.remarks).toEqual(REMARKS);
+    const status = renderStatus(statusOf([{ ...tenantOf(), lastRun }]));
+    for (const sentence of SENTENCES) expect(flat(status)).toContain(sentence);
+  });
+
+  test('is told by doctor, also where only the last cycle saw it, and each once', async () => {
+    const state: StateProbe = {
+      ...{ check: async () => {}, requireRights: async () => {}, requireIdentity: async () => {} },
+      ...{ unopened: async () => [], openSecrets: () => [], time: async () => NOW, places: () => [], resolve: null },
+      view: async () => ({
+        durability: null,
+        directory: 'kept',
+        wentBackAt: null,
+        wentBackTo: null,
+        writesLostAt: null,
+      }),
+    };
+    const { tenant, installation } = opened();
+    await cycle(tenant);
+    Object.assign(tenant.clinic, { remarks: () => REMARKS.slice(0, 1) });
+    const findings = await Array.fromAsync(examine(installation, state, {}, AbortSignal.timeout(20_000)));
+    const told = findings.filter(({ code }) => code === 'zone-unread' || code === 'path-empty');
+    expect(told).toEqual(
+      ['zone-unread', 'path-empty'].map((code, at) => ({
+        ...{ tenant: tenant.id, subject: 'clinic', result: 'warning', code, next: 'correct the clinic profile' },
+        what: expect.stringContaining(SENTENCES[at] ?? ''),
+      })),
+    );
+  });
+});
