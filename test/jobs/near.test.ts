@@ -510,4 +510,4 @@ test('whatever happens, the next two days are as by readings of all, nothing is 
     { numRuns: HISTORIES },
   );
   expect(Math.min(read.near, read.whole)).toBeGreaterThan(HISTORIES);
-}, 240_000);
+});
