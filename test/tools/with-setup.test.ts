@@ -89,7 +89,7 @@ describe.each([
   test('a changed lock file is installed once, also by two starts at the same time', async () => {
     writeVersion('1.0.1');
     const both = [start('echo.ts'), start('echo.ts')];
-    for (const { closed } of both) expect(await closed, printed.err).toEqual([7, null]);
+    for (const { closed } of both) expect(await closed).toEqual([7, null]);
     const reports = both.map(({ printed }) => printed.err).join('');
     expect(reports.match(/installed in/g)).toHaveLength(1);
   });
