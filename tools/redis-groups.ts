@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Cluster, Redis } from 'ioredis';
 import { type GuardedProcess, startGuarded } from './guarded-process.ts';
-import { freeLoopbackPort, type PrivateRedis, resolveRedisServer, startRedis } from './redis.ts';
+import { onFreePort, type PrivateRedis, resolveRedisServer, startRedis } from './redis.ts';
 import type { ServerCommand } from './server-command.ts';
 
 const HOST = '127.0.0.1';
@@ -36,6 +36,8 @@ export interface RedisGroup {
   /** Ends them all, by pid. */
   stop(): Promise<void>;
 }
+
+type Sentinel = GuardedProcess & { port: number };
 
 /** Starts a master, a replica and three sentinels, and waits until these agree. */
 export async function startSentinelGroup(server?: ServerCommand): Promise<RedisGroup> {
@@ -75,9 +77,12 @@ async function knowsAll(sentinel: Redis): Promise<boolean> {
   return count('num-other-sentinels') === SENTINELS - 1 && count('num-slaves') > 0;
 }
 
-async function startSentinel(server: ServerCommand, masterPort: number): Promise<GuardedProcess & { port: number }> {
+function startSentinel(server: ServerCommand, masterPort: number): Promise<Sentinel> {
+  return onFreePort((port) => startSentinelOn(port, server, masterPort));
+}
+
+async function startSentinelOn(port: number, server: ServerCommand, masterPort: number): Promise<Sentinel> {
   const folder = await mkdtemp(join(tmpdir(), 'clinic-mirror-sentinel-'));
-  const port = await freeLoopbackPort();
   const file = join(folder, 'sentinel.conf');
   const lines = [
     `port ${port}`,
@@ -146,8 +151,11 @@ export async function startClusterGroup(server?: ServerCommand): Promise<RedisGr
 
 type SlotRange = [from: number, to: number, master: [host: string, port: number, id: string]];
 
-async function startNode(server: ServerCommand): Promise<{ redis: PrivateRedis; busPort: number }> {
-  const busPort = await freeLoopbackPort();
+function startNode(server: ServerCommand): Promise<{ redis: PrivateRedis; busPort: number }> {
+  return onFreePort((busPort) => startNodeOn(busPort, server));
+}
+
+async function startNodeOn(busPort: number, server: ServerCommand): Promise<{ redis: PrivateRedis; busPort: number }> {
   const settings = {
     ...REPLICATION,
     'cluster-enabled': 'yes',

@@ -61,15 +61,19 @@ export async function resolveRedisServer(progress: Progress = terminalProgress):
  */
 export async function startRedis(options: StartRedisOptions = {}): Promise<PrivateRedis> {
   const server = options.server ?? (await resolveRedisServer());
-  let attemptsLeft = options.port === undefined ? 5 : 1;
-  while (true) {
-    const port = options.port ?? (await freeLoopbackPort());
+  const { port } = options;
+  if (port !== undefined) return startOn(port, server, options);
+  return onFreePort((free) => startOn(free, server, options));
+}
+
+/** Starts what listens on a free loopback port; on another one where somebody took the port meanwhile, a few times. */
+export async function onFreePort<Started>(start: (port: number) => Promise<Started>): Promise<Started> {
+  for (let attemptsLeft = 4; ; attemptsLeft -= 1) {
     try {
-      return await startOn(port, server, options);
+      return await start(await freeLoopbackPort());
     } catch (error) {
-      attemptsLeft -= 1;
-      const taken = error instanceof Error && error.message.includes('Address already in use');
-      if (!taken || attemptsLeft === 0) throw error;
+      const isTaken = error instanceof Error && /address already in use/i.test(error.message);
+      if (!isTaken || attemptsLeft === 0) throw error;
     }
   }
 }

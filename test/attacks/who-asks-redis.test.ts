@@ -9,6 +9,7 @@ import { connectRedis, type RedisClient } from '../../src/state/redis.ts';
 import { checkRedis } from '../../src/state/redis-check.ts';
 import { type PrivateRedis, startRedis } from '../../tools/redis.ts';
 import { ENV, faultLines, load, SETTINGS, writeConfiguration } from '../settings/configuration-directory.ts';
+import { paced } from '../support/pace.ts';
 import { isOld, withoutNewer } from '../support/redis-users.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -115,7 +116,7 @@ describe('the users that we ship', () => {
 
   test('are closed enough for the daemon to start', async () => {
     const client = opened(connectRedis(`redis://clinic-mirror:${PASSWORD}@127.0.0.1:${server.port}`));
-    await expect(checkRedis(client, AbortSignal.timeout(60_000))).resolves.toBeUndefined();
+    await expect(checkRedis(client, AbortSignal.timeout(paced(60_000)))).resolves.toBeUndefined();
   });
 
   test('let the health check ask for nothing but a sign of life', async () => {
@@ -166,10 +167,10 @@ test('a Redis that knows our password and lets in whoever gives none is refused'
   await admin.call('ACL', 'SETUSER', 'clinic-mirror', 'on', `>${PASSWORD}`, '~*', '+@all');
   const client = opened(connectRedis(`redis://clinic-mirror:${PASSWORD}@127.0.0.1:${open.port}`));
 
-  await expect(checkRedis(client, AbortSignal.timeout(60_000))).rejects.toMatchObject({ code: 'redis-open' });
+  await expect(checkRedis(client, AbortSignal.timeout(paced(60_000)))).rejects.toMatchObject({ code: 'redis-open' });
 
   await admin.call('ACL', 'SETUSER', 'default', 'resetpass', 'off');
-  await expect(checkRedis(client, AbortSignal.timeout(60_000))).resolves.toBeUndefined();
+  await expect(checkRedis(client, AbortSignal.timeout(paced(60_000)))).resolves.toBeUndefined();
 });
 
 /** The file that the command in the documentation makes. */

@@ -5,6 +5,7 @@ import type { ClinicApi } from '../../src/clinic/api.ts';
 import type { ClinicRecord } from '../../src/clinic/read/reading-calls.ts';
 import { createHttpClient } from '../../src/http/client.ts';
 import { firstTenant, logIn, NOW } from '../sandbox/clinic/support.ts';
+import { paced } from '../support/pace.ts';
 import { all, openApi } from './open-api.ts';
 import { failureOf, profileOf, unhurried, type WrittenProfile } from './open-client.ts';
 
@@ -31,7 +32,7 @@ afterEach(() => {
 
 function open(written: WrittenProfile = {}): ClinicApi {
   return openApi(proxy.url, profileOf(written), token, {
-    http: createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: 5_000 }),
+    http: createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: paced(5_000) }),
   });
 }
 

@@ -10,6 +10,7 @@ import type { CrmItem } from '../../src/model/items.ts';
 import type { Operation } from '../../src/model/operations.ts';
 import { changeJson, jsonAnswer } from '../contract/crm-wire.ts';
 import { ENV, load, SETTINGS, writeConfiguration } from '../settings/configuration-directory.ts';
+import { paced } from '../support/pace.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { useRedis } from '../support/redis.ts';
 import { openTenantConnections } from './tenant-connections.ts';
@@ -63,16 +64,16 @@ async function openContacts() {
       ],
     },
     authorizer: authorizerOf(serviceKey, { authorizeUrl: sandbox.authorizeUrl, tokenUrl: `${stranger.url}/token` }),
-    http: createHttpClient({ userAgent: 'test', clock: Date.now, timeoutMs: 5_000 }),
+    http: createHttpClient({ userAgent: 'test', clock: Date.now, timeoutMs: paced(5_000) }),
     shared: new SharedState(),
     log,
     clock: Date.now,
     settings: hubspot.settingsSchema.parse({ apiUrl: proxy.url }),
   });
-  const prepare = () => connector.prepare(null, AbortSignal.timeout(60_000));
-  const write = (container: string) => connector.apply(container, [PATIENT], AbortSignal.timeout(60_000));
+  const prepare = () => connector.prepare(null, AbortSignal.timeout(paced(60_000)));
+  const write = (container: string) => connector.apply(container, [PATIENT], AbortSignal.timeout(paced(60_000)));
   const read = async (container: string) =>
-    (await Array.fromAsync(connector.read(container, null, AbortSignal.timeout(60_000)))).flat();
+    (await Array.fromAsync(connector.read(container, null, AbortSignal.timeout(paced(60_000))))).flat();
   return { sandbox, proxy, stranger, serviceKey, said, prepare, write, read };
 }
 

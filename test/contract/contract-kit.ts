@@ -8,6 +8,7 @@ import { asMirrorError, MirrorError } from '../../src/model/errors.ts';
 import type { CalendarItem, Item, MappedProperty } from '../../src/model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../src/model/operations.ts';
 import { MINUTE_MS, SECOND_MS, type TimeWindow } from '../../src/model/time.ts';
+import { paced } from '../support/pace.ts';
 import type { ContractTarget, RemoteObject, ShownObject, TargetOf, Worker } from './contract-target.ts';
 
 /** The owner tag of the target under test. */
@@ -188,7 +189,7 @@ async function deliver<Wanted extends Item>(
 
 /** A signal that ends a call which hangs. */
 export function signal(): AbortSignal {
-  return AbortSignal.timeout(MINUTE_MS);
+  return AbortSignal.timeout(paced(MINUTE_MS));
 }
 
 /** The key of a record, as the daemon would derive it: 32 characters of `[0-9a-v]`. */

@@ -11,6 +11,7 @@ import { createHttpClient } from '../../src/http/client.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import type { CrmItem, PropertyValue } from '../../src/model/items.ts';
 import type { StreamName } from '../../src/model/streams.ts';
+import { paced } from '../support/pace.ts';
 import type { ContractDialect, Worker } from './contract-target.ts';
 import {
   CRM_ROLES,
@@ -107,7 +108,7 @@ async function openStream(account: Account, stream: StreamName): Promise<CrmTarg
       crm: { stream, properties },
       settings: hubspot.settingsSchema.parse({ apiUrl, version }),
     });
-  const http = createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: 5_000 });
+  const http = createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: paced(5_000) });
   const preparer = openAt(sandbox.apiUrl, {
     ownerTag: '',
     authorizer,
@@ -124,7 +125,7 @@ async function openStream(account: Account, stream: StreamName): Promise<CrmTarg
     list: LIST,
     required: [],
     constants: [],
-    container: await preparer.prepare(null, AbortSignal.timeout(60_000)),
+    container: await preparer.prepare(null, AbortSignal.timeout(paced(60_000))),
     belonging: { contactKey: null, startAt: stream === 'patients' ? 0 : Date.parse('2027-03-10T08:00:00Z') },
     authorizer,
     open: (worker) => openAt(proxy.url, worker),

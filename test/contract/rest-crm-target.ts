@@ -14,6 +14,7 @@ import { silentLogger } from '../../src/log/logger.ts';
 import type { CrmItem, PropertyKind, PropertyValue } from '../../src/model/items.ts';
 import type { StreamName } from '../../src/model/streams.ts';
 import { SECOND_MS } from '../../src/model/time.ts';
+import { paced } from '../support/pace.ts';
 import type { ContractDialect, LaggingSearch, Worker } from './contract-target.ts';
 import {
   CRM_ROLES,
@@ -119,7 +120,7 @@ async function openStream(account: Account, speech: RestCrmSpeech, stream: Strea
         profile: speech.profile,
       }),
     });
-  const http = createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: 5_000 });
+  const http = createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: paced(5_000) });
   const preparer = open({
     ownerTag: 'contractmark0000',
     authorizer,
@@ -128,7 +129,7 @@ async function openStream(account: Account, speech: RestCrmSpeech, stream: Strea
     log: silentLogger,
     createCalendar: null,
   });
-  const container = await preparer.prepare(null, AbortSignal.timeout(60_000));
+  const container = await preparer.prepare(null, AbortSignal.timeout(paced(60_000)));
   proxy.forget();
   return {
     supports: restCrm.supports,

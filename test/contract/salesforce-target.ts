@@ -11,6 +11,7 @@ import { createHttpClient } from '../../src/http/client.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import type { CrmItem, PropertyValue } from '../../src/model/items.ts';
 import type { StreamName } from '../../src/model/streams.ts';
+import { paced } from '../support/pace.ts';
 import type { ContractDialect, Worker } from './contract-target.ts';
 import {
   CRM_ROLES,
@@ -113,7 +114,7 @@ async function openStream(sandbox: SalesforceSandbox, proxy: FaultProxy, stream:
       crm: { stream, properties },
       settings: salesforce.settingsSchema.parse({}),
     });
-  const http = createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: 5_000 });
+  const http = createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: paced(5_000) });
   const preparer = openWorker({
     ownerTag: '',
     authorizer: loginAt(sandbox, sandbox.url),
@@ -130,7 +131,7 @@ async function openStream(sandbox: SalesforceSandbox, proxy: FaultProxy, stream:
     firstName: { property: 'FirstName', isLastRequired: true },
     list: LIST,
     constants,
-    container: await preparer.prepare(null, AbortSignal.timeout(60_000)),
+    container: await preparer.prepare(null, AbortSignal.timeout(paced(60_000))),
     belonging: { contactKey: null, startAt: stream === 'patients' ? 0 : Date.parse('2027-03-10T08:00:00Z') },
     authorizer: loginAt(sandbox, proxy.url),
     open: openWorker,

@@ -3,6 +3,7 @@ import { examine, type StateProbe } from '../../src/control/doctor.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
+import { paced } from '../support/pace.ts';
 import { useRedis } from '../support/redis.ts';
 import { NOW } from '../sync/arbitraries.ts';
 import { openInstallation } from './open-installation.ts';
@@ -30,7 +31,7 @@ async function namesOf(resolve: StateProbe['resolve'], places: StateProbe['place
     view: async () => ({ durability: null, directory: 'kept', wentBackAt: null, wentBackTo: null, writesLostAt: null }),
   };
   const installation = openInstallation({ tenants: [tenant], managed });
-  const findings = await Array.fromAsync(examine(installation, state, {}, AbortSignal.timeout(20_000)));
+  const findings = await Array.fromAsync(examine(installation, state, {}, AbortSignal.timeout(paced(20_000))));
   return findings.filter(({ subject }) => subject === 'DNS');
 }
 

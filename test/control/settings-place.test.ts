@@ -7,6 +7,7 @@ import { asMirrorError } from '../../src/model/errors.ts';
 import { inItalian } from '../../src/model/sentences.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
+import { paced } from '../support/pace.ts';
 import { useRedis } from '../support/redis.ts';
 import { NOW } from '../sync/arbitraries.ts';
 import { openInstallation } from './open-installation.ts';
@@ -38,7 +39,7 @@ test.each([
     paused: true,
   });
   const installation = openInstallation({ tenants: [tenant], managed });
-  const signal = AbortSignal.timeout(20_000);
+  const signal = AbortSignal.timeout(paced(20_000));
   const paused = await remedyOf(auditNow(installation, 'aurora', () => {}, signal));
   expect(paused).toBe(`set paused to false in ${place}`);
   expect(inItalian(paused ?? '')).toBe(`impostare paused: false in ${place}`);

@@ -156,10 +156,14 @@ describe('a run that deleted what it should not have', () => {
   test('waits, when the target is away, and comes with a later cycle', async () => {
     const opened = await open();
     const wrong = await emptiedByMistake(opened);
-    opened.model.fault = () => 'unavailable';
+    const stop = new AbortController();
+    opened.model.fault = () => {
+      stop.abort();
+      return 'unavailable';
+    };
     const view = await undoRun(wrong.installation, wrong.run, { dryRun: false }, SILENT, {
       ...SIGNALS,
-      stop: AbortSignal.timeout(500),
+      stop: stop.signal,
     });
     expect(new Set(view.records.map(({ result }) => result))).toEqual(new Set(['waiting']));
     opened.model.fault = () => null;

@@ -76,4 +76,4 @@ test('somebody new is told an address, is signed in by one click, and sees a boo
   leaving.resolve();
   expect(await ended).toBe(0);
   expect(pictures.at(-1)).toContain('aurora');
-}, 90_000);
+});

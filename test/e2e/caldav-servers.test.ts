@@ -4,6 +4,7 @@ import type { PrivateDavServer } from '../../tools/dav-server.ts';
 import { DavHands } from '../connectors/caldav/dav-hands.ts';
 import { firstAccount } from '../connectors/caldav/dav-target.ts';
 import { useCyrus, useXandikos } from '../support/dav-servers.ts';
+import { paced } from '../support/pace.ts';
 import { useRadicale } from '../support/radicale.ts';
 import { useRedis } from '../support/redis.ts';
 import { killAt, loseState, runUntilInSync, start } from './support/daemons.ts';
@@ -97,7 +98,7 @@ async function audit(world: SmallWorld) {
   const { tenant } = world.open().composed.get('clinic-1') ?? {};
   const target = tenant?.targets.get(world.targets[0]?.target ?? '');
   if (tenant === undefined || target === undefined) throw new Error('the world has one target');
-  return await auditTarget(tenant, target, AbortSignal.timeout(60_000));
+  return await auditTarget(tenant, target, AbortSignal.timeout(paced(60_000)));
 }
 
 function timesOf(events: Awaited<ReturnType<DavHands['ownEvents']>>): string[] {

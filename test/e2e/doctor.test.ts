@@ -5,6 +5,7 @@ import { requireEntry } from '../../src/composition/connections.ts';
 import { examine, type Finding, type StateProbe } from '../../src/control/doctor.ts';
 import { requireTenant } from '../../src/control/installation.ts';
 import type { Status } from '../../src/control/status-view.ts';
+import { paced } from '../support/pace.ts';
 import { useRedis } from '../support/redis.ts';
 import { DAEMON } from '../support/redis-users.ts';
 import { editTenant } from './support/reloaded-world.ts';
@@ -127,7 +128,7 @@ test('two files whose logins lead to one clinic are said, since neither file tel
     view: () => installation.epoch.view(),
   };
   const findings = await Array.fromAsync(
-    examine({ ...installation, tenants: twice }, state, {}, AbortSignal.timeout(20_000)),
+    examine({ ...installation, tenants: twice }, state, {}, AbortSignal.timeout(paced(20_000))),
   );
   const found = findings.filter(({ code }) => code === 'clinic-twice');
   expect(found).toMatchObject([

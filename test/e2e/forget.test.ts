@@ -3,6 +3,7 @@ import { startDaemon } from '../../demo/daemon.ts';
 import { loginDesk } from '../../src/composition/login-desk.ts';
 import { loginWithBrowser } from '../../src/control/logins.ts';
 import type { ForgetReceipt } from '../../src/model/forgetting.ts';
+import { paced } from '../support/pace.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type CrmWorld, startCrmWorld } from './support/crm-world.ts';
@@ -45,7 +46,7 @@ async function useWorld(): Promise<CrmWorld & { calendarId: string }> {
   const visit = async (url: string) =>
     (await fetch(await world.google.authorizeInBrowser(url, { account: ACCOUNT }))).text();
   const desk = loginDesk(world.opened());
-  await loginWithBrowser(desk, TENANT, 'google', (url) => visits.push(visit(url)), AbortSignal.timeout(60_000));
+  await loginWithBrowser(desk, TENANT, 'google', (url) => visits.push(visit(url)), AbortSignal.timeout(paced(60_000)));
   await Promise.all(visits);
   return { ...world, calendarId };
 }

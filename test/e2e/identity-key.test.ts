@@ -40,4 +40,4 @@ it('another identity key is refused by Redis, and by the calendars themselves wh
   expect(looked.out).not.toMatch(/[1-9]\d* to (create|update|delete)/);
   await world.cycle();
   await expectExact(world);
-}, 120_000);
+});

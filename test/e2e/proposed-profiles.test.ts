@@ -52,7 +52,7 @@ test('a clinic of numbers is followed by what check-spec proposes from its docum
   await useProfile(world, stringify(answered(await readFile(proposed, 'utf8'))));
   await world.logIn();
   await expectFollowed(world);
-}, 120_000);
+});
 
 test('and by what the probe proposes from its answers alone', async () => {
   const world = await clinicOfNumbers();
@@ -72,4 +72,4 @@ test('and by what the probe proposes from its answers alone', async () => {
   ).toBeLessThanOrEqual(100);
   await useProfile(world, stringify(answered(await readFile(proposed, 'utf8'))));
   await expectFollowed(world);
-}, 120_000);
+});

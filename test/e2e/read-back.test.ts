@@ -8,6 +8,7 @@ import {
 } from '../../bench/calendar-hands.ts';
 import { auditTarget } from '../../src/jobs/audit.ts';
 import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
+import { paced } from '../support/pace.ts';
 import { useRadicale } from '../support/radicale.ts';
 import { useRedis } from '../support/redis.ts';
 import type { SmallTarget, SmallTenant } from './support/small-configuration.ts';
@@ -102,7 +103,7 @@ function behaves(open: (target: object) => Promise<{ world: SmallWorld; hands: C
     const { tenant } = world.open().composed.get('clinic-1') ?? {};
     const target = tenant?.targets.get(world.targets[0]?.target ?? '');
     if (tenant === undefined || target === undefined) throw new Error('the world has one target');
-    const look = () => auditTarget(tenant, target, AbortSignal.timeout(60_000));
+    const look = () => auditTarget(tenant, target, AbortSignal.timeout(paced(60_000)));
     const own = (await hands.events()).filter((event) => event.own);
     const checked = own.length;
     const [edited, removed] = own;

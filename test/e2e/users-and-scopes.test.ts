@@ -17,6 +17,7 @@ import type { Status } from '../../src/control/status-view.ts';
 import { syncTenant } from '../../src/control/sync.ts';
 import { probeClinic } from '../../src/profile-finder/probe.ts';
 import type { RunReport } from '../../src/state/runs.ts';
+import { paced } from '../support/pace.ts';
 import { useRedis } from '../support/redis.ts';
 import type { SmallTarget, SmallTenant, SmallWorldOptions } from './support/small-configuration.ts';
 import { type SmallWorld, startSmallWorld } from './support/small-world.ts';
@@ -278,7 +279,7 @@ test('a user moved to another tenant: every command says so, and no write leaves
   world.clinicProxy.forget();
 
   const access = openClinicAccess(world.open(), 'clinic-1');
-  const signal = AbortSignal.timeout(60_000);
+  const signal = AbortSignal.timeout(paced(60_000));
   const ask = { resource: 'appointments', verb: 'read', ids: [], values: {}, parameters: [], pdf: null };
   const remove = { ...ask, verb: 'delete', ids: [theirs] };
   for (const work of [
@@ -299,7 +300,7 @@ test('a user moved to another tenant: every command says so, and no write leaves
 
   expect(world.clinicProxy.requests.filter(({ url, method }) => method !== 'GET' || url.includes(other))).toEqual([]);
   expect([...world.clinic.appointments(other)].map(({ id }) => id)).toContain(theirs);
-}, 90_000);
+});
 
 test('the first login binds the tenant: one that the user gets before the first cycle is not taken for it', async () => {
   const world = await startSmallWorld({ redisUrl: redis.url, tenants: 2, unchosenTenant: true });
@@ -325,7 +326,7 @@ test('a login while the clinic is away is kept, and says that its user is not kn
   const { user } = world.tenants[0] as SmallTenant;
   const visits: Promise<unknown>[] = [];
   const visit = async (url: string) => (await fetch(await authorizeInBrowser(url, user))).text();
-  const signal = AbortSignal.timeout(60_000);
+  const signal = AbortSignal.timeout(paced(60_000));
   const result = await loginWithBrowser(desk, 'clinic-1', 'clinic', (url) => visits.push(visit(url)), signal);
   await Promise.all(visits);
   expect(result.doubt).toMatchObject({ actor: 'remote', status: 503 });
@@ -389,7 +390,7 @@ function metrics(world: SmallWorld): Promise<string> {
 
 async function refreshClinic(world: SmallWorld): Promise<void> {
   const login = world.opened().composed.get('clinic-1')?.connections.get('clinic');
-  await login?.tokens?.authorizer.renew(AbortSignal.timeout(60_000));
+  await login?.tokens?.authorizer.renew(AbortSignal.timeout(paced(60_000)));
 }
 
 /** A cycle of the first tenant in what might be another process. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { paced } from '../support/pace.ts';
 import { fuzzApart } from './apart.ts';
 import { chanceOf, inputOf } from './mutations.ts';
 import { FAULTY } from './parsers/faulty.ts';
@@ -16,7 +17,8 @@ const INPUTS = 100;
 describe('whatever others write', () => {
   test.each([...PARSERS.keys()])('is read or refused, and nothing else: %s', async (parser) => {
     const seed = Math.floor(Math.random() * 2 ** 31);
-    const { findings, inputs } = await fuzzApart({ parser, seed, most: INPUTS, forMs: 120_000, limits: LIMITS });
+    const limits = { ...LIMITS, milliseconds: paced(LIMITS.milliseconds) };
+    const { findings, inputs } = await fuzzApart({ parser, seed, most: INPUTS, forMs: paced(120_000), limits });
     expect(findings, `npm run fuzz -- --only ${parser} --seed ${seed}`).toEqual([]);
     expect(inputs).toBe(INPUTS);
   });
@@ -29,7 +31,7 @@ describe('the fuzzer itself', () => {
     ['takes long', 'faulty-slow', 'hang', { ...UNLIMITED, milliseconds: 1 }],
     ['takes much memory', 'faulty-large', 'memory', { ...UNLIMITED, bytes: 1e6 }],
   ] as const)('finds what %s, and goes on after it', async (_, parser, kind, limits) => {
-    const outcome = await fuzz({ parser, seed: 1, most: 5, forMs: 120_000, limits, givenUpMs: 500 });
+    const outcome = await fuzz({ parser, seed: 1, most: 5, forMs: paced(120_000), limits, givenUpMs: paced(500) });
     expect(outcome.inputs).toBe(5);
     expect(outcome.findings[0]?.index).toBeLessThan(4);
     expect(new Set(outcome.findings.map((finding) => finding.kind))).toEqual(new Set([kind]));
@@ -37,20 +39,20 @@ describe('the fuzzer itself', () => {
 
   test('takes the loading of its parsers for no hang, however slow the machine', async () => {
     const run = { parser: 'faulty-crash', seed: 1, most: 5, limits: UNLIMITED };
-    const { findings } = await fuzz({ ...run, forMs: 120_000, givenUpMs: 150 });
+    const { findings } = await fuzz({ ...run, forMs: paced(120_000), givenUpMs: 150 });
     expect(findings.map(({ kind }) => kind)).toEqual(['crash', 'crash']);
   });
 
   test('takes nothing for a finding that keeps to its limits, however much it keeps', async () => {
     const limits = { ...UNLIMITED, bytes: 100e6 };
-    const outcome = await fuzz({ parser: 'faulty-large', seed: 1, most: 12, forMs: 120_000, limits });
+    const outcome = await fuzz({ parser: 'faulty-large', seed: 1, most: 12, forMs: paced(120_000), limits });
     expect(outcome).toMatchObject({ inputs: 12, findings: [] });
     expect(outcome.mostBytes).toBeGreaterThan(1e6);
   });
 
   test('ends the thread of an input that takes all memory, tells of it, and goes on in the same process', async () => {
     const run = { parser: 'faulty-no-room', seed: 3, most: 4, limits: UNLIMITED, threadMib: 96 };
-    const { inputs, findings } = await fuzz({ ...run, forMs: 120_000, givenUpMs: 60_000 });
+    const { inputs, findings } = await fuzz({ ...run, forMs: paced(120_000), givenUpMs: paced(60_000) });
     const parser = FAULTY.get(run.parser)!;
     const taking = [0, 1, 2, 3].filter((index) => inputOf(parser, run.seed, index).includes('b'));
     expect([inputs, taking.length]).toEqual([4, 2]);
@@ -60,7 +62,7 @@ describe('the fuzzer itself', () => {
 
   test('outlives inputs that ask for too much at once, which end the process of their thread, names each, and goes on', async () => {
     const run = { parser: 'faulty-one-piece', seed: 3, most: 4, limits: UNLIMITED, threadMib: 96 };
-    const { inputs, findings } = await fuzzApart({ ...run, forMs: 120_000, givenUpMs: 60_000 });
+    const { inputs, findings } = await fuzzApart({ ...run, forMs: paced(120_000), givenUpMs: paced(60_000) });
     const parser = FAULTY.get(run.parser)!;
     const taking = [0, 1, 2, 3].filter((index) => inputOf(parser, run.seed, index).includes('b'));
     expect([inputs, taking.length]).toEqual([4, 2]);

@@ -2,10 +2,11 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createHttpClient } from '../../src/http/client.ts';
+import { paced } from '../support/pace.ts';
 
 let server: Server;
 let url: string;
-const httpClient = createHttpClient({ userAgent: 'test', clock: Date.now, timeoutMs: 5_000 });
+const httpClient = createHttpClient({ userAgent: 'test', clock: Date.now, timeoutMs: paced(5_000) });
 const signal = new AbortController().signal;
 
 /** Echoes what it is sent at `/echo`, breaks off at `/broken`, and gives a megabyte anywhere else. */

@@ -4,10 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createHttpClient, withBudget } from '../../src/http/client.ts';
 import { openBudgetShare } from '../../src/state/budget.ts';
+import { paced } from '../support/pace.ts';
 import { useRedis } from '../support/redis.ts';
 
 const redis = useRedis();
-const signal = AbortSignal.timeout(60_000);
+const signal = AbortSignal.timeout(paced(60_000));
 const server = createServer((_, response) => response.writeHead(429, { 'retry-after': '3600' }).end());
 const httpClient = createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now });
 let url: string;

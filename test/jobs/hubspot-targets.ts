@@ -4,6 +4,7 @@ import { SharedState } from '../../src/connectors/shared-state.ts';
 import { createHttpClient } from '../../src/http/client.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { silentLogger } from '../../src/log/logger.ts';
+import { paced } from '../support/pace.ts';
 import { targetOf } from './cycle.ts';
 
 /** Lets targets of a tenant write to an account of HubSpot, in place of the model. @param apiUrl of the sandbox, or of a proxy before it */
@@ -23,7 +24,7 @@ export function writeToHubSpot(
       ownerTag: target.identity.ownerTag,
       crm: { stream: target.stream, properties: target.crm!.mapping.properties },
       authorizer: { header, renew: header, quotaUser: null },
-      http: createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: 5_000 }),
+      http: createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: paced(5_000) }),
       shared: new SharedState(),
       log: silentLogger,
       clock: tenant.clock,

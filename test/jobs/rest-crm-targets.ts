@@ -5,6 +5,7 @@ import { createHttpClient } from '../../src/http/client.ts';
 import type { OpenTarget } from '../../src/jobs/tenant.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import type { Clock } from '../../src/model/time.ts';
+import { paced } from '../support/pace.ts';
 
 /** Lets a target of a tenant write into EspoCRM's sandbox. @param settings beside the profile */
 export function writeToEspoCrm(target: OpenTarget, sandbox: RestCrmSandbox, clock: Clock, settings: object = {}): void {
@@ -20,7 +21,7 @@ export function writeToEspoCrm(target: OpenTarget, sandbox: RestCrmSandbox, cloc
     ownerTag: target.identity.ownerTag,
     crm: { stream: target.stream, properties },
     authorizer: { header: key, renew: key, quotaUser: null, headerName: 'x-api-key' },
-    http: createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: 5_000 }),
+    http: createHttpClient({ userAgent: 'clinic-mirror-test', clock: Date.now, timeoutMs: paced(5_000) }),
     shared: new SharedState(),
     log: silentLogger,
     clock,

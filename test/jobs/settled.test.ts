@@ -194,7 +194,7 @@ test('a process that remembers plans as one that does not', async () => {
     }),
     { numRuns: HISTORIES },
   );
-}, 240_000);
+});
 
 describe('a calendar for which nothing was planned', () => {
   async function settled() {

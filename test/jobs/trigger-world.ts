@@ -16,6 +16,7 @@ import { createTriggerStore } from '../../src/state/triggers.ts';
 import { createTriggerNames } from '../../src/triggers/identity.ts';
 import type { Receiver } from '../reminders/channels/receiver.ts';
 import { signingSecret } from '../reminders/channels/webhook-bed.ts';
+import { paced } from '../support/pace.ts';
 import { NEVER } from './cycle.ts';
 import { createModelClinic } from './model-clinic.ts';
 import { openTenant } from './open-tenant.ts';
@@ -81,7 +82,7 @@ export function createTriggerWorld(
           createSealer([{ id: sealingKey, key: SEALING_KEY }], 'studio-rossi'),
         ),
         name: createTriggerNames(IDENTITY_KEY, 'studio-rossi'),
-        http: createHttpClient({ userAgent: 'clinic-mirror-test', clock: () => world.now, timeoutMs: 2_000 }),
+        http: createHttpClient({ userAgent: 'clinic-mirror-test', clock: () => world.now, timeoutMs: paced(2_000) }),
         wake: async (delayMs: number, { read }: { read: boolean }) => {
           world.wakes.push({ at: world.now + delayMs, read });
         },

@@ -118,7 +118,7 @@ describe('the workers', () => {
       intervalMs: 1,
     });
     expect(large.model.objects().length).toBeLessThan(4_500);
-  }, 40_000);
+  });
 
   test('drop a job whose data cannot be used, and go on with the next', async () => {
     const { log, errors } = listeningLogger();

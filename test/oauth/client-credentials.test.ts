@@ -5,6 +5,7 @@ import { createCertificate } from '../../sandbox/kit/certificate.ts';
 import { createHttpClient } from '../../src/http/client.ts';
 import { createClientCredentialsAuthorizer } from '../../src/oauth/client-credentials.ts';
 import { microsoftProvider } from '../../src/oauth/providers.ts';
+import { paced } from '../support/pace.ts';
 import { NEVER } from './connection.ts';
 import { oauthError, startTokenServer, type TokenServer } from './token-server.ts';
 
@@ -23,7 +24,7 @@ function authorizerOf(
   { secret = null, certificate = null }: { secret?: string | null; certificate?: string | null },
   clock: () => number = Date.now,
 ) {
-  const http = createHttpClient({ userAgent: 'test', clock, timeoutMs: 2_000 });
+  const http = createHttpClient({ userAgent: 'test', clock, timeoutMs: paced(2_000) });
   const provider = microsoftProvider({
     authority: server.url,
     directory: 'clinic.example',

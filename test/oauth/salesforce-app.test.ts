@@ -3,6 +3,7 @@ import { type SalesforceSandboxOptions, startSalesforceSandbox } from '../../san
 import { createHttpClient } from '../../src/http/client.ts';
 import { salesforceProvider } from '../../src/oauth/crm-providers.ts';
 import { audienceOf, createSalesforceAppAuthorizer } from '../../src/oauth/salesforce-app.ts';
+import { paced } from '../support/pace.ts';
 import { NEVER } from './connection.ts';
 
 const USER = 'integration@clinic.example';
@@ -30,7 +31,7 @@ async function openSalesforce(options: SalesforceSandboxOptions = {}) {
       clientId: clientId ?? sandbox.application.clientId,
       clientSecret: clientSecret === undefined ? (sandbox.application.clientSecret ?? null) : clientSecret,
     });
-    const http = createHttpClient({ userAgent: 'test', clock, timeoutMs: 2_000 });
+    const http = createHttpClient({ userAgent: 'test', clock, timeoutMs: paced(2_000) });
     return createSalesforceAppAuthorizer({ connection: 'crm', certificate: own, subject }, { provider, http, clock });
   };
   const register = () => {

@@ -4,6 +4,7 @@ import { MirrorError } from '../../src/model/errors.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
 import { clinicProvider } from '../../src/oauth/providers.ts';
 import { createAuthorizationServer } from '../../src/oauth/server.ts';
+import { paced } from '../support/pace.ts';
 import { NEVER } from './connection.ts';
 import { startTokenServer, tokensNamed } from './token-server.ts';
 
@@ -14,7 +15,12 @@ async function open(take: () => Promise<void> = async () => {}) {
   const clock = () => time.now;
   const paused: (number | null)[] = [];
   const labels: string[] = [];
-  const http = createHttpClient({ userAgent: 'test', clock, timeoutMs: 2_000, observe: (label) => labels.push(label) });
+  const http = createHttpClient({
+    userAgent: 'test',
+    clock,
+    timeoutMs: paced(2_000),
+    observe: (label) => labels.push(label),
+  });
   const server = createAuthorizationServer({
     provider: clinicProvider({ authUrl: scripted.url, clientId: 'client-1', clientSecret: null }),
     http,

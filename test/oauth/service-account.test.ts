@@ -4,6 +4,7 @@ import { startGoogleSandbox } from '../../sandbox/google/index.ts';
 import { createHttpClient } from '../../src/http/client.ts';
 import { quotaUserOf } from '../../src/oauth/authorizer.ts';
 import { createServiceAccountAuthorizer } from '../../src/oauth/service-account.ts';
+import { paced } from '../support/pace.ts';
 import { NEVER } from './connection.ts';
 import { oauthError, startTokenServer } from './token-server.ts';
 
@@ -12,7 +13,7 @@ const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 20
 const PEM = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 
 function authorizerOf(keyFile: object | string, clock: () => number = Date.now) {
-  const http = createHttpClient({ userAgent: 'test', clock, timeoutMs: 2_000 });
+  const http = createHttpClient({ userAgent: 'test', clock, timeoutMs: paced(2_000) });
   const settings = {
     connection: 'google',
     keyFile: typeof keyFile === 'string' ? keyFile : JSON.stringify(keyFile),

@@ -1,4 +1,5 @@
 import { onTestFinished, vi } from 'vitest';
+import { paced } from './pace.ts';
 
 /** Time that stands still until it is told to pass, while the network goes on. */
 export interface FakeTime {
@@ -30,7 +31,7 @@ export function useFakeTime(): FakeTime {
 
 /** Waits for something that the network brings, also while time stands still. */
 export async function untilSeen(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const endsAt = Date.now() + 5_000;
+  const endsAt = Date.now() + paced(30_000);
   while (!(await condition())) {
     if (Date.now() > endsAt) throw new Error(`waited for ${what}`);
     await new Promise((resolve) => setImmediate(resolve));

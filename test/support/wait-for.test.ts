@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { paced } from './pace.ts';
 import { waitFor } from './wait-for.ts';
 
 test('returns the first value that holds', async () => {
@@ -14,7 +15,7 @@ test('zero and the empty string hold', async () => {
 
 test('says what it waited for in vain', async () => {
   const waiting = waitFor(() => false, { what: 'the impossible', timeoutMs: 20 });
-  await expect(waiting).rejects.toThrow('waited 20 ms for the impossible');
+  await expect(waiting).rejects.toThrow(`waited ${paced(20)} ms for the impossible`);
 });
 
 test('a condition that throws does not hold yet, and its last error is told', async () => {

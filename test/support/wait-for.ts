@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { paced } from './pace.ts';
 
 export interface WaitForOptions {
   /** What is waited for, in words that finish the sentence "waited 90000 ms for …". */
   readonly what: string;
-  /** 90 s unless told: it ends what hangs, and measures nothing, so it is long enough for a machine that has ten times as much to do. */
+  /** On a usual machine ({@link paced}); 90 s unless told. It ends what hangs, and measures nothing. */
   readonly timeoutMs?: number;
   /**
    * Between two looks; 10 ms unless told. A look that takes longer is followed by as long a rest, so that it leaves the processor to what
@@ -22,7 +23,8 @@ export async function waitFor<Value>(
   condition: () => Value | Promise<Value>,
   options: WaitForOptions,
 ): Promise<Exclude<Awaited<Value>, false | null | undefined>> {
-  const { what, timeoutMs = 90_000, intervalMs = 10 } = options;
+  const { what, intervalMs = 10 } = options;
+  const timeoutMs = paced(options.timeoutMs ?? 90_000);
   const deadline = performance.now() + timeoutMs;
   let lastError: unknown;
   while (true) {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { describe, expect, inject, type TestContext, test } from 'vitest';
 import { startGuarded } from '../../tools/guarded-process.ts';
-import { startRedis } from '../../tools/redis.ts';
+import { onFreePort, startRedis } from '../../tools/redis.ts';
 import { useRadicale } from '../support/radicale.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -159,4 +159,21 @@ describe('a guarded process', () => {
       /no-such-program/,
     );
   });
+});
+
+test('a server that finds its port taken is started on another one, a few times', async () => {
+  const taken = new Error('redis-server ended (exit code 1):\nbind: Address already in use');
+  const tried: number[] = [];
+  const start = (failures: number) => async (port: number) => {
+    tried.push(port);
+    if (tried.length <= failures) throw taken;
+    return port;
+  };
+  expect(await onFreePort(start(2))).toBe(tried[2]);
+  tried.length = 0;
+  await expect(onFreePort(start(9))).rejects.toBe(taken);
+  expect(tried).toHaveLength(5);
+  tried.length = 0;
+  const other = new Error('no such setting');
+  await expect(onFreePort(() => Promise.reject(other))).rejects.toBe(other);
 });

@@ -75,14 +75,14 @@ describe.each([
 
   test('the first start installs, passes arguments and the exit code, and keeps standard output for the script', async () => {
     const { closed, printed } = start('echo.ts', ['--flag', 'two words']);
-    expect(await closed).toEqual([7, null]);
+    expect(await closed, printed.err).toEqual([7, null]);
     expect(printed.out).toBe('["--flag","two words"]\n');
     expect(printed.err).toMatch(/npm ci …[\s\S]*installed in/);
   });
 
   test('a second start installs nothing', async () => {
     const { closed, printed } = start('echo.ts');
-    expect(await closed).toEqual([7, null]);
+    expect(await closed, printed.err).toEqual([7, null]);
     expect(printed.err).not.toContain('npm ci');
   });
 
@@ -99,7 +99,7 @@ describe.each([
     const npm = spawn('npm', ['ci', '--ignore-scripts', '--no-audit'], { cwd: project, stdio: 'ignore' });
     expect(await once(npm, 'close')).toEqual([0, null]);
     const { closed, printed } = start('echo.ts');
-    expect(await closed).toEqual([7, null]);
+    expect(await closed, printed.err).toEqual([7, null]);
     expect(printed.err).toBe('');
   });
 
@@ -112,7 +112,7 @@ describe.each([
       npm_config_package_lock: 'false',
       NODE_ENV: 'production',
     });
-    expect(await closed).toEqual([7, null]);
+    expect(await closed, printed.err).toEqual([7, null]);
     expect(printed.err).toContain('installed in');
     expect(existsSync(join(project, 'elsewhere'))).toBe(false);
   });

@@ -7,6 +7,7 @@ import type { Connector } from '../../../src/connectors/connector.ts';
 import { SharedState } from '../../../src/connectors/shared-state.ts';
 import { createHttpClient } from '../../../src/http/client.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
+import { paced } from '../../support/pace.ts';
 
 /** A request as the scripted server saw it. */
 export interface SeenRequest {
@@ -89,7 +90,7 @@ export function openOn(
     settings: settings ?? { calendar: { url: server.container } },
     ownerTag: MARK,
     authorizer: { header: async () => LOGIN, renew: async () => renewed, quotaUser: null },
-    http: createHttpClient({ userAgent: 'test', clock: Date.now, timeoutMs: 5_000 }),
+    http: createHttpClient({ userAgent: 'test', clock: Date.now, timeoutMs: paced(5_000) }),
     shared: new SharedState(),
     log: silentLogger,
     clock: () => Date.UTC(2026, 10, 20),
@@ -98,7 +99,7 @@ export function openOn(
 
 /** Limits a call, so that a test ends. */
 export function signal(): AbortSignal {
-  return AbortSignal.timeout(60_000);
+  return AbortSignal.timeout(paced(60_000));
 }
 
 /** A 207 of responses. */

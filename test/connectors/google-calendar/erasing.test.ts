@@ -10,6 +10,7 @@ import {
   keyOf,
 } from '../../contract/contract-kit.ts';
 import { openGoogleTarget } from '../../contract/google-calendar-target.ts';
+import { paced } from '../../support/pace.ts';
 
 let target: Awaited<ReturnType<typeof openGoogleTarget>>;
 let kit: ContractKit;
@@ -34,7 +35,7 @@ async function remains(
 ): Promise<{ status: string; text: string; sealedRecordId: string | undefined }> {
   const { sandbox, container } = target;
   const path = `/calendar/v3/calendars/${encodeURIComponent(container)}/events/${keyOf(recordId)}`;
-  const authorization = await target.authorizer.header(AbortSignal.timeout(60_000));
+  const authorization = await target.authorizer.header(AbortSignal.timeout(paced(60_000)));
   const answer = await fetch(`${sandbox.calendarApiUrl}${path}`, { headers: { authorization } });
   const event = (await answer.json()) as {
     status: string;

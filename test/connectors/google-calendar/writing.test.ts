@@ -15,6 +15,7 @@ import {
   written,
 } from '../../contract/contract-kit.ts';
 import { openGoogleTarget } from '../../contract/google-calendar-target.ts';
+import { paced } from '../../support/pace.ts';
 
 let target: Awaited<ReturnType<typeof openGoogleTarget>>;
 let kit: ContractKit;
@@ -74,7 +75,7 @@ describe('what writing costs', () => {
     await kit.attempt(creates(120));
     target.sandbox.counts.reset();
     const keys = creates(120).map((operation) => operation.key);
-    expect(await kit.connector.find(target.container, keys, AbortSignal.timeout(MINUTE_MS))).toHaveLength(120);
+    expect(await kit.connector.find(target.container, keys, AbortSignal.timeout(paced(MINUTE_MS)))).toHaveLength(120);
     expect(target.sandbox.counts.httpRequests).toBe(3);
   });
 
@@ -82,7 +83,7 @@ describe('what writing costs', () => {
     const asked = kit.worker({ authorizer: { ...target.authorizer, quotaUser: 'tenant-7' } });
     await kit.attempt([createOperation('a')], asked);
     await kit.readAll(asked);
-    await asked.prepare(null, AbortSignal.timeout(MINUTE_MS));
+    await asked.prepare(null, AbortSignal.timeout(paced(MINUTE_MS)));
     expect(target.proxy.requests.every((request) => /quotaUser=tenant-7/.test(request.url + request.body))).toBe(true);
   });
 });
@@ -105,7 +106,7 @@ describe('limits within a batch', () => {
 
   test('a batch of which every part is refused for its rate throws, once', async () => {
     faultParts('POST', refusal(403, 'rateLimitExceeded'));
-    const call = kit.connector.apply(target.container, creates(10), AbortSignal.timeout(MINUTE_MS));
+    const call = kit.connector.apply(target.container, creates(10), AbortSignal.timeout(paced(MINUTE_MS)));
     await expect(call).rejects.toMatchObject({ code: 'rate-limited', retry: 'later' });
     expect(target.sandbox.counts.httpRequests).toBe(1);
   });

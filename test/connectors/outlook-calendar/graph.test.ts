@@ -23,6 +23,7 @@ import {
   written,
 } from '../../contract/contract-kit.ts';
 import { ACCOUNT, openOutlookTarget, property, refusal } from '../../contract/outlook-calendar-target.ts';
+import { paced } from '../../support/pace.ts';
 
 const CHANGED = itemWith({ title: 'Changed' });
 const WRITES = { method: /^POST$/, url: /\/\$batch$/, body: /"method":"(POST|PATCH|DELETE)"/ };
@@ -37,7 +38,7 @@ async function openWorld() {
     outlookCalendar.open({
       ownerTag,
       authorizer,
-      http: createHttpClient({ userAgent: 'test', clock: Date.now, timeoutMs: 10_000 }),
+      http: createHttpClient({ userAgent: 'test', clock: Date.now, timeoutMs: paced(10_000) }),
       shared,
       log: silentLogger,
       clock: Date.now,

@@ -8,6 +8,7 @@ import type { CrmItem, MappedProperty, PropertyValue } from '../../../src/model/
 import type { Operation, Outcome, RemoteItem } from '../../../src/model/operations.ts';
 import type { StreamName } from '../../../src/model/streams.ts';
 import { createTargetIdentity, crmForm, type TargetIdentity } from '../../../src/sync/identity.ts';
+import { paced } from '../../support/pace.ts';
 
 const IDENTITY_KEY = new Uint8Array(32).fill(7);
 
@@ -45,7 +46,7 @@ export function steadyLogin(header = 'Bearer token-of-a-test', headerName?: stri
 
 /** A signal that ends no test early. */
 export function signal(): AbortSignal {
-  return AbortSignal.timeout(60_000);
+  return AbortSignal.timeout(paced(60_000));
 }
 
 /** Opens a target of the connector under test. @throws Error when the settings are refused */

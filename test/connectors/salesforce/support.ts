@@ -15,6 +15,7 @@ import type { MirrorError } from '../../../src/model/errors.ts';
 import type { CrmItem, MappedProperty, PropertyValue } from '../../../src/model/items.ts';
 import type { Operation, Outcome, RemoteItem } from '../../../src/model/operations.ts';
 import type { StreamName } from '../../../src/model/streams.ts';
+import { paced } from '../../support/pace.ts';
 
 const MARK = 'salesforcemark00';
 const KEY: FieldOptions = { name: 'Clinic_Key__c', type: 'string', length: 64, externalId: true, unique: true };
@@ -232,5 +233,5 @@ export async function readAll(by: Connector<CrmItem>): Promise<RemoteItem<CrmIte
 
 /** Ends a call that hangs. */
 export function signal(): AbortSignal {
-  return AbortSignal.timeout(60_000);
+  return AbortSignal.timeout(paced(60_000));
 }

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { paced } from '../../support/pace.ts';
 import { group } from '../contract-case.ts';
 import { deleteOperation, updateOperation, written } from '../contract-kit.ts';
 import { required } from './batches.ts';
@@ -68,7 +69,9 @@ export const budget = group('request budget and paging', {
     const { dialect, proxy } = kit.target;
     required(dialect, 'pageLength')(4);
     await kit.attempt(Array.from({ length: 10 }, (_, index) => kit.toCreate(`r${index}`)));
-    const pages = kit.connector.read(kit.target.container, null, AbortSignal.timeout(60_000))[Symbol.asyncIterator]();
+    const pages = kit.connector
+      .read(kit.target.container, null, AbortSignal.timeout(paced(60_000)))
+      [Symbol.asyncIterator]();
     expect((await pages.next()).value).toHaveLength(4);
     proxy.clear();
     proxy.add({ ...dialect.reads, fault: { kind: 'answer', answer: dialect.unavailable() } });

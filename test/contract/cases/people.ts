@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { Item } from '../../../src/model/items.ts';
 import type { Operation } from '../../../src/model/operations.ts';
+import { paced } from '../../support/pace.ts';
 import { group } from '../contract-case.ts';
 import {
   type AnyKit,
@@ -77,7 +78,7 @@ export const people = group('people and foreign objects', {
     await kit.attempt([updateOperation('a', kit.item('Changed'), a!.versionTag), deleteOperation('b', b!.versionTag)]);
     expect(await kit.readAll()).toHaveLength(1);
     const keys = [keyOf('a'), keyOf('b'), keyOf('foreign')];
-    const found = await kit.connector.find(kit.target.container, keys, AbortSignal.timeout(60_000));
+    const found = await kit.connector.find(kit.target.container, keys, AbortSignal.timeout(paced(60_000)));
     expect(found.map((item) => item.key)).toEqual([keyOf('a')]);
     const foreign = new Set(before.map(({ remoteId }) => remoteId));
     expect((await kit.objects()).filter(({ remoteId }) => foreign.has(remoteId))).toEqual(before);

@@ -5,6 +5,7 @@ import type { ClinicSandboxOptions } from '../../../sandbox/clinic/index.ts';
 import { loginDesk } from '../../../src/composition/login-desk.ts';
 import { loginWithBrowser } from '../../../src/control/logins.ts';
 import type { StreamName } from '../../../src/model/streams.ts';
+import { paced } from '../../support/pace.ts';
 import { startHubSpot } from './crm-hubspot.ts';
 import { startRestCrm } from './crm-rest.ts';
 import { startSalesforce } from './crm-salesforce.ts';
@@ -166,7 +167,7 @@ async function logIn(world: SmallWorld, vendors: readonly CrmVendor[]): Promise<
       if (authorize === null) continue;
       const visits: Promise<unknown>[] = [];
       const visit = async (url: string) => (await fetch(await authorize(url))).text();
-      await loginWithBrowser(desk, id, name, (url) => visits.push(visit(url)), AbortSignal.timeout(60_000));
+      await loginWithBrowser(desk, id, name, (url) => visits.push(visit(url)), AbortSignal.timeout(paced(60_000)));
       await Promise.all(visits);
     }
   }

@@ -20,6 +20,7 @@ import { syncTenant } from '../../../src/control/sync.ts';
 import { type Logger, silentLogger } from '../../../src/log/logger.ts';
 import { reminderChannels } from '../../../src/reminders/channels/registry.ts';
 import { loadConfiguration } from '../../../src/settings/load.ts';
+import { paced } from '../../support/pace.ts';
 import { type Ran, runHere } from './run-command.ts';
 import {
   type Built,
@@ -157,7 +158,7 @@ async function logInAll(composition: Composition, world: SmallWorld, options: Lo
         await (await fetch(await back)).text();
       };
       const desk = loginDesk(composition);
-      const signal = AbortSignal.timeout(60_000);
+      const signal = AbortSignal.timeout(paced(60_000));
       const login = await loginWithBrowser(desk, id, connection, (url) => visits.push(visit(url)), signal);
       // An operator says at once that another account is meant.
       if (login.isUnconfirmed) await acceptAccount(desk, id, connection, login.account?.subject ?? 'unknown', signal);

@@ -5,6 +5,7 @@ import { openActsWorld } from '../../control/acts-world.ts';
 import type { ModelClinic } from '../../jobs/model-clinic.ts';
 import { violationsIn } from '../../support/accessibility.ts';
 import { browserPath, NO_BROWSER, useBrowser } from '../../support/browser.ts';
+import { paced } from '../../support/pace.ts';
 import { useRedis } from '../../support/redis.ts';
 import { appointmentOf } from '../../sync/arbitraries.ts';
 import { openPages } from './open-pages.ts';
@@ -148,7 +149,7 @@ describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER
     const id = await runs.first().getAttribute('id');
     await page.locator(`#${id} summary`).click();
     await changedRun();
-    await expect.poll(() => runs.count(), { timeout: 10_000 }).toBeGreaterThan(before);
+    await expect.poll(() => runs.count(), { timeout: paced(10_000) }).toBeGreaterThan(before);
     expect(await page.locator(`#${id}`).getAttribute('open')).not.toBeNull();
     await person.close();
   });

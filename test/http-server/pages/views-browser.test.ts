@@ -53,7 +53,7 @@ describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER
   test.each([
     ['wide and light', { colorScheme: 'light', viewport: { width: 1400, height: 900 } }],
     ['a phone and dark', { colorScheme: 'dark', ...PHONE }],
-  ] as const)('everybody can use the pages: %s', { timeout: 60_000 }, async (_, options) => {
+  ] as const)('everybody can use the pages: %s', async (_, options) => {
     const page = await visit('owner', options);
     for (const path of [WEEK, `${BASE}/explain?id=apt-1`, `${BASE}/plan`, `${BASE}/holds`, hold, '/queues']) {
       await page.goto(`${world.base}${path}`);
@@ -62,9 +62,7 @@ describe.skipIf(browserPath === null)(`in a browser (${browserPath ?? NO_BROWSER
     }
   });
 
-  test('nothing that a clinic writes, into whatever field, runs or stands on any page, and no policy is broken', {
-    timeout: 60_000,
-  }, async () => {
+  test('nothing that a clinic writes, into whatever field, runs or stands on any page, and no policy is broken', async () => {
     const page = await visit('owner', { viewport: { width: 1400, height: 900 } });
     await page.addInitScript(
       "addEventListener('securitypolicyviolation', ({ violatedDirective }) => (globalThis.broken ??= []).push(violatedDirective))",

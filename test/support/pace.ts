@@ -1,0 +1,52 @@
+import { availableParallelism, loadavg } from 'node:os';
+
+/** Holds the pace of the run, for all processes of it. */
+export const PACE_VARIABLE = 'CLINIC_MIRROR_TEST_PACE';
+
+/** Processor time of {@link work} on the machine that limits were chosen for. */
+const USUAL_MS = 30;
+/** A machine that is slower than that is told by a limit that is reached. */
+const SLOWEST = 10;
+
+/** What a machine was seen to do. */
+interface Seen {
+  /** Processor time of {@link work}. */
+  usedMs: number;
+  /** Processes that want to run, on average of the last minute. */
+  load: number;
+  cores: number;
+}
+
+/**
+ * How many times longer than usual things take on a machine: by its speed, and by how many processes share each of its cores.
+ * @returns 1 to 10, in tenths
+ */
+export function paceOf({ usedMs, load, cores }: Seen): number {
+  const pace = Math.max(1, usedMs / USUAL_MS) * Math.max(1, load / cores);
+  return Math.round(Math.min(SLOWEST, pace) * 10) / 10;
+}
+
+/** Measures once for a run; a run within another one has that one's pace. */
+export function measuredPace(env: NodeJS.ProcessEnv): number {
+  const known = Number(env[PACE_VARIABLE]);
+  if (known >= 1) return known;
+  const before = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(before);
+  return paceOf({ usedMs: (user + system) / 1_000, load: loadavg()[0] ?? 0, cores: availableParallelism() });
+}
+
+/** As tests do: much that is made and soon gone. */
+function work(): void {
+  const rows = Array.from({ length: 5_000 }, (_, id) => ({ id: `${id * 7_919}`, at: id, name: `name ${id % 97}` }));
+  for (let round = 0; round < 8; round += 1) {
+    const again = JSON.parse(JSON.stringify(rows)) as typeof rows;
+    again.sort((one, other) => (one.name < other.name ? -1 : 1));
+  }
+}
+
+/** A limit of time for this run, from the one for a usual machine with nothing else to do. Outside of a run of tests it is the same. */
+export function paced(ms: number, env: NodeJS.ProcessEnv = process.env): number {
+  const pace = Number(env[PACE_VARIABLE]);
+  return pace >= 1 ? Math.ceil(ms * pace) : ms;
+}
