@@ -16,7 +16,7 @@ const STARTED = [
   'src/connectors/*/errors.ts',
   'test/simulation/broken-workers/*.ts',
   'test/support/redis-date-preload.ts',
-  'test/support/test-date-preload.ts',
+  'test/support/test-date-preload.js',
 ];
 
 export default {

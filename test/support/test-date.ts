@@ -14,6 +14,6 @@ export function testDateOptions(env: NodeJS.ProcessEnv): string {
   const told = env[VARIABLE] ?? USUAL;
   const beginsAt = Date.parse(told);
   if (Number.isNaN(beginsAt)) throw new RangeError(`${VARIABLE} must be a date such as ${USUAL}, not "${told}"`);
-  const preload = new URL(`./test-date-preload.ts?${Math.round(beginsAt - machineNow())}`, import.meta.url);
+  const preload = new URL(`./test-date-preload.js?${Math.round(beginsAt - machineNow())}`, import.meta.url);
   return `--import=${preload.href}`;
 }
