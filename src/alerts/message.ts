@@ -1,7 +1,7 @@
 import type { Problem } from '../model/problems.ts';
 import { inItalian } from '../model/sentences.ts';
 import { AXES_WORDS, type Axes } from '../model/standing.ts';
-import { HOUR_MS, type Instant } from '../model/time.ts';
+import { HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import type { AlertSettings } from '../settings/alert-schema.ts';
 import type { Digest } from './digest.ts';
 
@@ -23,6 +23,7 @@ const EN = {
   more: (count: number) => `and ${count} more`,
   since: (age: string) => `for ${age}`,
   until: (age: string) => `in ${age}`,
+  nextTry: (minutes: number) => `retrying, next try in ${minutes} min`,
   waiting: (count: number) => `${count} ${count === 1 ? 'change waits' : 'changes wait'}`,
   stands: (axes: Axes) => `the clinic: ${AXES_WORDS.en[axes.inStep]}, ${AXES_WORDS.en[axes.canGoOn]}`,
   underAnHour: 'less than an hour',
@@ -47,6 +48,7 @@ const WORDS = {
     more: (count) => `e altri ${count}`,
     since: (age) => `da ${age}`,
     until: (age) => `tra ${age}`,
+    nextTry: (minutes) => `si riprova tra ${minutes} min`,
     waiting: (count) => `${count} ${count === 1 ? 'modifica attende' : 'modifiche attendono'}`,
     stands: (axes) => `la clinica: ${AXES_WORDS.it[axes.inStep]}, ${AXES_WORDS.it[axes.canGoOn]}`,
     underAnHour: 'meno di un’ora',
@@ -107,10 +109,11 @@ function part(heading: string, problems: readonly Problem[], told: Telling, { is
 }
 
 function lineOf(problem: Problem, { now, words, say }: Telling, isOver: boolean): string {
-  const { code, sentence, sinceAt, breaksAt, waiting, next, stands } = problem;
+  const { code, sentence, sinceAt, breaksAt, nextTryAt, waiting, next, stands } = problem;
   const more = [
     ...(sinceAt === null || isOver ? [] : [words.since(ageOf(now - sinceAt, words))]),
     ...(breaksAt === null || breaksAt <= now || isOver ? [] : [words.until(ageOf(breaksAt - now, words))]),
+    ...(nextTryAt === null || nextTryAt <= now || isOver ? [] : [words.nextTry(minutesOf(nextTryAt - now))]),
     ...(waiting === 0 || isOver ? [] : [words.waiting(waiting)]),
     ...(stands === null || isOver ? [] : [words.stands(stands)]),
   ];
@@ -120,6 +123,10 @@ function lineOf(problem: Problem, { now, words, say }: Telling, isOver: boolean)
 
 function whoOf({ tenant, subject }: Problem, say: Telling['say']): string {
   return tenant === null ? say(subject) : `${tenant}, ${say(subject)}`;
+}
+
+function minutesOf(ms: number): number {
+  return Math.ceil(ms / MINUTE_MS);
 }
 
 function ageOf(ms: number, words: Words): string {

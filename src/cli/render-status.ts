@@ -187,10 +187,11 @@ function renderTriggers({ tenant, triggers }: TenantStatus): string[] {
 
 /** A login in one line. */
 export function renderConnection(connection: ConnectionStatus, now: Instant): string {
-  const { connection: id, kind, state, reason, account, nextTryAt, accessExpiresAt, missingScopes } = connection;
+  const { connection: id, kind, state, reason, account, nextTryAt, pause, accessExpiresAt, missingScopes } = connection;
   const parts = [`${id} (${kind}): ${state}`];
   if (reason !== null) parts.push(reason);
-  if (nextTryAt !== null) parts.push(`next try ${renderTime(nextTryAt)}`);
+  if (nextTryAt !== null) parts.push(`next try at ${renderTime(nextTryAt)}`);
+  if (pause !== null) parts.push(`retrying (${pause.code}), next try at ${renderTime(pause.untilAt)}`);
   if (state === 'connected' && accessExpiresAt !== null) {
     parts.push(`token ends in ${renderAge(now, accessExpiresAt)}`);
   }
@@ -266,11 +267,12 @@ function renderNear({ target, inSyncAsOf, nearAsOf }: TargetStatus, now: Instant
   return [wrap(`${target}: the next 48 hours as of ${renderTime(nearAsOf)} (${age} ago)`, '  ')];
 }
 
-function renderFailure({ target, failure }: TargetStatus, now: Instant): string[] {
+function renderFailure({ target, failure, nextTryAt }: TargetStatus, now: Instant): string[] {
   if (failure === null) return [];
   const since = renderAge(failure.sinceAt, now);
+  const again = nextTryAt === null ? '' : ` Retrying, next try at ${renderTime(nextTryAt)}.`;
   const remedy = failure.remedy === null ? '' : ` What to do: ${failure.remedy}.`;
-  return [wrap(`${target}: ${failure.message} (${failure.code}, for ${since}).${remedy}`, '  ')];
+  return [wrap(`${target}: ${failure.message} (${failure.code}, for ${since}).${again}${remedy}`, '  ')];
 }
 
 const LEFT: Readonly<Record<DriftPolicy, string>> = {

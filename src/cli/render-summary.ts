@@ -18,11 +18,12 @@ export function renderProblems(problems: readonly Problem[], now: Instant): stri
 }
 
 function renderProblem(problem: Problem, now: Instant): string {
-  const { tenant, subject, code, sinceAt, sentence, next, breaksAt, waiting } = problem;
+  const { tenant, subject, code, sinceAt, sentence, next, breaksAt, nextTryAt, waiting } = problem;
   const who = [tenant, subject].filter((part) => part !== null).join(', ');
   const more = [
     ...(sinceAt === null ? [] : [`for ${renderAge(sinceAt, now)}`]),
     ...(breaksAt === null || breaksAt <= now ? [] : [`in ${renderAge(now, breaksAt)}, at ${renderTime(breaksAt)}`]),
+    ...(nextTryAt === null ? [] : [`retrying, next try at ${renderTime(nextTryAt)}`]),
     ...(waiting === 0 ? [] : [`${waiting} ${waiting === 1 ? 'change waits' : 'changes wait'}`]),
   ];
   const what = wrap(`${who}: ${[`${sentence} (${code})`, ...more].join(', ')}`, '  ');

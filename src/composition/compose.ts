@@ -155,7 +155,11 @@ function installationOf(
       return current().setAside;
     },
     connections: (tenant) =>
-      connectionStatuses(composed.get(tenant.id), current().settings.tokens.confirmRefusalAfterSeconds * SECOND_MS),
+      connectionStatuses(
+        composed.get(tenant.id),
+        current().settings.tokens.confirmRefusalAfterSeconds * SECOND_MS,
+        clock,
+      ),
     epoch,
     alerts,
     reloads: () => reloads.list(),

@@ -1,11 +1,13 @@
 import { WRONG_USER } from '../clinic/read/users.ts';
-import type { ConnectionStatus } from '../control/installation.ts';
+import type { ConnectionPause, ConnectionStatus } from '../control/installation.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import type { Credential } from '../model/credentials.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
+import type { Clock } from '../model/time.ts';
 import { type AccountObjection, accountText, objectionTo } from '../oauth/accounts.ts';
 import { missingScopes } from '../oauth/scopes.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
+import type { BudgetShare } from '../state/budget.ts';
 import type { CredentialStore } from '../state/credentials.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { OpenConnection } from './open-connection.ts';
@@ -20,11 +22,12 @@ export async function connectionStatuses(
       }
     | undefined,
   confirmRefusalAfterMs: number,
+  clock: Clock,
 ): Promise<ConnectionStatus[]> {
   if (composed === undefined) return [];
   const [lastRun] = await composed.tenant.runs.list(1);
   return Promise.all(
-    [...composed.connections.values()].map(async ({ id, kind, scopes, tokens, user }) => {
+    [...composed.connections.values()].map(async ({ id, kind, scopes, tokens, user, budget }) => {
       const untouched = tokens === null ? ('static' as const) : ('never' as const);
       const read = tokens === null ? null : await composed.credentials.read(id).catch(asMirrorError);
       // One login that can't be read (its sealing key is gone) must not hide how all the others stand.
@@ -41,6 +44,7 @@ export async function connectionStatuses(
         account: credential === null ? user : accountText(credential.tokens.account ?? null),
         sinceAt: credential?.since ?? null,
         nextTryAt: credential?.refusedAt == null ? null : credential.refusedAt + confirmRefusalAfterMs,
+        pause: await pauseOf(budget, clock),
         accessExpiresAt: credential?.accessExpiresAt ?? null,
         refreshExpiresAt: credential?.refreshExpiresAt ?? null,
         isEndFixed: credential?.isEndFixed ?? false,
@@ -50,6 +54,14 @@ export async function connectionStatuses(
       };
     }),
   );
+}
+
+async function pauseOf(budget: BudgetShare | null, clock: Clock): Promise<ConnectionPause | null> {
+  const pause = (await budget?.pause()) ?? null;
+  if (pause === null) return null;
+  const now = clock();
+  const code = pause.isOfAll ? 'client-rate-limited' : 'rate-limited';
+  return { code, sinceAt: now - pause.lastedMs, untilAt: now + pause.leftMs };
 }
 
 /** A login that works and may not be used is told by what stands against it. */

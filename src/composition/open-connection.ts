@@ -1,4 +1,3 @@
-import type { Budget } from '../http/budget.ts';
 import type { HttpClient } from '../http/client.ts';
 import type { Logger } from '../log/logger.ts';
 import type { Clock } from '../model/time.ts';
@@ -12,6 +11,7 @@ import { createRefresher, type Refresher } from '../oauth/refresh.ts';
 import { createAuthorizationServer } from '../oauth/server.ts';
 import type { LeaseTaker } from '../oauth/store.ts';
 import type { Configuration, TenantConfiguration } from '../settings/configuration.ts';
+import type { BudgetShare } from '../state/budget.ts';
 import type { CredentialStore } from '../state/credentials.ts';
 
 /** A login of a tenant with its upkeep. */
@@ -21,7 +21,7 @@ export interface OpenConnection {
   /** Scopes that it should have been granted; empty where there are none. */
   scopes: readonly string[];
   /** What the application may ask of this side, over all tenants; null when nothing is known of it. */
-  budget: Budget | null;
+  budget: BudgetShare | null;
   /** The user that a login without tokens acts for, as configured; null where it has none, or has tokens that tell. */
   user: string | null;
   /** Null for a login without tokens in our care. */
@@ -40,7 +40,7 @@ export interface ConnectionParts {
   leases: LeaseTaker;
   http: HttpClient;
   /** A share of a provider's budget, by client. */
-  budget(client: string, limits: { requestsPerMinute: number; burst: number }): Budget;
+  budget(client: string, limits: { requestsPerMinute: number; burst: number }): BudgetShare;
   /** Scopes that the targets on a connection need. */
   targetScopes(connection: string): readonly string[];
   clock: Clock;
@@ -54,7 +54,7 @@ export interface TokenLogin {
   provider: Provider;
   /** Scopes to ask for. */
   scopes: readonly string[];
-  budget: Budget;
+  budget: BudgetShare;
   /** Whose login it must be; absent: anybody's. */
   expected?: ExpectedAccount | undefined;
   /** As of a login's target. */

@@ -25,6 +25,8 @@ export interface ConnectionStatus {
   account: string | null;
   sinceAt: Instant | null;
   nextTryAt: Instant | null;
+  /** Nothing is asked through it before then, since the server refused requests for haste; null when it may be asked. */
+  pause: ConnectionPause | null;
   accessExpiresAt: Instant | null;
   refreshExpiresAt: Instant | null;
   /** Whether that end stays where it is however often the login is used. */
@@ -33,6 +35,14 @@ export interface ConnectionStatus {
   obtainedAt: Instant | null;
   usedAt: Instant | null;
   missingScopes: readonly string[];
+}
+
+/** A server has refused requests for haste. */
+export interface ConnectionPause {
+  /** `rate-limited`, or `client-rate-limited` where all who share the client wait. */
+  code: 'rate-limited' | 'client-rate-limited';
+  sinceAt: Instant;
+  untilAt: Instant;
 }
 
 /** What concerns the whole installation and may come to harm all of it. */

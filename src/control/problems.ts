@@ -12,6 +12,10 @@ import type { Status, TargetStatus, TenantStatus } from './status-view.ts';
 /** An entry that fails for so long needs a person: most of what passes has passed by then. Our choice. */
 const FAILING_LONG_MS = HOUR_MS;
 const KEPT_BACK = '{count:record|records} kept back, since it would have told more of patients than it may: {codes}';
+const LIMITED = {
+  'rate-limited': 'the server limits requests: retrying',
+  'client-rate-limited': 'the server limits requests of every clinic with this client: retrying',
+} as const;
 const CLINIC_LOGIN = `login ${CLINIC_CONNECTION}`;
 
 /** What of an installation tells where settings are changed. */
@@ -104,7 +108,7 @@ function ofTenant(tenant: TenantStatus, now: Instant, source: Source): Problem[]
   }
   const logins = connections.flatMap((connection) => ofLogin(tenant, connection));
   const ofReading = ofClinic(tenant, logins);
-  problems.push(...logins, ...ofReading);
+  problems.push(...logins, ...ofReading, ...connections.flatMap((connection) => ofPause(tenant, connection)));
   // Without the clinic every target stands as it was: that is told where it comes from.
   const isUnread =
     ofReading.length > 0 || logins.some(({ subject, code }) => subject === CLINIC_LOGIN && code !== 'scope-missing');
@@ -133,7 +137,7 @@ function ofErasures({ tenant, paused, targets }: TenantStatus): Problem[] {
 }
 
 function ofLogin({ tenant, targets }: TenantStatus, connection: ConnectionStatus): Problem[] {
-  const { connection: id, state, reason, account, sinceAt, missingScopes } = connection;
+  const { connection: id, state, reason, account, sinceAt, nextTryAt, missingScopes } = connection;
   const waiting = targets.filter((target) => target.connection === id).reduce((sum, { pending }) => sum + pending, 0);
   const subject = `login ${id}`;
   const again = `clinic-mirror login ${tenant} ${id}`;
@@ -166,10 +170,23 @@ function ofLogin({ tenant, targets }: TenantStatus, connection: ConnectionStatus
         sentence('it was not granted {permissions}', { permissions: missingScopes.join(' ') }),
         again,
       );
-    case 'retrying':
+    case 'retrying': {
+      const text = sentence('the provider refused the login once: retrying before that is believed');
+      return [{ ...needsPerson(tenant, subject, 'login-refused-once', text, null), needs: 'time', sinceAt, nextTryAt }];
+    }
     case 'static':
       return [];
   }
+}
+
+/** The pause after a refusal for haste: of the clinic, or of a vendor where no target says so by itself. */
+function ofPause({ tenant, targets }: TenantStatus, { connection: id, pause }: ConnectionStatus): Problem[] {
+  const rests = targets.some(({ connection, state }) => connection === id && state === 'resting');
+  if (pause === null || rests) return [];
+  const { code, sinceAt, untilAt: nextTryAt } = pause;
+  const subject = id === CLINIC_CONNECTION ? 'clinic' : `login ${id}`;
+  const told = needsPerson(tenant, subject, code, sentence(LIMITED[code]), null);
+  return [{ ...told, needs: 'time', sinceAt, nextTryAt }];
 }
 
 /** The last cycle, where it failed otherwise than by its login. */
@@ -191,7 +208,7 @@ function ofTarget(tenant: string, target: TargetStatus, now: Instant, source: So
     case 'resting': {
       const { code = state, message = sentence('it stands still'), remedy = null, sinceAt = null } = failure ?? {};
       const needs = state === 'stopped' ? 'person' : 'time';
-      return [{ ...problem(code, message, forTenant(remedy, tenant)), needs, sinceAt }];
+      return [{ ...problem(code, message, forTenant(remedy, tenant)), needs, sinceAt, nextTryAt: target.nextTryAt }];
     }
     case 'held': {
       const { code = 'held', message, remedy = null, sinceAt = target.heldSinceAt } = failure ?? {};

@@ -62,6 +62,8 @@ export interface TargetStatus extends Standing {
   /** Records that the clinic's list lacks and that are not confirmed either way yet; the time above stands still for them. */
   unconfirmed: number;
   failure: TargetFailure | null;
+  /** While it rests or is stopped: when it is tried again; null when that is due. */
+  nextTryAt: Instant | null;
   /** What is done about changes by hand. */
   policy: DriftPolicy;
   /** What is done by hand and stands as of now, found by the audits; null before the first. */

@@ -121,10 +121,18 @@ export async function tenantStatus(installation: Installation, tenant: OpenTenan
   // Nothing more is read, or written there, without the login; nor of people while it is not known who was forgotten.
   const waits = ({ connection }: TargetStatus) =>
     doubt !== null || waiting.has(CLINIC_CONNECTION) || waiting.has(connection);
+  // Nothing is read while the clinic's pause lasts.
+  const isClinicPaused = connections.some(
+    ({ connection, pause }) => connection === CLINIC_CONNECTION && pause !== null,
+  );
+  const standing = (target: TargetStatus): TargetStatus => {
+    if (waits(target)) return { ...target, canGoOn: 'waits-for-person' };
+    return isClinicPaused && target.canGoOn === 'yes' ? { ...target, canGoOn: 'waits-for-vendor' } : target;
+  };
   const found = await Promise.all(
     [...tenant.targets.values()].map((target) => targetStatus(tenant, target, holds, lastRun ?? null)),
   );
-  const targets = found.map((target) => (waits(target) ? { ...target, canGoOn: 'waits-for-person' as const } : target));
+  const targets = found.map(standing);
   const active = targets.filter(({ state }) => state !== 'paused');
   return {
     tenant: tenant.id,
@@ -220,6 +228,7 @@ export async function targetStatus(
     oldestPendingAt,
     unconfirmed,
     failure,
+    nextTryAt: failure !== null && (record.pausedUntil ?? 0) > tenant.clock() ? record.pausedUntil : null,
     policy,
     drift,
     ...(target.configuration.connector === FEED_CONNECTOR && { feed: await tenant.feeds.access(target.id) }),

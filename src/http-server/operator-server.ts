@@ -145,12 +145,13 @@ const READINESS_SCHEMA = {
       type: 'array',
       items: {
         type: 'object',
-        required: ['tenant', 'subject', 'code', 'needs', 'sentence', 'next', 'breaksAt'],
+        required: ['tenant', 'subject', 'code', 'needs', 'sentence', 'next', 'breaksAt', 'nextTryAt'],
         properties: {
           tenant: { type: ['string', 'null'] },
           ...Object.fromEntries(['subject', 'code', 'needs', 'sentence'].map((name) => [name, { type: 'string' }])),
           next: { type: ['string', 'null'] },
           breaksAt: { type: ['number', 'null'] },
+          nextTryAt: { type: ['number', 'null'] },
           stands: {
             type: ['object', 'null'],
             properties: { inStep: { type: 'string' }, canGoOn: { type: 'string' } },

@@ -52,9 +52,9 @@ export async function tellProblems(
   const { at, problems } = await statusOf(desk, only);
   return {
     at: toldAt(at),
-    problems: problems.map(({ sinceAt, breaksAt, ...problem }) => ({
+    problems: problems.map(({ sinceAt, breaksAt, nextTryAt, ...problem }) => ({
       ...problem,
-      ...{ sinceAt: told(sinceAt), breaksAt: told(breaksAt) },
+      ...{ sinceAt: told(sinceAt), breaksAt: told(breaksAt), nextTryAt: told(nextTryAt) },
     })),
   };
 }

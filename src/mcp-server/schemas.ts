@@ -43,6 +43,7 @@ export const problems = {
       needs: z.enum(['person', 'time']).describe('Who ends it'),
       sinceAt: at,
       breaksAt: at.describe('When it begins to do harm, where it does not yet'),
+      nextTryAt: at.describe('When it is tried again by itself'),
       next: z.string().nullable().describe('What a person does next'),
       stands: z.object(axes).nullable().describe('Where the clinic stands, all targets together'),
     }),

@@ -19,6 +19,8 @@ export interface Problem {
   next: string | null;
   /** When what was seen coming begins to do harm; in the past once it has. Null where that is not known, or it does already. */
   breaksAt: Instant | null;
+  /** When it is tried again without anyone's doing; null where that is not known. */
+  nextTryAt: Instant | null;
   /** Where the clinic that it is of stands with it, all of its targets together; null for what is of none, or of one that is not run. */
   stands: Axes | null;
   /** Changes that wait for it. */
@@ -35,6 +37,6 @@ export function needsPerson(
 ): Problem {
   return {
     ...{ tenant, subject, code, sentence: text, next, needs: 'person' },
-    ...{ sinceAt: null, breaksAt: null, stands: null, waiting: 0 },
+    ...{ sinceAt: null, breaksAt: null, nextTryAt: null, stands: null, waiting: 0 },
   };
 }

@@ -119,6 +119,8 @@ const CLASSES: ReadonlyMap<string, ErrorClass> = new Map([
   ['unsupported_response_type', CLIENT_NOT_ALLOWED],
   ['invalid_scope', SCOPE_REJECTED],
   ['temporarily_unavailable', ENDPOINT_AWAY],
+  // Google's, without a description: https://github.com/googleapis/google-auth-library-python/pull/368
+  ['internal_failure', ENDPOINT_AWAY],
   ['server_error', ENDPOINT_AWAY],
   ['slow_down', ENDPOINT_AWAY],
 ]);
@@ -134,34 +136,100 @@ const GRANT_DESCRIPTIONS: readonly [RegExp, ErrorClass][] = [
 ];
 
 /**
- * Descriptions with which vendors refuse a refresh for a reason that passes, whatever the error code: the answer says nothing of the login.
- * @see https://learn.microsoft.com/entra/identity-platform/reference-error-codes for Entra's numbers
+ * Numbers of Entra for failures that pass: the answer says nothing of the login.
+ * @see https://learn.microsoft.com/en-us/entra/identity-platform/reference-error-codes (names and descriptions of these numbers)
  */
+const PASSING_OF_ENTRA: ReadonlyMap<number, string> = new Map([
+  [40010, 'OAuth2IdPRetryableServerError'],
+  [50033, 'RetryableError'],
+  [50087, 'SasRetryableError'],
+  [50166, 'ExternalClaimsProviderThrottled'],
+  // Too many of the same request in a short time.
+  [50196, 'LoopDetected'],
+  [70012, 'MsaServerError'],
+  [80001, 'OnPremiseStoreIsNotAvailable'],
+  [80002, 'OnPremisePasswordValidatorRequestTimedout'],
+  [80005, 'OnPremisePasswordValidatorUnpredictableWebException'],
+  [90006, 'ExternalServerRetryableError'],
+  [90012, 'RequestTimeout'],
+  [90024, 'RequestBudgetExceededError'],
+  [90033, 'MsodsServiceUnavailable'],
+  [90055, 'TenantThrottlingError'],
+  [90090, 'GraphRetryableError'],
+  [90091, 'GraphServiceUnreachable'],
+]);
+
+/**
+ * Numbers of Entra that name what a person must do: a second try changes nothing. A number with several causes, such as 70000 or 50053,
+ * is in neither table.
+ * @see https://learn.microsoft.com/en-us/entra/identity-platform/reference-error-codes
+ */
+const FINAL_OF_ENTRA: ReadonlyMap<number, string> = new Map([
+  [50055, 'InvalidPasswordExpiredPassword'],
+  [50057, 'UserDisabled'],
+  [50072, 'UserStrongAuthEnrollmentRequiredInterrupt'],
+  [50074, 'UserStrongAuthClientAuthNRequiredInterrupt'],
+  [50076, 'UserStrongAuthClientAuthNRequired'],
+  [50078, 'UserStrongAuthExpired'],
+  [50079, 'UserStrongAuthEnrollmentRequired'],
+  [50105, 'EntitlementGrantsNotFound'],
+  [50132, 'SsoArtifactInvalidOrExpired'],
+  [50133, 'SsoArtifactRevoked'],
+  [50135, 'PasswordChangeCompromisedPassword'],
+  [50144, 'InvalidPasswordExpiredOnPremPassword'],
+  [50158, 'ExternalSecurityChallenge'],
+  [50173, 'FreshTokenNeeded'],
+  [53000, 'DeviceNotCompliant'],
+  [53001, 'DeviceNotDomainJoined'],
+  [53002, 'ApplicationUsedIsNotAnApprovedApp'],
+  [53003, 'BlockedByConditionalAccess'],
+  [53004, 'ProofUpBlockedDueToRisk'],
+  [65001, 'DelegationDoesNotExist'],
+  [65004, 'UserDeclinedConsent'],
+  [70008, 'ExpiredOrRevokedGrant'],
+  [70043, 'BadTokenDueToSignInFrequency'],
+  [90094, 'AdminConsentRequired'],
+  [530032, 'BlockedByConditionalAccessOnSecurityPolicy'],
+  [700020, 'InteractionRequired'],
+  [700082, 'ExpiredOrRevokedGrantInactiveToken'],
+  // A token of a single-page application, at the end of its fixed life: the page gives it no name.
+  [700084, 'the refresh token was issued to a single page app'],
+]);
+
+/** Descriptions of other vendors with which a refresh is refused for a reason that passes, whatever the error code. */
 const PASSING: readonly RegExp[] = [
-  // Entra: a retryable failure, loop protection, an application out of reach, retryable failures and time-outs of others, throttling.
-  /\bAADSTS(50033|50196|1000031|90006|90012|90024|90025|90033|90055)\b/,
-  // Salesforce, while the refresh before is still carried out.
-  /^expired authorization code$/i,
+  /**
+   * Salesforce, while the refresh before is still carried out.
+   * @see https://help.salesforce.com/s/articleView?id=release-notes.rn_security_refresh_token_requests.htm&release=250
+   */
   /\btoken request is already being processed\b/i,
-  // Google, HubSpot and servers of clinics that report a failure of their own in this way.
-  /\b(internal[ _](error|failure)|backend error|temporarily unavailable|try again later|rate limit|too many requests)\b/i,
+  // The same in the older words of Salesforce: its page on errors of OAuth has them for codes alone, and a refresh sends none.
+  /^expired authorization code$/i,
+  /**
+   * Google, as its own client library tries again.
+   * @see https://github.com/googleapis/google-auth-library-python/blob/main/google/oauth2/_client.py
+   */
+  /\b(internal[ _](error|failure)|server[ _]error|temporarily[ _]unavailable)\b/i,
+  // Words of servers in general: neither HubSpot nor any other vendor lists those of a failed refresh.
+  /\b(backend error|try again later|rate limit|too many requests)\b/i,
 ];
 
 /** Whether a refused refresh says by its description that the refusal passes. */
 export function isPassing(description: string): boolean {
-  return PASSING.some((words) => words.test(description));
+  return numbersOfEntra(description).some((number) => PASSING_OF_ENTRA.has(number)) || said(PASSING, description);
 }
-
-/**
- * Refusals with the code of an ended login whose description names what a person must do: a second try changes nothing.
- * Numbers of Entra: consent is missing, further factors or a new sign-in are wanted, the password was changed or the grant revoked, the
- * token was not used in time, the account is disabled, a policy forbids the access.
- */
-const FINAL = /\bAADSTS(65001|50076|50078|50079|50173|50057|50158|53000|53001|53003|700082|700084|70043)\b/;
 
 /** Whether the words of a refusal leave no doubt that a person must act. */
 export function isFinal(description: string): boolean {
-  return FINAL.test(description);
+  return numbersOfEntra(description).some((number) => FINAL_OF_ENTRA.has(number));
+}
+
+function numbersOfEntra(description: string): number[] {
+  return [...description.matchAll(/\bAADSTS(\d+)\b/g)].map(([, number]) => Number(number));
+}
+
+function said(words: readonly RegExp[], description: string): boolean {
+  return words.some((each) => each.test(description));
 }
 
 /** What an OAuth error code is to us, told apart by its description where the code says too little; null when it is unknown. */

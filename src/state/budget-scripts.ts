@@ -178,6 +178,19 @@ for _, suffix in ipairs({'', ':' .. who}) do
   if number(KEYS[1], 'paused' .. suffix) <= now then redis.call('HDEL', KEYS[1], 'paused' .. suffix, 'trial' .. suffix) end
 end`;
 
+/**
+ * KEYS: the budget. ARGV: participant, longest pause ms. Answers how long the pauses of the participant and of all last yet, in ms, and
+ * since when the participant has been refused.
+ */
+export const PAUSE = `${NOW}
+local function left(suffix)
+  local ms = number(KEYS[1], 'paused' .. suffix) - now
+  if ms > tonumber(ARGV[2]) then return 0 end
+  return math.ceil(math.max(0, ms))
+end
+local since = number(KEYS[1], 'refusedSince:' .. who)
+return {left(':' .. who), left(''), since == 0 and 0 or math.ceil(math.max(0, now - since))}`;
+
 /** KEYS: what was granted. Answers Redis' time in ms, and all fields of the hash with their values. */
 export const USE = `
 local t = redis.call('TIME')

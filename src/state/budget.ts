@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { MirrorError } from '../model/errors.ts';
 import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT } from '../model/rate-limits.ts';
 import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
-import { ACCEPTED, REFUSED, TAKE } from './budget-scripts.ts';
+import { ACCEPTED, PAUSE, REFUSED, TAKE } from './budget-scripts.ts';
 import { keys } from './keys.ts';
 import { pauseFor } from './pause.ts';
 import type { RedisClient } from './redis.ts';
@@ -22,6 +22,18 @@ export interface BudgetShare {
   take(signal: AbortSignal, units?: number): Promise<void>;
   refused(durationMs: number | null): Promise<void>;
   accepted(): Promise<void>;
+  /** Returns the pause that keeps the participant from asking; null for none. */
+  pause(): Promise<BudgetPause | null>;
+}
+
+/** A pause after a refusal for haste. */
+export interface BudgetPause {
+  /** Until one request is tried. */
+  leftMs: number;
+  /** Since the first of the refusals in a row; 0 where that is not known. */
+  lastedMs: number;
+  /** Whether every participant of the budget waits. */
+  isOfAll: boolean;
 }
 
 /** How a participant waits. */
@@ -88,8 +100,7 @@ export function openBudgetShare(
 
   async function ask(ticket: string, units: number): Promise<Answer> {
     const { next, unused, sentAt } = ahead.question();
-    const pace = [intervalMs, limits.burst, reserved, units];
-    const given = [participant, ticket, priority, ...pace, ...TIMES, next, unused];
+    const given = [participant, ticket, priority, intervalMs, limits.burst, reserved, units, ...TIMES, next, unused];
     const answer = answerOf(await redis.eval(TAKE, all.length + 1, ...all, places.used, ...given));
     if (answer.waitMs === 0) ahead.granted(answer.ahead, { unused, sentAt });
     return answer;
@@ -138,7 +149,15 @@ export function openBudgetShare(
       isOnTrial = false;
       await redis.eval(ACCEPTED, all.length, ...all, participant);
     },
+    pause: () => readPause(redis, places.budget, participant),
   };
+}
+
+async function readPause(redis: RedisClient, budget: string, participant: string): Promise<BudgetPause | null> {
+  const told = await redis.eval(PAUSE, 1, budget, participant, LONGEST_PAUSE_MS);
+  const [own, ofAll, lastedMs] = told as [number, number, number];
+  const leftMs = Math.max(own, ofAll);
+  return leftMs === 0 ? null : { leftMs, lastedMs, isOfAll: ofAll > own };
 }
 
 /** Grants for requests that are likely to follow at once: as many as have followed so far, up to a few. */

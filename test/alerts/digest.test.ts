@@ -19,6 +19,7 @@ function problemOf(tenant: string, changes: Partial<Problem> = {}): Problem {
     needs: 'person',
     sinceAt: NOW,
     breaksAt: null,
+    nextTryAt: null,
     stands: null,
     waiting: 3,
     ...ended,

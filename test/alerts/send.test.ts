@@ -26,6 +26,7 @@ const ended: Problem = {
   sentence: 'the login has ended and a person must log in again',
   next: 'clinic-mirror login belvedere doctor-2',
   breaksAt: null,
+  nextTryAt: null,
   stands: null,
   waiting: 14,
 };

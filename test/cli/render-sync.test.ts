@@ -85,6 +85,7 @@ function resultOf(planned: Record<string, number>): SyncResult {
         oldestPendingAt: null,
         unconfirmed: 0,
         failure: null,
+        nextTryAt: null,
         policy: 'repair',
         drift: null,
         notifications: { sinceAt: null, untilAt: null, reason: 'not-offered' },

@@ -102,6 +102,7 @@ const targets: fc.Arbitrary<TargetStatus> = fc.record({
   oldestPendingAt: times,
   unconfirmed: fc.nat(20),
   failure: failures,
+  nextTryAt: times,
   policy: fc.constantFrom('repair', 'keep', 'report'),
   drift: drifts,
   notifications: fc.record({ sinceAt: times, untilAt: times, reason: fc.option(names) }),
@@ -120,6 +121,13 @@ const connections: fc.Arbitrary<ConnectionStatus> = fc.record({
   account: fc.option(fc.emailAddress()),
   sinceAt: times,
   nextTryAt: times,
+  pause: fc.option(
+    fc.record({
+      code: fc.constantFrom('rate-limited', 'client-rate-limited'),
+      sinceAt: fc.nat(NOW),
+      untilAt: fc.nat(2 * NOW),
+    }),
+  ),
   accessExpiresAt: times,
   refreshExpiresAt: times,
   isEndFixed: fc.boolean(),

@@ -47,6 +47,7 @@ async function openTenant() {
     take: async (_signal: AbortSignal, units = 1) => void spent.push(units),
     refused: async () => {},
     accepted: async () => {},
+    pause: async () => null,
   });
   const targetScopes = (id: string) =>
     [...configuration.tenants.get('uno')!.targets.values()]

@@ -50,6 +50,7 @@ ${files.connections}
       take: async () => void budgets.add(client),
       refused: async () => {},
       accepted: async () => {},
+      pause: async () => null,
     }),
     clock: () => time.now,
   });

@@ -15,7 +15,12 @@ export function openTenantConnections(
   configuration: Configuration,
   redis: RedisClient,
   {
-    budget = () => ({ take: async () => {}, refused: async () => {}, accepted: async () => {} }),
+    budget = () => ({
+      take: async () => {},
+      refused: async () => {},
+      accepted: async () => {},
+      pause: async () => null,
+    }),
     targetScopes = () => [],
     clock = Date.now,
   }: Partial<Pick<Parts, 'budget' | 'targetScopes' | 'clock'>> = {},

@@ -24,7 +24,7 @@ test('health tells what is in sync, who is excluded and why, and what fails sinc
   const login: ConnectionStatus = {
     ...{ connection: 'crm', kind: 'hubspot', state: 'unconfirmed', reason: 'account-unconfirmed', sinceAt: null },
     ...{ account: 'admin@practice.example (4711)', accessExpiresAt: null, refreshExpiresAt: null, missingScopes: [] },
-    ...{ nextTryAt: null, isEndFixed: false, obtainedAt: null, usedAt: null },
+    ...{ nextTryAt: null, pause: null, isEndFixed: false, obtainedAt: null, usedAt: null },
   };
   const installation = openInstallation({ tenants: [tenant], connections: [login] });
   const view = await tenantHealth(installation, tenant.id, { target: 'contacts', progress: () => {} }, NEVER);

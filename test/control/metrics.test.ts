@@ -37,6 +37,7 @@ test('the figures are those of the state at this moment, and go when what they s
     accessExpiresAt: NOW + 60_000,
     refreshExpiresAt: null,
     nextTryAt: null,
+    pause: null,
     isEndFixed: false,
     obtainedAt: NOW,
     usedAt: NOW,

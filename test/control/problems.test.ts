@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { renderProblems } from '../../src/cli/render-summary.ts';
+import { renderTime } from '../../src/cli/table.ts';
 import type { ConnectionStatus } from '../../src/control/installation.ts';
 import type { TargetState, TargetStatus } from '../../src/control/status-view.ts';
 import { HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
@@ -14,6 +16,41 @@ test('a clinic that is well has no problem, and neither has one that is paused b
   expect(problems({ targets: (['working', 'new'] as const).map((state) => targetOf(state, { pending: 3 })) })).toEqual(
     [],
   );
+});
+
+describe('a pause after refusals for haste', () => {
+  const pause = { code: 'rate-limited', sinceAt: NOW - MINUTE_MS, untilAt: NOW + 15 * MINUTE_MS } as const;
+  const resting = targetOf('resting', {
+    failure: { ...FAILURE, actor: 'remote', code: 'rate-limited', remedy: null },
+    nextTryAt: NOW + MINUTE_MS,
+  });
+
+  test.each(['rate-limited', 'client-rate-limited'] as const)('of the clinic is told with the next try: %s', (code) => {
+    const connections = [loginOf('connected', { connection: 'clinic', kind: 'clinic', pause: { ...pause, code } })];
+    expect(problems({ connections })).toMatchObject([
+      { subject: 'clinic', code, needs: 'time', sinceAt: pause.sinceAt, nextTryAt: pause.untilAt, next: null },
+    ]);
+  });
+
+  test('of a vendor account is told by its targets that rest, else by its login', () => {
+    const connections = [loginOf('connected', { pause })];
+    expect(problems({ connections })).toMatchObject([{ subject: 'login dav', nextTryAt: pause.untilAt }]);
+    expect(problems({ connections, targets: [resting] })).toMatchObject([
+      { subject: 'target room', code: 'rate-limited', nextTryAt: NOW + MINUTE_MS },
+    ]);
+  });
+
+  test('stands on the terminal as the next try', () => {
+    const [text = ''] = renderProblems(problems({ targets: [resting] }), NOW);
+    expect(text.replaceAll(/\s+/g, ' ')).toContain(`retrying, next try at ${renderTime(NOW + MINUTE_MS)}`);
+  });
+});
+
+test('a login that was refused once is told with the next try', () => {
+  const login = loginOf('retrying', { nextTryAt: NOW + MINUTE_MS });
+  expect(problems({ connections: [login] })).toMatchObject([
+    { subject: 'login dav', code: 'login-refused-once', needs: 'time', nextTryAt: NOW + MINUTE_MS },
+  ]);
 });
 
 describe('a target', () => {

@@ -27,6 +27,7 @@ export function targetOf(state: TargetState, changes: Partial<TargetStatus> = {}
       gaps: [],
       unconfirmed: 0,
       failure: null,
+      nextTryAt: null,
       policy: 'repair',
       drift: null,
       ambiguous: 0,
@@ -40,7 +41,7 @@ export function targetOf(state: TargetState, changes: Partial<TargetStatus> = {}
 /** A login as status tells it. */
 export function loginOf(state: ConnectionStatus['state'], changes: Partial<ConnectionStatus> = {}): ConnectionStatus {
   const times = { sinceAt: NOW - HOUR_MS, accessExpiresAt: null, refreshExpiresAt: null };
-  const life = { nextTryAt: null, isEndFixed: false, obtainedAt: NOW - HOUR_MS, usedAt: NOW };
+  const life = { nextTryAt: null, pause: null, isEndFixed: false, obtainedAt: NOW - HOUR_MS, usedAt: NOW };
   return {
     connection: 'dav',
     kind: 'oauth',

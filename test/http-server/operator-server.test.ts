@@ -49,7 +49,7 @@ describe('/readyz', () => {
     const { message: sentence, code } = redisUnreachable(null);
     const away = { ...{ tenant: null, subject: 'state', code, needs: 'person' as const }, next: null };
     const stands = { inStep: 'unknown' as const, canGoOn: 'yes' as const };
-    const told = { ...away, sentence, breaksAt: null, stands };
+    const told = { ...away, sentence, breaksAt: null, nextTryAt: null, stands };
     const problem = { ...told, sinceAt: null, waiting: 0 };
     const { ask } = await open({ problems: async () => [problem] }, TOKEN);
     expect((await ask('/readyz')).json()).toEqual({ ready: true });

@@ -95,7 +95,11 @@ describe.each(Object.entries(PROVIDERS))('a login at %s', (_, provider) => {
     ['Salesforce', 'expired authorization code', 'invalid_grant'],
     ['Entra', 'AADSTS50196: The server terminated an operation because it encountered a loop.', 'invalid_grant'],
     ['Entra', 'AADSTS90033: A transient error has occurred. Please try again.', 'invalid_request'],
+    ['Entra', 'AADSTS90090: The service is temporarily not reachable.', 'invalid_grant'],
+    ['Salesforce', 'token request is already being processed', 'invalid_grant'],
     ['Google', 'Internal error, try again later', 'invalid_grant'],
+    ['Google', 'server_error', 'invalid_grant'],
+    ['Google', '', 'internal_failure'],
   ])(
     'that is refused in passing, in the words of %s (%s), is asked about later, however often',
     async (_, description, error) => {
@@ -125,6 +129,7 @@ describe('a refusal is believed at once', () => {
   test.each([
     ['when consent is missing', refused('AADSTS65001: no consent')],
     ['when the grant was revoked', refused('AADSTS50173: The provided grant has expired.')],
+    ['when the password has expired', refused('AADSTS50055: The password is expired.')],
     ['when a person must answer', refused('x', 'interaction_required')],
   ])('%s', async (_, answer) => {
     const { worker, standing } = await open(PROVIDERS.Microsoft!, [answer]);
@@ -146,6 +151,13 @@ test('a login that a person makes meanwhile waits for no confirmation of the one
   await connect(worker, { version: 2, accessExpiresAt: time.now + MINUTE_MS });
   expect(await worker.authorizer.renew(NEVER)).toBe('Bearer access-1');
   expect(asked()).toBe(2);
+});
+
+test('a number of Entra that leaves the cause open is confirmed before it is believed', async () => {
+  const application = refused('AADSTS1000031: The application can not be accessed at this time.');
+  const { worker, standing } = await open(PROVIDERS.Microsoft!, [application]);
+  await worker.authorizer.header(NEVER);
+  expect(await standing()).toMatchObject({ state: 'connected', refusedAt: expect.any(Number) });
 });
 
 test('a refusal that is dated ahead of the clock is asked about at once, and confirmed later', async () => {

@@ -363,6 +363,24 @@ describe('a pause that the other side asked for', () => {
     expect(granted).toContain('anew');
   });
 
+  test('is told with the time left, for one participant or for all, and not once it is over', async () => {
+    const { open, pass } = budget(WIDE);
+    const [told, other] = [open('told'), open('other')];
+    expect(await told.pause()).toBeNull();
+    await told.refused(20_000);
+    await pass(5_000);
+    const own = { leftMs: expect.closeTo(15_000, -3), lastedMs: expect.closeTo(5_000, -3), isOfAll: false };
+    expect([await told.pause(), await other.pause()]).toEqual([own, null]);
+    await pass(15_000);
+    expect(await told.pause()).toBeNull();
+  });
+
+  test('that several were told is told to each participant', async () => {
+    const { open } = budget(WIDE);
+    for (const one of ['a', 'b', 'c']) await open(one).refused(30_000);
+    expect(await open('other').pause()).toEqual({ leftMs: expect.closeTo(30_000, -3), lastedMs: 0, isOfAll: true });
+  });
+
   test('is not cut short by a shorter one', async () => {
     const { open } = budget(WIDE);
     const share = open('a');

@@ -33,16 +33,18 @@ export function problemTable(
     { title: words.toDo },
   ];
   const rows = problems.map((problem) => {
-    const { tenant, subject, code, sentence, sinceAt, waiting } = problem;
+    const { tenant, subject, code, sentence, sinceAt, nextTryAt, waiting } = problem;
     const name = tenant === null ? words.everywhere : (places?.nameOf(tenant) ?? tenant);
     const page = tenant === null ? null : (places?.pageOf(tenant) ?? null);
+    const again =
+      nextTryAt === null ? null : html` <span class="quiet">${words.nextTry(context.times.text(nextTryAt))}</span>`;
     const hasPage = tenant !== null && (places === null || page !== null);
     return {
       id: `problem ${tenant ?? ''} ${subject} ${code}`.replaceAll(/[^\w-]+/g, '-'),
       ...(page === null ? {} : { address: page }),
       cells: [
         ...(places === null ? [] : [name]),
-        html`<span class="what"><span class="quiet">${said(context, subject)}:</span> ${said(context, sentence)} <code>${code}</code></span>`,
+        html`<span class="what"><span class="quiet">${said(context, subject)}:</span> ${said(context, sentence)} <code>${code}</code>${again}</span>`,
         sinceAt === null ? null : context.times.both(sinceAt),
         waiting === 0 ? null : waiting,
         toDo(context, problem, hasPage),

@@ -49,6 +49,11 @@ export const PROBLEMS = {
     'nessuno ha ancora confermato che il suo account è quello giusto',
   'nobody has said that {account} is the right account':
     'nessuno ha ancora confermato che {account} è l’account giusto',
+  'the provider refused the login once: retrying before that is believed':
+    'il fornitore ha rifiutato l’accesso una volta: si riprova prima di crederci',
+  'the server limits requests: retrying': 'il server limita le richieste: si riprova',
+  'the server limits requests of every clinic with this client: retrying':
+    'il server limita le richieste di tutte le cliniche con questo client: si riprova',
   'it was not granted {permissions}': 'non è stato concesso {permissions}',
   // A target.
   'it stands still': 'è ferma',

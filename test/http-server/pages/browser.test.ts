@@ -26,7 +26,7 @@ const EVIL = `"'><img src=x onerror="document.title='run'"><script>document.titl
 const LOGIN: ConnectionStatus = {
   ...{ connection: 'google', kind: 'google', state: 'needs-login', reason: 'login-ended', sinceAt: 1_000_000 },
   ...{ account: `${EVIL}@clinic.example`, accessExpiresAt: null, refreshExpiresAt: null, missingScopes: [EVIL] },
-  ...{ nextTryAt: null, isEndFixed: false, obtainedAt: 1_000_000, usedAt: 1_000_000 },
+  ...{ nextTryAt: null, pause: null, isEndFixed: false, obtainedAt: 1_000_000, usedAt: 1_000_000 },
 };
 
 /** Where one link waits to be opened. */

@@ -35,6 +35,7 @@ function problemOf(tenant: string | null, changes: Partial<Problem> = {}): Probl
       next: `clinic-mirror sync ${tenant}`,
       waiting: 14,
       breaksAt: null,
+      nextTryAt: null,
       stands: null,
     },
     ...changes,

@@ -190,7 +190,7 @@ describe('a login’s page', () => {
   const LOGIN: ConnectionStatus = {
     ...{ connection: 'google', kind: 'google', state: 'never', reason: null, sinceAt: null, account: null },
     ...{ accessExpiresAt: null, refreshExpiresAt: null, missingScopes: [] },
-    ...{ nextTryAt: null, isEndFixed: false, obtainedAt: null, usedAt: null },
+    ...{ nextTryAt: null, pause: null, isEndFixed: false, obtainedAt: null, usedAt: null },
   };
   const address = `/tenants/${TENANT}/connections/google`;
 

@@ -19,6 +19,7 @@ export const problem = z.object({
   code: z.string(),
   needs: z.enum(['person', 'time']).describe('Who ends it'),
   sinceAt: instant.nullable(),
+  nextTryAt: instant.nullable().describe('When it is tried again by itself'),
   sentence: z.string(),
   next: z.string().nullable().describe('What a person does next'),
   stands: z.object({ inStep, canGoOn }).nullable().describe('Where its tenant stands; null where it is of none'),

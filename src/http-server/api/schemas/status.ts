@@ -58,6 +58,7 @@ export const targetStatus = z.object({
   oldestPendingAt: instant.nullable(),
   unconfirmed: z.number().describe('Records that the list lacks and that are not confirmed as gone yet'),
   failure: failure.extend({ sinceAt: instant }).nullable(),
+  nextTryAt: instant.nullable().describe('While it rests or is stopped'),
   policy: driftPolicy,
   drift: drift.nullable(),
   notifications: z.object({
@@ -82,6 +83,10 @@ export const connectionStatus = z.object({
   account: z.string().nullable(),
   sinceAt: instant.nullable(),
   nextTryAt: instant.nullable(),
+  pause: z
+    .object({ code: z.enum(['rate-limited', 'client-rate-limited']), sinceAt: instant, untilAt: instant })
+    .nullable()
+    .describe('The server refused requests for haste: nothing is asked before `untilAt`'),
   accessExpiresAt: instant.nullable(),
   refreshExpiresAt: instant.nullable(),
   missingScopes: z.array(z.string()),

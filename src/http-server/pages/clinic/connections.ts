@@ -34,12 +34,17 @@ export function connectionsPart(context: PageContext, tenant: string, connection
 }
 
 /** In words how a login stands. */
-export function standing({ language }: PageContext, { state, reason, missingScopes }: ConnectionStatus): Html {
+export function standing({ language, times }: PageContext, status: ConnectionStatus): Html {
+  const { state, reason, missingScopes, pause } = status;
   const words = CLINIC[language];
   const isWell = WELL.has(state) && missingScopes.length === 0;
   const missing = missingScopes.length === 0 ? null : html` <span>${words.missing(missingScopes.join(' '))}</span>`;
   const code = reason === null || isWell ? null : html` <code>${reason}</code>`;
-  return html`<span class="${isWell ? 'ok' : 'act'}">${words[state]}</span>${missing}${code}`;
+  const nextTryAt = pause?.untilAt ?? status.nextTryAt;
+  const again = nextTryAt === null ? null : html` <span>${words.nextTry(times.text(nextTryAt))}</span>`;
+  const limited = pause === null ? null : html` <code>${pause.code}</code>`;
+  const mark = isWell ? (nextTryAt === null ? 'ok' : 'wait') : 'act';
+  return html`<span class="${mark}">${words[state]}</span>${missing}${code}${again}${limited}`;
 }
 
 function ends({ language, times }: PageContext, { state, refreshExpiresAt }: ConnectionStatus): Html | string | null {
