@@ -206,7 +206,9 @@ function ofTarget(tenant: string, target: TargetStatus, now: Instant, source: So
   switch (state) {
     case 'stopped':
     case 'resting': {
-      const { code = state, message = sentence('it stands still'), remedy = null, sinceAt = null } = failure ?? {};
+      // Without a failure of its own it rests with another target of its account.
+      const limited = sentence(LIMITED['rate-limited']);
+      const { code = 'rate-limited', message = limited, remedy = null, sinceAt = null } = failure ?? {};
       const needs = state === 'stopped' ? 'person' : 'time';
       return [{ ...problem(code, message, forTenant(remedy, tenant)), needs, sinceAt, nextTryAt: target.nextTryAt }];
     }

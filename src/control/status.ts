@@ -196,7 +196,9 @@ export async function targetStatus(
   const quiet = waiting + undone === 0 && held === 0 && failure === null;
   const gaps = record.gaps ?? [];
   const settled = quiet && gaps.length === 0;
+  const nextTryAt = (record.pausedUntil ?? 0) > tenant.clock() ? record.pausedUntil : null;
   const evidence = {
+    rests: nextTryAt !== null,
     gaps: gaps.length,
     held,
     failing: counts.failing,
@@ -227,10 +229,7 @@ export async function targetStatus(
     heldSinceAt: open.length === 0 ? null : Math.min(...open.map(({ createdAt }) => createdAt)),
     oldestPendingAt,
     unconfirmed,
-    failure,
-    nextTryAt: failure !== null && (record.pausedUntil ?? 0) > tenant.clock() ? record.pausedUntil : null,
-    policy,
-    drift,
+    ...{ failure, nextTryAt, policy, drift },
     ...(target.configuration.connector === FEED_CONNECTOR && { feed: await tenant.feeds.access(target.id) }),
     notifications: notificationStatus(tenant, target, record.container, subscriptions),
     ...{ created, updated, deleted, adopted, ambiguous, forged },
@@ -253,6 +252,8 @@ function later(one: Instant | null, other: Instant | null): Instant | null {
 
 function stateOf(evidence: {
   failure: TargetFailure | null;
+  /** It waits with another target of its vendor account, where it has no failure of its own. */
+  rests: boolean;
   held: number;
   failing: number;
   gaps: number;
@@ -266,6 +267,7 @@ function stateOf(evidence: {
   if (failure?.actor === 'guard') return 'held';
   if (failure !== null) return isForPerson(failure.actor) ? 'stopped' : 'resting';
   if (evidence.held > 0) return 'held';
+  if (evidence.rests && evidence.waiting > 0) return 'resting';
   if (evidence.failing > 0) return 'failing';
   if (evidence.drifted) return 'drifted';
   if (evidence.gaps > 0) return 'incomplete';

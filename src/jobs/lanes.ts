@@ -1,6 +1,6 @@
 import { forTenant, MirrorError } from '../model/errors.ts';
 import type { Link } from '../model/operations.ts';
-import { CLOCK_TOLERANCE_MS, DAY_MS } from '../model/time.ts';
+import { CLOCK_TOLERANCE_MS, DAY_MS, type Instant, SECOND_MS } from '../model/time.ts';
 import { laneLease, SUPERSEDED } from '../state/generations.ts';
 import type { Lease } from '../state/leases.ts';
 import type { LinkStore } from '../state/links.ts';
@@ -11,12 +11,34 @@ import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 export { laneLease };
 
+/** What a target's failure is noted with. */
+type Noting = Pick<
+  OpenTenant,
+  'id' | 'clock' | 'configuration' | 'log' | 'outages' | 'random' | 'targets' | 'targetStore'
+>;
+
+/** Logins of an application that acts for many accounts, or is charged for each target: a limit says nothing of its other targets. */
+const OF_MANY_ACCOUNTS: ReadonlySet<string> = new Set(['google-service-account', 'microsoft-app']);
+/** The target that was refused tries first, alone. */
+const TRIES_FIRST_MS = 2 * SECOND_MS;
+
+/** Lets the other targets of a vendor account rest while it limits requests: each would be refused too. */
+async function shareWait(
+  { clock, configuration, targets, targetStore }: Pick<Noting, 'clock' | 'configuration' | 'targets' | 'targetStore'>,
+  { id, configuration: { connection } }: OpenTarget,
+  until: Instant,
+): Promise<void> {
+  if (OF_MANY_ACCOUNTS.has(configuration.connections.get(connection)?.kind ?? '')) return;
+  for (const other of targets.values()) {
+    if (other.id === id || other.configuration.connection !== connection) continue;
+    const { pausedUntil } = await targetStore.read(other.id);
+    if ((pausedUntil ?? 0) >= until) continue;
+    await targetStore.write(other.id, { pausedUntil: until + TRIES_FIRST_MS, pausedAt: clock() });
+  }
+}
+
 /** Remembers what keeps a whole target from going on, and lets it rest. */
-export async function noteFailure(
-  tenant: Pick<OpenTenant, 'id' | 'clock' | 'log' | 'outages' | 'random' | 'targetStore'>,
-  target: OpenTarget,
-  error: MirrorError,
-): Promise<number> {
+export async function noteFailure(tenant: Noting, target: OpenTarget, error: MirrorError): Promise<number> {
   // That is no failure of the target, and whoever is superseded notes nothing.
   if (error.code === SUPERSEDED) throw error;
   const now = tenant.clock();
@@ -42,6 +64,7 @@ export async function noteFailure(
     pausedAt: now,
     outage,
   });
+  if (error.code === 'rate-limited') await shareWait(tenant, target, now + backoffMs);
   tenant.log.warn(
     { target: target.id, code: error.code, actor: error.actor, status: error.status, backoffMs },
     'a target rests',

@@ -33,6 +33,7 @@ export type Opener = Pick<
   OpenTenant,
   | 'id'
   | 'clock'
+  | 'configuration'
   | 'leases'
   | 'links'
   | 'log'
@@ -153,7 +154,7 @@ async function openState(
  * While it can't be told, the links are believed.
  */
 async function isReplaced(
-  tenant: Omit<Opener, 'protection' | 'targets'>,
+  tenant: Omit<Opener, 'protection'>,
   target: OpenTarget,
   { failure, pausedUntil, outage }: StoredTarget,
   signal: AbortSignal,

@@ -90,7 +90,16 @@ export class MirrorError extends Error {
 
   /** The same error in other words. */
   reworded(message: string, remedy: string | undefined = this.remedy): MirrorError {
-    const { actor, code, retry, retryAfterMs, growsToMs, ambiguous, unsent, concerns, status, cause = this } = this;
+    return this.#changed(message, remedy, this.retryAfterMs);
+  }
+
+  /** The same error when so much of its wait is left. */
+  waiting(retryAfterMs: number): MirrorError {
+    return this.#changed(this.message, this.remedy, retryAfterMs);
+  }
+
+  #changed(message: string, remedy: string | undefined, retryAfterMs: number | undefined): MirrorError {
+    const { actor, code, retry, growsToMs, ambiguous, unsent, concerns, status, cause = this } = this;
     return new MirrorError(message, {
       actor,
       code,

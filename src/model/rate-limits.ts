@@ -11,7 +11,8 @@ export const UNNAMED_WAIT = { firstMs: 10 * SECOND_MS, longestMs: MINUTE_MS, gro
 
 /** The wait before the next request. @param refusedForMs since the first of the refusals in a row */
 export function unnamedWaitMs(firstMs: number, longestMs: number, refusedForMs: number): number {
-  // A limit that refuses again after a short wait does not count by that.
-  const leastMs = refusedForMs === 0 ? firstMs : Math.max(firstMs, UNNAMED_WAIT.firstMs);
+  // A limit that refuses again after a short wait does not count by that: with twice the usual wait, one of 20 seconds refuses two requests.
+  const isShort = firstMs < UNNAMED_WAIT.firstMs;
+  const leastMs = refusedForMs > 0 && isShort ? 2 * UNNAMED_WAIT.firstMs : firstMs;
   return Math.max(leastMs, Math.min(refusedForMs * UNNAMED_WAIT.growth, longestMs));
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Credential } from '../model/credentials.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
+import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT, unnamedWaitMs } from '../model/rate-limits.ts';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { type ExpectedAccount, requireRightAccount } from './accounts.ts';
 import { accessRefreshAt, dueForRefresh, isUsable, type RefreshRules } from './due.ts';
@@ -130,7 +131,7 @@ export function createTokenAuthorizer(options: TokenAuthorizerOptions): TokenAut
 /** How long no refresh of the same tokens is tried after one that failed: a new login waits for none. */
 class CoolDown {
   readonly #clock: Clock;
-  #failure: { version: number; error: MirrorError; untilAt: number; coolDownMs: number } | null = null;
+  #failure: { version: number; error: MirrorError; sinceAt: number; untilAt: number; coolDownMs: number } | null = null;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -142,7 +143,9 @@ class CoolDown {
 
   /** @throws MirrorError that of the refresh, until it is over */
   check(version: number): void {
-    if (this.#failure?.version === version && !this.isOver()) throw this.#failure.error;
+    if (this.#failure?.version !== version || this.isOver()) return;
+    const { error, untilAt } = this.#failure;
+    throw error.status === 429 ? error.waiting(untilAt - this.#clock()) : error;
   }
 
   /** Gives what the refresh gives, and goes by it. */
@@ -164,10 +167,19 @@ class CoolDown {
     if (before?.error === error || error.actor === 'authorization' || error.actor === 'conflict') return;
     const doubledMs = before === null ? FIRST_COOL_DOWN_MS : before.coolDownMs * 2;
     const coolDownMs = Math.min(doubledMs, LONGEST_COOL_DOWN_MS);
-    const askedMs = error.retryAfterMs ?? 0;
-    const untilAt = this.#clock() + (error.code === REFUSAL_UNCONFIRMED ? askedMs : Math.max(coolDownMs, askedMs));
-    this.#failure = { version, error, untilAt, coolDownMs };
+    const now = this.#clock();
+    const sinceAt = before?.sinceAt ?? now;
+    const untilAt = now + waitAfter(error, coolDownMs, now - sinceAt);
+    this.#failure = { version, error, sinceAt, untilAt, coolDownMs };
   }
+}
+
+/** How long nothing is asked after a failed refresh. A limit is over when it says so, else soon: it counts requests, and is no outage. */
+function waitAfter({ code, status, retryAfterMs }: MirrorError, coolDownMs: number, failingForMs: number): number {
+  if (code === REFUSAL_UNCONFIRMED) return retryAfterMs ?? 0;
+  if (status !== 429) return Math.max(coolDownMs, retryAfterMs ?? 0);
+  if (retryAfterMs !== undefined) return Math.min(retryAfterMs, LONGEST_RATE_LIMIT_WAIT_MS);
+  return unnamedWaitMs(UNNAMED_WAIT.firstMs, LONGEST_COOL_DOWN_MS, failingForMs);
 }
 
 /**

@@ -12,43 +12,12 @@ import type { WireResponse } from '../../src/connectors/wire.ts';
 import { createHttpClient } from '../../src/http/client.ts';
 import { targetBackoffMs } from '../../src/jobs/retry.ts';
 import type { MirrorError } from '../../src/model/errors.ts';
-import { HOUR_MS } from '../../src/model/time.ts';
-
-const BEGIN = Date.UTC(2026, 5, 15, 8);
-const LIMIT_MS = 20_000;
-const httpDate = (at: number) => new Date(at).toUTCString();
-const leftS = (now: number) => Math.max(1, Math.ceil((BEGIN + LIMIT_MS - now) / 1_000));
-const epochS = Math.ceil((BEGIN + LIMIT_MS) / 1_000);
-
-/** Headers of a refusal, by the time of the server, which may have a clock of its own. */
-const FORMS: Record<string, (now: number) => Record<string, string>> = {
-  'Retry-After in seconds': (now) => ({ 'retry-after': String(leftS(now)) }),
-  'Retry-After in epoch seconds': () => ({ 'retry-after': String(epochS) }),
-  'Retry-After in epoch ms': () => ({ 'retry-after': String(epochS * 1_000) }),
-  'a date': () => ({ 'retry-after': httpDate(epochS * 1_000) }),
-  'a date, clock 3 h ahead': (now) => ahead(now, 3 * HOUR_MS),
-  'a date, clock 3 h behind': (now) => ahead(now, -3 * HOUR_MS),
-  'Retry-After: 0': () => ({ 'retry-after': '0' }),
-  'Retry-After: -1': () => ({ 'retry-after': '-1' }),
-  'Retry-After of years': () => ({ 'retry-after': '99999999' }),
-  'a date that has passed': (now) => ({ 'retry-after': httpDate(now - HOUR_MS) }),
-  'RateLimit-Reset': (now) => ({ 'ratelimit-reset': String(leftS(now)) }),
-  'X-RateLimit-Reset in seconds': (now) => ({ 'x-ratelimit-reset': String(leftS(now)) }),
-  'X-RateLimit-Reset in epoch seconds': () => ({ 'x-ratelimit-reset': String(epochS) }),
-  'X-RateLimit-Reset in epoch ms': () => ({ 'x-ratelimit-reset': String(epochS * 1_000) }),
-  'X-Rate-Limit-Reset': (now) => ({ 'x-rate-limit-reset': String(leftS(now)) }),
-  'RateLimit, older': (now) => ({ ratelimit: `limit=10, remaining=0, reset=${leftS(now)}` }),
-  'RateLimit, newer': (now) => ({ ratelimit: `"default";r=0;t=${leftS(now)}` }),
-  'no header': () => ({}),
-};
-
-function ahead(now: number, ms: number): Record<string, string> {
-  return { date: httpDate(now + ms), 'retry-after': httpDate(epochS * 1_000 + ms) };
-}
+import { BEGIN, FORMS, type Lasted, LIMIT_MS, LimitTable } from '../support/limit-forms.ts';
 
 const BODY = {
   google: { error: { errors: [{ domain: 'usageLimits', reason: 'rateLimitExceeded' }] } },
   hubspot: { category: 'RATE_LIMITS', errorType: 'RATE_LIMIT', policyName: 'TEN_SECONDLY_ROLLING' },
+  searches: { category: 'RATE_LIMITS', errorType: 'RATE_LIMIT', policyName: 'SECONDLY' },
   graph: { error: { code: 'TooManyRequests' } },
 };
 const VENDORS: Record<string, { status?: number; body?: unknown; toError: (answer: WireResponse) => MirrorError }> = {
@@ -57,6 +26,7 @@ const VENDORS: Record<string, { status?: number; body?: unknown; toError: (answe
   Microsoft: { body: BODY.graph, toError: outlook.of },
   CalDAV: { toError: caldav.of },
   HubSpot: { body: BODY.hubspot, toError: (answer) => toHubspotError(answer, { at: BEGIN, zone: null }) },
+  'HubSpot, searches': { body: BODY.searches, toError: (answer) => toHubspotError(answer, { at: BEGIN, zone: null }) },
   Salesforce: { toError: (answer) => toSalesforceError(answer, false) },
   'another CRM': { toError: restCrm.of },
 };
@@ -65,7 +35,7 @@ const world = { now: BEGIN, status: 429, headers: FORMS['no header']! };
 const server = createServer((_, response) => {
   const isOver = world.now >= BEGIN + LIMIT_MS;
   const headers = isOver ? {} : world.headers(world.now);
-  response.writeHead(isOver ? 200 : world.status, { date: httpDate(world.now), ...headers }).end();
+  response.writeHead(isOver ? 200 : world.status, { date: new Date(world.now).toUTCString(), ...headers }).end();
 });
 let url: string;
 beforeAll(async () => {
@@ -73,7 +43,11 @@ beforeAll(async () => {
   await once(server, 'listening');
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 });
-afterAll(() => server.close());
+const table = new LimitTable();
+afterAll(() => {
+  server.close();
+  table.print();
+});
 
 /** A target that rests after each refusal as the lanes let it, until it is answered. */
 async function lastThroughLimit({ status = 429, body = {}, toError }: (typeof VENDORS)[string], random: number) {
@@ -90,13 +64,17 @@ async function lastThroughLimit({ status = 429, body = {}, toError }: (typeof VE
   throw new Error('it never ends');
 }
 
-describe.each(Object.entries(VENDORS))('a limit of 20 seconds at %s', (_, vendor) => {
+describe.each(Object.entries(VENDORS))('a limit of 20 seconds at %s', (side, vendor) => {
   test.each(Object.entries(FORMS))(
     'told by %s refuses two requests at most, and is left within 10 s',
-    async (_, headers) => {
+    async (form, headers) => {
       world.headers = headers;
+      const lasted: Lasted[] = [];
       for (const random of [0, 0.5, 0.999]) {
-        const { refused, lateMs } = await lastThroughLimit(vendor, random);
+        lasted.push(await lastThroughLimit(vendor, random));
+      }
+      table.note(form, side, lasted);
+      for (const { refused, lateMs } of lasted) {
         expect(refused).toBeLessThanOrEqual(2);
         expect(lateMs).toBeLessThanOrEqual(10_000);
       }

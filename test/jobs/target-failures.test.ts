@@ -2,13 +2,19 @@ import { expect, test } from 'vitest';
 import { wakeAfterChange } from '../../src/composition/wake-after-change.ts';
 import { failed } from '../../src/connectors/settle.ts';
 import { noteFailure } from '../../src/jobs/lanes.ts';
+import { pushTarget } from '../../src/jobs/push.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
+import { NOW } from '../sync/arbitraries.ts';
 import { openWorld } from './audit-world.ts';
 import { drain, pull, targetOf } from './cycle.ts';
+import { createModelClinic } from './model-clinic.ts';
+import { createModelTarget } from './model-target.ts';
+import { openTenant } from './open-tenant.ts';
 
 const redis = useRedis();
+const SIGNALS = { stop: new AbortController().signal, abort: new AbortController().signal };
 
 const GONE = new MirrorError('the calendar is not there', {
   ...{ actor: 'settings', code: 'calendar-gone', retry: 'never', concerns: 'target' },
@@ -80,4 +86,26 @@ test('a target that waits for a person has its turn as soon as another password 
   expect((await tenant.targetStore.read('doctor')).failure).toBeNull();
   await wakeAfterChange({ installation: { tenants: new Map([[tenant.id, tenant]]) }, queues }, [tenant.id]);
   expect(woken).toEqual(['doctor']);
+});
+
+test('the other targets of a limited vendor account wait with the one that was refused, which tries first', async () => {
+  const clock = { now: NOW };
+  const room = (connection: string) => ({ model: createModelTarget(), id: connection, configuration: { connection } });
+  const targets = [
+    { ...room('shared'), id: 'doctor' },
+    { ...room('shared'), id: 'nurse' },
+    { ...room('own'), id: 'room' },
+  ];
+  const tenant = openTenant({ redis: redis.connect(), clinic: createModelClinic(), targets, clock: () => clock.now });
+  const limit = { actor: 'remote', code: 'rate-limited', retry: 'later', retryAfterMs: 20_000 } as const;
+  await noteFailure(tenant, tenant.targets.get('doctor')!, new MirrorError('x', limit));
+  const [doctor, nurse, elsewhere] = await Promise.all(
+    ['doctor', 'nurse', 'room'].map((id) => tenant.targetStore.read(id)),
+  );
+  expect(doctor!.pausedUntil).toBeGreaterThanOrEqual(NOW + 20_000);
+  expect(nurse).toMatchObject({ failure: null });
+  expect(nurse!.pausedUntil! - doctor!.pausedUntil!).toBe(2_000);
+  expect(elsewhere).toMatchObject({ failure: null, pausedUntil: null });
+  clock.now = nurse!.pausedUntil! - 1;
+  expect(await pushTarget(tenant, tenant.targets.get('nurse')!, SIGNALS)).toMatchObject({ idle: true, nextInMs: 1 });
 });

@@ -56,7 +56,6 @@ export const PROBLEMS = {
     'il server limita le richieste di tutte le cliniche con questo client: si riprova',
   'it was not granted {permissions}': 'non è stato concesso {permissions}',
   // A target.
-  'it stands still': 'è ferma',
   '{count:change|changes} held back until a person decides':
     '{count:modifica sospesa|modifiche sospese} finché una persona non decide',
   '{count:change|changes} refused or failed, and tried again':
