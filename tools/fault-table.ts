@@ -19,11 +19,10 @@ export const FAULTS = {
     next: 'clinic-mirror login clinic-1 clinic',
   },
   'the clinic refused its login once': {
-    code: 'refusal-unconfirmed',
+    code: 'login-refused-once',
     known: 'next-cycle',
     needs: 'time',
-    sentence:
-      'the last cycle failed: clinic.appointments.list: the provider refused the login of the connection "clinic" once, and is asked again',
+    sentence: 'the provider refused the login once: retrying before that is believed',
     next: null,
   },
   'the clinic login was revoked': {
@@ -34,10 +33,10 @@ export const FAULTS = {
     next: 'clinic-mirror login clinic-1 clinic',
   },
   'a calendar login was refused once': {
-    code: 'refusal-unconfirmed',
+    code: 'login-refused-once',
     known: 'next-cycle',
     needs: 'time',
-    sentence: 'the provider refused the login of the connection "doctor-1" once, and is asked again',
+    sentence: 'the provider refused the login once: retrying before that is believed',
     next: null,
   },
   'a calendar login was revoked': {
