@@ -229,7 +229,7 @@ describe('a change', () => {
     expect(after).toMatchObject({ lastName: 'Comando', notes: 'Nuova', phone: '+39 320 1234567' });
   });
 
-  test('that the clinic does not take tells its own words about the fields to whoever asked, and to no property', async () => {
+  test('that the clinic does not take names the field to everyone, and tells its own words to whoever asked alone', async () => {
     const wrong = JSON.stringify({ firstName: 'Ada', lastName: 'Rossi', email: 'nowhere' });
     const { thrown } = await run(['aurora', 'patients', '--write', 'create', '--data', wrong, '--yes']);
     expect(thrown).toMatchObject({ code: 'call-refused', status: 400 });
@@ -237,7 +237,9 @@ describe('a change', () => {
     expect(failure.told()).toEqual(['The request is malformed', expect.stringMatching(/^email: /)]);
     expect(renderError(failure, { asksForData: true })).toMatch(/\n {2}The other side says: email: /);
     // Of any other command the words would end in the log of what started it.
-    expect(renderError(failure, {})).not.toContain('email');
+    expect(renderError(failure, {})).toContain('it names the field email');
+    expect(renderError(failure, {})).not.toContain('The other side says');
+    expect(renderError(failure, {})).not.toContain('nowhere');
     expect(`${JSON.stringify(failure)} ${failure.stack} ${Object.values(failure)}`).not.toContain('malformed');
   });
 

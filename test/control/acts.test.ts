@@ -24,6 +24,7 @@ const filesIn = (folder: string) =>
 const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
   'only looks': [
     ...['readAuditLog', 'verifyAuditLog', 'readClinic', 'readClinicRaw', 'readInvoiceDoctors', 'readClinicPdf'],
+    'requireKnownFilters',
     ...['previewWrite', 'tenantDuplicates', 'explain', 'readSource', 'createStateFigures', 'previewForgetting'],
     ...['openOverview', 'openStatuses', 'statusByAndBy', 'listProblems', 'recentRuns', 'readActivity'],
     ...['listReceipts', 'tenantHealth', 'listHolds', 'planTenant', 'notificationStatus', 'reminderStatus', 'status'],
