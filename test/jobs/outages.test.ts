@@ -171,6 +171,34 @@ describe('after an outage of a host', () => {
   });
 });
 
+test('the one that tries for all others is none that was asked to wait', async () => {
+  const world = openWorld('each', 1);
+  const [{ tenant, clinic, outages }] = world.clinics as [Clinic];
+  for (const id of ['0', '1']) clinic.appointments.set(id, appointmentOf(id, { inHours: 48 }));
+  const target = tenant.targets.get('doctor') as OpenTarget;
+  const away = { actor: 'remote', code: 'server-error', retry: 'later', status: 503 } as const;
+  const connector: Connector = {
+    ...target.connector,
+    async apply(_, operations) {
+      outages.heard(HOST, 'failed');
+      const [asked, failing] = [{ ...away, retryAfterMs: 10 * MINUTE_MS }, away].map(
+        (one) => new MirrorError('away', one),
+      );
+      return operations.map(({ recordId }) => ({
+        recordId,
+        result: 'failed',
+        error: recordId === '0' ? asked! : failing!,
+      }));
+    },
+  };
+  Object.defineProperty(target, 'connector', { value: connector });
+  await pullTenant(tenant, NEVER);
+  await pushTarget(tenant, target, SIGNALS);
+  const pending = await tenant.outbox.pending('doctor');
+  expect(pending.get('0')!.dueAt).toBeGreaterThanOrEqual(world.clock.now + 10 * MINUTE_MS);
+  expect(pending.get('1')!.dueAt).toBeLessThanOrEqual(world.clock.now + 10 * SECOND_MS);
+});
+
 test('while a host is out, it is tried every 10 s by one target, and by the others as before', async () => {
   const world = openWorld();
   world.isOut.vendor = true;

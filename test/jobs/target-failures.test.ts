@@ -2,11 +2,12 @@ import { expect, test } from 'vitest';
 import { wakeAfterChange } from '../../src/composition/wake-after-change.ts';
 import { failed } from '../../src/connectors/settle.ts';
 import { noteFailure } from '../../src/jobs/lanes.ts';
+import { endWait } from '../../src/jobs/outages.ts';
 import { pushTarget } from '../../src/jobs/push.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
+import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { openWorld } from './audit-world.ts';
 import { drain, pull, targetOf } from './cycle.ts';
 import { createModelClinic } from './model-clinic.ts';
@@ -71,6 +72,33 @@ test('what was parked for what ails the whole target is tried as soon as the tar
   expect(model.objects().filter(({ ownerTag }) => ownerTag !== null)).toHaveLength(2);
 });
 
+test('an entry that alone meets an error of the whole target is put off for a day, and ails the target no longer', async () => {
+  const { tenant, clinic, clock } = openWorld(redis.connect(), 1, 'repair');
+  const target = targetOf(tenant);
+  const given = target.connector;
+  const connector: typeof given = {
+    ...given,
+    async apply(container, operations, signal) {
+      const others = operations.filter(({ recordId }) => recordId !== '0');
+      if (others.length === 0) throw GONE;
+      const through = await given.apply(container, others, signal);
+      return [...through, ...operations.filter(({ recordId }) => recordId === '0').map((one) => failed(one, GONE))];
+    },
+  };
+  Object.defineProperty(target, 'connector', { value: connector });
+  for (let round = 1; round <= 4; round += 1) {
+    await pull(tenant);
+    await drain(tenant, target);
+    clinic.appointments.set(`new-${round}`, appointmentOf(`new-${round}`, { inHours: 72 + round }));
+    clock.now += 2 * HOUR_MS;
+  }
+  const [entry, ...others] = [...(await tenant.outbox.pending('doctor')).values()];
+  expect(entry).toMatchObject({ recordId: '0', parked: true });
+  expect(entry!.dueAt).toBeGreaterThan(clock.now + HOUR_MS);
+  expect(others).toEqual([]);
+  expect((await tenant.targetStore.read('doctor')).failure).toBeNull();
+});
+
 test('a target that waits for a person has its turn as soon as another password is taken up', async () => {
   const { tenant } = openWorld(redis.connect(), 1, 'repair');
   const refused = { actor: 'authorization', code: 'password-refused', retry: 'never' } as const;
@@ -108,4 +136,18 @@ test('the other targets of a limited vendor account wait with the one that was r
   expect(elsewhere).toMatchObject({ failure: null, pausedUntil: null });
   clock.now = nurse!.pausedUntil! - 1;
   expect(await pushTarget(tenant, tenant.targets.get('nurse')!, SIGNALS)).toMatchObject({ idle: true, nextInMs: 1 });
+});
+
+test('the end of an outage does not end the wait of a limited account', async () => {
+  const room = { model: createModelTarget(), configuration: { connection: 'shared' } };
+  const targets = [
+    { ...room, id: 'doctor' },
+    { ...room, id: 'nurse' },
+  ];
+  const tenant = openTenant({ redis: redis.connect(), clinic: createModelClinic(), targets, clock: () => NOW });
+  await tenant.targetStore.write('nurse', { outage: 'dav.example', pausedUntil: NOW + 1_000 });
+  const limit = { actor: 'remote', code: 'rate-limited', retry: 'later', retryAfterMs: 20_000 } as const;
+  await noteFailure(tenant, tenant.targets.get('doctor')!, new MirrorError('x', limit));
+  expect(await endWait(tenant, 'nurse', 'dav.example')).toBe(false);
+  expect((await tenant.targetStore.read('nurse')).pausedUntil).toBeGreaterThanOrEqual(NOW + 20_000);
 });
