@@ -66,9 +66,14 @@ export class Outages {
     return this.#current.getStore()?.failed ?? null;
   }
 
-  /** Notes that a work waits for a host. @returns the longest wait before it tries again; null: its own */
+  /**
+   * Notes that a work waits for a host. One that the host answered before it failed speaks for nobody: it may fail so for ever.
+   * @returns the longest wait before it tries again; null: its own
+   */
   async wait(host: string, work: WaitingWork): Promise<number | null> {
-    return (await this.#options.store.wait(host, work, this.#options.clock())) ? PROBE_EVERY_MS : null;
+    const mayTry = this.#current.getStore()?.answered.has(host) !== true;
+    const isChosen = await this.#options.store.wait(host, work, { now: this.#options.clock(), mayTry });
+    return isChosen ? PROBE_EVERY_MS : null;
   }
 
   /** Whether a host has answered the work under way, and failed it in nothing. */
