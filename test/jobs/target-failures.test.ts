@@ -8,7 +8,7 @@ import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
-import { openWorld } from './audit-world.ts';
+import { auditOf, openWorld } from './audit-world.ts';
 import { drain, pull, targetOf } from './cycle.ts';
 import { createModelClinic } from './model-clinic.ts';
 import { createModelTarget } from './model-target.ts';
@@ -70,6 +70,26 @@ test('what was parked for what ails the whole target is tried as soon as the tar
   clock.now += 2 * HOUR_MS;
   await drain(tenant, targetOf(tenant));
   expect(model.objects().filter(({ ownerTag }) => ownerTag !== null)).toHaveLength(2);
+});
+
+test('a target that can be read ends the failure of a login, but not that of writes which wait', async () => {
+  const world = openWorld(redis.connect(), 1, 'repair');
+  const { tenant, clinic, clock } = world;
+  await pull(tenant);
+  await drain(tenant, targetOf(tenant));
+  const forbidden = new MirrorError('x', { actor: 'authorization', code: 'forbidden', retry: 'never' });
+  await noteFailure(tenant, targetOf(tenant), forbidden);
+  clock.now += 2 * HOUR_MS;
+  await auditOf(tenant);
+  expect((await tenant.targetStore.read('doctor')).failure).toBeNull();
+
+  clinic.appointments.set('new', appointmentOf('new', { inHours: 72 }));
+  await pull(tenant);
+  await noteFailure(tenant, targetOf(tenant), forbidden);
+  const { sinceAt } = (await tenant.targetStore.read('doctor')).failure!;
+  clock.now += 2 * HOUR_MS;
+  await auditOf(tenant);
+  expect((await tenant.targetStore.read('doctor')).failure).toMatchObject({ code: 'forbidden', sinceAt });
 });
 
 test('an entry that alone meets an error of the whole target is put off for a day, and ails the target no longer', async () => {
