@@ -213,6 +213,22 @@ test('a clinic that answers and always fails one list is read no more often for 
   expect(cycles).toBe(4);
 });
 
+test('a clinic that answers again is read once for that', async () => {
+  const world = openWorld('whole', 1);
+  world.isOut.clinic = true;
+  await world.runUntil(() => false, 2 * MINUTE_MS);
+  world.isOut.clinic = false;
+  const [{ clinic }] = world.clinics as [Clinic];
+  const list = clinic.readAppointments;
+  let reads = 0;
+  clinic.readAppointments = (question, signal) => {
+    reads += 1;
+    return list(question, signal);
+  };
+  await world.runUntil(() => false, MINUTE_MS);
+  expect(reads).toBe(1);
+});
+
 test('while a host is out, it is tried every 10 s by one target, and by the others as before', async () => {
   const world = openWorld();
   world.isOut.vendor = true;
