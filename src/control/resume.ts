@@ -1,4 +1,5 @@
 import type { OpenTenant } from '../jobs/tenant.ts';
+import type { Instant } from '../model/time.ts';
 import { REFUSAL_UNCONFIRMED } from '../oauth/login-state.ts';
 import type { StoredTarget } from '../state/targets.ts';
 
@@ -30,8 +31,14 @@ export async function tryWhatWaits(
 ): Promise<void> {
   for (const { id } of tenant.targets.values()) {
     const stored = await tenant.targetStore.read(id);
-    if (stored.failure?.isAskedToWait !== true || waitsForPerson(stored)) await resume(tenant, id);
+    if (!waitsForOtherSide(stored, tenant.clock())) await resume(tenant, id);
   }
+}
+
+/** The other side asked this target to wait, or another one of its account: that one alone has the failure. */
+function waitsForOtherSide(stored: StoredTarget, now: Instant): boolean {
+  if (stored.failure === null) return (stored.pausedUntil ?? 0) > now;
+  return stored.failure.isAskedToWait === true && !waitsForPerson(stored);
 }
 
 async function resume(

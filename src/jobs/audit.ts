@@ -81,8 +81,9 @@ async function auditInLane(
     lane.signal.throwIfAborted();
     const whole =
       changes.scope === 'whole' ? { readWholeAt: startedAt, ambiguous: found.ambiguous - twinsRemoved } : {};
-    // A login that reads works again; what else ailed the target ends with a write.
-    const heard = record.failure?.actor === 'authorization' ? { failure: null } : {};
+    // A login that reads works again; what else ailed the target ends with a write, and so does a refused write that waits.
+    const isOfLogin = record.failure?.actor === 'authorization';
+    const heard = isOfLogin && (await tenant.outbox.counts(target.id)).pending === 0 ? { failure: null } : {};
     await tenant.targetStore.write(target.id, { cursor: changes.cursor, ...whole, ...heard });
     await tenant.links.noteSeen(target.id, seen);
     return report;

@@ -3,7 +3,8 @@ import type { ItemKey, Outcome } from '../model/operations.ts';
 import type { Instant } from '../model/time.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
-const CONTACT_MISSING: ReadonlySet<string> = new Set(['contact-missing']);
+/** Codes of activities and deals whose contact is not there. */
+export const CONTACT_MISSING: ReadonlySet<string> = new Set(['contact-missing']);
 
 /**
  * Until when activities and deals rest whose contact the CRM refuses: until that is tried again. Contacts that are on their way are not

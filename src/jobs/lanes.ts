@@ -33,7 +33,8 @@ async function shareWait(
     if (other.id === id || other.configuration.connection !== connection) continue;
     const { pausedUntil } = await targetStore.read(other.id);
     if ((pausedUntil ?? 0) >= until) continue;
-    await targetStore.write(other.id, { pausedUntil: until + TRIES_FIRST_MS, pausedAt: clock() });
+    // The end of an outage must not end this wait.
+    await targetStore.write(other.id, { pausedUntil: until + TRIES_FIRST_MS, pausedAt: clock(), outage: null });
   }
 }
 

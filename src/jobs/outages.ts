@@ -66,9 +66,14 @@ export class Outages {
     return this.#current.getStore()?.failed ?? null;
   }
 
-  /** Notes that a work waits for a host. @returns the longest wait before it tries again; null: its own */
+  /**
+   * Notes that a work waits for a host. One that the host answered before it failed speaks for nobody: it may fail so for ever.
+   * @returns the longest wait before it tries again; null: its own
+   */
   async wait(host: string, work: WaitingWork): Promise<number | null> {
-    return (await this.#options.store.wait(host, work, this.#options.clock())) ? PROBE_EVERY_MS : null;
+    const mayTry = this.#current.getStore()?.answered.has(host) !== true;
+    const isChosen = await this.#options.store.wait(host, work, { now: this.#options.clock(), mayTry });
+    return isChosen ? PROBE_EVERY_MS : null;
   }
 
   /** Whether a host has answered the work under way, and failed it in nothing. */
@@ -77,13 +82,16 @@ export class Outages {
     return answered.has(host) && failed === null;
   }
 
-  /** Wakes what waits for a host; every host that answered the work under way if none is named. */
-  async end(host?: string): Promise<void> {
+  /** Wakes what waits for a host. @param reader the tenant whose cycle found it back, and needs no other cycle for that */
+  async end(host: string, reader: string | null = null): Promise<void> {
     const { store, clock, wake, random } = this.#options;
-    for (const one of host === undefined ? (this.#current.getStore()?.answered ?? []) : [host]) {
-      const works = await store.end(one, clock());
-      await Promise.all(works.map((work) => wake(work, one, Math.floor(random() * WAKE_OVER_MS))));
-    }
+    const works = (await store.end(host, clock())).filter(({ tenant, target }) => target !== null || tenant !== reader);
+    await Promise.all(works.map((work) => wake(work, host, Math.floor(random() * WAKE_OVER_MS))));
+  }
+
+  /** Wakes what waits for any host that answered this tenant's cycle. */
+  async endByCycle(tenant: string): Promise<void> {
+    for (const host of this.#current.getStore()?.answered ?? []) await this.end(host, tenant);
   }
 
   /** Has a cycle that failed by its clinic's host try again soon, if it tries for all others. */

@@ -8,7 +8,7 @@ import { SECOND_MS } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { OutboxSettlement } from '../state/outbox.ts';
 import type { OutboxEntry } from '../state/outbox-format.ts';
-import { restsOfContacts, wakeBelonging } from './belonging.ts';
+import { CONTACT_MISSING, restsOfContacts, wakeBelonging } from './belonging.ts';
 import { approvedUnplanned } from './decided.ts';
 import { differsByHand } from './drift.ts';
 import { laneLease, noteFailure, noteHostBack, noteUnplaced, openCalendar } from './lanes.ts';
@@ -129,20 +129,20 @@ async function drain(
   let lookAt: number | null = null;
   let awaited = outage;
   const written = { created: 0, updated: 0, deleted: 0, adopted: 0, failed: 0 };
+  const met = new Set<string>();
   try {
     const container = await openCalendar(tenant, target, lease, signals.abort);
     if (container === null) return { settled, idle: false, nextInMs: null };
     while (settled < tenant.slice.operations && tenant.clock() < endsAt && !signals.stop.aborted) {
-      const count = await pushBatch(tenant, target, container, lease, { written, abort: signals.abort });
+      const count = await pushBatch(tenant, target, container, lease, { written, met, abort: signals.abort });
       if (count === 0) break;
       settled += count;
       progress?.('writing', settled);
       awaited = await noteIfBack(tenant, target, awaited);
     }
-    if (written.created + written.adopted > 0) await wakeBelonging(tenant, target);
     lookAt = await lookForLate(tenant, target, container, lease, signals.abort);
     await noteIfBack(tenant, target, awaited);
-    await noteSettled(tenant, target);
+    await noteSettled(tenant, target, met);
   } catch (error) {
     const failure = asMirrorError(error);
     // Being asked to wait says nothing against the calendar: it need not be looked at again.
@@ -153,6 +153,8 @@ async function drain(
     return { settled, idle: false, nextInMs: await noteFailure(tenant, target, failure) };
   } finally {
     span.tell(inItems(written));
+    // Also of a turn that failed later: its entries are settled, and nothing else tells of them.
+    if (written.created + written.adopted > 0) await wakeBelonging(tenant, target);
     const isAny = Object.values(written).some((count) => count > 0);
     if (isAny) tenant.log.info({ target: target.id, ...written }, 'a target was written to');
   }
@@ -184,7 +186,7 @@ async function pushBatch(
   target: OpenTarget,
   container: string,
   lease: Lease,
-  { written, abort }: { written: Written; abort: AbortSignal },
+  { written, met, abort }: { written: Written; met: Set<string>; abort: AbortSignal },
 ): Promise<number> {
   const { batchSize, concurrency } = target.supports;
   const entries = await dueEntries(tenant, target, batchSize * concurrency);
@@ -235,7 +237,7 @@ async function pushBatch(
       tenant,
       target,
       [...outcomes, ...unanswered(batch, outcomes)],
-      { sent: toSend, written },
+      { sent: toSend, written, met },
       lease,
     );
   });
@@ -291,7 +293,7 @@ async function settleOutcomes(
   >,
   target: OpenTarget,
   outcomes: readonly Outcome<Item>[],
-  { sent, written }: { sent: Sent; written: Written },
+  { sent, written, met }: { sent: Sent; written: Written; met: Set<string> },
   lease: Lease,
 ): Promise<void> {
   const now = tenant.clock();
@@ -300,7 +302,7 @@ async function settleOutcomes(
   const made = outcomes.filter(({ result, recordId }) => result === 'written' && sent.get(recordId)?.link === null);
   const candidates = noteTakenOut ? made.map(({ recordId }) => recordId) : [];
   const takenOut = await tenant.outbox.takenOut(target.id, candidates);
-  const longestMs = await waitForHost(tenant, target, outcomes);
+  const probe = await waitForHost(tenant, target, outcomes);
   const rests = await restsOfContacts(tenant, target, outcomes);
   const settlements: OutboxSettlement[] = [];
   const counts = { created: 0, updated: 0, deleted: 0, adopted: 0 };
@@ -309,8 +311,13 @@ async function settleOutcomes(
     if (known === undefined) continue;
     const isAnew = takenOut.has(outcome.recordId);
     const settlement = settlementOf(outcome, { ...known, isAnew }, tenant, target, now);
-    if (settlement.kind === 'retry')
-      settlement.dueAt = Math.max(settlement.dueAt, rests.get(contactOf(known.entry)) ?? 0);
+    if (settlement.kind === 'retry') {
+      met.add(settlement.error);
+      if (CONTACT_MISSING.has(settlement.error))
+        settlement.dueAt = Math.max(settlement.dueAt, rests.get(contactOf(known.entry)) ?? 0);
+      if (outcome.recordId === probe?.recordId && !settlement.parked)
+        settlement.dueAt = Math.min(settlement.dueAt, now + probe.longestMs);
+    }
     settlements.push(settlement);
     if (outcome.result === 'written') {
       if (outcome.effect === 'updated') counts.updated += 1;
@@ -319,8 +326,6 @@ async function settleOutcomes(
     }
     if (outcome.result === 'deleted' && outcome.effect === 'deleted') counts.deleted += 1;
   }
-  const probe = settlements.find((one) => one.kind === 'retry' && !one.parked);
-  if (probe?.kind === 'retry' && longestMs !== null) probe.dueAt = Math.min(probe.dueAt, now + longestMs);
   // What was given up is not in the target: nothing is as fresh as what was planned.
   const isStale = settlements.some(({ kind }) => kind === 'superseded');
   if (isStale) await tenant.targetStore.write(target.id, { plannedAsOf: null });
@@ -336,17 +341,18 @@ function contactOf({ item }: OutboxEntry): string {
   return item !== null && 'contactKey' in item ? (item.contactKey ?? '') : '';
 }
 
-/** Entries that failed by an outage of the host wait for its end. @returns the longest wait of one of them; null: each has its own */
+/** Entries that failed by an outage of the host wait for its end. @returns one of them, and its longest wait; null: each has its own */
 async function waitForHost(
   { id, outages, targetStore }: Pick<OpenTenant, 'id' | 'outages' | 'targetStore'>,
   target: OpenTarget,
   outcomes: readonly Outcome<Item>[],
-): Promise<number | null> {
+): Promise<{ recordId: string; longestMs: number } | null> {
   for (const outcome of outcomes) {
     const outage = outcome.result === 'failed' ? outages.causeOf(outcome.error) : null;
     if (outage === null) continue;
     await targetStore.write(target.id, { outage });
-    return await outages.wait(outage, { tenant: id, target: target.id });
+    const longestMs = await outages.wait(outage, { tenant: id, target: target.id });
+    return longestMs === null ? null : { recordId: outcome.recordId, longestMs };
   }
   return null;
 }
@@ -366,13 +372,19 @@ function tellDeletions(
   }
 }
 
-/** The target works again, so what failed as it did is tried at once; with nothing left it is as fresh as the snapshot that was planned last. */
+/**
+ * The target works again, so what failed as it did is tried at once, unless entries of this turn met that too: it is their own. With nothing
+ * left the target is as fresh as the snapshot that was planned last.
+ * @param met codes with which entries failed in this turn
+ */
 async function noteSettled(
   tenant: Pick<OpenTenant, 'clock' | 'holds' | 'links' | 'outbox' | 'targetStore' | 'runs'>,
   target: OpenTarget,
+  met: ReadonlySet<string>,
 ): Promise<void> {
   const record = await tenant.targetStore.read(target.id);
-  if (record.failure !== null) await tenant.outbox.hurry(target.id, tenant.clock(), new Set([record.failure.code]));
+  const code = record.failure?.code;
+  if (code !== undefined && !met.has(code)) await tenant.outbox.hurry(target.id, tenant.clock(), new Set([code]));
   const { pending } = await tenant.outbox.counts(target.id);
   const holds = await tenant.holds.list();
   const isOpen = holds.some((hold) => hold.target === target.id && hold.state === 'open');

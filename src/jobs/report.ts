@@ -33,7 +33,7 @@ export async function reportRun(
   }
   const [previous] = await tenant.runs.list(1);
   // The clinic answers again: so it does to the other tenants whose cycles failed.
-  if (cycle !== null && OUTAGE_CODES.has(previous?.error?.code ?? '')) await tenant.outages.end();
+  if (cycle !== null && OUTAGE_CODES.has(previous?.error?.code ?? '')) await tenant.outages.endByCycle(tenant.id);
   const pace = paceOf(previous, startedAt, tenant.pullEveryMs);
   if (cycle?.clinicReading.reach === 'near' && previous !== undefined) {
     const run = { ...previous, ...nearRun(startedAt, tenant.clock(), cycle, previous, pace) };

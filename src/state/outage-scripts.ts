@@ -1,10 +1,11 @@
 /**
  * KEYS: works that wait for the host (hash: work → since; `probe:` → when one was last chosen to try soon). ARGV: work, now, pause between
- * probes ms, life of the key ms. Answers 1 if this work is to try the host soon.
+ * probes ms, life of the key ms, 1 if it may be chosen. Answers 1 if this work is to try the host soon.
  */
 export const WAIT_FOR_HOST = `
 redis.call('HSETNX', KEYS[1], ARGV[1], ARGV[2])
 redis.call('PEXPIRE', KEYS[1], ARGV[4])
+if ARGV[5] == '0' then return 0 end
 local probedAt = redis.call('HGET', KEYS[1], 'probe:')
 if probedAt and math.abs(ARGV[2] - probedAt) < tonumber(ARGV[3]) then return 0 end
 redis.call('HSET', KEYS[1], 'probe:', ARGV[2])

@@ -13,8 +13,8 @@ export interface WaitingWork {
 
 /** Which work waits for which failing host, over all tenants and processes. */
 export interface OutageStore {
-  /** Notes that a work waits for a host. @returns whether this work tries the host soon, for all others */
-  wait(host: string, work: WaitingWork, now: Instant): Promise<boolean>;
+  /** Notes that a work waits for a host. @returns whether this work, if it may, tries the host soon, for all others */
+  wait(host: string, work: WaitingWork, options: { now: Instant; mayTry: boolean }): Promise<boolean>;
   /** Notes that a host answers again. @returns the work that waited for it, each one once over all processes */
   end(host: string, now: Instant): Promise<WaitingWork[]>;
 }
@@ -30,10 +30,11 @@ const PROBE = 'probe:';
 /** Opens the record of failing hosts. */
 export function createOutageStore(redis: RedisClient): OutageStore {
   return {
-    async wait(host, { tenant, target }, now) {
+    async wait(host, { tenant, target }, { now, mayTry }) {
       const { waiting } = keys.outage(hashOf(host));
       const work = target === null ? tenant : `${tenant}/${target}`;
-      return (await redis.eval(WAIT_FOR_HOST, 1, waiting, work, now, PROBE_EVERY_MS, KEPT_MS)) === 1;
+      const facts = [work, now, PROBE_EVERY_MS, KEPT_MS, mayTry ? '1' : '0'];
+      return (await redis.eval(WAIT_FOR_HOST, 1, waiting, ...facts)) === 1;
     },
     async end(host, now) {
       const { waiting, ended } = keys.outage(hashOf(host));

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { MirrorError } from '../../src/model/errors.ts';
 import type { Operation } from '../../src/model/operations.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
@@ -71,5 +72,36 @@ describe('visits of a contact that the CRM refuses', () => {
     await cycle(world.tenant);
     expect(world.contacts.objects()).toHaveLength(2);
     expect(written()).toBe(4);
+  });
+
+  test('are tried at once when their contact was written by a turn that failed later', async () => {
+    const { tenant, clinic, contacts, clock } = world;
+    clinic.patientList.push(patientOf('3'));
+    refused = new Set(['1', '3']);
+    Object.assign(contacts.supports, { batchSize: 1, concurrency: 1 });
+    await cycle(tenant);
+    refused = new Set();
+    contacts.beforeApply = ([operation]) => {
+      if (operation?.recordId === '3') throw new MirrorError('x', { actor: 'remote', code: 'away', retry: 'later' });
+    };
+    clock.now += MINUTE_MS;
+    await tenant.outbox.hurry('contacts', clock.now);
+    await drain(tenant, targetOf(tenant, 'contacts'));
+    expect((await tenant.targetStore.read('contacts')).failure).toMatchObject({ code: 'away' });
+    expect(contacts.objects()).toHaveLength(2);
+    await drain(tenant, targetOf(tenant, 'activities'));
+    expect(written()).toBe(4);
+  });
+
+  test('do not rest with it when they fail for another reason', async () => {
+    const { tenant, clock, activities } = world;
+    activities.fault = (operation) => {
+      if (operation.recordId === 'a1') return 'unavailable';
+      return hasContact(operation) ? null : 'contact-missing';
+    };
+    await cycle(tenant);
+    const dueOf = async (id: string) => (await tenant.outbox.pending('activities')).get(id)!.dueAt - clock.now;
+    expect(await dueOf('a1')).toBeLessThan(HOUR_MS);
+    expect(await dueOf('b1')).toBeGreaterThan(DAY_MS - HOUR_MS);
   });
 });

@@ -171,6 +171,64 @@ describe('after an outage of a host', () => {
   });
 });
 
+test('the one that tries for all others is none that was asked to wait', async () => {
+  const world = openWorld('each', 1);
+  const [{ tenant, clinic, outages }] = world.clinics as [Clinic];
+  for (const id of ['0', '1']) clinic.appointments.set(id, appointmentOf(id, { inHours: 48 }));
+  const target = tenant.targets.get('doctor') as OpenTarget;
+  const away = { actor: 'remote', code: 'server-error', retry: 'later', status: 503 } as const;
+  const connector: typeof target.connector = {
+    ...target.connector,
+    async apply(_, operations) {
+      outages.heard(HOST, 'failed');
+      const [asked, failing] = [{ ...away, retryAfterMs: 10 * MINUTE_MS }, away].map(
+        (one) => new MirrorError('away', one),
+      );
+      return operations.map(({ recordId }) => ({
+        recordId,
+        result: 'failed',
+        error: recordId === '0' ? asked! : failing!,
+      }));
+    },
+  };
+  Object.defineProperty(target, 'connector', { value: connector });
+  await pullTenant(tenant, NEVER);
+  await pushTarget(tenant, target, SIGNALS);
+  const pending = await tenant.outbox.pending('doctor');
+  expect(pending.get('0')!.dueAt).toBeGreaterThanOrEqual(world.clock.now + 10 * MINUTE_MS);
+  expect(pending.get('1')!.dueAt).toBeLessThanOrEqual(world.clock.now + 10 * SECOND_MS);
+});
+
+test('a clinic that answers and always fails one list is read no more often for that', async () => {
+  const world = openWorld('whole', 1);
+  const [{ clinic, outages }] = world.clinics as [Clinic];
+  let cycles = 0;
+  clinic.readAppointments = async () => {
+    cycles += 1;
+    outages.heard(CLINIC_HOST, 'answered');
+    outages.heard(CLINIC_HOST, 'failed');
+    throw new MirrorError('away', { actor: 'remote', code: 'unavailable', retry: 'later' });
+  };
+  await world.runUntil(() => false, 4 * CYCLE_EVERY_MS);
+  expect(cycles).toBe(4);
+});
+
+test('a clinic that answers again is read once for that', async () => {
+  const world = openWorld('whole', 1);
+  world.isOut.clinic = true;
+  await world.runUntil(() => false, 2 * MINUTE_MS);
+  world.isOut.clinic = false;
+  const [{ clinic }] = world.clinics as [Clinic];
+  const list = clinic.readAppointments;
+  let reads = 0;
+  clinic.readAppointments = (question, signal) => {
+    reads += 1;
+    return list(question, signal);
+  };
+  await world.runUntil(() => false, MINUTE_MS);
+  expect(reads).toBe(1);
+});
+
 test('while a host is out, it is tried every 10 s by one target, and by the others as before', async () => {
   const world = openWorld();
   world.isOut.vendor = true;

@@ -1,13 +1,15 @@
 import { expect, test } from 'vitest';
 import { wakeAfterChange } from '../../src/composition/wake-after-change.ts';
 import { failed } from '../../src/connectors/settle.ts';
+import { tryWhatWaits } from '../../src/control/resume.ts';
 import { noteFailure } from '../../src/jobs/lanes.ts';
+import { endWait } from '../../src/jobs/outages.ts';
 import { pushTarget } from '../../src/jobs/push.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
-import { openWorld } from './audit-world.ts';
+import { appointmentOf, NOW } from '../sync/arbitraries.ts';
+import { auditOf, openWorld } from './audit-world.ts';
 import { drain, pull, targetOf } from './cycle.ts';
 import { createModelClinic } from './model-clinic.ts';
 import { createModelTarget } from './model-target.ts';
@@ -71,6 +73,53 @@ test('what was parked for what ails the whole target is tried as soon as the tar
   expect(model.objects().filter(({ ownerTag }) => ownerTag !== null)).toHaveLength(2);
 });
 
+test('a target that can be read ends the failure of a login, but not that of writes which wait', async () => {
+  const world = openWorld(redis.connect(), 1, 'repair');
+  const { tenant, clinic, clock } = world;
+  await pull(tenant);
+  await drain(tenant, targetOf(tenant));
+  const forbidden = new MirrorError('x', { actor: 'authorization', code: 'forbidden', retry: 'never' });
+  await noteFailure(tenant, targetOf(tenant), forbidden);
+  clock.now += 2 * HOUR_MS;
+  await auditOf(tenant);
+  expect((await tenant.targetStore.read('doctor')).failure).toBeNull();
+
+  clinic.appointments.set('new', appointmentOf('new', { inHours: 72 }));
+  await pull(tenant);
+  await noteFailure(tenant, targetOf(tenant), forbidden);
+  const { sinceAt } = (await tenant.targetStore.read('doctor')).failure!;
+  clock.now += 2 * HOUR_MS;
+  await auditOf(tenant);
+  expect((await tenant.targetStore.read('doctor')).failure).toMatchObject({ code: 'forbidden', sinceAt });
+});
+
+test('an entry that alone meets an error of the whole target is put off for a day, and ails the target no longer', async () => {
+  const { tenant, clinic, clock } = openWorld(redis.connect(), 1, 'repair');
+  const target = targetOf(tenant);
+  const given = target.connector;
+  const connector: typeof given = {
+    ...given,
+    async apply(container, operations, signal) {
+      const others = operations.filter(({ recordId }) => recordId !== '0');
+      if (others.length === 0) throw GONE;
+      const through = await given.apply(container, others, signal);
+      return [...through, ...operations.filter(({ recordId }) => recordId === '0').map((one) => failed(one, GONE))];
+    },
+  };
+  Object.defineProperty(target, 'connector', { value: connector });
+  for (let round = 1; round <= 4; round += 1) {
+    await pull(tenant);
+    await drain(tenant, target);
+    clinic.appointments.set(`new-${round}`, appointmentOf(`new-${round}`, { inHours: 72 + round }));
+    clock.now += 2 * HOUR_MS;
+  }
+  const [entry, ...others] = [...(await tenant.outbox.pending('doctor')).values()];
+  expect(entry).toMatchObject({ recordId: '0', parked: true });
+  expect(entry!.dueAt).toBeGreaterThan(clock.now + HOUR_MS);
+  expect(others).toEqual([]);
+  expect((await tenant.targetStore.read('doctor')).failure).toBeNull();
+});
+
 test('a target that waits for a person has its turn as soon as another password is taken up', async () => {
   const { tenant } = openWorld(redis.connect(), 1, 'repair');
   const refused = { actor: 'authorization', code: 'password-refused', retry: 'never' } as const;
@@ -88,7 +137,7 @@ test('a target that waits for a person has its turn as soon as another password 
   expect(woken).toEqual(['doctor']);
 });
 
-test('the other targets of a limited vendor account wait with the one that was refused, which tries first', async () => {
+test('the other targets of a limited vendor account wait with the one that was refused, which tries first, whoever asks', async () => {
   const clock = { now: NOW };
   const room = (connection: string) => ({ model: createModelTarget(), id: connection, configuration: { connection } });
   const targets = [
@@ -106,6 +155,21 @@ test('the other targets of a limited vendor account wait with the one that was r
   expect(nurse).toMatchObject({ failure: null });
   expect(nurse!.pausedUntil! - doctor!.pausedUntil!).toBe(2_000);
   expect(elsewhere).toMatchObject({ failure: null, pausedUntil: null });
+  await tryWhatWaits(tenant);
   clock.now = nurse!.pausedUntil! - 1;
   expect(await pushTarget(tenant, tenant.targets.get('nurse')!, SIGNALS)).toMatchObject({ idle: true, nextInMs: 1 });
+});
+
+test('the end of an outage does not end the wait of a limited account', async () => {
+  const room = { model: createModelTarget(), configuration: { connection: 'shared' } };
+  const targets = [
+    { ...room, id: 'doctor' },
+    { ...room, id: 'nurse' },
+  ];
+  const tenant = openTenant({ redis: redis.connect(), clinic: createModelClinic(), targets, clock: () => NOW });
+  await tenant.targetStore.write('nurse', { outage: 'dav.example', pausedUntil: NOW + 1_000 });
+  const limit = { actor: 'remote', code: 'rate-limited', retry: 'later', retryAfterMs: 20_000 } as const;
+  await noteFailure(tenant, tenant.targets.get('doctor')!, new MirrorError('x', limit));
+  expect(await endWait(tenant, 'nurse', 'dav.example')).toBe(false);
+  expect((await tenant.targetStore.read('nurse')).pausedUntil).toBeGreaterThanOrEqual(NOW + 20_000);
 });
