@@ -48,6 +48,8 @@ const DENIED = new Set([
   ],
   ...['disattivo', 'disattivato', 'old', 'wrong', 'invalid', 'ex'],
 ]);
+/** A whole date, such as when a number was checked: its digits would be those of a fixed line. */
+const DATE = /(?<![\d/.-])(?:0?[1-9]|[12]\d|3[01])([/.-])(?:0?[1-9]|1[0-2])\1(?:19|20)\d\d(?![\d/.-])/g;
 /** Between two numbers in any case: `;`, `|`, a line, `2)`, `(2)`, a plus sign behind a number. */
 const APART = /[;|&\\:=\n]|(?:^|(?<=\s))\d\)|(?<=\d[\s.,/-]*)\([1-9]\)|(?<=\d[\s.,)-]*)(?=\+)/;
 /** Between two numbers, or within one: 06/1234567. */
@@ -76,7 +78,7 @@ export function telephonesIn(written: string, region: string): Telephone[] {
     .split(/[\r\n\u2028\u2029]+/)
     .map(plainText)
     .join('\n');
-  const pieces = piecesOf(lines.replace(/tel:/i, ''));
+  const pieces = piecesOf(lines.replace(/tel:/i, '').replace(DATE, ';'));
   return pieces === null ? [] : pieces.flatMap((piece) => numbersIn(piece, readerFor(region)));
 }
 
