@@ -124,6 +124,7 @@ function numbersIn(piece: string, read: Reader): Telephone[] {
   const clear: Reader = (text) => (endsInChoice(text, read) || holdsAnother(text, read) ? null : read(text));
   const marked = piece.replace(BRACKETED, '/$1/').replace(LONE_BRACKET, '/');
   const parts = marked.split(MAYBE_APART).filter((part) => /\d/.test(part));
+  if (parts.some((part, at) => sharesDigits(part, parts[at + 1], read))) return [];
   const alone = parts.map(clear);
   // Digits that are no number may belong to the one behind them (an area code, another prefix), or end the one before.
   const first = alone.slice(0, alone.includes(null) ? alone.indexOf(null) : undefined).flatMap((one) => one ?? []);
@@ -153,6 +154,12 @@ function endsInChoice(part: string, read: Reader): boolean {
 function holdsAnother(part: string, read: Reader): boolean {
   const [, rest] = /^\s*\d{1,2}\s+(0.*)$/.exec(part) ?? [];
   return rest !== undefined && (read(rest) ?? read(part))?.number !== read(part)?.number;
+}
+
+/** `0664 123000 0664/123000`: the last digits of a number may as well begin the one behind the slash. */
+function sharesDigits(part: string, next: string | undefined, read: Reader): boolean {
+  const [, head = '', tail = ''] = /^(.*\d)\s+(\d+)\s*$/.exec(part) ?? [];
+  return next !== undefined && head !== '' && read(head) !== null && read(`${tail} ${next}`) !== null;
 }
 
 /** Numbers with nothing but a space or a hyphen between them: each is one alone. */

@@ -62,6 +62,10 @@ describe('a telephone field as a front desk writes it', () => {
     expect(numbersIn(written)).toEqual([]);
   });
 
+  test('nothing is read where digits may end one number or begin the next', () => {
+    expect(numbersIn('0664 123000 0664/123000 / ', 'AT')).toEqual([]);
+  });
+
   test('a text message goes to the first number that takes one', () => {
     expect(mobileNumber('06 1234567 / 333 1234567 / 347 7654321', 'IT')).toBe('+393331234567');
     expect(mobileNumber('06 1234567', 'IT')).toBeNull();
