@@ -84,8 +84,8 @@ const REASONS: Readonly<Record<string, string>> = {
   'channel-gone': 'the other side takes nothing any more',
   'channel-failed': 'the other side could not take it in time',
   'egress-stopped': 'its text would have told more of the patient than it may',
-  'other-patient': 'the message before it went to somebody else',
-  outdated: 'the patient was told the same meanwhile',
+  'other-patient': 'the previous message went to another patient',
+  outdated: 'it is not true any more, or another message said the same',
   'record-forged': 'what Redis had of it was not written by us: see who else may write into Redis',
   'hourly-limit': "the tenant's limit was reached",
 };

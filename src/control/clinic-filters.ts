@@ -6,13 +6,19 @@ import { MirrorError } from '../model/errors.ts';
 import { didYouMean } from '../settings/did-you-mean.ts';
 import type { ClinicQuestion } from './clinic-question.ts';
 
-/** Lists whose ids are asked for by filters, and what such a filter's name speaks of. */
+/** What stands behind the name of a thing where its id is meant: `patientName` asks for something else. */
+const ID = '(ids?|uids?|uuids?|codes?|codice|keys?|numbers?)?$';
+/** Lists whose ids are asked for by filters, and how the name of such a filter ends. */
 const LISTS = [
-  ['agendas', /agenda|calendar/],
-  ['locations', /location|site|sede/],
-  ['treatments', /treatment|prestazion/],
-  ['patients', /patient|pazient/],
+  ['agendas', new RegExp(`(agend[ae]|agendas|calendars?|calendari?o?)${ID}`)],
+  ['locations', new RegExp(`(locations?|(?<!web)sites?|sed[ei])${ID}`)],
+  ['treatments', new RegExp(`(treatments?|prestazion[ei])${ID}`)],
+  ['patients', new RegExp(`(patients?|pazient[ei])${ID}`)],
 ] as const;
+/** Names of filters that ask for yes or no. */
+const YES_OR_NO = /^(is|has|new|only|with|include|excluded?)/;
+/** Names of filters by the status of an appointment, and not by another one such as that of the payment. */
+const STATUS = /^(filter|appointment|booking|visit|appuntamento)*(status(es)?|states?|stat[oi])(appuntamento)?$/;
 type List = (typeof LISTS)[number][0];
 
 /** The clinic that is asked for the lists. */
@@ -53,8 +59,10 @@ function filtersOf({ context }: AskedClinic, { resource, values, parameters, ids
   );
   const ofPath = resource === 'availabilities' && ids[0] !== undefined ? [['treatmentId', ids[0]] as const] : [];
   return [...asked, ...ofPath].flatMap(([name, value]) => {
-    const list = name === agenda ? 'agendas' : LISTS.find(([, words]) => words.test(folded(name)))?.[0];
-    const isStatus = resource === 'appointments' && /stat(us|e|o)$/.test(folded(name));
+    const word = folded(name).replaceAll(/[^a-z]/g, '');
+    const named = YES_OR_NO.test(word) ? undefined : LISTS.find(([, ends]) => ends.test(word))?.[0];
+    const list = name === agenda ? 'agendas' : named;
+    const isStatus = resource === 'appointments' && STATUS.test(word);
     const of = list ?? (isStatus ? 'statuses' : null);
     if (of === null || (typeof value !== 'string' && typeof value !== 'number')) return [];
     return String(value)

@@ -76,12 +76,12 @@ function keyOf(name: string, digits: string): string {
   return `${digits} ${name}`;
 }
 
-/** Looks at every sixteenth character: one of them is in each run of sixteen digits. */
+/** Looks at every sixteenth character: one of them is in each run of sixteen digits. A run is judged once, by the first of them. */
 function mayHoldLongNumber(text: string): boolean {
   for (let at = LEAST_ROUNDED - 1; at < text.length; at += LEAST_ROUNDED) {
     if (!isDigit(text, at)) continue;
     let from = at;
-    while (isDigit(text, from - 1)) from -= 1;
+    while (at - from < LEAST_ROUNDED && isDigit(text, from - 1)) from -= 1;
     let to = at + 1;
     while (to - from < LEAST_ROUNDED && isDigit(text, to)) to += 1;
     if (to - from >= LEAST_ROUNDED && BEFORE_NUMBER.has(text[from - 1] ?? '')) return true;

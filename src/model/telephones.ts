@@ -48,6 +48,8 @@ const DENIED = new Set([
   ],
   ...['disattivo', 'disattivato', 'old', 'wrong', 'invalid', 'ex'],
 ]);
+/** A whole date, such as when a number was checked: its digits would be those of a fixed line. */
+const DATE = /(?<![\d/.-])(?:0?[1-9]|[12]\d|3[01])([/.-])(?:0?[1-9]|1[0-2])\1(?:19|20)\d\d(?![\d/.-])/g;
 /** Between two numbers in any case: `;`, `|`, a line, `2)`, `(2)`, a plus sign behind a number. */
 const APART = /[;|&\\:=\n]|(?:^|(?<=\s))\d\)|(?<=\d[\s.,/-]*)\([1-9]\)|(?<=\d[\s.,)-]*)(?=\+)/;
 /** Between two numbers, or within one: 06/1234567. */
@@ -76,7 +78,7 @@ export function telephonesIn(written: string, region: string): Telephone[] {
     .split(/[\r\n\u2028\u2029]+/)
     .map(plainText)
     .join('\n');
-  const pieces = piecesOf(lines.replace(/tel:/i, ''));
+  const pieces = piecesOf(lines.replace(/tel:/i, '').replace(DATE, ';'));
   return pieces === null ? [] : pieces.flatMap((piece) => numbersIn(piece, readerFor(region)));
 }
 
@@ -122,6 +124,7 @@ function numbersIn(piece: string, read: Reader): Telephone[] {
   const clear: Reader = (text) => (endsInChoice(text, read) || holdsAnother(text, read) ? null : read(text));
   const marked = piece.replace(BRACKETED, '/$1/').replace(LONE_BRACKET, '/');
   const parts = marked.split(MAYBE_APART).filter((part) => /\d/.test(part));
+  if (parts.some((part, at) => sharesDigits(part, parts[at + 1], read))) return [];
   const alone = parts.map(clear);
   // Digits that are no number may belong to the one behind them (an area code, another prefix), or end the one before.
   const first = alone.slice(0, alone.includes(null) ? alone.indexOf(null) : undefined).flatMap((one) => one ?? []);
@@ -151,6 +154,12 @@ function endsInChoice(part: string, read: Reader): boolean {
 function holdsAnother(part: string, read: Reader): boolean {
   const [, rest] = /^\s*\d{1,2}\s+(0.*)$/.exec(part) ?? [];
   return rest !== undefined && (read(rest) ?? read(part))?.number !== read(part)?.number;
+}
+
+/** `0664 123000 0664/123000`: the last digits of a number may as well begin the one behind the slash. */
+function sharesDigits(part: string, next: string | undefined, read: Reader): boolean {
+  const [, head = '', tail = ''] = /^(.*\d)\s+(\d+)\s*$/.exec(part) ?? [];
+  return next !== undefined && head !== '' && read(head) !== null && read(`${tail} ${next}`) !== null;
 }
 
 /** Numbers with nothing but a space or a hyphen between them: each is one alone. */

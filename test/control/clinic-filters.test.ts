@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ClinicSandbox, startClinicSandbox } from '../../sandbox/clinic/index.ts';
 import { clinicProfileSchema } from '../../src/clinic/schema/profile.ts';
-import { type ClinicAccess, readClinic, readClinicRaw } from '../../src/control/clinic.ts';
+import { type ClinicAccess, readClinic, readClinicRaw, writeClinic } from '../../src/control/clinic.ts';
 import { failureOf, unhurried } from '../clinic/open-client.ts';
 import { firstTenant, frontDeskToken, NOW } from '../sandbox/clinic/support.ts';
 import { openClinicAccess } from './open-clinic-access.ts';
@@ -61,4 +61,30 @@ describe('an unknown filter value is never an empty answer', () => {
     const pages = await Array.fromAsync(readClinic(access, question, unhurried()));
     expect(pages.flatMap(({ records }) => records)).toEqual([]);
   });
+
+  test.each([
+    ['patientName', 'Rossi'],
+    ['isNewPatient', 'true'],
+    ['calendarType', 'week'],
+    ['paymentStatus', 'Paid'],
+  ])('%s asks for no agenda, patient or status', async (name, value) => {
+    const far: [string, string][] = [
+      ['from', '2031-03-01T00:00:00+01:00'],
+      ['to', '2031-03-02T00:00:00+01:00'],
+    ];
+    const question = ask('appointments', { parameters: [...far, [name, value]] });
+    const pages = await Array.fromAsync(readClinic(access, question, unhurried()));
+    expect(pages.flatMap(({ records }) => records)).toEqual([]);
+  });
+});
+
+test('a refused booking says why it was refused, and no name of a patient is looked up', async () => {
+  const [one] = [...sandbox.appointments(firstTenant(sandbox).id)];
+  const values = {
+    ...{ agendaId: one?.agendaId, patientId: one?.patientId, patientFirstName: 'Mario', patientLastName: 'Rossi' },
+    ...{ start: '2026-03-02T10:00:00+01:00', end: '2026-03-02T09:00:00+01:00' },
+  };
+  const failure = await failureOf(writeClinic(access, ask('appointments', { verb: 'create', values }), unhurried()));
+  expect([400, 422]).toContain(failure.status);
+  expect(`${failure.message} ${failure.remedy}`).not.toMatch(/Mario|Rossi|has no patient/);
 });

@@ -62,3 +62,14 @@ describe('a whole number beyond 2^53', () => {
     expect(parseJson('{12345678901234567890: 1}')).toEqual(undefined);
   });
 });
+
+test('a text of a million digits takes about as long as any other text', () => {
+  const [digits, letters] = ['7', 'a'].map((one) => JSON.stringify({ of: one.repeat(1_000_000) }));
+  const durationOf = (text = '') => {
+    const startedAt = performance.now();
+    expect(parseExactly(text)).toEqual(JSON.parse(text));
+    return performance.now() - startedAt;
+  };
+  durationOf(letters);
+  expect(durationOf(digits)).toBeLessThan(1_000 + 100 * durationOf(letters));
+});

@@ -26,6 +26,9 @@ describe('a telephone field as a front desk writes it', () => {
     ['333 1234567 dopo le 18', ['+393331234567']],
     ['333 1234567 / 12', ['+393331234567']],
     ['casa: 06/1234567', ['+39061234567']],
+    ['nuovo dal 01/12/2026: 06 1234567', ['+39061234567']],
+    ['06 1234567 (01.12.2026)', ['+39061234567']],
+    ['06-05-2024 333 1234567', ['+393331234567']],
     ['fax 06 1234567 tel 06 7654321', ['+39067654321']],
     ['+39 (0) 333 1234567', ['+393331234567']],
     ['+39 (0)6 1234567', ['+39061234567']],
@@ -54,8 +57,13 @@ describe('a telephone field as a front desk writes it', () => {
     ['is not to be used any more', '347 7654321 (vecchio: 333 1234567)'],
     ['is a mailbox', '333 1234567 12'],
     ['is a word', '1-800-FLOWERS'],
+    ['is a date', '02/12/2024'],
   ])('nothing is read of a number that %s', (_what, written) => {
     expect(numbersIn(written)).toEqual([]);
+  });
+
+  test('nothing is read where digits may end one number or begin the next', () => {
+    expect(numbersIn('0664 123000 0664/123000 / ', 'AT')).toEqual([]);
   });
 
   test('a text message goes to the first number that takes one', () => {

@@ -195,7 +195,8 @@ function readErrorBody(answer: HttpResponse, { errors }: ClinicProfile): Told {
   const codes = textsAt(errors.codePaths);
   const texts = textsAt(errors.textPaths);
   const fields = errors.detailPaths.flatMap((path) => fieldsIn(valueAt(body, path)));
-  const own = isJsonObject(body) ? fieldsIn([body]) : [];
+  // Of the whole body, `path` is the address that was called, with ids and maybe a tax code in it.
+  const own = isJsonObject(body) ? fieldsIn([{ ...body, path: null }]) : [];
   const details = errors.detailPaths.flatMap((path) => detailsIn(valueAt(body, path)));
   return {
     word: codes.find((code) => MACHINE_WORD.test(code)) ?? null,

@@ -77,18 +77,43 @@ export function setAtPath(target: JsonObject, steps: readonly PathStep[], value:
       return;
     }
     const next: unknown = memberOf(current, name);
-    const wantsList = within !== undefined || INDEX.test(steps[at + 1]?.name ?? '');
+    if (within !== undefined) {
+      const list = listOf(next);
+      const found = isLast ? undefined : elementOf(list, within, steps, at + 1);
+      // One element without its list is written where it stands, if it is the one that is meant.
+      if (found !== undefined && found === next) {
+        current = found;
+        return;
+      }
+      if (list !== next) define(current, name, list);
+      if (isLast) list[0] = value;
+      else current = found ?? newElement(list, within);
+      return;
+    }
+    const wantsList = INDEX.test(steps[at + 1]?.name ?? '');
     const inner: JsonObject | unknown[] = isObject(next) || Array.isArray(next) ? next : wantsList ? [] : {};
     if (inner !== next) define(current, name, inner);
-    if (within === undefined || !Array.isArray(inner)) current = inner;
-    else if (isLast) inner[0] = value;
-    else current = elementIn(inner, within);
+    current = inner;
   });
 }
 
-function elementIn(list: unknown[], within: NonNullable<PathStep['within']>): JsonObject {
-  const found = list.find((each) => isObject(each) && isMeant(each, within));
-  if (isObject(found)) return found;
+function listOf(value: unknown): unknown[] {
+  if (Array.isArray(value)) return value;
+  return isObject(value) ? [value] : [];
+}
+
+/** The element that is read, else the first one that is meant. */
+function elementOf(
+  list: readonly unknown[],
+  within: NonNullable<PathStep['within']>,
+  steps: readonly PathStep[],
+  from: number,
+): JsonObject | undefined {
+  const meant = list.filter((each): each is JsonObject => isObject(each) && isMeant(each, within));
+  return meant.find((each) => (followPath(each, steps, from) ?? '') !== '') ?? meant[0];
+}
+
+function newElement(list: unknown[], within: NonNullable<PathStep['within']>): JsonObject {
   const made: JsonObject = {};
   if (within !== 'first') define(made, within.field, within.value);
   list.push(made);

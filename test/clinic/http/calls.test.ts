@@ -84,6 +84,13 @@ describe('a refused body', () => {
     const { outcome } = await listAfter([{ status: 400, json }]);
     expect(String(outcome)).not.toMatch(/Rossi|it names/);
   });
+
+  it('names no address that was called, as frameworks repeat it', async () => {
+    const json = { status: 400, error: 'Bad Request', path: '/api/patients/RSSMRA80A01H501U' };
+    const { outcome } = await listAfter([{ status: 400, json }]);
+    expect(outcome).toMatchObject({ code: 'call-refused' });
+    expect(inspect(outcome)).not.toMatch(/RSSMRA|it names/);
+  });
 });
 
 describe('an answer that is no success', () => {

@@ -38,6 +38,35 @@ describe('a path', () => {
     }
   });
 
+  it.each<[string, object, object]>([
+    [
+      'telecom[system=phone].value',
+      { telecom: { system: 'email', value: 'a@b.it' } },
+      {
+        telecom: [
+          { system: 'email', value: 'a@b.it' },
+          { system: 'phone', value: 'new' },
+        ],
+      },
+    ],
+    [
+      'telecom[system=phone].value',
+      { telecom: { system: 'phone', value: 'old' } },
+      { telecom: { system: 'phone', value: 'new' } },
+    ],
+    [
+      'contacts[].number',
+      { contacts: [{ address: 'a@b.it' }, { number: 'old' }] },
+      { contacts: [{ address: 'a@b.it' }, { number: 'new' }] },
+    ],
+    ['phones[]', { phones: { number: 'old' } }, { phones: ['new'] }],
+  ])('%s changes in %j only what it reads', (path, row, changed) => {
+    const target = structuredClone(row) as Record<string, unknown>;
+    setAtPath(target, parsePath(path), 'new');
+    expect(target).toEqual(changed);
+    expect(valueAt(target, path)).toBe('new');
+  });
+
   it('finds what was set at it, whatever stood there', () => {
     const step = fc.constantFrom('a', 'b', 'l.0', 'c[]', 'd[k=v]');
     const path = fc.array(step, { minLength: 1, maxLength: 4 }).map((steps) => [...steps, 'end'].join('.'));
