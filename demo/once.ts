@@ -48,6 +48,8 @@ const PATIENT_CHANGES: Partial<Record<PatientChangeKind, number>> = {
   'phone-changed': 10,
   'consent-withdrawn': 4,
 };
+/** What `sync` says of a record that is missed for the first time. */
+const UNCONFIRMED = /not\s+confirmed\s+as\s+gone\s+yet/;
 /** Longer than a quiet cycle and the comparison take. */
 const QUIET_MS = 20_000;
 
@@ -100,7 +102,10 @@ async function cycle({ world, watch, daemon, report }: Scene): Promise<{ started
   const startedAt = Date.now();
   const asked = Promise.all(world.crms.map(({ tenant }) => runCli(world, ['sync', tenant])));
   const view = await waitUntilInSync(watch, startedAt, report, daemon.process);
-  for (const { code, err } of await asked) if (code !== 0) throw new Error(`clinic-mirror sync failed: ${err}`);
+  for (const { code, out, err } of await asked) {
+    // A deleted appointment has to be missed twice: until then `sync` ends with 1, and the daemon confirms it.
+    if (code !== 0 && !UNCONFIRMED.test(out)) throw new Error(`clinic-mirror sync failed: ${err}`);
+  }
   return { startedAt, view };
 }
 

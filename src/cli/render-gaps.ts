@@ -1,3 +1,4 @@
+import type { TargetStatus } from '../control/status-view.ts';
 import type { Instant } from '../model/time.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { TargetGap } from '../state/target-gaps.ts';
@@ -38,6 +39,16 @@ export function renderGaps(
   return Object.entries(gaps).flatMap(([owner, found]) =>
     found.map((gap) => wrap(`${owner}: ${sentenceOf(gap)} (${gap.code})${rest}`, indent)),
   );
+}
+
+/** Records that the clinic's list lacks and that are not confirmed as gone yet. */
+export function renderUnconfirmed(
+  { target, unconfirmed }: Pick<TargetStatus, 'target' | 'unconfirmed'>,
+  indent = '',
+): string[] {
+  if (unconfirmed === 0) return [];
+  const records = unconfirmed === 1 ? '1 record is' : `${unconfirmed} records are`;
+  return [wrap(`${target}: ${records} missing from the clinic's list and not confirmed as gone yet`, indent)];
 }
 
 function sentenceOf({ code, count, what, near }: TargetGap): string {

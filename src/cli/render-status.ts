@@ -2,7 +2,7 @@ import type { ConnectionStatus } from '../control/installation.ts';
 import type { DriftPolicy, RemovedStatus, Status, TargetStatus, TenantStatus } from '../control/status-view.ts';
 import { sentenceOfRemark } from '../model/reading-remarks.ts';
 import type { Instant } from '../model/time.ts';
-import { renderGaps, renderReading } from './render-gaps.ts';
+import { renderGaps, renderReading, renderUnconfirmed } from './render-gaps.ts';
 import { axesWords, renderClinics, renderProblems, renderSummary } from './render-summary.ts';
 import { remedyOf } from './render-triggers.ts';
 import { renderAge, renderTable, renderTime, wrap } from './table.ts';
@@ -105,7 +105,7 @@ function renderTenant(tenant: TenantStatus, now: Instant): string {
   lines.push('', renderTargets(tenant.targets));
   for (const target of tenant.targets) {
     if ((tenant.lastRun?.pace.nearPerWhole ?? 0) > 0) lines.push(...renderNear(target, now));
-    lines.push(...renderUnconfirmed(target));
+    lines.push(...renderUnconfirmed(target, '  '));
     lines.push(...renderGaps({ [target.target]: target.gaps }, target.exceptGapsAsOf, '  '));
     if (target.failure !== null) lines.push('', ...renderFailure(target, now));
     if (target.drift !== null && target.drift.edited + target.drift.removed > 0) lines.push(renderDrift(target, now));
@@ -251,13 +251,6 @@ function renderTargets(targets: readonly TargetStatus[]): string {
     ...[target.pending, target.failing, target.held].map(String),
   ]);
   return renderTable(columns, rows, '  ');
-}
-
-/** Records that the clinic's list lacks and that are not confirmed as gone yet. */
-function renderUnconfirmed({ target, unconfirmed }: TargetStatus): string[] {
-  if (unconfirmed === 0) return [];
-  const records = unconfirmed === 1 ? '1 record is' : `${unconfirmed} records are`;
-  return [wrap(`${target}: ${records} missing from the clinic's list and not confirmed as gone yet`, '  ')];
 }
 
 /** Where the next two days are known better than the rest. */

@@ -1,5 +1,5 @@
 import type { SyncResult } from '../control/sync.ts';
-import { renderGaps, renderReading } from './render-gaps.ts';
+import { renderGaps, renderReading, renderUnconfirmed } from './render-gaps.ts';
 import { renderTable, wrap } from './table.ts';
 
 /** One cycle's result as a person reads it. */
@@ -42,6 +42,7 @@ export function renderSync({ tenant, run, targets }: SyncResult): string {
           ),
         ],
   );
-  const notes = [...failures, ...held, ...renderGaps(run.gaps)];
+  const unconfirmed = targets.flatMap((target) => renderUnconfirmed(target));
+  const notes = [...failures, ...held, ...unconfirmed, ...renderGaps(run.gaps)];
   return [head, ...renderReading(run), '', renderTable(columns, rows), ...notes].join('\n');
 }
