@@ -5,9 +5,9 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { type DavUser, type PrivateDavServer, USUAL_DAV_USERS, untilAnswers } from './dav-server.ts';
 import { withDependencies } from './debian-packages.ts';
+import { freePort } from './free-port.ts';
 import { startGuarded } from './guarded-process.ts';
 import { type Progress, terminalProgress } from './progress.ts';
-import { freeLoopbackPort } from './redis.ts';
 import { resolveServer, type ServerSource, ServerUnavailable } from './server-command.ts';
 import { librariesIn } from './unpacked-libraries.ts';
 
@@ -49,7 +49,7 @@ export async function startCyrus(
   const server = await resolveServer(CYRUS, progress);
   const account = await accountFor(server.command);
   const folder = await mkdtemp(join(tmpdir(), 'clinic-mirror-cyrus-'));
-  const [port, imapPort] = [await freeLoopbackPort(), await freeLoopbackPort()];
+  const [port, imapPort] = [await freePort(), await freePort()];
   const programs = join(dirname(server.command), '../lib/cyrus/bin');
   const passwords = await startPasswordServer(join(folder, 'passwords'), [ADMIN, ...users]);
   const files = await writeConfiguration(folder, account, programs, { port, imapPort });

@@ -22,3 +22,15 @@ export async function freePort(): Promise<number> {
   }
   throw new Error('no port is free');
 }
+
+/** Starts what listens on a free port; on another one where somebody took the port meanwhile, a few times. */
+export async function onFreePort<Started>(start: (port: number) => Promise<Started>): Promise<Started> {
+  for (let attemptsLeft = 4; ; attemptsLeft -= 1) {
+    try {
+      return await start(await freePort());
+    } catch (error) {
+      const isTaken = error instanceof Error && /address already in use/i.test(error.message);
+      if (!isTaken || attemptsLeft === 0) throw error;
+    }
+  }
+}

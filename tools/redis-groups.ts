@@ -2,8 +2,9 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Cluster, Redis } from 'ioredis';
+import { onFreePort } from './free-port.ts';
 import { type GuardedProcess, startGuarded } from './guarded-process.ts';
-import { onFreePort, type PrivateRedis, resolveRedisServer, startRedis } from './redis.ts';
+import { type PrivateRedis, resolveRedisServer, startRedis } from './redis.ts';
 import type { ServerCommand } from './server-command.ts';
 
 const HOST = '127.0.0.1';

@@ -1,7 +1,7 @@
 import { mkdtemp } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { onFreePort } from './free-port.ts';
 import { type GuardedProcess, startGuarded } from './guarded-process.ts';
 import { type Progress, terminalProgress } from './progress.ts';
 import { resolveServer, type ServerCommand, type ServerSource } from './server-command.ts';
@@ -66,18 +66,6 @@ export async function startRedis(options: StartRedisOptions = {}): Promise<Priva
   return onFreePort((free) => startOn(free, server, options));
 }
 
-/** Starts what listens on a free loopback port; on another one where somebody took the port meanwhile, a few times. */
-export async function onFreePort<Started>(start: (port: number) => Promise<Started>): Promise<Started> {
-  for (let attemptsLeft = 4; ; attemptsLeft -= 1) {
-    try {
-      return await start(await freeLoopbackPort());
-    } catch (error) {
-      const isTaken = error instanceof Error && /address already in use/i.test(error.message);
-      if (!isTaken || attemptsLeft === 0) throw error;
-    }
-  }
-}
-
 async function startOn(port: number, server: ServerCommand, options: StartRedisOptions): Promise<PrivateRedis> {
   const dir = options.dir ?? (await mkdtemp(join(tmpdir(), 'clinic-mirror-redis-')));
   const settings = {
@@ -102,17 +90,4 @@ async function startOn(port: number, server: ServerCommand, options: StartRedisO
     readyTimeoutMs: START_TIMEOUT_MS,
   });
   return { ...guarded, port, dir, url: `redis://127.0.0.1:${port}` };
-}
-
-/** A port that is free now on loopback. */
-export async function freeLoopbackPort(): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const listener = createServer();
-  listener.once('error', reject);
-  listener.listen(0, '127.0.0.1', () => {
-    const address = listener.address();
-    const port = typeof address === 'object' && address !== null ? address.port : 0;
-    listener.close(() => resolve(port));
-  });
-  return await promise;
 }

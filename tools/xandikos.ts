@@ -2,11 +2,11 @@ import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type DavUser, type PrivateDavServer, USUAL_DAV_USERS, untilAnswers } from './dav-server.ts';
+import { onFreePort } from './free-port.ts';
 import { startGuarded } from './guarded-process.ts';
 import { type Progress, terminalProgress } from './progress.ts';
 import { unpackedPython, withPython } from './python-program.ts';
-import { freeLoopbackPort } from './redis.ts';
-import { resolveServer, type ServerSource } from './server-command.ts';
+import { resolveServer, type ServerCommand, type ServerSource } from './server-command.ts';
 
 const XANDIKOS: ServerSource = {
   name: 'Xandikos',
@@ -30,8 +30,11 @@ export async function startXandikos(
   progress: Progress = terminalProgress,
 ): Promise<PrivateDavServer> {
   const server = await resolveServer(XANDIKOS, progress);
+  return await onFreePort((port) => startOn(port, user, server));
+}
+
+async function startOn(port: number, user: DavUser, server: ServerCommand): Promise<PrivateDavServer> {
   const ownFolder = await mkdtemp(join(tmpdir(), 'clinic-mirror-xandikos-'));
-  const port = await freeLoopbackPort();
   const directory = join(ownFolder, 'calendars');
   await mkdir(directory);
   // It keeps calendars as repositories of git, and would sign its commits as this machine's user does.

@@ -6,8 +6,9 @@ import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } f
 import { createCertificate } from '../../sandbox/kit/certificate.ts';
 import type { RedisPlace } from '../../src/settings/redis-schema.ts';
 import { connectForWorkers, connectRedis } from '../../src/state/redis.ts';
+import { freePort, onFreePort } from '../../tools/free-port.ts';
 import { startGuarded } from '../../tools/guarded-process.ts';
-import { freeLoopbackPort, startRedis } from '../../tools/redis.ts';
+import { startRedis } from '../../tools/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** The one name in the certificate: who is reached by an address instead is not trusted. */
@@ -34,17 +35,20 @@ afterAll(() => setDefaultCACertificates(trusted));
 
 /** A Redis that speaks TLS alone. */
 async function startSecure(settings: Record<string, string> = {}): Promise<number> {
-  const port = await freeLoopbackPort();
-  const secure = { ...tls, 'tls-port': String(port), ...settings };
-  const redis = await startRedis({ port, settings: secure, server: inject('redisServer') });
+  const redis = await onFreePort((port) =>
+    startRedis({ port, settings: { ...tls, 'tls-port': String(port), ...settings }, server: inject('redisServer') }),
+  );
   onTestFinished(() => redis.stop());
-  return port;
+  return redis.port;
 }
 
 /** A sentinel that speaks TLS alone, and tells names rather than addresses. */
 async function startSecureSentinel(masterPort: number): Promise<number> {
+  return await onFreePort((port) => startSecureSentinelOn(port, masterPort));
+}
+
+async function startSecureSentinelOn(port: number, masterPort: number): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'clinic-mirror-sentinel-'));
-  const port = await freeLoopbackPort();
   const file = join(folder, 'sentinel.conf');
   const lines = [
     ...Object.entries({ ...tls, 'tls-port': String(port), dir: folder }).map(([name, value]) => `${name} ${value}`),
@@ -63,7 +67,7 @@ async function startSecureSentinel(masterPort: number): Promise<number> {
 /** One server that is a cluster by itself. */
 async function startSecureCluster(): Promise<number> {
   const port = await startSecure({
-    ...{ 'cluster-enabled': 'yes', 'tls-cluster': 'yes', 'cluster-port': String(await freeLoopbackPort()) },
+    ...{ 'cluster-enabled': 'yes', 'tls-cluster': 'yes', 'cluster-port': String(await freePort()) },
     ...{ 'cluster-announce-hostname': HOST, 'cluster-preferred-endpoint-type': 'hostname' },
   });
   const client = connectRedis(`rediss://${HOST}:${port}`);

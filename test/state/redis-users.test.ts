@@ -7,7 +7,8 @@ import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import { createLeases } from '../../src/state/leases.ts';
 import { connectRedis } from '../../src/state/redis.ts';
 import { checkRedis } from '../../src/state/redis-check.ts';
-import { freeLoopbackPort, startRedis } from '../../tools/redis.ts';
+import { freePort } from '../../tools/free-port.ts';
+import { startRedis } from '../../tools/redis.ts';
 import { paced } from '../support/pace.ts';
 import { DAEMON, refusedCommands, shippedUsers, TESTER, writeUsersFile } from '../support/redis-users.ts';
 
@@ -75,7 +76,7 @@ describe('the user that we ship', () => {
     const cluster = {
       'cluster-enabled': 'yes',
       'cluster-announce-ip': '127.0.0.1',
-      'cluster-port': String(await freeLoopbackPort()),
+      'cluster-port': String(await freePort()),
     };
     const redis = await startRedis({ server, settings: { ...cluster, aclfile: users.file } });
     onTestFinished(() => redis.stop());
