@@ -70,6 +70,8 @@ const BASIC = /^\d{8}(?:\d{4}(?:\d\d)?)?$/;
 const CALENDAR = /^(?:1[89]|2[01])\d{6}(?:\d{6})?$/;
 /** A time of day; the date before it, as some systems write it there too, is not meant. */
 const TIME_OF_DAY = /^(?:\d{4}-\d\d-\d\d[T ])?(\d?\d)(?::(\d\d.*)|(\d\d)(\d\d)?)$/i;
+/** A time of day with an offset, or from when to when: nobody can tell. */
+const MAYBE_RANGE = /^\d\d:\d\d-\d\d:\d\d$/;
 
 /**
  * Reads what stands for a time in a row: text as {@link parseTimestamp} does, a number or its digits in the profile's unit, a date and a
@@ -94,7 +96,13 @@ export function timestampOf(value: unknown, rules: TimeRules, firstYear = FIRST_
   const [, hour, behind, minute, second = '00'] = TIME_OF_DAY.exec(time) ?? [];
   if (hour === undefined) return null;
   const clock = `${hour.padStart(2, '0')}:${behind ?? `${minute}:${second}`}`;
-  return parseTimestamp(`${dateText(dateMs)}T${clock}`, rules.zone, rules.localTimes, firstYear);
+  const read = parseTimestamp(`${dateText(dateMs)}T${clock}`, rules.zone, rules.localTimes, firstYear);
+  return MAYBE_RANGE.test(clock) && !hasOffsetOf(rules.zone, read, clock) ? null : read;
+}
+
+/** Whether a time of day that may be a range, 09:00-10:00, ends with the offset that the zone has then. */
+function hasOffsetOf(zone: Zone, read: Timestamp | null, clock: string): boolean {
+  return read?.kind === 'instant' && offsetText(zone.offsetAt(read.at)) === clock.slice(-'-HH:MM'.length);
 }
 
 /**

@@ -221,6 +221,11 @@ describe('timestampOf', () => {
     expect(told('2026-03-29T00:00:00Z + 09:00', null, newYork)).toBe(Date.parse('2026-03-29T13:00:00Z'));
   });
 
+  it('takes what may be a range for a time with an offset where the zone has that offset then', () => {
+    expect(told('2026-03-29 + 03:00-04:00', null, newYork)).toBe(at);
+    expect(told('2026-03-29 + 03:00-05:00', null, newYork)).toBeNull();
+  });
+
   it.each([
     ['a number where there are none', at, null],
     ['digits where there are none', String(at), null],
@@ -230,6 +235,7 @@ describe('timestampOf', () => {
     ['a time of day that is none', '2026-03-29 + noon', null],
     ['a day that is none', 'oggi + 09:00', null],
     ['a time behind the end of a day', '2026-03-29 + 24:01', null],
+    ['a time of day that may be a range or an offset', '2026-03-29 + 09:00-10:00', null],
     ['a time of day that is an object', '2026-03-29 + ?', null],
     ['true', true, 'ms'],
   ] as const)('refuses %s', (_what, value, unit) => {
