@@ -1,6 +1,6 @@
 import { asMirrorError, type MirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
-import type { ItemKey, Operation, Outcome, RemoteItem } from '../model/operations.ts';
+import type { Operation, Outcome } from '../model/operations.ts';
 import type { Connector } from './connector.ts';
 import { shared, type VendorErrors } from './errors.ts';
 import { concernsOneItem, failed, notSent, settle } from './settle.ts';
@@ -27,7 +27,13 @@ export function askedAlone<Wanted extends Item>(connector: Connector<Wanted>, ju
   return {
     ...connector,
     apply: (container, operations, signal) => applyApart(asking, container, operations, signal),
-    find: (container, keys, signal) => findApart(asking, container, keys, signal),
+    async find(container, keys, signal) {
+      try {
+        return await connector.find(container, keys, signal);
+      } catch (error) {
+        throw await provedReading(judge, container, error, signal);
+      }
+    },
     async *read(container, window, signal) {
       try {
         yield* connector.read(container, window, signal);
@@ -191,28 +197,10 @@ async function isGone(
   return judge.isThere !== undefined && !(await judge.isThere(container, signal));
 }
 
-async function findApart<Wanted extends Item>(
-  asking: Asking<Wanted>,
-  container: string,
-  keys: readonly ItemKey[],
-  signal: AbortSignal,
-): Promise<RemoteItem<Wanted>[]> {
-  const { connector, judge } = asking;
-  try {
-    return await connector.find(container, keys, signal);
-  } catch (thrown) {
-    const error = asMirrorError(thrown);
-    if (!judge.errors.tellsGone(error) || judge.isThere === undefined) throw error;
-    if (!(await judge.isThere(container, signal))) throw error;
-    // What is refused alone, in a container that is there, is the one that is asked for: it is not in it.
-    if (keys.length < 2) return [];
-    const middle = Math.ceil(keys.length / 2);
-    const found = await findApart(asking, container, keys.slice(0, middle), signal);
-    return [...found, ...(await findApart(asking, container, keys.slice(middle), signal))];
-  }
-}
-
-/** The error of a reading that broke off: that the container is gone is said by itself alone. */
+/**
+ * The error of a reading or a look-up that broke off: that the container is gone is said by itself alone. Where it is there, nothing that was
+ * asked for counts as absent: connectors know by what their vendor tells an object that is not there.
+ */
 async function provedReading(
   { errors, isThere }: Judge,
   container: string,

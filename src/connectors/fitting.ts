@@ -27,18 +27,28 @@ export interface Fitting {
   properties: readonly MappedProperty[];
   rules: PropertyRules;
   log: Logger;
+  /** Operations of a full call: one that is full is one of several. */
+  batchSize: number;
+  /** Kept from call to call by the connector. */
+  refused: RefusedValues;
 }
+
+/** Values by record that were refused in a full call, until the record is written without them. */
+export type RefusedValues = Map<string, Properties>;
 
 type Write = Exclude<Operation<CrmItem>, { kind: 'delete' }>;
 type Properties = Readonly<Record<string, PropertyValue>>;
 
 /** A CRM that names one property in each refusal is asked so often for one record. Our choice. */
 const MOST_ROUNDS = 5;
+/** Records whose refused values are kept for their next call; further ones are written again at once. Our choice. */
+const MOST_REFUSED = 10_000;
 
 /**
  * Carries out operations so that no value of an optional property keeps a record out. What can't be valid is left out, or shortened, before
- * the write. What the CRM refuses by name is left out after it, and those records alone are written once more at once. `stored` tells what
- * was written instead, by which the link remembers it: it is tried again when the record changes.
+ * the write. What the CRM refuses by name is left out after it: those records alone are written once more, at once or, after a full call,
+ * with those of other calls (`put-off`). `stored` tells what was written instead, by which the link remembers it: it is tried again when the
+ * record changes.
  * @param apply carries out operations as a connector does; the first call's error is thrown
  */
 export async function applyFitting(
@@ -46,16 +56,27 @@ export async function applyFitting(
   fitting: Fitting,
   apply: (operations: readonly Operation<CrmItem>[]) => Promise<Outcome<CrmItem>[]>,
 ): Promise<Outcome<CrmItem>[]> {
-  const sent = new Map(operations.map((operation) => [operation.recordId, fitted(operation, fitting)]));
+  const { refused, batchSize, log } = fitting;
+  const sent = new Map(
+    operations.map((operation) => [operation.recordId, withoutKnown(fitted(operation, fitting), refused)]),
+  );
   const ends = new Map((await apply([...sent.values()])).map((outcome) => [outcome.recordId, outcome]));
   for (let round = 0; round < MOST_ROUNDS; round += 1) {
     const again = operations.flatMap(({ recordId }) => withoutRefused(sent.get(recordId), ends.get(recordId), fitting));
     if (again.length === 0) break;
+    if (operations.length >= batchSize && refused.size + again.length <= MOST_REFUSED) {
+      for (const operation of again)
+        ends.set(operation.recordId, putOff(operation, sent.get(operation.recordId), refused));
+      break;
+    }
     const outcomes = await apply(again).catch((error) => again.map((one) => failed(one, asMirrorError(error))));
     for (const operation of again) sent.set(operation.recordId, operation);
     for (const outcome of outcomes) ends.set(outcome.recordId, theMoreTelling(ends.get(outcome.recordId)!, outcome));
   }
-  tell(operations, sent, fitting.log);
+  for (const { recordId, result } of ends.values()) {
+    if (result !== 'put-off' && result !== 'failed') refused.delete(recordId);
+  }
+  tell(operations, sent, log);
   return operations.flatMap((operation) => asStored(operation, sent, ends.get(operation.recordId)));
 }
 
@@ -124,6 +145,25 @@ function withoutRefused(
   });
   for (const { name } of left) values[name] = null;
   return left.length === 0 ? [] : [withProperties(operation, values)];
+}
+
+/** The write without values that were refused of the record before, as long as it is to have the same. */
+function withoutKnown(operation: Operation<CrmItem>, refused: RefusedValues): Operation<CrmItem> {
+  const known = refused.get(operation.recordId);
+  if (known === undefined || operation.kind === 'delete') return operation;
+  const values: Record<string, PropertyValue> = { ...operation.item.properties };
+  for (const [name, value] of Object.entries(known)) if (values[name] === value) values[name] = null;
+  return withProperties(operation, values);
+}
+
+/** Keeps the values that a write goes without, for its next call. */
+function putOff(operation: Write, sent: Operation<CrmItem> | undefined, refused: RefusedValues): Outcome<CrmItem> {
+  const { recordId } = operation;
+  const names = namesChanged(operation, sent);
+  const values = sent === undefined || sent.kind === 'delete' ? {} : sent.item.properties;
+  const left = Object.fromEntries(names.map((name) => [name, values[name] ?? null]));
+  refused.set(recordId, { ...refused.get(recordId), ...left });
+  return { recordId, result: 'put-off' };
 }
 
 function withProperties(operation: Write, properties: Properties): Write {

@@ -1,7 +1,7 @@
 import { type OpenSpan, type SpanFacts, spanned } from '../log/spans.ts';
-import { asMirrorError, MirrorError } from '../model/errors.ts';
+import { asMirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
-import type { Link, Operation, Outcome } from '../model/operations.ts';
+import type { FinalOutcome, Link, Operation, Outcome } from '../model/operations.ts';
 import type { Progress } from '../model/progress.ts';
 import { slices } from '../model/slices.ts';
 import { SECOND_MS } from '../model/time.ts';
@@ -13,7 +13,7 @@ import { approvedUnplanned } from './decided.ts';
 import { differsByHand } from './drift.ts';
 import { laneLease, noteFailure, noteHostBack, noteUnplaced, openCalendar } from './lanes.ts';
 import { operationFor } from './operation-for.ts';
-import { settlementOf } from './settlement.ts';
+import { settlementOf, unanswered } from './settlement.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 import { lookForLate, noteUnanswered, restsUntil } from './unanswered.ts';
 
@@ -233,10 +233,14 @@ async function pushBatch(
     const outcomes = await notingUnsent(applied, batch, (entries) =>
       tenant.outbox.markUnsent(target.id, entries, lease),
     );
+    const putOff = outcomes.flatMap(({ recordId, result }) => (result === 'put-off' ? [recordId] : []));
+    // Behind what is due already: then one call carries those of several.
+    const behind = new Map(putOff.map((recordId) => [recordId, tenant.clock()]));
+    if (behind.size > 0) await tenant.outbox.postpone(target.id, behind, lease);
     await settleOutcomes(
       tenant,
       target,
-      [...outcomes, ...unanswered(batch, outcomes)],
+      [...outcomes.filter((outcome) => outcome.result !== 'put-off'), ...unanswered(batch, outcomes)],
       { sent: toSend, written, met },
       lease,
     );
@@ -255,33 +259,15 @@ async function notingUnsent(
   const [result] = await Promise.allSettled([applied]);
   const outcomes = result.status === 'fulfilled' ? result.value : [];
   const areAll = result.status === 'rejected' && asMirrorError(result.reason).unsent;
-  const unsent = new Set(
-    outcomes.flatMap((one) => (one.result === 'failed' && one.error.unsent ? [one.recordId] : [])),
-  );
+  const unsent = new Set(outcomes.flatMap((one) => (isUnsent(one) ? [one.recordId] : [])));
   const first = batch.flatMap(({ entry }) => (!entry.sent && (areAll || unsent.has(entry.recordId)) ? [entry] : []));
   if (first.length > 0) await note(first);
   if (result.status === 'rejected') throw result.reason;
   return outcomes;
 }
 
-/** An operation that a connector said nothing of may or may not have been carried out. */
-function unanswered(
-  batch: readonly { operation: Operation<Item> }[],
-  outcomes: readonly Outcome<Item>[],
-): Outcome<Item>[] {
-  const answered = new Set(outcomes.map(({ recordId }) => recordId));
-  return batch
-    .filter(({ operation }) => !answered.has(operation.recordId))
-    .map(({ operation: { recordId } }) => ({ recordId, result: 'failed', error: outcomeMissing() }));
-}
-
-function outcomeMissing(): MirrorError {
-  return new MirrorError('the connector said nothing of an operation', {
-    actor: 'contract',
-    code: 'outcome-missing',
-    retry: 'later',
-    ambiguous: true,
-  });
+function isUnsent(outcome: Outcome<Item>): boolean {
+  return outcome.result === 'put-off' || (outcome.result === 'failed' && outcome.error.unsent);
 }
 
 type Sent = ReadonlyMap<string, { entry: OutboxEntry; link: Link | null }>;
@@ -292,7 +278,7 @@ async function settleOutcomes(
     'id' | 'clock' | 'elapsedBetween' | 'log' | 'outages' | 'outbox' | 'random' | 'targetStore' | 'targets'
   >,
   target: OpenTarget,
-  outcomes: readonly Outcome<Item>[],
+  outcomes: readonly FinalOutcome<Item>[],
   { sent, written, met }: { sent: Sent; written: Written; met: Set<string> },
   lease: Lease,
 ): Promise<void> {

@@ -1,6 +1,6 @@
 import { MirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
-import type { Link, Outcome, RemoteItem } from '../model/operations.ts';
+import type { FinalOutcome, Link, Operation, Outcome, RemoteItem } from '../model/operations.ts';
 import type { Instant } from '../model/time.ts';
 import type { OutboxSettlement } from '../state/outbox.ts';
 import type { OutboxEntry } from '../state/outbox-format.ts';
@@ -26,7 +26,7 @@ interface SentEntry {
 
 /** What an operation's outcome makes of its entry and its link. */
 export function settlementOf(
-  outcome: Outcome<Item>,
+  outcome: FinalOutcome<Item>,
   { entry, link, isAnew }: SentEntry,
   { random, elapsedBetween }: Pick<OpenTenant, 'random' | 'elapsedBetween'>,
   { identity }: Pick<OpenTarget, 'identity'>,
@@ -90,6 +90,26 @@ export function settlementOf(
       };
     }
   }
+}
+
+/** An operation that a connector said nothing of may or may not have been carried out. */
+export function unanswered(
+  batch: readonly { operation: Operation<Item> }[],
+  outcomes: readonly Outcome<Item>[],
+): FinalOutcome<Item>[] {
+  const answered = new Set(outcomes.map(({ recordId }) => recordId));
+  return batch
+    .filter(({ operation }) => !answered.has(operation.recordId))
+    .map(({ operation: { recordId } }) => ({ recordId, result: 'failed', error: outcomeMissing() }));
+}
+
+function outcomeMissing(): MirrorError {
+  return new MirrorError('the connector said nothing of an operation', {
+    actor: 'contract',
+    code: 'outcome-missing',
+    retry: 'later',
+    ambiguous: true,
+  });
 }
 
 function withNextKey(entry: OutboxEntry, link: Link | null, random: () => number, now: Instant): OutboxSettlement {

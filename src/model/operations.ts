@@ -116,10 +116,18 @@ export type Outcome<Wanted extends Item = CalendarItem> =
   | { recordId: string; result: 'deleted'; effect: 'deleted' | 'already-gone' }
   /** The target will not take this key again: the caller sends the operation again with the next epoch. */
   | { recordId: string; result: 'key-burnt' }
+  /**
+   * The target refused a value, and nothing was written. The connector leaves the value out when the caller sends the operation again, as it
+   * does with its next call.
+   */
+  | { recordId: string; result: 'put-off' }
   /** The object carries the stamp of a later write of ours, `revision`: it was left alone, and is as `remote` says; null when deleted. */
   | { recordId: string; result: 'superseded'; revision: number; remote: RemoteItem<Wanted> | null }
   /** `burnsKeyAfterMs`: a failure of the key alone, which is given up as burnt where it has lasted so long. */
   | { recordId: string; result: 'failed'; error: MirrorError; burnsKeyAfterMs?: number };
+
+/** An outcome by which the caller knows what becomes of the operation. */
+export type FinalOutcome<Wanted extends Item = CalendarItem> = Exclude<Outcome<Wanted>, { result: 'put-off' }>;
 
 /** An object of ours as it stands in a target, found by our owner tag. */
 export interface RemoteItem<Wanted extends Item = CalendarItem> {

@@ -22,7 +22,7 @@ function create(recordId: string, properties: Record<string, PropertyValue>): Op
 }
 
 /** A CRM that refuses what a rule names, one property at a time. */
-function crm(refusedOf: (properties: Readonly<Record<string, PropertyValue>>) => string | null) {
+function crm(refusedOf: (properties: Readonly<Record<string, PropertyValue>>) => string | null, batchSize = 100) {
   const calls: string[][] = [];
   const apply = async (operations: readonly Operation<CrmItem>[]) => {
     calls.push(operations.map(({ recordId }) => recordId));
@@ -38,8 +38,8 @@ function crm(refusedOf: (properties: Readonly<Record<string, PropertyValue>>) =>
       };
     });
   };
-  const write = (...operations: Operation<CrmItem>[]) =>
-    applyFitting(operations, { properties: PROPERTIES, rules: RULES, log: silentLogger }, apply);
+  const fitting = { properties: PROPERTIES, rules: RULES, log: silentLogger, batchSize, refused: new Map() };
+  const write = (...operations: Operation<CrmItem>[]) => applyFitting(operations, fitting, apply);
   return { calls, write };
 }
 
@@ -114,6 +114,53 @@ describe('a record with a value that is refused', () => {
     const [outcome] = await write(create('a', { last: 'A', list: 'x' }));
     expect(outcome).toMatchObject({ result: 'failed' });
     expect(calls).toHaveLength(2);
+  });
+});
+
+describe('a value that is refused in a full call', () => {
+  const refusesList = () => crm(({ list }) => (list === 'east' || list === 'west' ? 'list' : null), 2);
+  const odd = (recordId: string, list: string) => create(recordId, { last: recordId, list, other: 'z' });
+
+  test('puts its record off, which is written with the next call without it', async () => {
+    const { calls, write } = refusesList();
+    expect((await write(odd('a', 'east'), odd('b', 'north'))).map(({ result }) => result)).toEqual([
+      'put-off',
+      'written',
+    ]);
+    expect((await write(odd('c', 'west'), odd('d', 'north'))).map(({ result }) => result)).toEqual([
+      'put-off',
+      'written',
+    ]);
+    const outcomes = await write(odd('a', 'east'), odd('c', 'west'));
+    expect(outcomes.map(storedOf)).toEqual([
+      { last: 'a', list: null, other: 'z' },
+      { last: 'c', list: null, other: 'z' },
+    ]);
+    expect(calls).toEqual([
+      ['a', 'b'],
+      ['c', 'd'],
+      ['a', 'c'],
+    ]);
+  });
+
+  test('is tried again once the record is to have another value, and once it was written without', async () => {
+    const { calls, write } = refusesList();
+    await write(odd('a', 'east'), odd('b', 'north'));
+    expect((await write(odd('a', 'south'))).map(storedOf)).toEqual([undefined]);
+    await write(odd('a', 'east'), odd('b', 'north'));
+    await write(odd('a', 'east'));
+    await write(odd('a', 'east'));
+    expect(calls.slice(-2)).toEqual([['a'], ['a']]);
+  });
+
+  test('is left out with each other one that is refused in turn', async () => {
+    const { write } = crm(({ list, other }) => (list !== null ? 'list' : other !== null ? 'other' : null), 1);
+    const results: string[] = [];
+    for (let tries = 0; tries < 4 && results.at(-1) !== 'written'; tries += 1) {
+      const [outcome] = await write(odd('a', 'east'));
+      results.push(outcome!.result);
+    }
+    expect(results).toEqual(['put-off', 'put-off', 'written']);
   });
 });
 

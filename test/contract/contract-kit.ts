@@ -140,16 +140,18 @@ function toWorker(authorizer: Authorizer, choice: WorkerChoice = {}): Worker {
   };
 }
 
-/** In calls of at most the target's batch size; outcomes in the order of the operations. */
+/** In calls of at most the target's batch size, what is put off behind the others; outcomes in the order of the operations. */
 async function applyAll<Wanted extends Item>(
   { supports, container }: TargetOf<Wanted, ShownObject>,
   by: Connector<Wanted>,
   operations: readonly Operation<Wanted>[],
 ): Promise<Outcome<Wanted>[]> {
   const outcomes = new Map<string, Outcome<Wanted>>();
-  for (let start = 0; start < operations.length; start += supports.batchSize) {
-    const slice = operations.slice(start, start + supports.batchSize);
-    for (const outcome of await applyOnce(by, container, slice)) outcomes.set(outcome.recordId, outcome);
+  const waiting = [...operations];
+  while (waiting.length > 0) {
+    const some = waiting.splice(0, supports.batchSize);
+    for (const outcome of await applyOnce(by, container, some)) outcomes.set(outcome.recordId, outcome);
+    waiting.push(...some.filter(({ recordId }) => outcomes.get(recordId)?.result === 'put-off'));
   }
   return operations.map(({ recordId }) => outcomes.get(recordId)!);
 }

@@ -156,6 +156,8 @@ export interface ContractDialect<Wanted extends Item = CalendarItem> {
   requestsForReading(n: number): number;
   /** Most HTTP requests that n creates may cost whose first answer was lost after the server had carried them out. */
   requestsForRetriedCreates(n: number): number;
+  /** Answers 404 to all that asks for objects, while the container is there. Absent where that is every request. */
+  hideObjects?(): void;
   /** Adds fields and values that nobody knows to an answer of `read`. */
   withUnknownFields(answer: ProxiedAnswer): ProxiedAnswer;
   /** Makes the server refuse this operation for good (400 or the like), by changing it or by arming the proxy; gives the operation to send. */

@@ -164,6 +164,7 @@ function dialectOf(sandbox: GraphSandbox, proxy: FaultProxy): ContractDialect {
     requestsForCreates: (n) => Math.ceil(n / BATCH_SIZE),
     requestsForReading: (n) => Math.max(1, Math.ceil(n / PAGE_SIZE)),
     requestsForRetriedCreates: (n) => 3 * Math.ceil(n / BATCH_SIZE),
+    hideObjects: () => void sandbox.faults.add({ match: { path: '/events' }, fault: { kind: 'status', status: 404 } }),
     withUnknownFields,
     poison: (operation) =>
       operation.kind === 'delete' ? operation : { ...operation, item: backwards(operation.item) },

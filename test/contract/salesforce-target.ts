@@ -228,6 +228,12 @@ function dialectOf(sandbox: SalesforceSandbox, proxy: FaultProxy, stream: Stream
     // Activities: another for the keys of their contacts.
     requestsForReading: (n) => (stream === 'patients' ? 1 : 2) * Math.max(1, Math.ceil(n / 2_000)),
     requestsForRetriedCreates: (n) => 1 + 2 * calls(n),
+    hideObjects: () =>
+      proxy.add({
+        url: /\/(composite|query)/,
+        times: Number.POSITIVE_INFINITY,
+        fault: { kind: 'answer', answer: jsonAnswer(404, refused('NOT_FOUND')) },
+      }),
     withUnknownFields: (answer) =>
       changeJson(answer, (body) => ({
         ...body,

@@ -52,10 +52,10 @@ async function applyAll(collection: Collection, operations: readonly Operation[]
   return await readBack(collection, settle(outcomes, errors), urls);
 }
 
-/** Updates and deletes without a tag that If-Match can use are looked at first, all in one request. */
+/** Creates that may have come through, and updates and deletes without a tag that If-Match can use, are looked at first: all in one request. */
 async function lookBefore(collection: Collection, operations: readonly Operation[]) {
-  const unknown = operations.filter(
-    (operation) => operation.kind !== 'create' && strongTag(operation.versionTag) === null,
+  const unknown = operations.filter((operation) =>
+    operation.kind === 'create' ? operation.mayExist === true : strongTag(operation.versionTag) === null,
   );
   if (unknown.length === 0) return null;
   const urls = unknown.map((operation) => urlOf(collection, operation));

@@ -61,12 +61,16 @@ async function readSome(
 
 /**
  * Reads what a server refuses to tell together, as some do for one that is absent. One listing tells which are there, for all of them; what
- * is refused nevertheless is halved until the guilty one stands alone.
+ * is refused nevertheless is halved until the guilty one stands alone. One that is listed, and can not be read, is not absent.
  */
 async function readApart(collection: Collection, urls: readonly URL[], areListed: boolean): Promise<StoredObject[]> {
-  if (urls.length === 1) return await lookFor(collection, urls, true);
   const listed = areListed ? urls : await listedAmong(collection, urls);
   if (listed.length === 0) return [];
+  if (urls.length === 1) {
+    const stored = await get(collection, urls[0]!);
+    if (stored === null) throw readRefused(404);
+    return [stored];
+  }
   if (listed.length < urls.length) return await readSome(collection, listed, { areListed: true });
   const middle = Math.ceil(urls.length / 2);
   const first = await readSome(collection, urls.slice(0, middle), { areListed: true });

@@ -48,6 +48,7 @@ export type Seen = StoredObject | null | undefined;
 export async function carryOut(collection: Collection, operation: Operation, seen: Seen): Promise<Settled> {
   if (operation.kind === 'delete') return await remove(collection, operation, seen);
   if (operation.kind === 'update') return await update(collection, operation, seen);
+  if (seen !== undefined && seen !== null) return await overwrite(collection, operation, seen, 'adopted');
   if (operation.mayExist === true) return await makeAgain(collection, operation);
   return await create(collection, operation, 'created');
 }

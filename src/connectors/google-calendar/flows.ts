@@ -172,8 +172,9 @@ function* write(call: WireCall): Flow<WireResponse> {
   return yield { ...call, alone: true };
 }
 
+/** Sees that events can be asked for: the calendar itself may be there while all of its events answer 404. */
 function* expectCalendar(scope: FlowScope): Flow<void> {
-  const answer = yield { method: 'GET', path: pathTo(scope, '') };
+  const answer = yield { method: 'GET', path: pathTo(scope, '/events', { maxResults: '1', fields: 'kind' }) };
   if (answer.status === 404) throw errors.make('calendar-gone', { status: 404 });
   if (!isSuccess(answer)) throw errors.of(answer);
 }

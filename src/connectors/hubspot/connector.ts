@@ -4,7 +4,7 @@ import type { Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import { askedAlone } from '../asked-alone.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
-import { applyFitting, type PropertyRule } from '../fitting.ts';
+import { applyFitting, type PropertyRule, type RefusedValues } from '../fitting.ts';
 import { failed, settle } from '../settle.ts';
 import { type Account, readAccount } from './account.ts';
 import { findHolders } from './addresses.ts';
@@ -14,7 +14,7 @@ import { deleteAll } from './deleting.ts';
 import { errors } from './errors.ts';
 import { openExisting } from './existing.ts';
 import { type StoredRecord, toRemoteItem } from './from-model.ts';
-import { LONGEST_VALUE, OBJECT_OF_STREAM } from './limits.ts';
+import { BATCH_SIZE, LONGEST_VALUE, OBJECT_OF_STREAM } from './limits.ts';
 import { findByKeys, type Write } from './looking.ts';
 import { pagesOf } from './pages.ts';
 import { pathsOf } from './paths.ts';
@@ -33,6 +33,7 @@ export function openHubSpot(context: ConnectorContext<HubSpotSettings>): Connect
   const { http, authorizer, clock, settings } = context;
   const scope = scopeOf(context);
   const rules = new Map(scope.properties.map(({ name }) => [name, ruleOf(scope, name)]));
+  const refused: RefusedValues = new Map();
   let account: Account | null = null;
   const { apiUrl } = settings;
   const zone = () => account?.zone ?? null;
@@ -60,7 +61,9 @@ export function openHubSpot(context: ConnectorContext<HubSpotSettings>): Connect
       return `${account.portalId}/${scope.object}`;
     },
     apply: (_container, operations, signal) =>
-      applyFitting(operations, { ...scope, rules }, (some) => apply(clientFor(signal), scope, some)),
+      applyFitting(operations, { ...scope, rules, refused, batchSize: BATCH_SIZE }, (some) =>
+        apply(clientFor(signal), scope, some),
+      ),
     read: (_container, window, signal) => read(window, signal),
     async find(_container, keys, signal) {
       const records = await findByKeys(await readyFor(signal), scope, keys, namesToRead(scope));

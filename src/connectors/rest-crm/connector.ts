@@ -1,13 +1,14 @@
 import type { CrmItem } from '../../model/items.ts';
 import { askedAlone } from '../asked-alone.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
-import { applyFitting } from '../fitting.ts';
+import { applyFitting, type RefusedValues } from '../fitting.ts';
 import { applyAll } from './applying.ts';
 import { belongingReader } from './belonging.ts';
 import { hasChoices, readChoices } from './choices.ts';
 import { createCrmClient } from './client.ts';
 import { errors } from './errors.ts';
 import { openExisting } from './existing.ts';
+import { BATCH_SIZE } from './limits.ts';
 import { readOurs } from './listing.ts';
 import { findByKeys } from './lookup.ts';
 import { prepareTarget } from './preparing.ts';
@@ -24,6 +25,7 @@ export function openRestCrm(context: ConnectorContext<RestCrmSettings>): Connect
   const known = new Set(properties.map(({ name }) => name));
   const client = createCrmClient({ http, authorizer, settings, known });
   const rules = rulesDescribed(description.streams[crm?.stream ?? 'patients']);
+  const refused: RefusedValues = new Map();
   let choices: Scope['choices'] | null = null;
   const bareScope = (signal: AbortSignal): Scope => {
     const stream = crm?.stream ?? 'patients';
@@ -46,7 +48,8 @@ export function openRestCrm(context: ConnectorContext<RestCrmSettings>): Connect
     },
     async apply(_container, operations, signal) {
       const scope = await scopeFor(signal);
-      return await applyFitting(operations, scope, (some) => applyAll(scope, some));
+      const fitting = { ...scope, refused, batchSize: BATCH_SIZE };
+      return await applyFitting(operations, fitting, (some) => applyAll(scope, some));
     },
     async *read(_container, window, signal) {
       yield* readOurs(await scopeFor(signal), window);

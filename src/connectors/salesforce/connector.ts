@@ -4,7 +4,7 @@ import type { Operation } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import { askedAlone } from '../asked-alone.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
-import { applyFitting } from '../fitting.ts';
+import { applyFitting, type RefusedValues } from '../fitting.ts';
 import { failed, settle } from '../settle.ts';
 import { createOrgClient, type OrgClient } from './client.ts';
 import { type Deletion, remove } from './deleting.ts';
@@ -13,7 +13,7 @@ import { errors } from './errors.ts';
 import { openExisting } from './existing.ts';
 import type { Write } from './from-model.ts';
 import { noteOptOuts } from './individuals.ts';
-import { COLLECTION_SIZE } from './limits.ts';
+import { BATCH_SIZE, COLLECTION_SIZE } from './limits.ts';
 import { findByKey, readPages, type Scope } from './reading.ts';
 import type { SalesforceSettings } from './schemas.ts';
 import { upsert } from './writing.ts';
@@ -25,6 +25,7 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
   const client = createOrgClient(context);
   const choices = { allowDuplicates: settings.allowDuplicates, emptiesBin: settings.emptyBin };
   let known: Description | null = null;
+  const refused: RefusedValues = new Map();
   const pace = { rows: COLLECTION_SIZE };
   const scopeFor = async (signal: AbortSignal): Promise<Scope> => {
     known ??= await describe(client, settings, crm, signal);
@@ -54,7 +55,8 @@ export function openSalesforce(context: ConnectorContext<SalesforceSettings>): C
     async apply(_, operations, signal) {
       if (operations.length === 0) return [];
       const { form } = await scopeFor(signal);
-      return await applyFitting(operations, { ...form, log }, (some) => applySome(some, signal));
+      const fitting = { ...form, log, refused, batchSize: BATCH_SIZE };
+      return await applyFitting(operations, fitting, (some) => applySome(some, signal));
     },
     read: (_, window, signal) => read(window, signal),
     find: async (_, keys, signal) => findByKey(await scopeFor(signal), keys, signal),

@@ -33,7 +33,7 @@ const get = (id = KEY) => `GET ${CALENDAR}/events/${id}?${FIELDS}`;
 const put = (etag: string | null, id = KEY) => `PUT ${CALENDAR}/events/${id}?${QUIET}&${FIELDS} if ${etag}`;
 const patch = (etag: string | null, id = KEY) => `PATCH ${CALENDAR}/events/${id}?${QUIET}&${FIELDS} if ${etag}`;
 const del = (etag: string | null, id = KEY) => `DELETE ${CALENDAR}/events/${id}?${QUIET} if ${etag}`;
-const getCalendar = `GET ${CALENDAR}`;
+const getCalendar = `GET ${CALENDAR}/events?maxResults=1&fields=kind`;
 
 const WANTED = itemWith({ title: 'New' });
 const OLD = itemWith({ title: 'Old' });
@@ -351,7 +351,7 @@ describe('a deletion', () => {
     expect(play(remove(null), shown(), gone).result).toEqual(deletion('already-gone'));
   });
 
-  test('of what is not found asks whether the calendar is there', () => {
+  test('of what is not found asks whether events can be asked for', () => {
     for (const [versionTag, before] of [
       ['"1"', del('"1"')],
       [null, get()],
@@ -457,7 +457,7 @@ describe('a look for one event', () => {
     expect([find(shown({ status: 'cancelled' })).result, find(foreign).result]).toEqual([null, null]);
   });
 
-  test('asks whether the calendar is there when there is no event', () => {
+  test('asks whether events can be asked for when there is no event', () => {
     for (const answer of [missing, gone]) {
       const { log, result } = find(answer, answered(200, {}));
       expect([log, result]).toEqual([[get(), getCalendar], null]);
@@ -477,6 +477,6 @@ test('calls are charged to the user of the quota where one is set', () => {
   const { log } = playFlow(operationFlow(charged, remove('"1"')), missing, answered(200, {}));
   expect(log).toEqual([
     `DELETE ${CALENDAR}/events/${KEY}?${QUIET}&quotaUser=studio+rossi if "1"`,
-    `GET ${CALENDAR}?quotaUser=studio+rossi`,
+    `${getCalendar}&quotaUser=studio+rossi`,
   ]);
 });

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import type { ProxyFault } from '../../../sandbox/kit/fault-proxy.ts';
+import { asMirrorError, MirrorError } from '../../../src/model/errors.ts';
 import { type ContractCase, group } from '../contract-case.ts';
 import {
   type AnyKit,
@@ -29,6 +30,25 @@ export const askedAlone = group('asked alone', {
       kit.toCreate('new'),
     ]);
     expect(outcomes.map(({ result }) => result)).toEqual(['deleted', 'written', 'written', 'written']);
+  },
+  'objects that are refused for a moment as if they were not there are not absent': async (kit) => {
+    const { proxy, dialect, container } = kit.target;
+    const ids = ['a', 'b', 'c', 'd'];
+    await kit.create(...ids);
+    if (dialect.hideObjects === undefined) {
+      proxy.add({ method: /./, times: Number.POSITIVE_INFINITY, fault: refusal(404) });
+    } else dialect.hideObjects();
+    for (const asked of [ids, ids.slice(0, 1)]) {
+      const found = await kit.connector
+        .find(
+          container,
+          asked.map((id) => keyOf(id)),
+          signal(),
+        )
+        .catch(asMirrorError);
+      expect(found).toBeInstanceOf(MirrorError);
+      expect((found as MirrorError).code).not.toBe('calendar-gone');
+    }
   },
 });
 

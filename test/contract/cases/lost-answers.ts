@@ -6,6 +6,9 @@ import { HOUR_MS } from '../../../src/model/time.ts';
 import { type ContractCase, group } from '../contract-case.ts';
 import { type AnyKit, deleteOperation, describeOutcome, failure, updateOperation } from '../contract-kit.ts';
 
+/** Requests of a look for all creates of a call, and of reading what it found. */
+const LOOK_FOR_ALL = 4;
+
 /** The connection breaks, before or after the server did the work; the same operation is sent again with the same key. */
 export const lostAnswers = group('lost answers', {
   'a create whose answer is lost after the server did it ends as one object': lostCreate({ kind: 'lost-answer' }),
@@ -32,6 +35,18 @@ export const lostAnswers = group('lost answers', {
     expect(outcomes.every((outcome) => outcome.result === 'written')).toBe(true);
     expect(await kit.objects()).toHaveLength(n);
     expect(proxy.requests.length).toBeLessThanOrEqual(dialect.requestsForRetriedCreates(n));
+  },
+  'after a crash creates that nobody confirmed cost a look for all of them, and none for each': async (kit) => {
+    const { dialect, proxy } = kit.target;
+    const unconfirmed = Array.from({ length: 20 }, (_, index) => ({ ...kit.toCreate(`r${index}`), mayExist: true }));
+    // Half of them arrived before the crash.
+    await kit.attempt(unconfirmed.slice(0, 10));
+    const worker = kit.worker();
+    proxy.forget();
+    const outcomes = await kit.attempt(unconfirmed, worker);
+    const effects = outcomes.map(describeOutcome);
+    expect(effects).toEqual(unconfirmed.map((_, index) => (index < 10 ? 'written adopted' : 'written created')));
+    expect(proxy.requests.length).toBeLessThanOrEqual(dialect.requestsForCreates(20) + LOOK_FOR_ALL);
   },
   'after a crash another worker sends the same create again and finds the first': async (kit) => {
     kit.target.proxy.add({ ...kit.target.dialect.writes, fault: { kind: 'lost-answer' } });
