@@ -1,6 +1,8 @@
 import { createClinicApi } from '../clinic/api.ts';
 import type { ClinicContext } from '../clinic/http/context.ts';
-import { folded } from '../clinic/http/rows.ts';
+import { compilePaths, folded, type JsonObject } from '../clinic/http/rows.ts';
+import type { ClinicProfile } from '../clinic/schema/profile.ts';
+import { RESOURCES, type ResourceName } from '../clinic/schema/resources.ts';
 import type { SerialiseSection } from '../clinic/write/invoice-calls.ts';
 import { MirrorError } from '../model/errors.ts';
 import { didYouMean } from '../settings/did-you-mean.ts';
@@ -15,8 +17,8 @@ const LISTS = [
   ['treatments', new RegExp(`(treatments?|prestazion[ei])${ID}`)],
   ['patients', new RegExp(`(patients?|pazient[ei])${ID}`)],
 ] as const;
-/** Names of filters that ask for yes or no. */
-const YES_OR_NO = /^(is|has|new|only|with|include|excluded?)/;
+/** Names of filters that ask for yes or no, and for all but one. */
+const YES_OR_NO = /^(is|has|new|only|with|include|excluded?|not(?!e)|except)/;
 /** Names of filters by the status of an appointment, and not by another one such as that of the payment. */
 const STATUS = /^(filter|appointment|booking|visit|appuntamento)*(status(es)?|states?|stat[oi])(appuntamento)?$/;
 type List = (typeof LISTS)[number][0];
@@ -49,6 +51,51 @@ export async function requireKnownFilters(
     const known = filter.list === 'statuses' ? statusesOf(access) : await idsOf(access, filter, signal);
     if (known !== null && !known.has(filter.value)) throw unknownValue(filter, known);
   }
+}
+
+/**
+ * Prepares a look at the rows of an answer: a clinic that does not know a filter leaves it out, and answers with rows that were not asked for.
+ * @returns whether a row may be one that was asked for; fields that lists hold, and rows that do not tell the field, say nothing
+ * @throws (the function that is returned) MirrorError `settings`: `unknown-filter-value`, as above; else `filter-ignored`, with the parameter's name
+ */
+export function requireFiltered(access: AskedClinic, question: ClinicQuestion) {
+  const { resource } = question;
+  const { profile } = access.context;
+  const fields = Object.hasOwn(RESOURCES, resource) ? profile[resource as ResourceName].fields : {};
+  const pathsOf = new Map<string, readonly string[]>(Object.entries(fields));
+  const asked = Map.groupBy(filtersOf(access, question), ({ list }) => list);
+  const checks = [...asked].flatMap(([list, filters]) => {
+    const field = FIELDS[list];
+    const paths = pathsOf.get(field) ?? [];
+    if (paths.length === 0 || paths.some((path) => path.includes('['))) return [];
+    const meant = list === 'statuses' ? statusMeaning(profile) : (value: unknown) => String(value).toLowerCase();
+    const wanted = new Set(filters.map(({ value }) => meant(value)));
+    return [
+      {
+        filter: filters[0] as Filter,
+        field,
+        read: compilePaths(paths),
+        fits: (told: unknown) => wanted.has(meant(told)),
+      },
+    ];
+  });
+  return async (rows: readonly JsonObject[], isRaw: boolean, signal: AbortSignal): Promise<void> => {
+    const ignored = checks.find(({ field, read, fits }) =>
+      rows.some((row) => {
+        const told = (isRaw ? read(row) : row[field]) ?? '';
+        return (typeof told === 'string' || typeof told === 'number') && told !== '' && !fits(told);
+      }),
+    );
+    if (ignored === undefined) return;
+    await requireKnownFilters(access, question, signal);
+    throw ignoredFilter(ignored.filter);
+  };
+}
+
+/** A status by what the profile takes it for; one that it does not know, by its word. */
+function statusMeaning({ appointments: { statuses } }: ClinicProfile): (value: unknown) => string {
+  const known = new Map(Object.entries(statuses).map(([word, status]) => [folded(word), status as string]));
+  return (value) => folded(known.get(folded(String(value))) ?? String(value));
 }
 
 function filtersOf({ context }: AskedClinic, { resource, values, parameters, ids }: ClinicQuestion): Filter[] {
@@ -120,6 +167,25 @@ function unknownValue({ name, value, list }: Filter, known: ReadonlyMap<string, 
     remedy: where,
   });
 }
+
+function ignoredFilter({ name, list }: Filter): MirrorError {
+  const other = list === 'statuses' ? 'another status' : `other ${list}`;
+  return new MirrorError(`${name}: the clinic ignores this filter: it answers with rows of ${other}`, {
+    actor: 'settings',
+    code: 'filter-ignored',
+    retry: 'never',
+    remedy: `give the parameter as the clinic names it${list === 'agendas' ? ' (appointments.filters.agenda of the clinic profile)' : ''}, or leave it out`,
+  });
+}
+
+/** Where a record tells what a filter asks for. */
+const FIELDS: Readonly<Record<Filter['list'], string>> = {
+  agendas: 'agendaId',
+  locations: 'locationId',
+  treatments: 'treatmentId',
+  patients: 'patientId',
+  statuses: 'status',
+};
 
 const ONE: Readonly<Record<Filter['list'], string>> = {
   agendas: 'agenda',

@@ -14,7 +14,7 @@ import { RESOURCES, type ResourceName } from '../clinic/schema/resources.ts';
 import type { SerialiseSection } from '../clinic/write/invoice-calls.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { SetAside } from '../model/records.ts';
-import { requireKnownFilters } from './clinic-filters.ts';
+import { requireFiltered, requireKnownFilters } from './clinic-filters.ts';
 import { inputOf, notTaken } from './clinic-input.ts';
 import { type ClinicQuestion, operationOf } from './clinic-question.ts';
 
@@ -55,10 +55,13 @@ export async function* readClinic(
   try {
     const answer = call.run(apiOf(access), await inputOf(access.tenantId, question, signal), signal);
     if (isPages(answer)) {
+      const requireWanted = requireFiltered(access, question);
       let rows = 0;
       for await (const { records, setAside } of answer) {
         rows += records.length + setAside.length;
-        yield { records: records.map(show), setAside };
+        const shown = records.map(show);
+        await requireWanted(shown, false, signal);
+        yield { records: shown, setAside };
       }
       if (rows === 0) await requireKnownFilters(access, question, signal);
       return;
@@ -87,11 +90,14 @@ export async function* readClinicRaw(
   try {
     const tenantId = await access.tenantId(signal);
     if (id === undefined) {
+      const requireWanted = requireFiltered(access, question);
       let count = 0;
       const asked = { list, tenantId, parameters: [...parameters], signal };
       for await (const { rows } of readList(access.context, asked, (row) => row)) {
         count += rows.length;
-        yield { records: rows.filter(isJsonObject), setAside: [] };
+        const records = rows.filter(isJsonObject);
+        await requireWanted(records, true, signal);
+        yield { records, setAside: [] };
       }
       if (count === 0) await requireKnownFilters(access, question, signal);
     } else {

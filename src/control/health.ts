@@ -158,7 +158,8 @@ function failingOf(change: PendingChange): Omit<FailingRecord, 'page'> {
   return { record: recordId, why: lastError ?? '', about, sinceAt: enqueuedAt, attempts, nextTryAt: dueAt, parked };
 }
 
-function noSuchTarget(target: string): MirrorError {
+/** The error for a target that the tenant does not have. */
+export function noSuchTarget(target: string): MirrorError {
   return new MirrorError(`there is no target ${JSON.stringify(target)}`, {
     actor: 'settings',
     code: 'no-such-target',

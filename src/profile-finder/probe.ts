@@ -1,13 +1,15 @@
 import { compilePaths, folded, isJsonObject } from '../clinic/http/rows.ts';
 import { type BookedAppointment, compileBookings } from '../clinic/read/appointment-rows.ts';
+import { emptyPathsIn } from '../clinic/read/reading-remarks.ts';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { RESOURCE_PATHS, type ResourceName } from '../clinic/schema/resources.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/progress.ts';
+import type { ReadingRemark } from '../model/reading-remarks.ts';
 import { DAY_MS, MINUTE_MS } from '../model/time.ts';
 import { concluded, type ProfileCheck } from './check-spec.ts';
 import { type Asker, createAsker, type Refusals } from './probing/asking.ts';
-import { probePaging } from './probing/paging.ts';
+import { probePaging, rowsIn } from './probing/paging.ts';
 import { sampled } from './probing/sampled.ts';
 import { queryOf, settle } from './probing/settle.ts';
 import { type ProbedClinic, probeTenant } from './probing/tenants.ts';
@@ -83,7 +85,10 @@ export async function probeClinic(access: ProbedClinic, progress: Progress, sign
   const settled = settle(compared, profile, seen);
   settled.findings.push(...tenants.findings);
   settled.changes.push(...tenants.changes);
-  const check = concluded(settled, profile, catalogues.remarks, (proposed) => readRows(samples, proposed));
+  const check = concluded(settled, profile, catalogues.remarks, (proposed) => {
+    const read = readRows(samples, proposed);
+    return read === null ? null : { ...read, remarks: [...read.remarks, ...emptyPathsOf(catalogues, proposed)] };
+  });
   return { ...check, requests: asker.requests() };
 }
 
@@ -97,20 +102,31 @@ function readerFrom(operations: readonly SpecifiedOperation[], profile: ClinicPr
   return { reading, readAll };
 }
 
-async function readCatalogues(
-  asker: Asker,
-  profile: ClinicProfile,
-  progress: Progress,
-): Promise<{ operations: SpecifiedOperation[]; remarks: string[] }> {
+/** What the first pages of the lists beside the appointments told. */
+interface Catalogues {
+  operations: SpecifiedOperation[];
+  remarks: string[];
+  rows: Map<(typeof CATALOGUES)[number], readonly unknown[]>;
+}
+
+async function readCatalogues(asker: Asker, profile: ClinicProfile, progress: Progress): Promise<Catalogues> {
   const operations: SpecifiedOperation[] = [];
   const remarks: string[] = [];
+  const rows: Catalogues['rows'] = new Map();
   for (const list of CATALOGUES) {
     progress(list);
-    const { status, body } = await asker.ask(list);
+    const told = await asker.ask(list);
+    const { status, body } = told;
     if (status < 300 && body !== undefined) operations.push(operation(profile, list, [], sampled([body])));
     else remarks.push(`the list of ${list} was refused with ${status}`);
+    rows.set(list, rowsIn(told, list)?.rows ?? []);
   }
-  return { operations, remarks };
+  return { operations, remarks, rows };
+}
+
+/** Paths of the proposed profile that find nothing in the rows of those lists. */
+function emptyPathsOf({ rows }: Catalogues, proposed: ClinicProfile): ReadingRemark[] {
+  return [...rows].flatMap(([list, found]) => (list === 'treatments' ? [] : emptyPathsIn(list, found, proposed)));
 }
 
 /** What is said of one list; its path is the one that was asked. */

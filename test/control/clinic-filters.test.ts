@@ -21,6 +21,18 @@ function ask(resource: string, more: object = {}) {
   return { resource, verb: 'read', ids: [], values: {}, parameters: [] as [string, string][], pdf: null, ...more };
 }
 
+const FIELDS: Readonly<Record<string, string>> = {
+  ...{ agendaId: 'agendaId', calendarId: 'agendaId', sedeId: 'locationId', prestazioneId: 'treatmentId' },
+  ...{ paziente: 'patientId', stato: 'status' },
+};
+
+/** What a filter of a name asks for, of an appointment in these days that tells it. */
+async function valueFor(name: string): Promise<string> {
+  const field = FIELDS[name] ?? '';
+  const pages = await Array.fromAsync(readClinic(access, ask('appointments', { parameters: window }), unhurried()));
+  return String(pages.flatMap(({ records }) => records).find((record) => record[field] != null)?.[field]);
+}
+
 describe('an unknown filter value is never an empty answer', () => {
   test.each([
     ['agendaId', 'agenda', 'agendas'],
@@ -60,6 +72,34 @@ describe('an unknown filter value is never an empty answer', () => {
     const question = ask('appointments', { parameters: [...far, ['agendaId', one?.agendaId ?? '']] });
     const pages = await Array.fromAsync(readClinic(access, question, unhurried()));
     expect(pages.flatMap(({ records }) => records)).toEqual([]);
+  });
+
+  test.each(['calendarId', 'sedeId', 'prestazioneId', 'paziente', 'stato'])(
+    'a clinic that ignores %s answers with rows that were not asked for: they are not taken for the answer',
+    async (name) => {
+      const one = await valueFor(name);
+      const question = ask('appointments', { parameters: [...window, [name, one]] });
+      for (const reading of [readClinic, readClinicRaw]) {
+        const failure = await failureOf(Array.fromAsync(reading(access, question, unhurried())));
+        expect(failure).toMatchObject({ actor: 'settings', code: 'filter-ignored' });
+        expect(failure.message).toContain(`${name}: the clinic ignores this filter`);
+        if (name === 'paziente') expect(`${failure.message} ${failure.remedy}`).not.toContain(one);
+      }
+    },
+  );
+
+  test('of an ignored filter, an unknown value is named', async () => {
+    const question = ask('appointments', { parameters: [...window, ['calendarId', 'no-such-one']] });
+    const failure = await failureOf(Array.fromAsync(readClinic(access, question, unhurried())));
+    expect(failure).toMatchObject({ code: 'unknown-filter-value' });
+  });
+
+  test('a filter that the clinic follows gives its rows', async () => {
+    const question = ask('appointments', { parameters: [...window, ['agendaId', await valueFor('agendaId')]] });
+    for (const reading of [readClinic, readClinicRaw]) {
+      const pages = await Array.fromAsync(reading(access, question, unhurried()));
+      expect(pages.flatMap(({ records }) => records).length).toBeGreaterThan(0);
+    }
   });
 
   test.each([

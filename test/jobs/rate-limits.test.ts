@@ -11,8 +11,12 @@ import { wholeRefusalOf as toSalesforceError } from '../../src/connectors/salesf
 import type { WireResponse } from '../../src/connectors/wire.ts';
 import { createHttpClient } from '../../src/http/client.ts';
 import { targetBackoffMs } from '../../src/jobs/retry.ts';
-import type { MirrorError } from '../../src/model/errors.ts';
+import { asMirrorError, type MirrorError } from '../../src/model/errors.ts';
+import { openBudgetShare } from '../../src/state/budget.ts';
+import { openClient, profileOf, unhurried } from '../clinic/open-client.ts';
+import { moveBudget } from '../state/budget-moves.ts';
 import { BEGIN, FORMS, type Lasted, LIMIT_MS, LimitTable } from '../support/limit-forms.ts';
+import { useRedis } from '../support/redis.ts';
 
 const BODY = {
   google: { error: { errors: [{ domain: 'usageLimits', reason: 'rateLimitExceeded' }] } },
@@ -31,11 +35,14 @@ const VENDORS: Record<string, { status?: number; body?: unknown; toError: (answe
   'another CRM': { toError: restCrm.of },
 };
 
-const world = { now: BEGIN, status: 429, headers: FORMS['no header']! };
+const redis = useRedis();
+const world = { now: BEGIN, status: 429, headers: FORMS['no header']!, refused: 0 };
 const server = createServer((_, response) => {
   const isOver = world.now >= BEGIN + LIMIT_MS;
   const headers = isOver ? {} : world.headers(world.now);
-  response.writeHead(isOver ? 200 : world.status, { date: new Date(world.now).toUTCString(), ...headers }).end();
+  if (!isOver) world.refused += 1;
+  const date = new Date(world.now).toUTCString();
+  response.writeHead(isOver ? 200 : world.status, { date, ...headers }).end('{"tenants":["t1"]}');
 });
 let url: string;
 beforeAll(async () => {
@@ -63,6 +70,43 @@ async function lastThroughLimit({ status = 429, body = {}, toError }: (typeof VE
   }
   throw new Error('it never ends');
 }
+
+/** The clinic's client with its budget, which waits outside of the call as a job that comes back. */
+async function clinicThroughLimit(random: number) {
+  Object.assign(world, { now: BEGIN + 300, status: 429, refused: 0 });
+  const connection = redis.connect();
+  const limits = { requestsPerMinute: 6_000, burst: 100 };
+  const name = `clinic-${random}`;
+  const budget = openBudgetShare(connection, name, 'tenant', limits, 'background', { pauseWaitMs: 0 });
+  const http = createHttpClient({ userAgent: 'test', clock: () => world.now });
+  const { client } = openClient(url, profileOf(), { http, budget, clock: () => world.now });
+  const firstAt = world.now;
+  for (let tries = 0; tries < 50; tries += 1) {
+    const failure = await client.userInfo(unhurried()).then(
+      () => null,
+      (error: unknown) => asMirrorError(error),
+    );
+    if (failure === null) return { refused: world.refused, lateMs: world.now - BEGIN - LIMIT_MS };
+    const waitMs = 50 + targetBackoffMs(failure, () => random, world.now - firstAt);
+    world.now += waitMs;
+    await moveBudget(connection, name, waitMs);
+  }
+  throw new Error('it never ends');
+}
+
+test.each(Object.entries(FORMS))(
+  'a limit of 20 seconds at the clinic told by %s refuses two requests at most, and is left within 10 s',
+  async (form, headers) => {
+    world.headers = headers;
+    const lasted: Lasted[] = [];
+    for (const random of [0, 0.5, 0.999]) lasted.push(await clinicThroughLimit(random));
+    table.note(form, 'the clinic', lasted);
+    for (const { refused, lateMs } of lasted) {
+      expect(refused).toBeLessThanOrEqual(2);
+      expect(lateMs).toBeLessThanOrEqual(10_000);
+    }
+  },
+);
 
 describe.each(Object.entries(VENDORS))('a limit of 20 seconds at %s', (side, vendor) => {
   test.each(Object.entries(FORMS))(

@@ -15,6 +15,7 @@ const anyManner = fc.record({
   id: fc.constantFrom('uid', 'appointmentNumber', '_id', 'Key', 'appointment_key', 'bookingId', 'rowCode'),
   status: fc.constantFrom('State.code', 'state.Key', 'Stato.codice', 'status.value', 'appointmentStatus.id'),
   lasts: fc.constantFrom('minutes', 'seconds', 'iso', 'clock', 'visitMinutes', 'many'),
+  whole: fc.constantFrom('patientName', 'patient_display_name', 'nominativo', 'clientName'),
   agenda: fc.constantFrom('calendar_id', 'calendars', 'resource', 'scheduleId', 'agenda'),
 });
 type Manner = Parameters<Parameters<typeof anyManner.map>[0]>[0];
@@ -43,10 +44,16 @@ function rowIn(manner: Manner, { id, agendaId, patientId, start, end, status }: 
     [manner.id]: `A-${id}`,
     calendar: { id: agendaId },
     patientId,
+    [manner.whole]: wholeNameOf(patientId),
     start: withOffset(start),
     ...lengthIn(manner, (instantOf(end) - instantOf(start)) / 60_000),
     [state]: { [code]: status.toUpperCase(), shownAs: 'x' },
   };
+}
+
+function wholeNameOf(patientId: string | null): string | null {
+  const patient = PATIENTS.find(({ id }) => id === patientId);
+  return patient === undefined ? null : `${patient.firstName} ${patient.lastName}`;
 }
 
 function speaking(manner: Manner): Script {
@@ -81,9 +88,9 @@ function patientRow({ id, firstName, lastName }: (typeof PATIENTS)[number]): obj
   return { id, fullName: `${firstName} ${lastName}`, telecom, cellulari: [{ numero: '+39 333' }] };
 }
 
-async function probed(manner: Manner) {
+async function probed(manner: Manner, written: WrittenProfile = {}) {
   await using server = await startScriptedServer(speaking(manner));
-  const access = openClinicAccess({ baseUrl: server.url }, 'token', profileOf({}), { clock: () => WINDOW.fromAt });
+  const access = openClinicAccess({ baseUrl: server.url }, 'token', profileOf(written), { clock: () => WINDOW.fromAt });
   const probe = await probeClinic(access, () => {}, unhurried());
   const profile = profileOf(parse(probe.proposedProfile) as WrittenProfile);
   const { context } = openClinicAccess({ baseUrl: server.url }, 'token', profile);
@@ -91,6 +98,15 @@ async function probed(manner: Manner) {
   const snapshot = await readingsOf(context).readAppointments('t1', query, unhurried());
   return { probe, profile, snapshot };
 }
+
+const MANNER: Manner = {
+  total: 'X-Total',
+  id: 'uid',
+  status: 'State.code',
+  lasts: 'iso',
+  whole: 'patientName',
+  agenda: 'calendars',
+};
 
 describe('a clinic whose names no profile has', () => {
   test('is read whole under the proposed profile, or what is guessed is asked with the candidate in place', async () => {
@@ -111,8 +127,10 @@ describe('a clinic whose names no profile has', () => {
         expect(profile.appointments).toMatchObject({
           fields: { id: [manner.id], status: [manner.status] },
           filters: { agenda: manner.agenda },
+          patientFullName: { path: manner.whole },
         });
         const asked = probe.toDecide.map(({ place }) => place);
+        expect(asked).toContain('appointments.patientFullName');
         if (manner.id !== '_id') expect(asked).toContain('appointments.fields.id');
       }),
       { numRuns: 12 },
@@ -120,8 +138,7 @@ describe('a clinic whose names no profile has', () => {
   });
 
   test('has contacts in lists and whole names proposed, and the order of names is asked', async () => {
-    const manner = { total: 'X-Total', id: 'uid', status: 'State.code', lasts: 'iso', agenda: 'calendars' } as const;
-    const { probe, profile } = await probed(manner);
+    const { probe, profile } = await probed(MANNER);
     expect(profile.patients.fields).toMatchObject({
       email: ['telecom[system=email].value'],
       phone: ['telecom[system=phone].value'],
@@ -129,5 +146,17 @@ describe('a clinic whose names no profile has', () => {
     expect(profile.patients.fullName).toMatchObject({ path: 'fullName' });
     expect(probe.toDecide.find(({ place }) => place === 'patients.fullName')?.ask).toContain('given name');
     expect(probe.proposedProfile).not.toContain('x.example');
+  });
+
+  test('has every path told that finds nothing, of each list that is read', async () => {
+    const { probe } = await probed(MANNER, {
+      appointments: { fields: { priceListId: ['fee.list'] } },
+      patients: { fields: { taxCode: ['fiscal.code'] } },
+      agendas: { fields: { doctorId: ['doctor.key'] } },
+    });
+    const told = probe.remarks.join(' ');
+    expect(told).toContain('appointments.fields.priceListId: the path fee.list found nothing');
+    expect(told).toContain('patients.fields.taxCode: the path fiscal.code found nothing');
+    expect(told).toContain('agendas.fields.doctorId: the path doctor.key found nothing');
   });
 });

@@ -1,29 +1,14 @@
 import { vi } from 'vitest';
 import type { BudgetShare } from '../../src/state/budget.ts';
 import { openBudgetShare, type Priority } from '../../src/state/budget.ts';
-import { keys } from '../../src/state/keys.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { untilSeen, useFakeTime } from '../support/fake-time.ts';
-
-const MOVE = `
-local ms = tonumber(ARGV[1])
-local noted = redis.call('HGETALL', KEYS[1])
-for index = 1, #noted, 2 do
-  if noted[index] ~= 'seq' then redis.call('HSET', KEYS[1], noted[index], noted[index + 1] - ms) end
-end
-local tickets = redis.call('HGETALL', KEYS[2])
-for index = 1, #tickets, 2 do
-  local ticket = cjson.decode(tickets[index + 1])
-  ticket.expiresAt = ticket.expiresAt - ms
-  redis.call('HSET', KEYS[2], tickets[index], cjson.encode(ticket))
-end
-for _, who in ipairs(redis.call('ZRANGE', KEYS[3], 0, -1)) do redis.call('ZINCRBY', KEYS[3], -ms, who) end`;
+import { moveBudget } from './budget-moves.ts';
 
 /** A budget whose minutes pass at once: Redis' own clock can't be set, so what it has noted is moved into the past instead. */
 export function useBudget(connect: () => RedisClient, limits: { requestsPerMinute: number; burst: number }) {
   const time = useFakeTime();
   const redis = connect();
-  const places = keys.budget('client-1');
   const asked: { settled: boolean }[] = [];
   const granted: string[] = [];
   const failed: { who: string; error: unknown }[] = [];
@@ -35,7 +20,7 @@ export function useBudget(connect: () => RedisClient, limits: { requestsPerMinut
     if (!asked.every((one) => one.settled)) await settled();
   }
 
-  const move = (ms: number) => redis.eval(MOVE, 3, places.budget, places.waiting, places.refused, ms);
+  const move = (ms: number) => moveBudget(redis, 'client-1', ms);
 
   /** A connection of its own, as in another process. `isDead`: the process asks no more. */
   function connectTold(dead: { isDead: boolean } = { isDead: false }): RedisClient {

@@ -143,13 +143,20 @@ export function remarksOf(rows: readonly unknown[], profile: ClinicProfile): Rea
   const found = new UnreadZones('appointments', profile.appointments.fields.zone);
   const map = compileAppointmentRows(profile);
   const places = { ...NO_PLACES, saw: (row: JsonObject, zone: string) => found.look(row, zone) };
-  const paths = new EmptyPaths('appointments', profile);
-  for (const row of rows) {
-    map(row, places);
-    if (isJsonObject(row)) paths.look(row);
-  }
+  for (const row of rows) map(row, places);
+  return [...found.remarks(), ...emptyPathsIn('appointments', rows, profile)];
+}
+
+/** The paths of a profile that find nothing in any of some rows of a list. */
+export function emptyPathsIn(
+  list: ReadingRemark['list'],
+  rows: readonly unknown[],
+  profile: ClinicProfile,
+): ReadingRemark[] {
+  const paths = new EmptyPaths(list, profile);
+  for (const row of rows) if (isJsonObject(row)) paths.look(row);
   paths.ended(rows.length);
-  return [...found.remarks(), ...paths.remarks()];
+  return paths.remarks();
 }
 
 function zonesIn(value: unknown, prefix = '', depth = 1): [path: string, zone: string][] {

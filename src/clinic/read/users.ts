@@ -101,9 +101,13 @@ function tenantsIn(told: unknown, profile: ClinicProfile): TenantReference[] | n
 }
 
 function underIds(told: JsonObject, profile: ClinicProfile): TenantReference[] | null {
+  return isUnderIds(told) ? Object.entries(told).map(([id, row]) => ({ id, name: nameIn(row, profile) })) : null;
+}
+
+/** Whether an object holds other objects, each under its id. */
+export function isUnderIds(told: JsonObject): boolean {
   const isEach = Object.entries(told).every(([id, row]) => /\d/.test(id) && isJsonObject(row));
-  if (!isEach || asId(Object.keys(told)[0]) === null) return null;
-  return Object.entries(told).map(([id, row]) => ({ id, name: nameIn(row, profile) }));
+  return isEach && asId(Object.keys(told)[0]) !== null;
 }
 
 /**

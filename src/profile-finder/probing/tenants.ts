@@ -2,7 +2,7 @@ import { addressOf } from '../../clinic/http/addresses.ts';
 import { send } from '../../clinic/http/call.ts';
 import type { ClinicContext } from '../../clinic/http/context.ts';
 import { asId, folded, ITSELF, isJsonObject, type JsonObject } from '../../clinic/http/rows.ts';
-import { chooseTenant, readUserInfo } from '../../clinic/read/users.ts';
+import { chooseTenant, isUnderIds, readUserInfo } from '../../clinic/read/users.ts';
 import type { ClinicProfile } from '../../clinic/schema/profile.ts';
 import { readJson } from '../../http/json.ts';
 import { MirrorError } from '../../model/errors.ts';
@@ -12,7 +12,7 @@ import { knownNames } from '../specification/known-names.ts';
 /** A place of a UserInfo answer that may hold the user's tenants. */
 export interface TenantPlace {
   path: string;
-  /** Where each tenant has its id and its name; empty for ids alone. */
+  /** Where each tenant has its id and its name; empty for ids alone, and for tenants that stand under their ids. */
   id: readonly string[];
   name: readonly string[];
 }
@@ -58,6 +58,9 @@ function scoredPlace(path: string, value: unknown): Scored | null {
   const isNamed = TENANTS.test(names.join(' ')) || path === ITSELF;
   const [first] = Array.isArray(value) ? value : [value];
   const score = (TENANTS.test(last) ? 4 : isNamed ? 2 : 0) + (Array.isArray(value) ? 2 : 0) - names.length / 10;
+  if (isJsonObject(value) && isUnderIds(value)) {
+    return isNamed ? { place: { path, id: [], name: namePaths(Object.values(value)[0]) }, score: score + 1 } : null;
+  }
   if (isJsonObject(first)) {
     const id = idPaths(first);
     const isTelling = isNamed || (Array.isArray(value) && id.some((each) => TENANTS.test(folded(each))));
@@ -83,7 +86,8 @@ function holdsId(row: JsonObject, path: string): boolean {
   return asId(value) !== null;
 }
 
-function namePaths(row: JsonObject): string[] {
+function namePaths(row: unknown): string[] {
+  if (!isJsonObject(row)) return [];
   const isName = (name: string) => knownNames('name').includes(folded(name));
   const own = Object.entries(row).flatMap(([name, value]) => (isName(name) && typeof value === 'string' ? [name] : []));
   const within = Object.entries(row).flatMap(([name, inner]) =>

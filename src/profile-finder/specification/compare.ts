@@ -215,7 +215,6 @@ function compareRows(
   const shape: Shape = RESOURCES[list];
   const fields = profile[list].fields as FieldPaths<Shape>;
   const compared = compareFields({ shape, fields, at: [list, 'fields'] }, row);
-  comparison.add(compared);
   const changed = new Map(compared.changes.map(({ path, value }) => [path.join('.'), value]));
   const pathOf = (field: string) => {
     const one = shape[field];
@@ -224,16 +223,9 @@ function compareRows(
     const value = changed.get(`${list}.fields.${field}`);
     return Array.isArray(value) ? String(value[0]) : finding?.verdict === 'fits' ? finding.there : null;
   };
+  comparison.add(withWholeName(list, compared, profile, pathOf, row));
   comparison.add(compareChoices(list, shape, row, profile[list].words, pathOf));
   comparison.add(compareNumbers(list, row, profile, pathOf, units));
-  if (list === 'patients')
-    compareFullName(
-      comparison,
-      ['patients', 'fullName'],
-      profile.patients.fullName,
-      pathOf('lastName') ?? pathOf('firstName'),
-      row,
-    );
   if (list !== 'appointments') return comparison;
   comparison.add(compareStatuses(row, profile, pathOf('status')));
   const allDay = pathOf('allDay');
@@ -303,16 +295,45 @@ function compareNumbers(
   return comparison;
 }
 
-/** A name in one field is proposed if a row has it in no two; nothing tells its order. */
-function compareFullName(
-  comparison: Comparison,
-  path: string[],
-  now: ClinicProfile['patients']['fullName'],
-  apart: string | null,
+/** Where the rows of a list have the name of a patient: its two parts, the rule for one field, and how such a field is called. */
+const NAMES = {
+  patients: {
+    ...{ first: 'firstName', last: 'lastName', rule: 'fullName' },
+    whole: new Set('fullname name displayname completename nominativo nomecompleto cognomenome nomecognome'.split(' ')),
+  },
+  appointments: {
+    ...{ first: 'patientFirstName', last: 'patientLastName', rule: 'patientFullName' },
+    whole: new Set(
+      'patientname patientfullname patientdisplayname patientcompletename clientname customername nominativo nominativopaziente patientnominativo pazientenominativo pazientenomecompleto'.split(
+        ' ',
+      ),
+    ),
+  },
+} as const;
+
+/** A name in one field is proposed whole if a row has it in no two, and is not taken for the given name; nothing tells its order. */
+function withWholeName(
+  list: ResourceName,
+  compared: Compared,
+  profile: ClinicProfile,
+  pathOf: (field: string) => string | null,
   row: ValueSchema,
-) {
-  const found = spotsOf(row).find(({ path: each }) => FULL_NAMES.has(folded(each)));
-  if (now !== null || apart !== null || found === undefined) return;
+): Compared {
+  if (list !== 'patients' && list !== 'appointments') return compared;
+  const { first, last, rule, whole } = NAMES[list];
+  const isWhole = (path: string) => whole.has(folded(path.replaceAll('.', '')));
+  const now = list === 'patients' ? profile.patients.fullName : profile.appointments.patientFullName;
+  const place = `${list}.fields.${first}`;
+  const given = pathOf(first);
+  const isApart = given !== null && !(isWhole(given) && compared.changes.some(({ path }) => path.join('.') === place));
+  const found = spotsOf(row).find(({ path }) => isWhole(path));
+  if (now !== null || pathOf(last) !== null || isApart || found === undefined) return compared;
+  const comparison = new Comparison();
+  comparison.add({
+    findings: compared.findings.filter((finding) => finding.place !== place),
+    changes: compared.changes.filter(({ path }) => path.join('.') !== place),
+  });
+  const path = [list, rule];
   const told = {
     area: 'fields',
     place: path.join('.'),
@@ -323,11 +344,8 @@ function compareFullName(
   const ask = `does ${found.path} begin with the given name (taken so) or with the family name?`;
   const value = { path: found.path, order: 'given-first', separator: ',' };
   comparison.differs({ ...told, ask }, { path, value, comment: 'one field for the whole name' });
+  return comparison;
 }
-
-const FULL_NAMES = new Set(
-  'fullname name displayname completename nominativo nomecompleto cognomenome nomecognome'.split(' '),
-);
 
 /** What is no list: facts of the tenant, the tenants of a user, the bodies of an appointment's own operations. */
 function compareSingles(routes: ReadonlyMap<string, SpecifiedOperation>, profile: ClinicProfile): Compared {

@@ -6,9 +6,11 @@ import { zoneOf } from './meant.ts';
 import { placeIn } from './profile.ts';
 import { jsonOf, ofJson, putAt } from './row-form.ts';
 import { idIn, statusPathOf, TENANT, type ToldLists, type ToldRow } from './told.ts';
+import { userIn } from './user-form.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
+const OTHER_TENANTS = ['79', '80'];
 export const BASE_URL = 'https://clinic.test';
 
 /** A clinic in this process that speaks a form: what it holds, and how often it said that nothing was modified. */
@@ -46,6 +48,7 @@ export function speakIn(form: Form, lists: ToldLists): SpokenClinic {
 
 function answerTo(form: Form, clinic: SpokenClinic, request: HttpRequest): HttpResponse {
   const url = new URL(request.url);
+  if (url.pathname.endsWith('/userinfo')) return answer(200, userIn(form.user, tenantIdsIn(form)));
   const [, , , tenant, list, id, step] = url.pathname.split('/').map(decodeURIComponent);
   const name = LISTS.find((one) => one === list);
   if (tenant !== String(idIn(form, TENANT)) || name === undefined) return answer(404, {});
@@ -59,6 +62,13 @@ function answerTo(form: Form, clinic: SpokenClinic, request: HttpRequest): HttpR
   clinic.refusals.push(...otherKinds(told.row, row, ''));
   clinic.lists[name][index] = { ...told, row };
   return step === 'status' ? answer(204, null) : answer(200, wrapped(form.lists[name].record, row));
+}
+
+/** The tenants of the user, among them the one that is meant. */
+export function tenantIdsIn(form: Form): (string | number | bigint)[] {
+  const { others, isMeantLast } = form.user;
+  const ids = OTHER_TENANTS.slice(0, others);
+  return (isMeantLast ? [...ids, TENANT] : [TENANT, ...ids]).map((id) => idIn(form, id));
 }
 
 function withStatus(form: Form, row: Record<string, unknown>, status: unknown): Record<string, unknown> {

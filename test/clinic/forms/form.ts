@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { AppointmentStatus } from '../../../src/model/records.ts';
 import { anyRowForm, type RowForm } from './row-form.ts';
+import { anyUserForm, type UserForm } from './user-form.ts';
 
 /** The lists that a generated clinic has. */
 export const LISTS = ['appointments', 'patients', 'agendas', 'locations'] as const;
@@ -41,7 +42,6 @@ const STATUS_FORMS = [
   'numbers',
   'signed',
   'digits',
-  'inner-number',
   'flags',
   'flags-as-numbers',
   'flags-as-words',
@@ -115,6 +115,7 @@ export interface Form {
   lists: Record<ListName, EnvelopeForm>;
   window: WindowForm;
   rows: RowForm;
+  user: UserForm;
 }
 
 const paging: fc.Arbitrary<PagingForm> = fc.record({
@@ -195,6 +196,7 @@ export const anyForm: fc.Arbitrary<Form> = fc
       agendasPerCall: fc.constantFrom(1, 20),
     }),
     rows: anyRowForm,
+    user: anyUserForm,
   } satisfies { [Key in keyof Form]: fc.Arbitrary<Form[Key]> })
   .map((form) => ({ ...form, times: form.times === 'digits' && hasNumbers(form) ? ('local' as const) : form.times }))
   .map((form) => ({ ...form, epochUnit: unitOf(form.times) ?? form.epochUnit }));
@@ -254,7 +256,6 @@ export const STATUS_VALUES: Record<
     cancelled: '90',
     no_show: '91',
   },
-  'inner-number': { booked: 1, confirmed: 2, arrived: 3, in_progress: 4, completed: 5, cancelled: 6, no_show: 7 },
 };
 
 /** Flags, the later ones over the earlier. */

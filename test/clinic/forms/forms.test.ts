@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { createAccountCalls } from '../../../src/clinic/read/account-calls.ts';
 import { compileAppointmentRows } from '../../../src/clinic/read/appointment-rows.ts';
 import { compileAgendaRows, compileLocationRows, compilePatientRows } from '../../../src/clinic/read/catalogue-rows.ts';
 import { askInZones, noKnownZones } from '../../../src/clinic/read/place-zones.ts';
@@ -9,12 +10,13 @@ import { ReadingMemory } from '../../../src/clinic/read/reading-memory.ts';
 import { readSnapshot } from '../../../src/clinic/read/snapshot.ts';
 import { isLocalFormat } from '../../../src/clinic/read/windows.ts';
 import type { ClinicProfile } from '../../../src/clinic/schema/profile.ts';
+import { createTenantSource } from '../../../src/clinic/tenant-source.ts';
 import { createAppointmentCalls } from '../../../src/clinic/write/appointment-calls.ts';
 import { KeptRoom } from '../../../src/model/kept.ts';
 import type { Appointment, SetAside } from '../../../src/model/records.ts';
 import { type Tries, tryCases } from '../../support/tried.ts';
 import { openClient, profileOf, unhurried } from '../open-client.ts';
-import { BASE_URL, speakIn } from './clinic.ts';
+import { BASE_URL, speakIn, tenantIdsIn } from './clinic.ts';
 import { anyForm, type Form } from './form.ts';
 import { AGENDA_IDS, anyMeant, isFlags, type Meant, type MeantAppointment, spanOf, tellable } from './meant.ts';
 import { profileIn } from './profile.ts';
@@ -30,6 +32,7 @@ import {
   TENANT,
   type ToldLists,
 } from './told.ts';
+import { TENANT_NAME, tenantsAt } from './user-form.ts';
 
 const DAY_MS = 86_400_000;
 /** CLINIC_FORMS=20000 tries as many combinations; without that wish a busy machine makes them fewer. */
@@ -217,6 +220,19 @@ async function expectCatalogues(form: Form, meant: Meant, { context, tenantId }:
   );
 }
 
+/** The tenants of the user are those that the clinic told, and the work is in the one that is meant. */
+async function expectTenants(form: Form, { context, tenantId }: Opened) {
+  const user = await createAccountCalls(context).userInfo(unhurried());
+  const ids = tenantIdsIn(form).map(String);
+  const name = tenantsAt(form.user).name === null || !form.user.hasName ? null : TENANT_NAME;
+  expect([...user.tenants].sort((one, other) => one.id.localeCompare(other.id))).toEqual(
+    ids.toSorted((one, other) => one.localeCompare(other)).map((id) => ({ id, name })),
+  );
+  expect(user.subject).toBe(form.user.above === null ? null : 'u1');
+  const source = createTenantSource(context, ids.length > 1 ? tenantId : null);
+  expect(await source.tenantId(unhurried())).toBe(tenantId);
+}
+
 /** Dates that are numbers, and numbers in texts, are read alone; and what is written goes to the first of several paths. */
 function isWritable({ times, apart, hasDetours, rows }: Form): boolean {
   const isNumber = rows.spelling.isOnDates && rows.spelling.isNumber && apart?.date === 'date';
@@ -298,6 +314,7 @@ test('whatever form a clinic speaks, all that it means is read under a profile f
       const profile = profileOf(profileIn(form));
       const opened = () => open(form, profile, meant);
       const asked = { window, agendaIds };
+      await expectTenants(form, opened());
       await expectAppointments(form, meant, opened(), asked);
       await expectCatalogues(form, meant, opened());
       await expectReadAgain(form, meant, opened(), asked);

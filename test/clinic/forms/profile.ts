@@ -13,6 +13,7 @@ import {
 import { isFlags } from './meant.ts';
 import { contactPaths } from './row-form.ts';
 import { FLAG_VALUES, pathOf, statusPathOf, tenantPathOf } from './told.ts';
+import { tenantsAt } from './user-form.ts';
 
 /** Days before a window for which a clinic that filters by start is asked: no appointment lasts longer. */
 const LEAD_HOURS = 24 * 5;
@@ -26,6 +27,7 @@ export function profileIn(form: Form): WrittenProfile {
     paging: { style: 'none' },
     listPath: form.global.list,
     recordPath: form.global.record,
+    tenants: userTenants(form),
     agendas: {
       ...listIn(form, 'agendas'),
       fields: {
@@ -53,6 +55,17 @@ export function profileIn(form: Form): WrittenProfile {
     },
     appointments: appointmentsIn(form),
     writes: { times: writtenTimes(form) },
+  };
+}
+
+function userTenants(form: Form): NonNullable<WrittenProfile['tenants']> {
+  const { path, id, name } = tenantsAt(form.user);
+  return {
+    path,
+    fields: {
+      ...(id === null ? {} : { id: pathsIn(form, id) }),
+      ...(name === null ? {} : { name: pathsIn(form, name) }),
+    },
   };
 }
 
@@ -111,7 +124,7 @@ function appointmentsIn(form: Form): NonNullable<WrittenProfile['appointments']>
     },
     numbers: [
       ...(form.ids === 'number' ? ['id', 'agendaId', 'patientId', 'locationId'] : []),
-      ...(['numbers', 'signed', 'inner-number'].includes(form.status) ? ['status'] : []),
+      ...(['numbers', 'signed'].includes(form.status) ? ['status'] : []),
     ],
     durationUnit: form.end === 'seconds' ? 'seconds' : 'minutes',
     allDayEnd: form.allDayEnd,

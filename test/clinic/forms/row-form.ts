@@ -11,6 +11,10 @@ export interface RowForm {
   raised: 'yes' | 'time' | 'word';
   /** Ids that are numbers are beyond 2^53. */
   hasLongIds: boolean;
+  /** What records, and references to others, call their id. */
+  idName: 'id' | 'uid' | '_id' | 'Key' | 'recordNumber';
+  /** Where a status that is one value stands; a list of codings holds one of another system before where it has a condition. */
+  statusAt: '' | '.code' | '.value' | '.Key' | '.coding[].code' | '.coding[system=clinic].code';
   contacts: 'flat' | 'only' | 'index' | 'first' | 'condition' | 'single';
   fullName: { order: 'given-first' | 'family-first'; separator: ',' | '/'; isSeparated: boolean } | null;
   /** Telephone numbers and postal codes are numbers. */
@@ -30,6 +34,8 @@ export const anyRowForm: fc.Arbitrary<RowForm> = fc.record({
   tombstones: fc.constantFrom('none', 'bare', 'whole', 'cancelled'),
   raised: fc.constantFrom('yes', 'time', 'word'),
   hasLongIds: fc.boolean(),
+  idName: fc.constantFrom('id', 'uid', '_id', 'Key', 'recordNumber'),
+  statusAt: fc.constantFrom('', '.code', '.value', '.Key', '.coding[].code', '.coding[system=clinic].code'),
   contacts: fc.constantFrom('flat', 'only', 'index', 'first', 'condition', 'single'),
   fullName: fc.option(
     fc.record({
@@ -170,7 +176,7 @@ export function putAt(row: Record<string, unknown>, path: string, value: unknown
       holder[name] ??= {};
       holder = holder[name] as Record<string, unknown>;
     } else {
-      holder[name] ??= field === undefined ? [] : [{ [field]: 'room', id: '777' }];
+      holder[name] ??= field === undefined ? [] : [{ [field]: 'other', id: '777', code: '777' }];
       const list = holder[name] as Record<string, unknown>[];
       const found = list.find((one) => field === undefined || one[field] === wanted);
       if (found === undefined) list.push(field === undefined ? {} : { [field]: wanted });

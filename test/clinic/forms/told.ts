@@ -32,7 +32,7 @@ export interface ToldRow {
 const REFERENCES: Record<string, string> = { agendaId: 'agenda', patientId: 'patient', doctorId: 'doctor' };
 
 /** The path of a field of ours in the rows of a form. */
-export function pathOf({ names, references }: Form, field: string): string {
+export function pathOf({ names, references, rows: { idName } }: Form, field: string): string {
   const thing = REFERENCES[field];
   const spelled = (name: string) => {
     const snake = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -40,9 +40,10 @@ export function pathOf({ names, references }: Form, field: string): string {
     if (names === 'snake') return snake;
     return names === 'shouted' ? snake.toUpperCase() : `attributes.${snake}`;
   };
+  if (field === 'id') return spelled(idName);
   if (thing === undefined || references === 'flat') return spelled(field);
   const within = { nested: '', listed: '[]', conditioned: `[kind=${thing}]` }[references];
-  return `${spelled(references === 'conditioned' ? 'parties' : thing)}${within}.${spelled('id').split('.').at(-1)}`;
+  return `${spelled(references === 'conditioned' ? 'parties' : thing)}${within}.${spelled(idName).split('.').at(-1)}`;
 }
 
 /** Where a row names its tenant; null where it doesn't. */
@@ -267,6 +268,7 @@ function putStatus(row: Row, form: Form, { status, updatedAt }: MeantAppointment
   if (!isFlags(form.status)) {
     const value = STATUS_VALUES[form.status as keyof typeof STATUS_VALUES][status];
     row.at(statusPathOf(form), value ?? null);
+    if (form.rows.statusAt !== '') row.at(`${pathOf(form, 'state')}.display`, 'as the desk sees it');
     return;
   }
   for (const [index, [name, means]] of FLAGS.entries()) {
@@ -287,7 +289,7 @@ export const FLAG_VALUES = {
 
 /** Where the status stands. */
 export function statusPathOf(form: Form): string {
-  return form.status === 'inner-number' ? `${pathOf(form, 'state')}.code` : pathOf(form, 'state');
+  return `${pathOf(form, 'state')}${form.rows.statusAt}`;
 }
 
 function putTenant(row: Row, form: Form, tenant: string): void {

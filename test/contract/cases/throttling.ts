@@ -1,6 +1,8 @@
 import { expect } from 'vitest';
 import { matches } from '../../../sandbox/kit/fault-proxy.ts';
+import { targetBackoffMs } from '../../../src/jobs/retry.ts';
 import { SECOND_MS } from '../../../src/model/time.ts';
+import { BEGIN, FORMS, LIMIT_MS } from '../../support/limit-forms.ts';
 import { type ContractCase, group } from '../contract-case.ts';
 import { describeOutcome, failure } from '../contract-kit.ts';
 
@@ -18,6 +20,13 @@ export const throttling = group('throttling and outages', {
     expect(error.retryAfterMs ?? SECOND_MS).toBeGreaterThanOrEqual(SECOND_MS);
     expect(describeOutcome((await kit.attempt([kit.toCreate('a')]))[0])).toBe('written created');
   },
+  'a limit of 20 seconds told in seconds refuses two requests at most': lastsThrough('Retry-After in seconds'),
+  'a limit of 20 seconds told as a date by a clock 3 h ahead refuses two requests at most':
+    lastsThrough('a date, clock 3 h ahead'),
+  'a limit of 20 seconds told in epoch seconds refuses two requests at most': lastsThrough(
+    'X-RateLimit-Reset in epoch seconds',
+  ),
+  'a limit of 20 seconds that names no wait refuses two requests at most': lastsThrough('no header'),
   'a rate limit met while reading is an error, not an empty target': async (kit) => {
     await kit.create('a');
     kit.target.proxy.add({ ...kit.target.dialect.reads, fault: answer(kit.target.dialect.throttled('60')) });
@@ -63,6 +72,29 @@ function throttled(retryAfter: () => string, seconds: number): ContractCase['run
     expect(error.retryAfterMs).toBeLessThanOrEqual(seconds * SECOND_MS);
     const writes = kit.target.proxy.requests.filter((request) => matches(kit.target.dialect.writes, request));
     expect(writes.length, 'the connector itself does not insist').toBeLessThanOrEqual(2);
+    expect(describeOutcome((await kit.attempt([kit.toCreate('a')]))[0])).toBe('written created');
+  };
+}
+
+/** A target that rests after each refusal as its lane lets it writes soon after the limit ended. */
+function lastsThrough(form: string): ContractCase['run'] {
+  return async (kit) => {
+    const { proxy, dialect } = kit.target;
+    const firstAt = BEGIN + 300;
+    let now = firstAt;
+    proxy.forget();
+    while (now < BEGIN + LIMIT_MS) {
+      const { headers, ...refusal } = dialect.throttled(null);
+      const told = { ...headers, date: new Date(now).toUTCString(), ...FORMS[form]?.(now) };
+      proxy.clear();
+      proxy.add({ ...dialect.writes, times: 100, fault: answer({ ...refusal, headers: told }) });
+      const error = failure((await kit.attempt([kit.toCreate('a')]))[0]);
+      now += 50 + targetBackoffMs(error, () => 0.5, now - firstAt);
+    }
+    const refused = proxy.requests.filter((request) => matches(dialect.writes, request));
+    expect(refused.length, 'refused requests').toBeLessThanOrEqual(2);
+    expect(now - BEGIN - LIMIT_MS, 'wait after the end').toBeLessThanOrEqual(10 * SECOND_MS);
+    proxy.clear();
     expect(describeOutcome((await kit.attempt([kit.toCreate('a')]))[0])).toBe('written created');
   };
 }

@@ -38,6 +38,15 @@ describe('a plan', () => {
     expect(world.entries).toEqual([]);
   });
 
+  test('has lines of a target that there is; another one is named as such', async () => {
+    const id = await plan();
+    const { body } = await world.as('viewer')('GET', `${PLANS}/${id}/lines?target=doctor`);
+    expect(body.items).toHaveLength(2);
+    const unknown = await world.as('viewer')('GET', `${PLANS}/${id}/lines?target=docter`);
+    expect(unknown.status).toBe(404);
+    expect(unknown.body).toMatchObject({ code: 'no-such-target' });
+  });
+
   test('is applied, and that is in the audit log with its reason', async () => {
     const id = await plan();
     const { status, body } = await world.as('operator')('POST', `${PLANS}/${id}/apply`, { reason: 'INC-7' });

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { applyPlan, auditNow, syncTenant } from '../../../control/acts.ts';
+import { noSuchTarget } from '../../../control/health.ts';
+import { requireTenant } from '../../../control/installation.ts';
 import { keepPlan, keptPlan, planSummary } from '../../../control/kept-plans.ts';
 import { pageOf } from '../../../control/paging.ts';
 import { paged, pageOfItems, type Route, route } from '../route.ts';
@@ -93,6 +95,8 @@ export const PLAN_ROUTES: readonly Route[] = [
     query: paged.extend({ target: z.string().optional().describe('Of one target') }),
     reply: pageOfItems(planLine),
     async handle({ desk, params, query: { target, ...question } }) {
+      const isKnown = target === undefined || requireTenant(desk.installation, params.tenant).targets.has(target);
+      if (!isKnown) throw noSuchTarget(target);
       const { targets } = await keptPlan(desk.installation, params.tenant, params.plan);
       const lines = targets
         .filter((each) => target === undefined || each.target === target)
