@@ -68,7 +68,7 @@ export function openStores(current: () => Settings, clock: Clock, log: Logger): 
     }),
     removed: createRemovedStore(redis),
     reloads: createReloadReports(redis, clock),
-    processes: openProcesses(redis),
+    processes: openProcesses(redis, settings.leases.silentMs),
     alerts: createAlertStore(redis),
     certificates: createCertificateStore(redis),
     logins: createLoginStore<PendingLogin>(redis, ring),

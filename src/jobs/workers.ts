@@ -49,7 +49,7 @@ export interface WorkersOptions {
   turns: Turns;
   /** A job whose worker died is taken up again after one to two of these; the leases decide when its work may go on. */
   lockMs: number;
-  /** Jobs of workers whose process is proved to have died are taken up at once. Absent: nobody's death is proved. */
+  /** Jobs of workers whose process has died are taken up at once. Absent: nobody's death is known. */
   processes?: Pick<Processes, 'addWorker' | 'onDeath'>;
   log: Logger;
   spans: Spans;
@@ -123,7 +123,7 @@ function startWorker(
 ): Worker {
   const worker = new Worker(name, (job, token) => handle(name, job, options, signals, token), {
     connection,
-    // Before it takes a job, others can prove its death.
+    // Before it takes a job, others can learn of its death.
     autorun: options.processes === undefined,
     prefix: QUEUE_PREFIX,
     concurrency: options.inFlight[name],

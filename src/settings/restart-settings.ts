@@ -14,6 +14,7 @@ const PARTS: Readonly<Record<string, (settings: Settings) => unknown>> = {
   'operator.access': ({ operator }) => operator.access !== undefined,
   secrets: ({ secrets }) => secrets,
   'leases.ttlMs': ({ leases }) => leases.ttlMs,
+  'leases.silentMs': ({ leases }) => leases.silentMs,
   'push.targetConcurrency': ({ push }) => push.targetConcurrency,
   telemetry: ({ telemetry }) => telemetry,
   'log.level': ({ log }) => log.level,

@@ -250,7 +250,14 @@ export function settingsSchema(secrets: SecretSchemas) {
     tokens,
     leases: z
       .strictObject({
-        ttlMs: wholeNumber(1_000, 600_000).default(30_000).describe('A worker that died is succeeded after this'),
+        ttlMs: wholeNumber(1_000, 600_000)
+          .default(30_000)
+          .describe('A lease that nobody renews ends after this, also when nothing else tells that its holder died'),
+        silentMs: wholeNumber(4_000, 60_000)
+          .default(6_000)
+          .describe(
+            'A process that Redis has not heard of for so long has died: what it held is free. It gives up a tenth earlier',
+          ),
       })
       .prefault({}),
     log: z

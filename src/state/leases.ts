@@ -3,6 +3,7 @@ import { MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import { FREE_OF_DEAD, RELEASE, RENEW, TAKE } from './lease-scripts.ts';
+import { type Life, MARGIN_SHARE } from './life.ts';
 import { pauseFor } from './pause.ts';
 import { type Processes, unregistered } from './processes.ts';
 import type { RedisClient } from './redis.ts';
@@ -15,8 +16,8 @@ export interface Lease {
   /** `<fencing number>:<owner>`: grows with each holder, so a late one can be told apart. */
   readonly token: string;
   /**
-   * Aborted when the lease was lost, and before anybody else can hold it when it could not be renewed. Read it again before each
-   * call to the outside: that looks at the time, also where no timer could ring since the process stood still.
+   * Aborted when the lease was lost, and before anybody else can hold it when it could not be renewed, or this process could not be heard
+   * of. Read it again before each call to the outside: that looks at the time, also where no timer could ring since the process stood still.
    */
   readonly signal: AbortSignal;
   /** Never throws. A lease that can't be given back ends by itself. */
@@ -55,20 +56,18 @@ export function isFenced(error: unknown): boolean {
   return error instanceof Error && error.message.includes('FENCED');
 }
 
-/** Part of a lease's time that its holder doesn't use: for a timer that rings late, and for a call that is just going out. */
-const MARGIN_SHARE = 0.1;
 /** Renewals in the time of a lease. One that failed is tried again after a third of that pause. */
 const RENEWALS = 3;
 
 /**
- * @param ttlMs a holder that died is succeeded after this time; a living one renews at a third of it
- * @param processes whose death is proved, so that what they held is free at once
+ * @param ttlMs a lease that is not renewed ends after this time; a living holder renews at a third of it
+ * @param processes tells which lives of processes have ended, so that what was held in them is free at once
  */
 export function createLeases(
   redis: RedisClient,
   tenant: string,
   ttlMs: number,
-  processes: Pick<Processes, 'id' | 'join' | 'dead'> = unregistered(),
+  processes: Pick<Processes, 'join' | 'dead'> = unregistered(),
 ): Leases {
   async function areFreed(name: string): Promise<boolean> {
     const dead = processes.dead();
@@ -79,30 +78,30 @@ export function createLeases(
   async function tryTake(name: string, comesAgainAs = ''): Promise<Lease | null> {
     const key = keys.lease(tenant, name);
     const all = [key, keys.fence(tenant, name), keys.leaseWaiting(tenant, name)];
-    // Before it holds anything, others can prove its death.
-    await processes.join();
+    // Before it holds anything, others can learn of its death.
+    const life = await processes.join();
     const attempt = async () => {
       const sentAt = performance.now();
-      const owner = `${processes.id}/${randomUUID()}`;
+      const owner = `${life.id}/${randomUUID()}`;
       const token = await redis.eval(TAKE, all.length, ...all, owner, ttlMs, comesAgainAs, PLACE_LIFE_MS);
-      return typeof token === 'string' ? hold(redis, { name, key, token }, ttlMs, sentAt) : null;
+      return typeof token === 'string' ? hold(redis, { name, key, token }, { ttlMs, life, takenAt: sentAt }) : null;
     };
     return (await attempt()) ?? ((await areFreed(name)) ? await attempt() : null);
   }
-  async function untilFree(name: string, place: string, waitMs: number, signal: AbortSignal): Promise<Lease> {
-    const deadline = performance.now() + waitMs;
-    for (let pauseMs = 20; ; pauseMs = Math.min(pauseMs * 2, 500)) {
-      signal.throwIfAborted();
-      const lease = await tryTake(name, place);
-      if (lease !== null) return lease;
-      if (performance.now() + pauseMs > deadline) throw busy(name);
-      await pauseFor(pauseMs, signal);
-    }
-  }
   async function take(name: string, waitMs: number, signal: AbortSignal): Promise<Lease> {
-    const place = `${processes.id}/${randomUUID()}`;
+    const deadline = performance.now() + waitMs;
+    const waiter = randomUUID();
+    let place = '';
     try {
-      return await untilFree(name, place, waitMs, signal);
+      for (let pauseMs = 20; ; pauseMs = Math.min(pauseMs * 2, 500)) {
+        signal.throwIfAborted();
+        // A place of a life that has ended is free.
+        place = `${(await processes.join()).id}/${waiter}`;
+        const lease = await tryTake(name, place);
+        if (lease !== null) return lease;
+        if (performance.now() + pauseMs > deadline) throw busy(name);
+        await pauseFor(pauseMs, signal);
+      }
     } catch (error) {
       // The place is free at once; where Redis is away it is in a little while.
       await redis.hdel(keys.leaseWaiting(tenant, name), place).catch(() => {});
@@ -116,7 +115,12 @@ export function createLeases(
  * Keeps a lease that was taken. It counts from the moment in which the take or the renewal was sent: Redis began to count no
  * earlier, so nobody else can hold it before our deadline.
  */
-function hold(redis: RedisClient, held: Pick<Lease, 'name' | 'key' | 'token'>, ttlMs: number, takenAt: number): Lease {
+function hold(
+  redis: RedisClient,
+  held: Pick<Lease, 'name' | 'key' | 'token'>,
+  { ttlMs, life, takenAt }: { ttlMs: number; life: Life; takenAt: number },
+): Lease {
+  const { over } = life;
   const lost = new AbortController();
   const usableMs = ttlMs * (1 - MARGIN_SHARE);
   let deadlineAt = takenAt + usableMs;
@@ -126,6 +130,7 @@ function hold(redis: RedisClient, held: Pick<Lease, 'name' | 'key' | 'token'>, t
   const stop = () => {
     clearTimeout(renewal);
     clearTimeout(deadline);
+    over.removeEventListener('abort', lose);
   };
   const lose = () => {
     stop();
@@ -150,11 +155,13 @@ function hold(redis: RedisClient, held: Pick<Lease, 'name' | 'key' | 'token'>, t
   }
   loseAtDeadline();
   renewAfter(ttlMs / RENEWALS);
+  over.addEventListener('abort', lose);
+  if (over.aborted) lose();
   return {
     ...held,
     get signal() {
       // A process that stood still goes on with what came in meanwhile, before its timers ring.
-      if (!isReleased && performance.now() >= deadlineAt) lose();
+      if (!isReleased && (life.over.aborted || performance.now() >= deadlineAt)) lose();
       return lost.signal;
     },
     async release() {

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
+import { createLife, ENDLESS, type Life, type OwnLife } from './life.ts';
 import type { RedisClient } from './redis.ts';
 
-/** What proves that a process lives or died, to others of the same kernel. */
+/** What tells others that a process lives or died. */
 interface Entry {
   /** Boot of the kernel, with the namespaces of process ids and of time; null where they are not known. */
   kernel: string | null;
@@ -15,15 +16,17 @@ interface Entry {
   workers: readonly string[];
   /** Grows as long as the process lives. */
   beat: number;
+  /** Without a beat for so long it has died to all others, and has given up before. Absent: an older version, which does not give up. */
+  silentMs?: number;
+  /** It gave this life up itself. */
+  isOver?: boolean;
 }
 
-/** The processes that work on one state, and which of them are proved to have died. */
+/** The processes that work on one state, and which of their lives have ended. */
 export interface Processes {
-  /** Leases, and places in their lines, begin with it. */
-  readonly id: string;
-  /** Registers this process; only the first call does. */
-  join(): Promise<void>;
-  /** Ids of processes that died and left something. */
+  /** The life that this process is in; registers a new one first where there is none. */
+  join(): Promise<Life>;
+  /** Ids of lives that ended and left something. */
   dead(): readonly string[];
   /** Names a worker of this process. */
   addWorker(id: string): Promise<void>;
@@ -34,43 +37,59 @@ export interface Processes {
 }
 
 const BEAT_MS = SECOND_MS;
-/** A copy of this machine has the same boot: its processes beat, so that whoever beats between two looks lives. */
-const LOOK_MS = 2 * SECOND_MS;
+const LOOK_MS = SECOND_MS;
+/** Looks that saw no beat before a process has died without a proof: when Redis comes back, a look may be there before the beats are. */
+const SILENT_LOOKS = 4;
 /** No lease lives longer: `leases.ttlMs` is ten minutes at most. */
 const FORGOTTEN_AFTER_MS = 15 * MINUTE_MS;
 
-/** For leases of which nobody needs to prove anything: each of these is a process that never dies. */
-export function unregistered(): Pick<Processes, 'id' | 'join' | 'dead'> {
-  return { id: randomUUID(), join: async () => {}, dead: () => [] };
+/** For leases of which nobody needs to learn that their holder died: each of these is a process that never does. */
+export function unregistered(): Pick<Processes, 'join' | 'dead'> {
+  const life = { id: randomUUID(), over: ENDLESS };
+  return { join: async () => life, dead: () => [] };
 }
 
-/** Opens the register. Nothing is written before the first `join`. */
-export function openProcesses(redis: RedisClient): Processes {
-  return new RegisteredProcesses(redis);
+/**
+ * Opens the register. Nothing is written before the first `join`.
+ * @param silentMs without a beat for so long this process has died to all others; it gives up a little earlier
+ */
+export function openProcesses(redis: RedisClient, silentMs: number): Processes {
+  return new RegisteredProcesses(redis, silentMs);
+}
+
+/** When the beat of another process was seen to change last, by a clock that does not jump, and how many looks saw it since. */
+interface Seen {
+  beat: number;
+  at: number;
+  looks: number;
 }
 
 class RegisteredProcesses implements Processes {
-  readonly id = randomUUID();
   readonly #redis: RedisClient;
-  readonly #entry: Entry = { ...identify(), workers: [], beat: 0 };
-  /** When the beat of each other one was seen to change last, by a clock that does not jump. */
-  readonly #seen = new Map<string, { beat: number; at: number }>();
+  readonly #silentMs: number;
+  readonly #entry: Entry;
+  readonly #seen = new Map<string, Seen>();
   /** With the ids of their workers. */
   readonly #dead = new Map<string, readonly string[]>();
   readonly #told: ((workers: readonly string[]) => Promise<void>)[] = [];
-  #joined: Promise<void> | null = null;
+  #life: OwnLife | null = null;
+  /** Kept until it is known that it was registered, so that no life is left that nobody lives. */
+  #nextId = randomUUID();
+  #beginning: Promise<Life> | null = null;
   #timers: NodeJS.Timeout[] = [];
 
-  constructor(redis: RedisClient) {
+  constructor(redis: RedisClient, silentMs: number) {
     this.#redis = redis;
+    this.#silentMs = silentMs;
+    this.#entry = { ...identify(), workers: [], beat: 0, silentMs };
   }
 
-  join(): Promise<void> {
-    this.#joined ??= this.#begin().catch((error) => {
-      this.#joined = null;
-      throw error;
+  async join(): Promise<Life> {
+    if (this.#life !== null && !this.#life.over.aborted) return this.#life;
+    this.#beginning ??= this.#begin().finally(() => {
+      this.#beginning = null;
     });
-    return this.#joined;
+    return await this.#beginning;
   }
 
   dead(): readonly string[] {
@@ -79,7 +98,9 @@ class RegisteredProcesses implements Processes {
 
   async addWorker(id: string): Promise<void> {
     this.#entry.workers = [...this.#entry.workers, id];
-    await (this.#joined === null ? this.join() : this.#beat());
+    const isJoined = this.#life !== null;
+    await this.join();
+    if (isJoined) await this.#beat();
   }
 
   onDeath(tell: (workers: readonly string[]) => Promise<void>): void {
@@ -89,44 +110,81 @@ class RegisteredProcesses implements Processes {
 
   async leave(): Promise<void> {
     for (const timer of this.#timers.splice(0)) clearInterval(timer);
-    if (this.#joined !== null) await this.#redis.hdel(keys.processes(), this.id).catch(() => {});
+    await this.#beginning?.catch(() => {});
+    if (this.#life !== null) await this.#redis.hdel(keys.processes(), this.#life.id).catch(() => {});
   }
 
-  async #begin(): Promise<void> {
-    await this.#beat();
-    await this.#look();
-    const beat = setInterval(() => void this.#beat().catch(() => {}), BEAT_MS).unref();
-    const look = setInterval(() => void this.#look().catch(() => {}), LOOK_MS).unref();
-    this.#timers = [beat, look];
+  /** Begins a life, and says that the one before is over: what was held in it is free, but the workers go on. */
+  async #begin(): Promise<Life> {
+    const life = createLife(this.#nextId, this.#silentMs);
+    const before = this.#life;
+    const sentAt = performance.now();
+    this.#entry.beat += 1;
+    const over = { ...this.#entry, workers: [], isOver: true };
+    await this.#redis.hset(keys.processes(), {
+      [life.id]: JSON.stringify(this.#entry),
+      ...(before === null ? {} : { [before.id]: JSON.stringify(over) }),
+    });
+    this.#nextId = randomUUID();
+    life.wasHeard(sentAt);
+    this.#life = life;
+    if (before !== null) this.#dead.set(before.id, []);
+    else {
+      const beat = setInterval(() => void this.#beat().catch(() => {}), BEAT_MS).unref();
+      const look = setInterval(() => void this.#look().catch(() => {}), LOOK_MS).unref();
+      this.#timers = [beat, look];
+      await this.#look();
+    }
+    return life;
   }
 
   async #beat(): Promise<void> {
+    const life = this.#life;
+    if (life === null || life.over.aborted) {
+      await this.join();
+      return;
+    }
+    const sentAt = performance.now();
     this.#entry.beat += 1;
-    await this.#redis.hset(keys.processes(), this.id, JSON.stringify(this.#entry));
+    await this.#redis.hset(keys.processes(), life.id, JSON.stringify(this.#entry));
+    life.wasHeard(sentAt);
   }
 
   async #look(): Promise<void> {
+    const sentAt = performance.now();
     const all = await this.#redis.hgetall(keys.processes());
-    const now = performance.now();
     for (const [id, value] of Object.entries(all)) {
-      if (id === this.id) continue;
+      if (id === this.#life?.id) continue;
       const entry = JSON.parse(value) as Entry;
-      const seen = this.#seen.get(id);
-      if (seen?.beat !== entry.beat) {
-        this.#seen.set(id, { beat: entry.beat, at: now });
-        continue;
-      }
-      if (!this.#dead.has(id) && now - seen.at >= BEAT_MS && this.#isGone(entry)) {
+      const { at, looks } = this.#note(id, entry.beat);
+      // A beat that was heard while this look was on its way may be missing in it.
+      const silentMs = sentAt - at;
+      if (!this.#dead.has(id) && this.#hasDied(entry, silentMs, looks)) {
         this.#dead.set(id, entry.workers);
         await Promise.all(this.#told.map((tell) => tell(entry.workers)));
       }
-      if (now - seen.at > FORGOTTEN_AFTER_MS) await this.#redis.hdel(keys.processes(), id);
+      if (silentMs > FORGOTTEN_AFTER_MS) await this.#redis.hdel(keys.processes(), id);
     }
     for (const id of this.#seen.keys()) {
       if (all[id] !== undefined) continue;
       this.#seen.delete(id);
       this.#dead.delete(id);
     }
+  }
+
+  #note(id: string, beat: number): Seen {
+    const before = this.#seen.get(id);
+    const seen =
+      before?.beat === beat ? { ...before, looks: before.looks + 1 } : { beat, at: performance.now(), looks: 0 };
+    this.#seen.set(id, seen);
+    return seen;
+  }
+
+  /** A copy of this machine has the same boot: its processes beat, so whoever beats lives, whatever the kernel says. */
+  #hasDied(entry: Entry, silentMs: number, looks: number): boolean {
+    if (entry.isOver === true) return true;
+    if (silentMs >= BEAT_MS && this.#isGone(entry)) return true;
+    return entry.silentMs !== undefined && looks >= SILENT_LOOKS && silentMs >= entry.silentMs;
   }
 
   /** Whether it is proved that a process ended: this kernel has none of its id, or another one by now. */

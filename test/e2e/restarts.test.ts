@@ -1,15 +1,18 @@
 import { expect, test } from 'vitest';
+import { keys } from '../../src/state/keys.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { runUntilInSync, start } from './support/daemons.ts';
 import type { SmallTarget, SmallTenant } from './support/small-configuration.ts';
-import { writesAt } from './support/traffic.ts';
+import { BATCHES, writesAt } from './support/traffic.ts';
 import { expectExact, useSmallWorld } from './support/use-small-world.ts';
 
 const redis = useRedis();
 /** Whoever waited for leases and locks of dead processes to expire would wait far longer than the test. */
 const TEN_MINUTES_MS = 600_000;
 const RESTARTS = 5;
+/** From a start to the first write, though a process that died elsewhere holds the lane. */
+const RESUMES_MS = 10_000;
 
 test('a daemon that is killed after each planned cycle writes again at once after each restart', async () => {
   const world = await useSmallWorld({
@@ -35,4 +38,38 @@ test('a daemon that is killed after each planned cycle writes again at once afte
 
   await expectExact(world);
   expect(writesAt(proxy).length).toBeGreaterThan(0);
+});
+
+test('a daemon that was killed on another host in the middle of a write is succeeded within ten seconds, five times in a row', async () => {
+  const world = await useSmallWorld({
+    redisUrl: redis.url,
+    appointments: 60,
+    settings: { leases: { ttlMs: TEN_MINUTES_MS } },
+  });
+  const { proxy } = world.targets[0] as SmallTarget;
+  const client = redis.connect();
+  const killedInWrite = async (timeoutMs: number) => {
+    const daemon = start(world);
+    const request = <Passed>(passed: Passed) => {
+      daemon.process.kill('SIGKILL');
+      return passed;
+    };
+    proxy.add({ url: BATCHES, fault: { kind: 'rewrite', request } });
+    await waitFor(() => daemon.process.signalCode === 'SIGKILL', { what: 'a write', timeoutMs });
+    proxy.clear();
+    await moveToAnotherHost();
+    expect(await client.keys('*:lease:lane-*')).toHaveLength(1);
+  };
+  /** What another boot of another kernel has written proves nothing here. */
+  const moveToAnotherHost = async () => {
+    for (const [id, entry] of Object.entries(await client.hgetall(keys.processes()))) {
+      await client.hset(keys.processes(), id, JSON.stringify({ ...JSON.parse(entry), kernel: `host of ${id}` }));
+    }
+  };
+  await killedInWrite(90_000);
+
+  for (let restart = 0; restart < RESTARTS; restart += 1) await killedInWrite(RESUMES_MS);
+
+  await runUntilInSync(world, [start(world)]);
+  await expectExact(world);
 });

@@ -11,8 +11,11 @@ import { waitFor } from '../support/wait-for.ts';
 const redis = useRedis({ appendOnly: false });
 const HOLDER = fileURLToPath(new URL('lease-holder.ts', import.meta.url));
 const TEN_MINUTES_MS = 600_000;
-/** Looks at the register, each of which sees every process. */
-const SEVERAL_LOOKS = 3;
+const SILENT_MS = 6_000;
+/** Looks at the register, each of which sees every process: more than a death without a proof needs. */
+const MANY_LOOKS = 9;
+/** Fewer than that. */
+const SOME_LOOKS = 3;
 
 /** A lease that another process holds, and how this one asks for it. */
 async function held() {
@@ -21,7 +24,7 @@ async function held() {
   const [said] = await once(holder.stdout, 'data');
   expect(String(said)).toBe('held');
   const client = redis.connect();
-  const processes = openProcesses(client);
+  const processes = openProcesses(client, SILENT_MS);
   onTestFinished(() => processes.leave());
   const tryTake = () => createLeases(client, 'studio', TEN_MINUTES_MS, processes).tryTake('lane');
   return { holder, client, processes, tryTake };
@@ -32,11 +35,11 @@ async function kill(holder: ChildProcess): Promise<void> {
   await once(holder, 'exit');
 }
 
-/** Waits until the register was looked at some times. */
-async function looks(client: ReturnType<typeof redis.connect>): Promise<void> {
+/** Waits until the register was looked at so many times. */
+async function looks(client: ReturnType<typeof redis.connect>, times = MANY_LOOKS): Promise<void> {
   const count = async () => Number(/cmdstat_hgetall:calls=(\d+)/.exec(await client.info('commandstats'))?.[1] ?? 0);
   const before = await count();
-  await waitFor(async () => (await count()) >= before + SEVERAL_LOOKS, { what: 'looks at the register' });
+  await waitFor(async () => (await count()) >= before + times, { what: 'looks at the register' });
 }
 
 test('a lease of a process that was killed is free long before it expires', async () => {
@@ -51,7 +54,8 @@ test('a lease of a process that was killed is free long before it expires', asyn
 test('a place in the line of a process that was killed is free too', async () => {
   const { holder, client, processes, tryTake } = await held();
   await tryTake();
-  const [dead = ''] = (await client.hkeys(keys.processes())).filter((id) => id !== processes.id);
+  const { id: own } = await processes.join();
+  const [dead = ''] = (await client.hkeys(keys.processes())).filter((id) => id !== own);
   await kill(holder);
   await waitFor(() => processes.dead().includes(dead), { what: 'the death' });
   const [seconds] = await client.time();
@@ -60,34 +64,54 @@ test('a place in the line of a process that was killed is free too', async () =>
   expect(await tryTake()).not.toBeNull();
 });
 
-test('a process that stands still has not died: its lease stays', async () => {
+test('a process that stands still has not died; unheard of for long it is succeeded, and knows it when it goes on', async () => {
   const { holder, client, processes, tryTake } = await held();
   holder.kill('SIGSTOP');
   await tryTake();
-  await looks(client);
+  await looks(client, SOME_LOOKS);
   expect(processes.dead()).toEqual([]);
-  expect(await tryTake()).toBeNull();
+  const lease = await waitFor(tryTake, { what: 'the lease', intervalMs: 100 });
+  expect(lease.token).toMatch(/^2:/);
+  const said = once(holder.stdout, 'data');
+  holder.kill('SIGCONT');
+  expect(String((await said)[0])).toBe('lost');
 });
 
 test.each([
   ['another kernel', { kernel: 'another' }],
   ['a kernel that is not known', { kernel: null }],
-])('the death of a process of %s is not proved: its lease stays', async (_, change) => {
+])('a process of %s, whose death nothing proves, has died when it was not heard of for long', async (_, change) => {
   const { holder, client, processes, tryTake } = await held();
   await kill(holder);
-  const [[id = '', entry = '{}'] = []] = Object.entries(await client.hgetall(keys.processes()));
-  await client.hset(keys.processes(), id, JSON.stringify({ ...JSON.parse(entry), ...change }));
+  await changeEntry(client, change);
+  await tryTake();
+  await looks(client, SOME_LOOKS);
+  expect(processes.dead()).toEqual([]);
+  const lease = await waitFor(tryTake, { what: 'the lease', intervalMs: 100 });
+  expect(lease.token).toMatch(/^2:/);
+});
+
+test('an older version elsewhere, which does not give up by itself, keeps its lease', async () => {
+  const { holder, client, processes, tryTake } = await held();
+  await kill(holder);
+  await changeEntry(client, { kernel: 'another', silentMs: undefined });
   await tryTake();
   await looks(client);
   expect(processes.dead()).toEqual([]);
   expect(await tryTake()).toBeNull();
 });
 
+/** Changes what the register says of the only process in it. */
+async function changeEntry(client: ReturnType<typeof redis.connect>, change: object): Promise<string> {
+  const [[id = '', entry = '{}'] = []] = Object.entries(await client.hgetall(keys.processes()));
+  await client.hset(keys.processes(), id, JSON.stringify({ ...JSON.parse(entry), ...change }));
+  return id;
+}
+
 test('a process whose id another one has by now has died', async () => {
   const { holder, client, processes, tryTake } = await held();
   await kill(holder);
-  const [[id = '', entry = '{}'] = []] = Object.entries(await client.hgetall(keys.processes()));
-  await client.hset(keys.processes(), id, JSON.stringify({ ...JSON.parse(entry), pid: process.pid }));
+  const id = await changeEntry(client, { pid: process.pid });
   await tryTake();
   await waitFor(() => processes.dead().includes(id), { what: 'the death' });
 });
