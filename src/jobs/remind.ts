@@ -14,7 +14,7 @@ import { appointmentVerdict, deadlineOf, patientVerdict, timeVerdict, type Verdi
 import { STATE_WENT_BACK } from '../state/epoch.ts';
 import type { AddressHash } from '../state/opt-outs.ts';
 import type { Claim, ReminderSettlement } from '../state/reminders.ts';
-import { noteOutcome, stillFalse } from './corrections.ts';
+import { keptBackBy, noteOutcome, stillFalse } from './corrections.ts';
 import type { OpenChannel, OpenReminders } from './open-reminders.ts';
 import type { OpenTenant } from './tenant.ts';
 
@@ -25,7 +25,7 @@ const SENDING_MS = 80 * SECOND_MS;
 const SOURCE_RETRY_MS = MINUTE_MS;
 /** Between two tries to hand over: doubled each time, at most a quarter of an hour. */
 const CHANNEL_BACKOFF = { firstMs: 30 * SECOND_MS, longestMs: 15 * MINUTE_MS };
-/** Between two looks whether a decision can be made sure of, and whether it is known again who is protected. */
+/** Between two looks whether a decision can be made sure of, and whether a doubt is over. */
 const DURABLE_RETRY_MS = 30 * SECOND_MS;
 const DOUBT_RETRY_MS = 5 * MINUTE_MS;
 const HOURLY_LIMIT = 'hourly-limit';
@@ -181,6 +181,9 @@ async function prepare(
     return dropped('rule-gone');
   const inTime = timeVerdict(entry, rule, reminders.rules.quiet, tenant.clock());
   if (inTime.do !== 'send') return stepOf(inTime);
+  // What it would tell is in doubt, whether it is the correction or a reminder of the same time.
+  const keptBack = await keptBackBy(reminders, entry.appointmentId, tenant.clock());
+  if (keptBack !== null) return { wakeAt: tenant.clock() + DOUBT_RETRY_MS, code: keptBack, notSent: true };
   let source: Source;
   try {
     source = await readSource(tenant, channel, entry.appointmentId, signal);
