@@ -8,7 +8,7 @@ import type { Delivery, Reminder } from '../reminders/channels/channel.ts';
 import { type ContentInput, contentOf, namesAddress } from '../reminders/content.ts';
 import { factToldBy } from '../reminders/egress.ts';
 import { mobileNumber } from '../reminders/phone.ts';
-import { placeOf } from '../reminders/places.ts';
+import { comparableAddress, placeOf } from '../reminders/places.ts';
 import type { ReminderRule } from '../reminders/rules.ts';
 import { appointmentVerdict, deadlineOf, patientVerdict, timeVerdict, type Verdict } from '../reminders/send-time.ts';
 import { STATE_WENT_BACK } from '../state/epoch.ts';
@@ -319,7 +319,9 @@ async function address(
   };
   const proofs = {
     patientProof: reminders.proofs.patient(id, patientId),
-    placeProof: namesAddress(input) ? reminders.proofs.place(appointment.id, location?.address ?? '') : null,
+    placeProof: namesAddress(input)
+      ? reminders.proofs.place(appointment.id, comparableAddress(location?.address ?? null))
+      : null,
   };
   return { reminder, channel, rule, recipient: recipientHash, proofs };
 }
