@@ -271,7 +271,8 @@ async function address(
   },
 ): Promise<Ready | Step> {
   if (!('found' in source.appointment)) return dropped('vanished');
-  const { id, zone } = entry;
+  // The notice that it is cancelled speaks of the time that was told.
+  const { id, zone, startAt } = entry;
   const appointment = source.appointment.found;
   const { patientId } = appointment;
   const patient = source.patient !== null && 'found' in source.patient ? source.patient.found : null;
@@ -285,8 +286,6 @@ async function address(
     if (reachedAt === null) return dropped('no-address');
     recipientHash = reminders.optOuts.hashOf(channel.needs, reachedAt);
   }
-  // The notice that it is cancelled speaks of the time that was told.
-  const { startAt } = entry;
   const endAt = startAt + appointment.time.endAt - appointment.time.startAt;
   const location = placeOf(appointment, source);
   const { name, language } = tenant.configuration;
@@ -317,11 +316,10 @@ async function address(
     content,
     correction: entry.correction?.kind ?? null,
   };
+  const address = comparableAddress(location?.address ?? null);
   const proofs = {
     patientProof: reminders.proofs.patient(id, patientId),
-    placeProof: namesAddress(input)
-      ? reminders.proofs.place(appointment.id, comparableAddress(location?.address ?? null))
-      : null,
+    placeProof: namesAddress(input) ? reminders.proofs.place(appointment.id, address) : null,
   };
   return { reminder, channel, rule, recipient: recipientHash, proofs };
 }
