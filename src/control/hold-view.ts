@@ -1,11 +1,12 @@
 import { readForDisplay } from '../jobs/clinic-reading.ts';
+import { REMINDERS } from '../jobs/open-reminders.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { FieldChange } from '../model/field-changes.ts';
 import type { Link } from '../model/operations.ts';
 import type { Hold } from '../model/plan.ts';
-import type { Appointment, AppointmentStatus } from '../model/records.ts';
-import { DAY_MS, type Instant, type TimeWindow } from '../model/time.ts';
+import type { Appointment } from '../model/records.ts';
+import { DAY_MS, type TimeWindow } from '../model/time.ts';
 import type { ApprovalRequest } from '../state/approvals.ts';
 import { noSuchHold } from '../state/holds.ts';
 import { fieldTeller } from '../sync/field-changes.ts';
@@ -13,29 +14,20 @@ import { windowOf } from '../sync/followed.ts';
 import type { GoneCounts } from '../sync/guard.ts';
 import type { Directory } from '../sync/project.ts';
 import { eventDecision, NO_DIRECTORY } from './event-decision.ts';
+import { heldCorrections } from './held-corrections.ts';
+import type { HeldItem } from './held-item.ts';
 import { heldObjects } from './held-objects.ts';
 import type { TenantHold } from './holds.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import type { Acting } from './recording.ts';
 
-/** One record that a hold keeps back. */
-export interface HeldItem {
-  record: string;
-  /** When it is: by the clinic, else as the target was last given it; null for what has no time, or of which neither tells. */
-  startAt: Instant | null;
-  /** By the clinic; null where its list does not tell of it now. */
-  agenda: { id: string; name: string | null } | null;
-  status: AppointmentStatus | null;
-  /** What would change if the hold were approved now, as the target's policy allows it to be told; none where neither side tells. */
-  fieldChanges: readonly FieldChange[];
-}
-
 /** A hold with what a person needs to decide it. */
 export interface HoldView {
   hold: TenantHold;
-  connector: string;
+  /** Null of a hold of corrections, which belongs to no target. */
+  connector: string | null;
   zone: string;
-  /** Limits beyond which removals of this kind are held; null for the other kinds. */
+  /** Limits above which removals, or corrections, are held; null for the other kinds. */
   limit: { share: number; count: number } | null;
   /** How many records left the target in this way on each of the last seven days, the newest first; null for the other kinds. */
   usual: number[] | null;
@@ -68,22 +60,38 @@ export async function viewHold(
 ): Promise<HoldView> {
   const tenant = requireTenant(installation, tenantId);
   const hold = (await tenant.holds.list()).find(({ id }) => id === holdId);
-  const target = hold === undefined ? undefined : tenant.targets.get(hold.target);
-  if (hold === undefined || target === undefined) throw noSuchHold(holdId);
-  const kind = isRemoval(hold.kind) ? hold.kind : null;
-  const days = kind === null ? [] : await tenant.targetStore.goneByDay(target.id, tenant.clock());
-  const { items, unread } = await itemsOf(tenant, target, hold, signal);
+  if (hold === undefined) throw noSuchHold(holdId);
   const requests = await installation.approvals(tenantId);
   return {
     hold: { ...hold, tenant: tenantId },
-    connector: target.configuration.connector,
     zone: tenant.configuration.zone,
-    limit: kind === null ? null : target.configuration.guard[kind],
-    usual: kind === null ? null : days.map(COUNTED[kind]),
-    ...{ items, unread, isDivisible: kind !== null },
+    ...(await keptBackBy(tenant, hold, signal)),
     requests: requests
       .filter(({ what }) => what.hold === holdId)
       .map(({ by, at, expiresAt, what }) => ({ by, at, expiresAt, what })),
+  };
+}
+
+type KeptBack = Omit<HoldView, 'hold' | 'zone' | 'requests'>;
+
+/** @throws MirrorError `settings`, code `no-such-hold` when the target, or the reminders, are no longer configured */
+async function keptBackBy(tenant: OpenTenant, hold: Hold, signal: AbortSignal): Promise<KeptBack> {
+  const { reminders } = tenant;
+  if (hold.target === REMINDERS && reminders !== null) {
+    const { items, unread } = await heldCorrections(tenant, reminders, hold.recordIds, signal);
+    const limit = reminders.file.correctionGuard;
+    return { connector: null, limit, usual: null, items, unread, isDivisible: false };
+  }
+  const target = tenant.targets.get(hold.target);
+  if (target === undefined) throw noSuchHold(hold.id);
+  const kind = isRemoval(hold.kind) ? hold.kind : null;
+  const days = kind === null ? [] : await tenant.targetStore.goneByDay(target.id, tenant.clock());
+  const { items, unread } = await itemsOf(tenant, target, hold, signal);
+  return {
+    connector: target.configuration.connector,
+    limit: kind === null ? null : target.configuration.guard[kind],
+    usual: kind === null ? null : days.map(COUNTED[kind]),
+    ...{ items, unread, isDivisible: kind !== null },
   };
 }
 

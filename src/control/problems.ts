@@ -271,7 +271,7 @@ function nextOf({ code }: TargetGap, tenant: string, target: string, place: stri
 }
 
 function ofReminders({ tenant, reminders }: TenantStatus): Problem[] {
-  return (reminders?.closedChannels ?? []).map(({ channel, code, at }) => {
+  const closed = (reminders?.closedChannels ?? []).map(({ channel, code, at }) => {
     const next = sentence('mend that, then: {command}', {
       command: `clinic-mirror reminders reopen ${tenant} ${channel}`,
     });
@@ -282,6 +282,14 @@ function ofReminders({ tenant, reminders }: TenantStatus): Problem[] {
       waiting: reminders?.waiting ?? 0,
     };
   });
+  if (reminders?.hold == null) return closed;
+  const { appointments, sinceAt } = reminders.hold;
+  const told = sentence('corrections of {count:appointment|appointments} held back: so many changed at once', {
+    count: appointments,
+  });
+  const next = `clinic-mirror holds list ${tenant}`;
+  const held = { ...needsPerson(tenant, 'reminders', 'corrections-held', told, next), sinceAt, waiting: appointments };
+  return [...closed, held];
 }
 
 /** Patients who hold wrong information: one line each, so that somebody may call them. */

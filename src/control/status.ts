@@ -147,7 +147,7 @@ export async function tenantStatus(installation: Installation, tenant: OpenTenan
     removed: removedStatus(await installation.removed.parts(tenant.id), installation),
     doubt,
     approvals: await installation.approvals(tenant.id),
-    reminders: await reminderStatus(tenant.reminders, tenant.clock()),
+    reminders: await reminderStatus(tenant.reminders, holds, tenant.clock()),
     triggers: await triggerStatus(tenant.triggers),
   };
 }

@@ -1,4 +1,4 @@
-import { HOLD_KINDS } from '../model/plan.ts';
+import { TARGET_HOLD_KINDS } from '../model/plan.ts';
 import { HOUR_MS } from '../model/time.ts';
 import type { Lease } from '../state/leases.ts';
 import type { Doubt } from '../state/protection.ts';
@@ -63,7 +63,7 @@ async function noteProtection(
 async function commitPlan(tenant: Committed, plan: TargetPlan, lease: Lease, run: string): Promise<void> {
   const now = tenant.clock();
   const { id, configuration } = plan.target;
-  for (const kind of HOLD_KINDS) {
+  for (const kind of TARGET_HOLD_KINDS) {
     const recordIds = plan.held[kind].map(({ recordId }) => recordId);
     if (recordIds.length === 0 && !plan.openHolds.has(kind)) continue;
     const expiresAt = now + configuration.guard.holdExpiresAfterHours * HOUR_MS;

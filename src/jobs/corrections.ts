@@ -1,5 +1,6 @@
 import type { Appointment } from '../model/records.ts';
 import {
+  type HeldReason,
   type LedgerEntry,
   type PlannedReminder,
   WITHDRAWALS,
@@ -11,7 +12,9 @@ import { quietSpanAt } from '../reminders/due.ts';
 import { type Place, placeOf } from '../reminders/places.ts';
 import { cancellationExclusion, type ReminderRule, reminderExclusion } from '../reminders/rules.ts';
 import { correctionOf, type ToldStand, type Truth, toldStand } from '../reminders/told.ts';
-import type { OpenReminders } from './open-reminders.ts';
+import { type CalledFor, weighCorrections } from './correction-guard.ts';
+import { type OpenReminders, REMINDERS } from './open-reminders.ts';
+import type { OpenTenant } from './tenant.ts';
 
 /** A reminder of the new time that is due within this long is its correction. Our choice. */
 const SOON_MS = 4 * HOUR_MS;
@@ -26,48 +29,148 @@ export interface SeenByPatients {
 }
 
 /** How a false message is put right: by a message that is due, or by nobody here. */
-type Remedy = { due: PlannedReminder; isPlanned: boolean } | { waitsUntilAt: Instant } | { reason: WrongReason };
+type Remedy =
+  | { due: PlannedReminder | LedgerEntry; isPlanned: boolean }
+  | { waitsUntilAt: Instant }
+  | { reason: WrongReason };
 
 /** What is decided of one channel of one appointment. */
 interface Decided {
   wrong: WrongInformation | null;
   /** Kept, and the only correction that may stay open. */
-  due: PlannedReminder | null;
+  due: PlannedReminder | LedgerEntry | null;
   isPlanned: boolean;
+  /** Name of the correction, where a message is due that tells the patient of the change; else null. */
+  fact: string | null;
+}
+
+/** One channel of one appointment, compared. */
+interface Compared {
+  appointmentId: string;
+  channel: string;
+  own: readonly LedgerEntry[];
+  before: WrongInformation | null;
+  decided: Decided;
 }
 
 /**
- * Compares what patients were told with what a cycle learned: plans corrections, withdraws those that are not true any more, and notes who
- * holds wrong information. Says nothing of an appointment that the cycle did not see.
+ * Compares what patients were told with what a cycle learned: plans corrections, or holds them when they are too many, withdraws those that are
+ * not true any more, and notes who holds wrong information. Says nothing of an appointment that the cycle did not see.
  */
 export async function planCorrections(
+  holds: OpenTenant['holds'],
   reminders: OpenReminders,
   seen: SeenByPatients,
   now: Instant,
-): Promise<{ planned: number; withdrawn: number }> {
-  const { ledger, alarms } = reminders;
-  const ids = (await ledger.told(now)).filter((id) => seen.appointments.has(id) || seen.vanished.has(id));
-  const noted = new Map((await ledger.wrong(now)).map((one) => [nameOf(one), one]));
-  const failed = await failedOf(reminders, ids);
-  const counts = { planned: 0, withdrawn: 0 };
-  for (const [appointmentId, entries] of await ledger.ofAppointments(ids)) {
-    const truth = truthOf(seen, appointmentId);
-    for (const [channel, own] of Map.groupBy(entries, (entry) => entry.channel)) {
-      const before = noted.get(nameOf({ appointmentId, channel })) ?? null;
-      const stand = toldStand(own, truth, { proofs: reminders.proofs, failed });
-      if (stand.is === 'sending') continue;
-      const decided = decide(reminders, { own, stand, truth }, before, now);
-      await note(reminders, { appointmentId, channel }, decided, before);
-      const gone = own.filter(
-        ({ correction, state, id }) => correction !== null && state === 'planned' && id !== decided.due?.id,
-      );
-      for (const { id } of gone) if (await ledger.withdraw(id, 'outdated', now)) counts.withdrawn += 1;
-      await alarms.cancel(gone);
-      if (decided.due === null || !decided.isPlanned) continue;
-      if (await ledger.plan(decided.due, null, now)) counts.planned += 1;
-      await alarms.set([{ id: decided.due.id, wakeAt: decided.due.dueAt }]);
-    }
+): Promise<{ planned: number; withdrawn: number; held: number }> {
+  const { ledger } = reminders;
+  const told = await ledger.told(now);
+  const noted = await ledger.wrong(now);
+  const compared = await compareAll(reminders, seen, { told, noted }, now);
+  const counts = { planned: 0, withdrawn: 0, held: 0 };
+  for (const one of await keepBack(holds, reminders, { compared, told, noted }, now)) {
+    await note(reminders, one, one.decided, one.before);
+    const { planned, withdrawn } = await carryOut(reminders, one, now);
+    counts.planned += planned;
+    counts.withdrawn += withdrawn;
+    if (one.decided.wrong?.reason === 'corrections-held') counts.held += 1;
   }
+  return counts;
+}
+
+interface Known {
+  told: readonly string[];
+  noted: readonly WrongInformation[];
+}
+
+async function compareAll(
+  reminders: OpenReminders,
+  seen: SeenByPatients,
+  { told, noted }: Known,
+  now: Instant,
+): Promise<Compared[]> {
+  const ids = told.filter((id) => seen.appointments.has(id) || seen.vanished.has(id));
+  const byName = new Map(noted.map((one) => [nameOf(one), one]));
+  const failed = await failedOf(reminders, ids);
+  return [...(await reminders.ledger.ofAppointments(ids))].flatMap(([appointmentId, entries]) => {
+    const truth = truthOf(seen, appointmentId);
+    return [...Map.groupBy(entries, (entry) => entry.channel)].flatMap(([channel, own]) => {
+      const before = byName.get(nameOf({ appointmentId, channel })) ?? null;
+      const stand = toldStand(own, truth, { proofs: reminders.proofs, failed });
+      if (stand.is === 'sending') return [];
+      return [{ appointmentId, channel, own, before, decided: decide(reminders, { own, stand, truth }, before, now) }];
+    });
+  });
+}
+
+/** Holds corrections when they are too many. The hold covers what is kept back now, and of what was not compared what it covered before. */
+async function keepBack(
+  holds: OpenTenant['holds'],
+  { file: { correctionGuard } }: OpenReminders,
+  { compared, told, noted }: Known & { compared: readonly Compared[] },
+  now: Instant,
+): Promise<Compared[]> {
+  const all = await holds.list();
+  const calls = new Map(compared.flatMap((one) => (one.decided.fact === null ? [] : [[one, callOf(one)] as const])));
+  const verdict = weighCorrections({
+    calls: [...calls.values()],
+    entries: compared.flatMap(({ own }) => own),
+    holds: all,
+    toldCount: told.length,
+    limit: correctionGuard,
+    now,
+  });
+  const weighed = compared.map((one) => {
+    const call = calls.get(one);
+    const reason = call === undefined ? null : verdict(call);
+    return reason === null ? one : { ...one, decided: keptBack(one, reason, now) };
+  });
+  const isCompared = new Set(compared.map(({ appointmentId }) => appointmentId));
+  const open = all.find(({ target, state }) => target === REMINDERS && state === 'open');
+  const heldIds = [
+    ...weighed.flatMap(({ appointmentId, decided }) =>
+      decided.wrong?.reason === 'corrections-held' ? [appointmentId] : [],
+    ),
+    ...noted.flatMap(({ appointmentId }) =>
+      open?.recordIds.includes(appointmentId) && !isCompared.has(appointmentId) ? [appointmentId] : [],
+    ),
+  ];
+  if (open !== undefined || heldIds.length > 0) {
+    const expiresAt = now + correctionGuard.holdExpiresAfterHours * HOUR_MS;
+    await holds.cover(REMINDERS, 'corrections', [...new Set(heldIds)], { linkCount: told.length, now, expiresAt });
+  }
+  return weighed;
+}
+
+function callOf({ appointmentId, before, decided: { fact, due } }: Compared): CalledFor {
+  return {
+    appointmentId,
+    fact: fact ?? '',
+    plannedAt: due !== null && 'plannedAt' in due ? due.plannedAt : null,
+    before,
+  };
+}
+
+function keptBack({ before, decided }: Compared, reason: HeldReason, now: Instant): Decided {
+  const { wrong, fact } = decided;
+  if (wrong === null || fact === null) return decided;
+  const held = before?.held?.fact === fact ? before.held : { fact, at: now };
+  return { wrong: { ...wrong, correctsAt: null, reason, held }, due: null, isPlanned: false, fact };
+}
+
+/** Withdraws what is no longer due, and plans what is. */
+async function carryOut(
+  { ledger, alarms }: OpenReminders,
+  { own, decided: { due, isPlanned } }: Compared,
+  now: Instant,
+): Promise<{ planned: number; withdrawn: number }> {
+  const counts = { planned: 0, withdrawn: 0 };
+  const gone = own.filter(({ correction, state, id }) => correction !== null && state === 'planned' && id !== due?.id);
+  for (const { id } of gone) if (await ledger.withdraw(id, 'outdated', now)) counts.withdrawn += 1;
+  await alarms.cancel(gone);
+  if (due === null || !isPlanned) return counts;
+  if (await ledger.plan(due, null, now)) counts.planned += 1;
+  await alarms.set([{ id: due.id, wakeAt: due.dueAt }]);
   return counts;
 }
 
@@ -103,6 +206,20 @@ export async function stillFalse(
   return stand.isSamePatient ? { told: stand.last } : 'other-patient';
 }
 
+/** Returns why no message of an appointment is sent while a hold, or its rejection, keeps a correction back; null when none does. */
+export async function keptBackBy(
+  { ledger }: OpenReminders,
+  appointmentId: string,
+  now: Instant,
+): Promise<HeldReason | null> {
+  for (const wrong of await ledger.wrong(now)) {
+    const { reason } = wrong;
+    if (wrong.appointmentId === appointmentId && (reason === 'corrections-held' || reason === 'corrections-refused'))
+      return reason;
+  }
+  return null;
+}
+
 /** Notes at once what a message came to: the next cycle looks at the whole again. */
 export async function noteOutcome(
   { ledger }: OpenReminders,
@@ -124,13 +241,15 @@ function decide(
   before: WrongInformation | null,
   now: Instant,
 ): Decided {
-  const nothing = { wrong: null, due: null, isPlanned: false };
+  const nothing = { wrong: null, due: null, isPlanned: false, fact: null };
   if (stand.is !== 'false') return nothing;
   const { last, kind } = stand;
   const untilAt = kind === 'cancelled' || truth === null ? last.startAt : truth.appointment.time.startAt;
   if (untilAt <= now) return nothing;
   const remedy = remedyFor(reminders, { own, stand, truth }, now);
   const due = 'due' in remedy ? remedy.due : null;
+  // Of whatever rule it is: the fact is the same.
+  const fact = 'reason' in remedy || truth === null ? null : keyOf(reminders, stand, truth, last.rule);
   const wrong: WrongInformation = {
     appointmentId: last.appointmentId,
     channel: last.channel,
@@ -138,8 +257,9 @@ function decide(
     correctsAt: due?.dueAt ?? ('waitsUntilAt' in remedy ? remedy.waitsUntilAt : null),
     reason: 'reason' in remedy ? remedy.reason : null,
     untilAt,
+    held: fact !== null && before?.held?.fact === fact ? before.held : null,
   };
-  return { wrong, due, isPlanned: 'due' in remedy && remedy.isPlanned };
+  return { wrong, due, isPlanned: 'due' in remedy && remedy.isPlanned, fact };
 }
 
 function remedyFor(

@@ -17,10 +17,11 @@ import type { Basis, Left } from './cycle.ts';
 import { restorationsOf } from './drift.ts';
 import { gapsConfirmed, gapsOf } from './gaps.ts';
 import { inPieces } from './in-pieces.ts';
+import { REMINDERS } from './open-reminders.ts';
 import { type Opener, openStates } from './open-states.ts';
 import { nextOutside } from './outside.ts';
 import { keepPatientHistories } from './patient-histories.ts';
-import { absentReminded, REMINDERS } from './plan-reminders.ts';
+import { absentReminded } from './plan-reminders.ts';
 import { plannedBefore } from './settled.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 

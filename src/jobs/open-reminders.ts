@@ -7,6 +7,9 @@ import type { AnswerLink, AnswerStore } from '../state/answers.ts';
 import type { OptOuts } from '../state/opt-outs.ts';
 import type { ReminderLedger } from '../state/reminders.ts';
 
+/** Name of the reminders where targets are named; no target can have it. */
+export const REMINDERS = '(reminders)';
+
 /** One configured channel, opened. */
 export interface OpenChannel {
   id: string;

@@ -12,8 +12,6 @@ import type { OpenTenant } from './tenant.ts';
 
 /** Reminders that are due later than this are planned by a later cycle. */
 const HORIZON_MS = 2 * DAY_MS;
-/** Name of the reminders among targets that miss a record; no target can have it. */
-export const REMINDERS = '(reminders)';
 
 /** What a cycle learned of the clinic, as far as reminders go by it. */
 export interface Learned {
@@ -75,7 +73,7 @@ export async function absentReminded(
  * what patients were told. Says nothing of an appointment that the cycle did not see.
  */
 export async function planReminders(
-  tenant: Pick<OpenTenant, 'clock' | 'configuration' | 'log' | 'reminders' | 'tombstones'>,
+  tenant: Pick<OpenTenant, 'clock' | 'configuration' | 'holds' | 'log' | 'reminders' | 'tombstones'>,
   learned: Learned,
 ): Promise<ReminderPlan> {
   const { reminders } = tenant;
@@ -89,8 +87,14 @@ export async function planReminders(
   const wanted = wantedOf(tenant, reminders, ofNobodyForgotten, learned.place, now);
   const withdrawn = await withdraw(reminders, { appointments, vanished: learned.vanished, wanted }, now);
   const planned = await plan(reminders, wanted, appointments, now);
-  const corrections = await planCorrections(reminders, seenByPatients(tenant, learned, ofNobodyForgotten), now);
+  const corrections = await planCorrections(
+    tenant.holds,
+    reminders,
+    seenByPatients(tenant, learned, ofNobodyForgotten),
+    now,
+  );
   const all = { planned: planned + corrections.planned, withdrawn: withdrawn + corrections.withdrawn };
+  if (corrections.held > 0) tenant.log.warn({ held: corrections.held }, 'corrections of reminders wait for a decision');
   if (all.planned + all.withdrawn > 0)
     tenant.log.info({ ...all, corrections: corrections.planned }, 'reminders were planned');
   return all;

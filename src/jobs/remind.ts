@@ -8,13 +8,13 @@ import type { Delivery, Reminder } from '../reminders/channels/channel.ts';
 import { type ContentInput, contentOf, namesAddress } from '../reminders/content.ts';
 import { factToldBy } from '../reminders/egress.ts';
 import { mobileNumber } from '../reminders/phone.ts';
-import { placeOf } from '../reminders/places.ts';
+import { comparableAddress, placeOf } from '../reminders/places.ts';
 import type { ReminderRule } from '../reminders/rules.ts';
 import { appointmentVerdict, deadlineOf, patientVerdict, timeVerdict, type Verdict } from '../reminders/send-time.ts';
 import { STATE_WENT_BACK } from '../state/epoch.ts';
 import type { AddressHash } from '../state/opt-outs.ts';
 import type { Claim, ReminderSettlement } from '../state/reminders.ts';
-import { noteOutcome, stillFalse } from './corrections.ts';
+import { keptBackBy, noteOutcome, stillFalse } from './corrections.ts';
 import type { OpenChannel, OpenReminders } from './open-reminders.ts';
 import type { OpenTenant } from './tenant.ts';
 
@@ -25,7 +25,7 @@ const SENDING_MS = 80 * SECOND_MS;
 const SOURCE_RETRY_MS = MINUTE_MS;
 /** Between two tries to hand over: doubled each time, at most a quarter of an hour. */
 const CHANNEL_BACKOFF = { firstMs: 30 * SECOND_MS, longestMs: 15 * MINUTE_MS };
-/** Between two looks whether a decision can be made sure of, and whether it is known again who is protected. */
+/** Between two looks whether a decision can be made sure of, and whether a doubt is over. */
 const DURABLE_RETRY_MS = 30 * SECOND_MS;
 const DOUBT_RETRY_MS = 5 * MINUTE_MS;
 const HOURLY_LIMIT = 'hourly-limit';
@@ -181,6 +181,9 @@ async function prepare(
     return dropped('rule-gone');
   const inTime = timeVerdict(entry, rule, reminders.rules.quiet, tenant.clock());
   if (inTime.do !== 'send') return stepOf(inTime);
+  // What it would tell is in doubt, whether it is the correction or a reminder of the same time.
+  const keptBack = await keptBackBy(reminders, entry.appointmentId, tenant.clock());
+  if (keptBack !== null) return { wakeAt: tenant.clock() + DOUBT_RETRY_MS, code: keptBack, notSent: true };
   let source: Source;
   try {
     source = await readSource(tenant, channel, entry.appointmentId, signal);
@@ -268,7 +271,8 @@ async function address(
   },
 ): Promise<Ready | Step> {
   if (!('found' in source.appointment)) return dropped('vanished');
-  const { id, zone } = entry;
+  // The notice that it is cancelled speaks of the time that was told.
+  const { id, zone, startAt } = entry;
   const appointment = source.appointment.found;
   const { patientId } = appointment;
   const patient = source.patient !== null && 'found' in source.patient ? source.patient.found : null;
@@ -282,8 +286,6 @@ async function address(
     if (reachedAt === null) return dropped('no-address');
     recipientHash = reminders.optOuts.hashOf(channel.needs, reachedAt);
   }
-  // The notice that it is cancelled speaks of the time that was told.
-  const { startAt } = entry;
   const endAt = startAt + appointment.time.endAt - appointment.time.startAt;
   const location = placeOf(appointment, source);
   const { name, language } = tenant.configuration;
@@ -314,9 +316,10 @@ async function address(
     content,
     correction: entry.correction?.kind ?? null,
   };
+  const address = comparableAddress(location?.address ?? null);
   const proofs = {
     patientProof: reminders.proofs.patient(id, patientId),
-    placeProof: namesAddress(input) ? reminders.proofs.place(appointment.id, location?.address ?? '') : null,
+    placeProof: namesAddress(input) ? reminders.proofs.place(appointment.id, address) : null,
   };
   return { reminder, channel, rule, recipient: recipientHash, proofs };
 }

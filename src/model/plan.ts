@@ -40,18 +40,21 @@ export interface PendingChange extends TimeSpan {
 export type DeletionClass = 'cancelled' | 'vanished';
 
 /**
- * What a hold keeps back: deletions of one class; everything of a target's first run, or of a reading that replaces nearly all; or writes of people, while it is not known who was
+ * What a hold keeps back of a target: deletions of one class; everything of a target's first run, or of a reading that replaces nearly all; or writes of people, while it is not known who was
  * forgotten.
  */
-export type HoldKind = DeletionClass | 'first-run' | 'replaced' | 'people';
-/** Every kind, in the order of plans. */
-export const HOLD_KINDS = [
+export type TargetHoldKind = DeletionClass | 'first-run' | 'replaced' | 'people';
+/** Every such kind, in the order of plans. */
+export const TARGET_HOLD_KINDS = [
   'first-run',
   'replaced',
   'people',
   'cancelled',
   'vanished',
-] as const satisfies readonly HoldKind[];
+] as const satisfies readonly TargetHoldKind[];
+/** Every kind. `corrections` keeps back messages to patients: that an appointment is not what they were told. */
+export const HOLD_KINDS = [...TARGET_HOLD_KINDS, 'corrections'] as const;
+export type HoldKind = (typeof HOLD_KINDS)[number];
 
 /** Operations kept back by the guard until a person decides or they expire. */
 export interface Hold {
@@ -59,11 +62,12 @@ export interface Hold {
   id: string;
   /** Of the hold that a person decided a part of: this one. Absent: it is whole. */
   partOf?: string;
+  /** Id of the target, or the name of the reminders. */
   target: string;
   kind: HoldKind;
   state: 'open' | 'approved' | 'rejected';
   recordIds: readonly string[];
-  /** Links of the target when it was held: what the share was computed from. */
+  /** Links of the target when it was held, or appointments that patients were told of: what the share was computed from. */
   linkCount: number;
   createdAt: Instant;
   decidedAt: Instant | null;

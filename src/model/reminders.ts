@@ -122,10 +122,14 @@ export interface LedgerEntry extends PlannedReminder {
 /**
  * Why wrong information is not corrected by a message:
  * - `rule-none`: no rule covers the appointment as it is now; `corrections-off`: the rule forbids it;
+ * - `corrections-held`: so many corrections were called for at once that a hold waits for a decision; `corrections-refused`: it was rejected;
  * - `unclear`: whether the last message came is not known;
  * - else why the correction was dropped.
  */
-export type WrongReason = DropReason | 'rule-none' | 'corrections-off' | 'unclear';
+export type WrongReason = DropReason | 'rule-none' | 'corrections-off' | 'unclear' | HeldReason;
+
+/** Why the guard keeps back a correction, and every other message of its appointment. */
+export type HeldReason = 'corrections-held' | 'corrections-refused';
 
 /** A patient was told something of an appointment that is not true now. */
 export interface WrongInformation {
@@ -138,6 +142,8 @@ export interface WrongInformation {
   reason: WrongReason | null;
   /** When it ends by itself: then the appointment has begun. */
   untilAt: Instant;
+  /** Name of the correction that a hold kept back, and since when; a decision is about this one. Null when none did. */
+  held: { fact: string; at: Instant } | null;
 }
 
 /** What a patient says of an appointment by a reminder's link. */

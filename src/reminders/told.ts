@@ -2,6 +2,7 @@ import type { Appointment } from '../model/records.ts';
 import type { Correction, CorrectionKind, LedgerEntry } from '../model/reminders.ts';
 import { toZonedIso } from '../model/zones.ts';
 import type { ToldProofs } from './identity.ts';
+import { comparableAddress } from './places.ts';
 
 /** An appointment as the clinic has it now, with what messages name of it. */
 export interface Truth {
@@ -76,7 +77,7 @@ export function correctionOf(
   { appointment, zone, address }: Truth,
   proofs: ToldProofs,
 ): Correction {
-  const place = kind === 'changed' ? [toZonedIso(zone, appointment.time.startAt), address ?? ''] : [];
+  const place = kind === 'changed' ? [toZonedIso(zone, appointment.time.startAt), comparableAddress(address)] : [];
   return { kind, fact: proofs.place(appointment.id, last.id, ...place) };
 }
 
@@ -84,7 +85,7 @@ function statesTruth(entry: LedgerEntry, { appointment, zone, address }: Truth, 
   const { startAt } = appointment.time;
   if (entry.correction?.kind === 'cancelled' || entry.startAt !== startAt) return false;
   if (toZonedIso(entry.zone, startAt) !== toZonedIso(zone, startAt)) return false;
-  return entry.placeProof === null || entry.placeProof === proofs.place(appointment.id, address ?? '');
+  return entry.placeProof === null || entry.placeProof === proofs.place(appointment.id, comparableAddress(address));
 }
 
 /** Messages of earlier versions have no place in the order: they come first, by when they were settled. */

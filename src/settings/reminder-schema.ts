@@ -147,6 +147,21 @@ export const reminderSchema = z.strictObject({
     .default(60)
     .describe('A due reminder waits this long for a clinic that does not answer; then it is dropped'),
   maxPerHour: wholeNumber(1, 100_000).default(200).describe('Most reminders that begin to be sent in an hour'),
+  correctionGuard: z
+    .strictObject({
+      share: z
+        .number()
+        .min(0)
+        .max(1)
+        .default(0.2)
+        .describe('Limit as a share of the appointments ahead that patients were told of, from 0 to 1'),
+      count: wholeNumber(0, 100_000).default(10).describe('Limit as a number of appointments'),
+      holdExpiresAfterHours: wholeNumber(1, 8_760)
+        .default(168)
+        .describe('A hold without a decision is rejected after this'),
+    })
+    .prefault({})
+    .describe('Corrections wait for a decision when an hour calls for more than both limits'),
   keepDays: wholeNumber(1, 1_096).default(90).describe('How long it is kept what became of each reminder'),
   links: z
     .strictObject({

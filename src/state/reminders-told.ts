@@ -31,7 +31,7 @@ export function openTold(redis: RedisClient, tenant: string): ToldLedger {
     },
     async wrong(now) {
       const noted = Object.entries(await redis.hgetall(wrong)).map(
-        ([field, value]) => [field, JSON.parse(value) as WrongInformation] as const,
+        ([field, value]) => [field, wrongOf(value)] as const,
       );
       const over = noted.flatMap(([field, { untilAt }]) => (untilAt <= now ? [field] : []));
       if (over.length > 0) await redis.hdel(wrong, ...over);
@@ -46,4 +46,10 @@ export function openTold(redis: RedisClient, tenant: string): ToldLedger {
       await redis.hdel(wrong, fieldOf(one));
     },
   };
+}
+
+/** Reads a note; one of an earlier version was never held. */
+function wrongOf(written: string): WrongInformation {
+  const note = JSON.parse(written) as Omit<WrongInformation, 'held'> & Partial<Pick<WrongInformation, 'held'>>;
+  return { ...note, held: note.held ?? null };
 }

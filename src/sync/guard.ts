@@ -156,7 +156,8 @@ function exceedsVanished(removals: readonly PlannedChange[], goneShare: number, 
   );
 }
 
-function exceeds(removals: number, held: number, { share, count }: DeletionLimit): boolean {
+/** Whether something is more than its limit: by the share and by the count. */
+export function exceeds(removals: number, held: number, { share, count }: DeletionLimit): boolean {
   return removals > count && removals > held * share;
 }
 

@@ -1,4 +1,4 @@
-import type { Hold, HoldKind, PlannedChange } from '../model/plan.ts';
+import type { Hold, PlannedChange, TargetHoldKind } from '../model/plan.ts';
 import type { CycleInput, TargetInput, TargetSetup } from './cycle-input.ts';
 import type { GivenState } from './diff.ts';
 
@@ -7,7 +7,7 @@ type Doubtable = Pick<CycleInput, 'isDoubted' | 'clinicReading' | 'confirmations
 /** What of a target's plan this decides. */
 interface Parts {
   passed: PlannedChange[];
-  held: Readonly<Record<HoldKind, PlannedChange[]>>;
+  held: Readonly<Record<TargetHoldKind, PlannedChange[]>>;
   refused: PlannedChange[];
   abandoned: string[];
 }

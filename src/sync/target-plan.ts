@@ -1,4 +1,4 @@
-import type { Hold, PlannedChange } from '../model/plan.ts';
+import type { Hold, PlannedChange, TargetHoldKind } from '../model/plan.ts';
 import type { Reach, TargetSetup } from './cycle-input.ts';
 import type { TimedLink } from './diff.ts';
 import type { ReadingVerdict } from './reading-verdict.ts';
@@ -11,7 +11,7 @@ export interface TargetPlan {
   /** Kinds of which a hold was open when it was planned. */
   openHolds: ReadonlySet<Hold['kind']>;
   /** Kept back until a person decides, by kind of hold. */
-  held: Readonly<Record<Hold['kind'], PlannedChange[]>>;
+  held: Readonly<Record<TargetHoldKind, PlannedChange[]>>;
   /** Deletions that a person rejected. */
   refused: PlannedChange[];
   /** Removals of absent records of which too little is known yet. */

@@ -241,6 +241,7 @@ const statuses: fc.Arbitrary<Omit<Status, 'problems'>> = fc.record({
             { maxLength: 2 },
           ),
           closedChannels: fc.array(fc.record({ channel: names, code: names, at: fc.nat(NOW) }), { maxLength: 2 }),
+          hold: fc.option(fc.record({ id: names, appointments: counts, sinceAt: fc.nat(NOW) })),
         }),
       ),
       triggers: fc.option(

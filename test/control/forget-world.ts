@@ -184,7 +184,18 @@ export async function leaveTraces(world: ForgetWorld): Promise<void> {
   world.calendar.fault = () => null;
   await ring(world);
   await tenant.targetStore.keepMisses('appointments', new Map([['visit-7731-c', now]]));
+  for (const appointmentId of both) await noteMisinformed(tenant, appointmentId, clock.now);
   await tenant.holds.cover('doctor', 'vanished', both, { linkCount: 5, now, expiresAt: clock.now + DAY_MS });
+}
+
+/** The patient was told something of an appointment that is not true. */
+async function noteMisinformed(
+  { reminders }: ForgetWorld['tenant'],
+  appointmentId: string,
+  now: number,
+): Promise<void> {
+  const never = { correctsAt: null, reason: 'corrections-off', held: null } as const;
+  await reminders?.ledger.noteWrong({ appointmentId, channel: 'text', sinceAt: now, untilAt: now + DAY_MS, ...never });
 }
 
 /** Lets every alarm ring at its time. */

@@ -91,7 +91,7 @@ describe('a patient who is forgotten', () => {
     const before = await world.tracesInRedis();
     const kinds = [...new Set(before.map((key) => key.replace(/^cm:\{[^}]*\}:/, '').split(':')[0]))].sort();
     const places = 'answer-link drifted journal links misses outbox outbox-due outbox-failing reminder';
-    expect(kinds.join(' ')).toBe(`${places} reminders-of reminders-told restorations runs unseen`);
+    expect(kinds.join(' ')).toBe(`${places} reminders-of reminders-told reminders-wrong restorations runs unseen`);
     const receipt = await forget(world);
     expect(await world.tracesInRedis()).toEqual([]);
     const { reminders, notes, ...rest } = receipt.state;
@@ -99,6 +99,8 @@ describe('a patient who is forgotten', () => {
     expect(reminders).toBe(4);
     expect(notes).toBeGreaterThanOrEqual(4);
     expect(await world.tenant.holds.list()).toMatchObject([{ recordIds: ['visit-8842-a'] }]);
+    const wrong = await world.tenant.reminders?.ledger.wrong(world.clock.now);
+    expect(wrong?.map(({ appointmentId }) => appointmentId)).toEqual(['visit-8842-a']);
     expect((await world.tenant.journal.pinned('doctor', world.clock.now)).has('visit-8842-a')).toBe(true);
   });
 

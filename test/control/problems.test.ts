@@ -129,7 +129,12 @@ test('what concerns the configuration, the state and the way of telling is told 
   const found = problems(
     {
       doubt: { code: 'state-lost', sinceAt: NOW },
-      reminders: { waiting: 2, closedChannels: [{ channel: 'sms', code: 'webhook-gone', at: NOW }], wrong: [] },
+      reminders: {
+        waiting: 2,
+        closedChannels: [{ channel: 'sms', code: 'webhook-gone', at: NOW }],
+        wrong: [],
+        hold: null,
+      },
       triggers: { waiting: 1, closed: [{ endpoint: 'erp', code: 'webhook-gone', at: NOW }], off: [] },
     },
     {

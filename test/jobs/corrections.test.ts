@@ -91,6 +91,25 @@ describe('a patient who was reminded is told', () => {
     expect(await wrong(world)).toEqual([]);
   });
 
+  test.each(['via  milano 1', 'Via Milano, 1', 'VÍA MILANO 1.'])(
+    'nothing of an address that is only written another way: %s',
+    async (written) => {
+      const texts = { it: { text: '{date} {time} {address}' } };
+      const world = createReminderWorld(redis.connect(), {
+        file: { rules: { 'day-before': { before: 'P1D', channels: ['text'], texts } } },
+      });
+      const location = { id: 'l1', name: 'Uno', address: 'Via Milano 1', zone: null };
+      world.clinic.locationList.push(location);
+      book(world, 'one', 48, { locationId: 'l1' });
+      await world.cycle();
+      await world.advance(24 * HOUR_MS);
+      world.clinic.locationList.splice(0, 1, { ...location, address: written });
+      await change(world, 48, { locationId: 'l1' });
+      expect(world.gateway.delivered).toHaveLength(1);
+      expect(await wrong(world)).toEqual([]);
+    },
+  );
+
   test('nothing of another agenda that the message did not name', async () => {
     const world = await told();
     await change(world, 48, { agendaId: 'elsewhere' });

@@ -87,6 +87,8 @@ export const PROBLEMS = {
     'il paziente ha un’informazione errata per {channels}: è prevista una correzione',
   'the patient holds wrong information by {channels}, and no correction is sent: {reasons}':
     'il paziente ha un’informazione errata per {channels} e non viene inviata alcuna correzione: {reasons}',
+  'corrections of {count:appointment|appointments} held back: so many changed at once':
+    'trattenute le correzioni di {count:appuntamento|appuntamenti}: ne sono cambiati troppi in una volta',
   'closed: nothing is sent to it': 'chiuso: nulla gli viene inviato',
   'mend that, then: {command}': 'rimediare, poi: {command}',
   "{event} is off: what it needs can't be read": '{event} è disattivato: ciò che gli serve non è leggibile',

@@ -81,6 +81,16 @@ test.each([
     '/tenants/aurora/connections/doctor-2',
   ],
   ['a hold', problemOf('aurora', { code: 'held' }), '/tenants/aurora/holds'],
+  [
+    'held corrections',
+    problemOf('aurora', { subject: 'reminders', code: 'corrections-held' }),
+    '/tenants/aurora/holds',
+  ],
+  [
+    'a misinformed patient',
+    problemOf('aurora', { subject: 'appointment apt 7', code: 'patient-misinformed' }),
+    '/tenants/aurora/explain?id=apt%207',
+  ],
   ['refused changes', problemOf('aurora', { code: 'failing' }), '/tenants/aurora/targets/room'],
 ])('the one button of %s leads to where it is mended', (_, problem, address) => {
   const page = shown({ ...KNOWN, clinics: [clinicOf('aurora')], problems: [problem] });

@@ -187,6 +187,10 @@ export const tenantStatus = z.object({
     .object({
       waiting: z.number(),
       closedChannels: z.array(z.object({ channel: z.string(), code: z.string(), at: instant })),
+      hold: z
+        .object({ id: z.string(), appointments: z.number(), sinceAt: instant })
+        .nullable()
+        .describe('Corrections that wait for a decision'),
       wrong: z
         .array(
           z.object({

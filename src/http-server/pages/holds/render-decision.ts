@@ -1,4 +1,5 @@
-import type { HeldItem, HoldView } from '../../../control/hold-view.ts';
+import type { HeldItem } from '../../../control/held-item.ts';
+import type { HoldView } from '../../../control/hold-view.ts';
 import { type Html, html } from '../../../model/html.ts';
 import type { PageContext } from '../context.ts';
 import { csrfField, hiddenFields, linkButton, section, unfolding } from '../parts.ts';
@@ -38,13 +39,8 @@ export function renderDecision(
   const fields = { step: 'decide', seen: seenOf(view), choice: isApproval ? (isPart ? 'selected' : 'all') : 'keep' };
   // Each by itself: a day may have got more meanwhile.
   const items = isPart ? chosen.map(({ record }) => hiddenFields({ item: record })) : null;
-  const text = view.isDivisible
-    ? isApproval
-      ? words.doRemove(chosen.length)
-      : words.doKeep
-    : isApproval
-      ? words.doApprove
-      : words.doReject;
+  const [approval, rejection] = buttonsOf(context, view, chosen.length);
+  const text = isApproval ? approval : rejection;
   const address = holdAddress(hold.tenant, hold.id);
   const form = html`<form method="post" action="${address}" class="stack">${csrfField(context.visitor)}${hiddenFields(fields)}${items}${asked.reason}<div class="buttons"><button class="button ${isApproval ? 'danger' : 'main'}">${text}</button>${linkButton(address, words.back, 'plain')}</div></form>`;
   const list = html`<ul class="boxes">${chosen.map((item) => html`<li>${item.startAt === null ? null : context.times.day(item.startAt)} ${itemLine(context, hold.tenant, item)}</li>`)}</ul>`;
@@ -52,10 +48,18 @@ export function renderDecision(
   return section('what', words.willHappen, html`<div class="stack">${told}${unfolded}${form}</div>`);
 }
 
+function buttonsOf({ language }: PageContext, { hold, isDivisible }: HoldView, count: number): [string, string] {
+  const words = HOLDS[language];
+  if (hold.kind === 'corrections') return [words.doCorrect(count), words.doNotCorrect];
+  return isDivisible ? [words.doRemove(count), words.doKeep] : [words.doApprove, words.doReject];
+}
+
 function sentencesOf({ language }: PageContext, { hold, items, isDivisible }: HoldView, choice: Choice): string[] {
   const words = HOLDS[language];
   const { decision, chosen, isPart } = choice;
   const count = chosen.length;
+  if (hold.kind === 'corrections')
+    return [decision === 'rejected' ? words.willNotCorrect(count) : words.willCorrect(count)];
   if (!isDivisible) {
     if (decision === 'rejected') return [words.willRefuse(hold.target)];
     return [hold.kind === 'people' ? words.willGoOnPeople : words.willGoOn(count, hold.target)];

@@ -1,4 +1,5 @@
-import type { HeldItem, HoldView } from '../../../control/hold-view.ts';
+import type { HeldItem } from '../../../control/held-item.ts';
+import type { HoldView } from '../../../control/hold-view.ts';
 import type { TenantHold } from '../../../control/holds.ts';
 import { type Html, type HtmlPart, html } from '../../../model/html.ts';
 import { mayDo } from '../../visitors.ts';
@@ -57,9 +58,13 @@ function factsOf(context: PageContext, view: HoldView): Html {
   const { hold, connector, limit, usual } = view;
   const { language, times } = context;
   const words = HOLDS[language];
+  const isOfMessages = hold.kind === 'corrections';
   const facts: [string, HtmlPart][] = [
     [words.kind, HOLD_NAMES[language][hold.kind]],
-    [words.why, html`${HOLD_REASONS[language][hold.kind]} ${words.linked(hold.linkCount)}`],
+    [
+      words.why,
+      html`${HOLD_REASONS[language][hold.kind]} ${isOfMessages ? words.linkedCorrections(hold.linkCount) : words.linked(hold.linkCount)}`,
+    ],
     [words.target, html`${hold.target} <span class="quiet">${connector}</span>`],
     [words.since, times.both(hold.createdAt)],
   ];
@@ -88,7 +93,10 @@ function decisionForm({ visitor, language }: PageContext, { hold, items, isDivis
         button('selected', 'danger', words.removeSelected),
         button('all', 'danger', words.removeAll(items.length)),
       ]
-    : [button('keep', 'main', words.rejectOther), button('all', 'danger', words.approveOther)];
+    : [
+        button('keep', 'main', hold.kind === 'corrections' ? words.correctNone : words.rejectOther),
+        button('all', 'danger', hold.kind === 'corrections' ? words.correctAll(items.length) : words.approveOther),
+      ];
   return html`<form method="post" action="${holdAddress(hold.tenant, hold.id)}" class="stack">${csrfField(visitor)}${hiddenFields({ step: 'show', seen: seenOf({ items }) })}<div class="buttons sticky">${buttons}</div>${section('items', words.items, list)}</form>`;
 }
 

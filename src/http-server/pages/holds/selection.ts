@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { HeldItem, HoldView } from '../../../control/hold-view.ts';
+import type { HeldItem } from '../../../control/held-item.ts';
+import type { HoldView } from '../../../control/hold-view.ts';
 import { DAY_MS, type Instant } from '../../../model/time.ts';
 import { offsetMs } from '../../../model/zones.ts';
 

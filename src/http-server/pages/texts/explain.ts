@@ -179,6 +179,7 @@ export const HOLD_NAMES: Readonly<Record<Language, Readonly<Record<HoldKind, str
     'first-run': 'everything of a first run',
     replaced: 'a reading that replaces nearly everything',
     people: 'writes of people',
+    corrections: 'messages to patients that their appointment has changed',
   },
   it: {
     vanished: 'rimozioni di ciò che la clinica non mostra più',
@@ -186,5 +187,6 @@ export const HOLD_NAMES: Readonly<Record<Language, Readonly<Record<HoldKind, str
     'first-run': 'tutto il primo ciclo',
     replaced: 'una lettura che sostituisce quasi tutto',
     people: 'scritture di persone',
+    corrections: 'messaggi ai pazienti che il loro appuntamento è cambiato',
   },
 };

@@ -54,6 +54,16 @@ const en = {
   willGoOnPeople:
     'What waits of people is written, in all targets of this clinic: you say that nobody has to be kept out.',
   willRefuse: (target: string) => `Nothing of it is written to “${target}”.`,
+  linkedCorrections: (told: number) =>
+    `Patients had been told of ${count('appointment ahead', 'appointments ahead')(told)} when this was held.`,
+  willCorrect: (n: number) =>
+    `The patients of ${count('appointment get', 'appointments get')(n)} a message that says what is true now, with the next cycle.`,
+  willNotCorrect: (n: number) =>
+    `The patients of ${count('appointment get', 'appointments get')(n)} no message. Each stays listed as misinformed until the appointment begins, changes again, or is as the patient was told.`,
+  doCorrect: (n: number) => `Send ${count('message', 'messages')(n)}`,
+  doNotCorrect: 'Send nothing',
+  correctAll: (n: number) => `Tell the patients of ${n}…`,
+  correctNone: 'Send nothing…',
   undo: 'Removed events can be put back by an undo of the run.',
   second: (above: number) =>
     `More than ${above} items take two persons: that you want this is noted, and somebody else then does the same here.`,
@@ -121,6 +131,16 @@ export const HOLDS: Texts<typeof en> = {
     willGoOnPeople:
       'Ciò che attende di persone è scritto, in tutte le destinazioni di questa clinica: dici che nessuno dev’essere tenuto fuori.',
     willRefuse: (target) => `Non ne viene scritto nulla in “${target}”.`,
+    linkedCorrections: (told) =>
+      `I pazienti avevano ricevuto messaggi per ${count('appuntamento futuro', 'appuntamenti futuri')(told)} quando è stata sospesa.`,
+    willCorrect: (n) =>
+      `I pazienti di ${count('appuntamento ricevono', 'appuntamenti ricevono')(n)} un messaggio con ciò che è vero ora, con il prossimo ciclo.`,
+    willNotCorrect: (n) =>
+      `I pazienti di ${count('appuntamento non ricevono', 'appuntamenti non ricevono')(n)} alcun messaggio. Ciascuno resta elencato come informato male finché l’appuntamento comincia, cambia di nuovo o è come fu comunicato.`,
+    doCorrect: (n) => `Invia ${count('messaggio', 'messaggi')(n)}`,
+    doNotCorrect: 'Non inviare nulla',
+    correctAll: (n) => `Avvisa i pazienti di ${n}…`,
+    correctNone: 'Non inviare nulla…',
     undo: 'Gli eventi tolti si possono rimettere annullando il ciclo.',
     second: (above) =>
       `Oltre ${above} elementi servono due persone: la richiesta viene annotata, e un’altra persona poi fa lo stesso qui.`,
@@ -147,6 +167,8 @@ export const HOLD_REASONS: Readonly<Record<Language, Readonly<Record<HoldKind, s
     'first-run': 'This is the first run of this target, and its settings ask for a look before anything is written.',
     replaced: 'The clinic’s list shows nearly nothing of what the target holds: it may be another clinic’s.',
     people: 'It is not known for certain who was forgotten, since the state was lost or went back.',
+    corrections:
+      'So many appointments changed within an hour after patients were reminded that the time zone or the clinic’s list may be wrong. Are these changes true?',
   },
   it: {
     vanished:
@@ -155,5 +177,7 @@ export const HOLD_REASONS: Readonly<Record<Language, Readonly<Record<HoldKind, s
     'first-run': 'È il primo ciclo di questa destinazione, e le impostazioni chiedono uno sguardo prima di scrivere.',
     replaced: 'L’elenco della clinica non mostra quasi nulla di ciò che c’è: può essere di un’altra clinica.',
     people: 'Non si sa con certezza chi è stato dimenticato, perché lo stato è andato perso o è tornato indietro.',
+    corrections:
+      'In un’ora sono cambiati, dopo il promemoria, così tanti appuntamenti che il fuso orario o l’elenco della clinica possono essere errati. Le modifiche sono vere?',
   },
 };

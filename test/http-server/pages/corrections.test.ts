@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest';
+import type { Visitor } from '../../../src/http-server/visitors.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
+import { openInstallation } from '../../control/open-installation.ts';
+import { book, createReminderWorld, type ReminderWorld } from '../../jobs/reminder-world.ts';
+import { useRedis } from '../../support/redis.ts';
+import { OWNER, openPages } from './open-pages.ts';
+
+const redis = useRedis({ appendOnly: false });
+const CLINIC = '/tenants/studio-rossi';
+const VIEWER: Visitor = { ...OWNER, id: 'viewer', name: 'viewer', level: 'viewer' };
+
+/** Twelve patients were told of the 17th at 10:00; then the clinic says 09:00 of so many. */
+async function moved(count: number, file: object = {}): Promise<ReminderWorld> {
+  const world = createReminderWorld(redis.connect(), { file });
+  for (let index = 0; index < 12; index += 1) book(world, `apt-${index}`, 48);
+  await world.cycle();
+  await world.advance(24 * HOUR_MS + MINUTE_MS);
+  for (let index = 0; index < count; index += 1) book(world, `apt-${index}`, 47);
+  await world.cycle();
+  return world;
+}
+
+async function pagesOf(world: ReminderWorld, visitor: Visitor = OWNER) {
+  return openPages({ installation: openInstallation({ tenants: [world.tenant] }), visitor });
+}
+
+test('the page of a clinic lists a misinformed patient, with a button to the appointment', async () => {
+  const rules = { 'day-before': { before: 'P1D', channels: ['text'], corrections: { moved: false } } };
+  const { see } = await pagesOf(await moved(1, { rules }));
+  const page = await see(CLINIC);
+  expect(page).toContain('patient-misinformed');
+  expect(page).toContain('corrections-off');
+  expect(page).toMatch(/<a class="button[^"]*" href="\/tenants\/studio-rossi\/explain\?id=apt-0">/);
+});
+
+test('the hold of many corrections shows what was told and what is so now, and sends them with one decision', async () => {
+  const world = await moved(12);
+  const { see, post } = await pagesOf(world);
+  const [hold] = await world.tenant.holds.list();
+  const page = `${CLINIC}/holds/${hold?.id}`;
+  expect(await see(CLINIC)).toMatch(/corrections-held.*<a class="button[^"]*" href="\/tenants\/studio-rossi\/holds">/s);
+  expect(await see(`${CLINIC}/holds`)).toContain(page);
+  const shown = await see(page);
+  expect(shown).toContain('Are these changes true?');
+  expect(shown).toContain('Patients had been told of 12 appointments ahead');
+  expect(shown).toContain('More than 10 and more than 20 %');
+  expect(shown).toMatch(/time<\/span> <time[^>]*>[^<]*10:00[^<]*<\/time> → <time[^>]*>[^<]*09:00[^<]*<\/time>/);
+  expect(shown).not.toContain('Anna');
+  const seen = /name="seen" value="([^"]+)"/.exec(shown)?.[1] ?? '';
+  const asked = await post(page, { step: 'show', choice: 'all', seen });
+  expect(asked.body).toContain('The patients of 12 appointments get a message that says what is true now');
+  expect((await post(page, { step: 'decide', choice: 'all', seen })).statusCode).toBe(303);
+  await world.cycle();
+  await world.advance(MINUTE_MS);
+  expect(world.gateway.delivered).toHaveLength(24);
+  expect(await see(CLINIC)).not.toContain('patient-misinformed');
+});
+
+test('a refused hold sends nothing, and its patients stay listed', async () => {
+  const world = await moved(12);
+  const { see, post } = await pagesOf(world);
+  const page = `${CLINIC}/holds/${(await world.tenant.holds.list())[0]?.id}`;
+  const seen = /name="seen" value="([^"]+)"/.exec(await see(page))?.[1] ?? '';
+  const asked = await post(page, { step: 'show', choice: 'keep', seen });
+  expect(asked.body).toContain('get no message. Each stays listed');
+  await post(page, { step: 'decide', choice: 'keep', seen });
+  await world.cycle();
+  await world.advance(MINUTE_MS);
+  expect(world.gateway.delivered).toHaveLength(12);
+  expect(await see(CLINIC)).toContain('corrections-refused');
+});
+
+test('a viewer sees the hold, and no button that decides it', async () => {
+  const world = await moved(12);
+  const { see } = await pagesOf(world, VIEWER);
+  const shown = await see(`${CLINIC}/holds/${(await world.tenant.holds.list())[0]?.id}`);
+  expect([shown.includes('Are these changes true?'), shown.includes('name="choice"')]).toEqual([true, false]);
+});
