@@ -88,7 +88,7 @@ export function judge(history: readonly Happening[]): Judgement {
     if (message.channel === 'hook' && ids.has(message.messageId)) repeated += 1;
     else if (ids.size > 0) double += 1;
     messageIds.set(name, ids.add(message.messageId));
-    if (about !== null && !isCorrection)
+    if (about !== null && message.correction === null)
       received.add(reminderName(about.id, about.startAt, message.rule, message.channel));
   }
   return { wrong, double, repeated, received };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { judge } from '../../bench/reminders/judge.ts';
+import { judge, reminderName } from '../../bench/reminders/judge.ts';
 import { allowedFor, instantOf, localText } from '../../bench/reminders/local-time.ts';
 import { owed } from '../../bench/reminders/missed.ts';
 import type { Happening, ReceivedMessage, TrueAppointment, TruePatient } from '../../bench/reminders/world-plan.ts';
@@ -121,6 +121,17 @@ test('a second message is double, a webhook repeated under its id is not', () =>
     message(at + 1, { ...hook, messageId: 'b' }),
   ]);
   expect(other).toMatchObject({ double: 1, repeated: 0 });
+});
+
+test('a reminder after a cancellation that was taken back is received as the reminder that it is', () => {
+  const HOUR_MS = 3_600_000;
+  const { received, wrong } = judge([
+    ...[patient(), appointment(), message(EVE)],
+    ...[appointment({ status: 'cancelled' }, EVE + 1), message(EVE + 2, { correction: 'cancelled' })],
+    ...[appointment({}, EVE + 3), message(START - 2 * HOUR_MS, { rule: 'shortly' })],
+  ]);
+  expect(wrong).toEqual({});
+  expect([...received]).toEqual(['eve', 'shortly'].map((rule) => reminderName('one', START, rule, 'text')));
 });
 
 test('the times that a person would work out, through changes of clocks, nights and short leads', () => {
