@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { type Answer, type Dialect, objectOf, paramsOf, queryOf, textOf } from '../dialect.ts';
-import { type Field, isEmpty, type StoredRecord, type Table } from '../tables.ts';
+import { type Field, isEmpty, type Refusal, type StoredRecord, type Table } from '../tables.ts';
 import type { World } from '../world.ts';
 
 /** The prefix of a complementary attribute in `array_options`. */
@@ -70,6 +70,16 @@ function problem(status: number, message: string): Answer {
   return { status, body: { error: { code: status, message } } };
 }
 
+/** MySQL's words for a column of the contact's own table (github.com/Dolibarr/dolibarr/issues/36407 shows where they stand). */
+function failed(message: string, { field, why }: Refusal): Answer {
+  const words = {
+    'too-long': `Data too long for column '${field}' at row 1`,
+    'wrong-type': `Incorrect value for column '${field}' at row 1`,
+  };
+  const said = field.startsWith(OPTION) ? undefined : words[why as keyof typeof words];
+  return { status: 500, body: { error: { ...(said === undefined ? {} : { 0: said }), code: 500, message } } };
+}
+
 function withRecord(table: Table, request: FastifyRequest, handle: (record: StoredRecord) => Answer): Answer {
   const record = table.get(paramsOf(request).id ?? '');
   return record === undefined ? problem(404, 'Not Found: Contact not found') : handle(record);
@@ -95,13 +105,14 @@ function create(table: Table, request: FastifyRequest): Answer {
   const values = valuesOf(table, request.body);
   const refusal = table.refuse(null, values, isTyped);
   if (refusal?.why === 'required') return problem(400, `Bad Request: ${refusal.field} field missing`);
-  if (refusal !== undefined) return problem(500, 'Internal Server Error: Error creating contact');
+  if (refusal !== undefined) return failed('Internal Server Error: Error creating contact', refusal);
   return ok(Number(table.insert(values).id));
 }
 
 function update(table: Table, record: StoredRecord, request: FastifyRequest): Answer {
   const values = valuesOf(table, request.body);
-  if (table.refuse(record.id, values, isTyped) !== undefined) return problem(500, 'Internal Server Error');
+  const refusal = table.refuse(record.id, values, isTyped);
+  if (refusal !== undefined) return failed('Internal Server Error', refusal);
   return ok(toBody(table.change(record, values)));
 }
 
@@ -120,7 +131,7 @@ function isTyped(value: unknown, type: Field['type']): boolean {
 function toBody({ id, values, updatedAt }: StoredRecord): Record<string, unknown> {
   const body: Record<string, unknown> = { id, date_modification: Math.floor(updatedAt / 1_000) };
   const options: Record<string, unknown> = {};
-  for (const name of Object.keys(CONTACT)) {
+  for (const name of new Set([...Object.keys(CONTACT), ...Object.keys(values)])) {
     const value = values[name];
     if (name.startsWith(OPTION)) options[name] = isEmpty(value) ? null : String(value);
     else body[name] = isEmpty(value) ? '' : value;

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import type { FastifyRequest } from 'fastify';
 import { type Answer, type Dialect, flattened, nested, objectOf, paramsOf, queryOf, textOf } from '../dialect.ts';
 import { type Field, isEmpty, type Refusal, type StoredRecord, type Table } from '../tables.ts';
@@ -188,7 +189,16 @@ function refuse(table: Table, world: World, id: string | null, values: Record<st
   }
   const refusal: Refusal | undefined = table.refuse(id, values, (value, type) => TYPES[type](value), true);
   if (refusal?.why === 'not-unique') return problem(400, 'A duplicate entry was detected');
-  return refusal === undefined ? null : problem(400, `${refusal.field}: ${refusal.why}`);
+  return refusal === undefined ? null : problem(400, wordsOf(table, refusal, values[refusal.field]));
+}
+
+/** As in engine/api/common/common-args-processors/data-arg-processor/validator-utils; a telephone number is refused by other means, unnamed. */
+function wordsOf(table: Table, { field, why }: Refusal, value: unknown): string {
+  const { form, type } = table.fields.get(field) ?? {};
+  if (form === 'phone') return `Provided phone number is invalid ${String(value)}`;
+  if (why !== 'wrong-type' && why !== 'not-an-option') return `${field}: ${why}`;
+  if (form === 'email') return `Invalid string value ${inspect(value)} for email field "${field}"`;
+  return `Invalid ${type === 'number' ? 'number value' : 'value'} ${inspect(value)} for field "${field}"`;
 }
 
 /** Empty texts are empty texts, everything else that is empty is null. */

@@ -253,6 +253,13 @@ export const descriptionSchema = z.strictObject({
       code: z.array(path).default([]),
       /** Where an answer, or the row of one, names the fields at fault. Only names of properties that the CRM has are told. */
       fields: z.array(path).default([]),
+      /**
+       * Where words of an answer name a field at fault, and between what: the last such place counts, since a refused value may stand before
+       * it. An answer that failed by its status alone (500) and names one refuses the record.
+       */
+      fieldsInWords: z
+        .array(z.strictObject({ at: path, before: z.string().min(1), after: z.string().min(1) }))
+        .default([]),
       /** Something here means an error, whatever the status. */
       present: z.array(path).default(['error', 'errors']),
       statuses: z.record(z.string().regex(/^[345]\d\d$/), z.enum(MEANINGS)).default({}),

@@ -161,14 +161,24 @@ function ofMeaning(meaning: Meaning | null, answer: WireResponse, fields: readon
   const isTold =
     (meaning === 'refused' && byStatus === 'record-too-large') ||
     (meaning === 'retry' && byStatus === 'server-unavailable');
-  const kind = isTold || meaning === null ? byStatus : errors.known([meaning])!;
+  const told = isTold || meaning === null ? byStatus : errors.known([meaning])!;
+  // What fails on a value fails with it each time.
+  const kind = meaning === null && told === 'server-error' && fields.length > 0 ? 'record-refused' : told;
   const names = kind === 'record-refused' ? fields : [];
   const retryAfterMs = errors.kinds[kind].actor === 'remote' ? answer.retryAfterMs : null;
   return errors.make(kind, { status: answer.status, retryAfterMs, names, refuses: names });
 }
 
-function fieldsIn(body: unknown, { fields }: CrmDescription['errors'], known: ReadonlySet<string>): string[] {
-  const told = fields.flatMap((path) => valueAt(body, path) ?? []).map(String);
+function fieldsIn(
+  body: unknown,
+  { fields, fieldsInWords }: CrmDescription['errors'],
+  known: ReadonlySet<string>,
+): string[] {
+  const inWords = fieldsInWords.map(({ at, before, after }) => {
+    const [, ...behind] = String(valueAt(body, at) ?? '').split(before);
+    return behind.at(-1)?.split(after, 1) ?? [];
+  });
+  const told = [...fields.flatMap((path) => valueAt(body, path) ?? []).map(String), ...inWords.flat()];
   return [...new Set(told)].filter((name) => known.has(name)).slice(0, NAMED_FIELDS);
 }
 

@@ -2,7 +2,7 @@ import type { WrittenDescription } from '../description.ts';
 
 type Resource = NonNullable<WrittenDescription['streams']['patients']>;
 
-/** Columns of a contact (htdocs/install/mysql/tables/llx_socpeople.sql); what is longer fails as a whole, and no answer tells why. */
+/** Columns of a contact (htdocs/install/mysql/tables/llx_socpeople.sql); what is longer fails as a whole. */
 const LIMITS: Resource['limits'] = {
   lastname: { longest: 50, required: true },
   firstname: { longest: 50 },
@@ -24,8 +24,12 @@ const LIMITS: Resource['limits'] = {
  *
  * An opt-out stands with the address, not with the contact (`setNoEmail` in the same file), and changes no contact: so nothing serves as a
  * version tag.
+ *
+ * A value that its column can't hold is 500 with MySQL's own words (github.com/Dolibarr/dolibarr/issues/36407), which name the column;
+ * PostgreSQL's do not, and columns of complementary attributes are named otherwise than these.
  */
 export const dolibarr: WrittenDescription = {
+  errors: { fieldsInWords: [{ at: 'error.0', before: "for column '", after: "'" }] },
   values: { date: 'epoch-seconds', instant: 'epoch-seconds', boolean: 'number' },
   streams: {
     patients: {

@@ -16,9 +16,11 @@ const LIMITS: Resource['limits'] = {
  * (parameters.utils.ts, responses.utils.ts); overview: twenty.com/developers/rest-api. Base address: `https://api.twenty.com/rest`;
  * connection of the kind bearer. Properties of several parts are written with a dot: `name.firstName`. A person's primary address is
  * theirs alone, and of deleted ones too (github.com/twentyhq/twenty/issues/9920); the answer is 400, in words that differ by version
- * (engine/twenty-orm, handleDuplicateKeyError).
+ * (engine/twenty-orm, handleDuplicateKeyError). A refused value is told in words that end with its field
+ * (engine/api/common/common-args-processors/data-arg-processor/validator-utils).
  */
 export const twenty: WrittenDescription = {
+  errors: { fieldsInWords: [{ at: 'messages.0', before: 'field "', after: '"' }] },
   streams: {
     patients: { ...records({ one: 'person', many: 'people' }, {}), unique: ['emails.primaryEmail'], limits: LIMITS },
     invoices: {
