@@ -7,7 +7,7 @@ import {
   type WrongInformation,
   type WrongReason,
 } from '../model/reminders.ts';
-import { HOUR_MS, type Instant } from '../model/time.ts';
+import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { quietSpanAt } from '../reminders/due.ts';
 import { type Place, placeOf } from '../reminders/places.ts';
 import { cancellationExclusion, type ReminderRule, reminderExclusion } from '../reminders/rules.ts';
@@ -18,6 +18,9 @@ import type { OpenTenant } from './tenant.ts';
 
 /** A reminder of the new time that is due within this long is its correction. Our choice. */
 const SOON_MS = 4 * HOUR_MS;
+
+/** So long after the start that was told, a reading may still find that the appointment had been moved to later before it. Our choice. */
+const PASSED_MS = DAY_MS;
 
 /** What a cycle learned, as far as corrections go by it. */
 export interface SeenByPatients {
@@ -66,7 +69,7 @@ export async function planCorrections(
   const { ledger } = reminders;
   const told = await ledger.told(now);
   const noted = await ledger.wrong(now);
-  const compared = await compareAll(reminders, seen, { told, noted }, now);
+  const compared = await compareAll(reminders, seen, noted, now);
   const counts = { planned: 0, withdrawn: 0, held: 0 };
   for (const one of await keepBack(holds, reminders, { compared, told, noted }, now)) {
     await note(reminders, one, one.decided, one.before);
@@ -86,10 +89,12 @@ interface Known {
 async function compareAll(
   reminders: OpenReminders,
   seen: SeenByPatients,
-  { told, noted }: Known,
+  noted: readonly WrongInformation[],
   now: Instant,
 ): Promise<Compared[]> {
-  const ids = told.filter((id) => seen.appointments.has(id) || seen.vanished.has(id));
+  const ids = (await reminders.ledger.told(now - PASSED_MS)).filter(
+    (id) => seen.appointments.has(id) || seen.vanished.has(id),
+  );
   const byName = new Map(noted.map((one) => [nameOf(one), one]));
   const failed = await failedOf(reminders, ids);
   return [...(await reminders.ledger.ofAppointments(ids))].flatMap(([appointmentId, entries]) => {
@@ -245,7 +250,7 @@ function decide(
   if (stand.is !== 'false') return nothing;
   const { last, kind } = stand;
   const untilAt = kind === 'cancelled' || truth === null ? last.startAt : truth.appointment.time.startAt;
-  if (untilAt <= now) return nothing;
+  if (untilAt <= now || isAnotherVisit(last, truth, now)) return nothing;
   const remedy = remedyFor(reminders, { own, stand, truth }, now);
   const due = 'due' in remedy ? remedy.due : null;
   // Of whatever rule it is: the fact is the same.
@@ -260,6 +265,11 @@ function decide(
     held: fact !== null && before?.held?.fact === fact ? before.held : null,
   };
   return { wrong, due, isPlanned: 'due' in remedy && remedy.isPlanned, fact };
+}
+
+/** Whether the appointment was put off after the start that was told: the patient was there, or missed it, and knows of the new one. */
+function isAnotherVisit({ startAt }: LedgerEntry, truth: Truth | null, now: Instant): boolean {
+  return startAt <= now && (truth?.appointment.updatedAt ?? 0) >= startAt;
 }
 
 function remedyFor(

@@ -1,12 +1,15 @@
 import type { WrongInformation } from '../model/reminders.ts';
-import type { Instant } from '../model/time.ts';
+import { DAY_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 
 /** Which appointments patients were told of, and which of them were told something that is not true now. */
 export interface ToldLedger {
-  /** Ids of the appointments ahead that a message was handed over for, or may have been. */
-  told(now: Instant): Promise<string[]>;
+  /**
+   * Ids of the appointments that a message was handed over for, or may have been, and whose start by that message lies after `since`. Those of
+   * two days before it are forgotten.
+   */
+  told(since: Instant): Promise<string[]>;
   /** Keeps an appointment among these until then. */
   keepTold(appointmentId: string, untilAt: Instant): Promise<void>;
   /** Patients who hold wrong information, the longest first. */
@@ -15,6 +18,9 @@ export interface ToldLedger {
   clearWrong(of: Pick<WrongInformation, 'appointmentId' | 'channel'>): Promise<void>;
 }
 
+/** An appointment is kept for so long after the start that was told: a reading may tell later that it had been moved before. */
+const KEPT_MS = 2 * DAY_MS;
+
 /** Opens that part of the ledger. */
 export function openTold(redis: RedisClient, tenant: string): ToldLedger {
   const told = keys.remindersTold(tenant);
@@ -22,9 +28,9 @@ export function openTold(redis: RedisClient, tenant: string): ToldLedger {
   const fieldOf = ({ appointmentId, channel }: Pick<WrongInformation, 'appointmentId' | 'channel'>) =>
     JSON.stringify([appointmentId, channel]);
   return {
-    async told(now) {
-      await redis.zremrangebyscore(told, '-inf', now);
-      return redis.zrange(told, '0', '-1');
+    async told(since) {
+      await redis.zremrangebyscore(told, '-inf', since - KEPT_MS);
+      return redis.zrangebyscore(told, `(${since}`, '+inf');
     },
     async keepTold(appointmentId, untilAt) {
       await redis.zadd(told, 'XX', 'GT', untilAt, appointmentId);

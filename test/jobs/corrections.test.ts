@@ -41,6 +41,7 @@ const off = (corrections: object) => ({
 const REMINDER = 'Promemoria: appuntamento mercoledì 17 giugno alle 10:00, Studio Rossi.';
 const MOVED_TO_9 =
   'Appuntamento spostato: non mercoledì 17 giugno alle 10:00 ma mercoledì 17 giugno alle 09:00, Studio Rossi.';
+const MOVED_TO_13 = MOVED_TO_9.replace('alle 09:00', 'alle 13:00');
 const CANCELLED = 'Appuntamento di mercoledì 17 giugno alle 10:00 annullato, Studio Rossi.';
 
 describe('a patient who was reminded is told', () => {
@@ -60,6 +61,22 @@ describe('a patient who was reminded is told', () => {
     await change(world, 47);
     expect(texts(world)).toEqual([REMINDER, MOVED_TO_9]);
     expect(world.gateway.delivered[1]?.correction).toBe('moved');
+    expect(await wrong(world)).toEqual([]);
+  });
+
+  test('that it was moved to later, also when that is read after the time that was told', async () => {
+    const world = await told();
+    await world.advance(24.5 * HOUR_MS);
+    await change(world, 51, { updatedAt: world.now - HOUR_MS });
+    expect(texts(world).slice(1)).toEqual([MOVED_TO_13]);
+    expect(await wrong(world)).toEqual([]);
+  });
+
+  test('nothing of another visit, to which it was put off after the time that was told', async () => {
+    const world = await told();
+    await world.advance(24.5 * HOUR_MS);
+    await change(world, 51, { updatedAt: world.now - 10 * MINUTE_MS });
+    expect(texts(world)).toEqual([REMINDER]);
     expect(await wrong(world)).toEqual([]);
   });
 
