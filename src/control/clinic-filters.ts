@@ -93,7 +93,7 @@ export function requireFiltered(access: AskedClinic, question: ClinicQuestion) {
     const field = FIELDS[list];
     const paths = pathsOf.get(field) ?? [];
     if (paths.length === 0 || paths.some((path) => path.includes('['))) return [];
-    const meant = list === 'statuses' ? statusMeaning(profile) : (value: unknown) => String(value).toLowerCase();
+    const meant = list === 'statuses' ? statusMeaning(profile) : (value: unknown) => String(value).trim().toLowerCase();
     const wanted = new Set(filters.map(({ value }) => meant(value)));
     return [
       {
@@ -171,7 +171,7 @@ async function idsOf(
     }
     for await (const { records } of api[list].list(tenantId, [], signal)) {
       for (const record of records) {
-        known.set(record.id, record.name);
+        known.set(record.id.trim(), record.name);
         if (!isOwnId && 'code' in record && record.code !== null) known.set(record.code, record.name);
       }
     }
