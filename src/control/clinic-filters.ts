@@ -10,6 +10,11 @@ import type { ClinicQuestion } from './clinic-question.ts';
 
 /** What stands behind the name of a thing where its id is meant: `patientName` asks for something else. */
 const ID = '(ids?|uids?|uuids?|codes?|codice|keys?|numbers?)?$';
+/** Of these the codes and numbers that a thing has beside its id. */
+const OTHER_KEY = /(uids?|uuids?|codes?|codice|keys?|numbers?)$/;
+/** What may stand before the name of a thing where the record's own is meant: `guarantorPatientId` asks for another patient. */
+const OWN =
+  /^(id|by|for|of|in|per|where|filters?|quer(y|ies)|search|selected|clinic|appointments?|appuntament[oi]|bookings?|visits?)*$/;
 /** Lists whose ids are asked for by filters, and how the name of such a filter ends. */
 const LISTS = [
   ['agendas', new RegExp(`(agend[ae]|agendas|calendars?|calendari?o?)${ID}`)],
@@ -19,6 +24,23 @@ const LISTS = [
 ] as const;
 /** Names of filters that ask for yes or no, and for all but one. */
 const YES_OR_NO = /^(is|has|new|only|with|include|excluded?|not(?!e)|except)/;
+/** Values that ask for all. */
+const ALL = new Set(['*', 'all', 'any', 'tutti', 'tutte']);
+/** Values that ask for all but one. */
+const ALL_BUT = /^([!-]|<>|(ne|neq|nin|not)[:.])/i;
+/** Words that may stand for several statuses, where a profile names no status so. */
+const SEVERAL_STATUSES = new Set([
+  'active',
+  'inactive',
+  'open',
+  'closed',
+  'upcoming',
+  'future',
+  'past',
+  'attivi',
+  'aperti',
+  'chiusi',
+]);
 /** Names of filters by the status of an appointment, and not by another one such as that of the payment. */
 const STATUS = /^(filter|appointment|booking|visit|appuntamento)*(status(es)?|states?|stat[oi])(appuntamento)?$/;
 type List = (typeof LISTS)[number][0];
@@ -35,6 +57,8 @@ interface Filter {
   name: string;
   value: string;
   list: List | 'statuses';
+  /** It asks for the thing that a record names, by its id. */
+  isOwnId: boolean;
 }
 
 /**
@@ -63,12 +87,13 @@ export function requireFiltered(access: AskedClinic, question: ClinicQuestion) {
   const { profile } = access.context;
   const fields = Object.hasOwn(RESOURCES, resource) ? profile[resource as ResourceName].fields : {};
   const pathsOf = new Map<string, readonly string[]>(Object.entries(fields));
-  const asked = Map.groupBy(filtersOf(access, question), ({ list }) => list);
+  const own = filtersOf(access, question).filter(({ isOwnId }) => isOwnId);
+  const asked = Map.groupBy(own, ({ list }) => list);
   const checks = [...asked].flatMap(([list, filters]) => {
     const field = FIELDS[list];
     const paths = pathsOf.get(field) ?? [];
     if (paths.length === 0 || paths.some((path) => path.includes('['))) return [];
-    const meant = list === 'statuses' ? statusMeaning(profile) : (value: unknown) => String(value).toLowerCase();
+    const meant = list === 'statuses' ? statusMeaning(profile) : (value: unknown) => String(value).trim().toLowerCase();
     const wanted = new Set(filters.map(({ value }) => meant(value)));
     return [
       {
@@ -107,34 +132,48 @@ function filtersOf({ context }: AskedClinic, { resource, values, parameters, ids
   const ofPath = resource === 'availabilities' && ids[0] !== undefined ? [['treatmentId', ids[0]] as const] : [];
   return [...asked, ...ofPath].flatMap(([name, value]) => {
     const word = folded(name).replaceAll(/[^a-z]/g, '');
-    const named = YES_OR_NO.test(word) ? undefined : LISTS.find(([, ends]) => ends.test(word))?.[0];
+    const [named, ends] = (YES_OR_NO.test(word) ? undefined : LISTS.find((each) => each[1].test(word))) ?? [];
     const list = name === agenda ? 'agendas' : named;
     const isStatus = resource === 'appointments' && STATUS.test(word);
     const of = list ?? (isStatus ? 'statuses' : null);
     if (of === null || (typeof value !== 'string' && typeof value !== 'number')) return [];
-    return String(value)
-      .split(',')
-      .map((each): Filter => ({ name, value: each, list: of }));
+    const isOwn = ends === undefined || (OWN.test(word.slice(0, word.search(ends))) && !OTHER_KEY.test(word));
+    const isOwnId = name === agenda || isOwn;
+    return valuesIn(String(value), of, context.profile).map(
+      (each): Filter => ({ name, value: each, list: of, isOwnId }),
+    );
   });
+}
+
+/** The values of a filter; none where it asks for all, or for all but some. */
+function valuesIn(text: string, list: Filter['list'], profile: ClinicProfile): string[] {
+  const values = text.split(/[,;|]/).flatMap((each) => each.trim() || []);
+  const meaning = statusMeaning(profile);
+  const isSeveral = (value: string) => list === 'statuses' && SEVERAL_STATUSES.has(meaning(value));
+  const isAny = (value: string) => ALL.has(value.toLowerCase()) || ALL_BUT.test(value) || isSeveral(value);
+  return values.some(isAny) ? [] : values;
 }
 
 /** Null where the list can not be read: then nothing is known of its ids. */
 async function idsOf(
   access: AskedClinic,
-  { list, value }: Filter,
+  { list, value, isOwnId }: Filter,
   signal: AbortSignal,
 ): Promise<Map<string, string> | null> {
   const api = createClinicApi(access.context, access.serialise);
   const tenantId = await access.tenantId(signal);
   const known = new Map<string, string>();
   try {
+    if (list === 'statuses' || (list === 'patients' && !isOwnId)) return null;
     if (list === 'patients') {
       const found = await api.patients.read(tenantId, value, signal);
       return 'absent' in found ? known : null;
     }
-    if (list === 'statuses') return null;
     for await (const { records } of api[list].list(tenantId, [], signal)) {
-      for (const { id, name } of records) known.set(id, name);
+      for (const record of records) {
+        known.set(record.id.trim(), record.name);
+        if (!isOwnId && 'code' in record && record.code !== null) known.set(record.code, record.name);
+      }
     }
     return known;
   } catch (error) {

@@ -77,6 +77,7 @@ class RegisteredProcesses implements Processes {
   #nextId = randomUUID();
   #beginning: Promise<Life> | null = null;
   #timers: NodeJS.Timeout[] = [];
+  #isLooking = false;
 
   constructor(redis: RedisClient, silentMs: number) {
     this.#redis = redis;
@@ -98,9 +99,10 @@ class RegisteredProcesses implements Processes {
 
   async addWorker(id: string): Promise<void> {
     this.#entry.workers = [...this.#entry.workers, id];
-    const isJoined = this.#life !== null;
+    // A life that is beginning may have been told before.
+    const isTold = this.#life === null && this.#beginning === null;
     await this.join();
-    if (isJoined) await this.#beat();
+    if (!isTold) await this.#beat();
   }
 
   onDeath(tell: (workers: readonly string[]) => Promise<void>): void {
@@ -131,7 +133,7 @@ class RegisteredProcesses implements Processes {
     if (before !== null) this.#dead.set(before.id, []);
     else {
       const beat = setInterval(() => void this.#beat().catch(() => {}), BEAT_MS).unref();
-      const look = setInterval(() => void this.#look().catch(() => {}), LOOK_MS).unref();
+      const look = setInterval(() => void this.#lookAlone().catch(() => {}), LOOK_MS).unref();
       this.#timers = [beat, look];
       await this.#look();
     }
@@ -148,6 +150,15 @@ class RegisteredProcesses implements Processes {
     this.#entry.beat += 1;
     await this.#redis.hset(keys.processes(), life.id, JSON.stringify(this.#entry));
     life.wasHeard(sentAt);
+  }
+
+  /** One look at a time: those that waited for Redis would all be answered when it comes back, before the beats are. */
+  async #lookAlone(): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    await this.#look().finally(() => {
+      this.#isLooking = false;
+    });
   }
 
   async #look(): Promise<void> {
@@ -174,6 +185,8 @@ class RegisteredProcesses implements Processes {
 
   #note(id: string, beat: number): Seen {
     const before = this.#seen.get(id);
+    // Whoever beats lives: it stood still together with its clocks, and knows of no death.
+    if (before !== undefined && before.beat !== beat) this.#dead.delete(id);
     const seen =
       before?.beat === beat ? { ...before, looks: before.looks + 1 } : { beat, at: performance.now(), looks: 0 };
     this.#seen.set(id, seen);

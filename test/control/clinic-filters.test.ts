@@ -33,6 +33,14 @@ async function valueFor(name: string): Promise<string> {
   return String(pages.flatMap(({ records }) => records).find((record) => record[field] != null)?.[field]);
 }
 
+/** What the records of a list tell in a field. */
+async function fieldOf(resource: string, field: string): Promise<string[]> {
+  const pages = await Array.fromAsync(readClinic(access, ask(resource), unhurried()));
+  return pages.flatMap(({ records }) =>
+    records.flatMap((record) => (record[field] == null ? [] : String(record[field]))),
+  );
+}
+
 describe('an unknown filter value is never an empty answer', () => {
   test.each([
     ['agendaId', 'agenda', 'agendas'],
@@ -100,6 +108,42 @@ describe('an unknown filter value is never an empty answer', () => {
       const pages = await Array.fromAsync(reading(access, question, unhurried()));
       expect(pages.flatMap(({ records }) => records).length).toBeGreaterThan(0);
     }
+  });
+
+  test.each([
+    ['calendarId', async () => (await fieldOf('agendas', 'id')).join('; ')],
+    ['calendarId', async () => (await fieldOf('agendas', 'id')).join(', ')],
+    ['calendarId', async () => '*'],
+    ['calendarId', async () => ''],
+    ['calendarId', async () => '!no-such-one'],
+    ['stato', async () => 'all'],
+    ['stato', async () => 'Active'],
+    ['stato', async () => 'ne:Cancelled'],
+    ['treatmentCode', async () => (await fieldOf('treatments', 'code'))[0] ?? ''],
+    ['guarantorPatientId', () => valueFor('paziente')],
+    ['patientNumber', async () => '77'],
+  ])(
+    'rows do not tell whether a clinic follows %s of this kind: they are taken for the answer',
+    async (name, value) => {
+      const question = ask('appointments', { parameters: [...window, [name, await value()]] });
+      for (const reading of [readClinic, readClinicRaw]) {
+        const pages = await Array.fromAsync(reading(access, question, unhurried()));
+        expect(pages.flatMap(({ records }) => records).length).toBeGreaterThan(0);
+      }
+    },
+  );
+
+  test('a treatment is known by its code too, where the filter asks for it', async () => {
+    const [code = ''] = await fieldOf('treatments', 'code');
+    const far: [string, string][] = [
+      ['from', '2031-03-01T00:00:00+01:00'],
+      ['to', '2031-03-02T00:00:00+01:00'],
+    ];
+    const asked = (value: string) => ask('appointments', { parameters: [...far, ['treatmentCode', value]] });
+    const pages = await Array.fromAsync(readClinic(access, asked(code), unhurried()));
+    expect(pages.flatMap(({ records }) => records)).toEqual([]);
+    const failure = await failureOf(Array.fromAsync(readClinic(access, asked('no-such-one'), unhurried())));
+    expect(failure).toMatchObject({ code: 'unknown-filter-value' });
   });
 
   test.each([

@@ -143,3 +143,46 @@ test('when Redis comes back nobody has died before the beats had time to come', 
   for (let seconds = 0; seconds < 10; seconds += 1) await second();
   expect(told.flat()).toEqual([]);
 });
+
+test('looks that waited for Redis tell of no death when they are all answered before the beats', async () => {
+  const { client, other, told, looked, time } = await twoProcesses();
+  const register = await client.hgetall(keys.processes());
+  const back = Promise.withResolvers<void>();
+  vi.spyOn(client, 'hset').mockRejectedValue(new Error('away'));
+  looked.mockClear().mockImplementation(() => back.promise.then(() => register));
+  for (let seconds = 0; seconds < 9; seconds += 1) await time.pass(1_000);
+  expect(looked).toHaveBeenCalled();
+  back.resolve();
+  await untilSeen(() => settled(looked) === looked.mock.calls.length, 'the looks');
+  await time.pass(0);
+  expect(other.dead()).toEqual([]);
+  expect(told).toEqual([]);
+});
+
+test('a process whose clocks stood still too lives again by its next beat, and keeps what it takes from then on', async () => {
+  const { client, processes, other, told, take, takeOther, second } = await twoProcesses();
+  const { id } = await processes.join();
+  const entry = JSON.parse((await client.hget(keys.processes(), id)) ?? '');
+  const frozen = JSON.stringify({ ...entry, beat: 1_000 });
+  const beats = vi.spyOn(client, 'hset').mockResolvedValue(0);
+  for (let seconds = 0; !other.dead().includes(id) && seconds < 20; seconds += 1) await second();
+  expect(other.dead()).toContain(id);
+  beats.mockRestore();
+  await client.hset(keys.processes(), id, frozen);
+  await second();
+  await untilSeen(() => !other.dead().includes(id), 'the life');
+  const lease = await take();
+  expect(lease?.token).toContain(`:${id}/`);
+  expect(await takeOther()).toBeNull();
+  expect(told.flat()).toEqual(['holder-worker']);
+});
+
+test('workers that are named together, in the first life, are all told before any of them takes a job', async () => {
+  const client = redis.connect();
+  const processes = openProcesses(client, SILENT_MS);
+  onTestFinished(() => processes.leave());
+  useFakeTime();
+  await Promise.all(['one', 'two', 'three'].map((name) => processes.addWorker(name)));
+  const own = await processes.join();
+  expect(JSON.parse((await client.hget(keys.processes(), own.id)) ?? '').workers).toEqual(['one', 'two', 'three']);
+});

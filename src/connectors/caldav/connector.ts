@@ -10,6 +10,7 @@ import { type Collection, isOurs, objectUrl, type StoredObject, versionTagOf } f
 import { errors } from './errors.ts';
 import { multiget } from './multiget.ts';
 import { findOurs, readOurs } from './reading.ts';
+import { isUnreadable } from './refusals.ts';
 import { baseAddress, type CaldavSettings } from './schemas.ts';
 import { DavSession, strongTag } from './webdav.ts';
 import { carryOut, type Seen } from './writing.ts';
@@ -52,14 +53,21 @@ async function applyAll(collection: Collection, operations: readonly Operation[]
   return await readBack(collection, settle(outcomes, errors), urls);
 }
 
-/** Creates that may have come through, and updates and deletes without a tag that If-Match can use, are looked at first: all in one request. */
+/**
+ * Creates that may have come through, and updates and deletes without a tag that If-Match can use, are looked at first: all in one request.
+ * One that the server fails to read costs no other: each is looked at alone then.
+ */
 async function lookBefore(collection: Collection, operations: readonly Operation[]) {
   const unknown = operations.filter((operation) =>
     operation.kind === 'create' ? operation.mayExist === true : strongTag(operation.versionTag) === null,
   );
   if (unknown.length === 0) return null;
   const urls = unknown.map((operation) => urlOf(collection, operation));
-  return { asked: new Set(urls.map(comparablePath)), found: await multiget(collection, urls) };
+  const found = await multiget(collection, urls).catch((error) => {
+    if (isUnreadable(error)) return null;
+    throw error;
+  });
+  return found === null ? null : { asked: new Set(urls.map(comparablePath)), found };
 }
 
 function seenOf(seen: Awaited<ReturnType<typeof lookBefore>>, collection: Collection, operation: Operation): Seen {

@@ -3,19 +3,23 @@ import { slices } from '../../model/slices.ts';
 import { comparablePath } from './addresses.ts';
 import { proveThere } from './calendar-resource.ts';
 import { askCollection, type Collection, type StoredObject } from './collection.ts';
+import { errors } from './errors.ts';
 import { fromCalendarObject } from './from-model.ts';
 import { MULTIGET_SIZE } from './limits.ts';
-import { readRefused } from './refusals.ts';
+import { isUnreadable, readRefused } from './refusals.ts';
 import { listMembers } from './sync-collection.ts';
 import { type DavMember, isMultistatus, strongTag } from './webdav.ts';
 import { CALDAV, DAV, escapeXml, NAMESPACES } from './xml.ts';
 
 /**
  * Looks at one object; null when it is gone from a calendar that is there.
- * @throws MirrorError `settings`, code `calendar-gone`
+ * @throws MirrorError `settings`, code `calendar-gone`; `remote`, code `server-error`, of this object alone, where it can't be read
  */
 export async function lookUp(collection: Collection, url: URL): Promise<StoredObject | null> {
-  const found = await multiget(collection, [url]);
+  const found = await multiget(collection, [url]).catch((error) => {
+    if (!isUnreadable(error)) throw error;
+    throw errors.make('server-error', { status: error.status, cause: error });
+  });
   return found.get(comparablePath(url)) ?? null;
 }
 

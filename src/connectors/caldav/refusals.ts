@@ -1,4 +1,4 @@
-import type { MirrorError } from '../../model/errors.ts';
+import { MirrorError } from '../../model/errors.ts';
 import { errors } from './errors.ts';
 import { child, childrenOf, DAV, parseXml, type XmlElement } from './xml.ts';
 
@@ -102,6 +102,11 @@ export function calendarGone({ isOwn }: { isOwn: boolean }, status: number): Mir
 /** A refused question about the calendar. */
 export function readRefused(status: number): MirrorError {
   return status === 403 ? errors.make('calendar-forbidden', { status }) : unexpectedStatus(status);
+}
+
+/** Whether a question failed by what was asked for, and not by the calendar, the login or the connection. */
+export function isUnreadable(error: unknown): error is MirrorError {
+  return error instanceof MirrorError && error.code === 'unexpected-status';
 }
 
 /** An answer that the protocol does not foresee here. */

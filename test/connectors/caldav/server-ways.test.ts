@@ -1,5 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { DIALECT_NAMES, type DialectName } from '../../../sandbox/caldav/index.ts';
+import { startFaultProxy } from '../../../sandbox/kit/fault-proxy.ts';
 import type { Connector } from '../../../src/connectors/connector.ts';
 import {
   createOperation,
@@ -217,4 +218,20 @@ test('after a crash one look and one listing serve all creates of a call, and no
   // One look at all of them, and a write for each that was not there.
   expect(requests.filter((method) => method !== 'PUT')).toEqual(['REPORT', 'REPORT']);
   expect(requests.filter((method) => method === 'PUT')).toHaveLength(10);
+});
+
+test('one object that the server fails to read costs no other create of the call', async () => {
+  const { sandbox, calendarPath, hands } = await open('standard');
+  const proxy = await startFaultProxy(sandbox.url);
+  onTestFinished(() => proxy.close());
+  const container = `${proxy.url}${calendarPath}`;
+  const connector = openOn({ container });
+  await connector.apply(container, [createOperation('bad'), createOperation('there')], signal());
+  const fault = { kind: 'answer', answer: { status: 500, headers: {}, body: 'no' } } as const;
+  proxy.add({ method: /^REPORT$/, body: new RegExp(keyOf('bad')), times: Number.POSITIVE_INFINITY, fault });
+  const creates = ['bad', 'there', 'new'].map((id) => ({ ...createOperation(id), mayExist: true }));
+  const outcomes = await connector.apply(container, creates, signal());
+  expect(outcomes.map(describeOutcome).slice(1)).toEqual(['written adopted', 'written created']);
+  expect(outcomes[0]).toMatchObject({ result: 'failed', error: { actor: 'remote', retry: 'later', status: 500 } });
+  expect(await hands.members(calendarPath)).toHaveLength(3);
 });
