@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { startCaldavSandbox } from '../../sandbox/caldav/index.ts';
+import type { ProxyFault } from '../../sandbox/kit/fault-proxy.ts';
 import type { AuditView } from '../../src/control/audit.ts';
 import { status } from '../../src/control/status.ts';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../../src/model/time.ts';
@@ -47,17 +48,26 @@ test.each(['with', 'without'] as const)(
     expect(writesThatFailed(world)).toBe(0);
     expect(watched.problems).toEqual(new Set());
 
-    proxy.add({ method: /PUT/, url: new RegExp(await pathOf(refused)), times: ALWAYS, fault: REFUSAL });
+    proxy.add({ method: /PUT/, url: new RegExp(await pathOf(refused)), times: ALWAYS, fault: answered(422) });
     world.clinic.move(clinicId, refused);
+    world.clinic.book(clinicId);
     await watched.untilItWaitsForADay(refused);
     proxy.clear();
     expect(await world.cli('sync', TENANT)).toMatchObject({ code: 0 });
     await expectExact(world);
     expect(watched.problems).toEqual(new Set(['failing']));
+
+    proxy.add({ method: /./, times: ALWAYS, fault: answered(503) });
+    expect(await watched.audit()).toMatchObject({ code: 1, failure: { code: 'server-unavailable' } });
+    proxy.clear();
+    const isLookedAt = async () => (await watched.audit()).code === 0;
+    await waitFor(isLookedAt, { what: 'the audit to look again', intervalMs: 300 });
   },
 );
 
-const REFUSAL = { kind: 'answer', answer: { status: 422, headers: {}, body: '' } } as const;
+function answered(status: number): ProxyFault {
+  return { kind: 'answer', answer: { status, headers: {}, body: '' } };
+}
 
 /** A clinic whose one calendar lies at such a server. */
 async function openAbrupt(tags: 'with' | 'without') {
@@ -105,7 +115,8 @@ function watch(world: SmallWorld) {
       const since = Date.now();
       const isInSync = async () => {
         const { state, inSyncAsOf } = await look();
-        return state === 'in-sync' && (inSyncAsOf ?? 0) >= since;
+        if (state === 'in-sync' && (inSyncAsOf ?? 0) >= since) return true;
+        throw new Error(`it is ${state}, and ailed by: ${[...seen].join(', ')}`);
       };
       await waitFor(isInSync, { what: 'the target to be in sync', intervalMs: 300 });
     },
