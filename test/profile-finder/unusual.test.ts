@@ -56,7 +56,10 @@ function wholeNameOf(patientId: string | null): string | null {
   return patient === undefined ? null : `${patient.firstName} ${patient.lastName}`;
 }
 
-function speaking(manner: Manner): Script {
+/** How it speaks; patients have their whole name in `fullName` unless told. */
+type Spoken = Manner & { patient?: string };
+
+function speaking(manner: Spoken): Script {
   const paged = (all: object[], query: URLSearchParams) => {
     const offset = Number(query.get('offset') ?? 0);
     const rows = all.slice(offset, offset + Math.min(Number(query.get('limit') ?? 20), 20));
@@ -66,7 +69,11 @@ function speaking(manner: Manner): Script {
   return ({ path, query }) => {
     if (path.endsWith('/userinfo')) return { json: { tenants: [{ id: 't1' }] } };
     if (path.endsWith('/agendas')) return paged([...AGENDAS], query);
-    if (path.endsWith('/patients')) return paged(PATIENTS.map(patientRow), query);
+    if (path.endsWith('/patients'))
+      return paged(
+        PATIENTS.map((each) => patientRow(each, manner.patient)),
+        query,
+      );
     if (!path.endsWith('/appointments')) return { status: 404, json: { error: 'not_found' } };
     const [from, to] = [Date.parse(query.get('from') ?? ''), Date.parse(query.get('to') ?? '')];
     const asked = query.getAll(manner.agenda);
@@ -80,15 +87,15 @@ function speaking(manner: Manner): Script {
   };
 }
 
-function patientRow({ id, firstName, lastName }: (typeof PATIENTS)[number]): object {
+function patientRow({ id, firstName, lastName }: (typeof PATIENTS)[number], name = 'fullName'): object {
   const telecom = [
     { system: 'email', value: `${id}@x.example` },
     { system: 'phone', value: `+39 06 ${id}` },
   ];
-  return { id, fullName: `${firstName} ${lastName}`, telecom, cellulari: [{ numero: '+39 333' }] };
+  return { id, [name]: `${firstName} ${lastName}`, telecom, cellulari: [{ numero: '+39 333' }] };
 }
 
-async function probed(manner: Manner, written: WrittenProfile = {}) {
+async function probed(manner: Spoken, written: WrittenProfile = {}) {
   await using server = await startScriptedServer(speaking(manner));
   const access = openClinicAccess({ baseUrl: server.url }, 'token', profileOf(written), { clock: () => WINDOW.fromAt });
   const probe = await probeClinic(access, () => {}, unhurried());
@@ -147,6 +154,15 @@ describe('a clinic whose names no profile has', () => {
     expect(probe.toDecide.find(({ place }) => place === 'patients.fullName')?.ask).toContain('given name');
     expect(probe.proposedProfile).not.toContain('x.example');
   });
+
+  test.each(['name', 'nominativo'])(
+    'has the one field %s of patients proposed as their whole name',
+    async (patient) => {
+      const { probe, profile } = await probed({ ...MANNER, patient });
+      expect(profile.patients.fullName).toMatchObject({ path: patient });
+      expect(probe.toDecide.map(({ place }) => place)).toContain('patients.fullName');
+    },
+  );
 
   test('has every path told that finds nothing, of each list that is read', async () => {
     const { probe } = await probed(MANNER, {

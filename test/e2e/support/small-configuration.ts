@@ -6,8 +6,14 @@ import type { ClinicSandbox, ClinicSandboxOptions, Credentials } from '../../../
 import type { GoogleSandbox, GoogleSandboxOptions } from '../../../sandbox/google/index.ts';
 import type { GraphSandbox, GraphSandboxOptions } from '../../../sandbox/graph/index.ts';
 import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
-import type { PrivateDavServer } from '../../../tools/dav-server.ts';
-import { type BuiltTarget, buildTarget, type CalendarServers, type Family, RADICALE_USERS } from './small-targets.ts';
+import {
+  type BuiltTarget,
+  buildTarget,
+  type CalendarServers,
+  type DavServer,
+  type Family,
+  RADICALE_USERS,
+} from './small-targets.ts';
 
 /** What a small world is made of. Each target shows one agenda of its tenant. */
 export interface SmallWorldOptions {
@@ -23,7 +29,7 @@ export interface SmallWorldOptions {
   google?: GoogleSandboxOptions;
   graph?: GraphSandboxOptions;
   /** Of CalDAV targets; a user of each tenant's name. */
-  davServer?: PrivateDavServer;
+  davServer?: DavServer;
   /** Merged into every target. */
   target?: object;
   /** Of every tenant. */

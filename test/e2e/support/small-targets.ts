@@ -16,11 +16,14 @@ export const FAMILIES = ['google-calendar', 'outlook-calendar', 'caldav'] as con
 /** A kind of calendar, by its connector. */
 export type Family = (typeof FAMILIES)[number];
 
+/** A CalDAV server that runs, a real one or the sandbox. */
+export type DavServer = Pick<PrivateDavServer, 'url' | 'users' | 'homePathOf'>;
+
 /** The servers that calendars lie at. */
 export interface CalendarServers {
   google: GoogleSandbox;
   graph: GraphSandbox;
-  davServer?: PrivateDavServer | undefined;
+  davServer?: DavServer | undefined;
 }
 
 /** A calendar seen from outside, and what the tenant's file says of it. */
@@ -92,7 +95,7 @@ const BUILDERS: Record<
 };
 
 /** Calendars of ours of an earlier test would be taken for ours. */
-export async function emptyDavServer({ url, users, homePathOf }: PrivateDavServer): Promise<void> {
+export async function emptyDavServer({ url, users, homePathOf }: DavServer): Promise<void> {
   for (const { name, password } of users) {
     const authorization = `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`;
     const home = `${url}${homePathOf(name)}`;
