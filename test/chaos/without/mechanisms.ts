@@ -34,12 +34,17 @@ export const MECHANISMS: Readonly<Record<string, Safety>> = {
     rewrites: [
       {
         module: 'state/leases.ts',
-        find: 'if (!isReleased && performance.now() >= deadlineAt) lose();',
+        find: 'if (!isReleased && (life.over.aborted || performance.now() >= deadlineAt)) lose();',
         replace: '',
       },
       {
         module: 'state/leases.ts',
         find: 'deadline = setTimeout(lose, Math.max(0, deadlineAt - performance.now())).unref();',
+        replace: '',
+      },
+      {
+        module: 'state/leases.ts',
+        find: "over.addEventListener('abort', lose);",
         replace: '',
       },
     ],
