@@ -250,7 +250,7 @@ function decide(
   if (stand.is !== 'false') return nothing;
   const { last, kind } = stand;
   const untilAt = kind === 'cancelled' || truth === null ? last.startAt : truth.appointment.time.startAt;
-  if (untilAt <= now || isAnotherVisit(last, truth, now)) return nothing;
+  if (untilAt <= now || isAnotherVisit(last, truth, before, now)) return nothing;
   const remedy = remedyFor(reminders, { own, stand, truth }, now);
   const due = 'due' in remedy ? remedy.due : null;
   // Of whatever rule it is: the fact is the same.
@@ -267,9 +267,18 @@ function decide(
   return { wrong, due, isPlanned: 'due' in remedy && remedy.isPlanned, fact };
 }
 
-/** Whether the appointment was put off after the start that was told: the patient was there, or missed it, and knows of the new one. */
-function isAnotherVisit({ startAt }: LedgerEntry, truth: Truth | null, now: Instant): boolean {
-  return startAt <= now && (truth?.appointment.updatedAt ?? 0) >= startAt;
+/**
+ * Whether the appointment was put off after the start that was told: the patient was there, or missed it, and knows of the new one. What was noted
+ * before that start was another move. Where the clinic tells no time of change, nothing else says that it came before.
+ */
+function isAnotherVisit(
+  { startAt }: LedgerEntry,
+  truth: Truth | null,
+  before: WrongInformation | null,
+  now: Instant,
+): boolean {
+  if (startAt > now || (before !== null && before.sinceAt < startAt)) return false;
+  return (truth?.appointment.updatedAt ?? startAt) >= startAt;
 }
 
 function remedyFor(
