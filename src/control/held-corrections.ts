@@ -13,7 +13,7 @@ const ZONE = 'zone';
 
 /**
  * Tells of corrections that are held what each patient was told, and what the clinic says now. Queries the clinic for one list, from a day before
- * the first to a day after the last start that patients were told.
+ * the first to a day after the last start that patients were told, or that the last cycle found.
  */
 export async function heldCorrections(
   tenant: OpenTenant,
@@ -23,7 +23,11 @@ export async function heldCorrections(
 ): Promise<{ items: HeldItem[]; unread: string | null }> {
   const entries = await reminders.ledger.ofAppointments(recordIds);
   const told = new Map(recordIds.map((record) => [record, lastOf(entries.get(record) ?? [])]));
-  const starts = [...told.values()].flatMap((entry) => entry?.startAt ?? []);
+  const noted = (await reminders.ledger.wrong(tenant.clock())).filter(({ appointmentId }) => told.has(appointmentId));
+  const starts = [
+    ...[...told.values()].flatMap((entry) => entry?.startAt ?? []),
+    ...noted.map(({ untilAt }) => untilAt),
+  ];
   const { appointments, place, unread } = await listed(tenant, starts, signal);
   const items = recordIds.map((record): HeldItem => {
     const appointment = appointments.get(record);
