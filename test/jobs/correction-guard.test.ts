@@ -127,6 +127,22 @@ describe('when everything begins an hour later at once', () => {
   });
 });
 
+test('a correction that was withdrawn counts from when it is planned anew', async () => {
+  const world = await told();
+  await world.advance(10 * HOUR_MS);
+  for (const hours of [-1, 0]) {
+    shift(world, all.slice(0, 8), hours);
+    await world.cycle();
+  }
+  await world.advance(2 * HOUR_MS);
+  shift(world, all.slice(0, 8), -1);
+  await world.cycle();
+  await world.advance(15 * MINUTE_MS);
+  shift(world, all, -1);
+  await cycles(world, 7);
+  expect([sent(world), await holds(world)]).toEqual([0, [['open', COUNT]]]);
+});
+
 describe('a decision', () => {
   test('sends all corrections of a true change', async () => {
     const world = await told();
