@@ -21,8 +21,10 @@ export interface CalledFor {
 /** What the guard weighs. */
 export interface CorrectionInput {
   calls: readonly CalledFor[];
-  /** Everything of the appointments that the cycle compared. */
+  /** Everything of the appointments that patients were told of, compared or not. */
   entries: readonly LedgerEntry[];
+  /** Appointments of the open hold that the cycle did not compare. */
+  unseen: readonly string[];
   holds: readonly Hold[];
   /** How many appointments ahead patients were told of. */
   toldCount: number;
@@ -34,12 +36,12 @@ export interface CorrectionInput {
 type Standing = 'approved' | 'refused' | 'waiting' | 'free' | 'undecided';
 
 /**
- * Weighs the corrections of one cycle, with those of the last hour. Above both limits all undecided ones wait, since part of a wrong change is as
- * wrong. A decision is about what a correction says: when the appointment changes again, the correction is weighed again.
+ * Weighs the corrections of one cycle, with those of the last hour and those that wait, also of appointments that the cycle did not see. Above both
+ * limits all undecided ones wait, since part of a wrong change is as wrong. A decision is about what a correction says: when the appointment changes again, the correction is weighed again.
  * @returns why a correction is kept back; null when it is not
  */
 export function weighCorrections(input: CorrectionInput): (call: CalledFor) => HeldReason | null {
-  const { calls, entries, toldCount, limit, now } = input;
+  const { calls, entries, unseen, toldCount, limit, now } = input;
   const holds = input.holds.filter(({ target, kind }) => target === REMINDERS && kind === 'corrections');
   const waiting = recordsIn(holds.filter(({ state }) => state === 'open'));
   const approved = recordsIn(holds.filter(({ state }) => state === 'approved'));
@@ -49,7 +51,7 @@ export function weighCorrections(input: CorrectionInput): (call: CalledFor) => H
       correction !== null && plannedAt > now - WINDOW_MS && !approved.has(appointmentId),
   );
   const unsure = calls.filter((call) => ['waiting', 'undecided'].includes(standings.get(call) ?? ''));
-  const together = new Set([...begun, ...unsure].map(({ appointmentId }) => appointmentId));
+  const together = new Set([...[...begun, ...unsure].map(({ appointmentId }) => appointmentId), ...unseen]);
   const isTooMuch = exceeds(together.size, toldCount, limit);
   return (call) => {
     const standing = standings.get(call);

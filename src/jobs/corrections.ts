@@ -69,9 +69,10 @@ export async function planCorrections(
   const { ledger } = reminders;
   const told = await ledger.told(now);
   const noted = await ledger.wrong(now);
-  const compared = await compareAll(reminders, seen, noted, now);
+  const entries = await ledger.ofAppointments(await ledger.told(now - PASSED_MS));
+  const compared = await compareAll(reminders, seen, { entries, noted }, now);
   const counts = { planned: 0, withdrawn: 0, held: 0 };
-  for (const one of await keepBack(holds, reminders, { compared, told, noted }, now)) {
+  for (const one of await keepBack(holds, reminders, { compared, told, entries, noted }, now)) {
     await note(reminders, one, one.decided, one.before);
     const { planned, withdrawn } = await carryOut(reminders, one, now);
     counts.planned += planned;
@@ -82,24 +83,28 @@ export async function planCorrections(
 }
 
 interface Known {
+  /** Ids of the appointments ahead. */
   told: readonly string[];
+  /** Everything of these, and of those whose told start has just passed. */
+  entries: ReadonlyMap<string, readonly LedgerEntry[]>;
   noted: readonly WrongInformation[];
 }
 
 async function compareAll(
   reminders: OpenReminders,
   seen: SeenByPatients,
-  noted: readonly WrongInformation[],
+  { entries, noted }: Pick<Known, 'entries' | 'noted'>,
   now: Instant,
 ): Promise<Compared[]> {
-  const ids = (await reminders.ledger.told(now - PASSED_MS)).filter(
-    (id) => seen.appointments.has(id) || seen.vanished.has(id),
-  );
+  const seenNow = [...entries].filter(([id]) => seen.appointments.has(id) || seen.vanished.has(id));
   const byName = new Map(noted.map((one) => [nameOf(one), one]));
-  const failed = await failedOf(reminders, ids);
-  return [...(await reminders.ledger.ofAppointments(ids))].flatMap(([appointmentId, entries]) => {
+  const failed = await failedOf(
+    reminders,
+    seenNow.map(([id]) => id),
+  );
+  return seenNow.flatMap(([appointmentId, ofOne]) => {
     const truth = truthOf(seen, appointmentId);
-    return [...Map.groupBy(entries, (entry) => entry.channel)].flatMap(([channel, own]) => {
+    return [...Map.groupBy(ofOne, (entry) => entry.channel)].flatMap(([channel, own]) => {
       const before = byName.get(nameOf({ appointmentId, channel })) ?? null;
       const stand = toldStand(own, truth, { proofs: reminders.proofs, failed });
       if (stand.is === 'sending') return [];
@@ -112,14 +117,20 @@ async function compareAll(
 async function keepBack(
   holds: OpenTenant['holds'],
   { file: { correctionGuard } }: OpenReminders,
-  { compared, told, noted }: Known & { compared: readonly Compared[] },
+  { compared, told, entries, noted }: Known & { compared: readonly Compared[] },
   now: Instant,
 ): Promise<Compared[]> {
   const all = await holds.list();
   const calls = new Map(compared.flatMap((one) => (one.decided.fact === null ? [] : [[one, callOf(one)] as const])));
+  const isCompared = new Set(compared.map(({ appointmentId }) => appointmentId));
+  const open = all.find(({ target, state }) => target === REMINDERS && state === 'open');
+  const unseen = noted.flatMap(({ appointmentId }) =>
+    open?.recordIds.includes(appointmentId) && !isCompared.has(appointmentId) ? [appointmentId] : [],
+  );
   const verdict = weighCorrections({
     calls: [...calls.values()],
-    entries: compared.flatMap(({ own }) => own),
+    entries: [...entries.values()].flat(),
+    unseen,
     holds: all,
     toldCount: told.length,
     limit: correctionGuard,
@@ -130,15 +141,11 @@ async function keepBack(
     const reason = call === undefined ? null : verdict(call);
     return reason === null ? one : { ...one, decided: keptBack(one, reason, now) };
   });
-  const isCompared = new Set(compared.map(({ appointmentId }) => appointmentId));
-  const open = all.find(({ target, state }) => target === REMINDERS && state === 'open');
   const heldIds = [
     ...weighed.flatMap(({ appointmentId, decided }) =>
       decided.wrong?.reason === 'corrections-held' ? [appointmentId] : [],
     ),
-    ...noted.flatMap(({ appointmentId }) =>
-      open?.recordIds.includes(appointmentId) && !isCompared.has(appointmentId) ? [appointmentId] : [],
-    ),
+    ...unseen,
   ];
   if (open !== undefined || heldIds.length > 0) {
     const expiresAt = now + correctionGuard.holdExpiresAfterHours * HOUR_MS;
@@ -250,7 +257,7 @@ function decide(
   if (stand.is !== 'false') return nothing;
   const { last, kind } = stand;
   const untilAt = kind === 'cancelled' || truth === null ? last.startAt : truth.appointment.time.startAt;
-  if (untilAt <= now || isAnotherVisit(last, truth, now)) return nothing;
+  if (untilAt <= now || isAnotherVisit(last, truth, before, now)) return nothing;
   const remedy = remedyFor(reminders, { own, stand, truth }, now);
   const due = 'due' in remedy ? remedy.due : null;
   // Of whatever rule it is: the fact is the same.
@@ -267,9 +274,18 @@ function decide(
   return { wrong, due, isPlanned: 'due' in remedy && remedy.isPlanned, fact };
 }
 
-/** Whether the appointment was put off after the start that was told: the patient was there, or missed it, and knows of the new one. */
-function isAnotherVisit({ startAt }: LedgerEntry, truth: Truth | null, now: Instant): boolean {
-  return startAt <= now && (truth?.appointment.updatedAt ?? 0) >= startAt;
+/**
+ * Whether the appointment was put off after the start that was told: the patient was there, or missed it, and knows of the new one. What was noted
+ * before that start was another move. Where the clinic tells no time of change, nothing else says that it came before.
+ */
+function isAnotherVisit(
+  { startAt }: LedgerEntry,
+  truth: Truth | null,
+  before: WrongInformation | null,
+  now: Instant,
+): boolean {
+  if (startAt > now || (before !== null && before.sinceAt < startAt)) return false;
+  return (truth?.appointment.updatedAt ?? startAt) >= startAt;
 }
 
 function remedyFor(

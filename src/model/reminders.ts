@@ -96,7 +96,7 @@ export interface PlannedReminder extends ReminderKey {
 export interface LedgerEntry extends PlannedReminder {
   correction: Correction | null;
   state: ReminderState;
-  /** When it was first planned. */
+  /** When it was first planned; of one that was withdrawn, when it was planned anew. */
   plannedAt: Instant;
   /** When it is looked at next, while it is `planned` or `sending`. */
   wakeAt: Instant;

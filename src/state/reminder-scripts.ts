@@ -27,7 +27,7 @@ if state and state ~= 'planned' and not (state == 'dropped' and withdrawn) then 
 if state and ARGV[4] ~= '' then return 0 end
 redis.call('HSET', KEYS[1], 'id', ARGV[1], 'dueAt', ARGV[5], 'appointmentId', ARGV[7], 'startAt', ARGV[8], 'rule', ARGV[9],
   'channel', ARGV[10], 'zone', ARGV[11], 'correction', ARGV[12], 'state', 'planned', 'wakeAt', ARGV[5], 'reason', '', 'settledAt', '')
-redis.call('HSETNX', KEYS[1], 'plannedAt', ARGV[2])
+redis.call(state == 'planned' and 'HSETNX' or 'HSET', KEYS[1], 'plannedAt', ARGV[2])
 redis.call('HSETNX', KEYS[1], 'attempts', 0)
 redis.call('PEXPIRE', KEYS[1], ARGV[6])
 redis.call('SADD', KEYS[5], ARGV[1])

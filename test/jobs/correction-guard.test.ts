@@ -31,6 +31,7 @@ async function cycles(world: ReminderWorld, hours = 1): Promise<void> {
   }
 }
 
+const texts = (world: ReminderWorld) => world.gateway.delivered.map(({ content }) => content.text);
 const sent = (world: ReminderWorld) => world.gateway.delivered.length - COUNT;
 const wrong = async (world: ReminderWorld) => (await world.tenant.reminders?.ledger.wrong(world.now)) ?? [];
 const reasons = async (world: ReminderWorld) => [...new Set((await wrong(world)).map(({ reason }) => reason))];
@@ -85,6 +86,35 @@ describe('when everything begins an hour later at once', () => {
     expect(await holds(world)).toEqual([['open', COUNT - 10]]);
   });
 
+  test('the same when each list breaks off before most of them', async () => {
+    const world = await told();
+    shift(world, all, -1);
+    await cycles(world);
+    // Its patient is told of the time that is true then.
+    book(world, 'late', 53);
+    await cycles(world, 3);
+    expect(texts(world).at(-1)).toContain('15:00');
+    const before = sent(world);
+    book(world, 'late', 51.5);
+    for (const index of all) world.clinic.unlisted.add(`a${index}`);
+    world.clinic.truncatedAfter = 1;
+    await cycles(world);
+    expect([sent(world), await holds(world)]).toEqual([before, [['open', COUNT + 1]]]);
+  });
+
+  test('the same when each list shows another part of them', async () => {
+    const world = await told();
+    for (const part of [all.slice(0, 10), all.slice(10)]) {
+      shift(world, part, -1);
+      world.clinic.unlisted.clear();
+      for (const index of all) if (!part.includes(index)) world.clinic.unlisted.add(`a${index}`);
+      world.clinic.truncatedAfter = part.length;
+      await cycles(world, 0.5);
+    }
+    expect(sent(world)).toBe(10);
+    expect(await holds(world)).toEqual([['open', 10]]);
+  });
+
   test('corrections that wait for the end of the night are held too', async () => {
     const world = await told();
     await world.advance(10 * HOUR_MS);
@@ -95,6 +125,22 @@ describe('when everything begins an hour later at once', () => {
     await cycles(world, 8);
     expect([sent(world), await holds(world)]).toEqual([0, [['open', COUNT]]]);
   });
+});
+
+test('a correction that was withdrawn counts from when it is planned anew', async () => {
+  const world = await told();
+  await world.advance(10 * HOUR_MS);
+  for (const hours of [-1, 0]) {
+    shift(world, all.slice(0, 8), hours);
+    await world.cycle();
+  }
+  await world.advance(2 * HOUR_MS);
+  shift(world, all.slice(0, 8), -1);
+  await world.cycle();
+  await world.advance(15 * MINUTE_MS);
+  shift(world, all, -1);
+  await cycles(world, 7);
+  expect([sent(world), await holds(world)]).toEqual([0, [['open', COUNT]]]);
 });
 
 describe('a decision', () => {

@@ -80,6 +80,29 @@ describe('a patient who was reminded is told', () => {
     expect(await wrong(world)).toEqual([]);
   });
 
+  test('nothing of a later time that is read after the one that was told, where the clinic tells no time of change', async () => {
+    const world = await told();
+    await world.advance(24.5 * HOUR_MS);
+    await change(world, 51, { updatedAt: null });
+    expect(texts(world)).toEqual([REMINDER]);
+    expect(await wrong(world)).toEqual([]);
+  });
+
+  test.each([null, 'after the start that was told'])(
+    'that it was moved, when a cycle knew of it before the time that was told and it could not be sent by then; changed: %s',
+    async (changed) => {
+      const world = await told();
+      // The gateway can't be reached from 09:50 on.
+      await world.advance(23 * HOUR_MS + 50 * MINUTE_MS);
+      world.gateway.answers.push({ result: 'later', code: 'busy', retryAfterMs: HOUR_MS });
+      await change(world, 51, { updatedAt: changed === null ? null : world.now }, 20 * MINUTE_MS);
+      expect(texts(world)).toEqual([REMINDER]);
+      await change(world, 51, { updatedAt: changed === null ? null : world.now }, HOUR_MS);
+      expect(texts(world)).toEqual([REMINDER, MOVED_TO_13]);
+      expect(await wrong(world)).toEqual([]);
+    },
+  );
+
   test('that it is cancelled, and that it takes place after all', async () => {
     const world = await told();
     await change(world, 48, { status: 'cancelled' });

@@ -57,6 +57,60 @@ test('the hold of many corrections shows what was told and what is so now, and s
   expect(await see(CLINIC)).not.toContain('patient-misinformed');
 });
 
+test('a time that is far from the one that was told is shown too', async () => {
+  const world = await moved(12);
+  for (let index = 0; index < 12; index += 1) book(world, `apt-${index}`, 48 + 9 * 24);
+  await world.cycle();
+  const { see } = await pagesOf(world);
+  const shown = await see(`${CLINIC}/holds/${(await world.tenant.holds.list())[0]?.id}`);
+  expect(
+    shown.match(/time<\/span> <time[^>]*>[^<]*10:00[^<]*<\/time> → <time[^>]*>[^<]*26[^<]*<\/time>/g),
+  ).toHaveLength(12);
+});
+
+test('a hold whose appointments have another time by now is shown again, not approved', async () => {
+  const world = await moved(12);
+  const { see, post } = await pagesOf(world);
+  const page = `${CLINIC}/holds/${(await world.tenant.holds.list())[0]?.id}`;
+  const seen = /name="seen" value="([^"]+)"/.exec(await see(page))?.[1] ?? '';
+  for (let index = 0; index < 12; index += 1) book(world, `apt-${index}`, 46);
+  await world.cycle();
+  const answer = await post(page, { step: 'decide', choice: 'all', seen });
+  expect([answer.statusCode, answer.body.includes('08:00')]).toEqual([409, true]);
+  await world.cycle();
+  await world.advance(MINUTE_MS);
+  expect(world.gateway.delivered).toHaveLength(12);
+});
+
+test('another address is shown, and that an appointment takes place after all', async () => {
+  const texts = { it: { text: '{date} {time} {address}' } };
+  const rules = { 'day-before': { before: 'P1D', channels: ['text'], texts } };
+  const world = createReminderWorld(redis.connect(), { file: { rules } });
+  world.clinic.locationList.push({ id: 'l1', name: 'Uno', address: 'Via Milano 1', zone: null });
+  world.clinic.locationList.push({ id: 'l2', name: 'Due', address: 'Via Roma 2', zone: null });
+  const change = async (own: object) => {
+    for (let index = 0; index < 12; index += 1) book(world, `apt-${index}`, 48, { locationId: 'l1', ...own });
+    await world.cycle();
+  };
+  const shown = async () => {
+    const { see } = await pagesOf(world);
+    const [open] = (await world.tenant.holds.list()).filter(({ state }) => state === 'open');
+    return see(`${CLINIC}/holds/${open?.id}`);
+  };
+  await change({});
+  await world.advance(24 * HOUR_MS + MINUTE_MS);
+  await change({ locationId: 'l2' });
+  expect((await shown()).match(/place<\/span> .{0,60}→ [^<]*Via Roma 2/g)).toHaveLength(12);
+  await change({ status: 'cancelled' });
+  const [open] = await world.tenant.holds.list();
+  await world.tenant.holds.decide(open?.id ?? '', 'approved', world.now, world.now + 24 * HOUR_MS);
+  await world.cycle();
+  await world.advance(MINUTE_MS);
+  expect(world.gateway.delivered).toHaveLength(24);
+  await change({});
+  expect((await shown()).match(/time<\/span> <time[^>]*>[^<]*10:00<\/time><\/li>/g)).toHaveLength(12);
+});
+
 test('a refused hold sends nothing, and its patients stay listed', async () => {
   const world = await moved(12);
   const { see, post } = await pagesOf(world);

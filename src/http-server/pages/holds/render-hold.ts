@@ -97,7 +97,7 @@ function decisionForm({ visitor, language }: PageContext, { hold, items, isDivis
         button('keep', 'main', hold.kind === 'corrections' ? words.correctNone : words.rejectOther),
         button('all', 'danger', hold.kind === 'corrections' ? words.correctAll(items.length) : words.approveOther),
       ];
-  return html`<form method="post" action="${holdAddress(hold.tenant, hold.id)}" class="stack">${csrfField(visitor)}${hiddenFields({ step: 'show', seen: seenOf({ items }) })}<div class="buttons sticky">${buttons}</div>${section('items', words.items, list)}</form>`;
+  return html`<form method="post" action="${holdAddress(hold.tenant, hold.id)}" class="stack">${csrfField(visitor)}${hiddenFields({ step: 'show', seen: seenOf({ hold, items }) })}<div class="buttons sticky">${buttons}</div>${section('items', words.items, list)}</form>`;
 }
 
 function renderItems(context: PageContext, view: HoldView, mayDecide: boolean): Html {

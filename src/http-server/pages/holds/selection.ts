@@ -55,8 +55,9 @@ export function chosenIn(form: URLSearchParams, items: readonly HeldItem[], zone
   );
 }
 
-/** What a visitor saw in a hold, as a form brings it back: another one for other items. */
-export function seenOf({ items }: Pick<HoldView, 'items'>): string {
-  const records = items.map(({ record }) => record).toSorted();
-  return createHash('sha256').update(JSON.stringify(records)).digest('base64url').slice(0, 22);
+/** What a visitor saw in a hold, as a form brings it back: another one for other items, and of messages to patients for another content. */
+export function seenOf({ hold, items }: Pick<HoldView, 'hold' | 'items'>): string {
+  const isOfMessages = hold.kind === 'corrections';
+  const seen = items.map(({ record, fieldChanges }) => JSON.stringify([record, ...(isOfMessages ? fieldChanges : [])]));
+  return createHash('sha256').update(JSON.stringify(seen.toSorted())).digest('base64url').slice(0, 22);
 }
