@@ -292,9 +292,12 @@ function ofReminders({ tenant, reminders }: TenantStatus): Problem[] {
   return [...closed, held];
 }
 
-/** Patients who hold wrong information: one line each, so that somebody may call them. */
+/** Patients who hold wrong information: one line each, so that somebody may call them. Those that a hold covers have its line together. */
 function ofWrong({ tenant, reminders }: TenantStatus): Problem[] {
-  const byAppointment = Map.groupBy(reminders?.wrong ?? [], ({ appointmentId }) => appointmentId);
+  const alone = (reminders?.wrong ?? []).filter(
+    ({ reason }) => reason !== 'corrections-held' || reminders?.hold == null,
+  );
+  const byAppointment = Map.groupBy(alone, ({ appointmentId }) => appointmentId);
   return [...byAppointment].map(([id, all]) => {
     const uncorrected = all.filter(({ correctsAt }) => correctsAt === null);
     const channels = [...new Set(all.map(({ channel }) => channel))].join(', ');

@@ -40,6 +40,7 @@ test('the hold of many corrections shows what was told and what is so now, and s
   const [hold] = await world.tenant.holds.list();
   const page = `${CLINIC}/holds/${hold?.id}`;
   expect(await see(CLINIC)).toMatch(/corrections-held.*<a class="button[^"]*" href="\/tenants\/studio-rossi\/holds">/s);
+  expect(await see(CLINIC), 'one line for all').not.toContain('patient-misinformed');
   expect(await see(`${CLINIC}/holds`)).toContain(page);
   const shown = await see(page);
   expect(shown).toContain('Are these changes true?');
