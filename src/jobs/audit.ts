@@ -9,6 +9,7 @@ import { askTarget, MOST_LOOKED_FOR } from './ask-target.ts';
 import { countDrift, type DriftCounts } from './drift.ts';
 import { inPieces } from './in-pieces.ts';
 import { laneLease, noteFailure, noteHostBack, noteUnplaced, openCalendar } from './lanes.ts';
+import { readState } from './open-states.ts';
 import type { OpenTarget, OpenTenant } from './tenant.ts';
 
 /**
@@ -115,7 +116,7 @@ async function auditInput(
   { id, identity }: OpenTarget,
   told: Pick<AuditInput, 'reading' | 'window'>,
 ): Promise<AuditInput> {
-  return { ...told, links: await links.read(id), pending: await outbox.pending(id), identity };
+  return { ...told, ...(await readState({ links, outbox }, id)), identity };
 }
 
 /** Notes what people made in a CRM and is left to them: copies of our objects, and refusals. */

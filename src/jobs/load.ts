@@ -18,7 +18,7 @@ import { restorationsOf } from './drift.ts';
 import { gapsConfirmed, gapsOf } from './gaps.ts';
 import { inPieces } from './in-pieces.ts';
 import { REMINDERS } from './open-reminders.ts';
-import { type Opener, openStates } from './open-states.ts';
+import { type Opener, openStates, readState } from './open-states.ts';
 import { nextOutside } from './outside.ts';
 import { keepPatientHistories } from './patient-histories.ts';
 import { absentReminded } from './plan-reminders.ts';
@@ -280,7 +280,7 @@ async function contactsBeside(tenant: Stores, known: readonly Known[]): Promise<
     const contacts = tenant.targets.get(target.configuration.crm?.contacts ?? '');
     if (contacts === undefined || planned.has(contacts.id) || beside.has(contacts.id)) continue;
     const { id } = contacts;
-    const state = { links: await tenant.links.read(id), pending: await tenant.outbox.pending(id) };
+    const state = await readState(tenant, id);
     beside.set(id, { target: contacts, state, pinned: await tenant.journal.pinned(id, tenant.clock()) });
   }
   return beside;

@@ -125,9 +125,8 @@ async function openState(
   if (lease !== null && isKnown(record) && (await isReplaced(tenant, target, record, signal))) {
     record = await tenant.targetStore.read(target.id);
   }
-  const links = isKnown(record) ? await tenant.links.read(target.id) : null;
-  if (links !== null && (lease === null || !(await noteUnplaced(tenant, target.id, links.values())))) {
-    const state = { links, pending: await tenant.outbox.pending(target.id) };
+  const state = isKnown(record) ? await readState(tenant, target.id) : null;
+  if (state !== null && (lease === null || !(await noteUnplaced(tenant, target.id, state.links.values())))) {
     if (lease !== null) await makeRoom(tenant, target, state.links.size + state.pending.size, lease);
     return state;
   }
@@ -146,6 +145,18 @@ async function openState(
   } finally {
     await lane.release();
   }
+}
+
+/**
+ * Reads what a target holds, and what waits for it. What waits comes first: a deletion that is carried out between the two would be in neither,
+ * and a record that comes back meanwhile would count as written. The other way about it is in both, and is planned once more.
+ */
+export async function readState(
+  { links, outbox }: Pick<OpenTenant, 'links' | 'outbox'>,
+  target: string,
+): Promise<GivenState> {
+  const pending = await outbox.pending(target);
+  return { links: await links.read(target), pending };
 }
 
 /**

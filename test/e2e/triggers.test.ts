@@ -46,13 +46,15 @@ const triggersOf = (daemon: Daemon) => {
   return triggers;
 };
 
-/** Has the lists read now and waits for the end of that. */
+/** Has the lists read and waits for the end of that. Of two readings the first may have begun before now. */
 async function read(daemon: Daemon, event: TriggerEvent): Promise<void> {
   const { store, wake } = triggersOf(daemon);
   const place = { endpoint: 'portal', event };
-  const before = (await store.reading(place)).readAt;
-  await wake(0, { read: true });
-  await waitFor(async () => (await store.reading(place)).readAt !== before, { what: 'the lists to be read' });
+  for (const what of ['the lists to be read', 'the lists to be read once more']) {
+    const before = (await store.reading(place)).readAt;
+    await wake(0, { read: true });
+    await waitFor(async () => (await store.reading(place)).readAt !== before, { what });
+  }
   await waitFor(async () => (await store.waitingCount(place)) === 0, { what: 'the messages to be taken' });
 }
 

@@ -28,16 +28,24 @@ async function twoProcesses() {
   const take = (of: Processes, connection: typeof client) =>
     createLeases(connection, 'studio', TEN_MINUTES_MS, of).tryTake('lane');
   const looked = vi.spyOn(otherClient, 'hgetall');
+  const otherBeats = vi.spyOn(otherClient, 'hset');
+  /** Time passes, and Redis answers the beat of the other process, which would give itself up else. */
+  const passBeat = async (ms: number) => {
+    const before = settled(otherBeats);
+    await time.pass(ms);
+    await untilSeen(() => settled(otherBeats) > before, 'the beat of the other process');
+    await time.pass(0);
+  };
   /** A second passes, with the look of the other process at its end. */
   const second = async (midway = () => {}) => {
     const before = settled(looked);
     await time.pass(500);
     midway();
-    await time.pass(500);
+    await passBeat(500);
     await untilSeen(() => settled(looked) > before, 'the look');
   };
   return {
-    ...{ client, processes, other, told, looked, time, second },
+    ...{ client, processes, other, told, looked, time, second, passBeat },
     take: () => take(processes, client),
     takeOther: () => take(other, otherClient),
   };
@@ -145,12 +153,12 @@ test('when Redis comes back nobody has died before the beats had time to come', 
 });
 
 test('looks that waited for Redis tell of no death when they are all answered before the beats', async () => {
-  const { client, other, told, looked, time } = await twoProcesses();
+  const { client, other, told, looked, time, passBeat } = await twoProcesses();
   const register = await client.hgetall(keys.processes());
   const back = Promise.withResolvers<void>();
   vi.spyOn(client, 'hset').mockRejectedValue(new Error('away'));
   looked.mockClear().mockImplementation(() => back.promise.then(() => register));
-  for (let seconds = 0; seconds < 9; seconds += 1) await time.pass(1_000);
+  for (let seconds = 0; seconds < 9; seconds += 1) await passBeat(1_000);
   expect(looked).toHaveBeenCalled();
   back.resolve();
   await untilSeen(() => settled(looked) === looked.mock.calls.length, 'the looks');

@@ -14,7 +14,7 @@ const ENDING_LOOPS: Readonly<Record<string, readonly [count: number, why: string
   ],
   'src/clinic/write/placed-calls.ts': [1, 'it goes over the pages of a list that is guarded'],
   'src/clinic/http/files.ts': [2, 'a file ends, with its connection or its largest size'],
-  'src/connectors/asked-alone.ts': [3, 'each call has half of the operations or keys'],
+  'src/connectors/asked-alone.ts': [1, 'each call has half of the operations or keys'],
   'src/connectors/batches.ts': [1, 'each round settles a call or halves the batch'],
   'src/connectors/flow.ts': [1, 'each flow ends by itself: walks within one are guarded there'],
   'src/connectors/hubspot/deleting.ts': [1, 'each round has fewer names'],

@@ -1,0 +1,40 @@
+import { expect, test, vi } from 'vitest';
+import { useRedis } from '../support/redis.ts';
+import { appointmentOf } from '../sync/arbitraries.ts';
+import { openWorld, shownBy } from './audit-world.ts';
+import { cycle, drain, pull, targetOf } from './cycle.ts';
+
+const redis = useRedis();
+
+test.each(['links', 'pending'] as const)(
+  'a deletion that is carried out after a cycle has read the %s does not hide that its record came back',
+  async (first) => {
+    const world = openWorld(redis.connect(), 10, 'repair');
+    const { clinic, tenant } = world;
+    await cycle(tenant);
+    clinic.appointments.set('0', appointmentOf('0', { inHours: 24, status: 'cancelled' }));
+    await pull(tenant);
+    expect(await tenant.outbox.counts('doctor')).toMatchObject({ pending: 1 });
+    clinic.appointments.set('0', appointmentOf('0', { inHours: 24 }));
+
+    const drained = () => drain(tenant, targetOf(tenant));
+    const { links, outbox } = tenant;
+    const [read, pending] = [links.read.bind(links), outbox.pending.bind(outbox)];
+    if (first === 'links') {
+      vi.spyOn(links, 'read').mockImplementationOnce(async (target) => {
+        const found = await read(target);
+        await drained();
+        return found;
+      });
+    } else {
+      vi.spyOn(outbox, 'pending').mockImplementationOnce(async (target) => {
+        const found = await pending(target);
+        await drained();
+        return found;
+      });
+    }
+    expect((await pull(tenant)).error).toBeNull();
+    await drained();
+    expect(shownBy(world)).toHaveLength(10);
+  },
+);
