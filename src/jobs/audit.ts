@@ -195,7 +195,8 @@ async function settle(
   const beside = { ...(overwritten === 0 ? {} : { overwritten }), ...(twinsRemoved === 0 ? {} : { twinsRemoved }) };
   const report: DriftReport = { checkedAt: tenant.clock(), checked, unlinked: unlinked.length, ...drift, ...beside };
   // What was planned is no longer what the target holds.
-  await tenant.targetStore.write(target.id, { drift: report, ...(overwritten === 0 ? {} : { plannedAsOf: null }) });
+  await tenant.targetStore.write(target.id, { drift: report });
+  if (overwritten > 0) await tenant.targetStore.noteOvertaken(target.id);
   if (touched.length > 0) tell(tenant, target, await countDrift(tenant, target, touched));
   return report;
 }

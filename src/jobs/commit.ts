@@ -131,9 +131,9 @@ async function noteFreshness(tenant: Committed, cycle: Cycle, plans: readonly Ta
     const { pending } = await tenant.outbox.counts(target.id);
     const isQuiet = pending === 0 && heldBack === 0 && failure === null;
     const isSettled = isQuiet && gaps.length === 0 && !(await differsByHand(tenant.links, target));
-    const plannedAsOf = asOf(target, clinicReading);
-    const settled = isSettled ? { settledAsOf: plannedAsOf } : {};
-    await tenant.targetStore.write(target.id, { plannedAsOf, ...settled });
+    const overtaken = cycle.basis.summaries.get(target.id)?.record.overtaken ?? 0;
+    const fresh = { plannedAsOf: asOf(target, clinicReading), isSettled };
+    await tenant.targetStore.noteFreshness(target.id, overtaken, fresh);
   }
 }
 

@@ -312,9 +312,6 @@ async function settleOutcomes(
     }
     if (outcome.result === 'deleted' && outcome.effect === 'deleted') counts.deleted += 1;
   }
-  // What was given up is not in the target: nothing is as fresh as what was planned.
-  const isStale = settlements.some(({ kind }) => kind === 'superseded');
-  if (isStale) await tenant.targetStore.write(target.id, { plannedAsOf: null });
   await tenant.outbox.settle(target.id, settlements, now, lease, { noteTakenOut });
   await tenant.targetStore.count(target.id, counts);
   for (const [name, count] of Object.entries(counts)) written[name as keyof typeof counts] += count;

@@ -73,7 +73,7 @@ export async function lookForLate(
     if (late.length > 0) {
       tenant.log.warn({ target: target.id, count: late.length }, 'writes arrived after later ones');
       // What was planned knows nothing of them.
-      await tenant.targetStore.write(target.id, { plannedAsOf: null });
+      await tenant.targetStore.noteOvertaken(target.id);
     }
   }
   return await tenant.unanswered.nextAt(target.id);

@@ -70,6 +70,7 @@ return 1`;
 // Of a record that is to be forgotten nothing is noted, whichever of its changes was under way.
 // A connection that fell silent is replaced, and what was sent over it is sent once more: the first copy may arrive after what came later.
 // So the numbers of one lease only grow, and what was overtaken does nothing.
+// What gave way to another write is not in the target: nothing is as fresh as what was planned, nor by a plan that is under way.
 export const SETTLE = `${FENCE}${RAISE}${TOUCH}
 local holder, number = string.match(redis.call('HGET', KEYS[6], 'settled') or '', '^(.*) (%d+)$')
 if holder == ARGV[1] and tonumber(number) >= tonumber(ARGV[6]) then return 0 end
@@ -99,6 +100,8 @@ for i = 8, #ARGV, 8 do
     local bucket = KEYS[tonumber(ARGV[i + 3])]
     if ARGV[i + 4] == '' then redis.call('HDEL', bucket, id) else redis.call('HSET', bucket, id, ARGV[i + 4]) end
     raise(KEYS[6], ARGV[i + 6])
+    redis.call('HDEL', KEYS[6], 'plannedAsOf')
+    redis.call('HINCRBY', KEYS[6], 'overtaken', 1)
   end
   local old = redis.call('HGET', KEYS[2], id)
   if old then

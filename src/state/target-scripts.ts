@@ -19,6 +19,13 @@ for i = 2, #KEYS, 3 do
 end
 return 1`;
 
+/** KEYS: target. ARGV: how often what was planned was overtaken before the plan, as of, the same or '' where not all is settled. */
+export const NOTE_FRESHNESS = `
+if (redis.call('HGET', KEYS[1], 'overtaken') or '0') ~= ARGV[1] then return 0 end
+redis.call('HSET', KEYS[1], 'plannedAsOf', ARGV[2])
+if ARGV[3] ~= '' then redis.call('HSET', KEYS[1], 'settledAsOf', ARGV[3]) end
+return 1`;
+
 /** KEYS: target, links and outbox of each. */
 export const SUMMARIZE = `
 local all = {}

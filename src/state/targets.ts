@@ -18,7 +18,7 @@ import {
   type TargetProofs,
   withGone,
 } from './target-proof.ts';
-import { SETTLE, SUMMARIZE } from './target-scripts.ts';
+import { NOTE_FRESHNESS, SETTLE, SUMMARIZE } from './target-scripts.ts';
 
 /** Why a target stands still, in words that every surface repeats. */
 export interface TargetFailure {
@@ -77,6 +77,8 @@ export interface StoredTarget {
   adopted: number;
   /** What of it was not as we wrote it, its record or entries of its outbox; nothing was done by any of it. */
   forged: number;
+  /** How often it turned out to hold something else than was planned. */
+  overtaken: number;
   /** What stands there is not as we wrote it: neither calendar nor approval is believed, and the target counts as never read. */
   isForged: boolean;
   /** Objects with our owner tag that match no record for certain, as of the last reading of everything. */
@@ -131,7 +133,7 @@ export interface DriftReport {
 }
 
 /** Counters of a target. */
-export type TargetCounter = 'created' | 'updated' | 'deleted' | 'adopted' | 'forged';
+export type TargetCounter = 'created' | 'updated' | 'deleted' | 'adopted' | 'forged' | 'overtaken';
 
 /** The target records of one tenant. */
 export interface TargetStore {
@@ -153,6 +155,14 @@ export interface TargetStore {
    * @returns whether anything was taken out
    */
   setAside(target: string): Promise<boolean>;
+  /** The target holds something else than was planned: nothing is as fresh as that, nor by a plan that began before. */
+  noteOvertaken(target: string): Promise<void>;
+  /**
+   * Notes as of when the target was planned, unless it was overtaken since a plan began.
+   * @param overtaken how often it was before that
+   * @param isSettled whether nothing was pending, failing or held
+   */
+  noteFreshness(target: string, overtaken: number, fresh: { plannedAsOf: Instant; isSettled: boolean }): Promise<void>;
   count(target: string, counters: Partial<Record<TargetCounter, number>>): Promise<void>;
   /** Notes how many records left the target, of removals those that nobody approved, by reason. */
   noteGone(target: string, counts: Readonly<Record<GoneReason, number>>, now: Instant): Promise<void>;
@@ -180,7 +190,7 @@ const TARGETS_AT_ONCE = 100;
 
 const NOT_PROVED = { container: null, firstRunApprovedAt: null };
 
-const COUNTERS: readonly TargetCounter[] = ['created', 'updated', 'deleted', 'adopted', 'forged'];
+const COUNTERS: readonly TargetCounter[] = ['created', 'updated', 'deleted', 'adopted', 'forged', 'overtaken'];
 
 /** Opens the target records of a tenant. @param sealer seals with the identity key what is decided by */
 export function createTargetStore(redis: RedisClient, tenant: string, sealer: Sealer): TargetStore {
@@ -232,6 +242,14 @@ function openRecords(
       }
     },
     ...openWrites(redis, tenant, proofs),
+    async noteOvertaken(target) {
+      const key = keys.target(tenant, target);
+      await redis.pipeline().hdel(key, 'plannedAsOf').hincrby(key, 'overtaken', 1).exec();
+    },
+    async noteFreshness(target, overtaken, { plannedAsOf, isSettled }) {
+      const settled = isSettled ? plannedAsOf : '';
+      await redis.eval(NOTE_FRESHNESS, 1, keys.target(tenant, target), overtaken, plannedAsOf, settled);
+    },
     async count(target, counters) {
       const pipeline = redis.pipeline();
       for (const [name, by] of Object.entries(counters)) {

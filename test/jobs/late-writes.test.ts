@@ -1,10 +1,20 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { STILL_ON_ITS_WAY_MS } from '../../src/jobs/unanswered.ts';
 import type { Operation } from '../../src/model/operations.ts';
 import { SECOND_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf } from '../sync/arbitraries.ts';
-import { type AuditWorld, auditOf, objectIn, objectOf, openWorld, POLICIES, type Policy } from './audit-world.ts';
+import {
+  type AuditWorld,
+  auditOf,
+  objectIn,
+  objectOf,
+  openWorld,
+  POLICIES,
+  type Policy,
+  shownBy,
+  wantedOf,
+} from './audit-world.ts';
 import { cycle, drain, NEVER, pull, targetOf } from './cycle.ts';
 import { createModelTarget } from './model-target.ts';
 import { openTenant } from './open-tenant.ts';
@@ -63,6 +73,28 @@ describe('a write that is older than what stands there', () => {
     await cycle(world.tenant);
     expect(objectOf(world, '0').item).toEqual(newest.item);
     expect(await auditOf(world.tenant, { whole: true })).toMatchObject({ edited: 0 });
+  });
+
+  test('that gives way while a cycle plans leaves nothing in sync', async () => {
+    const world = await synced(1);
+    const { links, targetStore } = world.tenant;
+    move(world, '0', 30);
+    await pull(world.tenant);
+    objectOf(world, '0').revision = 77;
+    objectOf(world, '0').version = 9;
+    const read = links.read.bind(links);
+    vi.spyOn(links, 'read').mockImplementationOnce(async (target) => {
+      const known = await read(target);
+      await drain(world.tenant, targetOf(world.tenant));
+      return known;
+    });
+    world.clock.now += SECOND_MS;
+    expect((await pull(world.tenant)).error).toBeNull();
+    expect(shownBy(world)).not.toEqual([wantedOf(world, '0')]);
+    expect(await targetStore.read('doctor')).toMatchObject({ plannedAsOf: null, overtaken: 1 });
+    await cycle(world.tenant);
+    expect(shownBy(world)).toEqual([wantedOf(world, '0')]);
+    expect((await targetStore.read('doctor')).plannedAsOf).toBe(world.clock.now);
   });
 
   test('is never settled: nothing is in sync before the next plan', async () => {

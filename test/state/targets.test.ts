@@ -35,6 +35,7 @@ const UNTOUCHED: StoredTarget = {
   deleted: 0,
   adopted: 0,
   forged: 0,
+  overtaken: 0,
   isForged: false,
   ambiguous: 0,
   copies: [],
