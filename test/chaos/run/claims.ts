@@ -30,7 +30,10 @@ export async function checkClaims(scene: Scene): Promise<Defect[]> {
     if (desk === undefined) continue;
     const exceptions = { strangers: new Set<string>(), touched: touched.get(calendar) ?? new Set<string>() };
     const name = `${tenant}/${target}`;
-    defects.push(...judgeClaim({ name, history: desk.history, rules, asOf, readAt, remote, ...exceptions }));
+    const found = judgeClaim({ name, history: desk.history, rules, asOf, readAt, remote, ...exceptions });
+    // By its time alone: names of patients may stand in no log.
+    if (found.length > 0) world.note('false claim', { target: name, asOf: new Date(asOf).toISOString() });
+    defects.push(...found);
   }
   return defects;
 }
