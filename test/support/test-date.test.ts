@@ -10,9 +10,15 @@ import { testDateOptions } from './test-date.ts';
 const HOUR_MS = 3_600_000;
 const redis = useRedis();
 
+/** Variables by which the whole run may have another date than the machine, as with libfaketime. */
+const OF_ALL = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => /^(?:LD_PRELOAD$|FAKETIME)/.test(name)),
+);
+
 /** What a process says that is started with these variables. */
 function dateIn(env: NodeJS.ProcessEnv): number {
-  return Number(execFileSync(process.execPath, ['-p', 'Date.now()'], { env, encoding: 'utf8' }));
+  const given = { ...OF_ALL, ...env };
+  return Number(execFileSync(process.execPath, ['-p', 'Date.now()'], { env: given, encoding: 'utf8' }));
 }
 
 test('a process that a test starts has the date of the tests', () => {
