@@ -17,6 +17,13 @@ function interrupt(): void {
 }
 
 const { env, stdin, stdout, stderr } = process;
+/** Resolves when what was written is handed over, or nobody takes it. */
+const written = (stream: NodeJS.WriteStream) =>
+  new Promise<void>((resolve) => {
+    if (stream.writableLength === 0 || stream.destroyed) resolve();
+    else stream.once('close', resolve).write('', () => resolve());
+  });
+
 const exitCode = await runCommand(process.argv.slice(2), {
   env,
   stdin,
@@ -24,4 +31,7 @@ const exitCode = await runCommand(process.argv.slice(2), {
   stderr,
   interrupted: interrupted.signal,
 });
-process.exitCode = exitCode;
+await Promise.all([written(stdout), written(stderr)]);
+// Everything of ours is closed. Connections of a library may be left, such as one that it began while its server was replaced: those would
+// keep the process for seconds, or for ever.
+process.exit(exitCode);

@@ -78,8 +78,11 @@ export interface DaemonOptions {
 
 /** What an administrator changed is taken up within this time as a rule; the look goes on if it takes longer. */
 const FOLLOW_MS = 4 * SECOND_MS;
-/** What is under way may go on for this long after the signal to end; a container engine kills after ten seconds. */
-const STOP_GRACE_MS = 7 * SECOND_MS;
+/**
+ * What is under way may go on for this long after the signal to end. The ports have a second each after it, and a container engine kills after
+ * ten seconds.
+ */
+const STOP_GRACE_MS = 6 * SECOND_MS;
 /**
  * Turns of each kind under way at once. They are many, since they wait for answers most of the time, and work is one thread's: what they
  * take is memory, some hundred kilobytes each.

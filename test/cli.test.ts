@@ -146,6 +146,15 @@ test('the daemon ends in time although Redis went away, and says so when it did 
   expect(Math.max(0, ...waitsMs)).toBeLessThan(ENGINE_PATIENCE_MS);
 });
 
+test('a command ends when its work is done, whatever a library has left open, with all that it wrote', async () => {
+  const leaves = `data:text/javascript,${encodeURIComponent('setInterval(() => {}, 1_000)')}`;
+  const plain = start(['sync', 'bianchi'], redis.url);
+  const left = start(['sync', 'bianchi'], redis.url, { nodeArgs: ['--import', leaves] });
+  expect(await plain.ended).toBe(1);
+  expect(await left.ended).toBe(1);
+  expect(left.output()).toBe(plain.output());
+});
+
 test('sync ends with 2 when the settings or its tenant’s file have faults, with 1 when there is no such tenant', async () => {
   const tenants = { rossi: 'zone: Europe/Roma' };
   const [settings, broken, unknown] = [
