@@ -17,7 +17,7 @@ function interrupt(): void {
 }
 
 const { env, stdin, stdout, stderr } = process;
-/** Resolves when what was written is handed over, or nobody takes it. */
+/** Resolves when the stream has written everything, or is closed. */
 const written = (stream: NodeJS.WriteStream) =>
   new Promise<void>((resolve) => {
     if (stream.writableLength === 0 || stream.destroyed) resolve();
@@ -32,6 +32,6 @@ const exitCode = await runCommand(process.argv.slice(2), {
   interrupted: interrupted.signal,
 });
 await Promise.all([written(stdout), written(stderr)]);
-// Everything of ours is closed. Connections of a library may be left, such as one that it began while its server was replaced: those would
-// keep the process for seconds, or for ever.
+// The product has closed everything. A library may have left timers or sockets, such as ioredis its connections to sentinels: they would keep
+// the process running for seconds, or for ever.
 process.exit(exitCode);
