@@ -115,9 +115,14 @@ function withoutCommands(): Command {
     .option('--as <name>', 'who you are, where several persons are one user of the machine; else CLINIC_MIRROR_AS')
     .option('--reason <text>', 'why, for the audit log: best the number of a ticket, and nothing of patients')
     .option('--utc', 'times in UTC, not as the clinic’s clocks show them')
-    .configureHelp({ helpWidth: paper().textColumns })
+    .configureHelp({ helpWidth: paper().textColumns, subcommandTerm: (command) => command.name() })
     .helpOption('-h, --help', 'show this help')
-    .showHelpAfterError();
+    .configureOutput({ outputError: (text, write) => write(hinted(text)) });
+}
+
+/** What is wrong, and one hint: the name that was likely meant, else where all names are. A page of help would hide it. */
+function hinted(text: string): string {
+  return text.includes('(Did you mean') ? text : `${text.trimEnd()}\nAdd --help to see how it is used.\n`;
 }
 
 /** Builds the command line. What a command does is loaded when it does it: help and a mistyped option should not wait. */
@@ -133,36 +138,38 @@ export function createProgram(outside: CliOutside): Command {
   };
   const print = printer(outside.out, () => program.opts<{ utc?: boolean }>().utc === true);
 
-  addRun(program, outside, options);
   const doctor = addSetUp(program, outside, options, print);
-  addLogins(program, {
-    ...outside,
-    print,
-    withDesk: (work) => outside.withInstallation(options(), async ({ desk, acting }) => work(await desk(), acting)),
-  });
   const common = {
     withInstallation: (work: (installation: Installation, acting: Acting) => Promise<void>) =>
       outside.withInstallation(options(), ({ installation, acting }) => work(installation, acting)),
     print,
   };
+  program.commandsGroup('Run:');
+  addRun(program, outside, options);
   addPlans(program, { ...outside, ...common });
   addCycle(program, outside, options, print);
+
+  program.commandsGroup('See what is the matter:');
   addStatus(program, {
     ...outside,
     print,
     withInstallation: (only, work) =>
       outside.withInstallation({ ...options(), only }, ({ installation }) => work(installation)),
   });
-  addMcp(program, outside, options);
   addDoctor(program, doctor);
   addHealth(program, { ...outside, ...common });
-  addMatch(program, { ...outside, ...common });
-  addHolds(program, outside, options, print);
-  addUndo(program, outside, options, print);
-  addForget(program, { ...outside, ...common });
   addReminders(program, { ...outside, ...common, read: () => outside.read(undefined) });
   addTriggers(program, { ...outside, ...common });
   addFeeds(program, { print, withInstallation: (work) => outside.withInstallation(options(), work) });
+  addAuditLog(program, { ...outside, ...common });
+
+  program.commandsGroup('Decide, undo and forget:');
+  addHolds(program, outside, options, print);
+  addMatch(program, { ...outside, ...common });
+  addUndo(program, outside, options, print);
+  addForget(program, { ...outside, ...common });
+
+  program.commandsGroup('Back up and recover:');
   addBackups(program, {
     ...outside,
     ...common,
@@ -171,28 +178,18 @@ export function createProgram(outside: CliOutside): Command {
         work(installation, await backups(), acting),
       ),
   });
-  addAuditLog(program, { ...outside, ...common });
-  addAccess(program, {
-    ...outside,
-    print,
-    withAccess: (work) =>
-      outside.withInstallation(options(), async ({ access, acting }) => work(await access(), acting)),
-  });
-  addTenants(program, {
-    ...outside,
-    print,
-    withConfigurations: (work) =>
-      outside.withInstallation(options(), async ({ configurations, acting }) => work(await configurations(), acting)),
-  });
-  addClinicCommands(program, outside, options, print);
-  addProfiles(program, { ...outside, profile: (name) => outside.profile(options(), name), print });
+
+  program.commandsGroup('For other programs:');
+  addMcp(program, outside, options);
   addCompletion(program, { ...outside, names: (directory) => outside.names(directory ?? options().config) });
+  program.helpCommand('help [command]', 'show the help of a command');
   tellExitCodes(program);
   return program;
 }
 
 /** What an installation begins with. @returns how `doctor` examines */
 function addSetUp(program: Command, outside: CliOutside, options: () => GlobalOptions, print: Print): DoctorCommand {
+  program.commandsGroup('Set up:');
   const doctor: DoctorCommand = {
     ...outside,
     withState: (only, work) =>
@@ -210,6 +207,25 @@ function addSetUp(program: Command, outside: CliOutside, options: () => GlobalOp
         work(installation, await desk(), acting),
       ),
   });
+  addLogins(program, {
+    ...outside,
+    print,
+    withDesk: (work) => outside.withInstallation(options(), async ({ desk, acting }) => work(await desk(), acting)),
+  });
+  addTenants(program, {
+    ...outside,
+    print,
+    withConfigurations: (work) =>
+      outside.withInstallation(options(), async ({ configurations, acting }) => work(await configurations(), acting)),
+  });
+  addAccess(program, {
+    ...outside,
+    print,
+    withAccess: (work) =>
+      outside.withInstallation(options(), async ({ access, acting }) => work(await access(), acting)),
+  });
+  addClinicCommands(program, outside, options, print);
+  addProfiles(program, { ...outside, profile: (name) => outside.profile(options(), name), print });
   return doctor;
 }
 

@@ -2,6 +2,7 @@ import type { ConnectionStatus } from '../control/installation.ts';
 import type { DriftPolicy, RemovedStatus, Status, TargetStatus, TenantStatus } from '../control/status-view.ts';
 import { sentenceOfRemark } from '../model/reading-remarks.ts';
 import type { Instant } from '../model/time.ts';
+import { NOT_TOLD_WHEN_ON_DISK } from '../state/durability.ts';
 import { renderGaps, renderReading, renderUnconfirmed } from './render-gaps.ts';
 import { axesWords, renderClinics, renderProblems, renderSummary } from './render-summary.ts';
 import { remedyOf } from './render-triggers.ts';
@@ -70,7 +71,9 @@ function renderState({ durability, directory, wentBackAt, wentBackTo, writesLost
     const noAuditLog = directory === 'none' ? ', so there is no audit log either' : '';
     lines.push(`nothing is kept outside Redis: ${why}${noAuditLog}`);
   }
-  if (durability === 'unsupported') lines.push('this Redis does not tell when a decision is on its disk');
+  if (durability === 'unsupported') {
+    lines.push(`${NOT_TOLD_WHEN_ON_DISK.sentence} → ${NOT_TOLD_WHEN_ON_DISK.remedy}`);
+  }
   if (durability === 'late') lines.push('Redis did not confirm the last decision in time: reminders wait');
   return lines.length === 0 ? [] : [lines.map((line) => wrap(line)).join('\n')];
 }

@@ -6,6 +6,7 @@ import { createHttpClient } from '../http/client.ts';
 import { type Releasing, releaseRegularly } from '../jobs/release.ts';
 import type { Logger } from '../log/logger.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { type Durability, NOT_TOLD_WHEN_ON_DISK } from '../state/durability.ts';
 import type { StateEpoch } from '../state/epoch.ts';
 import { QUEUE_PREFIX } from '../state/keys.ts';
 import { createLeases } from '../state/leases.ts';
@@ -27,15 +28,16 @@ const CERTIFICATES_FIRST_MS = MINUTE_MS;
  * @returns ends the looking
  * @throws MirrorError `settings`, code `identity-key-changed`
  */
-export async function watchEpoch({ epoch, redis, log }: Composition): Promise<() => void> {
+export async function watchEpoch({ epoch, redis, log }: Pick<Composition, 'epoch' | 'redis' | 'log'>): Promise<() => void> {
   await epoch.requireIdentity();
   await epoch.check();
   const look = () => void epoch.check().catch(() => {});
   const timer = setInterval(look, EPOCH_CHECK_MS);
   redis.on('ready', look);
+  const { durability: toldBefore } = await epoch.view();
   // The disk may take its time; the start does not wait for it.
   epoch.settle().then(
-    () => tellHowKept(epoch, log),
+    () => tellHowKept(epoch, toldBefore, log),
     (error) => log.warn({ error }, 'whether decisions can be kept from being lost is not known yet'),
   );
   return () => {
@@ -119,13 +121,12 @@ export function keepLookingAhead(composition: Composition): () => Promise<void> 
   };
 }
 
-async function tellHowKept(epoch: StateEpoch, log: Logger): Promise<void> {
+/** @param toldBefore what an earlier start found; what has been told is not told again, and `status` goes on showing it */
+async function tellHowKept(epoch: StateEpoch, toldBefore: Durability | null, log: Logger): Promise<void> {
   const { durability, directory } = await epoch.view();
-  if (durability !== 'durable') {
-    log.warn(
-      { durability },
-      'this Redis does not tell when a decision is on its disk: a crash may lose the last second',
-    );
+  if (durability === 'unsupported' && toldBefore !== 'unsupported') {
+    const { sentence, remedy } = NOT_TOLD_WHEN_ON_DISK;
+    log.warn({ durability, remedy }, sentence);
   }
   if (directory !== 'kept') {
     log.warn({ directory }, 'nothing is kept outside Redis: what it loses while no daemon looks is not noticed');

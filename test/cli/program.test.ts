@@ -221,16 +221,44 @@ describe('a command line', () => {
   });
 
   test.each([
-    ['an unknown role', ['run', '--role', 'boss'], /Allowed choices are all, scheduler, worker, http/],
-    ['an unknown command', ['sink', 'studio-rossi'], /unknown command|too many/i],
-    ['no tenant', ['sync'], /missing required argument 'tenant'/],
-    ['an unknown option', ['status', '--jsn'], /unknown option '--jsn'/],
-  ])('with %s ends with 1 and shows the help', async (_, args, says) => {
+    [
+      'an unknown role',
+      ['run', '--role', 'boss'],
+      "option '--role <role>' argument 'boss' is invalid. Allowed choices are all, scheduler, worker, http.",
+    ],
+    ['an unknown command', ['carry', 'studio-rossi'], "unknown command 'carry'"],
+    ['no tenant', ['sync'], "missing required argument 'tenant'"],
+  ])('with %s ends with 1 and says what is wrong, and where help is', async (_, args, says) => {
     const ran = await run(args);
     expect(ran.code).toBe(1);
-    expect(ran.err).toMatch(says);
-    expect(ran.err).toContain('Usage: clinic-mirror');
+    expect(ran.err).toBe(`error: ${says}\nAdd --help to see how it is used.\n`);
     expect(ran.out).toBe('');
+  });
+
+  test.each([
+    ['a mistyped command', ['statsu'], "error: unknown command 'statsu'\n(Did you mean status?)\n"],
+    [
+      'a mistyped command of a group',
+      ['holds', 'aprove'],
+      "error: unknown command 'aprove'\n(Did you mean approve?)\n",
+    ],
+    ['a mistyped option', ['status', '--jsn'], "error: unknown option '--jsn'\n(Did you mean --json?)\n"],
+  ])('with %s gives the likely name and nothing else', async (_, args, says) => {
+    expect(await run(args)).toMatchObject({ code: 1, err: says, out: '' });
+  });
+
+  test('lists its commands by task: no command stands outside a task', async () => {
+    const { out } = await run(['--help']);
+    const headings = [...out.matchAll(/^(\S.*):$/gm)].map(([, heading]) => heading);
+    expect(headings).toEqual([
+      'Options',
+      'Set up',
+      'Run',
+      'See what is the matter',
+      'Decide, undo and forget',
+      'Back up and recover',
+      'For other programs',
+    ]);
   });
 
   test('that asks for help ends with 0, and every command says what it does', async () => {
