@@ -303,13 +303,13 @@ function addHolds(program: Command, outside: CliOutside, options: () => GlobalOp
     holds
       .command(`${verb} <tenant> <hold>`)
       .description(what)
-      .option('--items <number>', 'only if it still has this many', Number)
+      .option('--seen <code>', 'only if it still is what you saw: the code that the list has for it')
       .option('--only <file>', 'only the items whose ids stand in this file, one a line; the others go on waiting')
       .option('--json', 'as JSON')
-      .action((tenant: string, id: string, { items, only, ...asked }: Asked & { items?: number; only?: string }) =>
+      .action((tenant: string, id: string, { seen, only, ...asked }: Asked & { seen?: string; only?: string }) =>
         outside.withInstallation(options(), async ({ installation, acting }) => {
           const { decideHold } = await import('../control/acts.ts');
-          const choice = { items: items ?? null, only: only === undefined ? null : idsIn(await outside.read(only)) };
+          const choice = { seen: seen ?? null, only: only === undefined ? null : idsIn(await outside.read(only)) };
           const { hold } = await decideHold(acting, installation, tenant, id, decision, choice);
           const next =
             decision === 'approved' ? ` They go with the next cycle (now: clinic-mirror sync ${tenant}).` : '';

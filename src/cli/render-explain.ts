@@ -84,6 +84,7 @@ export function renderHolds(holds: readonly TenantHold[]): string {
     { heading: 'items', right: true },
     { heading: 'of links', right: true },
     { heading: 'state', isState: true },
+    { heading: 'seen' },
     { heading: 'expires' },
   ];
   const { shown, more } = firstRows(holds, SHOWN_HOLDS);
@@ -95,12 +96,13 @@ export function renderHolds(holds: readonly TenantHold[]): string {
     String(hold.recordIds.length),
     String(hold.linkCount),
     hold.state,
+    hold.seen,
     renderTime(hold.expiresAt),
   ]);
   const open = holds.find(({ state }) => state === 'open');
   const hint =
     open === undefined
       ? ''
-      : `\n\nDecide with:  clinic-mirror holds approve ${open.tenant} ${open.id} --items ${open.recordIds.length}\n              clinic-mirror holds reject ${open.tenant} ${open.id}`;
+      : `\n\nDecide with:  clinic-mirror holds approve ${open.tenant} ${open.id} --seen ${open.seen}\n              clinic-mirror holds reject ${open.tenant} ${open.id} --seen ${open.seen}`;
   return [renderTable(columns, rows), ...more].join('\n') + hint;
 }

@@ -1,8 +1,14 @@
 import type { ConnectionStatus } from '../control/installation.ts';
-import type { DriftPolicy, RemovedStatus, Status, TargetStatus, TenantStatus } from '../control/status-view.ts';
+import {
+  type DriftPolicy,
+  NOT_TOLD_WHEN_ON_DISK,
+  type RemovedStatus,
+  type Status,
+  type TargetStatus,
+  type TenantStatus,
+} from '../control/status-view.ts';
 import { sentenceOfRemark } from '../model/reading-remarks.ts';
 import type { Instant } from '../model/time.ts';
-import { NOT_TOLD_WHEN_ON_DISK } from '../state/durability.ts';
 import { renderGaps, renderReading, renderUnconfirmed } from './render-gaps.ts';
 import { axesWords, renderClinics, renderProblems, renderSummary } from './render-summary.ts';
 import { remedyOf } from './render-triggers.ts';

@@ -1,12 +1,13 @@
 import { alertChannels } from '../alerts/send.ts';
 import { createAlertWatch } from '../control/alerts.ts';
 import { requireTenant } from '../control/installation.ts';
+import { NOT_TOLD_WHEN_ON_DISK } from '../control/status-view.ts';
 import type { Statuses } from '../control/statuses.ts';
 import { createHttpClient } from '../http/client.ts';
 import { type Releasing, releaseRegularly } from '../jobs/release.ts';
 import type { Logger } from '../log/logger.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
-import { type Durability, NOT_TOLD_WHEN_ON_DISK } from '../state/durability.ts';
+import type { Durability } from '../state/durability.ts';
 import type { StateEpoch } from '../state/epoch.ts';
 import { QUEUE_PREFIX } from '../state/keys.ts';
 import { createLeases } from '../state/leases.ts';
@@ -28,7 +29,11 @@ const CERTIFICATES_FIRST_MS = MINUTE_MS;
  * @returns ends the looking
  * @throws MirrorError `settings`, code `identity-key-changed`
  */
-export async function watchEpoch({ epoch, redis, log }: Pick<Composition, 'epoch' | 'redis' | 'log'>): Promise<() => void> {
+export async function watchEpoch({
+  epoch,
+  redis,
+  log,
+}: Pick<Composition, 'epoch' | 'redis' | 'log'>): Promise<() => void> {
   await epoch.requireIdentity();
   await epoch.check();
   const look = () => void epoch.check().catch(() => {});

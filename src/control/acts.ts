@@ -68,7 +68,7 @@ export async function decideHold(
   tenantId: string,
   holdId: string,
   decision: 'approved' | 'rejected',
-  { items = null, only = null }: HoldChoice = {},
+  { seen = null, only = null }: HoldChoice = {},
 ): ReturnType<typeof holds.decideHold> {
   const tenant = requireTenant(installation, tenantId);
   const all = await tenant.holds.list();
@@ -91,8 +91,8 @@ export async function decideHold(
     const count = before.reduce((sum, part) => sum + part.recordIds.length, chosen.length);
     about.second = { subject, isNeeded: ({ holdsAbove }) => holdsAbove !== undefined && count > holdsAbove };
   }
-  const seen = { items: items ?? (hold === undefined ? null : recordIds.length), only };
-  return recordAct(acting, about, () => holds.decideHold(installation, tenantId, holdId, decision, seen));
+  const choice = { seen: seen ?? (hold === undefined ? null : holds.shownHold(hold, tenantId).seen), only };
+  return recordAct(acting, about, () => holds.decideHold(installation, tenantId, holdId, decision, choice));
 }
 
 /** How many contacts were given to patients, or taken back. */

@@ -17,7 +17,7 @@ import { eventDecision, NO_DIRECTORY } from './event-decision.ts';
 import { heldCorrections } from './held-corrections.ts';
 import type { HeldItem } from './held-item.ts';
 import { heldObjects } from './held-objects.ts';
-import type { TenantHold } from './holds.ts';
+import { shownHold, type TenantHold } from './holds.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import type { Acting } from './recording.ts';
 
@@ -63,7 +63,7 @@ export async function viewHold(
   if (hold === undefined) throw noSuchHold(holdId);
   const requests = await installation.approvals(tenantId);
   return {
-    hold: { ...hold, tenant: tenantId },
+    hold: shownHold(hold, tenantId),
     zone: tenant.configuration.zone,
     ...(await keptBackBy(tenant, hold, signal)),
     requests: requests

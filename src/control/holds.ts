@@ -1,6 +1,6 @@
 import type { Hold } from '../model/plan.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
-import type { HoldChoice } from '../state/holds.ts';
+import { type HoldChoice, seenCode } from '../state/holds.ts';
 import { type Installation, requireTenant } from './installation.ts';
 
 /** How long a decision stands: long enough for every cycle that it concerns. */
@@ -9,13 +9,20 @@ const DECISION_MS = 7 * DAY_MS;
 /** A hold with the tenant that it belongs to. */
 export interface TenantHold extends Hold {
   tenant: string;
+  /** Names what it keeps back, as {@link seenCode}: who decides gives it back, so that nothing unseen is decided. */
+  seen: string;
+}
+
+/** A hold of a tenant, as it is shown. */
+export function shownHold(hold: Hold, tenant: string): TenantHold {
+  return { ...hold, tenant, seen: seenCode(hold) };
 }
 
 /** Holds of one tenant or of all, open ones first, then newest first. */
 export async function listHolds(installation: Installation, only?: string): Promise<TenantHold[]> {
   const tenants = only === undefined ? [...installation.tenants.values()] : [requireTenant(installation, only)];
   const lists = await Promise.all(
-    tenants.map(async (tenant) => (await tenant.holds.list()).map((hold) => ({ ...hold, tenant: tenant.id }))),
+    tenants.map(async (tenant) => (await tenant.holds.list()).map((hold) => shownHold(hold, tenant.id))),
   );
   const rank = (hold: Hold) => (hold.state === 'open' ? 0 : 1);
   return lists.flat().sort((a, b) => rank(a) - rank(b) || b.createdAt - a.createdAt);
@@ -44,5 +51,5 @@ export async function decideHold(
   }
   if (hold.kind === 'people' && decision === 'approved') await tenant.protection.accept();
   await installation.pullNow(tenantId);
-  return { hold: { ...hold, tenant: tenantId }, effectiveAt: now };
+  return { hold: shownHold(hold, tenantId), effectiveAt: now };
 }

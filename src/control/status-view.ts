@@ -16,6 +16,13 @@ import type { NotificationStatus } from './notification-status.ts';
 import type { ReminderStatus } from './reminder-status.ts';
 import type { TriggerStatus } from './trigger-status.ts';
 
+/** What the durability `unsupported` means for an administrator, and what they can do. */
+export const NOT_TOLD_WHEN_ON_DISK = {
+  sentence:
+    'Redis does not tell when a decision is on its disk, since it is older than 7.2 or does not let us use WAITAOF: if its machine crashes, the last second may be lost',
+  remedy: 'run Redis 7.2 or newer and allow WAITAOF to our user, or accept it: nothing else is affected',
+} as const;
+
 /**
  * A target in one word, worst first: `paused` by configuration, `stopped` by an error that needs a person, `resting` after one
  * that passes, `held`, `failing`, `drifted` when changes by hand wait for a person (only to be reported, or restored too often

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Appointment } from '../model/records.ts';
 import {
   type HeldReason,
@@ -124,13 +125,13 @@ async function keepBack(
   const calls = new Map(compared.flatMap((one) => (one.decided.fact === null ? [] : [[one, callOf(one)] as const])));
   const isCompared = new Set(compared.map(({ appointmentId }) => appointmentId));
   const open = all.find(({ target, state }) => target === REMINDERS && state === 'open');
-  const unseen = noted.flatMap(({ appointmentId }) =>
-    open?.recordIds.includes(appointmentId) && !isCompared.has(appointmentId) ? [appointmentId] : [],
+  const unseen = noted.filter(
+    ({ appointmentId }) => open?.recordIds.includes(appointmentId) && !isCompared.has(appointmentId),
   );
   const verdict = weighCorrections({
     calls: [...calls.values()],
     entries: [...entries.values()].flat(),
-    unseen,
+    unseen: unseen.map(({ appointmentId }) => appointmentId),
     holds: all,
     toldCount: told.length,
     limit: correctionGuard,
@@ -141,15 +142,20 @@ async function keepBack(
     const reason = call === undefined ? null : verdict(call);
     return reason === null ? one : { ...one, decided: keptBack(one, reason, now) };
   });
-  const heldIds = [
-    ...weighed.flatMap(({ appointmentId, decided }) =>
-      decided.wrong?.reason === 'corrections-held' ? [appointmentId] : [],
-    ),
-    ...unseen,
+  const held = [
+    ...weighed.flatMap((one) => {
+      const { wrong } = one.decided;
+      return wrong?.reason === 'corrections-held' ? [{ ...one, fact: wrong.held?.fact ?? null }] : [];
+    }),
+    ...unseen.map((one) => ({ ...one, fact: one.held?.fact ?? null })),
   ];
-  if (open !== undefined || heldIds.length > 0) {
+  if (open !== undefined || held.length > 0) {
     const expiresAt = now + correctionGuard.holdExpiresAfterHours * HOUR_MS;
-    await holds.cover(REMINDERS, 'corrections', [...new Set(heldIds)], { linkCount: told.length, now, expiresAt });
+    const recordIds = [...new Set(held.map(({ appointmentId }) => appointmentId))];
+    // A person decides about what the corrections say, and not about what the appointments become later.
+    const said = JSON.stringify(held.map((one) => [nameOf(one), one.fact]).toSorted());
+    const content = createHash('sha256').update(said).digest('base64url');
+    await holds.cover(REMINDERS, 'corrections', recordIds, { linkCount: told.length, content, now, expiresAt });
   }
   return weighed;
 }

@@ -69,6 +69,8 @@ export interface Hold {
   recordIds: readonly string[];
   /** Links of the target when it was held, or appointments that patients were told of: what the share was computed from. */
   linkCount: number;
+  /** Digest of what held messages say; absent where the records alone tell what is decided. */
+  content?: string;
   createdAt: Instant;
   decidedAt: Instant | null;
   /** After this an open hold is rejected, and a decision is dropped. */

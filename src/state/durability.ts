@@ -13,13 +13,6 @@ const PATIENCE_MS = 5 * SECOND_MS;
  */
 export type Durability = 'durable' | 'unsupported' | 'late';
 
-/** What `unsupported` means for an administrator, and what they can do. */
-export const NOT_TOLD_WHEN_ON_DISK = {
-  sentence:
-    'Redis does not tell when a decision is on its disk, since it is older than 7.2 or does not let us use WAITAOF: if its machine crashes, the last second may be lost',
-  remedy: 'run Redis 7.2 or newer and allow WAITAOF to our user, or accept it: nothing else is affected',
-} as const;
-
 /**
  * Waits until a key that was written over a connection, and everything that its server took before, can't be lost any more. A server
  * that takes over meanwhile answers for what it has, not for what was written to the one before.

@@ -1,4 +1,4 @@
-import { randomInt } from 'node:crypto';
+import { createHash, randomInt } from 'node:crypto';
 import { MirrorError } from '../model/errors.ts';
 import type { Hold } from '../model/plan.ts';
 import type { Instant } from '../model/time.ts';
@@ -10,6 +10,7 @@ import type { Sealer } from './sealing.ts';
 /** Letters and digits that can't be mistaken for one another when read aloud. */
 const ID_ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789';
 const ID_LENGTH = 5;
+const SEEN_LENGTH = 8;
 
 /** The holds of one tenant. At most one open hold per target and kind. */
 export interface HoldStore {
@@ -44,8 +45,8 @@ export interface HoldStore {
 
 /** What a person saw of a hold, and chose of it. */
 export interface HoldChoice {
-  /** How many records were in it; absent, or null: nobody counted. */
-  items?: number | null;
+  /** Its {@link seenCode} when they looked; absent, or null: as it is now. */
+  seen?: string | null;
   /** Records that are decided; absent, or null: all of them. */
   only?: ReadonlySet<string> | null;
 }
@@ -53,6 +54,8 @@ export interface HoldChoice {
 /** What a new or changed hold is stamped with. */
 export interface HoldContext {
   linkCount: number;
+  /** See `Hold`. */
+  content?: string;
   now: Instant;
   expiresAt: Instant;
 }
@@ -66,7 +69,7 @@ export function createHoldStore(redis: RedisClient, tenant: string, sealer: Seal
   );
   return {
     list: async () => (await list()).map(({ hold }) => hold),
-    async cover(target, kind, recordIds, { linkCount, now, expiresAt }) {
+    async cover(target, kind, recordIds, { now, expiresAt, ...seen }) {
       const open = (await list()).find(
         ({ hold }) => hold.target === target && hold.kind === kind && hold.state === 'open',
       );
@@ -75,11 +78,11 @@ export function createHoldStore(redis: RedisClient, tenant: string, sealer: Seal
         return null;
       }
       if (open !== undefined) {
-        const grown = { ...open.hold, recordIds, linkCount };
+        const grown = { ...open.hold, recordIds, ...seen };
         return (await change(open, grown)) ? grown : null;
       }
       const stamped = { createdAt: now, decidedAt: null, expiresAt };
-      const born: Hold = { id: newId(), target, kind, state: 'open', ...stamped, recordIds, linkCount };
+      const born: Hold = { id: newId(), target, kind, state: 'open', ...stamped, recordIds, ...seen };
       await put(born);
       return born;
     },
@@ -174,14 +177,11 @@ function sealedHolds(redis: RedisClient, key: string, sealer: Sealer) {
 const DECIDED_IN_PARTS: ReadonlySet<Hold['kind']> = new Set(['cancelled', 'vanished']);
 
 /** What of a hold is decided, and what goes on waiting. @throws MirrorError as {@link HoldStore.decide} */
-function partsOf(
-  { id, kind, state, recordIds }: Hold,
-  { items = null, only = null }: HoldChoice,
-): { chosen: string[]; rest: string[] } {
+function partsOf(hold: Hold, { seen = null, only = null }: HoldChoice): { chosen: string[]; rest: string[] } {
+  const { id, kind, state, recordIds } = hold;
   if (state !== 'open') throw holdError('hold-decided', `the hold "${id}" was ${state} already`);
-  const count = recordIds.length;
-  if (items !== null && items !== count) {
-    throw holdError('hold-changed', `the hold "${id}" has ${count} items now, not ${items}`);
+  if (seen !== null && seen !== seenCode(hold)) {
+    throw holdError('hold-changed', `the hold "${id}" is not what was seen any more: it has ${recordIds.length} items`);
   }
   const chosen = recordIds.filter((recordId) => only?.has(recordId) ?? true);
   const rest = recordIds.filter((recordId) => only?.has(recordId) === false);
@@ -219,6 +219,17 @@ function sealContext(id: string): string {
 
 function newId(): string {
   return Array.from({ length: ID_LENGTH }, () => ID_ALPHABET[randomInt(ID_ALPHABET.length)]).join('');
+}
+
+/**
+ * Names what a hold keeps back, for whoever decides: it is another one as soon as other records are in it, or its messages say something else.
+ * Short enough to be typed.
+ */
+export function seenCode({ kind, recordIds, content = '' }: Hold): string {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([kind, content, ...recordIds.toSorted()]))
+    .digest();
+  return Array.from(digest.subarray(0, SEEN_LENGTH), (byte) => ID_ALPHABET[byte % ID_ALPHABET.length]).join('');
 }
 
 /** What is said of a hold that is not there, or not any more. */

@@ -381,6 +381,7 @@ const holds: fc.Arbitrary<TenantHold> = fc.record({
   state: fc.constantFrom('open', 'approved', 'rejected'),
   recordIds: fc.array(foreign, { maxLength: 3 }),
   linkCount: counts,
+  seen: fc.stringMatching(/^[a-z2-9]{8}$/),
   createdAt: fc.nat(NOW),
   decidedAt: times,
   expiresAt: fc.nat(NOW),

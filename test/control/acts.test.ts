@@ -28,6 +28,7 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
     ...['previewWrite', 'tenantDuplicates', 'explain', 'readSource', 'createStateFigures', 'previewForgetting'],
     ...['openOverview', 'openStatuses', 'statusByAndBy', 'listProblems', 'recentRuns', 'readActivity'],
     ...['listReceipts', 'tenantHealth', 'listHolds', 'planTenant', 'notificationStatus', 'reminderStatus', 'status'],
+    'shownHold',
     ...[
       'upcomingReminders',
       'previewDay',

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { Hold } from '../../src/model/plan.ts';
 import { DAY_MS } from '../../src/model/time.ts';
-import { createHoldStore } from '../../src/state/holds.ts';
+import { createHoldStore, seenCode } from '../../src/state/holds.ts';
 import { createSealer } from '../../src/state/sealing.ts';
 import { useRedis } from '../support/redis.ts';
 import { NOW } from '../sync/arbitraries.ts';
@@ -74,16 +75,45 @@ describe('a hold', () => {
     const holds = open();
     const hold = await holds.cover('doctor', 'vanished', ['1', '2'], CONTEXT);
     await holds.cover('doctor', 'vanished', ['1', '2', '3'], CONTEXT);
-    const decide = (items: number) => holds.decide(hold?.id ?? '', 'approved', NOW, NOW + DAY_MS, { items });
-    await expect(decide(2)).rejects.toMatchObject({ actor: 'settings', code: 'hold-changed' });
-    expect(await decide(3)).toMatchObject({ state: 'approved', recordIds: ['1', '2', '3'] });
+    const grown = await holds.cover('doctor', 'vanished', ['1', '2', '3'], CONTEXT);
+    const decide = (seen: Hold | null) =>
+      holds.decide(hold?.id ?? '', 'approved', NOW, NOW + DAY_MS, { seen: seen === null ? null : seenCode(seen) });
+    await expect(decide(hold)).rejects.toMatchObject({ actor: 'settings', code: 'hold-changed' });
+    expect(await decide(grown)).toMatchObject({ state: 'approved', recordIds: ['1', '2', '3'] });
+  });
+
+  test('that keeps back as many other items, or messages that say something else, is not approved unseen', async () => {
+    const holds = open();
+    const covers: [readonly string[], string][] = [
+      [['1', '2'], 'moved to 15:05'],
+      [['1', '3'], 'moved to 15:05'],
+      [['1', '2'], 'moved to 16:05'],
+    ];
+    const codes: string[] = [];
+    for (const [recordIds, content] of covers) {
+      const hold = await holds.cover('reminders', 'corrections', recordIds, { ...CONTEXT, content });
+      codes.push(hold === null ? '' : seenCode(hold));
+    }
+    expect(new Set(codes).size).toBe(3);
+    const [{ id } = { id: '' }] = await holds.list();
+    for (const seen of codes.slice(0, 2)) {
+      await expect(holds.decide(id, 'approved', NOW, NOW + DAY_MS, { seen })).rejects.toMatchObject({
+        code: 'hold-changed',
+      });
+    }
+    expect(await holds.decide(id, 'approved', NOW, NOW + DAY_MS, { seen: codes[2] ?? null })).toMatchObject({
+      state: 'approved',
+    });
   });
 
   test('of removals is decided in part: the rest goes on waiting, under the same id', async () => {
     const holds = open();
     const hold = await holds.cover('doctor', 'vanished', ['1', '2', '3'], CONTEXT);
     const only = new Set(['1', '3']);
-    const part = await holds.decide(hold?.id ?? '', 'approved', NOW + 5, NOW + DAY_MS, { items: 3, only });
+    const part = await holds.decide(hold?.id ?? '', 'approved', NOW + 5, NOW + DAY_MS, {
+      seen: hold === null ? null : seenCode(hold),
+      only,
+    });
     expect(part).toMatchObject({ partOf: hold?.id, state: 'approved', recordIds: ['1', '3'], decidedAt: NOW + 5 });
     expect(part.id).not.toBe(hold?.id);
     expect(await holds.list()).toEqual(expect.arrayContaining([part, { ...hold, recordIds: ['2'] }]));

@@ -14,6 +14,9 @@ beforeEach(async () => {
   return () => world.app.close();
 });
 
+/** What a visitor would see of the hold now. */
+const seenNow = async (): Promise<string> => (await world.as('viewer')('GET', path)).body.hold.seen;
+
 describe('a hold', () => {
   test('is listed, and told with its records page by page', async () => {
     const listed = { id: hold.id, tenant: ROSSI, target: 'doctor', state: 'open', items: 30, partOf: null };
@@ -30,7 +33,7 @@ describe('a hold', () => {
 
   test('is decided in part: what was chosen goes, the rest waits', async () => {
     const only = hold.recordIds.slice(0, 9);
-    const decision = { decision: 'approved', items: 30, only, reason: 'INC-7' };
+    const decision = { decision: 'approved', seen: await seenNow(), only, reason: 'INC-7' };
     const { status, body } = await world.as('operator')('POST', `${path}/decision`, decision);
     expect([status, body.hold]).toMatchObject([200, { state: 'approved', items: 9, partOf: hold.id }]);
     expect(world.installation.pulled).toEqual([ROSSI]);
@@ -45,14 +48,15 @@ describe('a hold', () => {
   });
 
   test('that needs two persons is approved by the second', async () => {
-    const decide = (who: string) => world.as(who)('POST', `${path}/decision`, { decision: 'approved', items: 30 });
+    const seen = await seenNow();
+    const decide = (who: string) => world.as(who)('POST', `${path}/decision`, { decision: 'approved', seen });
     expect(await decide('operator')).toEqual(problemLike(409, 'second-person-needed'));
     expect(await decide('operator')).toEqual(problemLike(409, 'second-person-same'));
     expect((await decide('bruno')).body.hold).toMatchObject({ id: hold.id, state: 'approved', items: 30 });
   });
 
   test.each([
-    ['grew since it was looked at', { decision: 'rejected', items: 29 }, 409, 'hold-changed'],
+    ['is not what was seen', { decision: 'rejected', seen: 'aaaaaaaa' }, 409, 'hold-changed'],
     ['does not hold what was chosen', { decision: 'rejected', only: ['nothing'] }, 409, 'hold-changed'],
     ['is decided otherwise than it can be', { decision: 'perhaps' }, 400, 'request-invalid'],
   ])('that %s is not decided', async (_, body, status, code) => {

@@ -20,6 +20,9 @@ const hold = z.object({
   state: z.enum(['open', 'approved', 'rejected']),
   partOf: z.string().nullable().describe('The hold of which this is a part that was decided'),
   items: z.number().describe('Records in it'),
+  seen: z
+    .string()
+    .describe('Names what it keeps back; another one as soon as that changes. Give it with your decision'),
   linkCount: z.number().describe('Links of the target when it was held'),
   createdAt: instant,
   decidedAt: instant.nullable(),
@@ -28,7 +31,7 @@ const hold = z.object({
 
 const choice = withReason.extend({
   decision: z.enum(['approved', 'rejected']),
-  items: z.int().min(0).nullable().default(null).describe('Only if it still has so many: what you saw'),
+  seen: z.string().nullable().default(null).describe('Only if it still keeps back what you saw'),
   only: z
     .array(z.string())
     .nullable()
@@ -87,15 +90,15 @@ export const HOLD_ROUTES: readonly Route[] = [
     body: choice,
     bodyLimit: DECISION_LIMIT_BYTES,
     reply: z.object({ hold, effectiveAt: instant }),
-    async handle({ acting, desk, params, body: { decision, items, only } }) {
-      const seen = { items, only: only === null ? null : new Set(only) };
-      const decided = await decideHold(acting, desk.installation, params.tenant, params.hold, decision, seen);
+    async handle({ acting, desk, params, body: { decision, seen, only } }) {
+      const choice = { seen, only: only === null ? null : new Set(only) };
+      const decided = await decideHold(acting, desk.installation, params.tenant, params.hold, decision, choice);
       return { ...decided, hold: shown(decided.hold) };
     },
   }),
 ];
 
-function shown({ recordIds, partOf, ...others }: TenantHold) {
+function shown({ recordIds, partOf, content, ...others }: TenantHold) {
   return { ...others, partOf: partOf ?? null, items: recordIds.length };
 }
 

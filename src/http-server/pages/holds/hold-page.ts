@@ -15,7 +15,7 @@ import { HOLDS } from '../texts/holds.ts';
 import { holdAddress } from './address.ts';
 import { type Choice, renderDecision } from './render-decision.ts';
 import { renderHold, renderHolds } from './render-hold.ts';
-import { chosenIn, seenOf } from './selection.ts';
+import { chosenIn } from './selection.ts';
 
 /** One list is read from the clinic for the items of a hold. */
 const READ_MS = 40 * SECOND_MS;
@@ -53,7 +53,7 @@ export function addHoldPages(app: FastifyInstance, desk: OperatorDesk): void {
       const view = await viewHold(installation, tenant, hold, AbortSignal.timeout(READ_MS));
       const choice = choiceOf(formOf(request), view);
       const { nothingChosen, changed } = HOLDS[contextOf(request, desk, tenant).language];
-      if (choice.seen !== seenOf(view)) return sendHold(request, reply, desk, view, notice(changed));
+      if (choice.seen !== view.hold.seen) return sendHold(request, reply, desk, view, notice(changed));
       if (choice.chosen.length === 0) return sendHold(request, reply, desk, view, notice(nothingChosen));
       return choice.isDecided
         ? decide(request, reply, desk, view, choice)
@@ -127,7 +127,7 @@ async function decide(
   const only = isPart ? new Set(chosen.map(({ record }) => record)) : null;
   try {
     const decided = await decideHold(acting, desk.installation, hold.tenant, hold.id, decision, {
-      items: view.items.length,
+      seen: hold.seen,
       only,
     });
     return reply.redirect(holdAddress(hold.tenant, decided.hold.id), 303);

@@ -6,7 +6,6 @@ import { csrfField, hiddenFields, linkButton, section, unfolding } from '../part
 import { HOLDS } from '../texts/holds.ts';
 import { holdAddress } from './address.ts';
 import { itemLine } from './render-hold.ts';
-import { seenOf } from './selection.ts';
 
 /** What a visitor wants to have done with which items of a hold. */
 export interface Choice {
@@ -36,7 +35,7 @@ export function renderDecision(
     isSecondNeeded ? words.second(asked.secondAbove ?? 0) : null,
   ];
   const told = sentences.filter((each) => each !== null).map((each) => html`<p>${each}</p>`);
-  const fields = { step: 'decide', seen: seenOf(view), choice: isApproval ? (isPart ? 'selected' : 'all') : 'keep' };
+  const fields = { step: 'decide', seen: hold.seen, choice: isApproval ? (isPart ? 'selected' : 'all') : 'keep' };
   // Each by itself: a day may have got more meanwhile.
   const items = isPart ? chosen.map(({ record }) => hiddenFields({ item: record })) : null;
   const [approval, rejection] = buttonsOf(context, view, chosen.length);

@@ -10,7 +10,7 @@ import { renderFieldChanges } from '../render-fields.ts';
 import { HOLD_NAMES } from '../texts/explain.ts';
 import { HOLD_REASONS, HOLDS } from '../texts/holds.ts';
 import { holdAddress } from './address.ts';
-import { byAgenda, byDay, type HeldDay, NONE, seenOf } from './selection.ts';
+import { byAgenda, byDay, type HeldDay, NONE } from './selection.ts';
 
 /** Check boxes of single items beyond which nobody would go through them. */
 const MOST_CHOSEN_ALONE = 1_000;
@@ -78,7 +78,10 @@ function factsOf(context: PageContext, view: HoldView): Html {
     facts.push([words.wasDecided, html`<strong>${words[hold.state]}</strong> ${when}`]);
   } else {
     facts.push([words.ends, times.at(hold.expiresAt)]);
-    facts.push([words.command, copyable(context, `clinic-mirror holds approve ${hold.tenant} ${hold.id}`)]);
+    facts.push([
+      words.command,
+      copyable(context, `clinic-mirror holds approve ${hold.tenant} ${hold.id} --seen ${hold.seen}`),
+    ]);
   }
   return html`<dl class="facts">${facts.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
 }
@@ -97,7 +100,7 @@ function decisionForm({ visitor, language }: PageContext, { hold, items, isDivis
         button('keep', 'main', hold.kind === 'corrections' ? words.correctNone : words.rejectOther),
         button('all', 'danger', hold.kind === 'corrections' ? words.correctAll(items.length) : words.approveOther),
       ];
-  return html`<form method="post" action="${holdAddress(hold.tenant, hold.id)}" class="stack">${csrfField(visitor)}${hiddenFields({ step: 'show', seen: seenOf({ hold, items }) })}<div class="buttons sticky">${buttons}</div>${section('items', words.items, list)}</form>`;
+  return html`<form method="post" action="${holdAddress(hold.tenant, hold.id)}" class="stack">${csrfField(visitor)}${hiddenFields({ step: 'show', seen: hold.seen })}<div class="buttons sticky">${buttons}</div>${section('items', words.items, list)}</form>`;
 }
 
 function renderItems(context: PageContext, view: HoldView, mayDecide: boolean): Html {

@@ -1,6 +1,4 @@
-import { createHash } from 'node:crypto';
 import type { HeldItem } from '../../../control/held-item.ts';
-import type { HoldView } from '../../../control/hold-view.ts';
 import { DAY_MS, type Instant } from '../../../model/time.ts';
 import { offsetMs } from '../../../model/zones.ts';
 
@@ -53,11 +51,4 @@ export function chosenIn(form: URLSearchParams, items: readonly HeldItem[], zone
     ({ record, startAt, agenda }) =>
       chosen.has(record) || days.has(dateOf(startAt, zone) ?? NONE) || agendas.has(agenda?.id ?? NONE),
   );
-}
-
-/** What a visitor saw in a hold, as a form brings it back: another one for other items, and of messages to patients for another content. */
-export function seenOf({ hold, items }: Pick<HoldView, 'hold' | 'items'>): string {
-  const isOfMessages = hold.kind === 'corrections';
-  const seen = items.map(({ record, fieldChanges }) => JSON.stringify([record, ...(isOfMessages ? fieldChanges : [])]));
-  return createHash('sha256').update(JSON.stringify(seen.toSorted())).digest('base64url').slice(0, 22);
 }
