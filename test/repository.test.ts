@@ -18,14 +18,16 @@ test('.editorconfig says of indentation and width what biome.json says', () => {
 });
 
 test('each image of others is named by its digest, and the devcontainer is built on that of the daemon', () => {
-  const named = ['compose.yaml', '.devcontainer/Dockerfile', ...yamlBelow('deploy')].flatMap((path) =>
-    [...read(path).matchAll(/^\s*(?:FROM|image:|NODE_IMAGE:) (?!clinic-mirror$)(\S+)/gm)].map(([, image]) => ({
-      path,
-      image,
-    })),
+  const named = ['Dockerfile', 'compose.yaml', '.devcontainer/Dockerfile', ...yamlBelow('deploy')].flatMap((path) =>
+    [...read(path).matchAll(/^\s*(?:FROM |image: |ARG NODE_IMAGE=)(?!clinic-mirror$|\$NODE_IMAGE)(\S+)/gm)].map(
+      ([, image]) => ({
+        path,
+        image,
+      }),
+    ),
   );
   const [node, , devcontainer] = named;
-  expect(named.map(({ path }) => path)).toEqual(['compose.yaml', 'compose.yaml', '.devcontainer/Dockerfile']);
+  expect(named.map(({ path }) => path)).toEqual(['Dockerfile', 'compose.yaml', '.devcontainer/Dockerfile']);
   expect(named.filter(({ image }) => !/@sha256:[0-9a-f]{64}$/.test(image ?? ''))).toEqual([]);
   expect(devcontainer?.image).toBe(node?.image);
 });

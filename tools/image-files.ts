@@ -11,12 +11,12 @@ export interface BaseImage {
   digest: string;
 }
 
-/** What a release is built on. @throws Error when compose.yaml names it in another form, such as without a digest */
+/** What a release is built on. @throws Error when the Dockerfile names it in another form, such as without a digest */
 export function baseImage(root: string): BaseImage {
-  const named = /^ +NODE_IMAGE: (\S+):(\S+)@(sha256:[0-9a-f]{64})$/m.exec(read(root, 'compose.yaml').toString());
+  const named = /^ARG NODE_IMAGE=(\S+):(\S+)@(sha256:[0-9a-f]{64})$/m.exec(read(root, 'Dockerfile').toString());
   const [, name, tag, digest] = named ?? [];
   if (name === undefined || tag === undefined || digest === undefined) {
-    throw new Error('compose.yaml: name the base image as NODE_IMAGE: <name>:<tag>@sha256:<digest>');
+    throw new Error('Dockerfile: name the base image as ARG NODE_IMAGE=<name>:<tag>@sha256:<digest>');
   }
   return { name, tag, digest };
 }

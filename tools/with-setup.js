@@ -4,7 +4,6 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import {
   becomeNode,
   noSuitableNode,
@@ -29,23 +28,11 @@ async function main() {
   if (script === undefined) fail('usage: node tools/with-setup.js <script.ts> [arguments…]');
   if (Number.parseInt(process.versions.node, 10) < 20) fail(`Node 20 or newer is needed; this is ${process.version}.`);
 
-  const installed = await installWhenNeeded();
-  const scriptFile = resolve(script);
-  const node = pinnedNode();
-  if (!installed && process.versions.node === pinnedVersion()) {
-    await runHere(scriptFile, args);
-  } else if (node !== undefined) {
-    becomeNode(node, [scriptFile, ...args]);
-  } else if (pinnedVersion() === undefined && runningNodeSuffices()) {
-    await runHere(scriptFile, args);
-  } else {
-    fail(noSuitableNode());
-  }
-}
-
-async function runHere(scriptFile, args) {
-  process.argv = [process.execPath, scriptFile, ...args];
-  await import(pathToFileURL(scriptFile).href);
+  await installWhenNeeded();
+  const node = pinnedNode() ?? (pinnedVersion() === undefined && runningNodeSuffices() ? process.execPath : undefined);
+  if (node === undefined) fail(noSuitableNode());
+  // In a process of its own, so that the script is the main module: many do their work only then (import.meta.main).
+  becomeNode(node, [resolve(script), ...args]);
 }
 
 /** Runs `npm ci` unless it was done for this very lock file; true when it was run. */

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
   cpSync,
@@ -144,10 +145,19 @@ describe('the listing of the image', () => {
     ]);
   });
 
+  test('names what "npm pack" would take of the checkout too, beside the manifest and the README', () => {
+    const packed = JSON.parse(
+      execFileSync('npm', ['pack', '--dry-run', '--json', '--offline'], { cwd: root, encoding: 'utf8' }),
+    );
+    const paths: string[] = packed[0].files.map(({ path }: { path: string }) => path);
+    const own = paths.filter((path) => !['package.json', 'README.md'].includes(path));
+    expect(own.toSorted()).toEqual(imageFiles(root).filter((path) => path !== 'package.json'));
+  });
+
   test('fails for a base image without a digest', () => {
     const copy = mkdtempSync(join(tmpdir(), 'image-files-'));
     onTestFinished(() => rmSync(copy, { recursive: true }));
-    writeFileSync(join(copy, 'compose.yaml'), read('compose.yaml').replaceAll(/@sha256:[0-9a-f]+/g, ''));
-    expect(() => baseImage(copy)).toThrow('NODE_IMAGE: <name>:<tag>@sha256:<digest>');
+    writeFileSync(join(copy, 'Dockerfile'), read('Dockerfile').replaceAll(/@sha256:[0-9a-f]+/g, ''));
+    expect(() => baseImage(copy)).toThrow('NODE_IMAGE=<name>:<tag>@sha256:<digest>');
   });
 });
