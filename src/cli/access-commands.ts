@@ -32,6 +32,17 @@ export function addAccess(program: Command, given: AccessCommands): void {
         given.print(asked, { url }, () => url);
       }),
     );
+  access
+    .command('release-account <address>')
+    .description('let the next account that the provider verifies with this address sign in by its rule')
+    .option('--json', 'as JSON')
+    .action((address: string, asked: Asked) =>
+      given.withAccess(async (desk, acting) => {
+        const { releaseAccount } = await import('../control/access-acts.ts');
+        await releaseAccount(acting, desk, address);
+        given.print(asked, { address }, () => 'The next account that signs in with this address gets its rule.');
+      }),
+    );
   addTokens(access.command('token').description('tokens by which programs call the API'), given);
 }
 

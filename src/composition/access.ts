@@ -8,6 +8,7 @@ import { createAccessCounts } from '../state/access-counts.ts';
 import { createAccessSealer } from '../state/access-seal.ts';
 import { createAccessTokenStore } from '../state/access-tokens.ts';
 import { keys } from '../state/keys.ts';
+import { createKnownAccounts } from '../state/known-accounts.ts';
 import { createLoginStore } from '../state/logins.ts';
 import { createPassphraseStore } from '../state/passphrase.ts';
 import { createSessionStore } from '../state/sessions.ts';
@@ -30,6 +31,7 @@ export function openAccess(composition: Composition, publicUrl?: () => string): 
     publicUrl: publicUrl ?? (() => publicUrlOf(composition, null)),
     serverOf: createServers(clock),
     sessions: createSessionStore(redis, sealer, clock),
+    accounts: createKnownAccounts(redis, sealer),
     tokens: createAccessTokenStore(redis, sealer, clock),
     passphrase: createPassphraseStore(redis, sealer),
     links: createLoginStore<SignInLink>(redis, ring, keys.signInLink),

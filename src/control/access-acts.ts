@@ -24,6 +24,9 @@ export async function createAccessToken(
   return recordAct(acting, about, () => access.createAccessToken(desk, wish, nameOf(acting.who)));
 }
 
+/** The address is personal data: the audit log names none. @see access.releaseAccount */
+export const releaseAccount = act(access.releaseAccount, () => ({ verb: 'release-account', tenant: null }));
+
 /** @see access.revokeAccessToken */
 export const revokeAccessToken = act(access.revokeAccessToken, async (_, desk, name) => {
   const isKnown = (await desk.tokens.list()).some((token) => token.name === name);

@@ -11,6 +11,8 @@ export type SignedIn =
       subject: string;
       /** Null where the provider vouches for none. */
       email: string | null;
+      /** Addresses of rules that belong to this account since it first signed in with them, in small letters. */
+      addresses: readonly string[];
       /** As people call them. */
       name: string;
       groups: readonly string[];
@@ -39,17 +41,20 @@ export function signedInBy({ issuer, groupsClaim }: OidcSettings, claims: Claims
     .flat()
     .slice(0, MOST_GROUPS)
     .flatMap((value) => textOf(value) ?? []);
-  return { way: 'oidc', issuer, subject, email, name, groups };
+  return { way: 'oidc', issuer, subject, email, addresses: [], name, groups };
 }
 
-/** What somebody may do by the settings of now; null: nothing. Of rules that fit the first counts, people before groups. */
+/**
+ * What somebody may do by the settings of now; null: nothing. Of rules that fit the first counts, people before groups. A rule with an address fits
+ * the account that the address belongs to, whatever address that account has by now.
+ */
 export function rightsOf(who: SignedIn, { oidc, passphrase }: AccessSettings): AccessRights | null {
   if (who.way === 'passphrase') return passphrase ? { level: 'owner', tenants: null } : null;
   if (oidc === undefined || oidc.issuer !== who.issuer) return null;
-  const address = who.email?.toLowerCase();
   const rule =
     oidc.people.find(
-      ({ email, subject }) => subject === who.subject || (email !== undefined && email.toLowerCase() === address),
+      ({ email, subject }) =>
+        subject === who.subject || (email !== undefined && who.addresses.includes(email.toLowerCase())),
     ) ?? oidc.groups.find(({ value }) => who.groups.includes(value));
   return rule === undefined ? null : toRights(rule);
 }

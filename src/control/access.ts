@@ -5,6 +5,7 @@ import type { AuthorizationServer } from '../oauth/server.ts';
 import type { AccessSettings, OidcSettings } from '../settings/access-schema.ts';
 import type { AccessCounts } from '../state/access-counts.ts';
 import type { AccessToken, AccessTokenStore } from '../state/access-tokens.ts';
+import type { KnownAccounts } from '../state/known-accounts.ts';
 import type { LoginStore } from '../state/logins.ts';
 import type { PassphraseStore } from '../state/passphrase.ts';
 import type { Sealer } from '../state/sealing.ts';
@@ -22,6 +23,7 @@ export interface AccessDesk extends AccessCounts {
   /** @throws MirrorError `settings`, code `insecure-address` */
   serverOf(oidc: OidcSettings): AuthorizationServer;
   sessions: SessionStore<SignedIn>;
+  accounts: KnownAccounts;
   tokens: AccessTokenStore;
   passphrase: PassphraseStore;
   links: LoginStore<SignInLink>;
@@ -161,6 +163,19 @@ export function listAccessTokens(desk: AccessDesk): Promise<AccessToken[]> {
 export async function revokeAccessToken(desk: AccessDesk, name: string): Promise<void> {
   if (await desk.tokens.revoke(name)) return;
   throw accessRefused('no-such-token', `there is no token "${name}"`, 'see: clinic-mirror access token list');
+}
+
+/**
+ * Gives an address of a rule to the next account that signs in with it verified: for a person who got another account.
+ * @throws MirrorError `settings`, code `oidc-off` or `account-unknown`
+ */
+export async function releaseAccount(desk: AccessDesk, address: string): Promise<void> {
+  const oidc = desk.settings()?.oidc;
+  if (oidc === undefined)
+    throw accessRefused('oidc-off', 'nobody signs in at a provider here', 'set operator.access.oidc');
+  if (await desk.accounts.release(oidc.issuer, address.toLowerCase())) return;
+  const remedy = 'give an address of operator.access.oidc.people with which somebody has signed in';
+  throw accessRefused('account-unknown', 'nobody has signed in with this address', remedy);
 }
 
 function noSuchTenant(id: string): MirrorError {

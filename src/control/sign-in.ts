@@ -3,6 +3,7 @@ import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import { loginUnknown } from '../oauth/login.ts';
 import { beginSignIn, completeSignIn, type PendingSignIn } from '../oauth/sign-in.ts';
+import type { Claims } from '../oauth/told-account.ts';
 import type { OidcSettings } from '../settings/access-schema.ts';
 import { type AccessDesk, SIGN_IN_PATH, sessionLifeOf } from './access.ts';
 import { accountIdOf, rightsOf, type SignedIn, signedInBy } from './access-rights.ts';
@@ -55,7 +56,7 @@ export async function beginOidcSignIn(desk: AccessDesk, to: string): Promise<{ u
  * Ends it, with the address that the provider sent the browser to.
  * @param kept what the browser brings back of its beginning; empty for nothing
  * @param caller whose request it is, for limits; null where it can't be told
- * @throws MirrorError as {@link completeSignIn}; `authorization`, code `login-unknown`, `sign-in-not-allowed` or `sign-in-too-often`
+ * @throws MirrorError as {@link completeSignIn}; `authorization`, code `login-unknown`, `sign-in-not-allowed`, `account-changed` or `sign-in-too-often`
  */
 export async function endOidcSignIn(
   desk: AccessDesk,
@@ -69,10 +70,31 @@ export async function endOidcSignIn(
     const address = new URL(pending.redirectUri);
     address.search = callback.search;
     const claims = await completeSignIn(desk.serverOf(oidc), address, pending, signal);
-    const who = signedInBy(oidc, claims);
-    if (who === null) throw notAllowed();
+    const who = await knownPerson(desk, oidc, claims);
     return { session: await beginSession(desk, who), to };
   });
+}
+
+/**
+ * Whom claims name, with the addresses of rules that belong to their account. The first account that signs in with such an address, verified, gets
+ * it; after that who they are is issuer and subject alone, and another account with the same address is somebody else.
+ * @throws MirrorError `authorization`, code `sign-in-not-allowed` or `account-changed`
+ */
+async function knownPerson(desk: AccessDesk, oidc: OidcSettings, claims: Claims): Promise<SignedIn> {
+  const who = signedInBy(oidc, claims);
+  if (who === null || who.way !== 'oidc') throw notAllowed();
+  const { issuer, subject } = who;
+  const verified = who.email?.toLowerCase() ?? null;
+  const written = [...new Set(oidc.people.flatMap(({ email }) => email?.toLowerCase() ?? []))];
+  const known = await desk.accounts.ofAddresses(issuer, written);
+  const isNew = verified !== null && written.includes(verified) && !known.has(verified);
+  if (isNew) known.set(verified, await desk.accounts.claim(issuer, verified, subject));
+  const addresses = written.filter((address) => known.get(address) === subject);
+  const person: SignedIn = { ...who, addresses };
+  const settings = desk.settings();
+  const isSomebodyElses = verified !== null && known.has(verified) && !addresses.includes(verified);
+  if (isSomebodyElses && settings !== null && rightsOf(person, settings) === null) throw accountChanged();
+  return person;
 }
 
 /**
@@ -206,6 +228,14 @@ function notAllowed(): MirrorError {
     'sign-in-not-allowed',
     'this account may not look at anything here',
     'an owner adds it to operator.access.oidc, by an address that the provider has verified, its subject or a group',
+  );
+}
+
+function accountChanged(): MirrorError {
+  return signInRefused(
+    'account-changed',
+    'another account of the provider signed in with this address before',
+    'where the person got a new account, an owner gives: clinic-mirror access release-account <address>',
   );
 }
 

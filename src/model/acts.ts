@@ -4,7 +4,7 @@ export const ACT_VERBS = [
   ...['approve', 'reject', 'undo', 'release', 'match', 'unmatch', 'sync', 'apply', 'audit'],
   ...['forget', 'follow-again', 'backup', 'restore', 'accept-loss'],
   ...['opt-out', 'lift-opt-out', 'reopen-channel', 'reopen-endpoint', 'clinic-write'],
-  ...['withdraw-link', 'sign-in-link', 'access-token', 'revoke-access-token'],
+  ...['withdraw-link', 'sign-in-link', 'access-token', 'revoke-access-token', 'release-account'],
   ...['rotate-feed', 'withdraw-feed'],
   ...['add-tenant', 'replace-tenant', 'remove-tenant', 'adopt-tenant'],
 ] as const;

@@ -60,7 +60,10 @@ export async function readClaims(
     openid.fetchUserInfo(configuration, accessToken, String(claims.sub)),
   );
   // Who it is stands in the id_token; where this can't be asked, less is known, and nobody is let in by it.
-  return { ...(await asked.catch(() => null)), ...claims };
+  const { email, email_verified, ...others } = (await asked.catch(() => null)) ?? {};
+  // Whether an address is verified is said of the address beside it: one of another place is another address.
+  const ofAddress = 'email' in claims || 'email_verified' in claims ? {} : { email, email_verified };
+  return { ...others, ...ofAddress, ...claims };
 }
 
 async function askAccount(

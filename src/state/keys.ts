@@ -74,6 +74,7 @@
  * | `cm:{clinic-mirror}:sign-in-attempts:<who>` | string | quarter of an hour | sign-in      | sign-in               |
  * | `cm:{requests-<who>}:requests`       | string | one minute        | pages, API        | pages, API            |
  * | `cm:{clinic-mirror}:passphrase`      | string | for ever          | sign-in           | sign-in               |
+ * | `cm:{clinic-mirror}:known-accounts`  | hash   | until released by a command | sign-in | sign-in               |
  * | `cm:{clinic-mirror}:access-tokens`   | hash   | until revoked or expired | operator   | pages, API            |
  * | `cm:{T}:approvals`                   | hash   | until expiry      | operator          | operator, status      |
  * | `cm:{T}:document:<kind>:<id>`        | string | an hour           | operator          | operator              |
@@ -174,6 +175,7 @@ export const keys = {
   /** Each on a master of its own, of a cluster: they are asked with every request. */
   requests: (who: string) => `cm:{requests-${who}}:requests`,
   passphrase: () => `cm:${QUEUE_PREFIX}:passphrase`,
+  knownAccounts: () => `cm:${QUEUE_PREFIX}:known-accounts`,
   accessTokens: () => `cm:${QUEUE_PREFIX}:access-tokens`,
   approvals: (tenant: string) => tenantKey(tenant, 'approvals'),
   document: (tenant: string, kind: string, id: string) => tenantKey(tenant, 'document', kind, id),

@@ -8,7 +8,7 @@ import { accessSettings } from './access-world.ts';
 const ISSUER = 'https://id.test';
 const settingsOf = (rules: object) => accessSettings({ oidc: { issuer: ISSUER, clientId: 'mirror', ...rules } });
 const person = (who: Partial<Extract<SignedIn, { way: 'oidc' }>>): SignedIn => ({
-  ...{ way: 'oidc', issuer: ISSUER, subject: 's', email: null, name: 'n', groups: [] },
+  ...{ way: 'oidc', issuer: ISSUER, subject: 's', email: null, addresses: [], name: 'n', groups: [] },
   ...who,
 });
 
@@ -22,7 +22,7 @@ test('of several rules that fit the first counts, those of people before those o
   });
   const rights = (who: SignedIn) => rightsOf(who, settings);
   const groups = ['other', 'all'];
-  expect(rights(person({ email: 'Anna@Clinic.example', groups }))).toEqual({ level: 'viewer', tenants: null });
+  expect(rights(person({ addresses: ['anna@clinic.example'], groups }))).toEqual({ level: 'viewer', tenants: null });
   expect(rights(person({ groups }))).toEqual({ level: 'operator', tenants: new Set(['aurora']) });
   expect(rights(person({ groups: ['other'] }))).toBeNull();
   expect(rights({ way: 'passphrase' })).toBeNull();
@@ -51,8 +51,8 @@ test('nobody gets in whom no rule names, whatever the provider says of them', ()
     fc.property(rules, claims, (written, told) => {
       const settings = settingsOf(written);
       const who = signedInBy(settings.oidc as OidcSettings, told);
-      const rights = who === null ? null : rightsOf(who, settings);
-      const emails = told.email_verified === true ? [told.email?.toLowerCase()] : [];
+      const emails = told.email_verified === true ? [told.email?.toLowerCase() ?? ''] : [];
+      const rights = who === null ? null : rightsOf({ ...who, addresses: emails } as SignedIn, settings);
       const groups = Array.isArray(told.groups) ? told.groups : [told.groups];
       const fitting = [
         ...written.people.filter((rule) => ('email' in rule ? emails.includes(rule.email) : rule.subject === told.sub)),

@@ -9,6 +9,7 @@ import { createAccessCounts } from '../../src/state/access-counts.ts';
 import { createAccessSealer } from '../../src/state/access-seal.ts';
 import { createAccessTokenStore } from '../../src/state/access-tokens.ts';
 import { keys } from '../../src/state/keys.ts';
+import { createKnownAccounts } from '../../src/state/known-accounts.ts';
 import { createLoginStore } from '../../src/state/logins.ts';
 import { createPassphraseStore } from '../../src/state/passphrase.ts';
 import { createSessionStore } from '../../src/state/sessions.ts';
@@ -47,6 +48,7 @@ export function openAccessWorld(redis: Redis, choice: AccessChoice = {}) {
       throw new Error('not in this test');
     },
     sessions: createSessionStore<SignedIn>(redis, sealer, clock),
+    accounts: createKnownAccounts(redis, sealer),
     tokens: createAccessTokenStore(redis, sealer, clock),
     passphrase: createPassphraseStore(redis, sealer, CHEAP),
     links: createLoginStore<SignInLink>(redis, RING, keys.signInLink),

@@ -11,7 +11,7 @@ import * as tenantActs from '../../src/control/tenant-acts.ts';
 import { ACT_VERBS, type ActFacts, type ActVerb } from '../../src/model/acts.ts';
 import { connect, NEVER, TENANT } from '../oauth/connection.ts';
 import { useRedis } from '../support/redis.ts';
-import { openAccessWorld } from './access-world.ts';
+import { accessSettings, openAccessWorld } from './access-world.ts';
 import { openActing, person } from './acting.ts';
 import { openActsClinic, openActsLogins, openActsWorld, openTriggerInstallation, PATIENT } from './acts-world.ts';
 import { openConfigurations } from './open-configurations.ts';
@@ -181,7 +181,7 @@ const BACKUPS = {
   restore: async () => ({ restored: ['clinic'], kept: [], protections: 3, pins: 2, rejections: 0, at: null }),
 };
 
-const OF_ACCESS: GivenByVerb<'sign-in-link' | 'access-token' | 'revoke-access-token'> = {
+const OF_ACCESS: GivenByVerb<'sign-in-link' | 'access-token' | 'revoke-access-token' | 'release-account'> = {
   async 'sign-in-link'() {
     const { desk } = openAccessWorld(redis.connect());
     return { act: (acting) => accessActs.makeSignInLink(acting, desk), what: { first: false }, tenant: null };
@@ -203,6 +203,12 @@ const OF_ACCESS: GivenByVerb<'sign-in-link' | 'access-token' | 'revoke-access-to
       what: { token: 'viewer' },
       tenant: null,
     };
+  },
+  async 'release-account'() {
+    const oidc = { issuer: 'https://id.test', clientId: 'mirror', groups: [{ value: 'all', level: 'viewer' }] };
+    const { desk } = openAccessWorld(redis.connect(), { access: accessSettings({ oidc }) });
+    await desk.accounts.claim(oidc.issuer, 'olga@clinic.example', 'subject-of-olga');
+    return { act: (acting) => accessActs.releaseAccount(acting, desk, 'Olga@clinic.example'), what: {}, tenant: null };
   },
 };
 

@@ -340,6 +340,7 @@ test('of every key it is said whether it goes with its target, its connection or
     'requests',
     'passphrase',
     'access-tokens',
+    'known-accounts',
     'certificates',
     'feed-token',
     'feed-minute',

@@ -10,6 +10,8 @@ export interface Person {
   email?: string;
   email_verified?: boolean;
   groups?: readonly string[];
+  /** What the id_token says of the address, where the userinfo endpoint says the above. */
+  inIdToken?: { email?: string; email_verified?: boolean };
 }
 
 /** An OpenID provider of administrators, which has one client. */
@@ -38,10 +40,14 @@ export async function startOidcServer(redirectUri: string): Promise<OidcServer> 
     clientAuthMethods: ['client_secret_post'],
     jwks: { keys: [{ ...newSigningKey().privateKey.export({ format: 'jwk' }), alg: 'RS256', use: 'sig' }] },
     cookies: { keys: ['of the tests'] },
+    conformIdTokenClaims: false,
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['groups'] },
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
-    findAccount: async (_: unknown, sub: string) => ({ accountId: sub, claims: async () => ({ ...person, sub }) }),
+    findAccount: async (_: unknown, sub: string) => ({
+      accountId: sub,
+      claims: async (use: string) => ({ ...(use === 'id_token' ? person?.inIdToken : person), sub }),
+    }),
     ttl: { Interaction: 60, Session: 60, Grant: 60, AccessToken: 60, IdToken: 60, AuthorizationCode: 60 },
   });
   const callback = provider.callback();

@@ -30,7 +30,15 @@ export const PEOPLE = accessSettings({
 /** Somebody whom the provider vouches for. */
 export function account(name: string): SignedIn {
   const email = `${name}@clinic.example`;
-  return { way: 'oidc', issuer: ISSUER, subject: `subject-of-${name}`, email, name: email, groups: [] };
+  return {
+    way: 'oidc',
+    issuer: ISSUER,
+    subject: `subject-of-${name}`,
+    email,
+    addresses: [email],
+    name: email,
+    groups: [],
+  };
 }
 
 /** A page of ours from which a browser sends something. */

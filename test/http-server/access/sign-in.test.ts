@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { entrantBySession } from '../../../src/control/access.ts';
+import { entrantBySession, releaseAccount } from '../../../src/control/access.ts';
 import { accountIdOf } from '../../../src/control/access-rights.ts';
 import { createHttpClient } from '../../../src/http/client.ts';
 import { MINUTE_MS } from '../../../src/model/time.ts';
@@ -92,6 +92,34 @@ describe('at a provider', () => {
     expect((await browser.get('/test/studio-rossi')).statusCode).toBe(303);
     expect(recorded).toMatchObject([{ verb: 'sign-in', outcome: 'refused', what: { attempts: 1 } }]);
     expect(JSON.stringify(recorded)).not.toMatch(/mallory|olga/);
+  });
+
+  test('an address that the id_token names is not verified by what the userinfo endpoint says of another one', async () => {
+    const { signIn } = await open();
+    const other = { sub: '9', email: 'mallory@clinic.example', email_verified: true };
+    for (const email_verified of [undefined, false]) {
+      const inIdToken = { email: 'olga@clinic.example', ...(email_verified === undefined ? {} : { email_verified }) };
+      const { answer, browser } = await signIn({ ...other, inIdToken });
+      expect(answer.statusCode).toBe(400);
+      expect([...browser.cookies.keys()]).toEqual([]);
+    }
+    expect((await signIn({ ...other, inIdToken: { email_verified: true } })).answer.statusCode).toBe(400);
+    const vouched = { email: 'olga@clinic.example', email_verified: true };
+    expect((await signIn({ sub: '10', inIdToken: vouched })).answer.statusCode).toBe(303);
+  });
+
+  test('who somebody is does not change with an address: it fits the account that signed in with it first', async () => {
+    const { signIn, desk, recorded } = await open();
+    expect((await signIn(OLGA)).answer.statusCode).toBe(303);
+    // The address went to somebody else, and Olga has another one by now.
+    const { answer } = await signIn({ ...OLGA, sub: '9' });
+    expect(answer.statusCode).toBe(400);
+    expect(recorded.at(-1)).toMatchObject({ outcome: 'refused', code: 'account-changed' });
+    const renamed = await signIn({ ...OLGA, email: 'olga.new@clinic.example' });
+    expect((await renamed.browser.get('/test/studio-rossi')).json()).toMatchObject({ level: 'owner' });
+    await releaseAccount(desk, 'OLGA@clinic.example');
+    expect((await signIn({ ...OLGA, sub: '9' })).answer.statusCode).toBe(303);
+    expect((await signIn(OLGA)).answer.statusCode).toBe(400);
   });
 
   test("an answer ends in the browser that asked for it, in time, once, and only as the provider's own", async () => {
