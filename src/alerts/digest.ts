@@ -1,9 +1,9 @@
 import type { Problem } from '../model/problems.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
+import { overProblem } from './over.ts';
 
-/** What somebody was told of, and is still the matter. */
+/** What is remembered of a problem: times and counts. Its text is made when it is told. */
 interface Open {
-  problem: Problem;
   /** When it was first seen. */
   seenAt: Instant;
   /** When it was first not seen any more; null while it is. */
@@ -14,6 +14,7 @@ interface Open {
 
 /** What a way of telling remembers. */
 export interface AlertMemory {
+  /** By {@link idOf}: ids and a code. */
   open: Readonly<Record<string, Open>>;
   lastToldAt: Instant | null;
 }
@@ -51,28 +52,31 @@ export function nextDigest(
   problems: readonly Problem[],
   now: Instant,
 ): { digest: Digest | null; told: AlertMemory; untold: AlertMemory } {
-  const seen = withSeen(open, problems, now);
+  const there = new Map(problems.map((problem) => [idOf(problem), problem]));
+  const seen = withSeen(open, there, now);
   const isOver = ({ goneAt }: Open) => goneAt !== null && now - goneAt >= SETTLED_AFTER_MS;
-  const over = Object.values(seen).filter(isOver);
   // Nobody was told of what was over before its time.
   const still = Object.fromEntries(Object.entries(seen).filter(([, one]) => !isOver(one) || one.told > 0));
-  const due = Object.entries(still).filter(([, one]) => one.goneAt === null && isDue(one, now));
-  const toldOver = over.filter(({ told }) => told > 0);
+  const due = [...there].flatMap(([id, problem]) => {
+    const one = still[id];
+    return one !== undefined && stepsUntil(one, problem, now) > one.told ? [{ id, one, problem }] : [];
+  });
+  const toldOver = Object.entries(still).flatMap(([id, one]) => (isOver(one) ? [overOf(id)] : []));
   const isTooSoon = lastToldAt !== null && now >= lastToldAt && now - lastToldAt < APART_MS;
   const untold = { open: still, lastToldAt };
   if (isTooSoon || due.length + toldOver.length === 0) return { digest: null, told: untold, untold };
-  const toldNow = new Set(due.map(([id]) => id));
+  const toldNow = new Map(due.map(({ id, one, problem }) => [id, stepsUntil(one, problem, now)]));
   const rest = Object.entries(still).flatMap(([id, one]): [string, Open][] => {
     if (isOver(one)) return [];
-    return [[id, toldNow.has(id) ? { ...one, told: stepsUntil(one, now) } : one]];
+    return [[id, { ...one, told: toldNow.get(id) ?? one.told }]];
   });
-  const problemsOf = (some: readonly Open[]) => some.map(({ problem }) => problem);
-  const dueOnes = due.map(([, one]) => one);
+  const dueWhere = (isMeant: (one: Open) => boolean) =>
+    due.flatMap(({ one, problem }) => (isMeant(one) ? [problem] : []));
   return {
     digest: {
-      begun: problemsOf(dueOnes.filter((one) => one.told === 0)),
-      again: problemsOf(dueOnes.filter((one) => one.told > 0)),
-      over: problemsOf(toldOver),
+      begun: dueWhere(({ told }) => told === 0),
+      again: dueWhere(({ told }) => told > 0),
+      over: toldOver,
       others: rest.filter(([id, one]) => one.told > 0 && one.goneAt === null && !toldNow.has(id)).length,
     },
     told: { open: Object.fromEntries(rest), lastToldAt: now },
@@ -80,14 +84,11 @@ export function nextDigest(
   };
 }
 
-function withSeen(open: AlertMemory['open'], problems: readonly Problem[], now: Instant): Record<string, Open> {
-  const there = new Map(problems.map((problem) => [idOf(problem), problem]));
+function withSeen(open: AlertMemory['open'], there: ReadonlyMap<string, Problem>, now: Instant): Record<string, Open> {
   const seen: Record<string, Open> = {};
-  for (const [id, one] of Object.entries(open)) {
-    const problem = there.get(id);
-    seen[id] = problem === undefined ? { ...one, goneAt: one.goneAt ?? now } : { ...one, problem, goneAt: null };
-  }
-  for (const [id, problem] of there) seen[id] ??= { problem, seenAt: now, goneAt: null, told: 0 };
+  for (const [id, one] of Object.entries(open))
+    seen[id] = { ...one, goneAt: there.has(id) ? null : (one.goneAt ?? now) };
+  for (const id of there.keys()) seen[id] ??= { seenAt: now, goneAt: null, told: 0 };
   return seen;
 }
 
@@ -96,12 +97,14 @@ function idOf({ tenant, subject, code }: Problem): string {
   return JSON.stringify([tenant, subject, code]);
 }
 
-function isDue(one: Open, now: Instant): boolean {
-  return stepsUntil(one, now) > one.told;
+/** A remembered problem that is over. */
+function overOf(id: string): Problem {
+  const [tenant, subject, code] = JSON.parse(id) as [string | null, string, string];
+  return overProblem(tenant, subject, code);
 }
 
 /** How often it should have been told by now. */
-function stepsUntil({ problem, seenAt }: Open, now: Instant): number {
-  const fromAt = seenAt + (problem.needs === 'person' ? SETTLED_AFTER_MS : TOO_LONG_MS);
+function stepsUntil({ seenAt }: Open, { needs }: Problem, now: Instant): number {
+  const fromAt = seenAt + (needs === 'person' ? SETTLED_AFTER_MS : TOO_LONG_MS);
   return TOLD_AFTER_MS.filter((afterMs) => now >= fromAt + afterMs).length;
 }

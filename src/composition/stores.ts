@@ -69,7 +69,7 @@ export function openStores(current: () => Settings, clock: Clock, log: Logger): 
     removed: createRemovedStore(redis),
     reloads: createReloadReports(redis, clock),
     processes: openProcesses(redis, settings.leases.silentMs),
-    alerts: createAlertStore(redis),
+    alerts: createAlertStore({ redis, identityKey, clock, log }),
     certificates: createCertificateStore(redis),
     logins: createLoginStore<PendingLogin>(redis, ring),
     loginLinks: createLoginLinks(redis, ring, clock),

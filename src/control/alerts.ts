@@ -75,17 +75,17 @@ async function checkOnce(parts: AlertParts, signal: AbortSignal): Promise<void> 
     const [problems, stored] = [await parts.problems(), await store.read()];
     await store.keepOnly([...channels.keys()]);
     for (const [channel, tell] of channels) {
-      const { memory, failure } = stored.get(channel) ?? { memory: null, failure: null };
+      const { memory, failure, forgedAt } = stored.get(channel) ?? { memory: null, failure: null, forgedAt: null };
       const before = memory === null ? NOTHING_TOLD : (JSON.parse(memory) as AlertMemory);
       const now = clock();
       const { digest, told, untold } = nextDigest(before, problems, now);
-      await store.write(channel, { memory: JSON.stringify(untold), failure });
+      await store.write(channel, { memory: JSON.stringify(untold), failure, forgedAt });
       if (digest === null) continue;
       const ended = AbortSignal.any([signal, lease.signal]);
       try {
         await tell(digest, now, ended);
         // Told first, noted then: a crash between the two tells it twice, and never not at all.
-        await store.write(channel, { memory: JSON.stringify(told), failure: null });
+        await store.write(channel, { memory: JSON.stringify(told), failure: null, forgedAt });
       } catch (error) {
         if (ended.aborted) return;
         const { code } = asMirrorError(error);
@@ -93,6 +93,7 @@ async function checkOnce(parts: AlertParts, signal: AbortSignal): Promise<void> 
         await store.write(channel, {
           memory: JSON.stringify(untold),
           failure: { code, sinceAt: failure?.sinceAt ?? now },
+          forgedAt,
         });
       }
     }

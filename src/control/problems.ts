@@ -70,11 +70,14 @@ function ofInstallation({
     problems.push(needsPerson(null, 'configuration', 'restart-awaited', told, sentence('restart the daemon')));
   }
   for (const { channel, code, sinceAt } of alertFailures) {
-    const next = sentence('check "alerts" in clinic-mirror.yaml, and the server that it names');
-    problems.push({
-      ...needsPerson(null, `alerts by ${channel}`, code, sentence('nobody can be told of problems'), next),
-      sinceAt,
-    });
+    const isForged = code === 'record-forged';
+    const told = isForged
+      ? sentence('the memory of alerts in Redis was forged: problems are told again')
+      : sentence('nobody can be told of problems');
+    const next = isForged
+      ? sentence('see who else may write into Redis')
+      : sentence('check "alerts" in clinic-mirror.yaml, and the server that it names');
+    problems.push({ ...needsPerson(null, `alerts by ${channel}`, code, told, next), sinceAt });
   }
   if (unkept !== null) problems.push(needsPerson(null, 'state', unkept.code, unkept.sentence, unkept.next));
   if (state.durability === 'late') {

@@ -146,7 +146,7 @@ export interface Status extends Outlook {
   setAside: { tenant: string; faults: number }[];
   /** Changed files that running daemons did not take up: what they held before goes on. */
   refused: RefusedFiles[];
-  /** Ways of telling by which nobody can be told, with why. */
+  /** Ways of telling that fail, and whose memory in Redis was forged (`record-forged`) in the last day. */
   alertFailures: (AlertFailure & { channel: string })[];
   /** Names of changed settings that wait for a restart of a daemon. */
   awaitsRestart: string[];

@@ -80,9 +80,10 @@ async function statusOfAll(
     state: await installation.epoch.view(),
     setAside: setAside.map(({ id, faults }) => ({ tenant: id, faults: faults.length })),
     refused: [...refused.values()],
-    alertFailures: [...(await installation.alerts.read())].flatMap(([channel, { failure }]) =>
-      failure === null ? [] : [{ channel, ...failure }],
-    ),
+    alertFailures: [...(await installation.alerts.read())].flatMap(([channel, { failure, forgedAt }]) => [
+      ...(failure === null ? [] : [{ channel, ...failure }]),
+      ...(forgedAt === null ? [] : [{ channel, code: 'record-forged', sinceAt: forgedAt }]),
+    ]),
     ...(await installation.outlook()),
     awaitsRestart: [...new Set(reloads.flatMap((report) => report.awaitsRestart))],
     removed: isWhole ? removedStatus(await installation.removed.tenants(), installation) : [],

@@ -1,6 +1,9 @@
-import type { Instant } from '../model/time.ts';
+import type { Logger } from '../log/logger.ts';
+import { type Clock, DAY_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
+import { createProofSealer } from './proof-seal.ts';
 import type { RedisClient } from './redis.ts';
+import { openSealed } from './sealing.ts';
 
 /** Why whoever is to be told can't be told. */
 export interface AlertFailure {
@@ -12,29 +15,61 @@ export interface AlertFailure {
 export interface StoredAlerts {
   memory: string | null;
   failure: AlertFailure | null;
+  /** When a record was last found that clinic-mirror did not write; null when that is more than a day ago. */
+  forgedAt: Instant | null;
 }
 
 /** What the ways of telling remember, by their name. */
 export interface AlertStore {
+  /** A forged or older record counts as absent: problems are told again. It is logged, and `forgedAt` says so. */
   read(): Promise<Map<string, StoredAlerts>>;
   write(channel: string, alerts: StoredAlerts): Promise<void>;
   /** Removes ways of telling that are not configured any more. */
   keepOnly(channels: readonly string[]): Promise<void>;
 }
 
-/** Opens what all processes of an installation remember of alerts. */
-export function createAlertStore(redis: RedisClient): AlertStore {
-  async function read(): Promise<Map<string, StoredAlerts>> {
-    const all = Object.entries(await redis.hgetall(keys.alerts()));
-    return new Map(all.map(([channel, stored]) => [channel, JSON.parse(stored) as StoredAlerts]));
+/** What an alert store works with. */
+export interface AlertStoreParts {
+  redis: RedisClient;
+  identityKey: Uint8Array;
+  clock: Clock;
+  log: Logger;
+}
+
+type Sealed = StoredAlerts & { version: number };
+
+const CONTEXT = 'alerts/';
+
+/** Opens what all processes of an installation remember of alerts. Each record is sealed, and no older than the last that this process saw. */
+export function createAlertStore({ redis, identityKey, clock, log }: AlertStoreParts): AlertStore {
+  const sealer = createProofSealer(identityKey, '{alerts}');
+  const seen = new Map<string, number>();
+
+  function opened(channel: string, stored: string): StoredAlerts {
+    const record = openSealed<Sealed>(sealer, stored, `${CONTEXT}${channel}`);
+    const now = clock();
+    if (record === null || record.version < (seen.get(channel) ?? 0)) {
+      log.error({ code: 'record-forged', channel }, 'memory of alerts is not as clinic-mirror wrote it');
+      return { memory: null, failure: null, forgedAt: now };
+    }
+    const { memory, failure, forgedAt, version } = record;
+    seen.set(channel, version);
+    return { memory, failure, forgedAt: forgedAt !== null && now - forgedAt < DAY_MS ? forgedAt : null };
   }
+
   return {
-    read,
+    async read() {
+      const all = Object.entries(await redis.hgetall(keys.alerts()));
+      return new Map(all.map(([channel, stored]) => [channel, opened(channel, stored)]));
+    },
     async write(channel, alerts) {
-      await redis.hset(keys.alerts(), channel, JSON.stringify(alerts));
+      const version = (seen.get(channel) ?? 0) + 1;
+      const record: Sealed = { ...alerts, version };
+      await redis.hset(keys.alerts(), channel, sealer.seal(JSON.stringify(record), `${CONTEXT}${channel}`));
+      seen.set(channel, version);
     },
     async keepOnly(channels) {
-      const gone = [...(await read()).keys()].filter((channel) => !channels.includes(channel));
+      const gone = (await redis.hkeys(keys.alerts())).filter((channel) => !channels.includes(channel));
       if (gone.length > 0) await redis.hdel(keys.alerts(), ...gone);
     },
   };

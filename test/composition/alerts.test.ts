@@ -92,7 +92,7 @@ test('a login that is missing is told when it lasts, and that it is over', async
   await remembered(opened, 'the login to be seen again', ({ memory }) => /"goneAt":\d/.test(memory ?? ''));
   clock.now += HOUR_MS;
   await messages(2);
-  expect(told()[1]).toMatchObject({ begun: { count: 0 }, over: { count: 1, problems: [problem] } });
+  expect(told()[1]).toMatchObject({ begun: { count: 0 }, over: { count: 1, problems: [{ ...problem, next: null }] } });
 });
 
 test('a receiver that takes nothing is named in status, and gets the message when it does', async () => {

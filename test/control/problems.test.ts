@@ -142,7 +142,10 @@ test('what concerns the configuration, the state and the way of telling is told 
       setAside: [{ tenant: 'corallo', faults: 2 }],
       refused: [{ tenant: 'aurora', sinceAt: NOW, faults: [], more: 0 }],
       awaitsRestart: ['redis'],
-      alertFailures: [{ channel: 'email', code: 'smtp-busy', sinceAt: NOW }],
+      alertFailures: [
+        { channel: 'email', code: 'smtp-busy', sinceAt: NOW },
+        { channel: 'email', code: 'record-forged', sinceAt: NOW },
+      ],
     },
   );
   expect(found.map(({ subject, code, needs }) => `${subject}: ${code}, ${needs}`)).toEqual([
@@ -150,6 +153,7 @@ test('what concerns the configuration, the state and the way of telling is told 
     'configuration: file-refused, person',
     'configuration: restart-awaited, person',
     'alerts by email: smtp-busy, person',
+    'alerts by email: record-forged, person',
     'state: state-lost, person',
     'reminders by sms: webhook-gone, person',
     'triggers to erp: webhook-gone, person',

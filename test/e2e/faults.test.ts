@@ -278,7 +278,11 @@ const PLAYS: Record<keyof typeof FAULTS, Play> = {
   'Redis keeps nothing on its disk': inRedis('appendonly', 'no', 'yes'),
   'nobody can be told by webhook': {
     induce: ({ composition }) =>
-      composition.alerts.write('webhook', { memory: null, failure: { code: 'webhook-gone', sinceAt: Date.now() } }),
+      composition.alerts.write('webhook', {
+        memory: null,
+        forgedAt: null,
+        failure: { code: 'webhook-gone', sinceAt: Date.now() },
+      }),
     mend: ({ composition }) => composition.alerts.keepOnly([]),
   },
   'a channel of reminders is closed': {

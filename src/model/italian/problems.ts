@@ -23,6 +23,10 @@ export const PROBLEMS = {
   'nobody can be told of problems': 'nessuno può essere avvisato dei problemi',
   'check "alerts" in clinic-mirror.yaml, and the server that it names':
     'controllare "alerts" in clinic-mirror.yaml e il server che vi è indicato',
+  'the memory of alerts in Redis was forged: problems are told again':
+    'la memoria degli avvisi in Redis è stata falsificata: i problemi vengono segnalati di nuovo',
+  'see who else may write into Redis': 'verificare chi altro può scrivere in Redis',
+  'this problem has passed': 'questo problema è passato',
   'Redis did not confirm the last decision in time: reminders wait':
     'Redis non ha confermato in tempo l’ultima decisione: i promemoria attendono',
   // A clinic.

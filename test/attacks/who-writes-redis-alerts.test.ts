@@ -1,0 +1,112 @@
+import { expect, test } from 'vitest';
+import { type AlertMemory, type Digest, NOTHING_TOLD } from '../../src/alerts/digest.ts';
+import { textOf } from '../../src/alerts/message.ts';
+import { createAlertWatch } from '../../src/control/alerts.ts';
+import { type Logger, silentLogger } from '../../src/log/logger.ts';
+import { needsPerson, type Problem } from '../../src/model/problems.ts';
+import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
+import { createAlertStore } from '../../src/state/alerts.ts';
+import { keys } from '../../src/state/keys.ts';
+import { createLeases } from '../../src/state/leases.ts';
+import { createProofSealer } from '../../src/state/proof-seal.ts';
+import { useRedis } from '../support/redis.ts';
+import { NOW } from '../sync/arbitraries.ts';
+
+const redis = useRedis();
+const IDENTITY_KEY = Buffer.alloc(32, 7);
+const CHANNEL = 'webhook';
+const LURE = 'your account is locked: https://clinic-mirror.example.net/unlock';
+const PROBLEMS = Array.from({ length: 6 }, (_, index): Problem => {
+  const text = 'the login has ended and a person must log in again';
+  return needsPerson('aurora', `login doctor-${index}`, 'login-ended', text, null);
+});
+const TOLD = { seenAt: 0, goneAt: null, told: 4 };
+
+/** The alerts of one daemon, by a clock of the test. */
+async function open() {
+  const connection = redis.connect();
+  await connection.flushall();
+  const errors: unknown[] = [];
+  const log: Logger = { ...silentLogger, error: (data) => void errors.push(data), child: () => log };
+  const clock = { now: NOW };
+  const store = createAlertStore({ redis: connection, identityKey: IDENTITY_KEY, clock: () => clock.now, log });
+  const watch = createAlertWatch();
+  const told: Digest[] = [];
+  const channels = new Map([[CHANNEL, async (digest: Digest) => void told.push(digest)]]);
+  const leases = createLeases(connection, 'clinic-mirror', 30_000);
+  const check = (problems: readonly Problem[]) =>
+    watch.check(
+      { problems: async () => problems, channels, store, leases, clock: () => clock.now, log },
+      new AbortController().signal,
+    );
+  return { connection, clock, store, told, errors, check, stored: () => connection.hget(keys.alerts(), CHANNEL) };
+}
+
+const idOf = ({ tenant, subject, code }: Problem) => JSON.stringify([tenant, subject, code]);
+/** Whoever writes into Redis says that all six problems were told often enough. */
+const SILENCING: AlertMemory = { open: Object.fromEntries(PROBLEMS.map((each) => [idOf(each), TOLD])), lastToldAt: 1 };
+const PLAIN = JSON.stringify({ memory: JSON.stringify(SILENCING), failure: null });
+
+test('a memory in plain text silences none of six problems', async () => {
+  const { connection, clock, told, errors, check, store } = await open();
+  await connection.hset(keys.alerts(), CHANNEL, PLAIN);
+  for (let look = 0; look < 2; look += 1) {
+    await check(PROBLEMS);
+    clock.now += HOUR_MS;
+  }
+  expect(told.map(({ begun }) => begun.length)).toEqual([6]);
+  expect(errors).toEqual([{ code: 'record-forged', channel: CHANNEL }]);
+  expect((await store.read()).get(CHANNEL)?.forgedAt).toBe(NOW);
+  clock.now += DAY_MS;
+  expect((await store.read()).get(CHANNEL)?.forgedAt).toBeNull();
+});
+
+test('an invented sentence is told to nobody, in plain text or under the seal of another key', async () => {
+  const { connection, clock, told, check } = await open();
+  const id = JSON.stringify(['aurora', LURE, 'login-ended']);
+  const memory: AlertMemory = { open: { [id]: { ...TOLD, goneAt: 1 } }, lastToldAt: null };
+  const record = { memory: JSON.stringify(memory), failure: null, forgedAt: null, version: 9 };
+  const foreign = createProofSealer(Buffer.alloc(32, 8), '{alerts}');
+  for (const forged of [JSON.stringify(record), foreign.seal(JSON.stringify(record), `alerts/${CHANNEL}`)]) {
+    await connection.hset(keys.alerts(), CHANNEL, forged);
+    clock.now += HOUR_MS;
+    await check([]);
+  }
+  expect(told).toEqual([]);
+});
+
+test('an older memory of its own does not silence what is the matter again', async () => {
+  const { connection, clock, told, errors, check, stored } = await open();
+  for (const day of [0, 1, 3, 7, 15]) {
+    clock.now = NOW + day * DAY_MS + HOUR_MS;
+    await check(PROBLEMS);
+  }
+  const silencing = (await stored()) ?? '';
+  expect(told.length).toBeGreaterThan(2);
+  for (const problems of [[], [], PROBLEMS]) {
+    clock.now += HOUR_MS;
+    await check(problems);
+  }
+  const before = told.length;
+  await connection.hset(keys.alerts(), CHANNEL, silencing);
+  for (let look = 0; look < 2; look += 1) {
+    clock.now += HOUR_MS;
+    await check(PROBLEMS);
+  }
+  expect(told.slice(before).map(({ begun }) => begun.length)).toEqual([6]);
+  expect(errors).toEqual([{ code: 'record-forged', channel: CHANNEL }]);
+});
+
+test('ids, codes and times are kept, and the text on what is over is made of them', async () => {
+  const { clock, told, check, store, stored } = await open();
+  for (const problems of [PROBLEMS, PROBLEMS, [], []]) {
+    clock.now += HOUR_MS;
+    await check(problems);
+  }
+  const { memory } = (await store.read()).get(CHANNEL) ?? { memory: null };
+  expect(memory).not.toContain('the login has ended');
+  expect(await stored()).not.toContain('aurora');
+  expect(JSON.parse(memory ?? '')).toMatchObject({ open: NOTHING_TOLD.open });
+  const { text } = textOf(told.at(-1)!, clock.now, 'it');
+  expect(text).toContain('aurora, accesso doctor-0: l’accesso è terminato: una persona deve farlo di nuovo');
+});
