@@ -167,7 +167,7 @@ export async function revokeAccessToken(desk: AccessDesk, name: string): Promise
 
 /**
  * Gives an address of a rule to the next account that signs in with it verified: for a person who got another account.
- * @throws MirrorError `settings`, code `oidc-off` or `account-unknown`
+ * @throws MirrorError `settings`, code `oidc-off` or `address-unclaimed`
  */
 export async function releaseAccount(desk: AccessDesk, address: string): Promise<void> {
   const oidc = desk.settings()?.oidc;
@@ -175,7 +175,7 @@ export async function releaseAccount(desk: AccessDesk, address: string): Promise
     throw accessRefused('oidc-off', 'nobody signs in at a provider here', 'set operator.access.oidc');
   if (await desk.accounts.release(oidc.issuer, address.toLowerCase())) return;
   const remedy = 'give an address of operator.access.oidc.people with which somebody has signed in';
-  throw accessRefused('account-unknown', 'nobody has signed in with this address', remedy);
+  throw accessRefused('address-unclaimed', 'nobody has signed in with this address', remedy);
 }
 
 function noSuchTenant(id: string): MirrorError {
