@@ -23,18 +23,19 @@ export function namingSecrets(holders: readonly (object | undefined)[], open: ()
   if (places.length === 0) return open();
   const explain = (error: unknown) => namingPlaces(error, places);
   const opened = explaining({ open }, explain).open();
+  const wrapped = new WeakMap<object, object>();
+  // Targets of one login go on sharing one authorizer.
+  const once = <Part extends object>(part: Part): Part => {
+    const made = (wrapped.get(part) as Part | undefined) ?? explaining(part, explain);
+    wrapped.set(part, made);
+    return made;
+  };
   const { tokens } = opened;
+  const login = tokens && { ...tokens.login, server: once(tokens.login.server) };
   return {
     ...opened,
-    authorizer: (purpose) => explaining(explaining(opened, explain).authorizer(purpose), explain),
-    tokens:
-      tokens === null
-        ? null
-        : {
-            ...tokens,
-            authorizer: explaining(tokens.authorizer, explain),
-            login: { ...tokens.login, server: explaining(tokens.login.server, explain) },
-          },
+    authorizer: (purpose) => once(once(opened).authorizer(purpose)),
+    tokens: tokens && login && { ...tokens, authorizer: once(tokens.authorizer), login },
   };
 }
 
