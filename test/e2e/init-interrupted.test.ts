@@ -250,7 +250,7 @@ async function startVendor(kind: 'google' | 'microsoft', account: string) {
   const graph = await startGraphSandbox();
   onTestFinished(() => graph.close());
   graph.addMailbox(account);
-  const { clientId, clientSecret } = graph.client;
+  const { clientId, clientSecret } = graph.application;
   const visit = (url: string) => graph.authorizeInBrowser(url, { account });
   const secret = clientSecret == null ? {} : { clientSecret };
   return { registration: { clientId, ...secret, authority: graph.url }, visit };
