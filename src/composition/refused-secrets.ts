@@ -40,7 +40,7 @@ export function namingSecrets(holders: readonly (object | undefined)[], open: ()
 }
 
 /** Adds to a refusal the places that the refused secrets are read from; other errors stay as they are. */
-export function namingPlaces(error: unknown, places: readonly string[]): unknown {
+function namingPlaces(error: unknown, places: readonly string[]): unknown {
   if (!(error instanceof MirrorError) || !REFUSALS.has(error.code)) return error;
   const source = `the secret is read from ${places.join(' or ')}`;
   return error.reworded(error.message, error.remedy === undefined ? source : `${error.remedy}; ${source}`);

@@ -134,7 +134,7 @@ function namedIn(value: unknown, ...kinds: readonly string[]): (readonly [kind: 
 export type SecretSchemas = ReturnType<typeof secretSchemas>;
 
 /** Names a reference's place as messages do. */
-export function placeOf(where: AnyReference): string {
+function placeOf(where: AnyReference): string {
   if ('env' in where) return `the environment variable ${where.env}`;
   return 'file' in where ? `the file ${where.file}` : `the sealed secret ${where.sealed}`;
 }

@@ -18,9 +18,6 @@ export interface TestedSecret {
   test(value: string): Promise<void>;
 }
 
-/** Code of a value that a server refused. */
-export const VALUE_REFUSED = 'value-refused';
-
 /**
  * Settles a secret: a kept value that works stays. One that is refused is replaced by a new value, after the server accepted the new one.
  * @returns the value; '' for none
@@ -54,7 +51,7 @@ export async function untilAccepted<Result>(asker: Asker, work: () => Promise<Re
     try {
       return await work();
     } catch (error) {
-      if (!asker.isPerson || !(error instanceof MirrorError && error.code === VALUE_REFUSED)) throw error;
+      if (!asker.isPerson || !(error instanceof MirrorError && error.code === 'value-refused')) throw error;
       asker.tell(`${error.message}. ${error.remedy ?? ''}`);
     }
   }
@@ -69,7 +66,7 @@ function valueRefused({ what }: TestedSecret, cause: MirrorError, path: string):
   const { message, code, remedy, actor } = cause;
   const first = remedy === undefined ? '' : `${remedy}; `;
   return new MirrorError(`${what} was tested and refused: ${message} (${code})`, {
-    ...{ actor: actor === 'remote' ? 'remote' : 'settings', code: VALUE_REFUSED, retry: 'never', cause },
+    ...{ actor: actor === 'remote' ? 'remote' : 'settings', code: 'value-refused', retry: 'never', cause },
     remedy: `${first}correct the answer and run the same command again: ${path} was not written`,
   });
 }
