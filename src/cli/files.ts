@@ -30,7 +30,8 @@ export async function writeNewFile(file: string, content: string | Readable): Pr
   });
 }
 
-function unusable(what: string, error: unknown): MirrorError {
+/** A file that can't be used: `settings`, code `file-unusable`. */
+export function unusable(what: string, error: unknown): MirrorError {
   const reason = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
   return new MirrorError(`the file ${what} (${reason})`, {
     actor: 'settings',

@@ -3,6 +3,7 @@ import { createClientCredentialsAuthorizer } from '../oauth/client-credentials.t
 import { createBasicAuthorizer, createBearerAuthorizer, createKeyAuthorizer } from '../oauth/fixed-login.ts';
 import { clinicProvider, googleProvider, microsoftProvider } from '../oauth/providers.ts';
 import { createServiceAccountAuthorizer } from '../oauth/service-account.ts';
+import { SECTION_OF_KIND } from '../settings/cross-checks.ts';
 import { CLINIC_CONNECTION, type ConnectionConfiguration } from '../settings/tenant-schema.ts';
 import { clinicScopes } from './clinic-scopes.ts';
 import { crmConnection } from './crm-connections.ts';
@@ -14,6 +15,7 @@ import {
   tokenConnection,
   withIdentity,
 } from './open-connection.ts';
+import { namingSecrets } from './refused-secrets.ts';
 
 /** What an administrator consented to for the application (learn.microsoft.com/entra/identity-platform/scopes-oidc#the-default-scope). */
 const GRAPH_DEFAULT_SCOPE = 'https://graph.microsoft.com/.default';
@@ -23,11 +25,22 @@ type MicrosoftConnection = Extract<ConnectionConfiguration, { kind: 'microsoft' 
 
 export { type ConnectionParts, type OpenConnection, requireEntry };
 
-/** Opens every login of a tenant, that to the clinic included. */
+/** Opens every login of a tenant, that to the clinic included. A refusal by any of them names where the refused secret is kept. */
 export function openConnections(parts: ConnectionParts): Map<string, OpenConnection> {
+  const { settings } = parts.configuration;
   const connections = new Map<string, OpenConnection>();
-  connections.set(CLINIC_CONNECTION, clinicConnection(parts));
-  for (const [id, connection] of parts.tenant.connections) connections.set(id, openConnection(parts, id, connection));
+  const clinicClient = settings.clinicClients.get(parts.tenant.clinic.client);
+  const clinic = namingSecrets([clinicClient], () => clinicConnection(parts));
+  connections.set(CLINIC_CONNECTION, clinic);
+  for (const [id, connection] of parts.tenant.connections) {
+    const section = SECTION_OF_KIND.get(connection.kind);
+    const client =
+      section === undefined || !('client' in connection) ? undefined : settings[section].get(connection.client);
+    connections.set(
+      id,
+      namingSecrets([connection, client], () => openConnection(parts, id, connection)),
+    );
+  }
   return connections;
 }
 

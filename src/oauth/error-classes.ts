@@ -37,7 +37,7 @@ export const CLIENT_REJECTED: ErrorClass = {
   code: 'client-rejected',
   retry: 'never',
   message: 'the provider does not accept the client id or its secret',
-  remedy: 'check clientId and clientSecret, and that the client is still registered with the provider',
+  remedy: 'check clientId and clientSecret in clinic-mirror.yaml, and that the provider still has the client',
 };
 const CLIENT_NOT_ALLOWED: ErrorClass = {
   actor: 'settings',

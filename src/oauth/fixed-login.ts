@@ -24,7 +24,7 @@ export function createBasicAuthorizer(connection: string, username: string, pass
         actor: 'authorization',
         code: 'password-refused',
         retry: 'never',
-        remedy: 'correct username or password in the tenant file',
+        remedy: 'correct the username in the tenant file, or the password',
       });
     },
   };
@@ -58,6 +58,6 @@ async function refuseKey(connection: string, what: 'token' | 'key'): Promise<nev
     actor: 'authorization',
     code: 'key-refused',
     retry: 'never',
-    remedy: `make another ${what} at the vendor, put it where the tenant file refers to, and start the daemon again`,
+    remedy: `make another ${what} at the vendor, and put it in the place of the refused one`,
   });
 }

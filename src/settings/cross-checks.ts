@@ -117,7 +117,8 @@ function inSettings(section: string): string {
   return `add it to ${section} in clinic-mirror.yaml`;
 }
 
-const SECTION_OF_KIND: ReadonlyMap<unknown, ClientSection> = new Map([
+/** The section that holds the registrations of a kind of connection. */
+export const SECTION_OF_KIND: ReadonlyMap<unknown, ClientSection> = new Map([
   ['google', 'googleClients'],
   ['microsoft', 'microsoftClients'],
   ['microsoft-app', 'microsoftClients'],

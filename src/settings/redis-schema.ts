@@ -106,7 +106,7 @@ export function redisSection(secrets: SecretSchemas) {
       }
     })
     .transform(({ replicas, plaintext: _, ...found }) => ({
-      place: new Secret(placeOf(found)),
+      place: new Secret(placeOf(found), (found.url ?? found.password)?.readFrom),
       replicas: replicas ?? null,
     }));
 }

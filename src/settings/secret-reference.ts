@@ -72,13 +72,13 @@ export function secretSchemas(source: SecretSource) {
     .describe(`Where the secret is: { env: NAME } or { file: path }${ofManaged}`);
   const text = reference.transform((where, context) => {
     const found = find(where);
-    if ('value' in found) return new Secret(found.value);
+    if ('value' in found) return new Secret(found.value, placeOf(where));
     context.addIssue({ code: 'custom', message: found.remedy, params: { fault: found.fault } });
     return z.NEVER;
   });
   const key = text.transform((secret, context) => {
     const bytes = decodeKey(secret.reveal());
-    if (bytes !== null) return new Secret(bytes);
+    if (bytes !== null) return new Secret(bytes, secret.readFrom);
     context.addIssue({
       code: 'custom',
       message: 'make one with: openssl rand -base64 32',
@@ -132,6 +132,12 @@ function namedIn(value: unknown, ...kinds: readonly string[]): (readonly [kind: 
 
 /** What {@link secretSchemas} gives. */
 export type SecretSchemas = ReturnType<typeof secretSchemas>;
+
+/** Names a reference's place as messages do. */
+function placeOf(where: AnyReference): string {
+  if ('env' in where) return `the environment variable ${where.env}`;
+  return 'file' in where ? `the file ${where.file}` : `the sealed secret ${where.sealed}`;
+}
 
 const NONE_SEALED: Unusable = { fault: 'no secret is kept sealed here', remedy: HOW_TO_REFER };
 

@@ -5,9 +5,17 @@ const SHOWN_AS = '[secret]';
 /** A value that must not be shown. Printing it in any usual way gives `[secret]`; `reveal` is called at the place of use. */
 export class Secret<Value = string> {
   readonly #value: Value;
+  readonly #readFrom: string | null;
 
-  constructor(value: Value) {
+  /** @param readFrom the file, variable or sealed name that holds the value; null if the value stands in the configuration itself */
+  constructor(value: Value, readFrom: string | null = null) {
     this.#value = value;
+    this.#readFrom = readFrom;
+  }
+
+  /** Names the place to correct if the value is refused. */
+  get readFrom(): string | null {
+    return this.#readFrom;
   }
 
   /** The value itself, to be used and not kept. */

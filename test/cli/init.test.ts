@@ -1,8 +1,12 @@
-import { describe, expect, test } from 'vitest';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { answersOf } from '../../src/cli/init/answers-file.ts';
-import { askSettings } from '../../src/cli/init/settings-part.ts';
+import { checkSettings, makeSettings, registrationsOf } from '../../src/cli/init/settings-part.ts';
 import { askCalendars, askTenant, tenantText } from '../../src/cli/init/tenant-part.ts';
+import { readExisting } from '../../src/cli/init/written-files.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 
 const AGENDAS = [
@@ -23,33 +27,117 @@ function asker(answers: object, env: Record<string, string> = {}) {
   return answersOf(JSON.stringify(answers), env, () => {});
 }
 
+function newFolder(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'clinic-mirror-init-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+function textOf(dir: string, file: string): string {
+  const path = join(dir, file);
+  return existsSync(path) ? readFileSync(path, 'utf8') : '';
+}
+
+/** Servers that accept every value but the ones that are wrong, and note what they were asked. */
+function serversThatRefuse(...wrong: (string | null)[]) {
+  const asked: (string | null)[] = [];
+  const judge = async (value: string | null) => {
+    asked.push(value);
+    if (!wrong.includes(value)) return;
+    throw new MirrorError('no', { actor: 'settings', code: 'client-rejected', retry: 'never' });
+  };
+  return {
+    asked,
+    tests: {
+      redis: judge,
+      client: ({ clientSecret }: { clientSecret: string | null }) => judge(clientSecret),
+      caldav: ({ password }: { password: string }) => judge(password),
+    },
+  };
+}
+
 describe('the settings', () => {
   const profileOf = async (document: string) => `# of ${document}\n`;
+  const make = (dir: string, answers: object, { tests } = serversThatRefuse()) =>
+    makeSettings(dir, asker(answers), { tests, profileOf });
 
   test('have keys of their own, registrations of what was chosen, and every secret in a file', async () => {
-    const { files, registrations } = await askSettings('/mine', asker(SETTINGS), profileOf);
-    const text = files.get('clinic-mirror.yaml') ?? '';
+    const dir = newFolder();
+    const registrations = await make(dir, SETTINGS);
+    const text = textOf(dir, 'clinic-mirror.yaml');
     expect(registrations).toEqual({ clinic: 'main', google: 'main', microsoft: 'main' });
     expect(text).not.toContain('canary');
-    expect(files.get('keys/google-secret')).toBe('google-canary\n');
+    expect(textOf(dir, 'keys/google-secret')).toBe('google-canary\n');
     expect(parse(text)).toMatchObject({
       http: { loginPort: 8765 },
       clinicClients: { main: { profile: 'documented', clientId: 'mirror' } },
       googleClients: { main: { clientId: 'g', clientSecret: { file: 'keys/google-secret' } } },
       microsoftClients: { main: { clientId: 'm' } },
     });
-    const keys = ['keys/identity-key', 'keys/sealing-key-1'].map((name) => files.get(name) ?? '');
+    const keys = ['keys/identity-key', 'keys/sealing-key-1'].map((name) => textOf(dir, name));
     expect(keys.map((key) => Buffer.from(key, 'base64').length)).toEqual([32, 32]);
     expect(keys[0]).not.toBe(keys[1]);
-    // What says that the directory is set up is written last.
-    expect([...files.keys()].at(-1)).toBe('clinic-mirror.yaml');
+  });
+
+  /** Answers with a secret for each registration. */
+  const ALL = {
+    ...SETTINGS,
+    redisUrl: 'redis://answered.example',
+    clinic: { ...SETTINGS.clinic, clientSecret: 'clinic-answer' },
+    microsoft: { clientId: 'm', clientSecret: 'microsoft-answer' },
+  };
+  const SECRETS = [
+    ['keys/redis-url', 'redis://answered.example'],
+    ['keys/clinic-secret', 'clinic-answer'],
+    ['keys/google-secret', 'google-canary'],
+    ['keys/microsoft-secret', 'microsoft-answer'],
+  ] as const;
+
+  test.each(SECRETS)('without a working %s are not written, and neither is it', async (file, value) => {
+    const dir = newFolder();
+    const failure = await make(dir, ALL, serversThatRefuse(value)).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'value-refused', remedy: expect.stringContaining(join(dir, file)) });
+    expect(String((failure as MirrorError).message)).not.toContain(value);
+    expect(textOf(dir, file)).toBe('');
+    expect(existsSync(join(dir, 'clinic-mirror.yaml'))).toBe(false);
+    await make(dir, ALL);
+    expect(textOf(dir, file)).toBe(`${value}\n`);
+  });
+
+  test.each(SECRETS)('have a refused %s replaced by a rerun, and no other file', async (file, value) => {
+    const dir = newFolder();
+    await make(dir, ALL);
+    const before = filesOf(dir);
+    const corrected = JSON.parse(JSON.stringify(ALL).replace(value, `${value}2`));
+    const settings = readExisting(dir, 'clinic-mirror.yaml');
+    if (settings === null) return expect.fail('there are settings');
+    const told: string[] = [];
+    const answers = answersOf(JSON.stringify(corrected), {}, (text) => told.push(text));
+    const { tests, asked } = serversThatRefuse(value);
+    const registrations = registrationsOf(settings);
+    if (registrations === null) return expect.fail('there are registrations');
+    await checkSettings(dir, settings, registrations, answers, tests);
+    expect(filesOf(dir)).toEqual({ ...before, [file]: `${value}2\n` });
+    expect(told.join('\n')).toContain(`${join(dir, file)} is replaced.`);
+    expect(asked).toHaveLength(SECRETS.length + 1);
+    expect(told.join('\n')).not.toContain(value);
+  });
+
+  test('keep every value that works, whatever the answers say now', async () => {
+    const dir = newFolder();
+    await make(dir, ALL);
+    const before = filesOf(dir);
+    rmSync(join(dir, 'clinic-mirror.yaml'));
+    await make(dir, JSON.parse(JSON.stringify(ALL).replaceAll('answer', 'other')));
+    expect(filesOf(dir)).toEqual(before);
   });
 
   test('name the profile that a document leads to', async () => {
     const answers = { ...SETTINGS, clinic: { ...SETTINGS.clinic, document: 'api.json' } };
-    const { files } = await askSettings('/mine', asker(answers), profileOf);
-    expect(files.get('profiles/clinic.yaml')).toBe('# of api.json\n');
-    expect(parse(files.get('clinic-mirror.yaml') ?? '')).toMatchObject({
+    const dir = newFolder();
+    await make(dir, answers);
+    expect(textOf(dir, 'profiles/clinic.yaml')).toBe('# of api.json\n');
+    expect(parse(textOf(dir, 'clinic-mirror.yaml'))).toMatchObject({
       clinicClients: { main: { profile: 'clinic' } },
     });
   });
@@ -60,9 +148,7 @@ describe('the settings', () => {
     [{ calendarKinds: ['ical'] }, 'answer-refused', 'caldav'],
     [{ calendarKinds: [] }, 'answer-missing', 'calendarKinds'],
   ])('refuse %j, and say what to write', async (changed, code, says) => {
-    const failure = await askSettings('/mine', asker({ ...SETTINGS, ...changed }), profileOf).catch(
-      (error: unknown) => error,
-    );
+    const failure = await make(newFolder(), { ...SETTINGS, ...changed }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(MirrorError);
     const { remedy = '', message } = failure as MirrorError;
     expect(failure).toMatchObject({ actor: 'settings', code });
@@ -70,11 +156,23 @@ describe('the settings', () => {
   });
 });
 
+/** Every file below a folder, with its text. */
+function filesOf(dir: string): Record<string, string> {
+  const names = readdirSync(dir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return Object.fromEntries(
+    names.map(({ parentPath, name }) => [
+      join(parentPath, name).slice(dir.length + 1),
+      readFileSync(join(parentPath, name), 'utf8'),
+    ]),
+  );
+}
+
 describe('calendars', () => {
-  const ask = (calendars: readonly object[], env = {}) =>
-    askCalendars('aurora', PLACES, REGISTRATIONS, asker({ calendars }, env));
+  const ask = (calendars: readonly object[], env = {}, dir = newFolder(), { tests } = serversThatRefuse()) =>
+    askCalendars({ dir, tenant: 'aurora', registrations: REGISTRATIONS, tests }, PLACES, asker({ calendars }, env));
 
   test('of each kind name their login, what feeds them and what they are called', async () => {
+    const dir = newFolder();
     const made = await ask(
       [
         { agendas: ['12'], kind: 'caldav', server: 'https://dav.example', username: 'b', password: { env: 'DAV' } },
@@ -82,6 +180,7 @@ describe('calendars', () => {
         { id: 'both', agendas: 'all', kind: 'microsoft', calendar: 'Everything' },
       ],
       { DAV: 'dav-canary' },
+      dir,
     );
     const file = parse(tenantText(TENANT, 'main', null, made));
     expect(file.connections).toEqual({
@@ -102,7 +201,7 @@ describe('calendars', () => {
       },
       both: { agendas: ['12', '14'], settings: { mailbox: 'me', calendar: { create: 'Everything' } } },
     });
-    expect(made[0]?.secrets.get('secrets/aurora/dott-ssa-agnes-bianchi-password')).toBe('dav-canary\n');
+    expect(textOf(dir, 'secrets/aurora/dott-ssa-agnes-bianchi-password')).toBe('dav-canary\n');
   });
 
   test.each([
@@ -124,9 +223,26 @@ describe('calendars', () => {
 
   test('are offered at the vendors alone that the settings have a registration for', async () => {
     const none = { clinic: 'main', google: null, microsoft: null };
-    const wanted = askCalendars('aurora', PLACES, none, asker({ calendars: [{ agendas: ['14'], kind: 'google' }] }));
+    const { tests } = serversThatRefuse();
+    const tools = { dir: newFolder(), tenant: 'aurora', registrations: none, tests };
+    const wanted = askCalendars(tools, PLACES, asker({ calendars: [{ agendas: ['14'], kind: 'google' }] }));
     await expect(wanted).rejects.toMatchObject({ code: 'answer-refused', remedy: 'choose of: caldav' });
   });
+});
+
+test('a CalDAV password that the server refuses is not written, and a corrected one replaces what an earlier run left', async () => {
+  const dir = newFolder();
+  const tools = (wrong: string) => {
+    return { dir, tenant: 'aurora', registrations: REGISTRATIONS, tests: serversThatRefuse(wrong).tests };
+  };
+  const calendar = { id: 'room', agendas: ['14'], kind: 'caldav', server: 'https://dav.example', username: 'b' };
+  const ask = (password: string, wrong: string) =>
+    askCalendars(tools(wrong), PLACES, asker({ calendars: [{ ...calendar, password }] }));
+  await expect(ask('first-one', 'first-one')).rejects.toMatchObject({ code: 'value-refused' });
+  expect(filesOf(dir)).toEqual({});
+  await ask('first-one', 'none');
+  await ask('second-one', 'first-one');
+  expect(filesOf(dir)).toEqual({ 'secrets/aurora/room-password': 'second-one\n' });
 });
 
 const TENANT = { id: 'aurora', name: 'Poliambulatorio Aurora', language: 'it', zone: 'Europe/Rome' };

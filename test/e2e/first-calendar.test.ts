@@ -101,8 +101,10 @@ describe('the document on the first calendar', () => {
       code: 1,
       err: expect.stringContaining('no-such-tenant'),
     });
+    const file = readFileSync(join(mine, 'tenants', 'aurora.yaml'), 'utf8');
     const again = await run('init', mine, '--answers', join(dir, 'whole.yaml'));
-    expect(again).toMatchObject({ code: 1, err: expect.stringContaining('init-not-empty') });
+    expect(again).toMatchObject({ code: 0, err: expect.stringContaining('aurora.yaml stays as it is') });
+    expect(readFileSync(join(mine, 'tenants', 'aurora.yaml'), 'utf8')).toBe(file);
   });
 
   test('is followed without a terminal by an error that says how', async () => {

@@ -31,6 +31,8 @@ export function answersOf(text: string, env: NodeJS.ProcessEnv, tell: (text: str
       return found.value;
     });
   return {
+    isPerson: false,
+    given: (id) => plain(at(id), env),
     text: textOf,
     secret: textOf,
     async choice(question) {

@@ -23,6 +23,10 @@ export interface ChoiceQuestion<Value extends string = string> extends Question 
 
 /** Whoever answers: a person in a terminal, or a file. */
 export interface Asker {
+  /** A person can answer again after a refusal. */
+  readonly isPerson: boolean;
+  /** An answer that only a file gives, since the usual value fits nearly all; null for none. */
+  given(id: string): string | null;
   text(question: TextQuestion): Promise<string>;
   /** As text, and not shown while it is typed. */
   secret(question: TextQuestion): Promise<string>;

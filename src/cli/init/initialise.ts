@@ -2,16 +2,29 @@ import { join } from 'node:path';
 import type { Installation } from '../../control/installation.ts';
 import type { LoginDesk } from '../../control/logins.ts';
 import type { Acting } from '../../control/recording.ts';
-import { MirrorError } from '../../model/errors.ts';
+import type { ValueTests } from '../../control/value-tests.ts';
+import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { LoginResult } from '../../oauth/login.ts';
+import { CLINIC_CONNECTION } from '../../settings/tenant-schema.ts';
 import { keysAt, type YamlFile } from '../../settings/yaml-file.ts';
 import type { Print } from '../answer.ts';
 import { wrap } from '../table.ts';
 import { answersOf } from './answers-file.ts';
 import type { Asker } from './asker.ts';
-import { askSettings, type Registrations, registrationsOf } from './settings-part.ts';
-import { askCalendars, askTenant, type NewCalendar, type NewTenant, type Places, tenantText } from './tenant-part.ts';
-import { readExisting, replaceOwnFile, SETTINGS_FILE, tenantFile, writeNewFiles } from './written-files.ts';
+import { checkSettings, makeSettings, type Registrations, registrationsOf } from './settings-part.ts';
+import {
+  askCalendars,
+  askTenant,
+  type CalendarTools,
+  calendarsOf,
+  checkPasswords,
+  type KeptCalendar,
+  type NewCalendar,
+  type NewTenant,
+  type Places,
+  tenantText,
+} from './tenant-part.ts';
+import { readExisting, replaceOwnFile, SETTINGS_FILE, tenantFile, writeMissingFiles } from './written-files.ts';
 
 /** What the command needs of the command line. */
 export interface InitCommand {
@@ -38,21 +51,25 @@ export interface InitChoice {
 }
 
 /**
- * Sets up a clinic in a directory, or one more in a directory that is set up. What was begun and not ended is gone on with: settings stand, and
- * so does the file of a tenant that has no targets yet. Nothing else that is there is written.
+ * Sets up a clinic in a directory, or one more in a directory that is set up. What was begun and not ended is continued at the step that is
+ * missing: what is there and works stays, and a refused secret is replaced.
  */
 export async function initialise(dir: string, choice: InitChoice, given: InitCommand): Promise<void> {
   const asker = await askerOf(choice, given);
-  const registrations = await settle(dir, asker, given);
-  const tenant = await settleTenant(dir, registrations.clinic, asker);
-  given.err(`\nThe login to the clinic system of ${tenant.name}:`);
-  const clinicId = await logInToClinic(dir, tenant, registrations.clinic, asker, choice, given);
-  const places = await given.withInstallation(dir, tenant.id, (installation) =>
-    placesOf(installation, tenant.id, given),
+  const tests = (await import('../../control/value-tests.ts')).openValueTests(given.signal);
+  const registrations = await settle(dir, asker, tests, given);
+  const { tenant, file, clinicId: known } = await settleTenant(dir, registrations.clinic, asker);
+  const clinicId = await connectClinic(
+    dir,
+    tenant,
+    { client: registrations.clinic, known, file },
+    asker,
+    choice,
+    given,
   );
-  const calendars = await askCalendars(tenant.id, places, registrations, asker);
-  await writeNewFiles(dir, new Map(calendars.flatMap(({ secrets }) => [...secrets])));
-  await replaceOwnFile(dir, tenantFile(tenant.id), tenantText(tenant, registrations.clinic, clinicId, calendars));
+  const tools = { dir, tenant: tenant.id, registrations, tests };
+  if (file !== null) await checkPasswords(file, asker, tools);
+  const calendars = file === null ? await makeCalendars(tenant, clinicId, tools, asker, given) : calendarsOf(file);
   const { faults, text } = await given.check(dir);
   if (faults.length > 0) {
     given.err(text);
@@ -60,8 +77,26 @@ export async function initialise(dir: string, choice: InitChoice, given: InitCom
   }
   await logInToCalendars(dir, tenant.id, calendars, asker, choice, given);
   const next = ['plan', 'sync'].map((verb) => `clinic-mirror --config ${dir} ${verb} ${tenant.id}`);
-  const told = { directory: dir, tenant: tenant.id, targets: calendars.map(({ id }) => id), next };
-  given.print(choice, told, () => renderEnd(dir, tenant, calendars, next));
+  const targets = file === null ? calendars.map(({ id }) => id) : keysAt(file, ['targets']);
+  const told = { directory: dir, tenant: tenant.id, targets, next };
+  given.print(choice, told, () => renderEnd(dir, tenant, targets, next));
+}
+
+/** Asks for the calendars, and writes the whole file of the tenant. */
+async function makeCalendars(
+  tenant: NewTenant,
+  clinicId: string | null,
+  tools: CalendarTools,
+  asker: Asker,
+  given: InitCommand,
+): Promise<NewCalendar[]> {
+  const { dir, registrations } = tools;
+  const places = await given.withInstallation(dir, tenant.id, (installation) =>
+    placesOf(installation, tenant.id, given),
+  );
+  const calendars = await askCalendars(tools, places, asker);
+  await replaceOwnFile(dir, tenantFile(tenant.id), tenantText(tenant, registrations.clinic, clinicId, calendars));
+  return calendars;
 }
 
 async function askerOf({ answers }: InitChoice, { read, err }: InitCommand): Promise<Asker> {
@@ -74,12 +109,10 @@ async function askerOf({ answers }: InitChoice, { read, err }: InitCommand): Pro
 }
 
 /** The settings, made or there already. */
-async function settle(dir: string, asker: Asker, given: InitCommand): Promise<Registrations> {
+async function settle(dir: string, asker: Asker, tests: ValueTests, given: InitCommand): Promise<Registrations> {
   const existing = readExisting(dir, SETTINGS_FILE);
   if (existing === null) {
-    const { files, registrations } = await askSettings(dir, asker, (document) => profileOf(document, asker, given));
-    await writeNewFiles(dir, files);
-    return registrations;
+    return makeSettings(dir, asker, { tests, profileOf: (document) => profileOf(document, asker, given) });
   }
   const registrations = registrationsOf(existing);
   if (registrations === null) {
@@ -88,7 +121,8 @@ async function settle(dir: string, asker: Asker, given: InitCommand): Promise<Re
       remedy: 'name a directory that is not there yet, or fill in clinicClients by hand',
     });
   }
-  asker.tell(`${join(dir, SETTINGS_FILE)} stays as it is; one more clinic is set up under it.`);
+  asker.tell(`${join(dir, SETTINGS_FILE)} stays as it is.`);
+  await checkSettings(dir, existing, registrations, asker, tests);
   return registrations;
 }
 
@@ -101,37 +135,55 @@ async function profileOf(document: string, asker: Asker, { read }: InitCommand):
   return proposedProfile;
 }
 
-/** The clinic's own file: new, or begun before and without targets. */
-async function settleTenant(dir: string, client: string, asker: Asker): Promise<NewTenant> {
+/** A tenant that is being set up. */
+interface Begun {
+  tenant: NewTenant;
+  /** The clinic's own id, where an earlier run wrote it. */
+  clinicId: string | null;
+  /** With targets already; null while they are missing. */
+  file: YamlFile | null;
+}
+
+/** The clinic's own file: new, begun before, or there with targets. */
+async function settleTenant(dir: string, client: string, asker: Asker): Promise<Begun> {
   const tenant = await askTenant(asker);
-  const existing = readExisting(dir, tenantFile(tenant.id));
+  const path = tenantFile(tenant.id);
+  const existing = readExisting(dir, path);
   if (existing === null) {
-    await writeNewFiles(dir, new Map([[tenantFile(tenant.id), tenantText(tenant, client, null, [])]]));
-  } else if (!isUnfinished(existing)) {
-    throw new MirrorError(`the tenant "${tenant.id}" has a file with targets`, {
-      ...{ actor: 'settings', code: 'init-not-empty', retry: 'never' },
-      remedy: `choose another id, or add calendars to ${tenantFile(tenant.id)} by hand`,
-    });
+    await writeMissingFiles(dir, new Map([[path, tenantText(tenant, client, null, [])]]));
+    return { tenant, clinicId: null, file: null };
   }
-  return tenant;
+  const id = existing.valueAt(['clinic', 'tenantId']);
+  const clinicId = id === undefined ? null : String(id);
+  if (keysAt(existing, ['targets']).length > 0) {
+    asker.tell(`${join(dir, path)} stays as it is: add calendars to it by hand.`);
+    return { tenant, clinicId, file: existing };
+  }
+  if (keysAt(existing, []).every((key) => UNFINISHED_KEYS.has(key))) return { tenant, clinicId, file: null };
+  throw new MirrorError(`the file of the tenant "${tenant.id}" was not made by init`, {
+    ...{ actor: 'settings', code: 'init-not-empty', retry: 'never' },
+    remedy: `choose another id, or add calendars to ${path} by hand`,
+  });
 }
 
-function isUnfinished(file: YamlFile): boolean {
-  return keysAt(file, ['targets']).length === 0;
-}
+/** What {@link tenantText} writes before there are calendars. */
+const UNFINISHED_KEYS: ReadonlySet<string> = new Set(['name', 'language', 'zone', 'clinic', 'connections', 'targets']);
 
-/** @returns the clinic's id where the login sees several; null where it is the only one */
-async function logInToClinic(
+/**
+ * Logs in to the clinic where no login works yet.
+ * @returns the clinic's id where the login sees several; null where it is the only one
+ */
+async function connectClinic(
   dir: string,
   tenant: NewTenant,
-  client: string,
+  { client, known, file }: { client: string; known: string | null; file: YamlFile | null },
   asker: Asker,
   choice: InitChoice,
   given: InitCommand,
 ): Promise<string | null> {
-  const { doubt } = await logIn(dir, tenant.id, 'clinic', choice, given);
-  if (doubt === undefined) return null;
-  if (doubt.code !== 'tenant-choice') throw doubt;
+  const doubt = await clinicDoubt(dir, tenant, choice, given);
+  if (doubt === null) return known;
+  if (doubt.code !== 'tenant-choice' || file !== null) throw doubt;
   const clinicId = await asker.text({
     ...{ id: 'clinicId', ask: 'Which clinic?', why: doubt.remedy ?? 'the login sees several' },
   });
@@ -139,16 +191,41 @@ async function logInToClinic(
   return clinicId;
 }
 
+/** What stands against the clinic's login, made now or before; null for nothing. */
+async function clinicDoubt(
+  dir: string,
+  tenant: NewTenant,
+  choice: InitChoice,
+  given: InitCommand,
+): Promise<MirrorError | null> {
+  if (!(await isConnected(dir, tenant.id, CLINIC_CONNECTION, given))) {
+    given.err(`\nThe login to the clinic system of ${tenant.name}:`);
+    return (await logIn(dir, tenant.id, CLINIC_CONNECTION, choice, given)).doubt ?? null;
+  }
+  return given.withInstallation(dir, tenant.id, async ({ tenants }) => {
+    const asked = tenants.get(tenant.id)?.clinic.tenantId(given.signal);
+    return (await asked?.then(() => null, asMirrorError)) ?? null;
+  });
+}
+
+function isConnected(dir: string, tenant: string, connection: string, given: InitCommand): Promise<boolean> {
+  return given.withInstallation(dir, tenant, async (installation) => {
+    const open = installation.tenants.get(tenant);
+    const statuses = open === undefined ? [] : await installation.connections(open);
+    return statuses.some((one) => one.connection === connection && one.state === 'connected');
+  });
+}
+
 async function logInToCalendars(
   dir: string,
   tenant: string,
-  calendars: readonly NewCalendar[],
+  calendars: readonly KeptCalendar[],
   asker: Asker,
   choice: InitChoice,
   given: InitCommand,
 ): Promise<void> {
   for (const { id, kind } of calendars) {
-    if (kind === 'caldav') continue;
+    if (kind === 'caldav' || (await isConnected(dir, tenant, id, given))) continue;
     const when = await asker.choice({
       ...{ id: `logins.${id}`, ask: `Log in to ${id} now?` },
       why: `else later: clinic-mirror --config ${dir} login ${tenant} ${id}`,
@@ -192,9 +269,9 @@ async function placesOf({ tenants }: Installation, tenant: string, { signal }: I
   });
 }
 
-function renderEnd(dir: string, tenant: NewTenant, calendars: readonly NewCalendar[], next: readonly string[]): string {
+function renderEnd(dir: string, tenant: NewTenant, targets: readonly string[], next: readonly string[]): string {
   return [
-    wrap(`${tenant.name} is set up in ${dir}: ${calendars.map(({ id }) => id).join(', ')}.`),
+    wrap(`${tenant.name} is set up in ${dir}: ${targets.join(', ')}.`),
     wrap(
       `Keep a copy of ${join(dir, 'keys')} where nobody else reads it, apart from Redis: without the identity key every entry would be written again.`,
     ),

@@ -23,6 +23,8 @@ export function terminalAsker(): Asker {
     });
   };
   return {
+    isPerson: true,
+    given: () => null,
     async text(question) {
       const { usual = '' } = question;
       const shown = usual === '' ? {} : { placeholder: usual, defaultValue: usual };

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { stringify } from 'yaml';
+import type { ClientValues, ValueTests } from '../../control/value-tests.ts';
 import { keysAt, type YamlFile } from '../../settings/yaml-file.ts';
-import type { Asker } from './asker.ts';
-import { SETTINGS_FILE } from './written-files.ts';
+import type { Asker, TextQuestion } from './asker.ts';
+import { settleSecret, type TestedSecret, untilAccepted } from './tested-values.ts';
+import { SETTINGS_FILE, writeMissingFiles } from './written-files.ts';
 
 /** Kinds of calendars that this command can set up. */
 export const CALENDAR_KINDS = ['google', 'microsoft', 'caldav'] as const;
@@ -19,10 +21,11 @@ export interface Registrations {
   microsoft: string | null;
 }
 
-/** What the settings are made of: files by their path from the directory on. */
-export interface MadeSettings {
-  files: Map<string, string>;
-  registrations: Registrations;
+/** What settings are made with. */
+export interface SettingsTools {
+  tests: Pick<ValueTests, 'redis' | 'client'>;
+  /** Makes a profile of an OpenAPI document; gives the profile's text. */
+  profileOf(document: string): Promise<string>;
 }
 
 /** Size of keys (docs/operating.md, "Set-up"). */
@@ -41,27 +44,14 @@ export function registrationsOf(settings: YamlFile): Registrations | null {
 }
 
 /**
- * Asks for what the settings need and makes keys.
- * @param profileOf makes a profile of an OpenAPI document; gives the profile's text
+ * Asks for what the settings need, makes keys and writes all of it. A secret is written as soon as its server accepted it, the settings last:
+ * with them the directory counts as set up. What an earlier run left is kept if it works.
+ * @throws MirrorError `settings`, code `value-refused`
  */
-export async function askSettings(
-  dir: string,
-  asker: Asker,
-  profileOf: (document: string) => Promise<string>,
-): Promise<MadeSettings> {
-  const files = new Map<string, string>();
-  const kept = (name: string, value: string) => {
-    files.set(join('keys', name), `${value}\n`);
-    return { file: join('keys', name) };
-  };
-  const redisUrl = await asker.text({
-    id: 'redisUrl',
-    ask: 'Address of Redis',
-    why: 'the daemon keeps its state there: appendonly yes, maxmemory-policy noeviction, and nobody else uses it',
-    usual: 'redis://127.0.0.1:6379',
-    check: addressOf(['redis:', 'rediss:']),
-  });
-  const clinic = await askClinic(asker, kept, files, profileOf);
+export async function makeSettings(dir: string, asker: Asker, tools: SettingsTools): Promise<Registrations> {
+  const { tests } = tools;
+  await untilAccepted(asker, () => settleSecret(dir, redisSecret(asker, tests), asker));
+  const { settings: clinic, files } = await untilAccepted(asker, () => askClinic(dir, asker, tools));
   const kinds = await asker.choices({
     id: 'calendarKinds',
     ask: 'Where are the calendars?',
@@ -72,34 +62,110 @@ export async function askSettings(
       { value: 'microsoft', label: 'Microsoft 365 (Outlook)' },
     ] satisfies { value: CalendarKind; label: string }[],
   });
-  const google = kinds.includes('google') ? await askClient(asker, 'google', 'Google', kept) : null;
-  const microsoft = kinds.includes('microsoft') ? await askClient(asker, 'microsoft', 'Microsoft', kept) : null;
-  const newKey = () => randomBytes(KEY_BYTES).toString('base64');
+  const vendor = async (kind: VendorKind) =>
+    kinds.includes(kind) ? { main: await untilAccepted(asker, () => askClient(dir, asker, kind, tests)) } : null;
+  const [google, microsoft] = [await vendor('google'), await vendor('microsoft')];
+  const newKey = () => `${randomBytes(KEY_BYTES).toString('base64')}\n`;
+  const keys = { identity: join('keys', 'identity-key'), sealing: join('keys', 'sealing-key-1') };
   const settings = {
-    redis: { url: kept('redis-url', redisUrl) },
+    redis: { url: { file: REDIS_FILE } },
     dataDirectory: join(resolve(dir), 'data'),
-    secrets: {
-      identityKey: kept('identity-key', newKey()),
-      sealingKeys: [{ id: 'k1', key: kept('sealing-key-1', newKey()) }],
-    },
+    secrets: { identityKey: { file: keys.identity }, sealingKeys: [{ id: 'k1', key: { file: keys.sealing } }] },
     ...clinic,
-    ...(google === null ? {} : { googleClients: { main: google } }),
-    ...(microsoft === null ? {} : { microsoftClients: { main: microsoft } }),
+    ...(google === null ? {} : { googleClients: google }),
+    ...(microsoft === null ? {} : { microsoftClients: microsoft }),
   };
-  // Last: with it the directory counts as set up.
-  files.set(SETTINGS_FILE, HEAD + stringify(settings));
+  const made = [[keys.identity, newKey()] as const, [keys.sealing, newKey()] as const, ...files];
+  await writeMissingFiles(dir, new Map([...made, [SETTINGS_FILE, HEAD + stringify(settings)]]));
   const named = (client: object | null) => (client === null ? null : 'main');
-  return { files, registrations: { clinic: 'main', google: named(google), microsoft: named(microsoft) } };
+  return { clinic: 'main', google: named(google), microsoft: named(microsoft) };
 }
 
-type Keep = (name: string, value: string) => { file: string };
+/** Tests the secrets of settings that are there, and replaces those that this command wrote and that are refused. */
+export async function checkSettings(
+  dir: string,
+  settings: YamlFile,
+  registrations: Registrations,
+  asker: Asker,
+  tests: SettingsTools['tests'],
+): Promise<void> {
+  const isOurs = (path: readonly string[], { file }: TestedSecret) => settings.valueAt([...path, 'file']) === file;
+  const secrets: [path: string[], secret: TestedSecret][] = [[['redis', 'url'], redisSecret(asker, tests)]];
+  for (const kind of ['clinic', 'google', 'microsoft'] as const) {
+    const name = registrations[kind];
+    if (name === null) continue;
+    const path = [`${kind}Clients`, name];
+    const client = settings.valueAt(path) as Omit<ClientValues, 'kind' | 'clientSecret'>;
+    const secret = clientSecret(asker, kind, { kind, ...client } as ClientValues, tests);
+    secrets.push([[...path, 'clientSecret'], { ...secret, mayBeAway: true }]);
+  }
+  for (const [path, secret] of secrets) {
+    if (isOurs(path, secret)) await untilAccepted(asker, () => settleSecret(dir, secret, asker));
+  }
+}
+
+const REDIS_FILE = join('keys', 'redis-url');
+
+function redisSecret(asker: Asker, tests: Pick<ValueTests, 'redis'>): TestedSecret {
+  return {
+    ...{ file: REDIS_FILE, what: 'the address of Redis', mayBeAway: false },
+    ask: () =>
+      asker.text({
+        ...{ id: 'redisUrl', ask: 'Address of Redis', usual: 'redis://127.0.0.1:6379' },
+        why: 'the daemon keeps its state there: appendonly yes, maxmemory-policy noeviction, and nobody else uses it',
+        check: addressOf(['redis:', 'rediss:']),
+      }),
+    test: tests.redis,
+  };
+}
+
+type VendorKind = 'google' | 'microsoft';
+
+const SECRET_QUESTIONS: Readonly<Record<'clinic' | VendorKind, Omit<TextQuestion, 'id'> & { what: string }>> = {
+  clinic: {
+    ...{ what: 'the client secret of the clinic', ask: 'Client secret, if there is one', isOptional: true },
+    why: 'kept in keys/clinic-secret, never in a YAML file',
+  },
+  google: {
+    ...{ what: 'the client secret at Google', ask: 'Client secret at Google' },
+    why: 'Google gives one to desktop apps too',
+  },
+  microsoft: {
+    ...{ what: 'the client secret at Microsoft', ask: 'Client secret at Microsoft', isOptional: true },
+    why: 'none for the platform "mobile and desktop"',
+  },
+};
+
+function clientSecret(
+  asker: Asker,
+  kind: 'clinic' | VendorKind,
+  client: ClientValues,
+  tests: Pick<ValueTests, 'client'>,
+): TestedSecret {
+  const { what, ...question } = SECRET_QUESTIONS[kind];
+  return {
+    ...{ file: join('keys', `${kind}-secret`), what, mayBeAway: false },
+    ask: () => asker.secret({ id: `${kind}.clientSecret`, ...question }),
+    test: (value) => tests.client({ ...client, clientSecret: value === '' ? null : value }),
+  };
+}
+
+/** The part of the settings that names a secret; none for a client without one. */
+async function settledClient(
+  dir: string,
+  asker: Asker,
+  client: ClientValues,
+  tests: Pick<ValueTests, 'client'>,
+): Promise<object> {
+  const secret = clientSecret(asker, client.kind, client, tests);
+  return (await settleSecret(dir, secret, asker)) === '' ? {} : { clientSecret: { file: secret.file } };
+}
 
 async function askClinic(
+  dir: string,
   asker: Asker,
-  kept: Keep,
-  files: Map<string, string>,
-  profileOf: (document: string) => Promise<string>,
-): Promise<object> {
+  { tests, profileOf }: SettingsTools,
+): Promise<{ settings: object; files: [file: string, content: string][] }> {
   const address = addressOf(['https:', 'http:']);
   const baseUrl = await asker.text({
     ...{ id: 'clinic.baseUrl', ask: 'Address of the clinic API', check: address },
@@ -113,10 +179,7 @@ async function askClinic(
     ...{ id: 'clinic.clientId', ask: 'Client id at the clinic system' },
     why: 'the registration of this daemon there',
   });
-  const secret = await asker.secret({
-    ...{ id: 'clinic.clientSecret', ask: 'Client secret, if there is one', isOptional: true },
-    why: 'kept in keys/clinic-secret, never in a YAML file',
-  });
+  const proof = await settledClient(dir, asker, { kind: 'clinic', authUrl, clientId, clientSecret: null }, tests);
   const port = await asker.text({
     ...{ id: 'loginPort', ask: 'Port of the registered redirect address, if it names one', isOptional: true },
     why: 'for http://127.0.0.1:8765/callback it is 8765; empty where any port is taken (RFC 8252)',
@@ -127,24 +190,28 @@ async function askClinic(
     why: 'the profile that says how the clinic answers is proposed from it; without one it is taken to answer as its specification suggests',
   });
   const profile = document === '' ? 'documented' : 'clinic';
-  files.set(join('profiles', `${profile}.yaml`), document === '' ? AS_DOCUMENTED : await profileOf(document));
-  const client = { profile, baseUrl, authUrl, clientId };
-  return {
+  const content = document === '' ? AS_DOCUMENTED : await profileOf(document);
+  const settings = {
     ...(port === '' ? {} : { http: { loginPort: Number(port) } }),
-    clinicClients: { main: { ...client, ...(secret === '' ? {} : { clientSecret: kept('clinic-secret', secret) }) } },
+    clinicClients: { main: { profile, baseUrl, authUrl, clientId, ...proof } },
   };
+  return { settings, files: [[join('profiles', `${profile}.yaml`), content]] };
 }
 
-async function askClient(asker: Asker, id: 'google' | 'microsoft', name: string, kept: Keep): Promise<object> {
+async function askClient(
+  dir: string,
+  asker: Asker,
+  kind: VendorKind,
+  tests: Pick<ValueTests, 'client'>,
+): Promise<object> {
   const clientId = await asker.text({
-    ...{ id: `${id}.clientId`, ask: `Client id at ${name}` },
-    why: `docs/connect-${id}.md says how the application is registered`,
+    ...{ id: `${kind}.clientId`, ask: `Client id at ${kind === 'google' ? 'Google' : 'Microsoft'}` },
+    why: `docs/connect-${kind}.md says how the application is registered`,
   });
-  const secret = await asker.secret({
-    ...{ id: `${id}.clientSecret`, ask: `Client secret at ${name}`, isOptional: id === 'microsoft' },
-    why: id === 'google' ? 'Google gives one to desktop apps too' : 'none for the platform "mobile and desktop"',
-  });
-  return { clientId, ...(secret === '' ? {} : { clientSecret: kept(`${id}-secret`, secret) }) };
+  const place = kind === 'google' ? 'issuer' : 'authority';
+  const address = asker.given(`${kind}.${place}`);
+  const client = { clientId, ...(address === null ? {} : { [place]: address }) };
+  return { ...client, ...(await settledClient(dir, asker, { kind, clientSecret: null, ...client }, tests)) };
 }
 
 /** An address by one of these protocols. */

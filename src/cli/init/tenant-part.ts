@@ -1,10 +1,13 @@
 import { stringify } from 'yaml';
+import type { ValueTests } from '../../control/value-tests.ts';
 import { NAME, NAME_REMEDY } from '../../model/names.ts';
 import type { Agenda, Location } from '../../model/records.ts';
 import { isZone } from '../../model/zones.ts';
 import { tenantSecretFile } from '../../settings/tenant-secrets.ts';
+import { keysAt, type YamlFile } from '../../settings/yaml-file.ts';
 import type { Asker } from './asker.ts';
-import { addressOf, type CalendarKind, type Registrations } from './settings-part.ts';
+import { addressOf, CALENDAR_KINDS, type CalendarKind, type Registrations } from './settings-part.ts';
+import { settleSecret, type TestedSecret, untilAccepted } from './tested-values.ts';
 
 /** A clinic before its calendars are known. */
 export interface NewTenant {
@@ -26,8 +29,14 @@ export interface NewCalendar {
   kind: CalendarKind;
   connection: object;
   target: object;
-  /** Its secrets, by their path from the directory on. */
-  secrets: ReadonlyMap<string, string>;
+}
+
+/** What calendars are asked for with. */
+export interface CalendarTools {
+  dir: string;
+  tenant: string;
+  registrations: Registrations;
+  tests: Pick<ValueTests, 'caldav'>;
 }
 
 const CONNECTORS: Readonly<Record<CalendarKind, string>> = {
@@ -73,11 +82,13 @@ export function tenantText(
   });
 }
 
-/** Asks for one calendar after the other: what feeds it, where it is, what it tells. */
+/**
+ * Asks for one calendar after the other: what feeds it, where it is, what it tells. A password is written as soon as its server accepted it.
+ * @throws MirrorError `settings`, code `value-refused`
+ */
 export async function askCalendars(
-  tenant: string,
+  tools: CalendarTools,
   { agendas, locations }: Places,
-  registrations: Registrations,
   asker: Asker,
 ): Promise<NewCalendar[]> {
   const firstRun = await asker.choice({
@@ -102,14 +113,12 @@ export async function askCalendars(
     });
     const names = agendas.filter(({ id }) => chosen.includes(id)).map(({ name }) => name);
     const taken = new Set(calendars.map(({ id }) => id));
-    calendars.push(await askCalendar(asker, at, { tenant, registrations, agendas: chosen, names, taken, firstRun }));
+    calendars.push(await askCalendar(asker, at, { ...tools, agendas: chosen, names, taken, firstRun }));
   }
   return calendars;
 }
 
-interface Chosen {
-  tenant: string;
-  registrations: Registrations;
+interface Chosen extends CalendarTools {
   agendas: string[];
   names: readonly string[];
   taken: ReadonlySet<string>;
@@ -117,7 +126,7 @@ interface Chosen {
 }
 
 async function askCalendar(asker: Asker, at: string, chosen: Chosen): Promise<NewCalendar> {
-  const { tenant, registrations, agendas, names, taken, firstRun } = chosen;
+  const { registrations, agendas, names, taken, firstRun } = chosen;
   const id = await asker.text({
     ...{ id: `${at}.id`, ask: 'Short id of this calendar', usual: idOf(names[0] ?? 'calendar') },
     why: 'stands in commands and reports; it stays for good',
@@ -135,15 +144,12 @@ async function askCalendar(asker: Asker, at: string, chosen: Chosen): Promise<Ne
     ...{ id: `${at}.title`, ask: 'What titles tell', choices: TITLES },
     why: 'whoever may read the calendar reads them; names of patients need a reason, written into the file by hand',
   });
-  const { connection, settings, secrets } = await askConnection(asker, at, {
-    tenant,
-    id,
-    kind,
-    registrations,
-    calendar,
-  });
+  const { connection, settings } =
+    kind === 'caldav'
+      ? await untilAccepted(asker, () => askCaldav(asker, at, chosen, id, calendar))
+      : await askAccount(asker, at, kind, registrations, calendar);
   const target = { connector: CONNECTORS[kind], connection: id, agendas, title, firstRun, settings };
-  return { id, kind, connection, target, secrets };
+  return { id, kind, connection, target };
 }
 
 const TITLES = [
@@ -160,20 +166,13 @@ function kindsOf({ google, microsoft }: Registrations): { value: CalendarKind; l
   ];
 }
 
-interface Wanted {
-  tenant: string;
-  id: string;
-  kind: CalendarKind;
-  registrations: Registrations;
-  calendar: string;
-}
-
-async function askConnection(
+async function askAccount(
   asker: Asker,
   at: string,
-  { tenant, id, kind, registrations, calendar }: Wanted,
-): Promise<{ connection: object; settings: object; secrets: Map<string, string> }> {
-  if (kind === 'caldav') return askCaldav(asker, at, tenant, id, calendar);
+  kind: 'google' | 'microsoft',
+  registrations: Registrations,
+  calendar: string,
+): Promise<{ connection: object; settings: object }> {
   const address = await asker.text({
     ...{ id: `${at}.account`, ask: 'E-mail address of its account', isOptional: true },
     why: 'a login with another account is refused then; empty: whoever logs in',
@@ -181,10 +180,10 @@ async function askConnection(
   const account = address === '' ? {} : { account: { address } };
   const connection = { kind, client: registrations[kind] ?? 'main', ...account };
   const mailbox = kind === 'microsoft' ? { mailbox: 'me' } : {};
-  return { connection, settings: { ...mailbox, calendar: { create: calendar } }, secrets: new Map() };
+  return { connection, settings: { ...mailbox, calendar: { create: calendar } } };
 }
 
-async function askCaldav(asker: Asker, at: string, tenant: string, id: string, calendar: string) {
+async function askCaldav(asker: Asker, at: string, tools: CalendarTools, id: string, calendar: string) {
   const server = await asker.text({
     ...{ id: `${at}.server`, ask: 'Address of the CalDAV server', check: addressOf(['https:', 'http:']) },
     why: 'such as https://caldav.icloud.com; the rest is found there',
@@ -193,16 +192,57 @@ async function askCaldav(asker: Asker, at: string, tenant: string, id: string, c
     ...{ id: `${at}.username`, ask: 'User name there' },
     why: 'often an e-mail address',
   });
-  const password = await asker.secret({
-    ...{ id: `${at}.password`, ask: 'Password' },
-    why: 'most hosted servers want one made for this application: docs/connect-caldav.md',
-  });
-  const file = tenantSecretFile(tenant, `${id}-password`);
+  const secret = caldavPassword(asker, at, tools, { id, server, username });
+  await settleSecret(tools.dir, secret, asker);
   return {
-    connection: { kind: 'caldav', username, password: { file } },
+    connection: { kind: 'caldav', username, password: { file: secret.file } },
     settings: { server, calendar: { home: 'discover', create: calendar } },
-    secrets: new Map([[file, `${password}\n`]]),
   };
+}
+
+function caldavPassword(
+  asker: Asker,
+  at: string,
+  { tenant, tests }: Pick<CalendarTools, 'tenant' | 'tests'>,
+  { id, server, username }: { id: string; server: string; username: string },
+): TestedSecret {
+  return {
+    ...{ file: tenantSecretFile(tenant, `${id}-password`), what: `the password of ${id}`, mayBeAway: false },
+    ask: () =>
+      asker.secret({
+        ...{ id: `${at}.password`, ask: `Password of ${username}` },
+        why: 'most hosted servers want one made for this application: docs/connect-caldav.md',
+      }),
+    test: (password) => tests.caldav({ server, username, password }),
+  };
+}
+
+/** A calendar that stands in a tenant's file. */
+export type KeptCalendar = Pick<NewCalendar, 'id' | 'kind'>;
+
+/** The calendars of a tenant's file that this command could have made. */
+export function calendarsOf(file: YamlFile): KeptCalendar[] {
+  return keysAt(file, ['connections']).flatMap((id) => {
+    const kind = CALENDAR_KINDS.find((one) => one === file.valueAt(['connections', id, 'kind']));
+    return kind === undefined ? [] : [{ id, kind }];
+  });
+}
+
+/** Tests the CalDAV passwords of a tenant's file, and replaces those that this command wrote and that are refused. */
+export async function checkPasswords(
+  file: YamlFile,
+  asker: Asker,
+  tools: Omit<CalendarTools, 'registrations'>,
+): Promise<void> {
+  for (const [index, { id, kind }] of calendarsOf(file).entries()) {
+    const target = keysAt(file, ['targets']).find((one) => file.valueAt(['targets', one, 'connection']) === id);
+    const server = target === undefined ? undefined : file.valueAt(['targets', target, 'settings', 'server']);
+    if (kind !== 'caldav' || typeof server !== 'string') continue;
+    const username = String(file.valueAt(['connections', id, 'username']));
+    const secret = caldavPassword(asker, `calendars.${index}`, tools, { id, server, username });
+    if (file.valueAt(['connections', id, 'password', 'file']) !== secret.file) continue;
+    await untilAccepted(asker, () => settleSecret(tools.dir, { ...secret, mayBeAway: true }, asker));
+  }
 }
 
 /** A name as an id: `Dott.ssa Bianchi` is `dott-ssa-bianchi`. */

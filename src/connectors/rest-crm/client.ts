@@ -1,7 +1,7 @@
 import type { HttpClient, HttpResponse } from '../../http/client.ts';
 import { isHtml, readJson } from '../../http/json.ts';
 import { nextLink } from '../../http/link-header.ts';
-import type { MirrorError } from '../../model/errors.ts';
+import { MirrorError } from '../../model/errors.ts';
 import type { Authorizer } from '../connector.ts';
 import type { WireResponse } from '../wire.ts';
 import type { CrmCall } from './description.ts';
@@ -84,9 +84,16 @@ export function createCrmClient({ http, authorizer, settings, known }: CrmClient
         maxResponseBytes: LARGEST_ANSWER_BYTES,
         signal,
       });
-    const first = await sendWith(await authorizer.header(signal));
-    const response = first.status === 401 ? await sendWith(await authorizer.renew(signal)) : first;
-    return toAnswer(label, call, response, { described: description.errors, known });
+    const answerWith = async (login: string) =>
+      toAnswer(label, call, await sendWith(login), { described: description.errors, known });
+    const login = await authorizer.header(signal);
+    try {
+      return await answerWith(login);
+    } catch (error) {
+      // Some CRMs refuse a login by their own word under another status than 401.
+      if (!(error instanceof MirrorError && error.code === 'login-refused')) throw error;
+    }
+    return await answerWith(await authorizer.renew(signal));
   };
   return {
     send: (label, call, values, signal) => exchange(label, call, addressOf(baseUrl, call, values), values, signal),

@@ -99,7 +99,7 @@ export async function openJourneyWorld(redisUrl: string): Promise<JourneyWorld> 
 function answersFor(
   redisUrl: string,
   { baseUrl, authUrl, clients, tenants }: ClinicSandbox,
-  { client }: GoogleSandbox,
+  { client, issuer }: GoogleSandbox,
 ) {
   const [registration] = clients;
   const { clientId, clientSecret } = client;
@@ -108,7 +108,7 @@ function answersFor(
     redisUrl,
     clinic: { baseUrl, authUrl, clientId: registration?.clientId, clientSecret: registration?.clientSecret },
     calendarKinds: ['google'],
-    google: { clientId, clientSecret },
+    google: { clientId, clientSecret, issuer },
     ...{ name: 'Studio Aurora', tenant: CLINIC, language: 'it', zone: 'Europe/Rome', firstRun: 'apply' },
     calendars: [{ ...calendar, title: 'appointment', account: ACCOUNT }],
     logins: { [CALENDAR]: 'later' },
@@ -126,12 +126,11 @@ async function settle(configDir: string, google: GoogleSandbox): Promise<void> {
     await writeFile(path, stringify({ ...content, ...edit(content) }));
   };
   const port = await freePort();
-  type Clients = Record<'clinicClients' | 'googleClients', { main: object }>;
-  await change('clinic-mirror.yaml', ({ clinicClients, googleClients }: Clients) => ({
+  type Clients = Record<'clinicClients', { main: object }>;
+  await change('clinic-mirror.yaml', ({ clinicClients }: Clients) => ({
     operator: { port: 0, access: {} },
     http: { port },
     clinicClients: { main: { ...clinicClients.main, budget: { requestsPerMinute: 6_000, burst: 500 } } },
-    googleClients: { main: { ...googleClients.main, issuer: google.issuer } },
     schedule: { pullEverySeconds: 86_400 },
   }));
   await change(join('tenants', `${CLINIC}.yaml`), ({ targets }: { targets: Record<string, { settings: object }> }) => {
