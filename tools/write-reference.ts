@@ -26,10 +26,26 @@ async function vendorErrors(): Promise<[string, VendorErrors][]> {
   return Promise.all([...connectors.keys()].map(async (name) => [name, await load(name)] as [string, VendorErrors]));
 }
 
-/** The documents with their tables as they should be, by file name. */
+/** The documents with their tables, and the manifest of the alarms, as they should be, by file name. */
 export function referenceDocuments(): Map<string, string> {
   const tables = referenceTables();
-  return new Map(FILES.map((name) => [join(docs, name), withTables(readFileSync(join(docs, name), 'utf8'), tables)]));
+  return new Map([
+    ...FILES.map((name) => [join(docs, name), withTables(readFileSync(join(docs, name), 'utf8'), tables)] as const),
+    prometheusRule(),
+  ]);
+}
+
+/** The alarms as the Prometheus Operator takes them. */
+function prometheusRule(): [file: string, text: string] {
+  const deploy = join(docs, '../deploy');
+  const [comment = '', ...rules] = readFileSync(join(deploy, 'prometheus/rules.yaml'), 'utf8').trimEnd().split('\n');
+  const head = [
+    '# Written by `npm run generate` from deploy/prometheus/rules.yaml.',
+    ...['apiVersion: monitoring.coreos.com/v1', 'kind: PrometheusRule', 'metadata:', '  name: clinic-mirror', 'spec:'],
+  ];
+  if (!comment.startsWith('#')) throw new Error('deploy/prometheus/rules.yaml begins with a comment');
+  const text = [...head, ...rules.map((line) => (line === '' ? '' : `  ${line}`))].join('\n');
+  return [join(deploy, 'kubernetes-monitoring/prometheus-rule.yaml'), `${text}\n`];
 }
 
 function withTables(text: string, tables: ReadonlyMap<string, string>): string {
