@@ -2,6 +2,7 @@ import { type OpenSpan, type SpanStart, type Spans, spanned } from '../log/spans
 import { MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { Budget } from './budget.ts';
+import { checkJson } from './json-check.ts';
 import { pinnedLookup, type Resolve, systemResolve } from './pinned.ts';
 import { isPublicAddress } from './public-addresses.ts';
 import { retryAfterMs } from './retry-after.ts';
@@ -210,7 +211,14 @@ async function openOnce(request: HttpRequest, options: HttpClientOptions): Promi
     maxResponseBytes: request.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
   });
   const head = { status, headers, retryAfterMs: retryAfterMs({ status, headers }, options.clock()) };
-  return { ...head, body, whole: async () => joinedLater(head, await Array.fromAsync(body)) };
+  return {
+    ...{ ...head, body },
+    async whole() {
+      const pieces = await Array.fromAsync(body);
+      await checkJson(pieces, new URL(url).host);
+      return joinedLater(head, pieces);
+    },
+  };
 }
 
 function joinedLater(head: Omit<HttpResponse, 'body'>, parts: readonly Uint8Array[]): HttpResponse {

@@ -234,8 +234,8 @@ async function* atMost(bytes: number, stream: AsyncIterable<Uint8Array>): AsyncG
 }
 
 /** The error of an answer that is larger than its caller allows, in bytes or by what it holds. */
-export function answerTooLarge(): MirrorError {
-  return new MirrorError('the answer is larger than allowed', {
+export function answerTooLarge(words = 'the answer is larger than allowed'): MirrorError {
+  return new MirrorError(words, {
     actor: 'contract',
     code: 'answer-too-large',
     retry: 'later',

@@ -25,7 +25,9 @@ export function parseJson(text: string | Buffer, mostValues = MOST_VALUES): unkn
 }
 
 /** Digits of a whole number that may be rounded: the first such one is 2^53 + 1, of sixteen digits. */
-const LONG_NUMBER = /(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g;
+const LONG_NUMBER = /-?\d{16,}/g;
+/** What stands before or behind digits that are part of another number. */
+const OF_A_NUMBER = /[\d.eE+-]/;
 const LEAST_ROUNDED = 16;
 
 /**
@@ -96,21 +98,30 @@ function isDigit(text: string, at: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
+/** Only what changes is cut out: a text of quotes would make a piece of each. */
 function withLongNumbersQuoted(text: string): string {
   const parts: string[] = [];
+  let copiedTo = 0;
   let at = 0;
   while (at < text.length) {
     const found = text.indexOf('"', at);
     const quote = found === -1 ? text.length : found;
-    const between = text.slice(at, quote);
-    parts.push(quote - at >= LEAST_ROUNDED ? between.replace(LONG_NUMBER, quotedIfRounded) : between);
+    if (quote - at >= LEAST_ROUNDED) {
+      const between = text.slice(at, quote);
+      const quoted = between.replace(LONG_NUMBER, quotedIfRounded);
+      if (quoted !== between) {
+        parts.push(text.slice(copiedTo, at), quoted);
+        copiedTo = quote;
+      }
+    }
     at = afterString(text, quote);
-    parts.push(text.slice(quote, at));
   }
+  parts.push(text.slice(copiedTo));
   return parts.join('');
 }
 
-function quotedIfRounded(digits: string): string {
+function quotedIfRounded(digits: string, at: number, text: string): string {
+  if (OF_A_NUMBER.test(text[at - 1] ?? '') || /[.eE]/.test(text[at + digits.length] ?? '')) return digits;
   return Number.isSafeInteger(Number(digits)) ? digits : `"${digits}"`;
 }
 
@@ -126,6 +137,11 @@ function afterString(text: string, quote: number): number {
 
 /** Whether a text of JSON may be parsed: one pass counts its values and its depth, before any of it takes memory. */
 export function isModestJson(text: Uint8Array, mostValues = MOST_VALUES): boolean {
+  return valuesIn(text, mostValues) <= mostValues;
+}
+
+/** How many values a text of JSON holds; Infinity where they are more than may be, or nest too deep. */
+export function valuesIn(text: Uint8Array, mostValues: number): number {
   const { length } = text;
   let values = 1;
   let depth = 0;
@@ -139,12 +155,12 @@ export function isModestJson(text: Uint8Array, mostValues = MOST_VALUES): boolea
     } else if ((byte | CURLED) === OPENING) {
       values += 1;
       depth += 1;
-      if (depth > DEEPEST || values > mostValues) return false;
+      if (depth > DEEPEST || values > mostValues) return Infinity;
     } else if ((byte | CURLED) === CLOSING) {
       depth -= 1;
     }
   }
-  return values <= mostValues;
+  return values > mostValues ? Infinity : values;
 }
 
 /** A list of objects as it stands in a text of JSON. */

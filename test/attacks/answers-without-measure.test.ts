@@ -12,6 +12,7 @@ import { createHttpClient, type HttpRequest, MEBIBYTE } from '../../src/http/cli
 import { readJson } from '../../src/http/json.ts';
 import { MOST_VALUES, parseJson } from '../../src/model/json.ts';
 import { readYaml } from '../../src/settings/yaml-file.ts';
+import { paced } from '../support/pace.ts';
 
 /*
  * A vendor's server, or who answers in its place, sends what takes a hundred times its size in memory, or seconds of the one thread that
@@ -122,6 +123,8 @@ describe('XML', () => {
     ['elements within elements', () => `${'<a>'.repeat(100)}${'</a>'.repeat(100)}`],
     ['elements that never end', () => '<a>'.repeat(1_000_000)],
     ['attributes', () => `<a${Array.from({ length: MOST_ELEMENTS }, (_, index) => ` a${index}=""`).join('')}/>`],
+    ['references', () => `<a>${'&amp;'.repeat(MOST_ELEMENTS)}</a>`],
+    ['references in attributes', () => `<a b="${'&#65;'.repeat(MOST_ELEMENTS)}"/>`],
     ['a long name in every name', () => `<a xmlns="${'u'.repeat(2_000)}">${'<a/>'.repeat(100)}</a>`],
   ])('of %s is refused where it goes too far', (_, document) => {
     expect(() => parseXml(document())).toThrow(expect.objectContaining(TOO_LARGE));
@@ -152,6 +155,82 @@ describe('XML', () => {
     isRead = true;
     expect(isMultistatus(answer) && answer.members.length).toBe(10_000);
     expect(turns).toBeGreaterThan(30);
+  });
+});
+
+describe('a large answer that costs more than its size', () => {
+  const MEMBERS = 490_000;
+  const many = (make: (index: number) => string, separator = ',') =>
+    Array.from({ length: MEMBERS }, (_, index) => make(index)).join(separator);
+  const rows = (keysOf: (index: number) => string[]) =>
+    `[${Array.from({ length: 4_900 }, (_, index) => `{${keysOf(index).join()}}`).join()}]`;
+
+  /** Processor time of this thread alone, which serves all tenants; 30 ms of it serve as this server. */
+  async function costOf(work: () => Promise<unknown>): Promise<{ milliseconds: number; met: unknown }> {
+    const before = process.threadCpuUsage();
+    const met = await work().catch((error: unknown) => error);
+    const { user, system } = process.threadCpuUsage(before);
+    return { milliseconds: (user + system) / 1_000, met };
+  }
+
+  test.each([
+    ['490,000 members of one object', () => `{${many((n) => `"k${n}":0`)}}`],
+    [
+      'an object for each of 200,000 names',
+      () => `[${Array.from({ length: 200_000 }, (_, n) => `{"k${n}":0}`).join()}]`,
+    ],
+    [
+      'names in ever new orders',
+      () => rows((n) => Array.from({ length: 100 }, (_, at) => `"f${(n * at * 7_919 + at) % 5_003}":0`)),
+    ],
+    [
+      '490 objects of a thousand members',
+      () => rows((n) => (n < 490 ? Array.from({ length: 1_000 }, (_, at) => `"f${at}":0`) : [])),
+    ],
+  ])('as JSON (%s) is refused after less than a tenth of a second of the one thread', async (_, text) => {
+    const packed = gzipSync(text());
+    const { url } = await openServer({ 'content-encoding': 'gzip' }, () => times(1, packed));
+    const { milliseconds, met } = await costOf(() => ask(url, { maxResponseBytes: 24 * MEBIBYTE }));
+    expect(met).toMatchObject({
+      ...TOO_LARGE,
+      message: expect.stringMatching(/more than 50000 .*: 127\.0\.0\.1:\d+$/),
+    });
+    expect(milliseconds).toBeLessThan(paced(100));
+  });
+
+  const asked = (body: string) => {
+    const answer = { status: 207, headers: new Headers(), retryAfterMs: null, body: Buffer.from(body) };
+    const authorizer = { header: async () => 'a', renew: async () => 'a', quotaUser: null };
+    const session = new DavSession(
+      { http: { send: async () => answer } as never, authorizer },
+      new URL('https://dav.example/'),
+    );
+    return costOf(() => session.ask({ method: 'PROPFIND', url: new URL('https://dav.example/c/') }, NEVER));
+  };
+  const multistatus = (inner: string, attributes = '') =>
+    `<multistatus xmlns="DAV:"${attributes}>${inner}</multistatus>`;
+
+  test('as XML of 23.5 MiB of references is refused, with its host and the limit', async () => {
+    const { milliseconds, met } = await asked(multistatus('&amp;'.repeat(4_928_000)));
+    expect(met).toMatchObject({
+      ...TOO_LARGE,
+      message: expect.stringMatching(/more than 500000 .*references: dav\.example$/),
+    });
+    expect(milliseconds).toBeLessThan(paced(300));
+  });
+
+  test('as XML of 490,000 attributes, or names, costs the one thread less than a tenth of a second', async () => {
+    for (const body of [
+      multistatus(
+        '',
+        many((n) => ` a${n}=""`, ''),
+      ),
+      multistatus(many((n) => `<a${n}/>`, '')),
+    ]) {
+      const { milliseconds, met } = await asked(body);
+      expect(met).toMatchObject({ members: [] });
+      expect(milliseconds).toBeLessThan(paced(100));
+    }
   });
 });
 

@@ -28,7 +28,20 @@ export function inputOf(parser: Parser, seed: number, index: number): Buffer {
     const place = { chance, at: Math.floor(chance() * (input.length + 1)), length: spanLength(chance, input.length) };
     input = pick(CHANGES)?.(input, place, parser, pick) ?? input;
   }
+  if (chance() < SHARE_OF_ONE_TOKEN) return oneToken(input, parser, chance);
   return input.subarray(0, LONGEST_BYTES);
+}
+
+/** Of so many inputs one is a token up to the longest that the parser may be given. */
+const SHARE_OF_ONE_TOKEN = 1 / 50;
+
+/** Within what was there before, as within an element or a list. */
+function oneToken(input: Buffer, { words, longestBytes = LONGEST_BYTES }: Parser, chance: Chance): Buffer {
+  const token = Buffer.from(words[Math.floor(chance() * words.length)] ?? ' ');
+  const around = input.subarray(0, LONGEST_BYTES);
+  const at = Math.floor(chance() * (around.length + 1));
+  const room = Math.max(0, longestBytes - around.length);
+  return insert(around, at, Buffer.alloc(room - (room % Math.max(1, token.length)), token));
 }
 
 interface Place {

@@ -8,6 +8,8 @@ export interface Parser {
   words: readonly string[];
   /** What opens and closes, for nesting. */
   pairs: readonly (readonly [opening: string, closing: string])[];
+  /** Longest input that reaches it, where that is more than the 256 KiB of the others: one token is repeated up to there. */
+  longestBytes?: number;
   /** Reads an input. What it may throw is a MirrorError alone. */
   read(input: Buffer): unknown;
 }

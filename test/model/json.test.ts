@@ -73,3 +73,10 @@ test('a text of a million digits takes about as long as any other text', () => {
   durationOf(letters);
   expect(durationOf(digits)).toBeLessThan(1_000 + 100 * durationOf(letters));
 });
+
+test('a long number beside millions of quotes costs no piece for each of them', () => {
+  const texts = '"",'.repeat(400_000);
+  const read = (wrong: string) => parseJson(`[${texts}9007199254740993${wrong}]`, 1_000_000);
+  expect((read('') as unknown[]).at(-1)).toBe('9007199254740993');
+  expect(read('"')).toBeUndefined();
+});

@@ -9,7 +9,10 @@ export const MULTIGET_SIZE = 50;
 /** Largest answer: a listing has some 400 bytes for each of 60,000 events, and a calendar object may hold what people attach. */
 export const LARGEST_ANSWER_BYTES = 24 * MEBIBYTE;
 
-/** Elements and attributes of one answer: a listing has eight elements for each event. */
+/**
+ * Elements, attributes and references (`&amp;`) of one answer: a listing has eight elements for each event, and the calendar objects of a
+ * multiget a few references each.
+ */
 export const MOST_ELEMENTS = 500_000;
 
 /** Elements within each other: DAV has a dozen. */
@@ -26,3 +29,6 @@ export const MAX_SYNC_PAGES = 1_000;
 
 /** SEQUENCE counts the seconds since this instant: it grows with every write without a look at what is stored, until 2088. */
 export const SEQUENCE_EPOCH_AT = Date.UTC(2020, 0, 1);
+
+/** Larger answers of XML are parsed in a thread: so much takes the thread that serves all tenants at most 30 ms. */
+export const LARGE_XML_LENGTH = 128 * 1_024;

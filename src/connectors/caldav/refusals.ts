@@ -1,5 +1,6 @@
 import { MirrorError } from '../../model/errors.ts';
 import { errors } from './errors.ts';
+import { LARGE_XML_LENGTH } from './limits.ts';
 import { child, childrenOf, DAV, parseXml, type XmlElement } from './xml.ts';
 
 /** What the body of a refusal says, as far as it decides something; texts are matched and never passed on. */
@@ -40,7 +41,7 @@ const IN_TRASH_BIN = /into the trashbin/i;
 /** What stands among the conditions and is none: words for a person, and the header whose condition does not hold, which DAViCal names. */
 const NO_CONDITION = /}(responsedescription|if-(none-)?match)$/;
 
-/** Reads the body of a refusal, which may stand within a 207; anything unreadable is a problem without details. */
+/** Reads the body of a refusal, which may stand within a 207; anything unreadable, or as long as no refusal is, is a problem without details. */
 export function readProblem(body: string): DavProblem {
   const error = errorIn(tryParse(body));
   if (error === undefined) return { conditions: [], href: null, detail: '' };
@@ -59,7 +60,7 @@ function errorIn(root: XmlElement | null): XmlElement | undefined {
 }
 
 function tryParse(body: string): XmlElement | null {
-  if (!body.trimStart().startsWith('<')) return null;
+  if (body.length > LARGE_XML_LENGTH || !body.trimStart().startsWith('<')) return null;
   try {
     return parseXml(body);
   } catch {

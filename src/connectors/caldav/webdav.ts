@@ -4,7 +4,8 @@ import type { ConnectorContext } from '../connector.ts';
 import { comparablePath, isSameSite, resolveHref } from './addresses.ts';
 import { errors } from './errors.ts';
 import { LARGEST_ANSWER_BYTES, MAX_REDIRECTS } from './limits.ts';
-import { child, childrenOf, DAV, parseXml, type XmlElement } from './xml.ts';
+import { multistatusOf } from './multistatus.ts';
+import type { XmlElement } from './xml.ts';
 
 /** One DAV request. */
 export interface DavRequest {
@@ -151,41 +152,25 @@ export async function withOwnStatus(answer: DavResponse): Promise<DavResponse> {
  * @see RFC 4918 section 13
  */
 async function readMultistatus(answer: DavResponse): Promise<Multistatus> {
-  const root = parseXml(answer.body);
   const members: DavMember[] = [];
-  for (const response of childrenOf(root, `${DAV}response`)) {
-    for (const member of membersOf(answer.url, response)) {
-      members.push(member);
-      if (members.length % MEMBERS_AT_ONCE === 0) await setImmediate();
+  let syncToken: string | null = null;
+  for await (const told of multistatusOf(answer.body, answer.url.host)) {
+    syncToken ??= told.syncToken;
+    for (const { hrefs, status, found } of told.responses) {
+      const properties = new Map(found.map((property) => [property.name, property]));
+      for (const href of hrefs) {
+        members.push({ url: resolveHref(answer.url, href), status, properties });
+        if (members.length % MEMBERS_AT_ONCE === 0) await setImmediate();
+      }
     }
   }
   const collectionPath = comparablePath(answer.url);
   return {
     url: answer.url,
     members,
-    syncToken: child(root, `${DAV}sync-token`)?.text.trim() || null,
+    syncToken,
     truncated: members.some(({ status, url }) => status === 507 && comparablePath(url) === collectionPath),
   };
-}
-
-/**
- * A response with a status may name several hrefs.
- * @see RFC 4918 section 14.24
- */
-function* membersOf(asked: URL, response: XmlElement): Generator<DavMember> {
-  const properties = new Map<string, XmlElement>();
-  for (const propstat of childrenOf(response, `${DAV}propstat`)) {
-    if (statusOf(propstat) !== 200) continue;
-    for (const property of child(propstat, `${DAV}prop`)?.children ?? []) properties.set(property.name, property);
-  }
-  const status = statusOf(response);
-  for (const { text } of childrenOf(response, `${DAV}href`))
-    yield { url: resolveHref(asked, text), status, properties };
-}
-
-function statusOf(element: XmlElement): number | null {
-  const match = /^\s*HTTP\/[\d.]+\s+(\d{3})/.exec(child(element, `${DAV}status`)?.text ?? '');
-  return match === null ? null : Number(match[1]);
 }
 
 /**

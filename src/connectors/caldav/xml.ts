@@ -35,7 +35,7 @@ export function parseXml(document: string): XmlElement {
   let at = document.startsWith('\uFEFF') ? 1 : 0;
   while (at < document.length) {
     const next = document.indexOf('<', at);
-    if (next !== at) tree.text(decodeEntities(withLineFeeds(document.slice(at, next < 0 ? undefined : next))));
+    if (next !== at) tree.text(decodeEntities(withLineFeeds(document.slice(at, next < 0 ? undefined : next)), tree));
     if (next < 0) break;
     at = readMarkup(document, next, tree);
   }
@@ -85,7 +85,7 @@ function readOpening(document: string, from: number, tree: TreeBuilder): number 
   const attributes: [name: string, value: string][] = [];
   for (let found = bare === null ? take(ATTRIBUTE) : null; found !== null; found = take(ATTRIBUTE)) {
     tree.count();
-    attributes.push([found[1] ?? '', decodeEntities(found[2] ?? found[3] ?? '')]);
+    attributes.push([found[1] ?? '', decodeEntities(found[2] ?? found[3] ?? '', tree)]);
   }
   const end = bare?.[2] ?? take(TAG_END)?.[1];
   if (tag === undefined || end === undefined) throw errors.make('bad-xml');
@@ -113,16 +113,18 @@ const NO_CHILDREN: XmlElement[] = [];
 /** Longest name of a namespace: it stands in each element's name. */
 const LONGEST_NAMESPACE = 1_000;
 
+const TOO_MANY = `the answer holds more than ${MOST_ELEMENTS} elements, attributes and references`;
+
 /** What was read of a document so far. */
 class TreeBuilder {
   readonly #open: OpenElement[] = [];
   #root: XmlElement | null = null;
   #count = 0;
 
-  /** @throws MirrorError `answer-too-large`, beyond so many elements and attributes */
+  /** @throws MirrorError `answer-too-large`, beyond so many elements, attributes and references */
   count(): void {
     this.#count += 1;
-    if (this.#count > MOST_ELEMENTS) throw answerTooLarge();
+    if (this.#count > MOST_ELEMENTS) throw answerTooLarge(TOO_MANY);
   }
 
   beginElement(tag: string, attributes: readonly [name: string, value: string][]): void {
@@ -190,10 +192,13 @@ function withLineFeeds(text: string): string {
   return text.includes('\r') ? text.replaceAll(/\r\n?/g, '\n') : text;
 }
 
-/** The five entities of XML and character references, once; nothing is declared. */
-function decodeEntities(text: string): string {
+const REFERENCE = /&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w+));/gi;
+
+/** The five entities of XML and character references, once; nothing is declared. Each counts like an element. */
+function decodeEntities(text: string, tree: TreeBuilder): string {
+  for (let at = text.indexOf('&'); at >= 0; at = text.indexOf('&', at + 1)) tree.count();
   if (!text.includes('&')) return text;
-  return text.replaceAll(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|(\w+));/gi, (whole, decimal, hex, name) => {
+  return text.replaceAll(REFERENCE, (whole, decimal, hex, name) => {
     if (name !== undefined) return ENTITIES.get(name) ?? whole;
     const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
     return code > 0x10ffff ? whole : String.fromCodePoint(code);

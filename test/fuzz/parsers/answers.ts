@@ -7,6 +7,7 @@ import { knownStretches, pageOf } from '../../../src/clinic/read/list-page.ts';
 import { clinicProfileSchema } from '../../../src/clinic/schema/profile.ts';
 import { parseBatch } from '../../../src/connectors/google-calendar/batch.ts';
 import { readJson } from '../../../src/http/json.ts';
+import { checkJson } from '../../../src/http/json-check.ts';
 import { nextLink, parseLinks } from '../../../src/http/link-header.ts';
 import { retryAfterMs } from '../../../src/http/retry-after.ts';
 import { unpacked } from '../../../src/http/unpacking.ts';
@@ -53,7 +54,11 @@ const json: Parser = {
   ],
   words: JSON_WORDS,
   pairs: JSON_PAIRS,
-  read: (input) => readJson(answer(input), 'fuzz'),
+  longestBytes: PROFILE.limits.maxAnswerBytes,
+  async read(input) {
+    await checkJson([input], 'fuzz');
+    readJson(answer(input), 'fuzz');
+  },
 };
 
 /** Rows that are told apart by their bytes are those that the parser finds. */

@@ -1,4 +1,5 @@
 import { fromCalendarObject, toCalendarObject } from '../../../src/connectors/caldav/from-model.ts';
+import { LARGEST_ANSWER_BYTES } from '../../../src/connectors/caldav/limits.ts';
 import { readProblem } from '../../../src/connectors/caldav/refusals.ts';
 import { DavSession, isMultistatus, withOwnStatus } from '../../../src/connectors/caldav/webdav.ts';
 import { parseXml } from '../../../src/connectors/caldav/xml.ts';
@@ -44,6 +45,7 @@ const xml: Parser = {
     ['<d:response>', '</d:response>'],
     ['<x xmlns:p="u">', '</x>'],
   ],
+  longestBytes: LARGEST_ANSWER_BYTES,
   async read(input) {
     const text = input.toString();
     readProblem(text);

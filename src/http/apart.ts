@@ -1,0 +1,152 @@
+import { Worker } from 'node:worker_threads';
+import { MirrorError } from '../model/errors.ts';
+import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import type { ApartReply } from './apart-work.ts';
+
+/** What the reading of one answer may cost a thread. */
+export interface ApartLimits {
+  /** Processor time. 24 MiB of XML take one second, as much JSON a third of one. */
+  processorMs: number;
+  /** Time by the clock, for a thread that gets no processor time. */
+  elapsedMs: number;
+  /** Memory: 24 MiB of text and 500,000 values take a third of it. */
+  mebibytes: number;
+}
+
+export const APART_LIMITS: ApartLimits = { processorMs: 5 * SECOND_MS, elapsedMs: MINUTE_MS, mebibytes: 512 };
+
+/** Threads of one kind at once. A host has one of them at most, so that it keeps no other waiting. */
+const MOST_THREADS = 2;
+/** How long a thread without work is kept: a list has its next page soon. It keeps no process from its end. */
+const KEPT_MS = 2 * SECOND_MS;
+/** How often a thread at work is looked at. */
+const TICK_MS = 100;
+
+/** Threads that read answers too large for the thread that serves all tenants. They start when they are first needed. */
+export class Apart {
+  readonly #entry: URL;
+  readonly #limits: ApartLimits;
+  readonly #idle: { worker: Worker; timer: NodeJS.Timeout }[] = [];
+  readonly #waiting: { host: string; start(): void }[] = [];
+  readonly #busyHosts: string[] = [];
+
+  /** @param entry file of the thread, which calls `answerApart` */
+  constructor(entry: URL, limits: ApartLimits = APART_LIMITS) {
+    this.#entry = entry;
+    this.#limits = limits;
+  }
+
+  /**
+   * Gives a request to a thread.
+   * @param host that the answer came from, for the error
+   * @returns what the thread makes of it, piece by piece: each is made when it is asked for
+   * @throws MirrorError `contract`: `answer-too-large`, or the code that the thread refused it with
+   */
+  async *ask(request: unknown, host: string): AsyncGenerator<unknown, void> {
+    await this.#turn(host);
+    const worker = this.#take();
+    let isSound = false;
+    try {
+      let reply = await replyOf(worker, request, this.#limits, host);
+      while ('piece' in reply) {
+        yield reply.piece;
+        reply = await replyOf(worker, null, this.#limits, host);
+      }
+      isSound = true;
+      if ('code' in reply) throw unreadable(reply.code, `${reply.message}: ${host}`);
+    } finally {
+      if (isSound) this.#keep(worker);
+      else await worker.terminate();
+      this.#pass(host);
+    }
+  }
+
+  async #turn(host: string): Promise<void> {
+    if (this.#mayStart(host)) this.#busyHosts.push(host);
+    else await new Promise<void>((resolve) => this.#waiting.push({ host, start: resolve }));
+  }
+
+  #mayStart(host: string): boolean {
+    return this.#busyHosts.length < MOST_THREADS && !this.#busyHosts.includes(host);
+  }
+
+  #pass(host: string): void {
+    this.#busyHosts.splice(this.#busyHosts.indexOf(host), 1);
+    const next = this.#waiting.findIndex((one) => this.#mayStart(one.host));
+    const [waiting] = next < 0 ? [] : this.#waiting.splice(next, 1);
+    if (waiting === undefined) return;
+    this.#busyHosts.push(waiting.host);
+    waiting.start();
+  }
+
+  #take(): Worker {
+    const kept = this.#idle.pop();
+    clearTimeout(kept?.timer);
+    const worker = kept?.worker ?? this.#start();
+    worker.ref();
+    return worker;
+  }
+
+  #start(): Worker {
+    const { mebibytes } = this.#limits;
+    const worker = new Worker(this.#entry, {
+      ...{ env: {}, argv: [], execArgv: [], stdin: false, stdout: true, stderr: true },
+      resourceLimits: { maxOldGenerationSizeMb: mebibytes, maxYoungGenerationSizeMb: 64 },
+    });
+    // A thread that fails ends next, which whoever waits for its reply sees.
+    worker.on('error', () => {});
+    return worker;
+  }
+
+  #keep(worker: Worker): void {
+    worker.unref();
+    const timer = setTimeout(() => {
+      this.#idle.splice(
+        this.#idle.findIndex((one) => one.worker === worker),
+        1,
+      );
+      void worker.terminate();
+    }, KEPT_MS).unref();
+    this.#idle.push({ worker, timer });
+  }
+}
+
+function replyOf(
+  worker: Worker,
+  asked: unknown,
+  { processorMs, elapsedMs, mebibytes }: ApartLimits,
+  host: string,
+): Promise<ApartReply> {
+  const { promise, resolve, reject } = Promise.withResolvers<ApartReply>();
+  const endsAt = performance.now() + elapsedMs;
+  let usedBefore: number | null = null;
+  const fail = (words: string) => reject(unreadable('answer-too-large', `${words}: ${host}`));
+  const ended = () => fail(`reading the answer takes more than ${mebibytes} MiB of memory`);
+  const look = async () => {
+    const used = await worker.cpuUsage().then(
+      ({ user, system }) => (user + system) / 1_000,
+      () => null,
+    );
+    usedBefore ??= used;
+    const isOverdue = used !== null && usedBefore !== null && used - usedBefore > processorMs;
+    if (isOverdue || performance.now() > endsAt) fail(`reading the answer takes more than ${processorMs} ms`);
+  };
+  const timer = setInterval(look, TICK_MS);
+  worker.once('message', resolve);
+  worker.once('exit', ended);
+  worker.postMessage(asked);
+  return promise.finally(() => {
+    clearInterval(timer);
+    worker.off('message', resolve);
+    worker.off('exit', ended);
+  });
+}
+
+function unreadable(code: string, message: string): MirrorError {
+  return new MirrorError(message, {
+    actor: 'contract',
+    code,
+    retry: 'later',
+    remedy: code === 'answer-too-large' ? 'ask for smaller pages, or see what the host sends' : undefined,
+  });
+}

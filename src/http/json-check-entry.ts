@@ -1,0 +1,8 @@
+/** Entry of a thread that parses answers of JSON and says whether they are cheap. */
+import { answerApart } from './apart-work.ts';
+import { checkInThread } from './json-check.ts';
+
+answerApart((pieces: readonly Uint8Array[]) => {
+  checkInThread(pieces);
+  return [].values();
+});

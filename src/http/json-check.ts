@@ -1,0 +1,71 @@
+import type { MirrorError } from '../model/errors.ts';
+import { MOST_VALUES, parseJson, valuesIn } from '../model/json.ts';
+import { layoutWorkIn, MOST_LAYOUT_WORK, mayHoldManyNames } from '../model/json-names.ts';
+import { APART_LIMITS, Apart } from './apart.ts';
+import { answerTooLarge } from './transport.ts';
+
+/** Larger answers are parsed in a thread first. */
+export const LARGE_BYTES = 2 ** 20;
+/** Whoever allows longer answers allows more values. */
+const LEAST_VALUE_BYTES = 32;
+
+/** 32 MiB take half a second. What passes is parsed once more in the thread that serves all. */
+const MOST_PROCESSOR_MS = 2_000;
+
+const threads = new Apart(new URL('./json-check-entry.ts', import.meta.url), {
+  ...APART_LIMITS,
+  processorMs: MOST_PROCESSOR_MS,
+});
+
+/**
+ * Lets an answer of JSON pass once parsing it is known to be cheap. A large one, or one of many members, is parsed in a thread with limits
+ * of time and memory. What the thread makes of it stays there: to hand over an object costs the receiving thread up to 50 times as much as
+ * `JSON.parse` of a text that passed.
+ * @throws MirrorError `contract`, code `answer-too-large`, with the host and the limit
+ */
+export async function checkJson(pieces: readonly Uint8Array[], host: string): Promise<void> {
+  if (!mayBeJson(pieces)) return;
+  const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
+  if (bytes <= LARGE_BYTES && !mayHoldManyNames(pieces)) return;
+  for await (const _ of threads.ask(pieces, host));
+}
+
+/** What is read as JSON begins so; so does a multipart answer, whose parts are. */
+function mayBeJson([first]: readonly Uint8Array[]): boolean {
+  return /^(\xef\xbb\xbf)?\s*([[{]|--)/.test(Buffer.from(first?.subarray(0, 100) ?? []).toString('latin1'));
+}
+
+/** The work of the thread. */
+export function checkInThread(pieces: readonly Uint8Array[]): void {
+  const body = Buffer.concat(pieces);
+  const mostValues = Math.floor(Math.max(MOST_VALUES, body.length / LEAST_VALUE_BYTES));
+  let values = 0;
+  let work = 0;
+  for (const text of textsIn(body)) {
+    values += valuesIn(text, mostValues);
+    if (values > mostValues) throw tooLarge(`the answer holds more than ${mostValues} values, or nests too deep`);
+    work += layoutWorkIn(text);
+    if (work > MOST_LAYOUT_WORK)
+      throw tooLarge(`the answer holds more than ${MOST_LAYOUT_WORK} different names and orders of members`);
+    parseJson(text, mostValues);
+  }
+}
+
+/** An answer as it is; of a multipart one, what stands in each part behind the two heads (RFC 2046 section 5.1). */
+function textsIn(body: Buffer): Buffer[] {
+  if (!body.subarray(0, 100).toString().trimStart().startsWith('--')) return [body];
+  const text = body.toString();
+  const [delimiter = ''] = text.trimStart().split(/\r?\n/, 1);
+  return text.split(delimiter).map((part) =>
+    Buffer.from(
+      part
+        .split(/\r?\n\r?\n/)
+        .slice(2)
+        .join('\n\n'),
+    ),
+  );
+}
+
+function tooLarge(message: string): MirrorError {
+  return answerTooLarge(message);
+}

@@ -1,0 +1,43 @@
+import { describe, expect, test } from 'vitest';
+import { APART_LIMITS, Apart } from '../../src/http/apart.ts';
+
+const LIMITS = { processorMs: 300, elapsedMs: APART_LIMITS.elapsedMs, mebibytes: 32 };
+const threads = () => new Apart(new URL('./apart-entry.ts', import.meta.url), LIMITS);
+
+describe('a thread for large answers', () => {
+  test('gives what it makes piece by piece, and is used again', async () => {
+    const apart = threads();
+    for (const host of ['a', 'b']) expect(await Array.fromAsync(apart.ask('pieces', host))).toEqual(['one', 'two']);
+  });
+
+  test.each([
+    ['refuse', 'more than three: vendor.example'],
+    ['hang', 'reading the answer takes more than 300 ms: vendor.example'],
+    ['grow', 'reading the answer takes more than 32 MiB of memory: vendor.example'],
+  ])('that shall %s fails that answer with its host and the limit, and the next one is read', async (told, message) => {
+    const apart = threads();
+    const failed = { code: 'answer-too-large', actor: 'contract', message };
+    await expect(Array.fromAsync(apart.ask(told, 'vendor.example'))).rejects.toMatchObject(failed);
+    expect(await Array.fromAsync(apart.ask('pieces', 'vendor.example'))).toEqual(['one', 'two']);
+  });
+
+  test('keeps no other host waiting, however many answers one host sends', async () => {
+    const apart = threads();
+    const order: string[] = [];
+    const ask = async (told: string, host: string) => {
+      await Array.fromAsync(apart.ask(told, host)).catch(() => {});
+      order.push(host);
+    };
+    await Promise.all([...Array.from({ length: 3 }, () => ask('hang', 'slow')), ask('pieces', 'quick')]);
+    expect(order).toEqual(['quick', 'slow', 'slow', 'slow']);
+  });
+
+  test('that somebody stops reading from ends', async () => {
+    const apart = threads();
+    for await (const piece of apart.ask('pieces', 'a')) {
+      expect(piece).toBe('one');
+      break;
+    }
+    expect(await Array.fromAsync(apart.ask('pieces', 'a'))).toEqual(['one', 'two']);
+  });
+});
