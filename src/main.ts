@@ -271,7 +271,13 @@ async function openOperatorPort(parts: {
   const access = openAccess(composition, publicUrl);
   const administrators = { desk: openOperatorDesk(composition, statuses, configurations), access, publicUrl };
   const isForPeople = operator.access !== undefined;
-  const given = { token, log: composition.log, spans, administrators: isForPeople ? administrators : null };
+  const given = {
+    token,
+    log: composition.log,
+    spans,
+    administrators: isForPeople ? administrators : null,
+    trustedProxies: () => composition.configuration.settings.http.trustedProxies,
+  };
   const server = await listen(createOperatorServer(verbs, given), 'operator', operator);
   ({ port } = server);
   if (isForPeople && tell !== undefined) await tellFirstSignIn(composition, access, tell);
@@ -285,7 +291,11 @@ async function openPublicPort(composition: Composition, metrics: Metrics, role: 
   if (port === null || !does(role, 'http')) return null;
   // The port stays as it was at the start; the address that leads to it may change.
   const today = () => composition.configuration.settings.http.publicUrl ?? publicUrl;
-  const app = createPublicServer(publicVerbs(composition, metrics), { publicUrl: today, log: composition.log });
+  const app = createPublicServer(publicVerbs(composition, metrics), {
+    publicUrl: today,
+    log: composition.log,
+    trustedProxies: () => composition.configuration.settings.http.trustedProxies,
+  });
   return listen(app, 'http', { host, port });
 }
 

@@ -28,6 +28,11 @@ export function stateProbe(
     },
     view: () => epoch.view(),
     openSecrets: (tenant) => files.openSecrets(tenant),
+    lacksTrustedProxies: () => {
+      const { http, operator } = configuration.settings;
+      const isBehind = [http.publicUrl, operator.publicUrl].some((url) => url?.startsWith('https:') === true);
+      return isBehind && http.trustedProxies.length === 0;
+    },
     places: () => placesIn(configuration.settings),
     // A proxy looks names up by itself.
     resolve: process.env.NODE_USE_ENV_PROXY === '1' ? null : async (host) => void (await lookup(host)),

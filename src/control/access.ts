@@ -82,11 +82,11 @@ export async function entrantByToken(desk: AccessDesk, shown: string): Promise<E
   return token === null ? null : { id: `token:${token.name}`, name: token.name, ...toRights(token) };
 }
 
-/** Whose request it is, for limits: a token's, a session's, or else whoever asks from an address; null where that can't be told. */
+/** Whose request it is, for limits: a token's, a session's, or else a client's or known browser's. */
 export interface Asker {
   by: keyof AccessSettings['requestsPerMinute'];
   /** What tells them apart; a secret is kept as a keyed hash. */
-  who: string | null;
+  who: string;
 }
 
 /**
@@ -100,7 +100,7 @@ export async function heldBackMs(
   what: 'answer' | 'stream' = 'answer',
 ): Promise<number | null> {
   const settings = desk.settings();
-  if (settings === null || who === null) return null;
+  if (settings === null) return null;
   const { waitMs } = await desk.requests.count(`${what} ${by} ${who}`, settings.requestsPerMinute[by]);
   return waitMs;
 }

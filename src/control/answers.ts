@@ -53,12 +53,12 @@ export interface GivenAnswer {
   proof: string;
 }
 
-/** The page behind the links in reminders. `caller` is the address of who asks, for limits; absent where it is not known. */
+/** The page behind the links in reminders. `caller` is the client that asks, for limits. */
 export interface AnswerDesk {
   /** Changes nothing and asks the clinic nothing: programs that check links open them too. @throws when Redis fails */
-  show(token: string, caller?: string | null): Promise<AnswerPage>;
+  show(token: string, caller: string): Promise<AnswerPage>;
   /** Carries a patient's answer out. @throws when Redis fails */
-  take(token: string, given: GivenAnswer, caller?: string | null): Promise<AnswerPage>;
+  take(token: string, given: GivenAnswer, caller: string): Promise<AnswerPage>;
 }
 
 const TOKEN = /^[\w-]{22}$/;
@@ -91,11 +91,11 @@ export interface AnswerParts {
 export function createAnswerDesk(parts: AnswerParts): AnswerDesk {
   const { installation } = parts;
   return {
-    async show(token, caller = null) {
+    async show(token, caller) {
       const asked = await find(parts, token, caller);
       return 'says' in asked ? asked : ask(asked, 'ask', installation.clock());
     },
-    async take(token, { answer, proof }, caller = null) {
+    async take(token, { answer, proof }, caller) {
       const asked = await find(parts, token, caller);
       if ('says' in asked) return asked;
       const now = installation.clock();
@@ -112,7 +112,7 @@ export function createAnswerDesk(parts: AnswerParts): AnswerDesk {
 async function find(
   { installation, directory, clinicOf }: AnswerParts,
   token: string,
-  caller: string | null,
+  caller: string,
 ): Promise<Asked | AnswerPage> {
   const link = TOKEN.test(token) ? await directory.find(token) : null;
   if (link === null) return bare('unknown');
@@ -134,8 +134,7 @@ async function find(
   const now = installation.clock();
   // A link stays in mailboxes for years: when its time is over it tells neither whose patient somebody was nor when.
   if (now >= entry.startAt) return bare('expired');
-  const name = caller === null ? null : answers.callerName(caller);
-  if (!(await answers.store.admit(entry.id, name, now))) return bare('limited');
+  if (!(await answers.store.admit(entry.id, answers.callerName(caller), now))) return bare('limited');
   const { configuration } = tenant;
   const { file } = reminders;
   const { startAt, zone } = entry;

@@ -26,6 +26,8 @@ export interface StateProbe {
   view(): Promise<EpochView>;
   /** Machines that the settings name. */
   places(): NamedPlace[];
+  /** Whether browsers reach the daemon by https, so by a reverse proxy, while the settings name none. */
+  lacksTrustedProxies(): boolean;
   /** Files of secrets that everybody on the machine may read, by who names them; null: the settings. */
   openSecrets(tenant: string | null): OpenSecret[];
   /** Looks a name up as every connection does; null where a proxy does that. @throws Error with a `code` of Node's `dns` */
@@ -74,6 +76,7 @@ export async function* examine(
   yield await clockFinding(installation, state);
   const names = nameChecker(state);
   yield* openSecretFindings(state, null);
+  if (state.lacksTrustedProxies()) yield UNTRUSTED_PROXY;
   yield* names(null, state.places(), 'clinic-mirror.yaml');
   const view = await status(installation, only);
   // What was found of Redis is told above.
@@ -89,6 +92,13 @@ export async function* examine(
   }
   yield* view.problems.filter(({ tenant }) => view.setAside.some((one) => one.tenant === tenant)).map(findingOf);
 }
+
+const UNTRUSTED_PROXY: Finding = {
+  ...{ tenant: null, subject: 'reverse proxy', code: 'proxy-not-trusted' },
+  result: 'warning',
+  what: 'a public address is https, but no reverse proxy is trusted: all clients behind it share one limit',
+  next: 'set http.trustedProxies in clinic-mirror.yaml to the network of your reverse proxy',
+};
 
 /** Nothing more can be asked of Redis then. */
 const ENDS_ALL = new Set(['redis-unreachable', 'redis-login-refused', 'redis-rights']);

@@ -71,13 +71,13 @@ const TOKEN = /^[\w-]{43}$/;
 /**
  * Gives out a feed to whoever knows its address; no vendor and no clinic is asked. An unknown address, one that was withdrawn, and one of
  * a feed that is no longer configured are answered alike.
- * @param caller the address that the request comes from, for limits; null where it can't be told
+ * @param caller the client that the request comes from, for limits
  * @param knownTag what the caller has already, as it says (`If-None-Match`)
  */
 export async function showFeed(
   { installation, directory }: { installation: Installation; directory: FeedDirectory },
   token: string,
-  caller: string | null,
+  caller: string,
   knownTag: string | null,
 ): Promise<FeedAnswer> {
   if (!TOKEN.test(token)) return { status: 404 };

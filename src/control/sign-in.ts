@@ -7,12 +7,16 @@ import type { Claims } from '../oauth/told-account.ts';
 import type { OidcSettings } from '../settings/access-schema.ts';
 import { type AccessDesk, SIGN_IN_PATH, sessionLifeOf } from './access.ts';
 import { accountIdOf, rightsOf, type SignedIn, signedInBy } from './access-rights.ts';
+import type { KnownBrowser } from './known-browsers.ts';
 import { type Acting, note, recordAct } from './recording.ts';
+
+/** The account of the passphrase. */
+const OWNER = accountIdOf({ way: 'passphrase' });
 
 /** Whoever has not said yet who they are. */
 const STRANGER: Principal = { kind: 'browser', name: 'browser', id: 'browser', claimed: null };
 
-/** Tries within a quarter of an hour of one address (an office may share it), and as one account, over all addresses. */
+/** Tries within a quarter of an hour of one address (an office may share it) or known browser, and as one account, over all addresses. */
 const PER_ADDRESS = 20;
 const PER_ACCOUNT = 100;
 /** Failures of which the audit log tells: it is kept for years, and who guesses does so by the thousand. */
@@ -32,9 +36,19 @@ interface Kept extends PendingSignIn {
   to: string;
 }
 
+/** Who tries to sign in, for limits. */
+export interface Trier {
+  /** The client that the request comes from. */
+  caller: string;
+  /** The browser, if somebody signed in with it before. */
+  known: KnownBrowser | null;
+}
+
 /** Who is signed in from now on, and what their browser keeps. */
 export interface NewSession {
   session: string;
+  /** Whose it is, for {@link rememberBrowser}. */
+  account: string;
   /** Where the browser goes on; a path of ours. */
   to: string;
 }
@@ -55,15 +69,14 @@ export async function beginOidcSignIn(desk: AccessDesk, to: string): Promise<{ u
 /**
  * Ends it, with the address that the provider sent the browser to.
  * @param kept what the browser brings back of its beginning; empty for nothing
- * @param caller whose request it is, for limits; null where it can't be told
  * @throws MirrorError as {@link completeSignIn}; `authorization`, code `login-unknown`, `sign-in-not-allowed`, `account-changed` or `sign-in-too-often`
  */
 export async function endOidcSignIn(
   desk: AccessDesk,
-  callback: { search: string; kept: string; caller: string | null },
+  callback: { search: string; kept: string; trier: Trier },
   signal: AbortSignal,
 ): Promise<NewSession> {
-  return limited(desk, { caller: callback.caller, account: null }, async () => {
+  return limited(desk, { ...callback.trier, account: null }, async () => {
     const oidc = requireOidc(desk);
     const { to, endsAt, ...pending } = openKept(desk, callback.kept);
     if (endsAt <= desk.clock()) throw loginUnknown();
@@ -71,7 +84,7 @@ export async function endOidcSignIn(
     address.search = callback.search;
     const claims = await completeSignIn(desk.serverOf(oidc), address, pending, signal);
     const who = await knownPerson(desk, oidc, claims);
-    return { session: await beginSession(desk, who), to };
+    return { ...(await beginSession(desk, who)), to };
   });
 }
 
@@ -101,8 +114,12 @@ async function knownPerson(desk: AccessDesk, oidc: OidcSettings, claims: Claims)
  * Signs the owner in.
  * @throws MirrorError `authorization`, code `passphrase-wrong` or `sign-in-too-often`
  */
-export async function signInByPassphrase(desk: AccessDesk, passphrase: string, caller: string | null): Promise<string> {
-  return limited(desk, { caller, account: 'owner' }, async () => {
+export async function signInByPassphrase(
+  desk: AccessDesk,
+  passphrase: string,
+  trier: Trier,
+): Promise<Omit<NewSession, 'to'>> {
+  return limited(desk, { ...trier, account: OWNER }, async () => {
     const isOn = desk.settings()?.passphrase === true && passphrase.length <= LONGEST_PASSPHRASE;
     if (!isOn || !(await desk.passphrase.fits(passphrase))) throw wrongPassphrase();
     return beginSession(desk, { way: 'passphrase' });
@@ -121,7 +138,11 @@ export async function describeSignInLink(desk: AccessDesk, ticket: string): Prom
  * @param passphrase null: it stays as it is
  * @throws MirrorError `authorization`, code `login-unknown`; `settings`, code `passphrase-unusable`
  */
-export async function useSignInLink(desk: AccessDesk, ticket: string, passphrase: string | null): Promise<string> {
+export async function useSignInLink(
+  desk: AccessDesk,
+  ticket: string,
+  passphrase: string | null,
+): Promise<Omit<NewSession, 'to'>> {
   const link = await describeSignInLink(desk, ticket);
   if (link === null) throw loginUnknown();
   const isLong = passphrase !== null && [...passphrase].length >= SHORTEST_PASSPHRASE;
@@ -154,7 +175,7 @@ export function principalOf({ id, name }: { id: string; name: string }): Princip
   return { kind: id.startsWith('account:') ? 'account' : 'holder', name, id, claimed: null };
 }
 
-async function beginSession(desk: AccessDesk, who: SignedIn): Promise<string> {
+async function beginSession(desk: AccessDesk, who: SignedIn): Promise<Omit<NewSession, 'to'>> {
   const settings = desk.settings();
   const rights = settings === null ? null : rightsOf(who, settings);
   if (settings === null || rights === null) throw notAllowed();
@@ -163,20 +184,25 @@ async function beginSession(desk: AccessDesk, who: SignedIn): Promise<string> {
   // What can't be recorded is not done.
   const what = { way: who.way, level: rights.level, tenants: rights.tenants?.size ?? null };
   await note(acting(desk, principalOf({ id, name })), about('sign-in', what), { outcome: 'done' });
-  return desk.sessions.begin(id, who, sessionLifeOf(settings));
+  return { session: await desk.sessions.begin(id, who, sessionLifeOf(settings)), account: id };
 }
 
-/** Lets no more through than somebody who mistypes needs. The narrower limit goes first: who is held back by it uses up nothing of the other. */
+/**
+ * Lets no more through than somebody who mistypes needs. The narrower limit goes first: who is held back by it uses up nothing of the other.
+ * A browser in which the account signed in before has its own budget in place of both, so that strangers can't lock the owner out. A budget is
+ * good for its account alone: who may sign in as somebody else gets no more guesses of the passphrase by signing in often. A sign-in begins the
+ * narrower limit again, never the account's: else who guesses would profit from each sign-in of the owner.
+ */
 async function limited<Result>(
   desk: AccessDesk,
-  { caller, account }: { caller: string | null; account: string | null },
+  { caller, known, account }: Trier & { account: string | null },
   work: () => Promise<Result>,
 ): Promise<Result> {
-  // Where the address can't be told all would share its limit; they are counted for what is told of them.
-  const counters: [name: string, limit: number][] = [
-    [`address ${caller ?? 'unknown'}`, caller === null ? Number.MAX_SAFE_INTEGER : PER_ADDRESS],
-  ];
-  if (account !== null) counters.push([`account ${account}`, PER_ACCOUNT]);
+  // At a provider it is not known before who signs in, and nothing can be guessed.
+  const isKnown = known !== null && (account === null || known.account === account);
+  const nearest = isKnown ? `browser ${known.id}` : `address ${caller}`;
+  const counters: [name: string, limit: number][] = [[nearest, PER_ADDRESS]];
+  if (!isKnown && account !== null) counters.push([`account ${account}`, PER_ACCOUNT]);
   let attempts = 0;
   try {
     for (const [name, limit] of counters) {
@@ -185,7 +211,7 @@ async function limited<Result>(
       if (waitMs !== null) throw tooOften(waitMs);
     }
     const result = await work();
-    for (const [name] of counters) await desk.attempts.clear(name);
+    await desk.attempts.clear(nearest);
     return result;
   } catch (error) {
     const { code } = asMirrorError(error);

@@ -3,7 +3,6 @@ import type { AnswerPage } from '../control/answers.ts';
 import type { Logger } from '../log/logger.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { ANSWER_PAGE_STYLE_SOURCE, answerPage, answerStatus } from './answer-page.ts';
-import { callerOf } from './caller.ts';
 import type { PublicVerbs } from './verbs.ts';
 
 /** Below it stand the pages behind the links in reminders; short, since text messages are paid by length. */
@@ -33,18 +32,19 @@ export function addAnswers(app: FastifyInstance, verbs: Pick<PublicVerbs, 'showA
   );
   const failed: AnswerPage = { says: 'away', about: null, form: null };
   const options = { bodyLimit: BODY_BYTES, handlerTimeout: ANSWER_TIMEOUT_MS };
-  app.get<{ Params: { token: string } }>(`${ANSWERS_PATH}/:token`, options, async ({ params, headers, raw }, reply) => {
-    const page = await verbs.showAnswer(params.token, callerOf(raw)).catch((error: unknown) => {
+  app.get<{ Params: { token: string } }>(`${ANSWERS_PATH}/:token`, options, async (request, reply) => {
+    const { params, headers, caller } = request;
+    const page = await verbs.showAnswer(params.token, caller).catch((error: unknown) => {
       log.error({ error }, 'the page of a reminder could not be shown');
       return failed;
     });
     return send(reply, page, headers['accept-language']);
   });
   app.post<{ Params: { token: string } }>(`${ANSWERS_PATH}/:token`, options, async (request, reply) => {
-    const { params, headers, body, raw } = request;
+    const { params, headers, body, caller } = request;
     const form = new URLSearchParams(typeof body === 'string' ? body : '');
     const given = { answer: form.get('answer') ?? '', proof: form.get('proof') ?? '' };
-    const page = await verbs.takeAnswer(params.token, given, callerOf(raw)).catch((error: unknown) => {
+    const page = await verbs.takeAnswer(params.token, given, caller).catch((error: unknown) => {
       log.error({ error }, 'an answer to a reminder could not be taken');
       return failed;
     });

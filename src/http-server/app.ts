@@ -3,6 +3,7 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import type { Logger } from '../log/logger.ts';
 import type { OpenSpan, Spans } from '../log/spans.ts';
 import { SECOND_MS } from '../model/time.ts';
+import { addCaller, trustedBy } from './caller.ts';
 import { LOGIN_CALLBACK_PATH, LOGIN_PAGE_STYLE_SOURCE } from './login-page.ts';
 import { LOGIN_TIMEOUT_MS } from './logins.ts';
 
@@ -24,6 +25,8 @@ const CONNECTION_LIMITS: ConnectionLimits = {
   checkEveryMs: SECOND_MS,
   mostConnections: 1_000,
 };
+
+const NO_PROXIES: readonly string[] = [];
 
 /** What browsers may do with the pages of a port. */
 export interface PagePolicy {
@@ -70,6 +73,8 @@ export interface AppOptions {
   spans?: Spans;
   /** Default: pages that load nothing. */
   policy?: PagePolicy;
+  /** Networks of reverse proxies whose `X-Forwarded-For` counts, as the settings have them now. Default: none. */
+  trustedProxies?: () => readonly string[];
   /** Default: 5 s for headers, 10 s for requests, looked after every second; 1,000 connections. */
   limits?: ConnectionLimits;
 }
@@ -92,6 +97,7 @@ export async function openApp(options: AppOptions): Promise<FastifyInstance> {
     frameworkErrors: (_error, _request, reply) => void notFound(reply),
   });
   app.server.maxConnections = mostConnections;
+  const isTrusted = trustedBy(options.trustedProxies ?? (() => NO_PROXIES));
   await app.register(helmet, {
     xFrameOptions: { action: 'deny' },
     contentSecurityPolicy: {
@@ -101,6 +107,7 @@ export async function openApp(options: AppOptions): Promise<FastifyInstance> {
     referrerPolicy: { policy: policy.referrer },
   });
   if (options.spans !== undefined) traceRequests(app, options.spans);
+  addCaller(app, isTrusted, log);
   addHooks(app, log);
   return app;
 }

@@ -1,32 +1,89 @@
 import type { IncomingMessage } from 'node:http';
+import { BlockList, isIP } from 'node:net';
+import type { FastifyInstance } from 'fastify';
 import { isPublicAddress } from '../http/public-addresses.ts';
+import type { Logger } from '../log/logger.ts';
 
-/** Proxies of one's own that stand one behind the other; what the header says beyond is a stranger's, and may be thousands of entries. */
-const MOST_PROXIES = 8;
-
-/**
- * Whose request it is, for limits: an IPv4 address, or the network (/64) of an IPv6 one, of which a single subscriber has all. A peer
- * that is not of the public internet is a proxy of one's own, which says last in `X-Forwarded-For` whom it speaks with
- * (https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/X-Forwarded-For); who is on the internet can't write there in its place.
- * @returns null where that can't be told; no limit by address is right then, since all would share it
- */
-export function callerOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string | null {
-  const peer = plainAddress(socket.remoteAddress ?? '');
-  if (isPublicAddress(peer)) return networkOf(peer);
-  const told = [headers['x-forwarded-for'] ?? []].flat().join(',').split(',').slice(-MOST_PROXIES).map(plainAddress);
-  const caller = told.findLast(isPublicAddress);
-  return caller === undefined ? null : networkOf(caller);
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The client that limits count this request for, see {@link callerOf}. */
+    caller: string;
+  }
 }
 
-/** Without brackets, port, and the form in which a socket for both families tells an IPv4. */
-function plainAddress(text: string): string {
+/** Longest chain of trusted proxies. The header can hold thousands of addresses, and only the operator's own proxies are trusted. */
+const MOST_PROXIES = 8;
+
+/** Whether an address is one of the operator's reverse proxies (`http.trustedProxies`). */
+export type IsTrusted = (address: string) => boolean;
+
+/** Headers in which proxies name the client. A client can write them too. */
+const FORWARDED = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'x-forwarded-host', 'x-forwarded-proto'];
+
+/** Tests addresses against the networks of the settings as they are now. @param networks of `http.trustedProxies` */
+export function trustedBy(networks: () => readonly string[]): IsTrusted {
+  let built: { of: readonly string[]; list: BlockList } | null = null;
+  return (address) => {
+    const now = networks();
+    if (built?.of !== now) built = { of: now, list: listOf(now) };
+    const family = isIP(address);
+    return family !== 0 && built.list.check(address, family === 6 ? 'ipv6' : 'ipv4');
+  };
+}
+
+/** Adds `request.caller`, and logs once that a peer sends forwarding headers without being trusted. */
+export function addCaller(app: FastifyInstance, isTrusted: IsTrusted, log: Logger): void {
+  let isTold = false;
+  app.decorateRequest('caller', {
+    getter() {
+      const peer = peerOf(this.raw);
+      if (!isTold && !isTrusted(peer) && FORWARDED.some((name) => this.headers[name] !== undefined)) {
+        isTold = true;
+        // The address of a patient or an administrator on the internet is not logged; the address of a proxy in a private network is needed.
+        log.warn(
+          { code: 'proxy-not-trusted', ...(isPublicAddress(peer) ? {} : { peer }) },
+          'forwarding headers were ignored: the peer is not in http.trustedProxies; if the peer is your reverse proxy, add its network',
+        );
+      }
+      return callerOf(this.raw, isTrusted);
+    },
+  });
+}
+
+/**
+ * Names the client that limits count a request for: an IPv4 address, or the /64 network of an IPv6 address, because one subscriber has all
+ * addresses of a /64. The client is the peer, unless the peer is a trusted proxy: then the client is the rightmost address in
+ * `X-Forwarded-For` that is no trusted proxy (https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/X-Forwarded-For#selecting_an_ip_address).
+ * A proxy that names no address counts as the client itself, so that no request is without a limit.
+ */
+export function callerOf(raw: Pick<IncomingMessage, 'socket' | 'headers'>, isTrusted: IsTrusted): string {
+  let hop = peerOf(raw);
+  if (isTrusted(hop)) {
+    const told = [raw.headers['x-forwarded-for'] ?? []].flat().join(',').split(',').slice(-MOST_PROXIES);
+    for (const address of told.map(plainAddress).toReversed()) {
+      if (isIP(address) === 0) break;
+      hop = address;
+      if (!isTrusted(hop)) break;
+    }
+  }
+  return networkOf(hop);
+}
+
+/** The address at the other end of a connection; empty if the connection is closed already. */
+export function peerOf({ socket }: Pick<IncomingMessage, 'socket'>): string {
+  return plainAddress(socket.remoteAddress ?? '');
+}
+
+/** Without brackets, port, and the prefix that a dual-stack socket adds to an IPv4 address. */
+export function plainAddress(text: string): string {
   const bare = text.trim().toLowerCase();
   const [, bracketed, version4] = /^(?:\[([^\]]*)\]|(?:::ffff:)?(\d+\.\d+\.\d+\.\d+))(?::\d+)?$/.exec(bare) ?? [];
   return bracketed ?? version4 ?? bare;
 }
 
-function networkOf(address: string): string {
-  if (!address.includes(':')) return address;
+/** The address, or the /64 network of an IPv6 address. */
+export function networkOf(address: string): string {
+  if (isIP(address) !== 6) return address;
   const [head = '', tail] = address.split('::');
   const [first, last] = [head, tail ?? ''].map((part) => part.split(':').filter((group) => group !== ''));
   const given = [...(first ?? []), ...(last ?? [])];
@@ -36,4 +93,15 @@ function networkOf(address: string): string {
     .slice(0, 4)
     .map((group) => Number.parseInt(group, 16).toString(16))
     .join(':')}::/64`;
+}
+
+function listOf(networks: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const network of networks) {
+    const [address = '', prefix] = network.split('/');
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
+    if (prefix === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(prefix), family);
+  }
+  return list;
 }

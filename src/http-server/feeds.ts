@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { FEEDS_PATH } from '../control/feeds.ts';
 import { SECOND_MS } from '../model/time.ts';
-import { callerOf } from './caller.ts';
 import type { PublicVerbs } from './verbs.ts';
 
 /** Adds what others fetch. What an address leads to is told to nobody who does not know it whole. */
@@ -9,8 +8,9 @@ export function addFeeds(app: FastifyInstance, verbs: Pick<PublicVerbs, 'showFee
   app.route<{ Params: { token: string } }>({
     method: ['GET', 'HEAD'],
     url: `${FEEDS_PATH}/:token.ics`,
-    async handler({ params, headers, raw }, reply) {
-      const answer = await verbs.showFeed(params.token, callerOf(raw), headers['if-none-match'] ?? null);
+    async handler(request, reply) {
+      const { params, headers, caller } = request;
+      const answer = await verbs.showFeed(params.token, caller, headers['if-none-match'] ?? null);
       reply.code(answer.status);
       if (answer.status === 404) return reply.send({ error: 'not-found' });
       if (answer.status === 429) {

@@ -106,15 +106,15 @@ export interface PublicVerbs {
   /**
    * A feed, for whoever knows its address.
    * @param token as the address has it
-   * @param caller the address that the request comes from, for limits; null where it can't be told
+   * @param caller the client that the request comes from, for limits
    * @param knownTag what the caller has already; null for nothing
    */
-  showFeed(token: string, caller: string | null, knownTag: string | null): Promise<FeedAnswer>;
+  showFeed(token: string, caller: string, knownTag: string | null): Promise<FeedAnswer>;
   /**
    * The page behind a reminder's link. Anybody can open one, programs that check links too: nothing changes.
-   * @param caller the address that the request comes from, for limits; null where it can't be told
+   * @param caller the client that the request comes from, for limits
    */
-  showAnswer(token: string, caller: string | null): Promise<AnswerPage>;
+  showAnswer(token: string, caller: string): Promise<AnswerPage>;
   /** Carries out what a patient chose on such a page. */
-  takeAnswer(token: string, given: GivenAnswer, caller: string | null): Promise<AnswerPage>;
+  takeAnswer(token: string, given: GivenAnswer, caller: string): Promise<AnswerPage>;
 }

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { NAME, NAME_REMEDY } from '../model/names.ts';
 import { didYouMean } from './did-you-mean.ts';
@@ -12,6 +13,15 @@ export const text = z.string().trim().min(1, 'write something here');
 export function mapOf<Value extends z.ZodType>(value: Value, key: z.ZodType<string, string> = name) {
   return z.record(key, value).transform((record) => new Map<string, z.output<Value>>(Object.entries(record)));
 }
+
+/** A network in CIDR, or one address. A prefix of 0 would cover every address of the internet. */
+export const network = text.refine((written) => {
+  const [address = '', prefix, ...more] = written.split('/');
+  const family = isIP(address);
+  if (family === 0 || address.includes('%') || more.length > 0) return false;
+  if (prefix === undefined) return true;
+  return /^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= (family === 6 ? 128 : 32);
+}, 'give a network in CIDR, such as 10.0.0.0/24 or fd00::/64, or one address');
 
 /** A positive whole number, such as a count or a duration. */
 export function wholeNumber(least = 1, most = 1_000_000_000) {

@@ -39,7 +39,15 @@ export function takeUpSettings(read: Settings, running: Settings): { settings: S
   const kept = { redis, dataDirectory, operator, secrets, leases, telemetry, log };
   const push = { ...read.push, targetConcurrency: running.push.targetConcurrency };
   // The address for others may follow from the port.
-  return { settings: { ...read, ...kept, push, http: isElsewhere ? http : read.http }, awaitsRestart };
+  return {
+    settings: {
+      ...read,
+      ...kept,
+      push,
+      http: isElsewhere ? { ...http, trustedProxies: read.http.trustedProxies } : read.http,
+    },
+    awaitsRestart,
+  };
 }
 
 /** All of a value, secrets included: compared, and never shown. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { accessSection, operatorUrl } from './access-schema.ts';
 import { alertsSection } from './alert-schema.ts';
 import { approvals, auditLog } from './approval-schema.ts';
-import { baseAddress, mapOf, name, text, wholeNumber } from './common-schemas.ts';
+import { baseAddress, mapOf, name, network, text, wholeNumber } from './common-schemas.ts';
 import { budget, certificate, hubSpotClient, oauthClient, salesforceClient, secretEndsOn } from './crm-clients.ts';
 import { redisSection } from './redis-schema.ts';
 import type { SecretSchemas } from './secret-reference.ts';
@@ -175,6 +175,12 @@ const http = z
     publicUrl: baseAddress
       .optional()
       .describe('How browsers reach this port; logins come back to it. Default: http://localhost:<port>'),
+    trustedProxies: z
+      .array(network)
+      .default([])
+      .describe(
+        'Networks of your reverse proxies, in CIDR (10.0.0.0/24). Only from these peers does X-Forwarded-For name the client, on this port and on the port of operator. Without it all clients behind a proxy share one limit',
+      ),
     loginPort: wholeNumber(0, 65_535)
       .default(0)
       .describe(

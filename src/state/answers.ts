@@ -41,10 +41,10 @@ export interface AnswerStore {
   /**
    * Counts a request of this minute for its reminder, for who makes it, and for the tenant. What one of these limits holds back the next
    * ones don't count: whoever asks too often takes nothing from others.
-   * @param caller a name of who makes it that tells nothing; null where it is not known, and is not limited
+   * @param caller a name of who makes it that tells nothing
    * @returns false when there were too many
    */
-  admit(reminder: string, caller: string | null, now: Instant): Promise<boolean>;
+  admit(reminder: string, caller: string, now: Instant): Promise<boolean>;
   /** Lets one request at a time carry an answer out. @returns its key, or null while another one does */
   begin(reminder: string): Promise<string | null>;
   /** Ends that, and keeps the answer, the first one for good; null keeps nothing, so that the link may be used again. */
@@ -65,8 +65,7 @@ export function createAnswerStore(redis: RedisClient, tenant: string): AnswerSto
     async admit(reminder, caller, now) {
       const minute = Math.floor(now / MINUTE_MS);
       const limit = (name: string, most: number) => ({ key: keys.answersMinute(tenant, minute, name), most });
-      const ofCaller = caller === null ? [] : [limit(`by-${caller}`, PER_CALLER)];
-      const limits = [limit(reminder, PER_REMINDER), ...ofCaller, limit('all', PER_TENANT)];
+      const limits = [limit(reminder, PER_REMINDER), limit(`by-${caller}`, PER_CALLER), limit('all', PER_TENANT)];
       return (await countOne(redis, 2 * MINUTE_MS, limits)).waitMs === null;
     },
     async begin(reminder) {

@@ -35,10 +35,9 @@ export interface FeedDirectory {
   find(token: string): Promise<{ tenant: string; target: string } | null>;
   /**
    * Counts a request of this minute for its token, and for who makes it.
-   * @param caller null where it is not known, and is not limited
    * @returns false when there were too many
    */
-  admit(token: string, caller: string | null, now: Instant): Promise<boolean>;
+  admit(token: string, caller: string, now: Instant): Promise<boolean>;
 }
 
 /** A calendar asks every few minutes at most, and several people may share an address; whoever guesses asks for each token once. */
@@ -140,7 +139,7 @@ export function createFeedDirectory(redis: RedisClient): FeedDirectory {
       return value === null ? null : (JSON.parse(value) as { tenant: string; target: string });
     },
     async admit(token, caller, now) {
-      const isAllowed = caller === null || (await isWithin(`by-${hashOf(caller)}`, now, PER_CALLER));
+      const isAllowed = await isWithin(`by-${hashOf(caller)}`, now, PER_CALLER);
       return isAllowed && (await isWithin(hashOf(token), now, PER_TOKEN));
     },
   };

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { callerOf } from '../../src/http-server/caller.ts';
+import { callerOf, trustedBy } from '../../src/http-server/caller.ts';
 import { createPublicServer } from '../../src/http-server/public-server.ts';
 import { createLogger } from '../../src/log/create-logger.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/model/time.ts';
@@ -21,7 +21,8 @@ describe('whoever opens links without end', () => {
     for (let at = 0; at < 1_000; at += 1) await bed.desk.show(bed.token, '198.18.0.1');
     expect((await bed.desk.show(bed.token, '198.18.0.1')).says).toBe('limited');
     // A patient at another address, and one behind the same.
-    for (const caller of ['another', null]) expect(await storeOf(bed).admit('other', caller, bed.world.now)).toBe(true);
+    for (const caller of ['another', 'a third'])
+      expect(await storeOf(bed).admit('other', caller, bed.world.now)).toBe(true);
   });
 
   test('with many links from one address takes a third of what the clinic’s patients have together', async () => {
@@ -43,12 +44,17 @@ describe('whoever opens links without end', () => {
   });
 });
 
+const PROXIES = ['127.0.0.1', '::1', '10.0.0.0/8', '2a01:4f8:0:77::/64', '8.8.4.0/24'];
+
 describe('a request is counted for', () => {
   const from = (remoteAddress: string, forwarded?: string | string[]) =>
-    callerOf({
-      socket: { remoteAddress },
-      headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded },
-    } as unknown as IncomingMessage);
+    callerOf(
+      {
+        socket: { remoteAddress },
+        headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded },
+      } as unknown as IncomingMessage,
+      trustedBy(() => PROXIES),
+    );
 
   test.each([
     ['who speaks with us directly', '8.8.8.8', undefined, '8.8.8.8'],
@@ -61,17 +67,24 @@ describe('a request is counted for', () => {
     ['the network of who has many addresses', '::1', '2a01:4f8:1:2:3:4:5:6', '2a01:4f8:1:2::/64'],
     ['the same, written otherwise', '::1', '[2A01:04f8:1:0002::6]:443', '2a01:4f8:1:2::/64'],
     ['the same, short', '::1', '2a01:4f8::6', '2a01:4f8:0:0::/64'],
-    ['nobody beyond a few proxies, however many are named', '10.0.0.7', `8.8.8.8${', 10.0.0.6'.repeat(8)}`, null],
-    ['nobody where the proxy does not tell', '127.0.0.1', undefined, null],
-    ['nobody where it tells nonsense', '127.0.0.1', 'unknown, <script>, 10.0.0.1', null],
-    ['nobody in one’s own network', '192.168.1.20', '', null],
+    ['the last proxy of a few, however many are named', '10.0.0.7', `8.8.8.8${', 10.0.0.6'.repeat(8)}`, '10.0.0.6'],
+    ['the proxy that names no client', '127.0.0.1', undefined, '127.0.0.1'],
+    ['the proxy that names nonsense', '127.0.0.1', '8.8.8.8, unknown, <script>, 10.0.0.1', '10.0.0.1'],
+    ['a client in one’s own network', '192.168.1.20', '', '192.168.1.20'],
+    ['the same, behind a proxy', '10.0.0.7', '192.168.1.20', '192.168.1.20'],
+    ['a private peer that is no trusted proxy, whatever it says', '192.168.1.20', '8.8.8.8', '192.168.1.20'],
+    ['a client behind a proxy on the internet', '8.8.4.4', '9.9.9.9', '9.9.9.9'],
+    ['a client behind a proxy of IPv6', '2a01:4f8:0:77::5', '9.9.9.9', '9.9.9.9'],
+    ['a client behind a proxy that a socket for both families tells', '::ffff:10.0.0.7', '9.9.9.9', '9.9.9.9'],
+    ['the peer, if every hop is a trusted proxy, the first of them', '10.0.0.7', '10.0.0.5, 10.0.0.6', '10.0.0.5'],
+    ['a closed connection: all of them together', '', '8.8.8.8', ''],
   ])('%s', (_, peer, forwarded, expected) => {
     expect(from(peer, forwarded)).toBe(expected);
   });
 
   test('the address reaches the limit from the port', async () => {
     const bed = await openAnswerBed(redis.connect());
-    const seen: (string | null)[] = [];
+    const seen: string[] = [];
     const log = createLogger({ level: 'debug', destination: { write: () => {} } });
     const verbs = {
       completeLogin: async () => ({ outcome: 'failed', language: 'en' }) as const,
@@ -80,13 +93,17 @@ describe('a request is counted for', () => {
       takeNotification: async () => null,
       takeReminderCallback: async () => 404,
       showFeed: async () => ({ status: 404 as const }),
-      showAnswer: (token: string, caller: string | null) => {
+      showAnswer: (token: string, caller: string) => {
         seen.push(caller);
         return bed.desk.show(token, caller);
       },
       takeAnswer: bed.desk.take,
     };
-    const app = await createPublicServer(verbs, { publicUrl: () => 'https://mirror.test', log });
+    const app = await createPublicServer(verbs, {
+      publicUrl: () => 'https://mirror.test',
+      log,
+      trustedProxies: () => PROXIES,
+    });
     onTestFinished(() => app.close());
     await app.inject({ url: `/r/${bed.token}`, headers: { 'x-forwarded-for': '8.8.8.8' } });
     expect(seen).toEqual(['8.8.8.8']);

@@ -18,8 +18,8 @@ async function open() {
   const connection = redis.connect();
   await connection.flushall();
   const ports = [
-    await openPort(connection, { access: ACCESS }),
-    await openPort(redis.connect(), { access: ACCESS }),
+    await openPort(connection, { access: ACCESS, trustedProxies: ['127.0.0.1'] }),
+    await openPort(redis.connect(), { access: ACCESS, trustedProxies: ['127.0.0.1'] }),
   ] as const;
   let turn = 0;
   /** One request, to the two in turn; from an address of the internet, by a proxy of one's own. */
@@ -150,7 +150,7 @@ test('what is counted tells Redis nothing of who asks, and is gone within a minu
 
 test('while Redis does not answer nobody is let in, and probes are', async () => {
   const away = redis.connect();
-  const port = await openPort(away, { access: ACCESS });
+  const port = await openPort(away, { access: ACCESS, trustedProxies: ['127.0.0.1'] });
   const { session } = await port.signedIn(account('olga'));
   const token = await port.token('monitor');
   away.disconnect();

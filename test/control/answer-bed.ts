@@ -1,4 +1,4 @@
-import { type AnswerDesk, createAnswerDesk } from '../../src/control/answers.ts';
+import { createAnswerDesk, type GivenAnswer } from '../../src/control/answers.ts';
 import type { Installation } from '../../src/control/installation.ts';
 import type { OpenAnswers } from '../../src/jobs/open-reminders.ts';
 import { DAY_MS } from '../../src/model/time.ts';
@@ -22,7 +22,7 @@ export const ANSWER_FILE = {
 /** A tenant whose reminders carry links, and the page behind them. */
 export interface AnswerBed {
   world: ReminderWorld;
-  desk: AnswerDesk;
+  desk: ReturnType<typeof deskOf>;
   pulled: string[];
   /** What stands behind the address in the message. */
   token: string;
@@ -51,8 +51,15 @@ export function answersOver(connection: RedisClient): OpenAnswers {
 }
 
 /** The page of an installation. */
-export const deskOf = (installation: Installation, connection: RedisClient) =>
-  createAnswerDesk({ installation, directory: createAnswerDirectory(connection), clinicOf: ({ clinic }) => clinic });
+export function deskOf(installation: Installation, connection: RedisClient) {
+  const directory = createAnswerDirectory(connection);
+  const desk = createAnswerDesk({ installation, directory, clinicOf: ({ clinic }) => clinic });
+  const patient = '198.18.0.9';
+  return {
+    show: (token: string, caller = patient) => desk.show(token, caller),
+    take: (token: string, given: GivenAnswer, caller = patient) => desk.take(token, given, caller),
+  };
+}
 
 /** A patient has the reminder of an appointment that begins in a day. */
 export async function openAnswerBed(connection: RedisClient, file: object = ANSWER_FILE): Promise<AnswerBed> {

@@ -291,7 +291,7 @@ test('who opens a link too often waits a minute, and others are not hindered', a
   for (let at = 0; at < 25; at++) said.push((await bed.desk.show(bed.token)).says);
   expect(said.slice(0, 20)).toEqual(Array(20).fill('ask'));
   expect(said.slice(20)).toEqual(Array(5).fill('limited'));
-  expect(await bed.world.tenant.reminders?.answers?.store.admit('another', null, bed.world.now)).toBe(true);
+  expect(await bed.world.tenant.reminders?.answers?.store.admit('another', 'another', bed.world.now)).toBe(true);
   bed.world.now += MINUTE_MS;
   expect((await bed.desk.show(bed.token)).says).toBe('ask');
 });

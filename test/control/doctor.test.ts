@@ -22,17 +22,23 @@ function lookingUp(known: readonly string[], silent = '') {
 }
 
 async function namesOf(resolve: StateProbe['resolve'], places: StateProbe['places'], managed: readonly string[] = []) {
+  const findings = await findingsOf({ resolve, places }, managed);
+  return findings.filter(({ subject }) => subject === 'DNS');
+}
+
+async function findingsOf(probe: Partial<StateProbe>, managed: readonly string[] = []) {
   const settings = { calendar: { id: 'x' }, rootUrl: 'https://dav.example/' };
   const targets = [{ model: createModelTarget(), configuration: { settings } }];
   const tenant = openTenant({ redis: redis.connect(), clinic: createModelClinic(), targets, clock: () => NOW });
   const state: StateProbe = {
     ...{ check: async () => {}, requireRights: async () => {}, requireIdentity: async () => {} },
-    ...{ unopened: async () => [], openSecrets: () => [], time: async () => NOW, places, resolve },
+    ...{ unopened: async () => [], openSecrets: () => [], lacksTrustedProxies: () => false, time: async () => NOW },
+    ...{ places: () => [], resolve: null },
     view: async () => ({ durability: null, directory: 'kept', wentBackAt: null, wentBackTo: null, writesLostAt: null }),
+    ...probe,
   };
   const installation = openInstallation({ tenants: [tenant], managed });
-  const findings = await Array.fromAsync(examine(installation, state, {}, AbortSignal.timeout(paced(20_000))));
-  return findings.filter(({ subject }) => subject === 'DNS');
+  return Array.fromAsync(examine(installation, state, {}, AbortSignal.timeout(paced(20_000))));
 }
 
 test('names that nobody knows are told with the setting that names them, each once, and those of a clinic with its file', async () => {
@@ -75,4 +81,13 @@ test('a name of a managed tenant that nobody knows is told with the commands tha
   expect(found.find(({ result }) => result === 'problem')?.next).toMatch(
     /^correct targets\.doctor\.settings\.rootUrl in studio-rossi\.yaml \(clinic-mirror tenants export /,
   );
+});
+
+test('a public address by https without a trusted proxy is a warning that names the setting', async () => {
+  const codeOf = async (lacks: boolean) => {
+    const findings = await findingsOf({ lacksTrustedProxies: () => lacks });
+    return findings.find(({ code }) => code === 'proxy-not-trusted');
+  };
+  expect(await codeOf(true)).toMatchObject({ result: 'warning', next: expect.stringContaining('http.trustedProxies') });
+  expect(await codeOf(false)).toBeUndefined();
 });

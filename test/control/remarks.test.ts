@@ -67,7 +67,14 @@ describe('what readings show of the clinic profile', () => {
   test('is told by doctor, also where only the last cycle saw it, and each once', async () => {
     const state: StateProbe = {
       ...{ check: async () => {}, requireRights: async () => {}, requireIdentity: async () => {} },
-      ...{ unopened: async () => [], openSecrets: () => [], time: async () => NOW, places: () => [], resolve: null },
+      ...{
+        unopened: async () => [],
+        openSecrets: () => [],
+        lacksTrustedProxies: () => false,
+        time: async () => NOW,
+        places: () => [],
+        resolve: null,
+      },
       view: async () => ({
         durability: null,
         directory: 'kept',

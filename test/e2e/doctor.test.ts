@@ -122,6 +122,7 @@ test('two files whose logins lead to one clinic are said, since neither file tel
     requireIdentity: async () => {},
     unopened: async () => [],
     openSecrets: () => [],
+    lacksTrustedProxies: () => false,
     places: () => [],
     resolve: null,
     time: async () => installation.clock(),

@@ -83,6 +83,28 @@ describe('a valid configuration', () => {
     expect(load(writeConfiguration()).settings.http).toMatchObject({ port: null, publicUrl: null });
   });
 
+  test('takes networks and single addresses of trusted proxies, and has none without', () => {
+    const settings = `${SETTINGS}http: { trustedProxies: ["10.0.7.0/24", "fd00::/64", "192.168.1.5"] }\n`;
+    const { http } = load(writeConfiguration({ 'clinic-mirror.yaml': settings })).settings;
+    expect(http.trustedProxies).toEqual(['10.0.7.0/24', 'fd00::/64', '192.168.1.5']);
+    expect(load(writeConfiguration()).settings.http.trustedProxies).toEqual([]);
+  });
+
+  test.each([
+    '0.0.0.0/0',
+    '::/0',
+    '10.0.0.0/33',
+    'fd00::/129',
+    '10.0.0.0/',
+    '10.0.0.0/8/8',
+    'proxy',
+    'fe80::1%eth0',
+    '10.0.0',
+  ])('refuses %s as a network of trusted proxies', (network) => {
+    const settings = `${SETTINGS}http: { trustedProxies: ["${network}"] }\n`;
+    expect(() => load(writeConfiguration({ 'clinic-mirror.yaml': settings }))).toThrow(/trustedProxies/);
+  });
+
   test('may have no tenants; samples and hidden files are not read', () => {
     const dir = writeConfiguration({ 'tenants/due.yaml.sample': 'not: read', 'tenants/.tre.yaml': 'not: read' });
     expect([...load(dir).tenants.keys()]).toEqual(['uno']);

@@ -9,9 +9,9 @@ import {
   heldBackMs,
   SIGN_IN_PATH,
 } from '../../control/access.ts';
+import { type KnownBrowser, knownBrowserOf } from '../../control/known-browsers.ts';
 import { SECOND_MS } from '../../model/time.ts';
 import { bearerIn } from '../bearer.ts';
-import { callerOf } from '../caller.ts';
 import { formOf } from '../forms.ts';
 import { mayDo, maySee, type Visitor } from '../visitors.ts';
 import { browserKeyOf } from './browser-keys.ts';
@@ -40,7 +40,7 @@ export function accessBy(desk: AccessDesk, publicUrl: () => string): Access {
   };
   /** What is shown and lets nobody in names nobody: whoever guesses would be somebody else with each guess. */
   const askerOf = (request: FastifyRequest, visitor: Visitor | null): Asker => {
-    if (visitor === null) return strangerOf(request);
+    if (visitor === null) return strangerOf(request, knownBrowserIn(desk, request, publicUrl()));
     const token = bearerIn(request);
     return token === null ? { by: 'session', who: sessionIn(request) } : { by: 'token', who: token };
   };
@@ -53,9 +53,15 @@ export function accessBy(desk: AccessDesk, publicUrl: () => string): Access {
   };
 }
 
-/** Whoever is not signed in. */
-export function strangerOf({ raw }: FastifyRequest): Asker {
-  return { by: 'address', who: callerOf(raw) };
+/** Whoever is not signed in: a browser in which somebody signed in before, or else the client. */
+export function strangerOf({ caller }: FastifyRequest, known: KnownBrowser | null): Asker {
+  return { by: 'address', who: known === null ? caller : `browser ${known.id}` };
+}
+
+/** The browser that a request comes from, if somebody signed in with it before. */
+export function knownBrowserIn(desk: AccessDesk, request: FastifyRequest, publicUrl: string): KnownBrowser | null {
+  const shown = browserKeyOf(request, 'known-browser', publicUrl);
+  return shown === '' ? null : knownBrowserOf(desk, shown);
 }
 
 /** Follows from what the browser keeps, which it tells to no page: whoever shows it was shown it by a page of ours. */

@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { SECOND_MS } from '../../model/time.ts';
 import { cookieOf } from '../cookies.ts';
 
-/** What a browser keeps for us: its session, and how a sign-in at a provider began. */
-export type BrowserKey = 'session' | 'sign-in';
+/** What a browser keeps: its session, how a sign-in at a provider began, and that somebody signed in with it before. */
+export type BrowserKey = 'session' | 'sign-in' | 'known-browser';
 
 /** What the browser keeps; empty for nothing. */
 export function browserKeyOf(request: FastifyRequest, key: BrowserKey, publicUrl: string): string {
@@ -10,13 +11,20 @@ export function browserKeyOf(request: FastifyRequest, key: BrowserKey, publicUrl
 }
 
 /**
- * Has the browser keep something, which no script can read, until it is closed or told otherwise; empty takes it away. `Lax`: it comes along
+ * Has the browser keep something, which no script can read, for `lifeMs`, or until it is closed or told otherwise; empty takes it away. `Lax`: it comes along
  * when the provider, a mail or an alert leads the browser to one of our pages, where looking changes nothing, and with no form, frame or
  * call of another site. `Strict` would ask whoever follows such a link to sign in again.
  */
-export function setBrowserKey(reply: FastifyReply, key: BrowserKey, value: string, publicUrl: string): void {
+export function setBrowserKey(
+  reply: FastifyReply,
+  key: BrowserKey,
+  value: string,
+  publicUrl: string,
+  lifeMs?: number,
+): void {
   const attributes = ['Path=/', 'HttpOnly', 'SameSite=Lax'];
   if (value === '') attributes.push('Max-Age=0');
+  else if (lifeMs !== undefined) attributes.push(`Max-Age=${lifeMs / SECOND_MS}`);
   if (publicUrl.startsWith('https:')) attributes.push('Secure');
   reply.header('set-cookie', [`${nameOf(key, publicUrl)}=${value}`, ...attributes].join('; '));
 }

@@ -1,22 +1,24 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { type AccessDesk, heldBackMs, SIGN_IN_PATH, SIGN_OUT_PATH } from '../../control/access.ts';
+import { KNOWN_BROWSER_LIFE_MS, rememberBrowser } from '../../control/known-browsers.ts';
 import {
   beginOidcSignIn,
   describeSignInLink,
   endOidcSignIn,
+  type NewSession,
   signInByPassphrase,
   signOut,
+  type Trier,
   useSignInLink,
 } from '../../control/sign-in.ts';
 import type { Logger } from '../../log/logger.ts';
 import { asMirrorError } from '../../model/errors.ts';
-import { callerOf } from '../caller.ts';
 import { formOf } from '../forms.ts';
 import { LOGIN_TIMEOUT_MS } from '../logins.ts';
 import { strangerContext } from '../pages/context.ts';
 import { sendPage } from '../pages/layout.ts';
 import { visitorOf } from '../visitors.ts';
-import { sayTooMany, strangerOf } from './access.ts';
+import { knownBrowserIn, sayTooMany, strangerOf } from './access.ts';
 import { browserKeyOf, setBrowserKey } from './browser-keys.ts';
 import { isFromHere, isOwnHost, ownPath } from './own-address.ts';
 import { type SignInFailure, type SignInView, signInPage } from './sign-in-page.ts';
@@ -39,7 +41,7 @@ export async function addSignIn(app: FastifyInstance, desk: AccessDesk, options:
     scope.addHook('onRequest', async (request, reply) => {
       if (!isOwnHost(request, publicUrl())) return reply.code(421).send({ error: 'not-this-host' });
       if (request.routeOptions.config.level !== undefined) return;
-      const waitMs = await heldBackMs(desk, strangerOf(request));
+      const waitMs = await heldBackMs(desk, strangerOf(request, knownBrowserIn(desk, request, publicUrl())));
       if (waitMs !== null) return show(sayTooMany(reply, waitMs), request, desk, { to: '/', failure: 'busy' }, 429);
     });
     scope.addHook('preValidation', async (request, reply) => {
@@ -65,8 +67,7 @@ function addPassphrase(app: FastifyInstance, desk: AccessDesk, options: SignInOp
     const to = ownPath(formOf(request).get('to'));
     return attempt(request, reply, { desk, options, to }, async () => {
       const passphrase = formOf(request).get('passphrase') ?? '';
-      const session = await signInByPassphrase(desk, passphrase, callerOf(request.raw));
-      return { session, to };
+      return { ...(await signInByPassphrase(desk, passphrase, trierOf(request, desk, options))), to };
     });
   });
 }
@@ -91,7 +92,8 @@ function addProvider(app: FastifyInstance, desk: AccessDesk, options: SignInOpti
       setBrowserKey(reply, 'sign-in', '', publicUrl());
       const queryAt = request.url.indexOf('?');
       const search = queryAt === -1 ? '' : request.url.slice(queryAt);
-      return endOidcSignIn(desk, { search, kept, caller: callerOf(request.raw) }, request.signal);
+      const trier = trierOf(request, desk, options);
+      return endOidcSignIn(desk, { search, kept, trier }, request.signal);
     }),
   );
 }
@@ -109,7 +111,7 @@ function addLinks(app: FastifyInstance, desk: AccessDesk, options: SignInOptions
     const place = { desk, options, to: '/', ...(link === null ? {} : { link }) };
     if (passphrase !== again) return show(reply, request, desk, { ...place, failure: 'different' }, 400);
     return attempt(request, reply, place, async () => ({
-      session: await useSignInLink(desk, ticket, passphrase),
+      ...(await useSignInLink(desk, ticket, passphrase)),
       to: '/',
     }));
   });
@@ -124,6 +126,10 @@ function addSignOut(app: FastifyInstance, desk: AccessDesk, { publicUrl }: SignI
   });
 }
 
+function trierOf(request: FastifyRequest, desk: AccessDesk, { publicUrl }: SignInOptions): Trier {
+  return { caller: request.caller, known: knownBrowserIn(desk, request, publicUrl()) };
+}
+
 interface Place extends SignInView {
   desk: AccessDesk;
   options: SignInOptions;
@@ -134,14 +140,17 @@ async function attempt(
   request: FastifyRequest,
   reply: FastifyReply,
   place: Place,
-  work: () => Promise<{ session: string; to: string }>,
+  work: () => Promise<NewSession>,
 ): Promise<FastifyReply> {
   const { desk, options } = place;
   try {
-    const { session, to } = await work();
-    const before = browserKeyOf(request, 'session', options.publicUrl());
+    const { session, account, to } = await work();
+    const publicUrl = options.publicUrl();
+    const before = browserKeyOf(request, 'session', publicUrl);
     if (before !== '') await desk.sessions.end(before);
-    setBrowserKey(reply, 'session', session, options.publicUrl());
+    setBrowserKey(reply, 'session', session, publicUrl);
+    const known = rememberBrowser(desk, account, knownBrowserIn(desk, request, publicUrl));
+    setBrowserKey(reply, 'known-browser', known, publicUrl, KNOWN_BROWSER_LIFE_MS);
     return reply.redirect(ownPath(to), 303);
   } catch (error) {
     return refuse(request, reply, place, error);

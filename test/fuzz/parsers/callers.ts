@@ -90,7 +90,7 @@ const browsers: Parser = {
   async read(input) {
     const value = headerOf(input);
     languageOf(value, 'en');
-    callerOf({ socket: { remoteAddress: '127.0.0.1' }, headers: { 'x-forwarded-for': value } } as never);
+    callerOf({ socket: { remoteAddress: '127.0.0.1' }, headers: { 'x-forwarded-for': value } } as never, () => true);
     logins ??= openLogins();
     const app = await logins;
     const url = `${LOGIN_CALLBACK_PATH}?${encodeURI(value.slice(0, 4_096).toWellFormed()).replaceAll('#', '')}`;

@@ -20,7 +20,7 @@ const PASSPHRASE = 'correct horse battery staple';
 
 /** The port with a route of each level, about a clinic and about none. */
 async function open(choice: Parameters<typeof openPort>[1] = {}) {
-  const port = await openPort(redis.connect(), choice);
+  const port = await openPort(redis.connect(), { trustedProxies: ['127.0.0.1'], ...choice });
   const done: string[] = [];
   for (const level of ACCESS_LEVELS) {
     const act = async (request: Parameters<typeof visitorOf>[0]) => {
@@ -131,7 +131,7 @@ describe('a session', () => {
     await passphraseOf(port);
     const { post, cookies } = port.browser();
     const { headers } = await post('/sign-in', { passphrase: PASSPHRASE });
-    expect(String(headers['set-cookie'])).toMatch(
+    expect([headers['set-cookie']].flat()[0]).toMatch(
       /^__Host-session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
     );
     const session = cookies.get('__Host-session') ?? '';

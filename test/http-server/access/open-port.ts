@@ -57,7 +57,7 @@ export interface Browser {
 }
 
 /** A port for operators with pages and API, on a real Redis, and every route that it has. */
-export async function openPort(redis: Redis, choice: AccessChoice = {}) {
+export async function openPort(redis: Redis, choice: AccessChoice & { trustedProxies?: readonly string[] } = {}) {
   const world = openAccessWorld(redis, { access: PEOPLE, ...choice });
   const publicUrl = choice.publicUrl ?? 'https://mirror.test';
   const lines: string[] = [];
@@ -83,7 +83,12 @@ export async function openPort(redis: Redis, choice: AccessChoice = {}) {
   subscribe('fastify.initialization', seen);
   const app = await createOperatorServer(
     { readiness: async () => [], problems: async () => [], metrics: async () => '' },
-    { token: null, log, administrators: { desk, access: world.desk, publicUrl: () => publicUrl } },
+    {
+      token: null,
+      log,
+      trustedProxies: () => choice.trustedProxies ?? [],
+      administrators: { desk, access: world.desk, publicUrl: () => publicUrl },
+    },
   ).finally(() => unsubscribe('fastify.initialization', seen));
   onTestFinished(() => app.close());
   return {
