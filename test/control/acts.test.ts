@@ -67,6 +67,7 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
     ],
     ...['describeLoginLink', 'listLoginLinks', 'entrantBySession', 'entrantByToken', 'describeSignInLink'],
     ...['isPassphraseMissing', 'listAccessTokens', 'beginOidcSignIn', 'sessionLifeOf', 'principalOf'],
+    ...['knownBrowserOf', 'rememberBrowser'],
     ...['accountIdOf', 'signedInBy', 'rightsOf', 'toRights', 'newSecret'],
     ...['listSources', 'readDocument', 'checkDocument', 'documentForFile', 'neededSecrets'],
     ...['planAddition', 'planReplacement', 'planRemoval', 'planAdoption'],
