@@ -162,14 +162,15 @@ function fromFile(name: string, { dir, seen, scope }: SecretSource): FoundSecret
     const refusal = scope?.realFile(realName) ?? null;
     if (refusal !== null) return refusal;
     // Looked at by the name that is written, since the link may be changed; read by the one that was judged.
-    const read = () => readSecret(realName);
+    const read = () => readSecret(realName, { mayBeLinked: scope === undefined });
     return seen === undefined ? read() : seen.secretIn(fileName, read);
   } catch (error) {
     return unreadable(error);
   }
 }
 
-function readSecret(realName: string): FoundSecret {
+/** @param mayBeLinked whether the file may have another name, which may be anybody's: whoever may write into a folder can link what they can't read */
+function readSecret(realName: string, { mayBeLinked }: { mayBeLinked: boolean }): FoundSecret {
   let descriptor: number;
   try {
     // Neither a link that was put there since, nor a pipe that nobody writes into, is waited for.
@@ -181,6 +182,10 @@ function readSecret(realName: string): FoundSecret {
     const stat = fstatSync(descriptor);
     if (!stat.isFile())
       return { fault: "the secret's file is no regular file", remedy: 'write the secret into a file' };
+    if (stat.nlink > 1 && !mayBeLinked) {
+      const remedy = 'put a copy of the file there, and no hard link';
+      return { fault: "the secret's file has another name elsewhere (a hard link)", remedy };
+    }
     if (stat.size > LARGEST_SECRET_BYTES) {
       return { fault: "the secret's file is larger than 64 KiB", remedy: 'name the file that holds only the secret' };
     }

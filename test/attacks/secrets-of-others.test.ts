@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -137,6 +137,15 @@ describe('a tenant’s file is refused', () => {
     const dir = directory(`{ file: secrets/uno/${name} }`);
     symlinkSync(target, join(dir, 'secrets/uno/dav-link'));
     expect(refused(dir)).toMatch(/the secret's file leads out of this tenant's folder → put the file itself there/);
+  });
+
+  test.each([
+    ['of a key of the settings', 'keys/sealing'],
+    ['of another tenant’s file', 'secrets/due/dav'],
+  ])('a hard link %s: it lies in the tenant’s folder and nothing leads out of it', (_, target) => {
+    const dir = directory('{ file: secrets/uno/dav-link }');
+    linkSync(join(dir, target), join(dir, 'secrets/uno/dav-link'));
+    expect(refused(dir)).toMatch(/has another name elsewhere \(a hard link\) → put a copy of the file there/);
   });
 
   test('a folder that is a link to another tenant’s', () => {
