@@ -42,7 +42,16 @@ export function renderSync({ tenant, run, targets }: SyncResult): string {
           ),
         ],
   );
+  const replaced = targets.flatMap(({ target, calendarReplacedAt: at }) =>
+    at === null || at < run.startedAt
+      ? []
+      : [
+          wrap(
+            `${target}: its calendar was gone, and another one is written to: share it with whoever looked at the old one.`,
+          ),
+        ],
+  );
   const unconfirmed = targets.flatMap((target) => renderUnconfirmed(target));
-  const notes = [...failures, ...held, ...unconfirmed, ...renderGaps(run.gaps)];
+  const notes = [...failures, ...replaced, ...held, ...unconfirmed, ...renderGaps(run.gaps)];
   return [head, ...renderReading(run), '', renderTable(columns, rows), ...notes].join('\n');
 }

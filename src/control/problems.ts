@@ -2,7 +2,7 @@ import { forTenant, redisUnreachable } from '../model/errors.ts';
 import { needsPerson, type Problem } from '../model/problems.ts';
 import { sentence } from '../model/sentences.ts';
 import { shellWord } from '../model/shell-words.ts';
-import { HOUR_MS, type Instant } from '../model/time.ts';
+import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import type { TargetGap } from '../state/target-gaps.ts';
 import { forecastsOfInstallation, forecastsOfLogin, forecastsOfTarget } from './forecasts.ts';
@@ -11,6 +11,8 @@ import type { Status, TargetStatus, TenantStatus } from './status-view.ts';
 
 /** An entry that fails for so long needs a person: most of what passes has passed by then. Our choice. */
 const FAILING_LONG_MS = HOUR_MS;
+/** So long it is told that a calendar took the place of one that was gone: over a weekend. Our choice. */
+const REPLACED_TOLD_MS = 3 * DAY_MS;
 const KEPT_BACK = '{count:record|records} kept back, since it would have told more of patients than it may: {codes}';
 const LIMITED = {
   'rate-limited': 'the server limits requests: retrying',
@@ -120,7 +122,11 @@ function ofTenant(tenant: TenantStatus, now: Instant, source: Source): Problem[]
   for (const target of targets) {
     // What only waits for its login is told there.
     if (ended.has(`login ${target.connection}`) || (isUnread && target.state === 'stale')) continue;
-    problems.push(...ofTarget(id, target, now, source), ...forecastsOfTarget(id, target, now));
+    problems.push(
+      ...ofTarget(id, target, now, source),
+      ...ofReplaced(id, target, now),
+      ...forecastsOfTarget(id, target, now),
+    );
   }
   return [...problems, ...ofErasures(tenant), ...ofReminders(tenant), ...ofWrong(tenant), ...ofTriggers(tenant)];
 }
@@ -199,6 +205,16 @@ function ofClinic({ tenant, lastRun }: TenantStatus, logins: readonly Problem[])
   const needs = isForPerson(actor) ? 'person' : 'time';
   const told = sentence('the last cycle failed: {cause}', { cause: message });
   return [{ ...needsPerson(tenant, 'clinic', code, told, forTenant(remedy, tenant)), needs }];
+}
+
+/** That another calendar was made in the place of one that was gone: phones that show the old one show nothing new. */
+function ofReplaced(tenant: string, { target, calendarReplacedAt: at }: TargetStatus, now: Instant): Problem[] {
+  if (at === null || now - at > REPLACED_TOLD_MS) return [];
+  const told = sentence(
+    'its calendar was gone, and another one is written to: who looks at the old one sees nothing new',
+  );
+  const next = sentence('share the new calendar with whoever looked at the old one');
+  return [{ ...needsPerson(tenant, `target ${target}`, 'calendar-replaced', told, next), sinceAt: at }];
 }
 
 function ofTarget(tenant: string, target: TargetStatus, now: Instant, source: Source): Problem[] {

@@ -68,6 +68,8 @@ export interface TargetStatus extends Standing {
   oldestPendingAt: Instant | null;
   /** Records that the clinic's list lacks and that are not confirmed either way yet; the time above stands still for them. */
   unconfirmed: number;
+  /** When another calendar last took the place of the one that was written to, which was gone; null for never. */
+  calendarReplacedAt: Instant | null;
   failure: TargetFailure | null;
   /** While it rests or is stopped: when it is tried again; null when that is due. */
   nextTryAt: Instant | null;

@@ -230,7 +230,7 @@ export async function targetStatus(
     heldSinceAt: open.length === 0 ? null : Math.min(...open.map(({ createdAt }) => createdAt)),
     oldestPendingAt,
     unconfirmed,
-    ...{ failure, nextTryAt, policy, drift },
+    ...{ failure, nextTryAt, policy, drift, calendarReplacedAt: record.replacedAt },
     ...(target.configuration.connector === FEED_CONNECTOR && { feed: await tenant.feeds.access(target.id) }),
     notifications: notificationStatus(tenant, target, record.container, subscriptions),
     ...{ created, updated, deleted, adopted, ambiguous, forged },

@@ -164,12 +164,12 @@ export async function prepareCalendar(
 
 /**
  * The calendar to write to. When it is not the one that the links speak of (made again, or another one configured), links and
- * outbox are forgotten, and the next cycle reads the new calendar and plans afresh.
+ * outbox are forgotten, and the next cycle reads the new calendar and plans afresh, as a first run: with `firstRun: plan` it waits for a person.
  * @param lease the lane's
  * @returns null when there is nothing to write to before the next cycle
  */
 export async function openCalendar(
-  { links, log, outbox, targetStore }: Pick<OpenTenant, 'links' | 'log' | 'outbox' | 'targetStore'>,
+  { clock, links, log, outbox, targetStore }: Pick<OpenTenant, 'clock' | 'links' | 'log' | 'outbox' | 'targetStore'>,
   target: OpenTarget,
   lease: Lease,
   signal: AbortSignal,
@@ -185,6 +185,8 @@ export async function openCalendar(
     await outbox.clear(target.id);
     log.warn({ target: target.id }, 'the calendar is another one: its links are built again');
   }
+  // What a person approved, or was not asked for, was the first run into the other one.
+  const replaced = known === null ? {} : { firstRunApprovedAt: null, replacedAt: clock() };
   // Whatever was known of freshness and failure was known of the other calendar.
   const unknown = {
     cursor: null,
@@ -194,6 +196,6 @@ export async function openCalendar(
     failure: null,
     pausedUntil: null,
   };
-  await targetStore.write(target.id, { container, ...unknown });
+  await targetStore.write(target.id, { container, ...unknown, ...replaced });
   return null;
 }

@@ -52,6 +52,8 @@ export interface StoredTarget {
   /** The same number; null when links were rebuilt since, or what is held of people still differs as it did then. */
   comparableUnder: number | null;
   firstRunApprovedAt: Instant | null;
+  /** When another calendar last took the place of the one that was written to, which was gone; null for never. */
+  replacedAt: Instant | null;
   failure: TargetFailure | null;
   /** Records that the last complete list lacked and that were not confirmed either way: the target may hold them for nothing. */
   unconfirmed: number;
@@ -364,6 +366,12 @@ function textOf(value: object | null): string | null {
   return value === null ? null : JSON.stringify(value);
 }
 
+const NUMBERS = [
+  ...(['wentBackAt', 'plannedAsOf', 'nearAsOf', 'settledAsOf', 'lastPlannedAt', 'plannedUnder'] as const),
+  ...(['comparableUnder', 'replacedAt', 'pausedUntil', 'pausedAt', 'readWholeAt'] as const),
+];
+type NumberName = (typeof NUMBERS)[number];
+
 function proved(fields: StoredFields, proof: TargetProof | 'forged' | null): StoredTarget {
   const { container, firstRunApprovedAt } = proof === null || proof === 'forged' ? NOT_PROVED : proof;
   const number = (name: string) => (fields[name] === undefined ? null : Number(fields[name]));
@@ -374,20 +382,11 @@ function proved(fields: StoredFields, proof: TargetProof | 'forged' | null): Sto
     isForged: proof === 'forged',
     // Without its calendar nothing was read of it.
     adoptedAt: container === null ? null : number('adoptedAt'),
-    wentBackAt: number('wentBackAt'),
-    plannedAsOf: number('plannedAsOf'),
-    nearAsOf: number('nearAsOf'),
-    settledAsOf: number('settledAsOf'),
-    lastPlannedAt: number('lastPlannedAt'),
-    plannedUnder: number('plannedUnder'),
-    comparableUnder: number('comparableUnder'),
-    pausedUntil: number('pausedUntil'),
-    pausedAt: number('pausedAt'),
+    ...(Object.fromEntries(NUMBERS.map((name) => [name, number(name)])) as Record<NumberName, number | null>),
     drift: fields.drift === undefined ? null : (JSON.parse(fields.drift) as DriftReport),
     cursor: fields.cursor ?? null,
     outage: fields.outage ?? null,
     lookedOutsideTo: fields.lookedOutsideTo ?? null,
-    readWholeAt: number('readWholeAt'),
     failure: fields.failure === undefined ? null : (JSON.parse(fields.failure) as TargetFailure),
     gaps: fields.gaps === undefined ? null : (JSON.parse(fields.gaps) as TargetGap[]),
     unconfirmed: number('unconfirmed') ?? 0,

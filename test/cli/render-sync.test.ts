@@ -85,6 +85,7 @@ function resultOf(planned: Record<string, number>): SyncResult {
         oldestPendingAt: null,
         unconfirmed: 0,
         failure: null,
+        calendarReplacedAt: null,
         nextTryAt: null,
         policy: 'repair',
         drift: null,

@@ -102,6 +102,7 @@ const targets: fc.Arbitrary<TargetStatus> = fc.record({
   oldestPendingAt: times,
   unconfirmed: fc.nat(20),
   failure: failures,
+  calendarReplacedAt: times,
   nextTryAt: times,
   policy: fc.constantFrom('repair', 'keep', 'report'),
   drift: drifts,

@@ -27,6 +27,7 @@ export function targetOf(state: TargetState, changes: Partial<TargetStatus> = {}
       gaps: [],
       unconfirmed: 0,
       failure: null,
+      calendarReplacedAt: null,
       nextTryAt: null,
       policy: 'repair',
       drift: null,

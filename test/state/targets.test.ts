@@ -12,6 +12,7 @@ const PROOFS = createProofSealer(Buffer.alloc(32, 7), 'studio-rossi');
 const UNTOUCHED: StoredTarget = {
   container: null,
   adoptedAt: null,
+  replacedAt: null,
   wentBackAt: null,
   plannedAsOf: null,
   nearAsOf: null,

@@ -29,6 +29,10 @@ export const PROBLEMS = {
   'this problem has passed': 'questo problema è passato',
   'Redis did not confirm the last decision in time: reminders wait':
     'Redis non ha confermato in tempo l’ultima decisione: i promemoria attendono',
+  'its calendar was gone, and another one is written to: who looks at the old one sees nothing new':
+    'il suo calendario non c’era più e si scrive in un altro: chi guarda quello di prima non vede nulla di nuovo',
+  'share the new calendar with whoever looked at the old one':
+    'condividere il nuovo calendario con chi guardava quello di prima',
   // A clinic.
   'it is not known who was forgotten or opted out, so nothing is written or sent of people':
     'non si sa più chi è stato dimenticato o ha rinunciato ai messaggi: nulla che riguardi persone viene scritto o inviato',

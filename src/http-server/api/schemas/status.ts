@@ -59,6 +59,7 @@ export const targetStatus = z.object({
   unconfirmed: z.number().describe('Records that the list lacks and that are not confirmed as gone yet'),
   failure: failure.extend({ sinceAt: instant }).nullable(),
   nextTryAt: instant.nullable().describe('While it rests or is stopped'),
+  calendarReplacedAt: instant.nullable().describe('When another calendar took the place of one that was gone'),
   policy: driftPolicy,
   drift: drift.nullable(),
   notifications: z.object({
