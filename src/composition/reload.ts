@@ -211,11 +211,12 @@ class ReloadSteps {
   async #adoptManaged(): Promise<void> {
     const { managedTenants, acts, log } = this.#parts.composition;
     const acting = { who: principalOfDaemon(), why: null, desk: acts };
-    const tenants = await recordAct(
+    const tenants = this.#managed.tenants.size;
+    await recordAct(
       acting,
-      { verb: 'seal-tenants', tenant: null },
+      { verb: 'seal-tenants', tenant: null, what: { tenants } },
       () => managedTenants.adopt(),
-      (count) => ({ tenants: count, counter: managedTenants.counter() }),
+      () => ({ counter: managedTenants.counter() }),
     );
     log.info(
       { tenants },

@@ -90,18 +90,11 @@ export function openManagedLedger({ redis, writer, awaitDurable, identityKey, ma
       const changes = new Map(steps.map(({ id, next }) => [id, next?.revision ?? null]));
       return write(now, heads.next(now, changes), steps);
     },
-    /** @returns how many; 0 where it is sealed already which revisions count */
-    async adopt(): Promise<number> {
-      let tenants = 0;
-      await forGood(
-        ({ head, revisions }) => head === 'unproved' && revisions.size > 0,
-        (now) => {
-          tenants = now.revisions.size;
-          return count(now, now.revisions.keys());
-        },
-      );
-      return tenants;
-    },
+    adopt: () =>
+      forGood(
+        ({ head }) => head === 'unproved',
+        (now) => count(now, now.revisions.keys()),
+      ),
     /** A process that died may have left none. @returns the mark */
     raiseMark: async (marked: number): Promise<number> => {
       if (heads.seen() > marked) await mark.leave(heads.seen());

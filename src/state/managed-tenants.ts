@@ -50,8 +50,8 @@ export interface ManagedTenantStore {
    * @returns false when it is not as it was read
    */
   accept(id: string, expected: string): Promise<boolean>;
-  /** Those of a version that did not seal which revision counts, all of them as they are. @returns how many; 0 where that is sealed */
-  adopt(): Promise<number>;
+  /** Those of a version that did not seal which revision counts, all of them as they are. @returns false where that is sealed */
+  adopt(): Promise<boolean>;
   /** The highest counter of a change that this process has seen: of one that it made, its own unless another came at once. */
   counter(): number;
 }
