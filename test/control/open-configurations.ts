@@ -12,7 +12,7 @@ import type { SealingKey } from '../../src/state/sealing.ts';
 export const RING = [{ id: 'k1', key: Buffer.alloc(32, 9) }];
 
 /** The identity key of tests. */
-export const IDENTITY_KEY = Buffer.alloc(32, 7);
+const IDENTITY_KEY = Buffer.alloc(32, 7);
 /** Nothing is kept outside Redis. */
 const NO_MARK: HeadMark = { read: async () => 0, leave: async () => {} };
 
