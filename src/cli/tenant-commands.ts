@@ -30,6 +30,7 @@ export function addTenants(program: Command, given: TenantCommands): void {
     .description('where tenants are configured, and those that no file configures');
   addLooks(tenants, given);
   addChanges(tenants, given);
+  addAcceptance(tenants, given);
 }
 
 function addLooks(tenants: Command, { withConfigurations, read, print, out, err, exit }: TenantCommands): void {
@@ -86,6 +87,25 @@ function addLooks(tenants: Command, { withConfigurations, read, print, out, err,
 }
 
 const SECRETS_HELP = 'YAML with the values of its { sealed: NAME }, by name; those that are not given stay';
+
+/** Accepts, beside what changes documents. */
+function addAcceptance(tenants: Command, { withConfigurations, print }: TenantCommands): void {
+  tenants
+    .command('accept [tenant]')
+    .description('have a managed tenant that is record-forged count as Redis has it, after you restored an older Redis')
+    .option('--all', 'every one that is record-forged, one after the other')
+    .option('--json', 'as JSON')
+    .action((tenant: string | undefined, { all = false, ...asked }: Asked & { all?: boolean }) =>
+      withConfigurations(async (desk, acting) => {
+        const { forgedTenants } = await import('../control/managed-tenants.ts');
+        const { acceptTenant } = await import('../control/tenant-acts.ts');
+        const forged = (await forgedTenants(desk)).filter((each) => all || each.tenant === tenant);
+        const accepted: TenantChanged[] = [];
+        for (const each of forged) accepted.push(await acceptTenant(acting, desk, each.tenant, each.revision));
+        print(asked, { accepted }, () => renderAccepted(accepted));
+      }),
+    );
+}
 
 function addChanges(tenants: Command, { withConfigurations, read, print }: TenantCommands): void {
   tenants
@@ -216,6 +236,19 @@ function renderDocument({ tenant, file, revision, yaml, secrets, faults }: Tenan
 
 function renderCheck(faults: readonly ConfigurationFault[]): string {
   return faults.length === 0 ? 'It has no faults.' : renderFaults(faults);
+}
+
+function renderAccepted(accepted: readonly TenantChanged[]): string {
+  if (accepted.length === 0) return 'None of them is record-forged: nothing was changed.';
+  return accepted
+    .map(({ tenant, revision }) =>
+      wrap(
+        revision === null
+          ? `The tenant ${tenant} counts as removed from now on.`
+          : `The tenant ${tenant} counts as Redis has it from now on, revision ${revision}.`,
+      ),
+    )
+    .join('\n');
 }
 
 function renderRemoved({ tenant, file }: TenantChanged): string {

@@ -1,6 +1,8 @@
 import type { ManagedTenants } from '../settings/managed-tenant.ts';
 import type { Settings } from '../settings/settings-schema.ts';
+import { highestMark } from '../state/data-directory.ts';
 import { createAwaitDurable } from '../state/durability.ts';
+import { type HeadMark, MANAGED_MARK } from '../state/managed-head.ts';
 import { createManagedTenants } from '../state/managed-tenants.ts';
 import { connectRedis } from '../state/redis.ts';
 import { checkRedis } from '../state/redis-check.ts';
@@ -23,9 +25,16 @@ export async function readManagedTenants(
   const awaitDurable = createAwaitDurable(redis, settings.redis);
   try {
     await checkRedis(redis, AbortSignal.any([signal, refused.signal]));
-    return (await createManagedTenants({ redis, writer: redis, awaitDurable, ring: sealingRing(settings) }).read())
-      .tenants;
+    const identityKey = settings.secrets.identityKey.reveal();
+    const parts = { redis, writer: redis, awaitDurable, ring: sealingRing(settings), identityKey, clock: Date.now };
+    return (await createManagedTenants({ ...parts, mark: markIn(settings) }).read()).tenants;
   } finally {
     redis.disconnect();
   }
+}
+
+/** Read alone: what looks after the directory is composed later, and tells where it can't be used. */
+function markIn({ dataDirectory }: Settings): HeadMark {
+  const read = async () => (dataDirectory === undefined ? 0 : highestMark(dataDirectory, MANAGED_MARK).catch(() => 0));
+  return { read, leave: async () => {} };
 }

@@ -9,6 +9,7 @@ import { type AwaitDurable, createAwaitDurable } from '../state/durability.ts';
 import { createStateEpoch, type StateEpoch } from '../state/epoch.ts';
 import { createLoginLinks, type LoginLinks } from '../state/login-links.ts';
 import { createLoginStore, type LoginStore } from '../state/logins.ts';
+import { type HeadMark, MANAGED_MARK } from '../state/managed-head.ts';
 import { createManagedTenants, type ManagedTenantStore } from '../state/managed-tenants.ts';
 import { openProcesses, type Processes } from '../state/processes.ts';
 import { connectRedis, type RedisClient } from '../state/redis.ts';
@@ -52,20 +53,20 @@ export function openStores(current: () => Settings, clock: Clock, log: Logger): 
   const writer = connectRedis(place);
   const ring = sealingRing(settings);
   const awaitDurable = createAwaitDurable(writer, { replicas });
+  const epoch = createStateEpoch({
+    ...{ redis, writer, replicas, identityKey, clock, log },
+    directory: directory ?? null,
+  });
+  const mark: HeadMark = {
+    read: async () => (await epoch.withDirectory((kept) => kept.readMark(MANAGED_MARK))) ?? 0,
+    leave: (counter) => epoch.withDirectory((kept) => kept.leaveMark(MANAGED_MARK, counter, clock())),
+  };
   return {
     redis,
     writer,
     awaitDurable,
-    managedTenants: createManagedTenants({ redis, writer, awaitDurable, ring }),
-    epoch: createStateEpoch({
-      redis,
-      writer,
-      replicas,
-      directory: directory ?? null,
-      identityKey,
-      clock,
-      log,
-    }),
+    managedTenants: createManagedTenants({ redis, writer, awaitDurable, ring, identityKey, mark, clock }),
+    epoch,
     removed: createRemovedStore(redis),
     reloads: createReloadReports(redis, clock),
     processes: openProcesses(redis, settings.leases.silentMs),

@@ -141,7 +141,8 @@ export async function planAddition(
   tenant: string,
   wanted: WantedDocument,
 ): Promise<TenantChange> {
-  if ((await managedNow(desk, tenant)).stored !== null) throw tenantExists(tenant);
+  const { stored } = await managedNow(desk, tenant);
+  if (stored !== null && stored.isMissing !== true) throw tenantExists(tenant);
   requireNoFile(desk, tenant);
   return { tenant, content: requireContent(desk, tenant, wanted, null), before: null, revision: null };
 }
@@ -204,6 +205,23 @@ export async function changeTenant(desk: ConfigurationDesk, change: TenantChange
   if (!isDone) throw revision === null ? tenantExists(tenant) : revisionChanged(tenant);
   await desk.follow();
   return { tenant, revision: next, file };
+}
+
+/** Has a tenant that is `record-forged` count as Redis has it. @throws MirrorError `conflict`, code `revision-changed` */
+export async function acceptAsStored(
+  desk: ConfigurationDesk,
+  { tenant, revision }: TenantChange,
+): Promise<TenantChanged> {
+  if (!(await desk.store.accept(tenant, revision ?? ''))) throw revisionChanged(tenant);
+  await desk.follow();
+  const stored = await desk.store.find(tenant);
+  return { tenant, revision: stored?.revision ?? null, file: desk.files.fileOf(tenant) };
+}
+
+/** Managed tenants that somebody else wrote, or took away, with the revisions that they are shown with. */
+export async function forgedTenants({ store }: ConfigurationDesk): Promise<{ tenant: string; revision: string }[]> {
+  const { tenants, forged } = await store.read();
+  return forged.map((tenant) => ({ tenant, revision: tenants.get(tenant)?.revision ?? '' }));
 }
 
 /** What is kept of a document with its secrets. @throws ConfigurationError with all faults */

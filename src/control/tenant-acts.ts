@@ -45,11 +45,23 @@ export async function adoptTenant(
   return change(acting, desk, 'adopt-tenant', await tenants.planAdoption(desk, tenant));
 }
 
+/** As weighty as a removal: nobody knows what it replaces. @see tenants.acceptAsStored */
+export async function acceptTenant(
+  acting: Acting,
+  desk: tenants.ConfigurationDesk,
+  tenant: string,
+  revision: string,
+): Promise<tenants.TenantChanged> {
+  const planned = await tenants.planRemoval(desk, tenant, revision);
+  return change(acting, desk, 'accept-tenant', planned, tenants.acceptAsStored);
+}
+
 function change(
   acting: Acting,
   desk: tenants.ConfigurationDesk,
   verb: ActVerb,
   planned: tenants.TenantChange,
+  make = tenants.changeTenant,
 ): Promise<tenants.TenantChanged> {
   const { tenant, content, revision } = planned;
   const subject = createHash('sha256')
@@ -62,8 +74,8 @@ function change(
   return recordAct(
     acting,
     about,
-    () => tenants.changeTenant(desk, planned),
-    ({ revision: now }) => ({ now }),
+    () => make(desk, planned),
+    ({ revision: now }) => ({ now, counter: desk.store.counter() }),
   );
 }
 

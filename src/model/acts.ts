@@ -6,14 +6,14 @@ export const ACT_VERBS = [
   ...['opt-out', 'lift-opt-out', 'reopen-channel', 'reopen-endpoint', 'clinic-write'],
   ...['withdraw-link', 'sign-in-link', 'access-token', 'revoke-access-token', 'release-account'],
   ...['rotate-feed', 'withdraw-feed'],
-  ...['add-tenant', 'replace-tenant', 'remove-tenant', 'adopt-tenant'],
+  ...['add-tenant', 'replace-tenant', 'remove-tenant', 'adopt-tenant', 'accept-tenant'],
 ] as const;
 /** Such a word. */
 export type ActVerb = (typeof ACT_VERBS)[number];
 
 /**
- * What the log tells beside them: an administrator signed in, out, or set the passphrase; a browser opened the link of a login, or came back from the provider; a daemon took files up, or was
- * started with other sealing keys; the log itself was begun, or its oldest entries went.
+ * What the log tells beside them: an administrator signed in, out, or set the passphrase; a browser opened the link of a login, or came back from the provider; a daemon took files up, was
+ * started with other sealing keys, or sealed which revisions of managed tenants count, once after an upgrade; the log itself was begun, or its oldest entries went.
  */
 export type AuditVerb =
   | ActVerb
@@ -24,6 +24,7 @@ export type AuditVerb =
   | 'end-link'
   | 'reload-configuration'
   | 'change-keys'
+  | 'seal-tenants'
   | 'begin-log'
   | 'trim-log';
 

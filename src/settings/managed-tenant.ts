@@ -17,7 +17,11 @@ export interface ManagedTenant {
   id: string;
   /** Another one with each change, also back to what was before: what is known of one holds, so that it need not be opened. */
   revision: string;
-  /** @throws MirrorError `settings`, code `sealing-key-unknown`; `contract`, code `seal-broken`, when somebody else changed it */
+  /** Whether somebody else wrote it, or took it away: it does not open. */
+  isForged?: boolean;
+  /** Whether it is nowhere any more. */
+  isMissing?: boolean;
+  /** @throws MirrorError `settings`, code `sealing-key-unknown`; `contract`, code `seal-broken` or `record-forged`, when somebody else changed it */
   open(): ManagedContent;
 }
 

@@ -9,8 +9,8 @@ export type SafeguardTable = (typeof SAFEGUARD_TABLES)[number];
 /** The tables of one tenant as they lie in Redis: keyed hashes and receipts, nobody's data. */
 export type Safeguards = Record<SafeguardTable, Record<string, string>>;
 
-/** What is counted in Redis and marked here: decisions before effects that can't be repeated, and writes to targets. */
-export type CounterName = 'decisions' | 'writes';
+/** What is counted in Redis and marked here: decisions before effects that can't be repeated, writes to targets, changes of managed tenants. */
+export type CounterName = 'decisions' | 'writes' | 'managed';
 
 /** A counter of one part of the state (`shardsOf`). */
 export interface Counter {
@@ -45,8 +45,8 @@ export interface DataDirectory {
 }
 
 /** Files of marks, one a day: `marks-2026-05-04.log`, of the second part of the state `marks.1-2026-05-04.log`. */
-const MARKS: Readonly<Record<CounterName, string>> = { decisions: 'marks', writes: 'writes' };
-const MARK_FILE = /^((?:marks|writes)(?:\.\d+)?)-\d{4}-\d\d-\d\d\.log$/;
+const MARKS: Readonly<Record<CounterName, string>> = { decisions: 'marks', writes: 'writes', managed: 'managed' };
+const MARK_FILE = /^((?:marks|writes|managed)(?:\.\d+)?)-\d{4}-\d\d-\d\d\.log$/;
 const SAFEGUARDS = 'safeguards.log';
 /** Days of marks that are kept; only the last counts. */
 const KEPT_MARK_FILES = 3;
@@ -64,18 +64,13 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
   await mkdir(path, { recursive: true });
   const safeguards = join(path, SAFEGUARDS);
   await append(safeguards, []);
-  const markFiles = async () => Map.groupBy((await readdir(path)).sort(), (name) => MARK_FILE.exec(name)?.[1] ?? null);
-  for (const [series, files] of await markFiles()) {
+  for (const [series, files] of await markFiles(path)) {
     if (series === null) continue;
     for (const name of files.slice(0, -KEPT_MARK_FILES)) await unlink(join(path, name)).catch(() => {});
   }
   const lines = async () => parse(await readFile(safeguards, 'utf8'));
   return {
-    async readMark(counter) {
-      const files = (await markFiles()).get(seriesOf(counter)) ?? [];
-      const marks = await Promise.all(files.map((name) => lastMark(join(path, name))));
-      return Math.max(0, ...marks);
-    },
+    readMark: (counter) => highestMark(path, counter),
     leaveMark: (counter, mark, at) =>
       append(join(path, `${seriesOf(counter)}-${new Date(at).toISOString().slice(0, 10)}.log`), [`${mark} ${at}`]),
     async readIdentity() {
@@ -101,6 +96,17 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
         changes.map((change) => JSON.stringify({ tenant, ...change })),
       ),
   };
+}
+
+/** The highest mark of a counter in a directory that is there. @throws what the file system throws */
+export async function highestMark(path: string, counter: Counter): Promise<number> {
+  const files = (await markFiles(path)).get(seriesOf(counter)) ?? [];
+  const marks = await Promise.all(files.map((name) => lastMark(join(path, name))));
+  return Math.max(0, ...marks);
+}
+
+async function markFiles(path: string) {
+  return Map.groupBy((await readdir(path)).sort(), (name) => MARK_FILE.exec(name)?.[1] ?? null);
 }
 
 function seriesOf({ name, shard }: Counter): string {

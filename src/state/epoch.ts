@@ -160,13 +160,16 @@ type ShardParts = Pick<EpochParts, 'redis' | 'writer' | 'clock' | 'log'> & {
 
 type ShardEpoch = ReturnType<typeof openShard>;
 
+/** Whose marks the epoch looks after. */
+type EpochCounter = Exclude<CounterName, 'managed'>;
+
 /** The counters of one part of the state. */
 function openShard(shard: number, { redis, writer, clock, log, directory, awaitDurable }: ShardParts) {
   const keyOf = { decisions: keys.epoch(shard), writes: keys.writes(shard) };
-  const highest: Record<CounterName, number> = { decisions: 0, writes: 0 };
+  const highest: Record<EpochCounter, number> = { decisions: 0, writes: 0 };
   let durability: Durability | null = null;
 
-  async function advance(client: RedisClient, by: 0 | 1, name: CounterName) {
+  async function advance(client: RedisClient, by: 0 | 1, name: EpochCounter) {
     const marked = (await directory.use((kept) => kept.readMark({ name, shard }))) ?? 0;
     const now = clock();
     const known = Math.max(highest[name], marked);
@@ -181,12 +184,12 @@ function openShard(shard: number, { redis, writer, clock, log, directory, awaitD
     return { counter, at, now, wentBackAt };
   }
 
-  async function keepMark(name: CounterName, counter: number, now: Instant): Promise<void> {
+  async function keepMark(name: EpochCounter, counter: number, now: Instant): Promise<void> {
     await directory.use((kept) => kept.leaveMark({ name, shard }, counter, now));
     highest[name] = Math.max(highest[name], counter);
   }
 
-  async function lossOf(name: CounterName): Promise<Instant | 0> {
+  async function lossOf(name: EpochCounter): Promise<Instant | 0> {
     const { counter, at, now, wentBackAt } = await advance(redis, 0, name);
     if (now - at > SURELY_KEPT_MS) highest[name] = Math.max(highest[name], counter);
     return wentBackAt;

@@ -1,19 +1,30 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { MirrorError } from '../model/errors.ts';
 import type { ManagedContent, ManagedTenant, ManagedTenants } from '../settings/managed-tenant.ts';
-import type { AwaitDurable } from './durability.ts';
 import { keys } from './keys.ts';
-import { CHANGE, VERSION } from './managed-tenant-scripts.ts';
-import type { RedisClient } from './redis.ts';
+import {
+  comparedWith,
+  type Looked,
+  type ManagedLedger,
+  type ManagedLedgerParts,
+  meantBy,
+  openManagedLedger,
+  revisionShown,
+} from './managed-ledger.ts';
 import { createSealer, type SealingKey } from './sealing.ts';
 
 /** All managed tenants at one moment. */
 export interface ManagedSnapshot {
   /** Another one after each change of any; null before the first. */
   version: string | null;
+  /** One that is not as clinic-mirror wrote it last does not open (`record-forged`). */
   tenants: ManagedTenants;
   /** Those that Redis lost since this was opened and does not name again: nobody removed them. */
   lost: ManagedTenants;
+  /** Those that do not open, because who wrote them last was not clinic-mirror. */
+  forged: readonly string[];
+  /** Whether they are of a version that did not seal which revision counts: `adopt` does so. */
+  isUnproved: boolean;
 }
 
 /** The managed tenants of an installation. Of two who change one at once, one does. */
@@ -28,75 +39,70 @@ export interface ManagedTenantStore {
   find(id: string): Promise<ManagedTenant | null>;
   /**
    * Keeps a tenant sealed. On the disk when it returns, where Redis can tell.
-   * @param expected revision that is replaced; null: there is none
+   * @param expected revision that is replaced, as it was read or as it was last written; null: there is none
    * @returns the revision; null when another one stands there
    */
   put(id: string, content: ManagedContent, expected: string | null): Promise<string | null>;
   /** @returns whether it was removed: false when another revision stands there */
   remove(id: string, expected: string): Promise<boolean>;
+  /**
+   * Takes one for what is meant as Redis has it, or has it no more: a person restored an older Redis.
+   * @returns false when it is not as it was read
+   */
+  accept(id: string, expected: string): Promise<boolean>;
+  /** Those of a version that did not seal which revision counts, all of them as they are. @returns false where that is sealed */
+  adopt(): Promise<boolean>;
+  /** The highest counter of a change that this process has seen: of one that it made, its own unless another came at once. */
+  counter(): number;
 }
 
 /** What the store works with. @see CredentialStoreOptions */
-export interface ManagedTenantParts {
-  redis: RedisClient;
-  writer: RedisClient;
-  awaitDurable: AwaitDurable;
+export interface ManagedTenantParts extends ManagedLedgerParts {
   ring: readonly SealingKey[];
 }
 
 const CONTEXT = 'managed-tenant';
+/** Stale documents that are sealed anew in one step. */
+const SEALED_AT_ONCE = 100;
+/** Readings that find a change under way, until what they find counts as it is. */
+const MOST_READINGS = 5;
 
-/** Opens the managed tenants. Each is sealed under its own name, so that one can't be put in another's place. */
-export function createManagedTenants({ redis, writer, awaitDurable, ring }: ManagedTenantParts): ManagedTenantStore {
-  const [revisions, tenants] = [keys.managedRevisions(), keys.managedTenants()];
-  let last: ManagedSnapshot | null = null;
+/**
+ * Opens the managed tenants. Each is sealed under its own name, so that one can't be put in another's place, and a sealed head names the
+ * revision of each, so that no older one can be put back.
+ */
+export function createManagedTenants(parts: ManagedTenantParts): ManagedTenantStore {
+  const ledger = openManagedLedger(parts);
+  const { seal, standing } = openDocuments(parts, ledger);
+  let last: (ManagedSnapshot & { marked: number }) | null = null;
   let lost: ManagedTenants = new Map();
-  const { seal, stored, isStale } = openDocuments(ring);
 
-  async function change(id: string, expected: string | null, next: readonly string[]): Promise<boolean> {
-    return (await writer.eval(CHANGE, 2, revisions, tenants, id, expected ?? '', randomUUID(), ...next)) === 1;
-  }
-
-  async function changeForGood(...given: Parameters<typeof change>): Promise<boolean> {
-    if (!(await change(...given))) return false;
-    await awaitDurable(revisions).catch(() => 'late');
-    return true;
-  }
-
-  /** What an old key sealed is sealed with the active one, unless it does not open, which is told elsewhere. */
-  async function sealedAnew(tenant: ManagedTenant, sealed: string): Promise<ManagedTenant> {
-    if (!isStale(tenant.id, sealed)) return tenant;
-    const content = contentOf(tenant);
-    if (content === null) return tenant;
-    const next = seal(tenant.id, content);
-    // A Redis that takes no writes can be read all the same: the next process tries again.
-    const isDone = await change(tenant.id, tenant.revision, [next.revision, next.sealed]).catch(() => false);
-    return isDone ? stored(tenant.id, next.sealed) : tenant;
-  }
-
-  /** What stands in Redis; what is as it was before is not asked for. */
-  async function standing(known: Readonly<Record<string, string>>, before?: ManagedTenants): Promise<ManagedTenants> {
-    const { next, changed } = comparedWith(before, known);
-    const texts = changed.length === 0 ? [] : await redis.hmget(tenants, ...changed);
-    for (const [index, id] of changed.entries()) {
-      const sealed = texts[index];
-      // Removed just now: the next look tells.
-      if (sealed) next.set(id, await sealedAnew(stored(id, sealed), sealed));
-    }
-    return next;
-  }
+  const change = (id: string, expected: string | null, next: Sealed | null) =>
+    ledger.forGood(
+      (now) => meantBy(now, id).includes(expected ?? ''),
+      (now) => ledger.change(now, [{ id, next }]),
+    );
 
   async function read(): Promise<ManagedSnapshot> {
+    // Before Redis, which is never behind it.
+    const marked = await ledger.marked();
     const before = last;
-    if (before !== null && (await redis.hget(revisions, VERSION)) === before.version) return before;
-    const { [VERSION]: version = null, ...known } = await redis.hgetall(revisions);
-    const isEmptied = typeof before?.version === 'string' && firstOf(before.version) !== firstOf(version);
-    if (isEmptied && version === null) throw tenantsLost();
-    const missing = isEmptied ? new Map([...lost, ...before.tenants]) : lost;
-    const next = await standing(known, before?.tenants);
-    lost = new Map([...missing].filter(([id]) => !next.has(id)));
-    last = { version, tenants: next, lost };
-    return last;
+    if (before?.marked === marked && (await ledger.version()) === before.version) return before;
+    for (let reading = 1; ; reading += 1) {
+      const now = await ledger.look(marked);
+      const isEmptied = typeof before?.version === 'string' && firstOf(before.version) !== firstOf(now.version);
+      if (isEmptied && now.version === null) throw tenantsLost();
+      const next = await standing(now, before?.tenants, { isLast: reading === MOST_READINGS });
+      if (next === null) continue;
+      const missing = isEmptied ? new Map([...lost, ...before.tenants]) : lost;
+      lost = new Map([...missing].filter(([id]) => !next.has(id)));
+      last = {
+        ...{ version: now.version, tenants: next, lost, marked: await ledger.raiseMark(marked) },
+        forged: [...next.values()].flatMap(({ id, isForged = false }) => (isForged ? [id] : [])),
+        isUnproved: now.head === 'unproved',
+      };
+      return last;
+    }
   }
 
   return {
@@ -111,39 +117,101 @@ export function createManagedTenants({ redis, writer, awaitDurable, ring }: Mana
       }
     },
     async put(id, content, expected) {
-      const { revision, sealed } = seal(id, content);
-      return (await changeForGood(id, expected, [revision, sealed])) ? revision : null;
+      const next = seal(id, content);
+      return (await change(id, expected, next)) ? next.revision : null;
     },
-    remove: (id, expected) => changeForGood(id, expected, []),
+    remove: (id, expected) => change(id, expected, null),
+    accept: (id, expected) =>
+      ledger.forGood(
+        (now) => revisionShown(now, id) === expected,
+        (now) => ledger.count(now, [id]),
+      ),
+    adopt: ledger.adopt,
+    counter: ledger.seen,
   };
 }
 
-/** Documents as they are stored. */
-function openDocuments(ring: readonly SealingKey[]) {
-  return {
-    seal(id: string, content: ManagedContent): { revision: string; sealed: string } {
-      const sealed = createSealer(ring, id).seal(JSON.stringify(content), CONTEXT);
-      return { revision: revisionOf(sealed), sealed };
-    },
-    stored(id: string, sealed: string): ManagedTenant {
-      const open = () => JSON.parse(createSealer(ring, id).open(sealed, CONTEXT)) as ManagedContent;
-      return { id, revision: revisionOf(sealed), open };
-    },
-    /** Whether an old key sealed it. */
-    isStale: (id: string, sealed: string): boolean => createSealer(ring, id).isStale(sealed),
-  };
+/** A document as it is stored. */
+interface Sealed {
+  revision: string;
+  sealed: string;
 }
 
-/** Those that are as they were, and the ids of the others. */
-function comparedWith(before: ManagedTenants | undefined, known: Readonly<Record<string, string>>) {
-  const next = new Map<string, ManagedTenant>();
-  const changed: string[] = [];
-  for (const [id, revision] of Object.entries(known)) {
-    const same = before?.get(id);
-    if (same?.revision === revision) next.set(id, same);
-    else changed.push(id);
+/** Documents as they are stored, each under its own name. */
+function openDocuments({ redis, ring }: ManagedTenantParts, ledger: ManagedLedger) {
+  const tenants = keys.managedTenants();
+
+  function seal(id: string, content: ManagedContent): Sealed {
+    const sealed = createSealer(ring, id).seal(JSON.stringify(content), CONTEXT);
+    return { revision: revisionOf(sealed), sealed };
   }
-  return { next, changed };
+
+  function stored(id: string, sealed: string): ManagedTenant {
+    const open = () => JSON.parse(createSealer(ring, id).open(sealed, CONTEXT)) as ManagedContent;
+    return { id, revision: revisionOf(sealed), open };
+  }
+
+  /** What an old key sealed is sealed with the active one, unless it does not open, which is told elsewhere. */
+  async function sealAnew(now: Looked, read: ReadonlyMap<string, string>, next: Map<string, ManagedTenant>) {
+    const stale = [...read].flatMap(([id, sealed]) => {
+      const content = createSealer(ring, id).isStale(sealed) ? contentOf(stored(id, sealed)) : null;
+      return content === null ? [] : [{ id, next: seal(id, content) }];
+    });
+    for (let from = 0; from < stale.length; from += SEALED_AT_ONCE) {
+      const steps = stale.slice(from, from + SEALED_AT_ONCE);
+      // A Redis that takes no writes can be read all the same: the next process tries again.
+      const isDone = await ledger.change(from === 0 ? now : await ledger.look(now.marked), steps).catch(() => false);
+      if (!isDone) return;
+      for (const { id, next: anew } of steps) next.set(id, stored(id, anew.sealed));
+    }
+  }
+
+  /**
+   * What stands in Redis; what is as it was before is not asked for.
+   * @param options.isLast a document that does not fit its revision is not looked at again
+   * @returns null: a change came in between
+   */
+  async function standing(now: Looked, before: ManagedTenants | undefined, { isLast }: { isLast: boolean }) {
+    const { same, forged, others } = comparedWith(before, now);
+    const next = new Map(same);
+    for (const id of forged) next.set(id, forgedTenant(id, now));
+    const texts = others.length === 0 ? [] : await redis.hmget(tenants, ...others);
+    const read = new Map(others.flatMap((id, index) => (texts[index] ? [[id, texts[index]] as const] : [])));
+    for (const id of others) {
+      const tenant = stored(id, read.get(id) ?? '');
+      const isWhole = tenant.revision === now.revisions.get(id);
+      if (!isWhole && !isLast && (await ledger.version()) !== now.version) return null;
+      if (!isWhole) read.delete(id);
+      next.set(id, isWhole ? tenant : forgedTenant(id, now));
+    }
+    // Who made what is not proved yet is not known.
+    if (now.head !== 'unproved') await sealAnew(now, read, next);
+    return next;
+  }
+
+  return { seal, standing };
+}
+
+const REMEDY =
+  'see who else may write into Redis, and replace or remove it; if a person restored an older Redis: clinic-mirror tenants accept ';
+
+/** In place of a tenant that is not as clinic-mirror wrote it last. */
+function forgedTenant(id: string, now: Looked): ManagedTenant {
+  const isMissing = !now.revisions.has(id);
+  const message = isMissing
+    ? 'Redis has it no more, and clinic-mirror did not remove it (record-forged)'
+    : 'what Redis has of it is not what clinic-mirror wrote last (record-forged)';
+  return {
+    ...{ id, revision: revisionShown(now, id), isForged: true, isMissing },
+    open() {
+      throw new MirrorError(message, {
+        actor: 'contract',
+        code: 'record-forged',
+        retry: 'never',
+        remedy: `${REMEDY}${id}`,
+      });
+    },
+  };
 }
 
 function contentOf(tenant: ManagedTenant): ManagedContent | null {

@@ -55,6 +55,7 @@ type Attack = (connection: Redis, world: { hash: string }) => Promise<unknown>;
 const ATTACKS: [string, Attack][] = [
   ['one opt-out', (connection, { hash }) => connection.hdel(keys.optOuts(TENANT), hash)],
   ['all tombstones', (connection) => connection.del(keys.tombstones(TENANT))],
+  ['nothing, and makes up a receipt', (connection) => connection.hset(keys.receipts(TENANT), 'made-up', '{}')],
   [
     'an opt-out, with another one in its place',
     async (connection, { hash }) => {

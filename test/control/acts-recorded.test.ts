@@ -9,6 +9,7 @@ import { toMatchFile } from '../../src/control/match-file.ts';
 import type { Acting } from '../../src/control/recording.ts';
 import * as tenantActs from '../../src/control/tenant-acts.ts';
 import { ACT_VERBS, type ActFacts, type ActVerb } from '../../src/model/acts.ts';
+import { keys } from '../../src/state/keys.ts';
 import { connect, NEVER, TENANT } from '../oauth/connection.ts';
 import { useRedis } from '../support/redis.ts';
 import { accessSettings, openAccessWorld } from './access-world.ts';
@@ -224,14 +225,16 @@ async function managed() {
   return { desk, revision: String(added.revision) };
 }
 
-const OF_TENANTS: GivenByVerb<'add-tenant' | 'replace-tenant' | 'remove-tenant' | 'adopt-tenant'> = {
+const COUNTER = expect.any(Number);
+
+const OF_TENANTS: GivenByVerb<'add-tenant' | 'replace-tenant' | 'remove-tenant' | 'adopt-tenant' | 'accept-tenant'> = {
   async 'add-tenant'() {
     const { desk, revision } = await managed();
     await desk.store.remove(TENANT, revision);
     return {
       act: (acting) => tenantActs.addTenant(acting, desk, TENANT, WANTED),
       what: { revision: null, secrets: 0 },
-      facts: { now: REVISION },
+      facts: { now: REVISION, counter: COUNTER },
     };
   },
   async 'replace-tenant'() {
@@ -239,7 +242,7 @@ const OF_TENANTS: GivenByVerb<'add-tenant' | 'replace-tenant' | 'remove-tenant' 
     return {
       act: (acting) => tenantActs.replaceTenant(acting, desk, TENANT, WANTED, revision),
       what: { revision, secrets: 0 },
-      facts: { now: REVISION },
+      facts: { now: REVISION, counter: COUNTER },
     };
   },
   async 'remove-tenant'() {
@@ -247,7 +250,18 @@ const OF_TENANTS: GivenByVerb<'add-tenant' | 'replace-tenant' | 'remove-tenant' 
     return {
       act: (acting) => tenantActs.removeTenant(acting, desk, TENANT, revision),
       what: { revision, secrets: 0 },
-      facts: { now: null },
+      facts: { now: null, counter: COUNTER },
+    };
+  },
+  async 'accept-tenant'() {
+    const { desk } = await managed();
+    await redis.connect().hdel(keys.managedRevisions(), TENANT);
+    await redis.connect().hset(keys.managedRevisions(), '*', 'other');
+    const shown = (await desk.store.find(TENANT))?.revision ?? '';
+    return {
+      act: (acting) => tenantActs.acceptTenant(acting, desk, TENANT, shown),
+      what: { revision: shown, secrets: 0 },
+      facts: { now: null, counter: COUNTER },
     };
   },
   async 'adopt-tenant'() {
@@ -261,7 +275,7 @@ const OF_TENANTS: GivenByVerb<'add-tenant' | 'replace-tenant' | 'remove-tenant' 
       act: (acting) =>
         tenantActs.adoptTenant(acting, { ...desk, files: { ...desk.files, fileOf: () => file } }, TENANT),
       what: { revision: null, secrets: 0 },
-      facts: { now: REVISION },
+      facts: { now: REVISION, counter: COUNTER },
     };
   },
 };

@@ -3,6 +3,7 @@ import type { Configuration } from '../../src/settings/configuration.ts';
 import type { ConfigurationFault } from '../../src/settings/faults.ts';
 import type { ManagedTenant } from '../../src/settings/managed-tenant.ts';
 import { createAwaitDurable } from '../../src/state/durability.ts';
+import type { HeadMark } from '../../src/state/managed-head.ts';
 import { createManagedTenants } from '../../src/state/managed-tenants.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import type { SealingKey } from '../../src/state/sealing.ts';
@@ -10,10 +11,19 @@ import type { SealingKey } from '../../src/state/sealing.ts';
 /** The key that seals in tests. */
 export const RING = [{ id: 'k1', key: Buffer.alloc(32, 9) }];
 
+/** The identity key of tests. */
+const IDENTITY_KEY = Buffer.alloc(32, 7);
+/** Nothing is kept outside Redis. */
+const NO_MARK: HeadMark = { read: async () => 0, leave: async () => {} };
+
 /** The managed tenants in a Redis. */
-export function openManagedStore(redis: RedisClient, ring: readonly SealingKey[] = RING) {
+export function openManagedStore(
+  redis: RedisClient,
+  ring: readonly SealingKey[] = RING,
+  { identityKey = IDENTITY_KEY as Uint8Array, mark = NO_MARK } = {},
+) {
   const awaitDurable = createAwaitDurable(redis, { replicas: 0 });
-  return createManagedTenants({ redis, writer: redis, awaitDurable, ring });
+  return createManagedTenants({ redis, writer: redis, awaitDurable, ring, identityKey, mark, clock: Date.now });
 }
 
 /** What a test chooses of how tenants are configured. */

@@ -180,7 +180,9 @@ async function loseAndRestore(opened: Opened): Promise<void> {
   expect(daemons.map(isManagedBy)).toEqual([true, true]);
   // Whoever writes first brings back one of many.
   const { settings } = one.composition.configuration;
-  const store = openManagedStore(redis.connect(), sealingRing(settings));
+  const store = openManagedStore(redis.connect(), sealingRing(settings), {
+    identityKey: settings.secrets.identityKey.reveal(),
+  });
   const stranger = await store.put('clinic-9', { yaml: 'name: X\n', json: '{"name":"X"}', secrets: {} }, null);
   await bothHave(
     opened,

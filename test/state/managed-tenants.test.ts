@@ -1,5 +1,7 @@
-import { expect, test } from 'vitest';
+import type { Redis } from 'ioredis';
+import { describe, expect, test } from 'vitest';
 import { keys } from '../../src/state/keys.ts';
+import type { ManagedTenantStore } from '../../src/state/managed-tenants.ts';
 import { openManagedStore, RING } from '../control/open-configurations.ts';
 import { useRedis } from '../support/redis.ts';
 
@@ -63,7 +65,7 @@ test("a document that was put in another's place, or changed, does not open", as
   const sealed = (await connection.hget(keys.managedTenants(), 'uno')) ?? '';
   await connection.hset(keys.managedTenants(), 'due', sealed);
   const { tenants } = await other.read();
-  expect(() => tenants.get('due')?.open()).toThrow(expect.objectContaining({ code: 'seal-broken' }));
+  expect(() => tenants.get('due')?.open()).toThrow(expect.objectContaining({ code: 'record-forged' }));
   expect(tenants.get('uno')?.open()).toEqual(CONTENT);
 });
 
@@ -124,4 +126,153 @@ test('what an old key sealed can be read from a Redis that takes no writes', asy
   const full = Object.create(connection, { eval: { value: () => Promise.reject(new Error('OOM')) } });
   const rotated = openManagedStore(full, [{ id: 'k2', key: Buffer.alloc(32, 3) }, ...RING]);
   expect((await rotated.read()).tenants.get('uno')?.open()).toEqual(CONTENT);
+});
+
+/** A mark outside Redis, which several processes share. */
+function openMark() {
+  const mark = { at: 0 };
+  return {
+    mark,
+    given: {
+      mark: {
+        read: async () => mark.at,
+        leave: async (counter: number) => {
+          mark.at = Math.max(mark.at, counter);
+        },
+      },
+    },
+  };
+}
+
+describe('an older state that somebody else put back', () => {
+  const FORGED = expect.objectContaining({ code: 'record-forged' });
+  const stateOf = async (connection: Redis) =>
+    [await connection.hgetall(keys.managedRevisions()), await connection.hgetall(keys.managedTenants())] as const;
+
+  /** `uno` was changed, `due` removed and `tre` left as it is, after what is told as `older`. */
+  async function changed() {
+    const { connection } = await open();
+    const { mark, given } = openMark();
+    const openStore = () => openManagedStore(connection, RING, given);
+    const store = openStore();
+    const [uno, due] = [
+      await store.put('uno', contentOf('A'), null),
+      await store.put('due', contentOf('B'), null),
+      await store.put('tre', contentOf('C'), null),
+    ];
+    const older = await stateOf(connection);
+    await store.put('uno', contentOf('paused'), uno);
+    await store.remove('due', due ?? '');
+    /** All of it, or only some fields; daemons look, since the version is another one. */
+    const putBack = async (only?: readonly string[]) => {
+      const chosen = (all: Record<string, string>) =>
+        Object.fromEntries(Object.entries(all).filter(([id]) => only?.includes(id) ?? true));
+      if (only === undefined) await connection.del(keys.managedRevisions(), keys.managedTenants());
+      await connection.hset(keys.managedRevisions(), { ...chosen(older[0]), '*': `${older[0]['*']}9` });
+      await connection.hset(keys.managedTenants(), chosen(older[1]));
+    };
+    return { connection, mark, store, openStore, putBack };
+  }
+
+  /** What opens, and what does not. */
+  async function readBy(store: ManagedTenantStore) {
+    const { tenants, forged } = await store.read();
+    for (const id of forged) expect(() => tenants.get(id)?.open()).toThrow(FORGED);
+    const open = [...tenants.values()].filter(({ id }) => !forged.includes(id));
+    return { open: open.map((each) => each.open().yaml).toSorted(), forged: forged.toSorted() };
+  }
+
+  test('of single tenants opens nowhere: of the one that was changed, and of the one that was removed', async () => {
+    const { store, openStore, putBack } = await changed();
+    await store.read();
+    await putBack(['uno', 'due']);
+    const found = { open: ['name: C\n'], forged: ['due', 'uno'] };
+    expect(await readBy(store)).toEqual(found);
+    expect(await readBy(openStore())).toEqual(found);
+  });
+
+  test('with its own sealed head opens nowhere where the mark, or the process, knows a newer one', async () => {
+    const { store, openStore, putBack, mark } = await changed();
+    await store.read();
+    await putBack();
+    expect(await readBy(store)).toEqual({ open: ['name: C\n'], forged: ['due', 'uno'] });
+    expect(await readBy(openStore())).toEqual({ open: [], forged: ['due', 'tre', 'uno'] });
+    mark.at = 0;
+    expect(await readBy(store)).toEqual({ open: ['name: C\n'], forged: ['due', 'uno'] });
+  });
+
+  test('is noticed although its version is the one that was read last', async () => {
+    const { connection, openStore, mark } = await changed();
+    const late = openStore();
+    await late.read();
+    const before = await stateOf(connection);
+    const store = openStore();
+    const revision = (await store.read()).tenants.get('uno')?.revision ?? '';
+    await store.put('uno', contentOf('newest'), revision);
+    await connection.hset(keys.managedRevisions(), before[0]);
+    await connection.hset(keys.managedTenants(), before[1]);
+    expect(mark.at).toBe(store.counter());
+    expect((await late.read()).forged).toContain('uno');
+  });
+
+  test('without a head, or with a document alone, opens nowhere', async () => {
+    const { connection, openStore, store } = await changed();
+    const now = await stateOf(connection);
+    await connection.hdel(keys.managedRevisions(), '*head');
+    expect((await readBy(openStore())).forged).toEqual(['tre', 'uno']);
+    await connection.hset(keys.managedRevisions(), { ...now[0], '*': 'another' });
+    await connection.hset(keys.managedTenants(), 'uno', now[1].tre ?? '');
+    expect(await readBy(store)).toEqual({ open: ['name: C\n'], forged: ['uno'] });
+  });
+
+  test('is replaced, removed, added again or accepted', async () => {
+    const { connection, openStore, putBack } = await changed();
+    await putBack(['uno', 'due']);
+    await connection.hdel(keys.managedRevisions(), 'tre');
+    const store = openStore();
+    const shown = async (id: string) => (await store.find(id))?.revision ?? '';
+    expect(await store.put('due', contentOf('D'), null)).toBeNull();
+    expect(await store.accept('uno', await shown('due'))).toBe(false);
+    expect(await store.accept('uno', await shown('uno'))).toBe(true);
+    expect(await store.remove('due', await shown('due'))).toBe(true);
+    expect(await store.put('tre', contentOf('E'), null)).not.toBeNull();
+    const found = { open: ['name: A\n', 'name: E\n'], forged: [] };
+    expect(await readBy(store)).toEqual(found);
+    expect(await readBy(openStore())).toEqual(found);
+    expect(await store.accept('uno', await shown('uno'))).toBe(false);
+  });
+
+  test('counts as it stands once, where no version before sealed which revision does', async () => {
+    const { connection, store } = await changed();
+    await connection.hdel(keys.managedRevisions(), '*head');
+    const { mark, given } = openMark();
+    const upgraded = openManagedStore(connection, RING, given);
+    expect(await upgraded.read()).toMatchObject({ isUnproved: true, forged: [] });
+    expect([await upgraded.adopt(), await upgraded.adopt()]).toEqual([true, false]);
+    expect(mark.at).toBeGreaterThan(store.counter());
+    expect(await openManagedStore(connection, RING, given).read()).toMatchObject({ isUnproved: false, forged: [] });
+    await connection.hdel(keys.managedRevisions(), '*head');
+    expect((await readBy(openManagedStore(connection, RING, given))).forged).toEqual(['tre', 'uno']);
+  });
+});
+
+test('a change under way is no forgery, whoever reads meanwhile', async () => {
+  const { one, other } = await open();
+  let revision = await one.put('uno', contentOf('0'), null);
+  const found: unknown[] = [];
+  const reading = (async () => {
+    for (let turn = 0; turn < 200; turn += 1) found.push(...(await other.read()).forged);
+  })();
+  for (let turn = 1; turn <= 100; turn += 1) revision = await one.put('uno', contentOf(`${turn}`), revision);
+  await reading;
+  expect(found).toEqual([]);
+});
+
+test('two processes that change different tenants at once both do', async () => {
+  const { one, other } = await open();
+  const ids = Array.from({ length: 10 }, (_, index) => `t${index}`);
+  const done = await Promise.all(ids.map((id, index) => (index % 2 ? one : other).put(id, contentOf(id), null)));
+  expect(done).not.toContain(null);
+  expect(await one.read()).toMatchObject({ forged: [] });
+  expect((await other.read()).tenants.size).toBe(10);
 });
