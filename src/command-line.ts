@@ -119,12 +119,13 @@ async function open(
   mode: 'strict' | 'set-aside',
   managedOf: (settings: Settings) => Promise<ManagedTenants>,
 ): Promise<ConfigurationFiles> {
-  const [{ ConfigurationFiles }, { connectors }, { reminderChannels }] = await Promise.all([
+  const [{ ConfigurationFiles }, { outlineApart }, { connectors }, { reminderChannels }] = await Promise.all([
     import('./settings/configuration-files.ts'),
+    import('./composition/outline-apart.ts'),
     import('./connectors/registry.ts'),
     import('./reminders/channels/registry.ts'),
   ]);
-  const given = { dir: config, env, connectors, reminderChannels, mode };
+  const given = { dir: config, env, connectors, reminderChannels, mode, outlineApart };
   return ConfigurationFiles.open(only === undefined ? given : { ...given, only }, managedOf);
 }
 

@@ -97,7 +97,7 @@ export async function checkDocument(
   const { stored, before } = await managedNow(desk, tenant);
   if (stored === null) requireNoFile(desk, tenant);
   const built = contentFor(tenant, wanted, before);
-  return 'faults' in built ? built.faults : faultsOf(desk, tenant, built.content);
+  return 'faults' in built ? built.faults : await faultsOf(desk, tenant, built.content);
 }
 
 /**
@@ -144,7 +144,7 @@ export async function planAddition(
   const { stored } = await managedNow(desk, tenant);
   if (stored !== null && stored.isMissing !== true) throw tenantExists(tenant);
   requireNoFile(desk, tenant);
-  return { tenant, content: requireContent(desk, tenant, wanted, null), before: null, revision: null };
+  return { tenant, content: await requireContent(desk, tenant, wanted, null), before: null, revision: null };
 }
 
 /**
@@ -160,7 +160,7 @@ export async function planReplacement(
   revision: string,
 ): Promise<TenantChange> {
   const { before } = await requireRevision(desk, tenant, revision);
-  return { tenant, content: requireContent(desk, tenant, wanted, before), before, revision };
+  return { tenant, content: await requireContent(desk, tenant, wanted, before), before, revision };
 }
 
 /** A managed tenant that is removed. @throws MirrorError as {@link planReplacement} */
@@ -180,7 +180,7 @@ export async function planAdoption(desk: ConfigurationDesk, tenant: string): Pro
   const read = readBytes(file);
   if ('faults' in read) throw new ConfigurationError(read.faults);
   const wanted = { yaml: read.bytes.toString('utf8'), secrets: {} };
-  return { tenant, content: requireContent(desk, tenant, wanted, null), before: null, revision: null };
+  return { tenant, content: await requireContent(desk, tenant, wanted, null), before: null, revision: null };
 }
 
 /** What came of a change. */
@@ -225,14 +225,14 @@ export async function forgedTenants({ store }: ConfigurationDesk): Promise<{ ten
 }
 
 /** What is kept of a document with its secrets. @throws ConfigurationError with all faults */
-function requireContent(
+async function requireContent(
   desk: ConfigurationDesk,
   tenant: string,
   wanted: WantedDocument,
   before: ManagedContent | null,
-): ManagedContent {
+): Promise<ManagedContent> {
   const built = contentFor(tenant, wanted, before);
-  const faults = 'faults' in built ? built.faults : faultsOf(desk, tenant, built.content);
+  const faults = 'faults' in built ? built.faults : await faultsOf(desk, tenant, built.content);
   if ('faults' in built || faults.length > 0) throw new ConfigurationError(faults);
   return built.content;
 }
@@ -271,7 +271,11 @@ function faultOf(file: string, path: string, message: string, remedy: string): C
   return { file, line: null, path, message, remedy };
 }
 
-function faultsOf({ files }: ConfigurationDesk, tenant: string, content: ManagedContent): ConfigurationFault[] {
+function faultsOf(
+  { files }: ConfigurationDesk,
+  tenant: string,
+  content: ManagedContent,
+): Promise<ConfigurationFault[]> {
   return files.faultsOf({ id: tenant, revision: '', open: () => content });
 }
 

@@ -13,6 +13,7 @@ export async function inPieces<Result>(work: Pieces<Result>, signal?: AbortSigna
   for (;;) {
     const step = work.next();
     if (step.done === true) return step.value;
+    if (step.value !== undefined) await step.value;
     if (performance.now() - turnBegan < TURN_MS) continue;
     await setImmediate();
     signal?.throwIfAborted();

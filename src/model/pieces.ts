@@ -1,5 +1,8 @@
-/** Long work in pieces of at most a few milliseconds: whoever has it done may let others have their turn after each. */
-export type Pieces<Result> = Generator<undefined, Result, undefined>;
+/**
+ * Long work in pieces of at most a few milliseconds: whoever has it done may let others have their turn after each. A promise is awaited
+ * before the work goes on, where whoever has it done can wait.
+ */
+export type Pieces<Result> = Generator<Promise<void> | undefined, Result, undefined>;
 
 /** Entries in a piece; one takes up to a tenth of a millisecond. */
 const PIECE = 64;

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { NAME } from '../model/names.ts';
+import type { Pieces } from '../model/pieces.ts';
 import type { Configuration } from './configuration.ts';
 import { findDoubleTenants } from './double-tenants.ts';
 import { ConfigurationError, type ConfigurationFault } from './faults.ts';
@@ -42,9 +43,6 @@ export interface LoadOptions extends ReadOptions {
    */
   only?: string;
 }
-
-/** Long work in pieces: whoever has it done may let others have their turn after each. */
-type Pieces<Result> = Generator<undefined, Result, undefined>;
 
 const NONE_RUNS = { of: () => null, clinicOf: () => null };
 
@@ -88,23 +86,24 @@ export class ConfigurationFiles {
   ): Promise<ConfigurationFiles> {
     const begun = begin(options);
     const { value } = begun.surroundings.settings;
-    return new ConfigurationFiles(options, value === null ? begun : { ...begun, managed: await managedOf(value) });
+    const managed = value === null ? begun.managed : await managedOf(value);
+    begun.seen.note(stampsOf(managed));
+    const files = openAtFirst(options, { ...begun, managed });
+    const read: ReadTenant[] = [];
+    for (const step of files.read()) {
+      if (step instanceof Promise) await step;
+      else read.push(step);
+    }
+    return new ConfigurationFiles(options, { ...begun, managed }, { files, read });
   }
 
   /** Reads all files; without managed tenants, unless they are given. @throws ConfigurationError with all faults */
-  constructor(options: LoadOptions, { surroundings, seen, managed, verdicts, kept }: Begun = begin(options)) {
+  constructor(options: LoadOptions, begun: Begun = begin(options), { files, read } = readAtOnce(options, begun)) {
+    const { surroundings, seen, managed, verdicts, kept } = begun;
     this.#options = options;
-    seen.note(stampsOf(managed));
     const settings = surroundings.settings.value;
     this.#verdicts = verdicts;
     this.#kept = kept.tenantsWith(managed);
-    const { only } = options;
-    const files = this.#open(surroundings, managed, {
-      ...{ verdicts: this.#kept, seen },
-      isOfFile: () => false,
-      isAside: (id) => only !== undefined && id !== only,
-    });
-    const read = [...files.read()];
     noteStray(read, seen);
     this.#keep(new Map(read.flatMap(({ id, verdict }) => (verdict === null ? [] : [[id, verdict]]))), surroundings);
     const faults = everyFault(surroundings, read, options.mode);
@@ -143,11 +142,16 @@ export class ConfigurationFiles {
    * What would be wrong with a managed tenant as it is given, beside all others as they are now. Nothing is kept of it.
    * @returns every fault; those of which another tenant is the reason name it
    */
-  faultsOf(tenant: ManagedTenant): ConfigurationFault[] {
+  async faultsOf(tenant: ManagedTenant): Promise<ConfigurationFault[]> {
     const { surroundings, running, configuration } = this.#reading;
     const known = { verdicts: new Map(), seen: new SeenFiles(), isOfFile: () => false };
     const files = this.#open(surroundings, new Map(), known);
-    const [read] = withProfileFaults([files.readManaged(tenant)], surroundings) as [ReadTenant];
+    const steps: ReadTenant[] = [];
+    for (const step of files.readManaged(tenant)) {
+      if (step instanceof Promise) await step;
+      else steps.push(step);
+    }
+    const [read] = withProfileFaults(steps, surroundings) as [ReadTenant];
     const others = [
       ...[...running.values()].map(({ verdict: { outline } }) => ({ ...outline, rank: 0 })),
       ...configuration.setAside.map(({ id }) => ({ id, clinic: NO_CLINIC, formerly: undefined, rank: 0 })),
@@ -238,9 +242,12 @@ export class ConfigurationFiles {
     const files = this.#open(surroundings, managed, { verdicts, seen, isOfFile });
     const lastGood = lastGoods(before, isAround ? null : files, surroundings);
     const read: ReadTenant[] = [];
-    for (const tenant of files.read()) {
-      read.push(tenant);
-      yield;
+    for (const step of files.read()) {
+      if (step instanceof Promise) yield step;
+      else {
+        read.push(step);
+        yield;
+      }
     }
     noteStray(read, seen);
     const settled = settleTenants(withProfileFaults(read, surroundings), lastGood);
@@ -255,16 +262,7 @@ export class ConfigurationFiles {
   }
 
   #open(surroundings: Surroundings, managed: ManagedTenants, known: Omit<KnownOptions, 'secrets'>): TenantFiles {
-    const { settings, profiles } = surroundings;
-    const verdictFile = this.#verdicts;
-    const ofSettings = settings.secrets.map(([reference]) => reference);
-    const secrets = tenantSecrets({ ...this.#options, seen: known.seen }, ofSettings);
-    const verdicts = verdictFile === null ? null : knownVerdicts({ ...known, secrets }, verdictFile.tagOf);
-    const usable =
-      settings.value === null || verdicts === null
-        ? null
-        : { settings: settings.value, profiles: profiles.valid, verdicts };
-    return openTenantFiles({ dir: this.#options.dir, managed, secrets, known: surroundings.known, usable });
+    return openFiles(this.#options, this.#verdicts, { surroundings, managed }, known);
   }
 
   #keep(tenants: ReadonlyMap<string, Verdict>, { digest, profiles }: Surroundings): void {
@@ -276,6 +274,40 @@ export class ConfigurationFiles {
       makeDirectory: this.#options.mode === 'set-aside',
     });
   }
+}
+
+function openFiles(
+  options: LoadOptions,
+  verdictFile: VerdictFile | null,
+  { surroundings, managed }: Pick<Begun, 'surroundings' | 'managed'>,
+  known: Omit<KnownOptions, 'secrets'>,
+): TenantFiles {
+  const { settings, profiles } = surroundings;
+  const ofSettings = settings.secrets.map(([reference]) => reference);
+  const secrets = tenantSecrets({ ...options, seen: known.seen }, ofSettings);
+  const verdicts = verdictFile === null ? null : knownVerdicts({ ...known, secrets }, verdictFile.tagOf);
+  const usable =
+    settings.value === null || verdicts === null
+      ? null
+      : { settings: settings.value, profiles: profiles.valid, verdicts };
+  const { dir, outlineApart } = options;
+  return openTenantFiles({ dir, managed, secrets, known: surroundings.known, usable, outlineApart });
+}
+
+/** The files as they are read first. */
+function openAtFirst(options: LoadOptions, begun: Begun): TenantFiles {
+  const { only } = options;
+  return openFiles(options, begun.verdicts, begun, {
+    ...{ verdicts: begun.kept.tenantsWith(begun.managed), seen: begun.seen },
+    isOfFile: () => false,
+    isAside: (id) => only !== undefined && id !== only,
+  });
+}
+
+function readAtOnce(options: LoadOptions, begun: Begun): { files: TenantFiles; read: ReadTenant[] } {
+  begun.seen.note(stampsOf(begun.managed));
+  const files = openAtFirst(options, begun);
+  return { files, read: [...files.read()].filter((step) => 'id' in step) };
 }
 
 /** Reads what decides over tenants: settings and profiles. */

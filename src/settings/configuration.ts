@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
+import type { PlainOutline } from './crm-expressions.ts';
 import type { ConfigurationFault } from './faults.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 import type { GuardSettings, Settings } from './settings-schema.ts';
@@ -60,6 +61,8 @@ export interface TenantOutline {
   triggersEveryMinutes: number | null;
   /** Sensitive fields that CRMs are told, and on what ground. */
   sensitive: readonly { target: string; field: string; reason: string }[];
+  /** Expressions of its mappings, which need not be parsed again; null where they are to be taken from its document. */
+  expressions: readonly [expression: string, outline: PlainOutline | null][] | null;
   /** Of everything that decides what is planned. */
   hash: string;
 }

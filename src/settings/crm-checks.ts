@@ -1,4 +1,4 @@
-import { outlineExpression, REFUSED_FUNCTIONS } from './crm-expressions.ts';
+import { isModestExpression, outlineExpression, REFUSED_FUNCTIONS } from './crm-expressions.ts';
 import { DEFAULT_DAYS, TRANSFORMS } from './crm-schema.ts';
 import {
   CONSENT_PREFIX,
@@ -159,7 +159,9 @@ function checkExpression(part: Part, at: ValuePath, expression: string): Configu
           'set expressions: allowed, or name a field in from',
         ),
       ];
-  const outline = outlineExpression(expression);
+  // Beyond its limits: the schema reports it.
+  if (!isModestExpression(expression.trim())) return refused;
+  const outline = outlineExpression(expression.trim());
   if (outline === null) {
     const remedy = 'try it on try.jsonata.org, with invented data';
     return [...refused, faultAt(file, where, 'is no JSONata expression', remedy)];
@@ -220,7 +222,7 @@ function isUsed({ file, at }: Part, property: string, path: string): boolean {
   if (typeof from === 'string') return from.trim() === path;
   const expression = file.valueAt([...rule, 'expression']);
   if (typeof expression !== 'string') return false;
-  const outline = outlineExpression(expression);
+  const outline = outlineExpression(expression.trim());
   return outline === null || outline.isOpen || outline.names.has(path) || outline.texts.has(path);
 }
 

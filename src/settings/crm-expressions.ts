@@ -22,8 +22,97 @@ export interface ExpressionOutline {
  */
 export const REFUSED_FUNCTIONS: readonly string[] = ['now', 'millis', 'random', 'shuffle', 'eval'];
 
-/** Outline of an expression; null when it is none. What is wrong with it is not told, since it repeats parts of the text. */
+/** Longest expression: parsing takes time by the square of the length, a twentieth of a second for so much. */
+export const LONGEST_EXPRESSION = 4_000;
+/** Signs `%` in an expression, which name a parent as a rule: JSONata looks for each along the whole path. */
+export const MOST_PARENTS = 20;
+
+/** How many signs `%` an expression has. */
+export function parentsIn(expression: string): number {
+  return expression.split('%').length - 1;
+}
+
+/** Whether an expression keeps its limits: others are parsed nowhere. */
+export function isModestExpression(expression: string): boolean {
+  return expression.length <= LONGEST_EXPRESSION && parentsIn(expression) <= MOST_PARENTS;
+}
+
+/** An outline as it goes between threads, and into files. */
+export interface PlainOutline extends Omit<ExpressionOutline, 'names' | 'texts'> {
+  names: string[];
+  texts: string[];
+}
+
+/** Has expressions outlined in a bounded thread. @returns in their order; null for what is none, or takes too long */
+export type OutlineApart = (expressions: readonly string[]) => Promise<(PlainOutline | null)[]>;
+
+/** Outlines that are kept: at one more the eldest goes. */
+const MOST_OUTLINES = 20_000;
+const outlines = new Map<string, ExpressionOutline | null>();
+
+/** Expressions without an outline yet, in what is below a value of a file, each once. */
+export function expressionsToOutline(value: unknown): string[] {
+  const found = expressionsIn(value).filter((one) => isModestExpression(one) && !outlines.has(one));
+  return [...new Set(found)];
+}
+
+/** What stands under the name `expression` in a value, at any depth. */
+function expressionsIn(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, part]) =>
+    key === 'expression' && typeof part === 'string' ? [part.trim()] : expressionsIn(part),
+  );
+}
+
+/** Expressions with their outlines, as far as they are known. */
+export function knownOutlines(expressions: readonly string[]): [expression: string, outline: PlainOutline | null][] {
+  return expressions.flatMap((expression) => {
+    const outline = outlines.get(expression);
+    return outline === undefined ? [] : [[expression, plain(outline)]];
+  });
+}
+
+/** Takes in what was outlined elsewhere or before. */
+export function rememberOutlines(known: Iterable<readonly [expression: string, outline: PlainOutline | null]>): void {
+  for (const [expression, outline] of known) {
+    if (!outlines.has(expression)) remember(expression, outline === null ? null : withSets(outline));
+  }
+}
+
+function remember(expression: string, outline: ExpressionOutline | null): void {
+  const [eldest] = outlines.keys();
+  if (outlines.size >= MOST_OUTLINES && eldest !== undefined) outlines.delete(eldest);
+  outlines.set(expression, outline);
+}
+
+function plain(outline: ExpressionOutline | null): PlainOutline | null {
+  return outline === null ? null : { ...outline, names: [...outline.names], texts: [...outline.texts] };
+}
+
+function withSets({ names, texts, ...rest }: PlainOutline): ExpressionOutline {
+  return { ...rest, names: new Set(names), texts: new Set(texts) };
+}
+
+/**
+ * Outline of an expression; null when it is none, or beyond its limits. Whoever reads configurations has outlines made in a thread first
+ * ({@link OutlineApart}); only one that is not known is made here.
+ */
 export function outlineExpression(expression: string): ExpressionOutline | null {
+  if (!isModestExpression(expression)) return null;
+  const known = outlines.get(expression);
+  if (known !== undefined) return known;
+  const outline = parseOutline(expression);
+  remember(expression, outline);
+  return outline;
+}
+
+/** The work of the thread. */
+export function plainOutline(expression: string): PlainOutline | null {
+  return plain(parseOutline(expression));
+}
+
+/** What is wrong with an expression is not told, since it repeats parts of the text. */
+function parseOutline(expression: string): ExpressionOutline | null {
   const outline = { names: new Set<string>(), texts: new Set<string>(), refused: new Set<string>(), isOpen: false };
   try {
     const parse = load('jsonata') as typeof jsonata;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { mapOf, name, text, wholeNumber } from './common-schemas.ts';
+import { LONGEST_EXPRESSION, MOST_PARENTS, parentsIn } from './crm-expressions.ts';
 import { CRM_TRANSFORMS, type CrmTransform } from './crm-sources.ts';
 
 /** A property as the CRM names it. */
@@ -12,6 +13,8 @@ export const TRANSFORMS = Object.keys(CRM_TRANSFORMS) as CrmTransform[];
 
 const KINDS = ['text', 'number', 'boolean', 'date', 'instant'] as const;
 
+const hasFewParents = (expression: string) => parentsIn(expression) <= MOST_PARENTS;
+
 /** Where a property's value comes from. */
 const source = z
   .strictObject({
@@ -21,6 +24,8 @@ const source = z
       .optional()
       .describe('The same for every record, written as it stands here'),
     expression: text
+      .max(LONGEST_EXPRESSION, `give at most ${LONGEST_EXPRESSION} characters`)
+      .refine(hasFewParents, `use the sign % (the parent) at most ${MOST_PARENTS} times`)
       .optional()
       .describe('A JSONata expression over the record; needs expressions: allowed in the same target'),
     transforms: z.array(z.enum(TRANSFORMS)).max(10).default([]).describe('Applied in this order'),

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { type ClinicProfile, clinicProfileSchema } from '../clinic/schema/profile.ts';
 import type { ChannelDescription, ConnectorDescription } from './configuration.ts';
+import type { OutlineApart } from './crm-expressions.ts';
 import {
   CLIENT_SECTIONS,
   type ClientSection,
@@ -27,6 +28,8 @@ export interface ReadOptions {
   env: Readonly<Record<string, string | undefined>>;
   connectors: ReadonlyMap<string, ConnectorDescription>;
   reminderChannels: ReadonlyMap<string, ChannelDescription>;
+  /** Outlines expressions in a bounded thread; absent: they are outlined in this one. */
+  outlineApart?: OutlineApart;
 }
 
 /** What decides over the files of tenants: settings and profiles. */

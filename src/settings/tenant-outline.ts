@@ -1,4 +1,9 @@
-import type { TenantConfiguration, TenantOutline } from './configuration.ts';
+import type { TargetConfiguration, TenantConfiguration, TenantOutline } from './configuration.ts';
+import { knownOutlines } from './crm-expressions.ts';
+
+function expressionsOf(crm: TargetConfiguration['crm']): string[] {
+  return [...(crm?.mapping.values() ?? [])].flatMap(({ expression }) => expression ?? []);
+}
 
 /** The outline of a whole configuration. */
 export function outlineOf(tenant: TenantConfiguration, hash: string): TenantOutline {
@@ -18,6 +23,7 @@ export function outlineOf(tenant: TenantConfiguration, hash: string): TenantOutl
     sensitive: all.flatMap((target) =>
       [...(target.crm?.sensitive ?? [])].map(([field, reason]) => ({ target: target.id, field, reason })),
     ),
+    expressions: knownOutlines(all.flatMap(({ crm }) => expressionsOf(crm))),
     hash,
   };
 }

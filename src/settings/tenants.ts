@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { deepFreeze, type TargetConfiguration, type TenantConfiguration } from './configuration.ts';
 import { configurationHashes } from './configuration-hash.ts';
+import { expressionsToOutline, type OutlineApart, rememberOutlines } from './crm-expressions.ts';
 import { checkTenantReferences, type KnownNames } from './cross-checks.ts';
 import { checkFile } from './describe-issue.ts';
 import { ConfigurationError, type ConfigurationFault } from './faults.ts';
@@ -42,6 +43,8 @@ export interface TenantParts {
   managed: ManagedTenants;
   secrets: TenantSecrets;
   known: KnownNames;
+  /** Absent: expressions are outlined in this thread. */
+  outlineApart?: OutlineApart | undefined;
   /** Null when the settings have faults: then no tenant can be used. */
   usable: { settings: Settings; profiles: ReadonlyMap<string, ClinicProfile>; verdicts: KnownVerdicts } | null;
 }
@@ -49,14 +52,17 @@ export interface TenantParts {
 /** The files of `tenants/` below the configuration directory, and the documents of managed tenants. */
 export interface TenantFiles {
   /** Reads all of them, one after the other, in the order of their ids. One that has a verdict is not parsed. */
-  read(): Iterable<ReadTenant>;
+  read(): Iterable<ReadTenant | Outlining>;
   /** Reads one document. */
-  readManaged(tenant: ManagedTenant): ReadTenant;
+  readManaged(tenant: ManagedTenant): Iterable<ReadTenant | Outlining>;
   /** Checks what a file held when it was found to be without faults, under other settings and profiles. */
   checkAgain(verdict: Verdict): ReadTenant;
   /** The whole configuration of a tenant without faults, with the settings' defaults put in. */
   open(verdict: Verdict): TenantConfiguration;
 }
+
+/** Comes before a tenant whose expressions are outlined meanwhile: it is read on when this is over. */
+export type Outlining = Promise<void>;
 
 /** Of a file that does not tell. */
 export const NO_CLINIC = { client: undefined, tenantId: undefined };
@@ -113,7 +119,7 @@ export function openTenantFiles(parts: TenantParts): TenantFiles {
   const nameOf = ({ managed: document, outline: { id } }: Verdict) =>
     document === null ? join(folder, `${id}.yaml`) : managedName(id);
 
-  function readManagedTenant(document: ManagedTenant): ReadTenant {
+  function readManagedTenant(document: ManagedTenant): Iterable<ReadTenant | Outlining> {
     const { id, revision } = document;
     const source = { digest: revision, managed: document, yaml: () => readManaged(document) };
     return read(checking, { id, fileName: managedName(id) }, () => source);
@@ -125,8 +131,8 @@ export function openTenantFiles(parts: TenantParts): TenantFiles {
       const files = new Map(listed.files.map((named) => [named.id, named]));
       for (const id of [...new Set([...files.keys(), ...managed.keys()])].toSorted()) {
         const [document, named] = [managed.get(id), files.get(id)];
-        if (document !== undefined) yield readManagedTenant(document);
-        else if (named !== undefined) yield read(checking, named, () => fromFile(named));
+        if (document !== undefined) yield* readManagedTenant(document);
+        else if (named !== undefined) yield* read(checking, named, () => fromFile(named));
         if (document !== undefined && named !== undefined) yield stray(outdone(named));
       }
       for (const fault of listed.faults) yield stray(fault);
@@ -134,6 +140,7 @@ export function openTenantFiles(parts: TenantParts): TenantFiles {
     readManaged: readManagedTenant,
     checkAgain(verdict) {
       const { digest, managed: document, outline } = verdict;
+      rememberOutlines(outline.expressions ?? []);
       const found = { id: outline.id, digest, managed: document, json: contentOf(verdict) };
       const again = check(checking, found, nameOf(verdict));
       // By now other lines may stand in the file.
@@ -142,6 +149,7 @@ export function openTenantFiles(parts: TenantParts): TenantFiles {
     open(verdict) {
       if (usable === null) throw new TypeError('a tenant is never opened under settings with faults');
       const { id } = verdict.outline;
+      rememberOutlines(verdict.outline.expressions ?? []);
       const json = contentOf(verdict);
       const file = fileOf(nameOf(verdict), JSON.parse(json), () => json);
       const checked = secrets.as(id, () => checkTenant(file, schemas(), known), verdict.managed);
@@ -152,18 +160,36 @@ export function openTenantFiles(parts: TenantParts): TenantFiles {
 }
 
 /** @param sourceOf asked where no verdict tells all */
-function read(checking: Checking, named: NamedFile, sourceOf: () => Source): ReadTenant {
+function* read(checking: Checking, named: NamedFile, sourceOf: () => Source): Generator<ReadTenant | Outlining, void> {
   const { id, fileName } = named;
   const { usable } = checking;
   const unread = usable?.verdicts.unread(named) ?? null;
-  if (unread !== null) return withVerdict(named, unread);
+  if (unread !== null) return yield* known(checking, named, unread);
   const { digest, managed, yaml } = sourceOf();
   const verdict = usable?.verdicts.find(id, digest) ?? null;
-  if (verdict !== null) return withVerdict(named, verdict);
+  if (verdict !== null) return yield* known(checking, named, verdict);
   const parsed = yaml();
-  if ('faults' in parsed) return withoutFile(id, fileName, parsed.faults);
+  if ('faults' in parsed) return yield withoutFile(id, fileName, parsed.faults);
+  yield* outlined(checking, parsed.file.value);
   const json = JSON.stringify(parsed.file.value);
-  return check(checking, { id, digest, json, managed }, fileName, parsed.file.lineOf);
+  yield check(checking, { id, digest, json, managed }, fileName, parsed.file.lineOf);
+}
+
+function* known(checking: Checking, named: NamedFile, verdict: Verdict): Generator<ReadTenant | Outlining, void> {
+  const { outline, managed } = verdict;
+  if (outline.expressions === null && managed !== null) {
+    const parsed = readManaged(managed);
+    if ('file' in parsed) yield* outlined(checking, parsed.file.value);
+  }
+  yield withVerdict(named, verdict);
+}
+
+function* outlined({ outlineApart }: TenantParts, value: unknown): Generator<Outlining, void> {
+  const expressions = outlineApart === undefined ? [] : expressionsToOutline(value);
+  if (outlineApart === undefined || expressions.length === 0) return;
+  yield outlineApart(expressions).then((outlines) =>
+    rememberOutlines(expressions.map((expression, index) => [expression, outlines[index] ?? null])),
+  );
 }
 
 /** Checked as it will be opened. */

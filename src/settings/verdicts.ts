@@ -120,8 +120,13 @@ function bodyOf({ tenants, profiles }: Kept): Buffer {
   const index: Index = {
     // One that JSON would not give back as it is is checked anew each time.
     profiles: [...profiles].filter(([, profile]) => isDeepStrictEqual(JSON.parse(JSON.stringify(profile)), profile)),
-    tenants: [...tenants.values()].map(({ digest, secrets, outline }, at) => {
-      return { digest, secrets, outline, bytes: contents[at]?.length ?? null };
+    tenants: [...tenants.values()].map(({ digest, secrets, outline, managed }, at) => {
+      return {
+        digest,
+        secrets,
+        outline: managed === null ? outline : withoutExpressions(outline),
+        bytes: contents[at]?.length ?? null,
+      };
     }),
   };
   return Buffer.concat([
@@ -162,6 +167,11 @@ function tenantsOf(heads: Index['tenants'], contents: Buffer, managed: ManagedTe
     }
   }
   return verdicts;
+}
+
+/** Of a managed tenant's document nothing stands in the file, its expressions least of all. */
+function withoutExpressions(outline: TenantOutline): TenantOutline {
+  return outline.expressions?.length === 0 ? outline : { ...outline, expressions: null };
 }
 
 /** A verdict whose content is made text when the tenant is opened: of most it never is. */

@@ -48,7 +48,7 @@ export function openConfigurations(
     store: openManagedStore(redis),
     files: {
       fileOf: (tenant: string) => inFiles[tenant] ?? null,
-      faultsOf,
+      faultsOf: async (tenant: ManagedTenant) => faultsOf(tenant),
       configuration: configuration as unknown as Configuration,
     },
     follow: async () => {

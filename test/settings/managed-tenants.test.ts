@@ -169,29 +169,29 @@ describe('tenants that no file configures', () => {
 describe('a document that somebody wants', () => {
   test('is told all of its faults at once, those beside other tenants too', async () => {
     const { files } = await world(all(managed('due', documentOf('2'))));
-    const told = (id: string, yaml: string, secrets?: Record<string, string>) =>
-      files.faultsOf(managed(id, yaml, secrets)).map(({ line, path, message }) => [line, path, message]);
-    expect(told('tre', documentOf('3'))).toEqual([]);
-    expect(told('tre', documentOf('2'))).toEqual([[5, 'clinic.tenantId', 'the tenant due is the same clinic']]);
-    expect(told('due', documentOf('2', 'busy'))).toEqual([]);
+    const told = async (id: string, yaml: string, secrets?: Record<string, string>) =>
+      (await files.faultsOf(managed(id, yaml, secrets))).map(({ line, path, message }) => [line, path, message]);
+    expect(await told('tre', documentOf('3'))).toEqual([]);
+    expect(await told('tre', documentOf('2'))).toEqual([[5, 'clinic.tenantId', 'the tenant due is the same clinic']]);
+    expect(await told('due', documentOf('2', 'busy'))).toEqual([]);
     const broken = documentOf('3')
       .replace('language: it', 'language: xx')
       .replace('client: main, tenant', 'client: m, tenant');
-    expect(told('tre', broken, {}).map(([line, path]) => [line, path])).toEqual(
+    expect((await told('tre', broken, {})).map(([line, path]) => [line, path])).toEqual(
       expect.arrayContaining([
         [3, 'language'],
         [5, 'clinic.client'],
         [8, 'connections.dav.password'],
       ]),
     );
-    expect(told('tre', `formerly: uno\n${documentOf('3')}`)).toEqual([[1, 'formerly', 'there is a tenant uno']]);
+    expect(await told('tre', `formerly: uno\n${documentOf('3')}`)).toEqual([[1, 'formerly', 'there is a tenant uno']]);
     expect([...files.configuration.outlines.keys()]).toEqual(['due', 'uno']);
   });
 
   test('may name what is kept sealed for it alone, and its own variables; a file may not name what is sealed', async () => {
     const named = documentOf('2').replace('{ sealed: dav }', '{ env: TENANT_UNO__SECRET }');
     const { files, open, dir } = await world(all());
-    expect(files.faultsOf(managed('due', named)).map(({ message }) => message)).toEqual([
+    expect((await files.faultsOf(managed('due', named))).map(({ message }) => message)).toEqual([
       'the environment variable TENANT_UNO__SECRET is not one of this tenant',
     ]);
     writeFileSync(join(dir, 'tenants/tre.yaml'), documentOf('3'));

@@ -3,8 +3,11 @@ import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { clinicProfileSchema } from '../../src/clinic/schema/profile.ts';
+import type { TenantOutline } from '../../src/settings/configuration.ts';
 import type { LoadOptions } from '../../src/settings/load.ts';
+import type { ManagedTenant } from '../../src/settings/managed-tenant.ts';
 import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
+import { openVerdicts, type Verdict } from '../../src/settings/verdicts.ts';
 import {
   CONNECTORS,
   ENV,
@@ -230,4 +233,30 @@ describe('a look at one tenant', () => {
     checked({ only: 'uno' });
     expect(checked()).toBe(1);
   });
+});
+
+test('expressions are kept outlined with the verdict on a file, and those of a managed tenant not at all', () => {
+  const dir = writeConfiguration({ 'data/there': '' });
+  const dataDirectory = join(dir, 'data');
+  const identityKey = Buffer.alloc(32, 7);
+  const file = openVerdicts({ dir, dataDirectory, identityKey, sealingKeys: [], program: () => 'p' });
+  const expressions = [['words.of.theirs', { names: ['words'], texts: [], refused: [], isOpen: false }]] as const;
+  const verdictOn = (id: string, managed: ManagedTenant | null): Verdict => ({
+    ...{ digest: id, json: '{}', managed, secrets: [] },
+    outline: { id, expressions } as unknown as TenantOutline,
+  });
+  const managed: ManagedTenant = { id: 'due', revision: 'due', open: () => ({ yaml: '', json: '{}', secrets: {} }) };
+  const keep = (...verdicts: Verdict[]) => {
+    const tenants = new Map(verdicts.map((verdict) => [verdict.outline.id, verdict]));
+    file.keep({ tenants, profiles: new Map() }, 'around', { makeDirectory: false });
+    const written = readdirSync(dataDirectory, { recursive: true, encoding: 'utf8' })
+      .filter((name) => statSync(join(dataDirectory, name)).isFile())
+      .map((name) => readFileSync(join(dataDirectory, name), 'latin1'));
+    const read = file.read('around').tenantsWith(new Map([['due', managed]]));
+    return { written: written.join(), read: [...read.values()].map(({ outline }) => outline.expressions) };
+  };
+  expect(keep(verdictOn('uno', null)).read).toEqual([expressions]);
+  const sealed = keep(verdictOn('due', managed));
+  expect(sealed.read).toEqual([null]);
+  expect(sealed.written).not.toContain('theirs');
 });

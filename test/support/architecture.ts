@@ -87,9 +87,10 @@ export const VENDOR_FILES = [
   'README.md',
 ];
 
-/** What these keep is the process's own, or never becomes false: the beat of its timers, the queue of its thread, time zones. */
+/** What these keep is the process's own, or never becomes false: the beat of its timers, the queue of its thread, time zones, outlines of texts. */
 const OWN_STATE = [
   'src/http/standstill.ts',
+  'src/settings/crm-expressions.ts',
   'src/composition/expression-thread-entry.ts',
   'src/model/zones.ts',
   'src/connectors/icalendar-zones.ts',
