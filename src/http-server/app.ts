@@ -4,19 +4,18 @@ import type { Logger } from '../log/logger.ts';
 import type { OpenSpan, Spans } from '../log/spans.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { addCaller, trustedBy } from './caller.ts';
+import { type ConnectionShares, shareConnections } from './connection-shares.ts';
 import { LOGIN_CALLBACK_PATH, LOGIN_PAGE_STYLE_SOURCE } from './login-page.ts';
 import { LOGIN_TIMEOUT_MS } from './logins.ts';
 
 /** How long, and how many, callers hold a port. */
-export interface ConnectionLimits {
+export interface ConnectionLimits extends ConnectionShares {
   /** From the opening of a connection, or the first byte of a request, to the end of its headers. */
   headersTimeoutMs: number;
   /** To the end of its body. */
   requestTimeoutMs: number;
   /** How often those that are late are looked for: each may last so much longer. */
   checkEveryMs: number;
-  /** Further ones are closed at once: a caller who opens thousands leaves memory and file handles to the daemon's own work. */
-  mostConnections: number;
 }
 
 const CONNECTION_LIMITS: ConnectionLimits = {
@@ -24,6 +23,8 @@ const CONNECTION_LIMITS: ConnectionLimits = {
   requestTimeoutMs: 10 * SECOND_MS,
   checkEveryMs: SECOND_MS,
   mostConnections: 1_000,
+  mostOfPeer: 100,
+  reserved: 50,
 };
 
 const NO_PROXIES: readonly string[] = [];
@@ -75,14 +76,14 @@ export interface AppOptions {
   policy?: PagePolicy;
   /** Networks of reverse proxies whose `X-Forwarded-For` counts, as the settings have them now. Default: none. */
   trustedProxies?: () => readonly string[];
-  /** Default: 5 s for headers, 10 s for requests, looked after every second; 1,000 connections. */
+  /** Default: 5 s for headers, 10 s for requests, looked after every second; 1,000 connections, 100 of them of one peer, and 50 for peers that hold none. */
   limits?: ConnectionLimits;
 }
 
 /** An application that answers nothing yet but 404: bounded, with the headers of each answer, and a log without addresses. */
 export async function openApp(options: AppOptions): Promise<FastifyInstance> {
   const { log, limits = CONNECTION_LIMITS, policy = BARE_POLICY } = options;
-  const { headersTimeoutMs, requestTimeoutMs, checkEveryMs, mostConnections } = limits;
+  const { headersTimeoutMs, requestTimeoutMs, checkEveryMs } = limits;
   const app = fastify({
     logger: false,
     exposeHeadRoutes: false,
@@ -96,7 +97,6 @@ export async function openApp(options: AppOptions): Promise<FastifyInstance> {
     bodyLimit: 1_024,
     frameworkErrors: (_error, _request, reply) => void notFound(reply),
   });
-  app.server.maxConnections = mostConnections;
   const isTrusted = trustedBy(options.trustedProxies ?? (() => NO_PROXIES));
   await app.register(helmet, {
     xFrameOptions: { action: 'deny' },
@@ -108,6 +108,7 @@ export async function openApp(options: AppOptions): Promise<FastifyInstance> {
   });
   if (options.spans !== undefined) traceRequests(app, options.spans);
   addCaller(app, isTrusted, log);
+  shareConnections(app, limits, isTrusted);
   addHooks(app, log);
   return app;
 }

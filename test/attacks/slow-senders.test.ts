@@ -8,19 +8,31 @@ import { createOperatorServer } from '../../src/http-server/operator-server.ts';
 import { createPublicServer } from '../../src/http-server/public-server.ts';
 import type { OperatorVerbs, PublicVerbs } from '../../src/http-server/verbs.ts';
 import { silentLogger } from '../../src/log/logger.ts';
+import { paced } from '../support/pace.ts';
 
 /*
  * Anybody can open connections and send their requests slowly, or never to an end. Each holds memory and a file handle of the one process
  * that serves all tenants, so it is not the sender who decides for how long.
  */
 
-const LIMITS: ConnectionLimits = { headersTimeoutMs: 100, requestTimeoutMs: 200, checkEveryMs: 20, mostConnections: 5 };
+const LIMITS: ConnectionLimits = {
+  ...{ headersTimeoutMs: 100, requestTimeoutMs: 200, checkEveryMs: 20 },
+  ...{ mostConnections: 5, mostOfPeer: 5, reserved: 2 },
+};
 
 type Port = 'http' | 'operator';
 
 /** A port alone: no request of these comes so far that a verb would be asked. */
-function build(which: Port, limits?: ConnectionLimits): Promise<FastifyInstance> {
-  const options = { log: silentLogger, ...(limits === undefined ? {} : { limits }) };
+function build(
+  which: Port,
+  limits?: ConnectionLimits,
+  trustedProxies: readonly string[] = [],
+): Promise<FastifyInstance> {
+  const options = {
+    log: silentLogger,
+    trustedProxies: () => trustedProxies,
+    ...(limits === undefined ? {} : { limits }),
+  };
   if (which === 'operator') return createOperatorServer({} as OperatorVerbs, { ...options, token: null });
   return createPublicServer({} as PublicVerbs, { ...options, publicUrl: () => 'https://mirror.test' });
 }
@@ -31,8 +43,8 @@ async function open(which: Port, limits: ConnectionLimits): Promise<number> {
   return server.port;
 }
 
-function send(port: number, text: string): Socket {
-  const socket = connect(port, '127.0.0.1');
+function send(port: number, text: string, localAddress = '127.0.0.1'): Socket {
+  const socket = connect({ port, host: '127.0.0.1', localAddress });
   onTestFinished(() => void socket.destroy());
   socket.on('error', () => {});
   socket.resume();
@@ -78,13 +90,114 @@ describe.each(['http', 'operator'] as const)('a connection to the port of %s is 
   });
 });
 
-test('without limits of a test’s own, headers have five seconds, requests ten, and a thousand may be open', async () => {
+test('without limits of a test’s own, headers have five seconds and requests ten', async () => {
   const app = await build('http');
   onTestFinished(() => app.close());
-  const { headersTimeout, requestTimeout, maxConnections } = app.server;
-  expect({ headersTimeout, requestTimeout, maxConnections }).toEqual({
-    headersTimeout: 5_000,
-    requestTimeout: 10_000,
-    maxConnections: 1_000,
-  });
+  const { headersTimeout, requestTimeout } = app.server;
+  expect({ headersTimeout, requestTimeout }).toEqual({ headersTimeout: 5_000, requestTimeout: 10_000 });
+});
+
+test('one peer holds 100 connections, all together 1,000, and peers that hold none 50 more', {
+  timeout: 60_000,
+}, async () => {
+  const app = await build('http');
+  // None of them ends while the test counts.
+  Object.assign(app.server, { headersTimeout: 0, requestTimeout: 0 });
+  const server = await listen(Promise.resolve(app), 'http', { host: '127.0.0.1', port: 0 });
+  onTestFinished(() => server.close(0));
+  let refused = 0;
+  const openFrom = (count: number, peerOf: (at: number) => string) => {
+    for (let at = 0; at < count; at += 1) {
+      const socket = send(server.port, '', peerOf(at));
+      socket.once('close', () => {
+        refused += 1;
+      });
+    }
+  };
+  const stands = async () => {
+    const open = await new Promise<number>((done) => void app.server.getConnections((_, count) => done(count)));
+    return { open, refused };
+  };
+  openFrom(110, () => '127.0.2.1');
+  await expect.poll(stands, { timeout: 20_000 }).toEqual({ open: 100, refused: 10 });
+  openFrom(900, (at) => `127.0.2.${2 + (at % 9)}`);
+  await expect.poll(stands, { timeout: 20_000 }).toEqual({ open: 1_000, refused: 10 });
+  openFrom(60, (at) => `127.0.3.${1 + at}`);
+  await expect.poll(stands, { timeout: 20_000 }).toEqual({ open: 1_050, refused: 20 });
+});
+
+describe.each(['http', 'operator'] as const)(
+  '1,100 slow connections of one peer to the port of %s, opened again when they end,',
+  (which) => {
+    test('keep no other peer from its answer', { timeout: paced(60_000) }, async () => {
+      const app = await build(which);
+      // This process is the attacker too: on a busy machine an honest request takes longer to be written than the 5 s of headers.
+      Object.assign(app.server, { headersTimeout: paced(20_000), requestTimeout: paced(20_000) });
+      const server = await listen(Promise.resolve(app), which, { host: '127.0.0.1', port: 0 });
+      onTestFinished(() => server.close(0));
+      let isOver = false;
+      onTestFinished(() => {
+        isOver = true;
+      });
+      let opened = 0;
+      const AGAIN_MS = 50;
+      const hold = () => {
+        opened += 1;
+        const socket = send(server.port, 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ', '127.0.0.2');
+        socket.once('close', () => isOver || setTimeout(hold, AGAIN_MS).unref());
+      };
+      for (let at = 0; at < 1_100; at += 1) hold();
+      await expect.poll(() => opened, { timeout: paced(30_000) }).toBeGreaterThan(2_500);
+      const answers = Array.from({ length: 62 }, () => answerTo(server.port, PROBE, '127.0.0.1'));
+      const given = await Promise.all(answers);
+      expect(given.filter((line) => line.startsWith('HTTP/1.1 ')).length).toBe(62);
+    });
+  },
+);
+
+const IDLE = { ...LIMITS, headersTimeoutMs: 60_000, requestTimeoutMs: 60_000 };
+const PROBE = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
+
+async function answerTo(port: number, text: string, from: string): Promise<string> {
+  const socket = send(port, text, from);
+  const parts: string[] = [];
+  socket.on('data', (chunk) => void parts.push(String(chunk)));
+  await closed(socket);
+  return parts.join('').slice(0, 12);
+}
+
+test('a port that many peers fill answers a probe of a peer that holds none', AT_MOST, async () => {
+  const port = await open('operator', IDLE);
+  const held = Array.from({ length: 5 }, (_, at) => send(port, '', `127.0.1.${at + 1}`));
+  await Promise.all(held.map((socket) => once(socket, 'connect')));
+  expect(await answerTo(port, PROBE, '127.0.1.1')).toBe('');
+  expect(await answerTo(port, PROBE, '127.0.0.9')).toBe('HTTP/1.1 200');
+});
+
+describe('a trusted proxy', () => {
+  const limits = { ...IDLE, mostConnections: 20, mostOfPeer: 2 };
+  async function openBehind(): Promise<number> {
+    const server = await listen(build('http', limits, ['127.0.0.1']), 'http', { host: '127.0.0.1', port: 0 });
+    onTestFinished(() => server.close(0));
+    return server.port;
+  }
+  const post = (client: string) =>
+    `POST /r/token HTTP/1.1\r\nHost: mirror.test\r\nX-Forwarded-For: ${client}\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n`;
+  const get = (client: string) =>
+    `GET /nothing HTTP/1.1\r\nHost: mirror.test\r\nX-Forwarded-For: ${client}\r\nConnection: close\r\n\r\n`;
+
+  test(
+    'may hold more connections than another peer, and each client behind it as many requests as one',
+    AT_MOST,
+    async () => {
+      const port = await openBehind();
+      const slow = Array.from({ length: 2 }, () => send(port, post('8.8.8.8')));
+      // The server says that it waits for the body.
+      await Promise.all(slow.map((socket) => once(socket, 'data')));
+      expect(await answerTo(port, get('8.8.8.8'), '127.0.0.1')).toBe('HTTP/1.1 503');
+      expect(await answerTo(port, get('8.8.4.4'), '127.0.0.1')).toBe('HTTP/1.1 404');
+      slow[0]?.destroy();
+      await expect.poll(() => answerTo(port, get('8.8.8.8'), '127.0.0.1')).toBe('HTTP/1.1 404');
+    },
+  );
 });
