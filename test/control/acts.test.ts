@@ -65,6 +65,8 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
     ],
     ...['describeLoginLink', 'listLoginLinks', 'entrantBySession', 'entrantByToken', 'describeSignInLink'],
     ...['isPassphraseMissing', 'listAccessTokens', 'beginOidcSignIn', 'sessionLifeOf', 'principalOf'],
+    // What a browser keeps after a sign-in, which is recorded.
+    ...['knownBrowserOf', 'rememberBrowser'],
     ...['accountIdOf', 'signedInBy', 'rightsOf', 'toRights', 'newSecret'],
     ...['listSources', 'readDocument', 'checkDocument', 'documentForFile', 'neededSecrets'],
     ...['planAddition', 'planReplacement', 'planRemoval', 'planAdoption'],
