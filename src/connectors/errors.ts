@@ -214,6 +214,13 @@ export const shared = defineErrors('the vendor', NO_WORDS, {
     message: 'there is a calendar of this target that was made with another identity key',
     remedy: 'configure the key of before as secrets.identityKey; or delete that calendar, if it is no longer wanted',
   },
+  'calendar-of-another': {
+    ...{ actor: 'settings', retry: 'never', scope: 'target' },
+    message:
+      'a calendar with our owner tag belongs to somebody else: nothing is written to it, and none is made beside it',
+    remedy: 'take that calendar out of those of the connected account; or name the one to write to in the tenant file',
+    note: 'Somebody copied the tag and shared the calendar, or another account of the clinic made it',
+  },
 });
 
 function toError(vendor: string, name: string, kind: ErrorKind, details: ErrorDetails): MirrorError {

@@ -24,6 +24,17 @@ export function ownerText({ place, key }: Owner): string {
 }
 
 /**
+ * Of calendars that carry our owner tag, those that are the login's own. Whoever sees a calendar of ours may copy its tag into one of theirs and
+ * share that: what patients book would go to them.
+ * @throws MirrorError `settings`, code `calendar-of-another`, where all of them are somebody else's
+ */
+export function ownOfMarked<Found extends { isOfAnother: boolean }>(marked: readonly Found[]): Found[] {
+  const own = marked.filter(({ isOfAnother }) => !isOfAnother);
+  if (own.length === 0 && marked.length > 0) throw shared.make('calendar-of-another');
+  return own;
+}
+
+/**
  * To be called before a container is made: one that stands for the same target under another identity key means that the key is wrong.
  * @param texts descriptions of the containers that are there
  * @throws MirrorError `settings`, code `identity-key-changed`

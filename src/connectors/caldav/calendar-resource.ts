@@ -1,4 +1,4 @@
-import { asCollection } from './addresses.ts';
+import { asCollection, comparablePath, resolveHref } from './addresses.ts';
 import { errors } from './errors.ts';
 import { calendarGone, readRefused, unexpectedStatus } from './refusals.ts';
 import { type DavMember, type DavSession, isMultistatus } from './webdav.ts';
@@ -12,7 +12,7 @@ interface Asking {
 
 /** Asks what decides whether something is a calendar, whose, and what we may do there. */
 export const CALENDAR_PROPERTIES =
-  `<D:propfind ${NAMESPACES}><D:prop><D:resourcetype/><D:current-user-privilege-set/>` +
+  `<D:propfind ${NAMESPACES}><D:prop><D:resourcetype/><D:current-user-privilege-set/><D:owner/><D:current-user-principal/>` +
   '<C:supported-calendar-component-set/><C:calendar-description/></D:prop></D:propfind>';
 
 /** The resource at an address; null when there is none. */
@@ -51,6 +51,15 @@ export function checked(member: DavMember): URL {
   if (!isEventCalendar(member)) throw errors.make('not-a-calendar');
   if (mayWrite(member) === false) throw errors.make('calendar-read-only');
   return asCollection(member.url);
+}
+
+/** Whether the server says that it is another principal's (RFC 3744 section 5.1), as of a calendar that somebody shared with the login. */
+export function isOfAnother({ url, properties }: DavMember): boolean {
+  const [owner, own] = [`${DAV}owner`, `${DAV}current-user-principal`].map((name) => {
+    const href = child(properties.get(name), `${DAV}href`)?.text.trim() ?? '';
+    return href === '' ? null : comparablePath(asCollection(resolveHref(url, href)));
+  });
+  return owner != null && own != null && owner !== own;
 }
 
 /** Whether the login may write there; null when the server doesn't say. */

@@ -1,7 +1,14 @@
 import type { MirrorError } from '../../model/errors.ts';
-import { type Owner, ownerText, refuseOtherKey } from '../owner.ts';
+import { type Owner, ownerText, ownOfMarked, refuseOtherKey } from '../owner.ts';
 import { asCollection, comparablePath, nameOf } from './addresses.ts';
-import { CALENDAR_PROPERTIES, checked, describe, isEventCalendar, proveThere } from './calendar-resource.ts';
+import {
+  CALENDAR_PROPERTIES,
+  checked,
+  describe,
+  isEventCalendar,
+  isOfAnother,
+  proveThere,
+} from './calendar-resource.ts';
 import { discoverHome } from './discovery.ts';
 import { errors } from './errors.ts';
 import { MAX_CALENDAR_NAMES } from './limits.ts';
@@ -50,7 +57,7 @@ async function homeOf({ session, settings, signal }: CalendarSearch, home: strin
 
 async function locateIn(search: CalendarSearch, home: URL): Promise<URL | null> {
   const all = await calendarsIn(search, home);
-  const ours = oursOf(all, search.ownerTag);
+  const ours = oursOf(all, search);
   if (ours !== undefined) return checked(ours);
   if (search.owner !== null) refuseOtherKey(all.map(descriptionOf), search.owner);
   return null;
@@ -68,12 +75,21 @@ function descriptionOf({ properties }: DavMember): string {
   return properties.get(`${CALDAV}calendar-description`)?.text ?? '';
 }
 
-/** A calendar of ours: by the description that it was given, or by its name; the first by name of several. */
-function oursOf(calendars: readonly DavMember[], ownerTag: string): DavMember | undefined {
+/**
+ * A calendar of ours: by the description that it was given, or by its name; the first by name of several. In the login's own home, a calendar of
+ * another principal is one that was shared.
+ * @throws MirrorError `settings`, code `calendar-of-another`
+ */
+function oursOf(
+  calendars: readonly DavMember[],
+  { ownerTag, settings: { calendar } }: CalendarSearch,
+): DavMember | undefined {
   const names = new Set(calendarNames(ownerTag));
-  return calendars
+  const isOwnHome = 'home' in calendar && calendar.home === 'discover';
+  const marked = calendars
     .filter((one) => descriptionOf(one).includes(markedDescription(ownerTag)) || names.has(collectionName(one.url)))
-    .sort((one, other) => (comparablePath(one.url) < comparablePath(other.url) ? -1 : 1))[0];
+    .map((one) => ({ ...one, isOfAnother: isOwnHome && isOfAnother(one) }));
+  return ownOfMarked(marked).sort((one, other) => (comparablePath(one.url) < comparablePath(other.url) ? -1 : 1))[0];
 }
 
 /** @param known the calendar that is gone: at the same address a new, empty one would look like it */
@@ -91,7 +107,7 @@ async function createCalendar(
       search.signal,
     );
     // Whatever the answer, what counts is what is there: somebody else may have created it a moment ago.
-    const created = (await describe(search, url)) ?? oursOf(await calendarsIn(search, home), search.ownerTag);
+    const created = (await describe(search, url)) ?? oursOf(await calendarsIn(search, home), search);
     if (created !== undefined) return checked(created);
     if (!isNameTaken(answer.status)) throw creationRefused(answer.status);
   }

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { type Owner, ownerText, refuseOtherKey } from '../owner.ts';
+import { type Owner, ownerText, ownOfMarked, refuseOtherKey } from '../owner.ts';
 import { guardWalk } from '../walk.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import { errors } from './errors.ts';
@@ -38,7 +38,7 @@ export async function prepareCalendar(
 
 /**
  * The calendar of ours that is there already.
- * @throws MirrorError `settings`, code `identity-key-changed`, when one was made for this target with another key
+ * @throws MirrorError `settings`, code `identity-key-changed`, when one was made for this target with another key; `calendar-of-another`
  */
 export async function locateCalendar(
   calls: ContainerCalls,
@@ -76,10 +76,16 @@ export async function findCalendar(calls: ContainerCalls, id: string): Promise<s
 
 type Entry = z.output<typeof calendarsPageSchema>['items'][number];
 
-/** Ids of the calendars that carry our owner tag, lowest first. */
+/** Ids of the account's own calendars that carry our owner tag, lowest first. @throws MirrorError `settings`, code `calendar-of-another` */
 function markedIn(entries: readonly Entry[], ownerTag: string): string[] {
-  return entries
+  const account = entries.find(({ primary }) => primary === true)?.id ?? null;
+  const marked = entries
     .filter(({ description }) => description?.includes(markLine(ownerTag)))
+    .map(({ id, accessRole = 'owner', dataOwner = account }) => ({
+      id,
+      isOfAnother: accessRole !== 'owner' || (account !== null && dataOwner !== account),
+    }));
+  return ownOfMarked(marked)
     .map(({ id }) => id)
     .sort();
 }

@@ -104,8 +104,16 @@ export const channelSchema = z.object({
   expiration: z.string().regex(/^\d+$/).optional(),
 });
 
-/** One page of `calendarList.list`. */
+/** One page of `calendarList.list`. `dataOwner` is the address of a secondary calendar's owner, whom others may have made owners beside them. */
 export const calendarsPageSchema = z.object({
-  items: z.array(calendarSchema).default([]),
+  items: z
+    .array(
+      calendarSchema.extend({
+        accessRole: z.string().optional(),
+        primary: z.boolean().optional(),
+        dataOwner: z.string().optional(),
+      }),
+    )
+    .default([]),
   nextPageToken: z.string().optional(),
 });

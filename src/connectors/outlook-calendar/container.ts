@@ -1,4 +1,4 @@
-import { type Owner, ownerText, refuseOtherKey } from '../owner.ts';
+import { type Owner, ownerText, ownOfMarked, refuseOtherKey } from '../owner.ts';
 import { guardWalk } from '../walk.ts';
 import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
 import { codesOf, errors, isGone } from './errors.ts';
@@ -46,7 +46,7 @@ export async function prepareCalendar(
 
 /**
  * The calendar of ours that is there already.
- * @throws MirrorError `settings`, code `identity-key-changed`, when one was made for this target with another key
+ * @throws MirrorError `settings`, code `identity-key-changed`, when one was made for this target with another key; `calendar-of-another`
  */
 export async function locateCalendar(preparing: Preparing): Promise<string | null> {
   const all = await listCalendars(preparing);
@@ -96,12 +96,11 @@ export async function findCalendar(preparing: Pick<Preparing, 'call' | 'mailbox'
 }
 
 /** What our properties say of a calendar. */
-type Entry = { id: string } & ReturnType<typeof readProperties>;
+type Entry = { id: string; isOfAnother: boolean } & ReturnType<typeof readProperties>;
 
-/** Ids of the calendars that carry our owner tag, lowest first. */
+/** Ids of the mailbox's own calendars that carry our owner tag, lowest first. @throws MirrorError `settings`, code `calendar-of-another` */
 function markedIn(calendars: readonly Entry[], ownerTag: string): string[] {
-  return calendars
-    .filter((one) => one.ownerTag === ownerTag)
+  return ownOfMarked(calendars.filter((one) => one.ownerTag === ownerTag))
     .map(({ id }) => id)
     .sort();
 }
@@ -119,7 +118,12 @@ async function listCalendars({ call, mailbox }: Preparing): Promise<Entry[]> {
     const page = readPage(answer);
     const calendars = page.elements.flatMap((calendar) => calendarSchema.safeParse(calendar).data ?? []);
     entries.push(
-      ...calendars.map((one) => ({ id: one.id, ...readProperties(one.singleValueExtendedProperties ?? []) })),
+      ...calendars.map((one) => ({
+        id: one.id,
+        // Of another mailbox than the login's own nobody may share on, not even what we made there.
+        isOfAnother: mailbox === 'me' && one.canShare === false,
+        ...readProperties(one.singleValueExtendedProperties ?? []),
+      })),
     );
     path = page.next;
   }

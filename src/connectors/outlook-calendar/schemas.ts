@@ -94,6 +94,8 @@ export const namedSchema = z.object({ id: z.string().min(1) });
 /** A calendar. */
 export const calendarSchema = z.object({
   id: z.string().min(1),
+  /** Only who made it may share it (learn.microsoft.com/graph/api/resources/calendar). */
+  canShare: z.boolean().nullish(),
   singleValueExtendedProperties: extendedPropertiesSchema.nullish(),
 });
 

@@ -111,6 +111,10 @@ export const CALENDARS = {
     'configurare "home: discover" con il server, oppure l’indirizzo che contiene i calendari di questo accesso',
   'the server does not let us create a calendar': 'il server non permette di creare un calendario',
   'create a calendar by hand and configure its address': 'creare un calendario a mano e configurarne l’indirizzo',
+  'a calendar with our owner tag belongs to somebody else: nothing is written to it, and none is made beside it':
+    'un calendario con il nostro contrassegno appartiene ad altri: non vi si scrive nulla e non ne viene creato un altro',
+  'take that calendar out of those of the connected account; or name the one to write to in the tenant file':
+    'togliere quel calendario da quelli dell’account collegato; oppure indicare nel file della clinica quello in cui scrivere',
   'there is a calendar of this target that was made with another identity key':
     'c’è un calendario di questa destinazione creato con un’altra chiave di identità',
   'configure the key of before as secrets.identityKey; or delete that calendar, if it is no longer wanted':

@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest';
+import { prepareCalendar as prepareGoogle } from '../../src/connectors/google-calendar/container.ts';
+import { settingsSchema as googleSettings } from '../../src/connectors/google-calendar/schemas.ts';
+import { prepareCalendar as prepareOutlook } from '../../src/connectors/outlook-calendar/container.ts';
+import { PROPERTIES } from '../../src/connectors/outlook-calendar/limits.ts';
+import { settingsSchema as outlookSettings } from '../../src/connectors/outlook-calendar/schemas.ts';
+import { found, MARK, multistatus, openOn, type Script, serve, signal } from '../connectors/caldav/scripted-server.ts';
+
+/*
+ * Whoever sees a calendar of ours reads its owner tag. They write it into a calendar of their own and share that with the account of the clinic,
+ * so that a daemon whose state was lost takes it for ours: what patients book would go to them.
+ */
+
+const REFUSED = { actor: 'settings', code: 'calendar-of-another', retry: 'never' };
+
+describe('at Google', () => {
+  const own = {
+    id: 'own',
+    accessRole: 'owner',
+    dataOwner: 'clinic@example.org',
+    description: `[clinic-mirror ${MARK}]`,
+  };
+  const primary = { id: 'clinic@example.org', accessRole: 'owner', primary: true };
+  const shared = { ...own, id: 'a-shared-one' };
+
+  async function prepare(...items: object[]): Promise<{ container: string; made: number }> {
+    let made = 0;
+    const answer = (body: unknown) => ({ status: 200, body, retryAfterMs: null });
+    const calls = {
+      get: async () => ({ status: 404, body: undefined, retryAfterMs: null }),
+      list: async () => answer({ items: [primary, ...items] }),
+      insert: async () => {
+        made += 1;
+        return answer(own);
+      },
+    };
+    const settings = googleSettings.parse({ calendar: { create: 'Appointments' } });
+    const container = await prepareGoogle(calls, settings, { ownerTag: MARK, owner: null }, null).catch((error) => {
+      expect(made).toBe(0);
+      throw error;
+    });
+    return { container, made };
+  }
+
+  test.each([
+    ['as a writer', { ...shared, accessRole: 'writer', dataOwner: 'mallory@example.org' }],
+    ['as an owner beside them', { ...shared, dataOwner: 'mallory@example.org' }],
+    ['without a word of its owner', { ...shared, accessRole: 'writer', dataOwner: undefined }],
+  ])('a calendar with a copied tag, shared %s, is not written to', async (_, copied) => {
+    await expect(prepare(copied)).rejects.toMatchObject(REFUSED);
+    expect(await prepare(own, copied)).toEqual({ container: 'own', made: 0 });
+  });
+
+  test('a calendar of our own is found, whatever it tells of its owner', async () => {
+    expect((await prepare({ id: 'own', description: own.description })).container).toBe('own');
+    expect((await prepare(own)).container).toBe('own');
+  });
+});
+
+describe('at Microsoft', () => {
+  const tag = { singleValueExtendedProperties: [{ id: PROPERTIES.ownerTag, value: MARK }] };
+
+  function prepare(mailbox: string, ...value: object[]): Promise<string> {
+    const settings = outlookSettings.parse({ calendar: { create: 'Appointments' }, mailbox });
+    const answer = { status: 200, body: { value }, retryAfterMs: null };
+    return prepareOutlook(async () => answer, settings, { ownerTag: MARK, owner: null }, null);
+  }
+
+  test('a calendar with a copied tag that was shared with the mailbox is not written to', async () => {
+    const copied = { id: 'a-shared-one', canShare: false, ...tag };
+    await expect(prepare('me', copied)).rejects.toMatchObject(REFUSED);
+    expect(await prepare('me', copied, { id: 'own', canShare: true, ...tag })).toBe('own');
+    expect(await prepare('room@example.org', { id: 'own', canShare: false, ...tag })).toBe('own');
+  });
+});
+
+describe('at a CalDAV server', () => {
+  const href = (name: string, path: string) => `<d:${name}><d:href>${path}</d:href></d:${name}>`;
+  const calendar = (owner: string) =>
+    `<d:resourcetype><d:collection/><c:calendar/></d:resourcetype>${href('owner', owner)}${href('current-user-principal', '/p/clinic/')}<c:calendar-description>clinic-mirror ${MARK}</c:calendar-description>`;
+
+  function serverWith(...calendars: string[]): Script {
+    return ({ path }) => {
+      if (path === '/dav/') return multistatus(found(path, href('current-user-principal', '/p/clinic/')));
+      if (path === '/p/clinic/')
+        return multistatus(found(path, `<c:calendar-home-set><d:href>/home/</d:href></c:calendar-home-set>`));
+      return path === '/home/' ? multistatus(found(path, '<d:resourcetype/>'), ...calendars) : { status: 404 };
+    };
+  }
+  const copied = found('/home/appointments_shared_by_mallory/', calendar('/p/mallory/'));
+  const own = found('/home/own/', calendar('/p/clinic'));
+
+  test('a calendar with a copied tag that was shared into the home is not written to', async () => {
+    const server = await serve(serverWith(copied));
+    const settings = { server: `${server.url}/dav/`, calendar: { home: 'discover', create: 'Appointments' } };
+    await expect(openOn(server, settings).prepare(null, signal())).rejects.toMatchObject(REFUSED);
+    expect(server.log().filter((line) => !line.startsWith('PROPFIND'))).toEqual([]);
+    const both = await serve(serverWith(copied, own));
+    const there = { server: `${both.url}/dav/`, calendar: settings.calendar };
+    expect(await openOn(both, there).prepare(null, signal())).toBe(`${both.url}/home/own/`);
+  });
+});
