@@ -1,6 +1,8 @@
+import type { DeviceAuthorizationResponse } from 'openid-client';
 import { MirrorError } from '../model/errors.ts';
-import { type Clock, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { type Clock, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { oauthErrorCode } from './errors.ts';
+import { isPlainHttp } from './providers.ts';
 import type { AuthorizationServer } from './server.ts';
 import type { LoginAnswer } from './token-answer.ts';
 
@@ -15,7 +17,7 @@ export interface DevicePrompt {
 
 /** What a login by device code works with. */
 export interface DeviceLoginOptions {
-  server: Pick<AuthorizationServer, 'beginDevice' | 'pollDevice'>;
+  server: Pick<AuthorizationServer, 'beginDevice' | 'pollDevice' | 'provider'>;
   scopes: readonly string[];
   /** Shows the code and the address. */
   show(prompt: DevicePrompt): void;
@@ -35,24 +37,26 @@ const DEFAULT_INTERVAL_MS = 5 * SECOND_MS;
  */
 const SLOW_DOWN_MS = 5 * SECOND_MS;
 const LONGEST_INTERVAL_MS = MINUTE_MS;
+/** A person who has not come by then begins again. Our choice; usual are 15 minutes. */
+const LONGEST_LIFE_MS = HOUR_MS;
+/** A code that a person types in: letters, digits and what separates them (RFC 8628 section 6.1). */
+const USER_CODE = /^[A-Za-z0-9][A-Za-z0-9 -]{0,38}[A-Za-z0-9]$/;
+const LONGEST_ADDRESS = 2_000;
 
 /**
  * Logs in by device code: shows the code and polls until the person has decided.
  * @throws MirrorError `authorization`: `login-refused` when the person refused, `device-code-expired` when nobody came in
- *   time, `device-code-unknown` when the server doesn't know the code
+ *   time, `device-code-unknown` when the server doesn't know the code; `contract`, code `device-answer-refused`, when it names no page or no code
+ *   that a person can be sent to
  * @see RFC 8628
  */
 export async function loginByDevice(options: DeviceLoginOptions, signal: AbortSignal): Promise<LoginAnswer> {
   const { server, pause, clock } = options;
   const started = await server.beginDevice(options.scopes, signal);
-  const expiresAt = clock() + started.expires_in * SECOND_MS;
-  options.show({
-    userCode: started.user_code,
-    verificationUri: started.verification_uri,
-    verificationUriComplete: started.verification_uri_complete ?? null,
-    expiresAt,
-  });
-  let intervalMs = started.interval === undefined ? DEFAULT_INTERVAL_MS : started.interval * SECOND_MS;
+  const expiresAt = clock() + Math.min(started.expires_in * SECOND_MS, LONGEST_LIFE_MS);
+  options.show({ ...promptOf(started, isPlainHttp(server.provider.issuer)), expiresAt });
+  const askedMs = started.interval === undefined ? DEFAULT_INTERVAL_MS : started.interval * SECOND_MS;
+  let intervalMs = Math.min(Math.max(askedMs, SECOND_MS), LONGEST_INTERVAL_MS);
   let retryAfterMs = 0;
   while (clock() < expiresAt) {
     await pause(Math.max(intervalMs, retryAfterMs), signal);
@@ -65,6 +69,31 @@ export async function loginByDevice(options: DeviceLoginOptions, signal: AbortSi
     }
   }
   throw expired();
+}
+
+/**
+ * What of the server's answer is shown to a person, who does what it says: a page that is opened without TLS, an address that hides where it
+ * leads, or a sentence in the place of a code would send them to somebody else.
+ */
+function promptOf(
+  started: DeviceAuthorizationResponse,
+  isPlain: boolean,
+): Pick<DevicePrompt, 'userCode' | 'verificationUri' | 'verificationUriComplete'> {
+  const page = pageOf(started.verification_uri, isPlain);
+  if (page === null || !USER_CODE.test(started.user_code)) throw answerRefused();
+  const complete = pageOf(started.verification_uri_complete ?? '', isPlain);
+  return {
+    userCode: started.user_code,
+    verificationUri: page.href,
+    verificationUriComplete: complete?.origin === page.origin ? complete.href : null,
+  };
+}
+
+/** An address that shows where it leads: in ASCII, without a login in it. */
+function pageOf(address: string, isPlain: boolean): URL | null {
+  const url = address.length > LONGEST_ADDRESS ? null : URL.parse(address);
+  const isWeb = url?.protocol === 'https:' || (isPlain && url?.protocol === 'http:');
+  return url !== null && isWeb && url.username === '' && url.password === '' ? url : null;
 }
 
 /** The interval after a poll that brought no tokens. @throws when there is no use in polling on */
@@ -87,6 +116,15 @@ function nextInterval(error: unknown, intervalMs: number): number {
   // RFC 8628 section 3.5: back off when the server can't be reached.
   if (error instanceof MirrorError && error.actor === 'remote') return Math.min(intervalMs * 2, LONGEST_INTERVAL_MS);
   throw error;
+}
+
+function answerRefused(): MirrorError {
+  return new MirrorError('the server names no page or no code for the login that a person can be sent to', {
+    actor: 'contract',
+    code: 'device-answer-refused',
+    retry: 'never',
+    remedy: 'log in without --device; the page has to be an https address, the code letters and digits',
+  });
 }
 
 function refused(): MirrorError {

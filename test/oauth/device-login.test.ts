@@ -127,3 +127,51 @@ describe('a login by device code', () => {
     });
   });
 });
+
+describe('what a server would have a person do is not shown', () => {
+  const PAGE = 'https://login.example.org/device';
+
+  test.each([
+    ['a script', { verification_uri: 'javascript:fetch("https://evil.test")' }],
+    ['a file', { verification_uri: 'file:///etc/passwd' }],
+    ['an address that hides where it leads', { verification_uri: 'https://login.example.org@evil.test/device' }],
+    ['no address', { verification_uri: 'Call the help desk: 555 0100' }],
+    ['an address without end', { verification_uri: `${PAGE}?${'x'.repeat(2_000)}` }],
+    ['a sentence for a code', { user_code: 'ABCD. Then call 555 0100 and read it to the help desk' }],
+    ['a code that turns the terminal', { user_code: 'ABCD\u001b[2J' }],
+    ['a code of two lines', { user_code: 'ABCD\nOpen https://evil.test' }],
+    ['no code', { user_code: '' }],
+  ])('%s', async (_, started) => {
+    const { prompts, outcome } = await login([], started);
+    await expect(outcome).rejects.toMatchObject({
+      code: expect.stringMatching(/^(device-answer-refused|token-answer-unreadable)$/),
+    });
+    expect(prompts).toEqual([]);
+  });
+
+  test('an address of another site beside the page', async () => {
+    const { prompts, outcome } = await login([], {
+      verification_uri_complete: 'https://evil.test/device?code=ABCD-EFGH',
+    });
+    await outcome;
+    expect(prompts).toMatchObject([{ verificationUri: PAGE, verificationUriComplete: null }]);
+  });
+
+  test('a name in letters that look like others is shown as what it is', async () => {
+    const { prompts, outcome } = await login([], { verification_uri: 'https://l\u043egin.example.org/device' });
+    await outcome;
+    expect(prompts[0]?.verificationUri).toMatch(/^https:\/\/xn--/);
+  });
+
+  test('nor is it polled without pause, or for ever', async () => {
+    const fast = await login([pending], { interval: 0.1 });
+    await fast.outcome;
+    expect(fast.waits).toEqual([1, 1]);
+    const endless = await login(
+      Array.from({ length: 100 }, () => pending),
+      { expires_in: 10_000_000, interval: 600 },
+    );
+    await expect(endless.outcome).rejects.toMatchObject({ code: 'device-code-expired' });
+    expect(endless.waits).toEqual(Array(60).fill(60));
+  });
+});
