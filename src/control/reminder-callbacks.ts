@@ -37,9 +37,9 @@ async function apply({ ledger, optOuts }: OpenReminders, event: ChannelEvent, at
     const code = event.kind === 'failed' ? event.code : null;
     return ledger.report(event.reference, { state: event.kind, code, at });
   }
+  if (event.kind === 'opted-in') return optOuts.optIn(optOuts.hashOf('phone', event.who.phone), event.message);
   const hash =
     'phone' in event.who ? optOuts.hashOf('phone', event.who.phone) : await ledger.recipientOf(event.who.reminderId);
   if (hash === null) return;
-  if (event.kind === 'opted-in') await optOuts.remove(hash);
-  else await optOuts.add(hash, { source: 'phone' in event.who ? 'reply' : 'unsubscribe', at });
+  await optOuts.add(hash, { source: 'phone' in event.who ? 'reply' : 'unsubscribe', at });
 }

@@ -127,6 +127,7 @@ export const KEY_SEALS: Readonly<Record<keyof typeof keys, KeySeal>> = {
   ),
   feedToken: free('leads to a feed, whose own record has to know the token'),
   feedMinute: PACE,
+  optIn: open('an opt-in whose signed message somebody has is taken a second time'),
   optOuts: held('as tombstones', SAFEGUARDS, TAKES),
   protection: held('sealed with the identity key', SAFEGUARDS, TAKES),
   epoch: open('a lower counter puts all tenants in doubt; a higher one hides a loss from who has no `dataDirectory`'),

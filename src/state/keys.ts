@@ -48,6 +48,7 @@
  * | `cm:{T}:feed-access:<target>`        | hash   | until withdrawn   | operator, readers of feeds | the same     |
  * | `cm:{feed-H}:feed-token`             | string | until withdrawn   | operator          | readers of feeds      |
  * | `cm:{feed-H}:feed-minute:<minute>`   | string | two minutes       | readers of feeds  | readers of feeds      |
+ * | `cm:{T}:opt-in:<hash of message>`    | string | 800 days          | callbacks         | callbacks             |
  * | `cm:{T}:opt-outs`                    | hash   | for ever          | callbacks, operator | sender              |
  * | `cm:{T}:tombstones`                | hash   | for ever          | forget            | planner               |
  * | `cm:{T}:receipts`                  | hash   | for ever          | forget            | operator              |
@@ -156,6 +157,7 @@ export const keys = {
   feedAccess: (tenant: string, target: string) => tenantKey(tenant, 'feed-access', target),
   feedToken: (hash: string) => `cm:{feed-${hash}}:feed-token`,
   feedMinute: (name: string, minute: number) => `cm:{feed-${name}}:feed-minute:${minute}`,
+  optIn: (tenant: string, message: string) => tenantKey(tenant, 'opt-in', message),
   optOuts: (tenant: string) => tenantKey(tenant, 'opt-outs'),
   protection: (tenant: string) => tenantKey(tenant, 'protection'),
   epoch: (shard: number) => `cm:${shardTag(shard)}:epoch`,
@@ -265,7 +267,15 @@ export const TENANT_KINDS = [
   'fence',
 ] as const;
 /** Kinds that stay, whatever is removed: they protect people, or prove that they were. Leases and their lines end by themselves. */
-export const KEPT_KINDS = ['tombstones', 'receipts', 'opt-outs', 'protection', 'lease', 'lease-waiting'] as const;
+export const KEPT_KINDS = [
+  'tombstones',
+  'receipts',
+  'opt-outs',
+  'opt-in',
+  'protection',
+  'lease',
+  'lease-waiting',
+] as const;
 /** Kinds that are still read under the id of before when a tenant or a target was renamed (`formerly`). */
 export const READ_UNDER_FORMER_IDS: ReadonlySet<string> = new Set([
   'pins',

@@ -1,10 +1,13 @@
-import { createHmac } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import { derivedKey } from '../model/derived-key.ts';
 import type { AddressKind } from '../model/reminders.ts';
-import type { Instant } from '../model/time.ts';
+import { DAY_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { Protection } from './protection.ts';
 import type { RedisClient } from './redis.ts';
+
+/** So long an opt-in is known by its message: longer than a gateway keeps what it could show again. Our choice. */
+const OPT_IN_KEPT_MS = 800 * DAY_MS;
 
 /** Where an opt-out came from; said of a reminder that was dropped for it. */
 export type OptOutSource = 'reply' | 'callback' | 'unsubscribe' | 'refused' | 'operator';
@@ -29,6 +32,11 @@ export interface OptOuts {
   add(hash: AddressHash, optOut: OptOut): Promise<void>;
   /** @returns whether there was one */
   remove(hash: AddressHash): Promise<boolean>;
+  /**
+   * What a patient wrote to get reminders again. A gateway's requests bear no time, so each message counts once: whoever shows an old one again
+   * does not undo what the patient said since.
+   */
+  optIn(hash: AddressHash, message: string): Promise<void>;
   find(hash: AddressHash): Promise<OptOut | null>;
 }
 
@@ -50,6 +58,13 @@ export function createOptOuts(
       `${kind}:${createHmac('sha256', key()).update(sameForm(kind, address)).digest('base64url')}`,
     async add(hash, optOut) {
       await keep({ table: 'optOuts', name: hash, value: JSON.stringify(optOut) });
+    },
+    async optIn(hash, message) {
+      const taken = keys.optIn(tenant, createHash('sha256').update(message).digest('base64url'));
+      if ((await redis.exists(taken)) === 1) return;
+      await keep({ table: 'optOuts', name: hash, value: null });
+      // Only now: whoever reports again because of a failure is heard.
+      await redis.set(taken, '', 'PX', OPT_IN_KEPT_MS);
     },
     remove: (hash) => keep({ table: 'optOuts', name: hash, value: null }),
     async find(hash) {

@@ -55,7 +55,25 @@ describe('what a channel reports', () => {
     expect(await tell(world, [{ kind: 'opted-out', who: { phone: PHONE } }])).toBe(204);
     await world.advance(DAY_MS);
     expect(await world.fate('one')).toBe('dropped opted-out');
-    await tell(world, [{ kind: 'opted-in', who: { phone: PHONE } }]);
+    await tell(world, [{ kind: 'opted-in', who: { phone: PHONE }, message: 'SM1' }]);
+    await world.advance(DAY_MS);
+    expect(await world.fate('two')).toBe('sent');
+  });
+
+  test('an opt-in that is shown again does not undo an opt-out that came since', async () => {
+    const world = reportingWorld();
+    book(world, 'one', 48);
+    book(world, 'two', 72);
+    await world.cycle();
+    const optIn = (message: string) => tell(world, [{ kind: 'opted-in', who: { phone: PHONE }, message }]);
+    const optOut = () => tell(world, [{ kind: 'opted-out', who: { phone: PHONE } }]);
+    await optOut();
+    await optIn('SM1');
+    await optOut();
+    expect(await optIn('SM1')).toBe(204);
+    await world.advance(DAY_MS);
+    expect(await world.fate('one')).toBe('dropped opted-out');
+    await optIn('SM2');
     await world.advance(DAY_MS);
     expect(await world.fate('two')).toBe('sent');
   });

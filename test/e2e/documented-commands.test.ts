@@ -91,7 +91,12 @@ async function namesHere(): Promise<(word: string) => string> {
   const [invoice] = await answer('clinic', 'clinic-1', 'invoices', '--limit', '1');
   const [patient] = await answer('clinic', 'clinic-1', 'patients', '--limit', '1');
   const names: Readonly<Record<string, string>> = {
-    ...{ azmma: holds[0].id, k3fw8tzn: holds[0].seen, 'doctor-2': 'doctor-1', 'rossi@practice.example': world.targets[0]!.account },
+    ...{
+      azmma: holds[0].id,
+      k3fw8tzn: holds[0].seen,
+      'doctor-2': 'doctor-1',
+      'rossi@practice.example': world.targets[0]!.account,
+    },
     ...{ aurora: 'clinic-1', belvedere: 'clinic-1', 'studio-rossi': 'clinic-1' },
   };
   return (word) => {

@@ -75,8 +75,10 @@ export type ChannelEvent =
   | { kind: 'delivered'; reference: string }
   /** Handed over, but it did not reach the patient. */
   | { kind: 'failed'; reference: string; code: string }
-  /** Wants no more (`opted-out`) or wants it again (`opted-in`): by E.164 number, or by the id of a reminder that was sent. */
-  | { kind: 'opted-out' | 'opted-in'; who: { phone: string } | { reminderId: string } };
+  /** Wants no more: by E.164 number, or by the id of a reminder that was sent. */
+  | { kind: 'opted-out'; who: { phone: string } | { reminderId: string } }
+  /** Wants it again. Counts once for each message: one that is shown again would undo what the patient said since. */
+  | { kind: 'opted-in'; who: { phone: string }; message: string };
 
 /** What a channel is given. */
 export interface ChannelContext<ChannelSettings> {

@@ -187,7 +187,7 @@ describe('a reply', () => {
 
   test('of START takes it back', () => {
     expect(take(bed.gateway.reply(PATIENT.phone, 'Start', CALLBACK))?.events).toEqual([
-      { kind: 'opted-in', who: { phone: PATIENT.phone } },
+      { kind: 'opted-in', who: { phone: PATIENT.phone }, message: expect.stringMatching(/^SM/) },
     ]);
   });
 

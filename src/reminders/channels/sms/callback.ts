@@ -81,5 +81,6 @@ function repliesOf(form: URLSearchParams): ChannelEvent[] {
   // What a messaging service with advanced opt-out has made of the reply, else the reply itself.
   const word = (form.get('OptOutType') ?? form.get('Body') ?? '').toLowerCase().replaceAll(/[^\p{L}]/gu, '');
   if (STOP_WORDS.has(word)) return [{ kind: 'opted-out', who: { phone } }];
-  return START_WORDS.has(word) ? [{ kind: 'opted-in', who: { phone } }] : [];
+  const message = form.get('MessageSid') ?? '';
+  return START_WORDS.has(word) && message !== '' ? [{ kind: 'opted-in', who: { phone }, message }] : [];
 }

@@ -1,0 +1,51 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+
+/*
+ * A comparison of texts ends at the first letter that differs, so its time tells how much of a guess was right. What somebody shows as a proof is
+ * compared by `timingSafeEqual`, or looked up by its hash.
+ */
+
+const src = join(import.meta.dirname, '../../src');
+/** Where strangers' requests come in. */
+const PLACES = ['http-server/**/*.ts', 'control/*.ts', 'mcp-server/*.ts', 'reminders/channels/**/*.ts'];
+const SECRET = "\\b[\\w.]*(?:token|secret|proof|signature|csrf|passphrase|ticket|bearer)\\b(?!\\.)(?:\\'\\])?";
+const CONSTANT = "(?!null\\b|undefined\\b|true\\b|false\\b|['`\\d])";
+const COMPARED = new RegExp(`${SECRET}\\s*[!=]==\\s*${CONSTANT}\\S|[!=]==\\s*${SECRET}(?!\\()`, 'i');
+
+/** Comparisons that are none of what a stranger shows, with why. */
+const NONE_OF_A_STRANGERS: Readonly<Record<string, string>> = {
+  'control/notifications.ts: secret === own': 'own is one of the same request, which was compared by its hash before',
+  'control/held-corrections.ts: entry.placeProof !== proof': 'both come from our own state',
+  'http-server/access/sign-in.ts: passphrase !== again': 'both are of one form',
+};
+
+test('no source compares what somebody shows as a proof letter by letter', () => {
+  const files = globSync(PLACES, { cwd: src });
+  expect(files.length).toBeGreaterThan(150);
+  const found = files.flatMap((file) =>
+    readFileSync(join(src, file), 'utf8')
+      .split('\n')
+      .filter((line) => COMPARED.test(line) && !/^\s*(\*|\/\/)/.test(line))
+      .map((line) => `${file}: ${line.trim()}`),
+  );
+  const known = Object.keys(NONE_OF_A_STRANGERS);
+  const isKnown = (line: string) =>
+    known.some((one) => {
+      const [file = '', text = ''] = one.split(': ');
+      return line.startsWith(`${file}: `) && line.includes(text);
+    });
+  expect(found.filter((line) => !isKnown(line))).toEqual([]);
+  expect(known.filter((one) => !found.some((line) => line.includes(one.split(': ')[1] ?? '')))).toEqual([]);
+});
+
+test.each(['shown === token', 'given !== proof', 'request.csrf === expected', 'given === settings.secret'])(
+  'such a comparison would be found: %s',
+  (line) => expect(COMPARED.test(line)).toBe(true),
+);
+
+test.each(['token === null', 'secret !== undefined', "proof === ''", 'proof.length === 32', 'token === true'])(
+  'what compares no secret is left alone: %s',
+  (line) => expect(COMPARED.test(line)).toBe(false),
+);
