@@ -70,6 +70,9 @@ export interface CliOutside {
   exit(code: number): void;
 }
 
+/** The directory of the configuration where none is named. */
+export const USUAL_CONFIG = 'config';
+
 /** Options before the command. */
 export interface GlobalOptions {
   config: string;
@@ -131,7 +134,7 @@ export function createProgram(outside: CliOutside): Command {
   const options = (): GlobalOptions => {
     const { config, as, reason } = program.opts<Partial<GlobalOptions>>();
     return {
-      config: config ?? outside.env.CLINIC_MIRROR_CONFIG ?? 'config',
+      config: config ?? outside.env.CLINIC_MIRROR_CONFIG ?? USUAL_CONFIG,
       as: as ?? outside.env.CLINIC_MIRROR_AS ?? null,
       reason: reason ?? null,
     };
