@@ -187,10 +187,15 @@ async function withInstallation<Result>(
   options: Wanted,
   work: (open: OpenInstallation) => Promise<Result>,
 ): Promise<Result> {
+  let away: unknown = null;
   const files = await open(host, options, 'set-aside', async (settings) => {
     const reading = readManaged(settings, within(host, REDIS_PATIENCE_MS));
-    // It says itself what is the matter with Redis.
-    return options.isUnchecked === true ? reading.catch(() => new Map()) : reading;
+    if (options.isUnchecked !== true) return reading;
+    // It says itself what is the matter with Redis, and nobody waits for a second time.
+    return reading.catch((error: unknown) => {
+      away = asMirrorError(error).code === 'redis-unreachable' ? error : null;
+      return new Map();
+    });
   });
   const { configuration } = files;
   const [{ compose }, { principalOfProcess }, { checkRedis }, { createLogger }] = await Promise.all([
@@ -204,8 +209,11 @@ async function withInstallation<Result>(
   const putBack = takeLibraryWords(log);
   const composition = compose({ configuration, log, priority: 'interactive', actLines: host.stderr });
   try {
-    const check = (signal: AbortSignal) =>
-      checkRedis(composition.redis, AbortSignal.any([signal, AbortSignal.timeout(REDIS_PATIENCE_MS)]));
+    const { readFrom } = configuration.settings.redis.place;
+    const check = async (signal: AbortSignal) => {
+      if (away !== null) throw away;
+      await checkRedis(composition.redis, AbortSignal.any([signal, AbortSignal.timeout(REDIS_PATIENCE_MS)]), readFrom);
+    };
     if (options.isUnchecked !== true) {
       await check(host.interrupted);
       await composition.epoch.requireIdentity();

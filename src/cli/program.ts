@@ -259,12 +259,20 @@ function addCycle(program: Command, outside: CliOutside, options: () => GlobalOp
     .option('--json', 'as JSON')
     .action((tenant: string, asked: Asked) =>
       outside.withInstallation(options(), async ({ installation, acting }) => {
-        const { isWhole } = await import('../control/sync.ts');
+        const [{ isWhole }, { settingsPlace }] = await Promise.all([
+          import('../control/sync.ts'),
+          import('../control/installation.ts'),
+        ]);
         const { syncTenant } = await import('../control/acts.ts');
         const progress = outside.progress();
         const signals = { stop: outside.signal, abort: outside.signal };
         const result = await syncTenant(acting, installation, tenant, progress, signals).finally(() => progress.end());
-        print(asked, result, () => renderSync(result), zoneOf(installation, tenant));
+        print(
+          asked,
+          result,
+          () => renderSync(result, settingsPlace(installation, tenant)),
+          zoneOf(installation, tenant),
+        );
         if (!isWhole(result)) outside.exit(1);
       }),
     );

@@ -22,7 +22,7 @@ export async function readManagedTenants(
   if (!isPatient) redis.once('error', (error) => refused.abort(error));
   const awaitDurable = createAwaitDurable(redis, settings.redis);
   try {
-    await checkRedis(redis, AbortSignal.any([signal, refused.signal]));
+    await checkRedis(redis, AbortSignal.any([signal, refused.signal]), settings.redis.place.readFrom);
     return (await createManagedTenants({ redis, writer: redis, awaitDurable, ring: sealingRing(settings) }).read())
       .tenants;
   } finally {
