@@ -7,6 +7,7 @@ import {
   createProgram,
   type GlobalOptions,
   type OpenInstallation,
+  USUAL_CONFIG,
   type Wanted,
 } from './cli/program.ts';
 import { createProgress, type Terminal } from './cli/progress.ts';
@@ -16,6 +17,7 @@ import { requireCertificateChecks } from './http/certificate-checks.ts';
 import { takeLibraryWords } from './log/library-words.ts';
 import type { Logger } from './log/logger.ts';
 import { asMirrorError } from './model/errors.ts';
+import { shellWord } from './model/shell-words.ts';
 import type { ConfigurationFiles } from './settings/configuration-files.ts';
 import { ConfigurationError, type ConfigurationFault } from './settings/faults.ts';
 import type { ManagedTenants } from './settings/managed-tenant.ts';
@@ -54,7 +56,11 @@ export function runCommand(args: readonly string[], host: CommandHost): Promise<
       await program.parseAsync([...args], { from: 'user' });
       return exitCode;
     } catch (error) {
-      const given = { asksForData: program.args[0] === 'clinic', tenant };
+      const given = {
+        asksForData: program.args[0] === 'clinic',
+        tenant,
+        config: program.opts<{ config?: string }>().config,
+      };
       return onPaper(paperOf(host.stderr), () => tellFailure(error, given, host));
     }
   });
@@ -68,11 +74,11 @@ function tenantOf({ registeredArguments, args }: Command): string | null {
 /** @returns the exit code */
 async function tellFailure(
   error: unknown,
-  given: Parameters<typeof renderError>[1],
+  { config, ...given }: NonNullable<Parameters<typeof renderError>[1]> & { config?: string | undefined },
   host: CommandHost,
 ): Promise<number> {
   if (error instanceof ConfigurationError) {
-    host.stderr.write(`${error.message}\n`);
+    host.stderr.write(`${error.message}\n\n${checkAgain(config)}\n`);
     return 2;
   }
   if (host.interrupted.aborted) return 130;
@@ -80,6 +86,12 @@ async function tellFailure(
   const { renderError } = await import('./cli/render-error.ts');
   host.stderr.write(`${renderError(failure, given)}\n`);
   return failure.code === 'tenant-set-aside' ? 2 : 1;
+}
+
+/** The next command of a person who corrects files. @param config as given; none: the usual directory */
+function checkAgain(config: string | undefined): string {
+  const place = config === undefined ? '' : `--config ${shellWord(config)} `;
+  return `Correct this, then run:\n  clinic-mirror ${place}config check`;
 }
 
 function outsideOf(host: CommandHost, exit: (code: number) => void): CliOutside {
@@ -161,7 +173,8 @@ async function checkConfiguration(host: CommandHost, options: GlobalOptions) {
     return { faults, warnings, text: parts.join('\n\n') };
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
-    return { faults: error.faults, warnings: [], text: error.message };
+    const place = options.config === USUAL_CONFIG ? undefined : options.config;
+    return { faults: error.faults, warnings: [], text: `${error.message}\n\n${checkAgain(place)}` };
   }
 }
 
@@ -175,10 +188,15 @@ async function withInstallation<Result>(
   options: Wanted,
   work: (open: OpenInstallation) => Promise<Result>,
 ): Promise<Result> {
+  let away: unknown = null;
   const files = await open(host, options, 'set-aside', async (settings) => {
     const reading = readManaged(settings, within(host, REDIS_PATIENCE_MS));
-    // It says itself what is the matter with Redis.
-    return options.isUnchecked === true ? reading.catch(() => new Map()) : reading;
+    if (options.isUnchecked !== true) return reading;
+    // It says itself what is the matter with Redis, and nobody waits for a second time.
+    return reading.catch((error: unknown) => {
+      away = asMirrorError(error).code === 'redis-unreachable' ? error : null;
+      return new Map();
+    });
   });
   const { configuration } = files;
   const [{ compose }, { principalOfProcess }, { checkRedis }, { createLogger }] = await Promise.all([
@@ -192,8 +210,11 @@ async function withInstallation<Result>(
   const putBack = takeLibraryWords(log);
   const composition = compose({ configuration, log, priority: 'interactive', actLines: host.stderr });
   try {
-    const check = (signal: AbortSignal) =>
-      checkRedis(composition.redis, AbortSignal.any([signal, AbortSignal.timeout(REDIS_PATIENCE_MS)]));
+    const { readFrom } = configuration.settings.redis.place;
+    const check = async (signal: AbortSignal) => {
+      if (away !== null) throw away;
+      await checkRedis(composition.redis, AbortSignal.any([signal, AbortSignal.timeout(REDIS_PATIENCE_MS)]), readFrom);
+    };
     if (options.isUnchecked !== true) {
       await check(host.interrupted);
       await composition.epoch.requireIdentity();

@@ -201,7 +201,7 @@ export const FAULTS = {
     known: 'next-cycle',
     needs: 'person',
     sentence: 'the last cycle failed: clinic.userInfo.read: the clinic knows no such address, status 404',
-    next: 'check the base URL, the profile’s pathPrefix and the tenant id',
+    next: 'check baseUrl of the clinic client in clinic-mirror.yaml, pathPrefix of its profile, and the tenant’s clinic.tenantId',
   },
   "a tenant's file has faults": {
     code: 'tenant-set-aside',
@@ -231,13 +231,13 @@ export const FAULTS = {
     code: 'redis-evicts',
     needs: 'person',
     sentence: 'Redis may evict keys when memory is short, which would lose state',
-    next: 'set "maxmemory-policy noeviction" in its configuration',
+    next: 'set "maxmemory-policy noeviction" in redis.conf, and at once: redis-cli CONFIG SET maxmemory-policy noeviction',
   },
   'Redis keeps nothing on its disk': {
     code: 'redis-not-durable',
     needs: 'person',
     sentence: 'Redis does not keep an append-only file, so a restart would lose state',
-    next: 'set "appendonly yes" in its configuration',
+    next: 'set "appendonly yes" in redis.conf, and at once: redis-cli CONFIG SET appendonly yes',
   },
   'nobody can be told by webhook': {
     code: 'webhook-gone',

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import type { Finding, StateProbe } from '../control/doctor.ts';
+import type { StateProbe } from '../control/doctor.ts';
+import type { Finding } from '../control/findings.ts';
 import type { Installation } from '../control/installation.ts';
 import { toJson } from './answer.ts';
 import { stateWord } from './paper.ts';

@@ -163,14 +163,7 @@ async function login(
         },
         outside.signal,
       )
-    : await loginWithBrowser(
-        acting,
-        desk,
-        tenant,
-        connection,
-        (url) => outside.err(`Open this address in a browser on this machine:\n\n${url}\n\nWaiting …`),
-        outside.signal,
-      );
+    : await loginWithBrowser(acting, desk, tenant, connection, (url) => outside.err(askToOpen(url)), outside.signal);
   const { account, doubt, missingScopes, isUnconfirmed } = result;
   const { accountText } = await import('../oauth/accounts.ts');
   const told = {
@@ -185,6 +178,19 @@ async function login(
   };
   outside.print(asked, told, () => renderLogin(told));
   if (isUnconfirmed || doubt !== undefined || missingScopes.length > 0) outside.exit(1);
+}
+
+/** What a person is asked to do in a browser. The server refuses a redirect address on its own page, so how to correct it is said before. */
+export function askToOpen(url: string): string {
+  const asked = URL.parse(url)?.searchParams;
+  const [redirect, client] = [asked?.get('redirect_uri'), asked?.get('client_id')];
+  const hint =
+    redirect == null
+      ? ''
+      : wrap(
+          `If that page refuses the redirect address, register ${redirect} (any port) with the client ${client ?? ''} of clinic-mirror.yaml at the provider, and give this command again.`,
+        );
+  return `Open this address in a browser on this machine:\n\n${url}\n\n${hint}\nWaiting …`;
 }
 
 /** What came of a login. */

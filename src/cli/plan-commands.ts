@@ -42,14 +42,22 @@ export function addPlans(program: Command, given: PlanCommands): void {
     .option('--json', 'as JSON')
     .action((tenant: string, plan: string, asked: Asked) =>
       withInstallation(async (installation, acting) => {
-        const { isWhole } = await import('../control/sync.ts');
+        const [{ isWhole }, { settingsPlace }] = await Promise.all([
+          import('../control/sync.ts'),
+          import('../control/installation.ts'),
+        ]);
         const { applyPlan } = await import('../control/acts.ts');
         const progress = given.progress();
         const signals = { stop: signal, abort: signal };
         const result = await applyPlan(acting, installation, tenant, plan, progress, signals).finally(() =>
           progress.end(),
         );
-        print(asked, result, () => renderSync(result), zoneOf(installation, tenant));
+        print(
+          asked,
+          result,
+          () => renderSync(result, settingsPlace(installation, tenant)),
+          zoneOf(installation, tenant),
+        );
         if (!isWhole(result)) exit(1);
       }),
     );

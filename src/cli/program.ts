@@ -70,6 +70,9 @@ export interface CliOutside {
   exit(code: number): void;
 }
 
+/** The directory of the configuration where none is named. */
+export const USUAL_CONFIG = 'config';
+
 /** Options before the command. */
 export interface GlobalOptions {
   config: string;
@@ -131,7 +134,7 @@ export function createProgram(outside: CliOutside): Command {
   const options = (): GlobalOptions => {
     const { config, as, reason } = program.opts<Partial<GlobalOptions>>();
     return {
-      config: config ?? outside.env.CLINIC_MIRROR_CONFIG ?? 'config',
+      config: config ?? outside.env.CLINIC_MIRROR_CONFIG ?? USUAL_CONFIG,
       as: as ?? outside.env.CLINIC_MIRROR_AS ?? null,
       reason: reason ?? null,
     };
@@ -256,12 +259,20 @@ function addCycle(program: Command, outside: CliOutside, options: () => GlobalOp
     .option('--json', 'as JSON')
     .action((tenant: string, asked: Asked) =>
       outside.withInstallation(options(), async ({ installation, acting }) => {
-        const { isWhole } = await import('../control/sync.ts');
+        const [{ isWhole }, { settingsPlace }] = await Promise.all([
+          import('../control/sync.ts'),
+          import('../control/installation.ts'),
+        ]);
         const { syncTenant } = await import('../control/acts.ts');
         const progress = outside.progress();
         const signals = { stop: outside.signal, abort: outside.signal };
         const result = await syncTenant(acting, installation, tenant, progress, signals).finally(() => progress.end());
-        print(asked, result, () => renderSync(result), zoneOf(installation, tenant));
+        print(
+          asked,
+          result,
+          () => renderSync(result, settingsPlace(installation, tenant)),
+          zoneOf(installation, tenant),
+        );
         if (!isWhole(result)) outside.exit(1);
       }),
     );

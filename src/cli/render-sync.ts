@@ -2,8 +2,8 @@ import type { SyncResult } from '../control/sync.ts';
 import { renderGaps, renderReading, renderUnconfirmed } from './render-gaps.ts';
 import { renderTable, wrap } from './table.ts';
 
-/** One cycle's result as a person reads it. */
-export function renderSync({ tenant, run, targets }: SyncResult): string {
+/** One cycle's result as a person reads it. @param settings where the tenant's targets are configured */
+export function renderSync({ tenant, run, targets }: SyncResult, settings = `tenants/${tenant}.yaml`): string {
   const seconds = ((run.finishedAt - run.startedAt) / 1_000).toFixed(1);
   const head =
     run.error === null
@@ -31,7 +31,11 @@ export function renderSync({ tenant, run, targets }: SyncResult): string {
   const failures = targets.flatMap(({ target, failure }) =>
     failure === null
       ? []
-      : [wrap(`${target}: ${failure.message} (${failure.code}). ${failure.remedy ?? 'It is tried again by itself.'}`)],
+      : [
+          wrap(
+            `${target}: ${failure.message} (${failure.code}). ${failure.remedy ?? 'It is tried again by itself.'}${failure.actor === 'settings' ? `; see targets.${target} in ${settings}` : ''}`,
+          ),
+        ],
   );
   const held = targets.flatMap((target) =>
     target.held === 0

@@ -24,7 +24,7 @@ export async function readManagedTenants(
   if (!isPatient) redis.once('error', (error) => refused.abort(error));
   const awaitDurable = createAwaitDurable(redis, settings.redis);
   try {
-    await checkRedis(redis, AbortSignal.any([signal, refused.signal]));
+    await checkRedis(redis, AbortSignal.any([signal, refused.signal]), settings.redis.place.readFrom);
     const identityKey = settings.secrets.identityKey.reveal();
     const parts = { redis, writer: redis, awaitDurable, ring: sealingRing(settings), identityKey, clock: Date.now };
     return (await createManagedTenants({ ...parts, mark: markIn(settings) }).read()).tenants;

@@ -310,8 +310,8 @@ function isOther(before: Configuration, next: Configuration, changes: Configurat
 function tellLog(log: Logger, next: Configuration, changes: ConfigurationChanges): void {
   const { unchanged, reduced: _among, ...others } = changes;
   for (const { tenant, faults } of next.refused) {
-    for (const { file, line, path, message } of faults.slice(0, MOST_TOLD)) {
-      const fault = { tenant, file, line, path, fault: message, faults: faults.length };
+    for (const { file, line, path, message, remedy } of faults.slice(0, MOST_TOLD)) {
+      const fault = { tenant, file, line, path, fault: message, remedy, faults: faults.length };
       log.error(fault, 'a changed file is refused: what it held before goes on');
     }
   }

@@ -26,7 +26,11 @@ export function stateProbe(
       const [seconds, microseconds] = (await redis.time()) as [number | string, number | string];
       return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
     },
-    view: () => epoch.view(),
+    async view() {
+      // What was lost is noticed by looking.
+      await epoch.lostAt();
+      return epoch.view();
+    },
     openSecrets: (tenant) => files.openSecrets(tenant),
     lacksTrustedProxies: () => {
       const { http, operator } = configuration.settings;

@@ -212,7 +212,8 @@ export const shared = defineErrors('the vendor', NO_WORDS, {
   'identity-key-changed': {
     ...{ actor: 'settings', retry: 'never', scope: 'target' },
     message: 'there is a calendar of this target that was made with another identity key',
-    remedy: 'configure the key of before as secrets.identityKey; or delete that calendar, if it is no longer wanted',
+    remedy:
+      'configure the key of before as secrets.identityKey in clinic-mirror.yaml; or delete that calendar, if it is no longer wanted',
   },
   'calendar-of-another': {
     ...{ actor: 'settings', retry: 'never', scope: 'target' },

@@ -1,14 +1,14 @@
 import { unlisted } from '../jobs/gaps.ts';
 import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
-import { asMirrorError, forTenant, MirrorError } from '../model/errors.ts';
+import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
 import { type ReadingRemark, sentenceOfRemark } from '../model/reading-remarks.ts';
 import { DAY_MS, type Instant, SECOND_MS } from '../model/time.ts';
 import { type NamedPlace, placesIn } from '../settings/named-places.ts';
 import { closingOf, type OpenSecret } from '../settings/open-secrets.ts';
 import type { EpochView } from '../state/epoch.ts';
+import { type Finding, found, ok } from './findings.ts';
 import { type Installation, requireTenant, settingsPlace } from './installation.ts';
-import { isForPerson } from './problems.ts';
 import { status } from './status.ts';
 
 /** What is asked of Redis, and of what is kept beside it. */
@@ -32,20 +32,6 @@ export interface StateProbe {
   openSecrets(tenant: string | null): OpenSecret[];
   /** Looks a name up as every connection does; null where a proxy does that. @throws Error with a `code` of Node's `dns` */
   resolve: ((host: string) => Promise<void>) | null;
-}
-
-/** One thing that was looked at. */
-export interface Finding {
-  /** Null for what concerns the whole installation. */
-  tenant: string | null;
-  subject: string;
-  /** A `warning` keeps nothing from going on. */
-  result: 'ok' | 'warning' | 'problem' | 'not-asked';
-  /** What was found: constant words, ids and figures. */
-  what: string;
-  code: string | null;
-  /** What a person does next; null where nothing is to be done. */
-  next: string | null;
 }
 
 /** Answers of Redis on another machine of the same site take about a millisecond; a cycle asks it some eighty times. Our choice. */
@@ -72,7 +58,9 @@ export async function* examine(
   if (ENDS_ALL.has(redis.code ?? '')) return;
   yield await found(null, 'keys', () => state.requireIdentity(), 'the identity key is that of the state');
   yield await sealingFinding(state, only === undefined ? [...installation.tenants.keys()] : [only]);
-  yield await keptFinding(state);
+  const kept = await state.view();
+  yield keptFinding(kept);
+  yield* lossFindings(kept, installation.clock());
   yield await clockFinding(installation, state);
   const names = nameChecker(state);
   yield* openSecretFindings(state, null);
@@ -130,7 +118,7 @@ async function sealingFinding(state: StateProbe, tenants: readonly string[]): Pr
   const what = `${errors.length} ${errors.length === 1 ? 'login' : 'logins'} of the state can't be opened: ${first.message}`;
   const next =
     first.remedy ??
-    'put the key of before back into secrets.sealingKeys under its id: with it the logins go on as they are';
+    'put the key of before back into secrets.sealingKeys in clinic-mirror.yaml under its id: with it the logins go on as they are';
   return { tenant: null, subject, result: 'problem', what, code: first.code, next };
 }
 
@@ -185,25 +173,37 @@ async function lookUp(resolve: StateProbe['resolve'], host: string): Promise<str
   }
 }
 
-async function keptFinding(state: StateProbe): Promise<Finding> {
-  const { directory } = await state.view();
+function keptFinding({ directory, directoryFailure = null }: EpochView): Finding {
   const subject = 'data directory';
   if (directory === 'kept') return ok(null, subject, 'decisions are kept outside Redis too');
   return {
-    ...{ tenant: null, subject, result: 'problem', what: nothingKept(directory) },
+    ...{ tenant: null, subject, result: 'problem', what: nothingKept(directory, directoryFailure) },
     code: directory === 'none' ? 'no-data-directory' : 'data-directory-failed',
     next:
       directory === 'none'
         ? 'set dataDirectory in clinic-mirror.yaml: by it a Redis that was lost is noticed, and acts leave entries that can be checked'
-        : 'make dataDirectory a folder that the daemon may write to',
+        : directoryFailure === 'ENOSPC'
+          ? 'make room on the disk of dataDirectory (clinic-mirror.yaml), or move that folder to another disk'
+          : 'make dataDirectory in clinic-mirror.yaml a folder that the daemon may write to',
   };
 }
 
-function nothingKept(directory: EpochView['directory']): string {
+function nothingKept(directory: EpochView['directory'], failure: string | null): string {
   const nothing = 'nothing is kept outside Redis';
   return directory === 'none'
     ? `${nothing}, and there is no audit log: acts are told as lines of the log alone`
-    : nothing;
+    : `${nothing}: ${failure === 'ENOSPC' ? 'the disk is full' : 'nothing can be written to dataDirectory'} (${failure ?? 'unknown'})`;
+}
+
+/** A Redis that was found to be older than what is known outside of it. After a day only the status tells. */
+function lossFindings({ wentBackAt, writesLostAt }: EpochView, now: Instant): Finding[] {
+  const noticedAt = Math.max(wentBackAt ?? 0, writesLostAt ?? 0);
+  if (noticedAt < now - DAY_MS) return [];
+  const time = `${new Date(noticedAt).toISOString().slice(0, 16)}Z`;
+  const what = `Redis is older than what dataDirectory in clinic-mirror.yaml holds, as of a backup: noticed at ${time}; targets are read again`;
+  const next =
+    'stop the daemon and restore the newest backup of Redis; where there is none, go on: docs/operating.md#when-redis-lost-something';
+  return [{ tenant: null, subject: 'state', result: 'warning', what, code: 'state-went-back', next }];
 }
 
 async function clockFinding(installation: Installation, state: StateProbe): Promise<Finding> {
@@ -212,7 +212,7 @@ async function clockFinding(installation: Installation, state: StateProbe): Prom
   const apartMs = theirs - (before + installation.clock()) / 2;
   const what = `Redis' clock and ours are ${(Math.abs(apartMs) / SECOND_MS).toFixed(1)} s apart`;
   if (Math.abs(apartMs) <= CLOCKS_APART_MS) return ok(null, 'clock', what);
-  const next = 'set both clocks by NTP';
+  const next = 'run timedatectl on this machine and on that of Redis, and set the wrong clock by NTP';
   return { tenant: null, subject: 'clock', result: 'problem', what, code: 'clock-differs', next };
 }
 
@@ -246,6 +246,7 @@ async function* examineTenant(
         catalogue = await catalogueOf(tenant, signal);
       },
       () => `answers, and lists ${catalogue?.agendas.size ?? 0} agendas`,
+      `clinicClients.${configuration.clinic.client}.baseUrl in clinic-mirror.yaml`,
     );
     if (catalogue !== null) yield* remarkFindings(tenant, signal);
     for (const [rule, named] of tenant.reminders?.rules.rules ?? []) {
@@ -256,7 +257,7 @@ async function* examineTenant(
     const { connection, paused } = target.configuration;
     if (paused) yield { ...ok(id, `target ${target.id}`, 'paused by its file'), result: 'not-asked' };
     else if (ended.has(`login ${connection}`)) yield notAsked(`target ${target.id}`, connection);
-    else yield await targetFinding(tenant, target, signal);
+    else yield await targetFinding(tenant, target, settings, signal);
     const { agendas, treatments, labels } = target.configuration;
     if (catalogue !== null && !paused) {
       yield* unlistedFindings(id, `target ${target.id}`, [{ agendas, treatments }, ...labels], catalogue, settings);
@@ -358,6 +359,7 @@ function* unlistedFindings(
 async function targetFinding(
   { id, targetStore }: OpenTenant,
   target: OpenTarget,
+  settings: string,
   signal: AbortSignal,
 ): Promise<Finding> {
   const { container } = await targetStore.read(target.id);
@@ -366,7 +368,7 @@ async function targetFinding(
     else await target.connector.find(container, [target.identity.key('doctor', 0)], signal);
   };
   const made = container === null ? 'answers; nothing was written to it yet' : 'answers';
-  return found(id, `target ${target.id}`, ask, made);
+  return found(id, `target ${target.id}`, ask, made, `targets.${target.id}.settings in ${settings}`);
 }
 
 /** What no question of ours would show. */
@@ -377,24 +379,4 @@ function isAskedOfNobody({ subject, breaksAt }: Problem): boolean {
 
 function findingOf({ tenant, subject, sentence, code, next, needs }: Problem): Finding {
   return { tenant, subject, result: needs === 'person' ? 'problem' : 'ok', what: sentence, code, next };
-}
-
-async function found(
-  tenant: string | null,
-  subject: string,
-  ask: () => Promise<unknown>,
-  well: string | (() => string),
-): Promise<Finding> {
-  try {
-    await ask();
-    return ok(tenant, subject, typeof well === 'string' ? well : well());
-  } catch (error) {
-    const { message, code, remedy, actor } = asMirrorError(error);
-    const next = forTenant(remedy, tenant ?? '<tenant>') ?? (isForPerson(actor) ? null : 'wait, or ask again');
-    return { tenant, subject, result: 'problem', what: message, code, next };
-  }
-}
-
-function ok(tenant: string | null, subject: string, what: string): Finding {
-  return { tenant, subject, result: 'ok', what, code: null, next: null };
 }

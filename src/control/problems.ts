@@ -157,7 +157,11 @@ function ofLogin({ tenant, targets }: TenantStatus, connection: ConnectionStatus
     case 'needs-login':
       if (reason?.startsWith('seal') === true) {
         const text = sentence('what is kept of it does not open: the sealing key is not the one of before');
-        return told(reason, text, sentence('put the key of before back into secrets.sealingKeys, or log in again'));
+        return told(
+          reason,
+          text,
+          sentence('put the key of before back into secrets.sealingKeys in clinic-mirror.yaml, or log in again'),
+        );
       }
       return told(reason ?? 'login-ended', sentence('the login has ended and a person must log in again'), again);
     case 'never':

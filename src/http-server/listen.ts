@@ -31,7 +31,7 @@ export async function listen(
       actor: 'settings',
       code: 'http-port-unavailable',
       retry: 'never',
-      remedy: `choose another ${section}.host or ${section}.port, or end the process that holds the port`,
+      remedy: `choose another ${section}.host or ${section}.port in clinic-mirror.yaml, or end the process that holds the port: it may be a daemon of this configuration`,
       cause: error,
     });
   }

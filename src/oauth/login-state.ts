@@ -21,6 +21,7 @@ export function refusalUnconfirmed(connection: string, waitMs: number): MirrorEr
     code: REFUSAL_UNCONFIRMED,
     retry: 'later',
     retryAfterMs: waitMs,
+    remedy: `wait; where it is refused again, log in again: clinic-mirror login <tenant> ${connection}`,
   });
 }
 

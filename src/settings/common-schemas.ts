@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { NAME, NAME_REMEDY } from '../model/names.ts';
-import { didYouMean } from './did-you-mean.ts';
+import { guessZone } from './zone-places.ts';
 
 /** A name that people choose. */
 export const name = z.string().regex(NAME, NAME_REMEDY);
@@ -60,11 +60,15 @@ export function zone() {
     const canonical = asked.get(written) ?? canonicalZone(written);
     asked.set(written, canonical);
     if (canonical !== null) return canonical;
-    const guess = didYouMean(written, Intl.supportedValuesOf('timeZone'));
-    const message = guess === null ? 'give an IANA time zone such as Europe/Rome' : `did you mean ${guess}?`;
-    context.addIssue({ code: 'custom', message });
+    context.addIssue({ code: 'custom', message: zoneRemedy(written) });
     return z.NEVER;
   });
+}
+
+/** Tells which zone to write in place of an unknown one. */
+export function zoneRemedy(written: string): string {
+  const guess = guessZone(written);
+  return guess === null ? 'give an IANA time zone such as Europe/Rome' : `did you mean ${guess}?`;
 }
 
 /** Offsets such as +01:00 are refused: they know no summer time. */

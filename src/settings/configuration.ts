@@ -42,6 +42,9 @@ export interface TenantConfiguration extends Omit<TenantFile, 'connections' | 't
   targets: ReadonlyMap<string, TargetConfiguration>;
 }
 
+/** One use of a calendar, as a digest that is the same for the same use, and the target that makes it. */
+export type CalendarUse = readonly [use: string, target: string];
+
 /** What of a tenant's configuration is in memory while nothing is done for the tenant. */
 export interface TenantOutline {
   id: string;
@@ -52,7 +55,8 @@ export interface TenantOutline {
   paused: boolean;
   /** Id under which its state was first kept; null when it is the same. */
   formerly: string | null;
-  clinic: { client: string; tenantId: string | null };
+  /** With which agendas are written into which calendars, where the clinic is not named. */
+  clinic: { client: string; tenantId: string | null; calendars: readonly CalendarUse[] };
   targets: readonly { id: string; formerly: string | null }[];
   /** Without the login to the clinic itself. */
   connections: readonly string[];

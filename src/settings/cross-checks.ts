@@ -358,7 +358,8 @@ function doOverlap(one: unknown, other: unknown): boolean {
   return Array.isArray(one) && Array.isArray(other) && one.some((id) => other.includes(id));
 }
 
-function sortedJson(value: unknown): string {
+/** JSON in which the order of keys does not matter. */
+export function sortedJson(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) => {
     if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner;
     return Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)));

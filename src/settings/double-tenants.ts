@@ -16,7 +16,9 @@ interface Claim {
   /** The same text for the same thing. */
   what: string;
   /** By which key of its file; null: by the file's name. Of equal rank that goes before what another says it was formerly. */
-  by: 'formerly' | 'clinic' | null;
+  by: 'formerly' | 'clinic' | 'calendar' | null;
+  /** Of a calendar the target that writes to it. */
+  target?: string;
 }
 
 /** How far ahead somebody is in wanting something. */
@@ -41,16 +43,21 @@ export function findDoubleTenants(
   }
   const ranks = new Map(rivals.map(({ id, rank }) => [id, rank]));
   return (tenant) => {
-    const lost = claimsOf(tenant).flatMap(({ what, by }) => {
-      const first = firsts.get(what);
+    const lost = claimsOf(tenant).flatMap((claim) => {
+      const first = firsts.get(claim.what);
       if (first === undefined || first.id === tenant.id) return [];
-      const standing = { id: tenant.id, rank: ranks.get(tenant.id) ?? first.rank, isOwn: by === null };
-      return isAhead(standing, first) ? [] : [toldOf(by, first.id, tenant)];
+      const standing = { id: tenant.id, rank: ranks.get(tenant.id) ?? first.rank, isOwn: claim.by === null };
+      return isAhead(standing, first) ? [] : [toldOf(claim, first.id, tenant)];
     });
     if (lost.length === 0) return [];
     const read = tenant.yaml();
     if ('faults' in read) return read.faults;
-    return lost.map(({ at, message, remedy, other }) => ({ ...faultAt(read.file, at, message, remedy), other }));
+    // Of a target that shares several agendas it is said once.
+    const told = new Map(lost.map((each) => [`${each.at.join('.')} ${each.other}`, each]));
+    return [...told.values()].map(({ at, message, remedy, other }) => ({
+      ...faultAt(read.file, at, message, remedy),
+      other,
+    }));
   };
 }
 
@@ -61,18 +68,19 @@ function isAhead(one: Standing, other: Standing): boolean {
 }
 
 /** Nothing is claimed where the file does not tell. A start looks at thousands, so what is said of one is made for who lost it. */
-function claimsOf({ id, clinic: { client, tenantId }, formerly }: Claimant): Claim[] {
+function claimsOf({ id, clinic: { client, tenantId, calendars }, formerly }: Claimant): Claim[] {
   const claims: Claim[] = [{ what: `name ${id}`, by: null }];
   if (typeof formerly === 'string' && formerly !== id) claims.push({ what: `name ${formerly}`, by: 'formerly' });
   if (typeof client === 'string' && typeof tenantId === 'string') {
     claims.push({ what: JSON.stringify([client, tenantId]), by: 'clinic' });
   }
+  for (const [use, target] of calendars) claims.push({ what: `calendar ${use}`, by: 'calendar', target });
   return claims;
 }
 
 /** What is said to whoever wants what another tenant has, and where its file says that it wants it. */
 function toldOf(
-  by: Claim['by'],
+  { by, target = '' }: Claim,
   first: string,
   { formerly }: Claimant,
 ): { at: ValuePath; message: string; remedy: string; other: string } {
@@ -85,6 +93,11 @@ function toldOf(
     const message = first === formerly ? `there is a tenant ${first}` : `the tenant ${first} was formerly the same`;
     const remedy = 'remove formerly, or the other file: what is kept under a name is of one tenant alone';
     return { at: ['formerly'], message, remedy, other };
+  }
+  if (by === 'calendar') {
+    const message = `the tenant ${first} writes the same agendas into the same calendar`;
+    const remedy = 'keep one file for one clinic, with all of its targets; of two clinics name each in clinic.tenantId';
+    return { at: ['targets', target], message, remedy, other };
   }
   const remedy = 'keep one file for one clinic, with all of its targets';
   return { at: ['clinic', 'tenantId'], message: `the tenant ${first} is the same clinic`, remedy, other };

@@ -202,5 +202,9 @@ function readSecret(realName: string, { mayBeLinked }: { mayBeLinked: boolean })
 function unreadable(error: unknown): Unusable {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
   const fault = `the secret's file can't be read (${code})`;
-  return { fault, remedy: 'check the path (it starts from the configuration directory) and who may read the file' };
+  if (code !== 'ENOENT') return { fault, remedy: 'let the user of this process read the file (chown, chmod 600)' };
+  return {
+    fault,
+    remedy: 'write the secret into this file, or correct the path (it starts from the configuration directory)',
+  };
 }

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ClinicProfile, clinicProfileSchema } from '../clinic/schema/profile.ts';
 import type { ChannelDescription, ConnectorDescription } from './configuration.ts';
@@ -55,7 +56,7 @@ export function readSurroundings(
   { before = null, kept = () => NONE_KEPT }: { before?: Surroundings | null; kept?: KeptProfiles } = {},
 ): Surroundings {
   const listed = listProfiles(options.dir, seen);
-  const read = readDigested(join(options.dir, SETTINGS_FILE), seen);
+  const read = readSettings(options.dir, seen);
   const settings = settingsOf(read, secrets, namesOf(listed), before);
   const digest = JSON.stringify([settings.digest, digestsOf(listed)]);
   const profiles = checkProfiles(listed, {
@@ -152,6 +153,15 @@ function readDigested(fileName: string, seen: SeenFiles): Digested {
   const read = readBytes(fileName);
   if ('faults' in read) return { digest: '', parse: () => read };
   return { digest: hash('sha256', read.bytes), parse: () => readYaml(fileName, read.bytes) };
+}
+
+function readSettings(dir: string, seen: SeenFiles): Digested {
+  const fileName = join(dir, SETTINGS_FILE);
+  const read = readDigested(fileName, seen);
+  if (existsSync(fileName)) return read;
+  const remedy = 'make it with "clinic-mirror init", or name the folder that has it with --config <directory>';
+  const fault = { file: fileName, line: null, path: '', message: 'there is no such file', remedy };
+  return { ...read, parse: () => ({ faults: [fault] }) };
 }
 
 /** The profiles as far as they could be read. */

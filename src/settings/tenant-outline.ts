@@ -1,4 +1,4 @@
-import type { TargetConfiguration, TenantConfiguration, TenantOutline } from './configuration.ts';
+import type { CalendarUse, TargetConfiguration, TenantConfiguration, TenantOutline } from './configuration.ts';
 import { knownOutlines } from './crm-expressions.ts';
 
 function expressionsOf(crm: TargetConfiguration['crm']): string[] {
@@ -6,7 +6,7 @@ function expressionsOf(crm: TargetConfiguration['crm']): string[] {
 }
 
 /** The outline of a whole configuration. */
-export function outlineOf(tenant: TenantConfiguration, hash: string): TenantOutline {
+export function outlineOf(tenant: TenantConfiguration, calendars: readonly CalendarUse[], hash: string): TenantOutline {
   const { id, name, zone, paused, formerly = null, clinic, targets, connections, reminders, triggers } = tenant;
   const all = [...targets.values()];
   return {
@@ -15,7 +15,7 @@ export function outlineOf(tenant: TenantConfiguration, hash: string): TenantOutl
     zone,
     paused,
     formerly,
-    clinic: { client: clinic.client, tenantId: clinic.tenantId },
+    clinic: { client: clinic.client, tenantId: clinic.tenantId, calendars },
     targets: all.map((target) => ({ id: target.id, formerly: target.formerly ?? null })),
     connections: [...connections.keys()],
     hasReminders: reminders !== undefined,

@@ -2,7 +2,8 @@ import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
-import { deepFreeze, type TargetConfiguration, type TenantConfiguration } from './configuration.ts';
+import { calendarUses } from './calendar-uses.ts';
+import { type CalendarUse, deepFreeze, type TargetConfiguration, type TenantConfiguration } from './configuration.ts';
 import { configurationHashes } from './configuration-hash.ts';
 import { expressionsToOutline, type OutlineApart, rememberOutlines } from './crm-expressions.ts';
 import { checkTenantReferences, type KnownNames } from './cross-checks.ts';
@@ -28,7 +29,7 @@ export interface ReadTenant {
   /** Reads it for where in it something stands. */
   yaml(): YamlRead;
   /** As written; each part undefined where the file does not tell. */
-  clinic: { client: unknown; tenantId: unknown };
+  clinic: { client: unknown; tenantId: unknown; calendars: readonly CalendarUse[] };
   formerly: unknown;
   faults: ConfigurationFault[];
   /** Null with faults, of this file or of the settings. */
@@ -65,7 +66,7 @@ export interface TenantFiles {
 export type Outlining = Promise<void>;
 
 /** Of a file that does not tell. */
-export const NO_CLINIC = { client: undefined, tenantId: undefined };
+export const NO_CLINIC: ReadTenant['clinic'] = { client: undefined, tenantId: undefined, calendars: [] };
 
 interface Schemas {
   tenant: ReturnType<typeof tenantSchema>;
@@ -200,13 +201,19 @@ function check(checking: Checking, found: Found, name: string, lineOf?: YamlFile
   const file = { ...plain, lineOf: lineOf ?? plain.lineOf };
   const checked = secrets.as(id, () => checkTenant(file, schemas(), known), managed);
   const faults = [...checked.faults, ...checkTenantReferences(file, known)];
-  const clinic = { client: file.valueAt(['clinic', 'client']), tenantId: file.valueAt(['clinic', 'tenantId']) };
-  const verdict = faults.length > 0 ? null : judge(checking, found, file, checked);
+  const of = (part: string) => file.valueAt(['clinic', part]);
+  const clinic = { client: of('client'), tenantId: of('tenantId'), calendars: calendarUses(file) };
+  const verdict = faults.length > 0 ? null : judge(checking, found, file, { checked, calendars: clinic.calendars });
   const yaml = () => ({ file });
   return { id, fileName: name, yaml, clinic, formerly: file.valueAt(['formerly']), faults, verdict };
 }
 
-function judge(checking: Checking, found: Found, file: YamlFile, checked: Checked): Verdict | null {
+function judge(
+  checking: Checking,
+  found: Found,
+  file: YamlFile,
+  { checked, calendars }: { checked: Checked; calendars: readonly CalendarUse[] },
+): Verdict | null {
   const { usable, hashOf, secrets, known } = checking;
   if (usable === null || hashOf === null) return null;
   const { id, digest, json, managed } = found;
@@ -216,7 +223,7 @@ function judge(checking: Checking, found: Found, file: YamlFile, checked: Checke
   const named = secrets.as(id, () =>
     referencesIn(file.value).map((reference) => [reference, tagOf(reference)] as const),
   );
-  const outline = outlineOf(tenant, hashOf(tenant));
+  const outline = outlineOf(tenant, calendars, hashOf(tenant));
   return { digest, managed, json: managed === null ? json : '', secrets: named, outline };
 }
 

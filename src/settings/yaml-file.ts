@@ -79,8 +79,8 @@ export function readYaml(fileName: string, bytes: Buffer): YamlRead {
   const parsed = parseNested(text);
   if (parsed === null) return { faults: [tooDeep(fileName)] };
   const { document, lines } = parsed;
-  const problems = [...document.errors, ...document.warnings].slice(0, MOST_FAULTS);
-  if (problems.length > 0) return { faults: problems.map((problem) => yamlFault(fileName, problem, lines)) };
+  const problem = firstProblem(document, lines);
+  if (problem !== null) return { faults: [yamlFault(fileName, problem, lines, openedBefore(document, problem))] };
   const nodes = [...nodesOf(document)];
   if (nodes.some(({ depth }) => depth > DEEPEST)) {
     return { faults: [tooDeep(fileName)] };
@@ -172,15 +172,24 @@ function unreadable(error: unknown): { message: string; remedy: string } {
 }
 
 const YAML_PROBLEMS: Partial<Record<YAMLError['code'], [message: string, remedy: string]>> = {
-  BAD_INDENT: ['the indentation does not fit', 'indent the keys of one mapping alike, and close every bracket'],
+  BAD_INDENT: ['the indentation does not fit', 'indent the keys of one mapping alike'],
   TAB_AS_INDENT: ['a tab is used as indentation', 'indent with spaces'],
   DUPLICATE_KEY: ['the key is given twice', 'remove one of the two'],
   MULTIPLE_DOCS: ['the file holds several documents', 'remove the line ---'],
-  MISSING_CHAR: ['a character is missing', 'close the quote, bracket or brace, or put a space after the colon'],
+  MISSING_CHAR: [
+    'a character is missing',
+    'close the quote, bracket or brace, put a colon and a space behind the key, or remove the line',
+  ],
   BAD_ALIAS: ['an alias has no name', 'put a value that begins with * in quotes'],
   BAD_SCALAR_START: ['a value begins with a reserved character', 'put the value in quotes'],
-  BLOCK_AS_IMPLICIT_KEY: ['a mapping stands where a value is expected', 'quote a value that holds a colon and a space'],
-  MULTILINE_IMPLICIT_KEY: ['a key runs over several lines', 'put a colon behind the key'],
+  BLOCK_AS_IMPLICIT_KEY: [
+    'a mapping stands where a value is expected',
+    'indent the next line like this one, or quote a value that holds a colon and a space',
+  ],
+  MULTILINE_IMPLICIT_KEY: [
+    'a key runs over several lines',
+    'put a colon and a space behind the key, or remove the line',
+  ],
   TAG_RESOLVE_FAILED: ['the tag is unknown', 'remove the tag, or quote a value that begins with !'],
 };
 
@@ -198,6 +207,30 @@ function* nodesOf(document: Document): Generator<PlacedNode> {
     const inner = isMap(node) ? node.items.flatMap(({ key, value }) => [key, value]) : isSeq(node) ? node.items : [];
     for (const each of inner.toReversed()) waiting.push({ node: each, depth: depth + 1 });
   }
+}
+
+/**
+ * The cause of all problems of a text: the library goes on after the first, and what it says then mostly follows from it. Of a line that begins with a
+ * tab it may first say what is wrong with the line before.
+ */
+function firstProblem({ errors, warnings }: Document, lines: LineCounter): YAMLError | null {
+  const lineOf = ({ pos }: YAMLError) => lines.linePos(pos[0]).line;
+  const [first] = [...errors, ...warnings].toSorted((one, other) => one.pos[0] - other.pos[0]);
+  if (first === undefined) return null;
+  const isTab = (problem: YAMLError) => problem.code === 'TAB_AS_INDENT' && lineOf(problem) <= lineOf(first) + 1;
+  return errors.find(isTab) ?? first;
+}
+
+/** Where the quote, bracket or brace begins that a problem finds unclosed; null for other problems. */
+function openedBefore(document: Document, { code, pos }: YAMLError): number | null {
+  if (code !== 'MISSING_CHAR' && code !== 'BAD_INDENT') return null;
+  const around = [...nodesOf(document)].flatMap(({ node }) => {
+    const isQuoted = isScalar(node) && /^QUOTE/.test(node.type ?? '');
+    const isBracketed = (isMap(node) || isSeq(node)) && node.flow === true;
+    return (isQuoted || isBracketed) && node.range ? [node.range] : [];
+  });
+  const opened = around.filter(([from, to]) => from < pos[0] && to >= pos[0]);
+  return opened.at(-1)?.[0] ?? null;
 }
 
 /** Where a mapping has a key for the second time. */
@@ -223,12 +256,22 @@ function tooManyAliases(file: string): ConfigurationFault {
   return fileFault(file, { message: 'too many aliases', remedy: 'write the values out' });
 }
 
-function yamlFault(file: string, problem: Pick<YAMLError, 'code' | 'pos'>, lines: LineCounter): ConfigurationFault {
+/** @param openedAt the quote, bracket or brace that is at fault; null for what is at fault where the problem is */
+function yamlFault(
+  file: string,
+  problem: Pick<YAMLError, 'code' | 'pos'>,
+  lines: LineCounter,
+  openedAt: number | null = null,
+): ConfigurationFault {
   const [message, remedy] = YAML_PROBLEMS[problem.code] ?? [
     'something is out of place',
     'check this line and the one before',
   ];
-  const line = lines.linePos(problem.pos[0]).line;
+  const line = lines.linePos(openedAt ?? problem.pos[0]).line;
+  if (openedAt !== null) {
+    const unclosed = `a quote, bracket or brace is not closed (${problem.code})`;
+    return { file, line, path: '', message: `not valid YAML: ${unclosed}`, remedy: 'close what this line opens' };
+  }
   return { file, line, path: '', message: `not valid YAML: ${message} (${problem.code})`, remedy };
 }
 

@@ -15,6 +15,8 @@ export interface EpochView {
   durability: Durability | null;
   /** The directory outside Redis: `none` is configured, it is `kept`, or it `failed`. */
   directory: 'none' | 'kept' | 'failed';
+  /** The system's code of why it failed, such as ENOSPC; null where it did not. */
+  directoryFailure?: string | null;
   /** When Redis was last found to be older than what was known outside of it, and what it was as of; null: never, or not known. */
   wentBackAt: Instant | null;
   wentBackTo: Instant | null;
@@ -145,6 +147,7 @@ export function createStateEpoch(parts: EpochParts): StateEpoch {
       return {
         durability: LEAST_FIRST.find((one) => views.some(({ durability }) => durability === one)) ?? null,
         directory: directory.state(),
+        directoryFailure: directory.failure(),
         wentBackAt: last?.wentBackAt || null,
         wentBackTo: last?.wentBackTo || null,
         writesLostAt: Math.max(0, ...views.map(({ writesLostAt }) => writesLostAt)) || null,
@@ -247,10 +250,10 @@ function shared<Result>(work: () => Promise<Result>): () => Promise<Result> {
 /** A directory that can't be used is told once, and tried again each time: the daemon goes on without it. */
 function openOnce(path: string | null, log: Logger) {
   let opened: DataDirectory | null = null;
-  let failed = false;
+  let failed: string | null = null;
   const fail = (error: unknown) => {
-    if (!failed) log.error({ code: 'data-directory-unusable', error }, 'nothing can be kept outside Redis');
-    failed = true;
+    if (failed === null) log.error({ code: 'data-directory-unusable', error }, 'nothing can be kept outside Redis');
+    failed = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
     return null;
   };
   const get = async () => {
@@ -267,7 +270,7 @@ function openOnce(path: string | null, log: Logger) {
     if (kept === null) return undefined;
     try {
       const result = await work(kept);
-      failed = false;
+      failed = null;
       return result;
     } catch (error) {
       fail(error);
@@ -284,7 +287,8 @@ function openOnce(path: string | null, log: Logger) {
       });
       if (path !== null && isDone !== true) throw directoryUnusable(path);
     },
-    state: (): EpochView['directory'] => (path === null ? 'none' : failed ? 'failed' : 'kept'),
+    state: (): EpochView['directory'] => (path === null ? 'none' : failed === null ? 'kept' : 'failed'),
+    failure: () => failed,
   };
 }
 
@@ -313,6 +317,6 @@ export function identityKeyChanged(): MirrorError {
     code: 'identity-key-changed',
     retry: 'never',
     remedy:
-      'configure the key of before as secrets.identityKey: with another one every object would be written a second time',
+      'configure the key of before as secrets.identityKey in clinic-mirror.yaml: with another one every object would be written a second time',
   });
 }

@@ -10,10 +10,15 @@ import { refusedLogin, requireRights } from './redis-rights.ts';
  * Checks again every minute, and says in the log what is wrong: a server that took over may be set up otherwise than the one before.
  * @returns ends it
  */
-export function keepChecking(client: RedisClient, log: Logger, everyMs = MINUTE_MS): () => void {
+export function keepChecking(
+  client: RedisClient,
+  log: Logger,
+  everyMs = MINUTE_MS,
+  from: string | null = null,
+): () => void {
   const stop = new AbortController();
   const timer = setInterval(() => {
-    checkRedis(client, stop.signal).catch((error: unknown) => {
+    checkRedis(client, stop.signal, from).catch((error: unknown) => {
       const { actor, code, message, remedy } = asMirrorError(error);
       // That it is away is told by who watches it.
       if (actor === 'settings') log.error({ code, remedy }, message);
@@ -29,10 +34,11 @@ export function keepChecking(client: RedisClient, log: Logger, everyMs = MINUTE_
  * What a Redis must be for our state to survive: version 7 or newer, append-only file on, nothing evicted, and closed to whoever gives no
  * password where we give one. Of a cluster each master is.
  * @param signal ends the waiting for a Redis that doesn't answer
+ * @param from the file or variable that the address is read from, which is named when it is refused; null: none
  * @throws MirrorError `settings` when it is another one, or does not take our login; `remote`, code `redis-unreachable`, when it didn't
  * answer
  */
-export async function checkRedis(client: RedisClient, signal: AbortSignal): Promise<void> {
+export async function checkRedis(client: RedisClient, signal: AbortSignal, from: string | null = null): Promise<void> {
   const given = Promise.withResolvers<never>();
   const giveUp = () => given.reject(signal.reason);
   if (signal.aborted) giveUp();
@@ -43,7 +49,8 @@ export async function checkRedis(client: RedisClient, signal: AbortSignal): Prom
   } catch (error) {
     if (error instanceof MirrorError) throw error;
     if (error instanceof Error && error.message.startsWith('NOPERM')) await requireRights(client);
-    throw (await refusedLogin(client)) ?? redisUnreachable(error, addressOf(client));
+    const failure = (await refusedLogin(client)) ?? redisUnreachable(error, addressOf(client));
+    throw from === null ? failure : failure.reworded(failure.message, `${failure.remedy}; it is read from ${from}`);
   } finally {
     signal.removeEventListener('abort', giveUp);
   }
@@ -118,14 +125,14 @@ function requireDurable(info: string, appendOnly: string | null, policy: string 
     throw redisSettingError(
       'redis-not-durable',
       'Redis does not keep an append-only file, so a restart would lose state',
-      'set "appendonly yes" in its configuration',
+      'set "appendonly yes" in redis.conf, and at once: redis-cli CONFIG SET appendonly yes',
     );
   }
   if (policy !== null && policy !== 'noeviction') {
     throw redisSettingError(
       'redis-evicts',
       'Redis may evict keys when memory is short, which would lose state',
-      'set "maxmemory-policy noeviction" in its configuration',
+      'set "maxmemory-policy noeviction" in redis.conf, and at once: redis-cli CONFIG SET maxmemory-policy noeviction',
     );
   }
 }

@@ -63,7 +63,7 @@ export async function refusedLogin(client: RedisClient): Promise<MirrorError | n
         code: 'redis-login-refused',
         retry: 'never',
         remedy:
-          'write user and password of Redis into redis.url (redis://user:password@host:port), or beside sentinels',
+          'write user and password of Redis into redis.url of clinic-mirror.yaml (redis://user:password@host:port), or beside sentinels',
       },
     );
   } finally {

@@ -115,6 +115,6 @@ function unreadable(): MirrorError {
     actor: 'contract',
     code: 'seal-broken',
     retry: 'never',
-    remedy: 'put the key of before back into secrets.sealingKeys, or log in again',
+    remedy: 'put the key of before back into secrets.sealingKeys in clinic-mirror.yaml, or log in again',
   });
 }

@@ -65,7 +65,7 @@ async function open() {
   const look = (tenants: readonly OpenTenant[], setAside: readonly string[] = []) =>
     releaseRemoved(
       {
-        tenants: new Map(tenants.map(({ id, configuration }) => [id, outlineOf(configuration, '')])),
+        tenants: new Map(tenants.map(({ id, configuration }) => [id, outlineOf(configuration, [], '')])),
         open: (id) => tenants.find((tenant) => tenant.id === id) as OpenTenant,
         setAside: setAside.map((id) => ({ id })),
         removed,

@@ -7,7 +7,7 @@ import type { Asker, ChoiceQuestion, Question, TextQuestion } from './asker.ts';
  * be `{ env: NAME }`.
  * @throws MirrorError `settings`, code `answers-unusable`; from its methods `answer-missing`, `answer-refused`
  */
-export function answersOf(text: string, env: NodeJS.ProcessEnv, tell: (text: string) => void): Asker {
+export function answersOf(text: string, env: NodeJS.ProcessEnv, tell: (text: string) => void, file = 'given'): Asker {
   const answers = parsed(text);
   const at = (id: string): unknown =>
     id.split('.').reduce((value: unknown, key) => {
@@ -18,7 +18,7 @@ export function answersOf(text: string, env: NodeJS.ProcessEnv, tell: (text: str
   const textOf = async (question: TextQuestion): Promise<string> => {
     const { id, usual, isOptional = false, check } = question;
     const answer = plain(at(id), env) ?? usual ?? (isOptional ? '' : null);
-    if (answer === null) throw missing(question);
+    if (answer === null) throw missing(file, question);
     const wrong = answer === '' && isOptional ? undefined : check?.(answer);
     if (wrong !== undefined) throw refused(question, wrong);
     return answer;
@@ -38,13 +38,13 @@ export function answersOf(text: string, env: NodeJS.ProcessEnv, tell: (text: str
     async choice(question) {
       const answer = at(question.id) ?? question.choices[0]?.value;
       const [value] = chosen(question, [answer]);
-      if (value === undefined) throw missing(question);
+      if (value === undefined) throw missing(file, question);
       return value;
     },
     async choices(question) {
       const answer = at(question.id);
       if (answer === 'all') return question.choices.map(({ value }) => value);
-      if (!Array.isArray(answer) || answer.length === 0) throw missing(question);
+      if (!Array.isArray(answer) || answer.length === 0) throw missing(file, question);
       return chosen(question, answer);
     },
     async another(id, count) {
@@ -73,10 +73,10 @@ function plain(value: unknown, env: NodeJS.ProcessEnv): string | null {
   return null;
 }
 
-function missing({ id, ask }: Question): MirrorError {
-  return new MirrorError(`the file of answers has no ${id}: ${ask}`, {
+function missing(file: string, { id, ask }: Question): MirrorError {
+  return new MirrorError(`the file of answers ${file} has no ${id}: ${ask}`, {
     ...{ actor: 'settings', code: 'answer-missing', retry: 'never' },
-    remedy: `add ${id} to it`,
+    remedy: `add ${id} to ${file}, and give the same command again`,
   });
 }
 

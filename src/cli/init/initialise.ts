@@ -8,6 +8,7 @@ import type { LoginResult } from '../../oauth/login.ts';
 import { CLINIC_CONNECTION } from '../../settings/tenant-schema.ts';
 import { keysAt, type YamlFile } from '../../settings/yaml-file.ts';
 import type { Print } from '../answer.ts';
+import { askToOpen } from '../login-commands.ts';
 import { wrap } from '../table.ts';
 import { answersOf } from './answers-file.ts';
 import type { Asker } from './asker.ts';
@@ -100,7 +101,7 @@ async function makeCalendars(
 }
 
 async function askerOf({ answers }: InitChoice, { read, err }: InitCommand): Promise<Asker> {
-  if (answers !== undefined) return answersOf(await read(answers), process.env, err);
+  if (answers !== undefined) return answersOf(await read(answers), process.env, err, answers);
   if (process.stdin.isTTY && process.stderr.isTTY) return (await import('./prompts.ts')).terminalAsker();
   throw new MirrorError('there is no terminal in which questions could be asked', {
     ...{ actor: 'settings', code: 'no-terminal', retry: 'never' },
@@ -248,7 +249,7 @@ function logIn(
   return withInstallation(dir, tenant, async (_, desk, acting) => {
     const { loginWithBrowser, loginWithDevice } = await import('../../control/acts.ts');
     if (!device) {
-      const show = (url: string) => err(`Open this address in a browser on this machine:\n\n${url}\n\nWaiting …`);
+      const show = (url: string) => err(askToOpen(url));
       return loginWithBrowser(acting, desk, tenant, connection, show, signal);
     }
     const showCode = ({ userCode, verificationUri }: { userCode: string; verificationUri: string }) =>

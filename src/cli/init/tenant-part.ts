@@ -3,6 +3,7 @@ import type { ValueTests } from '../../control/value-tests.ts';
 import { NAME, NAME_REMEDY } from '../../model/names.ts';
 import type { Agenda, Location } from '../../model/records.ts';
 import { isZone } from '../../model/zones.ts';
+import { zoneRemedy } from '../../settings/common-schemas.ts';
 import { tenantSecretFile } from '../../settings/tenant-secrets.ts';
 import { keysAt, type YamlFile } from '../../settings/yaml-file.ts';
 import type { Asker } from './asker.ts';
@@ -62,7 +63,7 @@ export async function askTenant(asker: Asker): Promise<NewTenant> {
   const zone = await asker.text({
     ...{ id: 'zone', ask: 'Time zone of the clinic', usual: Intl.DateTimeFormat().resolvedOptions().timeZone },
     why: 'an IANA name; appointments stand in calendars as its clocks show them',
-    check: (text) => (isZone(text) ? undefined : 'give an IANA name, such as Europe/Rome'),
+    check: (text) => (isZone(text) ? undefined : `${zoneRemedy(text)}; it must be an IANA name`),
   });
   return { id, name, language, zone };
 }

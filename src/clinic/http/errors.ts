@@ -77,7 +77,8 @@ export function errorFromAnswer(
         actor: 'settings',
         code: 'not-found',
         retry: 'never',
-        remedy: 'check the base URL, the profile’s pathPrefix and the tenant id',
+        remedy:
+          'check baseUrl of the clinic client in clinic-mirror.yaml, pathPrefix of its profile, and the tenant’s clinic.tenantId',
       });
     case 409:
       return fail('the clinic’s state does not allow the call, or has changed meanwhile', {
@@ -148,7 +149,7 @@ function otherStatus(
     remedy:
       fields.length > 0
         ? `check what is sent as ${fields.join(', ')}: its name, form and value, and where the clinic profile has it`
-        : 'check parameter names, date format and maxDays in the clinic profile',
+        : 'check paging.size, maxDays, date format and parameter names in the clinic’s profile, a file of profiles/',
   });
 }
 

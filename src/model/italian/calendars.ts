@@ -117,6 +117,6 @@ export const CALENDARS = {
     'togliere quel calendario da quelli dell’account collegato; oppure indicare nel file della clinica quello in cui scrivere',
   'there is a calendar of this target that was made with another identity key':
     'c’è un calendario di questa destinazione creato con un’altra chiave di identità',
-  'configure the key of before as secrets.identityKey; or delete that calendar, if it is no longer wanted':
-    'configurare la chiave di prima come secrets.identityKey; oppure cancellare quel calendario, se non serve più',
+  'configure the key of before as secrets.identityKey in clinic-mirror.yaml; or delete that calendar, if it is no longer wanted':
+    'configurare la chiave di prima come secrets.identityKey in clinic-mirror.yaml; oppure cancellare quel calendario, se non serve più',
 } as const;

@@ -6,11 +6,12 @@ export const CAUSES = {
     'controllare che Redis sia attivo e che "redis" in clinic-mirror.yaml indichi dove',
   'Redis may evict keys when memory is short, which would lose state':
     'Redis può eliminare chiavi quando manca la memoria: lo stato andrebbe perso',
-  'set "maxmemory-policy noeviction" in its configuration':
-    'impostare "maxmemory-policy noeviction" nella sua configurazione',
+  'set "maxmemory-policy noeviction" in redis.conf, and at once: redis-cli CONFIG SET maxmemory-policy noeviction':
+    'impostare "maxmemory-policy noeviction" in redis.conf, e subito: redis-cli CONFIG SET maxmemory-policy noeviction',
   'Redis does not keep an append-only file, so a restart would lose state':
     'Redis non tiene un file append-only: un riavvio farebbe perdere lo stato',
-  'set "appendonly yes" in its configuration': 'impostare "appendonly yes" nella sua configurazione',
+  'set "appendonly yes" in redis.conf, and at once: redis-cli CONFIG SET appendonly yes':
+    'impostare "appendonly yes" in redis.conf, e subito: redis-cli CONFIG SET appendonly yes',
   'Redis has our password, and lets in whoever gives none':
     'Redis ha la nostra password, ma lascia entrare anche chi non ne dà una',
   'write "user default off" into its ACL file, or set "requirepass"':
@@ -64,8 +65,8 @@ export const CAUSES = {
   'have the clinic give the connected user the permission for {operation}':
     'far dare dalla clinica all’utente collegato il permesso per {operation}',
   'the clinic knows no such address': 'la clinica non conosce questo indirizzo',
-  'check the base URL, the profile’s pathPrefix and the tenant id':
-    'controllare l’indirizzo di base, pathPrefix nel profilo e l’id della clinica',
+  'check baseUrl of the clinic client in clinic-mirror.yaml, pathPrefix of its profile, and the tenant’s clinic.tenantId':
+    'controllare baseUrl del client della clinica in clinic-mirror.yaml, pathPrefix nel suo profilo e clinic.tenantId della clinica',
   'the clinic’s state does not allow the call, or has changed meanwhile':
     'lo stato della clinica non permette la chiamata, oppure nel frattempo è cambiato',
   'a rule of the clinic refuses the call': 'una regola della clinica rifiuta la chiamata',
@@ -74,8 +75,8 @@ export const CAUSES = {
   'the clinic sends elsewhere': 'la clinica rimanda altrove',
   'check the base URL: no redirect is followed': 'controllare l’indirizzo di base: i rinvii non vengono seguiti',
   'the clinic does not accept the call': 'la clinica non accetta la chiamata',
-  'check parameter names, date format and maxDays in the clinic profile':
-    'controllare nel profilo della clinica i nomi dei parametri, il formato delle date e maxDays',
+  'check paging.size, maxDays, date format and parameter names in the clinic’s profile, a file of profiles/':
+    'controllare paging.size, maxDays, il formato delle date e i nomi dei parametri nel profilo della clinica, un file di profiles/',
   'an HTML page came instead of JSON': 'è arrivata una pagina HTML invece di JSON',
   'open the configured address in a browser: a login page, a proxy or maintenance stands before it':
     'aprire nel browser l’indirizzo configurato: davanti c’è una pagina di accesso, un proxy o una manutenzione',

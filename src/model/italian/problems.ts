@@ -48,8 +48,8 @@ export const PROBLEMS = {
   // A login.
   'what is kept of it does not open: the sealing key is not the one of before':
     'ciò che ne è conservato non si apre: la chiave di sigillo non è quella di prima',
-  'put the key of before back into secrets.sealingKeys, or log in again':
-    'rimettere la chiave di prima in secrets.sealingKeys, oppure rifare l’accesso',
+  'put the key of before back into secrets.sealingKeys in clinic-mirror.yaml, or log in again':
+    'rimettere la chiave di prima in secrets.sealingKeys di clinic-mirror.yaml, oppure rifare l’accesso',
   'the login has ended and a person must log in again': 'l’accesso è terminato: una persona deve farlo di nuovo',
   'nobody has logged in yet': 'nessuno ha ancora fatto l’accesso',
   'the user of this login may not work in the clinic': 'l’utente di questo accesso non può lavorare nella clinica',

@@ -13,11 +13,13 @@ export interface Ran {
  * Runs a command of the product to its end, in this process: one of its own takes a second of processor time to begin. That a process of
  * its own says the same is the matter of `test/cli.test.ts`.
  * @param onError given all that standard error got so far, at each addition
+ * @param interrupted ends with the person's Ctrl-C
  */
 export async function runHere(
   { configDir, env }: Pick<SmallWorld, 'configDir' | 'env'>,
   args: readonly string[],
   onError?: (text: string) => void,
+  interrupted = new AbortController().signal,
 ): Promise<Ran> {
   const said = { out: '', err: '' };
   const into = (stream: 'out' | 'err') =>
@@ -34,7 +36,7 @@ export async function runHere(
     stdin: Readable.from([]),
     stdout: into('out'),
     stderr: into('err'),
-    interrupted: new AbortController().signal,
+    interrupted,
   });
   return { code, ...said };
 }

@@ -1,0 +1,50 @@
+import { asMirrorError, forTenant } from '../model/errors.ts';
+import { isForPerson } from './problems.ts';
+
+/** One thing that was looked at. */
+export interface Finding {
+  /** Null for what concerns the whole installation. */
+  tenant: string | null;
+  subject: string;
+  /** A `warning` keeps nothing from going on. */
+  result: 'ok' | 'warning' | 'problem' | 'not-asked';
+  /** What was found: constant words, ids and figures. */
+  what: string;
+  code: string | null;
+  /** What a person does next; null where nothing is to be done. */
+  next: string | null;
+}
+
+/** What also a wrong address, or another calendar than was meant, may lead to. */
+const ADDRESS_CODES = new Set([
+  ...['connection-failed', 'timed-out', 'html-answer', 'not-found', 'password-refused'],
+  ...['calendar-gone', 'calendar-read-only'],
+]);
+
+/**
+ * What asking something found.
+ * @param addressIn the setting that names what is asked, with its file: told where that may be wrong; null: none does
+ */
+export async function found(
+  tenant: string | null,
+  subject: string,
+  ask: () => Promise<unknown>,
+  well: string | (() => string),
+  addressIn: string | null = null,
+): Promise<Finding> {
+  try {
+    await ask();
+    return ok(tenant, subject, typeof well === 'string' ? well : well());
+  } catch (error) {
+    const { message, code, remedy, actor } = asMirrorError(error);
+    const told = forTenant(remedy, tenant ?? '<tenant>') ?? (isForPerson(actor) ? null : 'wait, or ask again');
+    const isOfAddress = addressIn !== null && ADDRESS_CODES.has(code);
+    const next = isOfAddress ? [told, `see ${addressIn}`].filter(Boolean).join('; ') : told;
+    return { tenant, subject, result: 'problem', what: message, code, next };
+  }
+}
+
+/** What is as it should be. */
+export function ok(tenant: string | null, subject: string, what: string): Finding {
+  return { tenant, subject, result: 'ok', what, code: null, next: null };
+}
