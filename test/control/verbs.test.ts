@@ -51,9 +51,9 @@ function failureOf(actor: Actor): NonNullable<StoredTarget['failure']> {
 }
 
 describe('the word for a target', () => {
-  test('is new before its first complete cycle', async () => {
+  test('is first-sync before its first complete cycle', async () => {
     const { tenant } = open();
-    expect(await stateOf(tenant)).toMatchObject({ state: 'new', inSyncAsOf: null });
+    expect(await stateOf(tenant)).toMatchObject({ state: 'first-sync', inSyncAsOf: null });
   });
 
   test('is in-sync when nothing waits, fails or is held', async () => {
