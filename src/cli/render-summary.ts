@@ -37,14 +37,15 @@ function isCommand(next: string): boolean {
 }
 
 /** How many clinics need a person, wait, or are well. */
-export function renderSummary({ at, tenants, setAside, problems }: Status): string {
+export function renderSummary({ at, tenants, setAside, refused, problems }: Status): string {
   const of = (needs: Problem['needs']) =>
     new Set(
       problems.filter((problem) => problem.needs === needs && problem.tenant !== null).map(({ tenant }) => tenant),
     );
   const [needing, waiting] = [of('person'), of('time')];
   const waits = [...waiting].filter((tenant) => !needing.has(tenant)).length;
-  const all = tenants.length + setAside.length;
+  const ids = [...tenants, ...setAside, ...refused].flatMap(({ tenant }) => tenant ?? []);
+  const all = new Set(ids).size;
   if (all === 0) return 'No tenant is configured.';
   const paused = tenants.filter((tenant) => tenant.paused).length;
   const first = tenants.filter(

@@ -14,6 +14,7 @@ import { FEED_CONNECTOR } from './feeds.ts';
 import { type ConnectionStatus, type Installation, requireTenant } from './installation.ts';
 import { notificationStatus } from './notification-status.ts';
 import { isForPerson, problemsOf } from './problems.ts';
+import { refusedFiles } from './refused-files.ts';
 import { reminderStatus } from './reminder-status.ts';
 import type {
   ConfigurationStatus,
@@ -74,7 +75,12 @@ async function statusOfAll(
   isWhole: boolean,
 ): Promise<Omit<Status, 'at' | 'problems' | 'tenants'>> {
   const reloads = await installation.reloads();
-  const refused = new Map(reloads.flatMap((report) => report.refused.map((files) => [files.tenant, files] as const)));
+  // A daemon tells since when; this process reads files that it may not have looked at yet.
+  const told = [
+    ...refusedFiles(installation.refused, [], installation.clock()),
+    ...reloads.flatMap((report) => report.refused),
+  ];
+  const refused = new Map(told.map((files) => [files.tenant, files] as const));
   const setAside = installation.setAside.filter(({ id }) => !refused.has(id));
   return {
     state: await installation.epoch.view(),

@@ -92,6 +92,20 @@ const COMBINATIONS: [InStep, CanGoOn, how: string, bring: (world: World) => unkn
   ['behind', 'waits-for-vendor', 'the vendor is away', (world) => refusedAsAWhole(world, 'remote')],
   ['behind', 'waits-for-person', 'the vendor asks for a login', (world) => refusedAsAWhole(world, 'authorization')],
   ['held', 'waits-for-person', 'a person must decide', (world) => refusedAsAWhole(world, 'guard')],
+  [
+    'held',
+    'waits-for-person',
+    'a person must decide, while the vendor is away',
+    async (world) => {
+      for (let index = 0; index < 30; index += 1) world.book(`${index}`);
+      await world.cycle();
+      world.clinic.appointments.clear();
+      await world.cycle();
+      world.book('d');
+      world.model.wholeTargetError = errorOf('remote');
+      await world.cycle();
+    },
+  ],
   ['first-sync', 'yes', 'nothing was read yet', () => {}, { written: 0, of: null }],
   ['first-sync', 'yes', 'all was read', ({ tenant }) => pull(tenant), { written: 0, of: 3 }],
   [
