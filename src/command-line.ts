@@ -18,8 +18,10 @@ import { takeLibraryWords } from './log/library-words.ts';
 import type { Logger } from './log/logger.ts';
 import { asMirrorError } from './model/errors.ts';
 import { shellWord } from './model/shell-words.ts';
+import type { RefusedChange } from './settings/configuration.ts';
 import type { ConfigurationFiles } from './settings/configuration-files.ts';
-import { ConfigurationError, type ConfigurationFault } from './settings/faults.ts';
+import { ConfigurationError, type ConfigurationFault, renderFaults } from './settings/faults.ts';
+import type { FileUse } from './settings/last-run.ts';
 import type { ManagedTenants } from './settings/managed-tenant.ts';
 import type { Settings } from './settings/settings-schema.ts';
 
@@ -46,8 +48,14 @@ export interface CommandHost {
 export function runCommand(args: readonly string[], host: CommandHost): Promise<number> {
   return onPaper(paperOf(host.stdout), async () => {
     let exitCode = 0;
-    const program = createProgram(outsideOf(host, (code) => (exitCode = code)));
     let tenant: string | null = null;
+    const program = createProgram(
+      outsideOf(
+        host,
+        (code) => (exitCode = code),
+        (refused) => tellRefused(refused, tenant, host),
+      ),
+    );
     program.hook('preAction', (_program, command) => {
       tenant = tenantOf(command);
     });
@@ -69,6 +77,14 @@ export function runCommand(args: readonly string[], host: CommandHost): Promise<
 function tenantOf({ registeredArguments, args }: Command): string | null {
   const place = registeredArguments.findIndex((argument) => argument.name() === 'tenant');
   return args[place] ?? null;
+}
+
+/** Says on which content the command works, where it is not that of the files. */
+function tellRefused(refused: readonly RefusedChange[], tenant: string | null, host: CommandHost): void {
+  const ofIt = refused.filter((change) => tenant === null || change.tenant === null || change.tenant === tenant);
+  if (ofIt.length === 0) return;
+  const faults = renderFaults(ofIt.flatMap((change) => change.faults));
+  host.stderr.write(`${faults}\n\nWhat a daemon ran before counts until that is mended.\n\n`);
 }
 
 /** @returns the exit code */
@@ -94,7 +110,11 @@ function checkAgain(config: string | undefined): string {
   return `Correct this, then run:\n  clinic-mirror ${place}config check`;
 }
 
-function outsideOf(host: CommandHost, exit: (code: number) => void): CliOutside {
+function outsideOf(
+  host: CommandHost,
+  exit: (code: number) => void,
+  onRefused: (refused: readonly RefusedChange[]) => void,
+): CliOutside {
   return {
     env: host.env,
     signal: host.interrupted,
@@ -114,7 +134,7 @@ function outsideOf(host: CommandHost, exit: (code: number) => void): CliOutside 
     progress: () => createProgress(host.stderr),
     exit,
     checkConfiguration: (options) => checkConfiguration(host, options),
-    withInstallation: (options, work) => withInstallation(host, options, work),
+    withInstallation: (options, work) => withInstallation(host, options, work, onRefused),
     async serveMcp(installation, version) {
       // Loaded with its command alone.
       const { serveMcp } = await import('./mcp-server/serve.ts');
@@ -130,6 +150,7 @@ async function open(
   { config, only }: Wanted,
   mode: 'strict' | 'set-aside',
   managedOf: (settings: Settings) => Promise<ManagedTenants>,
+  use?: FileUse,
 ): Promise<ConfigurationFiles> {
   const [{ ConfigurationFiles }, { outlineApart }, { connectors }, { reminderChannels }] = await Promise.all([
     import('./settings/configuration-files.ts'),
@@ -137,7 +158,8 @@ async function open(
     import('./connectors/registry.ts'),
     import('./reminders/channels/registry.ts'),
   ]);
-  const given = { dir: config, env, connectors, reminderChannels, mode, outlineApart };
+  const parts = { dir: config, env, connectors, reminderChannels, mode, outlineApart };
+  const given = use === undefined ? parts : { ...parts, use };
   return ConfigurationFiles.open(only === undefined ? given : { ...given, only }, managedOf);
 }
 
@@ -187,18 +209,26 @@ async function withInstallation<Result>(
   host: CommandHost,
   options: Wanted,
   work: (open: OpenInstallation) => Promise<Result>,
+  onRefused: (refused: readonly RefusedChange[]) => void,
 ): Promise<Result> {
   let away: unknown = null;
-  const files = await open(host, options, 'set-aside', async (settings) => {
-    const reading = readManaged(settings, within(host, REDIS_PATIENCE_MS));
-    if (options.isUnchecked !== true) return reading;
-    // It says itself what is the matter with Redis, and nobody waits for a second time.
-    return reading.catch((error: unknown) => {
-      away = asMirrorError(error).code === 'redis-unreachable' ? error : null;
-      return new Map();
-    });
-  });
+  const files = await open(
+    host,
+    options,
+    'set-aside',
+    async (settings) => {
+      const reading = readManaged(settings, within(host, REDIS_PATIENCE_MS));
+      if (options.isUnchecked !== true) return reading;
+      // It says itself what is the matter with Redis, and nobody waits for a second time.
+      return reading.catch((error: unknown) => {
+        away = asMirrorError(error).code === 'redis-unreachable' ? error : null;
+        return new Map();
+      });
+    },
+    'command',
+  );
   const { configuration } = files;
+  if (options.tellsRefused !== true) onRefused(configuration.refused);
   const [{ compose }, { principalOfProcess }, { checkRedis }, { createLogger }] = await Promise.all([
     import('./composition/compose.ts'),
     import('./composition/acts.ts'),
@@ -248,7 +278,7 @@ async function runDaemon(host: CommandHost, options: GlobalOptions, role: Role):
   // From the first moment on: whoever asks for a reload must not end the process.
   let reload = () => {};
   process.on('SIGHUP', () => reload());
-  const files = await open(host, options, 'set-aside', (settings) => readManaged(settings, interrupted));
+  const files = await open(host, options, 'set-aside', (settings) => readManaged(settings, interrupted), 'daemon');
   const { configuration } = files;
   const [{ createLogger }, { startTelemetry }, { startDaemon }, { giveBackMemory }] = await Promise.all([
     import('./log/create-logger.ts'),

@@ -81,6 +81,8 @@ const TONES = {
   yellow: [
     'behind',
     'drifted',
+    'first-sync',
+    'first sync',
     'held',
     'incomplete',
     'not asked',
@@ -96,7 +98,9 @@ const TONES = {
 /** A word of state in its colour, where there are colours; others as they are. */
 export function stateWord(word: string): string {
   if (!paper().hasColours) return word;
-  const [colour] = Object.entries(TONES).find(([, words]) => (words as readonly string[]).includes(word.trim())) ?? [];
+  const [colour] =
+    Object.entries(TONES).find(([, words]) => (words as readonly string[]).includes(word.trim().replace(/,.*/, ''))) ??
+    [];
   // The stream was asked already: paper() knows it.
   return colour === undefined ? word : styleText(colour as keyof typeof TONES, word, { validateStream: false });
 }

@@ -86,6 +86,8 @@ export interface GlobalOptions {
 export interface Wanted extends GlobalOptions {
   /** The one tenant that it looks at, where it changes nothing: files of others need not be read. Default: all. */
   only?: string | undefined;
+  /** Its answer tells which files are refused. */
+  tellsRefused?: boolean;
   /** It looks itself whether Redis is as it must be. */
   isUnchecked?: boolean;
 }
@@ -156,8 +158,11 @@ export function createProgram(outside: CliOutside): Command {
   addStatus(program, {
     ...outside,
     print,
-    withInstallation: (only, work) =>
-      outside.withInstallation({ ...options(), only }, ({ installation }) => work(installation)),
+    withInstallation: (given, work) =>
+      outside.withInstallation(
+        { ...options(), only: given.only, tellsRefused: given.tellsRefused },
+        ({ installation }) => work(installation),
+      ),
   });
   addDoctor(program, doctor);
   addHealth(program, { ...outside, ...common });

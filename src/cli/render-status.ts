@@ -8,6 +8,7 @@ import {
   type TenantStatus,
 } from '../control/status-view.ts';
 import { sentenceOfRemark } from '../model/reading-remarks.ts';
+import { AXES_WORDS, inStepWords } from '../model/standing.ts';
 import type { Instant } from '../model/time.ts';
 import { renderGaps, renderReading, renderUnconfirmed } from './render-gaps.ts';
 import { axesWords, renderClinics, renderProblems, renderSummary } from './render-summary.ts';
@@ -92,9 +93,10 @@ function renderFeed({ target, feed }: TargetStatus, tenant: string, now: Instant
 }
 
 function renderTenant(tenant: TenantStatus, now: Instant): string {
-  const [inStep, canGoOn] = axesWords(tenant);
+  const [inStep, canGoOn] = [inStepWords(tenant, 'en'), AXES_WORDS.en[tenant.canGoOn]];
   const asOf = tenant.inSyncAsOf === null ? 'never' : renderTime(tenant.inSyncAsOf);
-  const step = tenant.inStep === 'in-sync' ? `${inStep} as of ${asOf}` : `${inStep}, in sync as of ${asOf}`;
+  const before = tenant.inStep === 'first-sync' ? inStep : `${inStep}, in sync as of ${asOf}`;
+  const step = tenant.inStep === 'in-sync' ? `${inStep} as of ${asOf}` : before;
   const lines = [wrap(`${tenant.tenant}  ${tenant.name}${tenant.paused ? '  (paused)' : ''}`)];
   lines.push(wrap(`in step: ${step}; can go on: ${canGoOn}`, '  '));
   lines.push(...renderConfiguration(tenant));

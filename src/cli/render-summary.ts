@@ -1,6 +1,6 @@
 import type { Status, TenantStatus } from '../control/status-view.ts';
 import type { Problem } from '../model/problems.ts';
-import { AXES_WORDS, type Axes } from '../model/standing.ts';
+import { AXES_WORDS, type Standing } from '../model/standing.ts';
 import type { Instant } from '../model/time.ts';
 import { firstRows, stateWord } from './paper.ts';
 import { renderAge, renderTable, renderTime, wrap } from './table.ts';
@@ -37,23 +37,29 @@ function isCommand(next: string): boolean {
 }
 
 /** How many clinics need a person, wait, or are well. */
-export function renderSummary({ at, tenants, setAside, problems }: Status): string {
+export function renderSummary({ at, tenants, setAside, refused, problems }: Status): string {
   const of = (needs: Problem['needs']) =>
     new Set(
       problems.filter((problem) => problem.needs === needs && problem.tenant !== null).map(({ tenant }) => tenant),
     );
   const [needing, waiting] = [of('person'), of('time')];
   const waits = [...waiting].filter((tenant) => !needing.has(tenant)).length;
-  const all = tenants.length + setAside.length;
+  const ids = [...tenants, ...setAside, ...refused].flatMap(({ tenant }) => tenant ?? []);
+  const all = new Set(ids).size;
   if (all === 0) return 'No tenant is configured.';
   const paused = tenants.filter((tenant) => tenant.paused).length;
+  const first = tenants.filter(
+    ({ tenant, inStep, paused: isPaused }) =>
+      inStep === 'first-sync' && !isPaused && !needing.has(tenant) && !waiting.has(tenant),
+  ).length;
   const parts = [
     `${all} ${all === 1 ? 'clinic' : 'clinics'}`,
     `${needing.size} need you`,
     `${waits} wait by themselves`,
   ];
+  if (first > 0) parts.push(`${first} in first sync`);
   if (paused > 0) parts.push(`${paused} paused`);
-  return `as of ${renderTime(at)}: ${[...parts, `${all - needing.size - waits - paused} well`].join(', ')}`;
+  return `as of ${renderTime(at)}: ${[...parts, `${all - needing.size - waits - first - paused} well`].join(', ')}`;
 }
 
 /** A clinic a line: what is worst among its targets, and sums. */
@@ -77,7 +83,11 @@ export function renderClinics(tenants: readonly TenantStatus[], now: Instant): s
   return `${[renderTable(columns, rows), ...more].join('\n')}\n\nOne clinic in full: clinic-mirror status <clinic>`;
 }
 
-/** The two axes in words, as every surface has them. */
-export function axesWords({ inStep, canGoOn }: Axes): [inStep: string, canGoOn: string] {
-  return [AXES_WORDS.en[inStep], AXES_WORDS.en[canGoOn]];
+/** The two axes in words, as every surface has them; in a table a first sync has its figures in short. */
+export function axesWords(
+  standing: Pick<Standing, 'inStep' | 'canGoOn' | 'firstSync'>,
+): [inStep: string, canGoOn: string] {
+  const { inStep, canGoOn, firstSync } = standing;
+  const far = firstSync?.of == null ? '' : `, ${firstSync.written}/${firstSync.of}`;
+  return [AXES_WORDS.en[inStep] + far, AXES_WORDS.en[canGoOn]];
 }

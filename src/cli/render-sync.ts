@@ -1,4 +1,5 @@
 import type { SyncResult } from '../control/sync.ts';
+import { inStepWords } from '../model/standing.ts';
 import { renderGaps, renderReading, renderUnconfirmed } from './render-gaps.ts';
 import { renderTable, wrap } from './table.ts';
 
@@ -56,6 +57,9 @@ export function renderSync({ tenant, run, targets }: SyncResult, settings = `ten
         ],
   );
   const unconfirmed = targets.flatMap((target) => renderUnconfirmed(target));
-  const notes = [...failures, ...replaced, ...held, ...unconfirmed, ...renderGaps(run.gaps)];
+  const first = targets.flatMap((target) =>
+    target.inStep === 'first-sync' ? [wrap(`${target.target}: ${inStepWords(target, 'en')}`)] : [],
+  );
+  const notes = [...first, ...failures, ...replaced, ...held, ...unconfirmed, ...renderGaps(run.gaps)];
   return [head, ...renderReading(run), '', renderTable(columns, rows), ...notes].join('\n');
 }

@@ -6,8 +6,11 @@ import { renderStatus } from './render-status.ts';
 
 /** What the commands need of the command line. */
 export interface StatusCommands {
-  /** @param only the one tenant that is looked at; all when undefined */
-  withInstallation(only: string | undefined, work: (installation: Installation) => Promise<void>): Promise<void>;
+  /** @param wanted.only the one tenant that is looked at; all when undefined */
+  withInstallation(
+    wanted: { only: string | undefined; tellsRefused: boolean },
+    work: (installation: Installation) => Promise<void>,
+  ): Promise<void>;
   print: Print;
   signal: AbortSignal;
   exit(code: number): void;
@@ -20,7 +23,7 @@ export function addStatus(program: Command, { withInstallation, print, signal, e
     .option('--problems', 'only what is the matter; ends with 1 when something needs a person')
     .option('--json', 'as JSON')
     .action((tenant: string | undefined, { problems = false, ...asked }: Asked & { problems?: boolean }) =>
-      withInstallation(tenant, async (installation) => {
+      withInstallation({ only: tenant, tellsRefused: true }, async (installation) => {
         const { status } = await import('../control/status.ts');
         const view = await status(installation, tenant);
         const value = problems ? { at: view.at, problems: view.problems } : view;
@@ -34,7 +37,7 @@ export function addStatus(program: Command, { withInstallation, print, signal, e
     .description('tell why an appointment is, or is not, in each target')
     .option('--json', 'as JSON')
     .action((tenant: string, appointment: string, asked: Asked) =>
-      withInstallation(undefined, async (installation) => {
+      withInstallation({ only: undefined, tellsRefused: false }, async (installation) => {
         const { explain } = await import('../control/explain.ts');
         const view = await explain(installation, tenant, appointment, signal);
         print(asked, view, () => renderExplanation(view), zoneOf(installation, tenant));

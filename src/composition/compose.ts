@@ -151,6 +151,9 @@ function installationOf(
     get managed() {
       return current().managed;
     },
+    get refused() {
+      return current().refused;
+    },
     get setAside() {
       return current().setAside;
     },

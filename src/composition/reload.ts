@@ -1,4 +1,5 @@
 import { recordAct } from '../control/recording.ts';
+import { MOST_TOLD, refusedFiles } from '../control/refused-files.ts';
 import { inPieces } from '../jobs/in-pieces.ts';
 import type { Logger } from '../log/logger.ts';
 import { asMirrorError } from '../model/errors.ts';
@@ -49,8 +50,6 @@ const LOOK_MS = 5 * SECOND_MS;
 const RETRY_MS = 10 * MINUTE_MS;
 /** What is refused is told again after this time. */
 const TELL_MS = 20 * SECOND_MS;
-/** Faults of one refusal that are told: settings may be at odds with every tenant. */
-const MOST_TOLD = 20;
 /** Tenants of one reading that the audit log names. */
 const MOST_NAMED = 20;
 
@@ -237,7 +236,7 @@ class ReloadSteps {
     const changes = await this.#takeUp(before, next, isSure);
     const earlier = this.#unfinished ?? { changes: NO_CHANGES, anew: false };
     this.#unfinished = { changes: joinChanges(earlier.changes, changes), anew: earlier.anew || isSure };
-    this.#refused = refusedOf(next, this.#refused, this.#readAt);
+    this.#refused = refusedFiles(next.refused, this.#refused, this.#readAt);
     if (!isOther(before, next, changes) && !isSure) return;
     observe(next.refused.length === 0 ? 'taken-up' : 'refused', next.refused.length);
     tellLog(log, next, changes);
@@ -328,13 +327,4 @@ function tellLog(log: Logger, next: Configuration, changes: ConfigurationChanges
 /** What tells whether a reading has something else to say. */
 function textOf({ refused, setAside, awaitsRestart }: Configuration): string {
   return JSON.stringify([refused, setAside, awaitsRestart]);
-}
-
-function refusedOf(next: Configuration, before: readonly RefusedFiles[], now: Instant): RefusedFiles[] {
-  return next.refused.map(({ tenant, faults }) => ({
-    tenant,
-    sinceAt: before.find((one) => one.tenant === tenant)?.sinceAt ?? now,
-    faults: faults.slice(0, MOST_TOLD).map(({ file, line, path, message }) => ({ file, line, path, message })),
-    more: Math.max(0, faults.length - MOST_TOLD),
-  }));
 }

@@ -3,7 +3,7 @@ import type { OpenTenant } from '../jobs/tenant.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Ending, QuotaStatus } from '../model/outlook.ts';
 import type { Clock, Instant } from '../model/time.ts';
-import type { TenantOutline, TenantSetAside } from '../settings/configuration.ts';
+import type { RefusedChange, TenantOutline, TenantSetAside } from '../settings/configuration.ts';
 import type { AlertStore } from '../state/alerts.ts';
 import type { ApprovalRequest } from '../state/approvals.ts';
 import type { StateEpoch } from '../state/epoch.ts';
@@ -75,6 +75,8 @@ export interface Installation {
   managed: ReadonlySet<string>;
   /** Tenants whose configuration can't be used. */
   setAside: readonly TenantSetAside[];
+  /** Files with faults that this process did not take up: what they held before counts. */
+  refused: readonly RefusedChange[];
   connections(tenant: OpenTenant): Promise<ConnectionStatus[]>;
   /** How decisions are kept from being lost. */
   epoch: Pick<StateEpoch, 'view'>;

@@ -59,10 +59,11 @@ function overviewOf({ at, tenants, problems }: Status, all: Iterable<string>): O
 }
 
 function summaryOf(clinic: TenantStatus, at: Instant): ClinicSummary {
-  const { tenant, name, paused, targets, lastRun, inStep, canGoOn, inSyncAsOf, pending, failing, held } = clinic;
+  const { tenant, name, paused, targets, lastRun, inStep, canGoOn, inSyncAsOf, firstSync, pending, failing, held } =
+    clinic;
   return {
     ...{ tenant, name, paused, targets: targets.length },
-    ...{ inStep, canGoOn, inSyncAsOf, pending, failing, held },
+    ...{ inStep, canGoOn, inSyncAsOf, firstSync, pending, failing, held },
     hourly: countsUntil(lastRun?.hourly ?? NO_CHANGES, at),
   };
 }

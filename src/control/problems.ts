@@ -11,6 +11,8 @@ import type { Status, TargetStatus, TenantStatus } from './status-view.ts';
 
 /** An entry that fails for so long needs a person: most of what passes has passed by then. Our choice. */
 const FAILING_LONG_MS = HOUR_MS;
+/** A first sync that goes on for longer needs a person: the largest CRM that we measured takes less. Our choice. */
+const FIRST_SYNC_LONG_MS = 6 * HOUR_MS;
 /** So long it is told that a calendar took the place of one that was gone: over a weekend. Our choice. */
 const REPLACED_TOLD_MS = 3 * DAY_MS;
 const KEPT_BACK = '{count:record|records} kept back, since it would have told more of patients than it may: {codes}';
@@ -120,13 +122,10 @@ function ofTenant(tenant: TenantStatus, now: Instant, source: Source): Problem[]
   for (const connection of connections) problems.push(...forecastsOfLogin(id, connection, now));
   const ended = new Set(logins.filter(({ code }) => code !== 'scope-missing').map(({ subject }) => subject));
   for (const target of targets) {
-    // What only waits for its login is told there.
-    if (ended.has(`login ${target.connection}`) || (isUnread && target.state === 'stale')) continue;
-    problems.push(
-      ...ofTarget(id, target, now, source),
-      ...ofReplaced(id, target, now),
-      ...forecastsOfTarget(id, target, now),
-    );
+    // What only waits for its login is told there, and what only waits to be read is told of the clinic.
+    const isTold = ended.has(`login ${target.connection}`);
+    problems.push(...ofTarget(id, target, now, source, isTold || (isUnread && target.state === 'stale')));
+    if (!isTold) problems.push(...ofReplaced(id, target, now), ...forecastsOfTarget(id, target, now));
   }
   return [...problems, ...ofErasures(tenant), ...ofReminders(tenant), ...ofWrong(tenant), ...ofTriggers(tenant)];
 }
@@ -221,47 +220,82 @@ function ofReplaced(tenant: string, { target, calendarReplacedAt: at }: TargetSt
   return [{ ...needsPerson(tenant, `target ${target}`, 'calendar-replaced', told, next), sinceAt: at }];
 }
 
-function ofTarget(tenant: string, target: TargetStatus, now: Instant, source: Source): Problem[] {
-  const { target: id, state, failure, held, failing, pending, oldestPendingAt, gaps, drift } = target;
-  const problem = (code: string, text: string, next: string | null): Problem => {
-    return { ...needsPerson(tenant, `target ${id}`, code, text, next), waiting: pending };
-  };
-  switch (state) {
-    case 'stopped':
-    case 'resting': {
-      // Without a failure of its own it rests with another target of its account.
-      const limited = sentence(LIMITED['rate-limited']);
-      const { code = 'rate-limited', message = limited, remedy = null, sinceAt = null } = failure ?? {};
-      const needs = state === 'stopped' ? 'person' : 'time';
-      return [{ ...problem(code, message, forTenant(remedy, tenant)), needs, sinceAt, nextTryAt: target.nextTryAt }];
-    }
-    case 'held': {
-      const { code = 'held', message, remedy = null, sinceAt = target.heldSinceAt } = failure ?? {};
-      const told = message ?? sentence('{count:change|changes} held back until a person decides', { count: held });
-      return [{ ...problem(code, told, forTenant(remedy, tenant) ?? `clinic-mirror holds list ${tenant}`), sinceAt }];
-    }
-    case 'failing': {
-      const isLong = oldestPendingAt !== null && now - oldestPendingAt > FAILING_LONG_MS;
-      const text = sentence('{count:change|changes} refused or failed, and tried again', { count: failing });
-      const told = problem('failing', text, `clinic-mirror health ${tenant} ${id}`);
-      return [{ ...told, needs: isLong ? 'person' : 'time', sinceAt: oldestPendingAt }];
-    }
-    case 'drifted': {
-      const count = (drift?.edited ?? 0) + (drift?.removed ?? 0);
-      const told = sentence('{count:change|changes} by hand left for a person to look at', { count });
-      return [problem('drifted', told, `clinic-mirror audit ${tenant}`)];
-    }
-    case 'incomplete':
-      return gaps.map((gap) =>
-        problem(gap.code, sentenceOf(gap), nextOf(gap, tenant, id, settingsPlace(source, tenant))),
-      );
-    case 'stale':
-      return [
-        { ...problem('stale', sentence('the last cycle could not read all that it follows'), null), needs: 'time' },
-      ];
-    default:
-      return [];
+/** All that is the matter with a target: each is told whatever else is. @param isToldByLogin what keeps it from going on is told of its login */
+function ofTarget(
+  tenant: string,
+  target: TargetStatus,
+  now: Instant,
+  source: Source,
+  isToldByLogin: boolean,
+): Problem[] {
+  if (target.state === 'paused') return [];
+  const { target: id, gaps, drift } = target;
+  const problem = (code: string, text: string, next: string | null) =>
+    needsPerson(tenant, `target ${id}`, code, text, next);
+  const found = [
+    ...(isToldByLogin ? [] : ofFailure(tenant, target)),
+    ...ofHold(tenant, target),
+    ...(isToldByLogin ? [] : ofWriting(tenant, target, now)),
+  ];
+  if (target.isDriftLeft) {
+    const count = (drift?.edited ?? 0) + (drift?.removed ?? 0);
+    const told = sentence('{count:change|changes} by hand left for a person to look at', { count });
+    found.push(problem('drifted', told, `clinic-mirror audit ${tenant}`));
   }
+  for (const gap of gaps) {
+    found.push(problem(gap.code, sentenceOf(gap), nextOf(gap, tenant, id, settingsPlace(source, tenant))));
+  }
+  // What waits, waits for the first of them.
+  return found.map((each, index) => (index === 0 ? { ...each, waiting: target.pending } : each));
+}
+
+/** What keeps all of a target from going on, but for what a person has to decide. */
+function ofFailure(tenant: string, { target: id, state, failure, nextTryAt }: TargetStatus): Problem[] {
+  if (state !== 'stopped' && state !== 'resting') return [];
+  // Without a failure of its own it rests with another target of its account.
+  const limited = sentence(LIMITED['rate-limited']);
+  const { code = 'rate-limited', message = limited, remedy = null, sinceAt = null } = failure ?? {};
+  const needs = state === 'stopped' ? 'person' : 'time';
+  const told = needsPerson(tenant, `target ${id}`, code, message, forTenant(remedy, tenant));
+  return [{ ...told, needs, sinceAt, nextTryAt }];
+}
+
+/** What a person has to decide, whatever else keeps the target. */
+function ofHold(tenant: string, { target: id, failure, held, heldSinceAt }: TargetStatus): Problem[] {
+  const next = `clinic-mirror holds list ${tenant}`;
+  const problems: Problem[] = [];
+  if (failure?.actor === 'guard') {
+    const { code, message, remedy, sinceAt } = failure;
+    const told = needsPerson(tenant, `target ${id}`, code, message, forTenant(remedy, tenant) ?? next);
+    problems.push({ ...told, sinceAt });
+  }
+  if (held > 0) {
+    const told = sentence('{count:change|changes} held back until a person decides', { count: held });
+    problems.push({ ...needsPerson(tenant, `target ${id}`, 'held', told, next), sinceAt: heldSinceAt });
+  }
+  return problems;
+}
+
+/** What keeps some of its records, or takes long. Where all of it stands still that is told already. */
+function ofWriting(tenant: string, target: TargetStatus, now: Instant): Problem[] {
+  const { target: id, state, failing, firstSync, oldestPendingAt: sinceAt } = target;
+  if (state === 'stopped' || state === 'resting') return [];
+  const told = (code: string, text: string, next: string | null) =>
+    needsPerson(tenant, `target ${id}`, code, text, next);
+  const isLongerThan = (timeMs: number) => sinceAt !== null && now - sinceAt > timeMs;
+  if (failing > 0) {
+    const text = sentence('{count:change|changes} refused or failed, and tried again', { count: failing });
+    const needs = isLongerThan(FAILING_LONG_MS) ? 'person' : 'time';
+    return [{ ...told('failing', text, `clinic-mirror health ${tenant} ${id}`), needs, sinceAt }];
+  }
+  if (state === 'stale') {
+    return [{ ...told('stale', sentence('the last cycle could not read all that it follows'), null), needs: 'time' }];
+  }
+  if (firstSync?.of == null || !isLongerThan(FIRST_SYNC_LONG_MS)) return [];
+  const text = sentence('its first sync takes long: {written} of {all} written', {
+    ...{ written: String(firstSync.written), all: String(firstSync.of) },
+  });
+  return [{ ...told('first-sync-slow', text, `clinic-mirror health ${tenant} ${id}`), sinceAt }];
 }
 
 /** What of a target is not known; ids in it are those of its file. */

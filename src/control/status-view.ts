@@ -26,8 +26,9 @@ export const NOT_TOLD_WHEN_ON_DISK = {
 /**
  * A target in one word, worst first: `paused` by configuration, `stopped` by an error that needs a person, `resting` after one
  * that passes, `held`, `failing`, `drifted` when changes by hand wait for a person (only to be reported, or restored too often
- * today), `incomplete` when rows that may belong to it can't be read, or ids of its configuration are not known, `working`, `stale` when nothing waits and the last cycle could not read or plan what the target follows, `in-sync`, or `new`
- * before its first complete cycle.
+ * today), `incomplete` when rows that may belong to it can't be read, or ids of its configuration are not known, `first-sync` until all
+ * that was planned first is written, `working`, `stale` when nothing waits and the last cycle could not read or plan what the target follows,
+ * or `in-sync`.
  */
 export type TargetState =
   | 'paused'
@@ -37,10 +38,10 @@ export type TargetState =
   | 'failing'
   | 'drifted'
   | 'incomplete'
+  | 'first-sync'
   | 'working'
   | 'stale'
-  | 'in-sync'
-  | 'new';
+  | 'in-sync';
 
 /** What a target's configuration has done about changes by hand. */
 export type DriftPolicy = TargetConfiguration['audit']['drift'];
@@ -77,6 +78,8 @@ export interface TargetStatus extends Standing {
   policy: DriftPolicy;
   /** What is done by hand and stands as of now, found by the audits; null before the first. */
   drift: DriftReport | null;
+  /** Whether some of that waits for a person. */
+  isDriftLeft: boolean;
   notifications: NotificationStatus;
   /** Of a feed, when its address was made and last used; null while it has none. Absent for what is no feed. */
   feed?: FeedAccess | null;

@@ -14,6 +14,7 @@ import { FEED_CONNECTOR } from './feeds.ts';
 import { type ConnectionStatus, type Installation, requireTenant } from './installation.ts';
 import { notificationStatus } from './notification-status.ts';
 import { isForPerson, problemsOf } from './problems.ts';
+import { refusedFiles } from './refused-files.ts';
 import { reminderStatus } from './reminder-status.ts';
 import type {
   ConfigurationStatus,
@@ -35,9 +36,9 @@ const AXES: Readonly<Record<TargetState, Axes>> = {
   drifted: { inStep: 'behind', canGoOn: 'yes' },
   incomplete: { inStep: 'unknown', canGoOn: 'yes' },
   working: { inStep: 'behind', canGoOn: 'yes' },
+  'first-sync': { inStep: 'first-sync', canGoOn: 'yes' },
   stale: { inStep: 'unknown', canGoOn: 'waits-for-vendor' },
   'in-sync': { inStep: 'in-sync', canGoOn: 'yes' },
-  new: { inStep: 'unknown', canGoOn: 'yes' },
 };
 
 /** Tenants that are open at once to be looked at; between so many others have their turn. */
@@ -74,7 +75,12 @@ async function statusOfAll(
   isWhole: boolean,
 ): Promise<Omit<Status, 'at' | 'problems' | 'tenants'>> {
   const reloads = await installation.reloads();
-  const refused = new Map(reloads.flatMap((report) => report.refused.map((files) => [files.tenant, files] as const)));
+  // A daemon tells since when; this process reads files that it may not have looked at yet.
+  const told = [
+    ...refusedFiles(installation.refused, [], installation.clock()),
+    ...reloads.flatMap((report) => report.refused),
+  ];
+  const refused = new Map(told.map((files) => [files.tenant, files] as const));
   const setAside = installation.setAside.filter(({ id }) => !refused.has(id));
   return {
     state: await installation.epoch.view(),
@@ -198,7 +204,12 @@ export async function targetStatus(
   const gaps = record.gaps ?? [];
   const settled = quiet && gaps.length === 0;
   const nextTryAt = (record.pausedUntil ?? 0) > tenant.clock() ? record.pausedUntil : null;
+  const isFirst =
+    record.settledAsOf === null &&
+    record.writtenOnceAt === null &&
+    (plannedAsOf === null || counts.pending + undone > 0);
   const evidence = {
+    isFirst,
     rests: nextTryAt !== null,
     gaps: gaps.length,
     held,
@@ -211,14 +222,18 @@ export async function targetStatus(
   };
   const isPaused = tenant.configuration.paused || target.configuration.paused;
   const state = isPaused ? 'paused' : stateOf(evidence);
-  const { inStep, canGoOn } = AXES[state];
+  const axes = isPaused ? AXES.paused : axesOf(state, { isFirst, held, waiting });
   return {
     target: target.id,
     connector: target.configuration.connector,
     connection: target.configuration.connection,
     state,
-    inStep: inStep === 'unknown' && waiting > 0 ? 'behind' : inStep,
-    canGoOn,
+    ...axes,
+    // What is held is to be written too, as soon as somebody approves it.
+    firstSync:
+      axes.inStep === 'first-sync'
+        ? { written: links, of: plannedAsOf === null && counts.pending === 0 ? null : links + counts.pending + held }
+        : null,
     inSyncAsOf: settled ? plannedAsOf : record.settledAsOf,
     nearAsOf: later(plannedAsOf, record.nearAsOf),
     gaps,
@@ -230,7 +245,7 @@ export async function targetStatus(
     heldSinceAt: open.length === 0 ? null : Math.min(...open.map(({ createdAt }) => createdAt)),
     oldestPendingAt,
     unconfirmed,
-    ...{ failure, nextTryAt, policy, drift, calendarReplacedAt: record.replacedAt },
+    ...{ failure, nextTryAt, policy, drift, isDriftLeft: drifted, calendarReplacedAt: record.replacedAt },
     ...(target.configuration.connector === FEED_CONNECTOR && { feed: await tenant.feeds.access(target.id) }),
     notifications: notificationStatus(tenant, target, record.container, subscriptions),
     ...{ created, updated, deleted, adopted, ambiguous, forged },
@@ -251,7 +266,17 @@ function later(one: Instant | null, other: Instant | null): Instant | null {
   return one === null || other === null ? (one ?? other) : Math.max(one, other);
 }
 
+/** What is held is told whatever else keeps the target from going on. */
+function axesOf(state: TargetState, known: { isFirst: boolean; held: number; waiting: number }): Axes {
+  const { inStep, canGoOn } = AXES[state];
+  if (known.held > 0) return AXES.held;
+  if (known.isFirst && inStep !== 'held') return { inStep: 'first-sync', canGoOn };
+  return { inStep: inStep === 'unknown' && known.waiting > 0 ? 'behind' : inStep, canGoOn };
+}
+
 function stateOf(evidence: {
+  /** All that was planned was never written to the end yet. */
+  isFirst: boolean;
   failure: TargetFailure | null;
   /** It waits with another target of its vendor account, where it has no failure of its own. */
   rests: boolean;
@@ -272,7 +297,8 @@ function stateOf(evidence: {
   if (evidence.failing > 0) return 'failing';
   if (evidence.drifted) return 'drifted';
   if (evidence.gaps > 0) return 'incomplete';
-  if (evidence.waiting > 0) return 'working';
-  if (evidence.plannedAsOf === null) return 'new';
+  if (evidence.isFirst) return 'first-sync';
+  // Without a time of its plan what was planned turned out to be overtaken: the next cycle looks again.
+  if (evidence.waiting > 0 || evidence.plannedAsOf === null) return 'working';
   return evidence.readFailed ? 'stale' : 'in-sync';
 }

@@ -77,9 +77,9 @@ export function listProblems(
 }
 
 function lineOf(id: string, found: TenantStatus | undefined): Omit<TenantLine, 'faults' | 'problems'> {
-  const { inStep, canGoOn, inSyncAsOf, pending, failing, held } = found ?? NOT_RUN;
+  const { inStep, canGoOn, inSyncAsOf, firstSync, pending, failing, held } = found ?? NOT_RUN;
   return {
     ...{ tenant: id, name: found?.name ?? null, paused: found?.paused ?? false },
-    ...{ targets: found?.targets.length ?? 0, inStep, canGoOn, inSyncAsOf, pending, failing, held },
+    ...{ targets: found?.targets.length ?? 0, inStep, canGoOn, inSyncAsOf, firstSync, pending, failing, held },
   };
 }

@@ -193,6 +193,7 @@ export async function openCalendar(
     adoptedAt: null,
     plannedAsOf: null,
     settledAsOf: null,
+    writtenOnceAt: null,
     failure: null,
     pausedUntil: null,
   };

@@ -375,5 +375,7 @@ async function noteSettled(
   const isKnown = record.plannedAsOf !== null && record.gaps === null && record.unconfirmed === 0;
   const isSettled = pending === 0 && !held && isKnown && !(await differsByHand(tenant.links, target));
   const settled = isSettled ? { settledAsOf: record.plannedAsOf } : {};
-  await tenant.targetStore.write(target.id, { failure: null, pausedUntil: null, ...settled });
+  const isFirst = record.settledAsOf === null && record.writtenOnceAt === null && pending === 0 && !held;
+  const once = isFirst ? { writtenOnceAt: tenant.clock() } : {};
+  await tenant.targetStore.write(target.id, { failure: null, pausedUntil: null, ...settled, ...once });
 }

@@ -40,8 +40,8 @@ export async function tellStatus(desk: StatusDesk, only: string | undefined): Pr
   return { at: toldAt(at), clinics };
 }
 
-function toldOf({ inStep, canGoOn, inSyncAsOf, pending, failing, held }: Standing) {
-  return { inStep, canGoOn, inSyncAsOf: told(inSyncAsOf), pending, failing, held };
+function toldOf({ inStep, canGoOn, inSyncAsOf, firstSync, pending, failing, held }: Standing) {
+  return { inStep, canGoOn, inSyncAsOf: told(inSyncAsOf), firstSync, pending, failing, held };
 }
 
 /** What is the matter. */

@@ -17,7 +17,11 @@ export const explainInput = {
 export const healthInput = { tenant, target: target.optional().describe('Id of a target; all of them when left out') };
 
 const axes = { inStep: z.string(), canGoOn: z.string() };
-const standing = { ...axes, inSyncAsOf: at, pending: count, failing: count, held: count };
+const firstSync = z
+  .object({ written: count, of: count.nullable() })
+  .nullable()
+  .describe('With first-sync: how many objects stand there, and of how many');
+const standing = { ...axes, inSyncAsOf: at, firstSync, pending: count, failing: count, held: count };
 const targetStatus = z.object({
   ...{ target, connector: z.string(), state: z.string(), ...standing, code: z.string().nullable() },
 });

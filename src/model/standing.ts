@@ -1,7 +1,10 @@
 import type { Instant } from './time.ts';
 
-/** Whether a target shows what the clinic shows: `behind` while changes wait for their turn, `unknown` while not all can be told. */
-export type InStep = 'in-sync' | 'behind' | 'held' | 'unknown';
+/**
+ * Whether a target shows what the clinic shows: `first-sync` until all was written once, `behind` while changes wait for their turn, `unknown`
+ * while not all can be told.
+ */
+export type InStep = 'in-sync' | 'first-sync' | 'behind' | 'held' | 'unknown';
 
 /** Whether work for a target goes on, and else on whom it waits. */
 export type CanGoOn = 'yes' | 'waits-for-vendor' | 'waits-for-person';
@@ -12,6 +15,14 @@ export interface Axes {
   canGoOn: CanGoOn;
 }
 
+/** How far the first sync is. */
+export interface FirstSync {
+  /** Objects that stand in the target. */
+  written: number;
+  /** All that are to stand there; null while the clinic is being read for the first time. */
+  of: number | null;
+}
+
 /** Where a target, or all of a clinic's together, stand. */
 export interface Standing extends Axes {
   /**
@@ -19,6 +30,8 @@ export interface Standing extends Axes {
    * by hand are known that the policy does not accept.
    */
   inSyncAsOf: Instant | null;
+  /** With `first-sync` how far it is, else null. */
+  firstSync: FirstSync | null;
   pending: number;
   failing: number;
   held: number;
@@ -28,6 +41,7 @@ export interface Standing extends Axes {
 export const AXES_WORDS: Readonly<Record<'en' | 'it', Readonly<Record<InStep | CanGoOn, string>>>> = {
   en: {
     'in-sync': 'in sync',
+    'first-sync': 'first sync',
     behind: 'behind',
     held: 'held',
     unknown: 'unknown',
@@ -37,6 +51,7 @@ export const AXES_WORDS: Readonly<Record<'en' | 'it', Readonly<Record<InStep | C
   },
   it: {
     'in-sync': 'sincronizzato',
+    'first-sync': 'prima sincronizzazione',
     behind: 'in ritardo',
     held: 'sospeso',
     unknown: 'non noto',
@@ -46,20 +61,43 @@ export const AXES_WORDS: Readonly<Record<'en' | 'it', Readonly<Record<InStep | C
   },
 };
 
+const FIRST_SYNC_WORDS = {
+  en: (written: number, of: number) => `first sync, ${written} of ${of} written`,
+  it: (written: number, of: number) => `prima sincronizzazione, ${written} di ${of} scritti`,
+} as const;
+
+/** The first axis in words: of a first sync with how far it is. */
+export function inStepWords(
+  { inStep, firstSync }: Pick<Standing, 'inStep' | 'firstSync'>,
+  language: 'en' | 'it',
+): string {
+  if (inStep !== 'first-sync' || firstSync?.of == null) return AXES_WORDS[language][inStep];
+  return FIRST_SYNC_WORDS[language](firstSync.written, firstSync.of);
+}
+
 /** Worst first. */
-const WORST_STEP: readonly InStep[] = ['held', 'unknown', 'behind', 'in-sync'];
+const WORST_STEP: readonly InStep[] = ['held', 'unknown', 'first-sync', 'behind', 'in-sync'];
 const WORST_ABLE: readonly CanGoOn[] = ['waits-for-person', 'waits-for-vendor', 'yes'];
 
 /** Targets taken together: as the worst of them has it. Where there is none nothing is known to be in step, and nothing waits. */
 export function worstOf(targets: readonly Standing[]): Standing {
   const sum = (count: 'pending' | 'failing' | 'held') => targets.reduce((total, each) => total + each[count], 0);
   const times = targets.map(({ inSyncAsOf }) => inSyncAsOf);
+  const inStep = WORST_STEP.find((each) => targets.some((target) => target.inStep === each)) ?? 'unknown';
   return {
-    inStep: WORST_STEP.find((each) => targets.some(({ inStep }) => inStep === each)) ?? 'unknown',
+    inStep,
+    firstSync: inStep === 'first-sync' ? together(targets) : null,
     canGoOn: WORST_ABLE.find((each) => targets.some(({ canGoOn }) => canGoOn === each)) ?? 'yes',
     inSyncAsOf: times.length === 0 ? null : times.reduce(earlier),
     ...{ pending: sum('pending'), failing: sum('failing'), held: sum('held') },
   };
+}
+
+/** Of how many there are to be is known once it is known of all. */
+function together(targets: readonly Standing[]): FirstSync {
+  const all = targets.flatMap(({ firstSync }) => firstSync ?? []);
+  const of = all.some((each) => each.of === null) ? null : all.reduce((total, each) => total + (each.of ?? 0), 0);
+  return { written: all.reduce((total, { written }) => total + written, 0), of };
 }
 
 /** Null where one of them is: it never was. */

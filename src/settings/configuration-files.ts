@@ -7,6 +7,7 @@ import type { Configuration } from './configuration.ts';
 import { findDoubleTenants } from './double-tenants.ts';
 import { ConfigurationError, type ConfigurationFault } from './faults.ts';
 import { type KnownOptions, knownVerdicts } from './known-verdicts.ts';
+import { type FileUse, type LastRun, NO_LAST_RUN, openLastRun } from './last-run.ts';
 import { listYamlFiles } from './list-files.ts';
 import { type ManagedTenant, type ManagedTenants, managedName } from './managed-tenant.ts';
 import { type OpenSecret, openSecretsIn } from './open-secrets.ts';
@@ -25,7 +26,13 @@ import { secretSchemas } from './secret-reference.ts';
 import { type FileStamps, isSameStamps, SeenFiles, stampOf } from './seen-files.ts';
 import type { Settings } from './settings-schema.ts';
 import { type SettledTenants, settleTenants } from './settle-tenants.ts';
-import { type ReadOptions, readSurroundings, SETTINGS_FILE, type Surroundings } from './surroundings.ts';
+import {
+  type ReadOptions,
+  readSurroundings,
+  SETTINGS_FILE,
+  type Surroundings,
+  withProfilesOfBefore,
+} from './surroundings.ts';
 import { tenantSecrets } from './tenant-secrets.ts';
 import { NO_CLINIC, openTenantFiles, type ReadTenant, type TenantFiles } from './tenants.ts';
 import { contentOf, type KeptFile, NOTHING_KEPT, openVerdicts, type Verdict, type VerdictFile } from './verdicts.ts';
@@ -42,9 +49,9 @@ export interface LoadOptions extends ReadOptions {
    * not be read; only for who looks and changes nothing. Default: all tenants are.
    */
   only?: string;
+  /** What the files are read for; absent: only to check them. */
+  use?: FileUse;
 }
-
-const NONE_RUNS = { of: () => null, clinicOf: () => null };
 
 /** Tenants as settings and profiles let them run. */
 interface Judged extends SettledTenants {
@@ -61,6 +68,11 @@ interface Begun {
   /** Null: the settings have faults. */
   verdicts: VerdictFile | null;
   kept: KeptFile;
+  lastRun: LastRun;
+  /** By this tenants ran last. */
+  ranBy: KeptFile;
+  /** Of profiles in whose place those of before count. */
+  refused: readonly ConfigurationFault[];
 }
 
 /**
@@ -72,6 +84,7 @@ interface Begun {
 export class ConfigurationFiles {
   readonly #options: LoadOptions;
   readonly #verdicts: VerdictFile | null;
+  readonly #lastRun: LastRun;
   #kept: ReadonlyMap<string, Verdict> = new Map();
   #reading: ConfigurationReading;
 
@@ -99,19 +112,28 @@ export class ConfigurationFiles {
 
   /** Reads all files; without managed tenants, unless they are given. @throws ConfigurationError with all faults */
   constructor(options: LoadOptions, begun: Begun = begin(options), { files, read } = readAtOnce(options, begun)) {
-    const { surroundings, seen, managed, verdicts, kept } = begun;
+    const { surroundings, seen, managed, verdicts, kept, refused } = begun;
     this.#options = options;
+    this.#lastRun = begun.lastRun;
     const settings = surroundings.settings.value;
     this.#verdicts = verdicts;
     this.#kept = kept.tenantsWith(managed);
     noteStray(read, seen);
-    this.#keep(new Map(read.flatMap(({ id, verdict }) => (verdict === null ? [] : [[id, verdict]]))), surroundings);
+    const found = new Map(read.flatMap(({ id, verdict }) => (verdict === null ? [] : [[id, verdict]])));
+    // By profiles of before nothing was found of those of now.
+    if (refused.length === 0) this.#keep(found, surroundings);
     const faults = everyFault(surroundings, read, options.mode);
     if (settings === null || (options.mode === 'strict' && faults.length > 0)) throw new ConfigurationError(faults);
-    const settled = settleTenants(withProfileFaults(read, surroundings), NONE_RUNS);
+    const ran = new Map([...begun.ranBy.tenantsWith(new Map())].map(([id, verdict]) => [id, { verdict, files }]));
+    const before = lastGoods({ running: ran }, files, surroundings);
+    const settled = settleTenants(withProfileFaults(read, surroundings), before);
     const running = new Map(settled.standing.map(({ id, verdict }) => [id, { verdict: verdict as Verdict, files }]));
-    const configuration = configurationOf(surroundings, running, { ...settled, settings, awaitsRestart: [] });
+    const others = refused.length === 0 ? [] : [{ tenant: null, faults: refused }];
+    const configuration = configurationOf(surroundings, running, {
+      ...{ settings, awaitsRestart: [], setAside: settled.setAside, refused: [...others, ...settled.refused] },
+    });
     this.#reading = { surroundings, managed, running, seen, configuration };
+    this.#lastRun.note(this.#reading);
   }
 
   /** As it was read last. */
@@ -203,6 +225,7 @@ export class ConfigurationFiles {
       const refused = [{ tenant: null, faults: error.faults }, ...stillRefused];
       this.#reading = { ...before, configuration: { ...before.configuration, refused } };
     }
+    this.#lastRun.note(this.#reading);
     return this.configuration;
   }
 
@@ -314,15 +337,20 @@ function readAtOnce(options: LoadOptions, begun: Begun): { files: TenantFiles; r
 function begin(options: LoadOptions): Begun {
   const seen = new SeenFiles();
   let verdicts: VerdictFile | null = null;
-  let kept = NOTHING_KEPT;
-  const surroundings = readSurroundings(options, secretSchemas({ ...options, seen }), seen, {
+  let [kept, lastRun, ranBy] = [NOTHING_KEPT, NO_LAST_RUN, NOTHING_KEPT];
+  const read = readSurroundings(options, secretSchemas({ ...options, seen }), seen, {
     kept(settings, digest) {
+      if (options.use !== undefined) lastRun = openLastRun(options.dir, settings, options.use);
+      ranBy = lastRun.read();
       verdicts = verdictsOf(options, settings);
       kept = verdicts.read(digest);
       return kept.profiles;
     },
   });
-  return { surroundings, seen, managed: new Map(), verdicts, kept };
+  const surroundings = withProfilesOfBefore(options, read, ranBy.profiles);
+  const isOfNow = (id: string) => surroundings.profiles.broken.has(id);
+  const refused = [...read.profiles.broken].flatMap(([id, faults]) => (isOfNow(id) ? [] : faults));
+  return { surroundings, seen, managed: new Map(), verdicts, kept, lastRun, ranBy, refused };
 }
 
 /** Each document with its revision, as files have their times. */
@@ -333,6 +361,7 @@ function stampsOf(managed: ManagedTenants): [name: string, revision: string][] {
 function verdictsOf({ dir, connectors, reminderChannels }: ReadOptions, { dataDirectory, secrets }: Settings) {
   const modules = [...connectors.keys(), ...reminderChannels.keys()];
   return openVerdicts({
+    name: 'checked',
     dir,
     dataDirectory: dataDirectory ?? null,
     identityKey: secrets.identityKey.reveal(),

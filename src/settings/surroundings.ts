@@ -69,6 +69,20 @@ export function readSurroundings(
 
 const NONE_KEPT: ReadonlyMap<string, ClinicProfile> = new Map();
 
+/** The same with profiles as they were before in the place of those with faults; the same object where there are none. */
+export function withProfilesOfBefore(
+  options: ReadOptions,
+  surroundings: Surroundings,
+  before: ReadonlyMap<string, ClinicProfile>,
+): Surroundings {
+  const { settings, profiles } = surroundings;
+  const mended = [...before].filter(([id]) => profiles.broken.has(id));
+  if (mended.length === 0) return surroundings;
+  const broken = new Map([...profiles.broken].filter(([id]) => !before.has(id)));
+  const both = { ...profiles, valid: new Map([...profiles.valid, ...mended]), broken };
+  return { ...surroundings, profiles: both, known: knownNames(options, settings, both) };
+}
+
 /** The faults of the profile that a clinic's client goes by. */
 export function profileFaults({ settings, profiles }: Surroundings, client: unknown): ConfigurationFault[] {
   const profile = settings.value?.clinicClients.get(String(client))?.profile ?? '';

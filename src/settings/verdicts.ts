@@ -61,6 +61,8 @@ export interface VerdictParts {
   identityKey: Uint8Array;
   /** They open the documents of managed tenants: under others nothing is known of these. */
   sealingKeys: readonly Uint8Array[];
+  /** What the file's name begins with. */
+  name: 'checked' | 'running';
   /** Digest of the program; asked for where verdicts are kept. */
   program(): string;
 }
@@ -80,9 +82,16 @@ interface Index {
  * is not ours or is of others is as none; it may be deleted at any time. It holds what the tenants' files hold, which is no secret, and of
  * managed tenants no more than their outlines.
  */
-export function openVerdicts({ dataDirectory, dir, identityKey, sealingKeys, program }: VerdictParts): VerdictFile {
+export function openVerdicts({
+  name,
+  dataDirectory,
+  dir,
+  identityKey,
+  sealingKeys,
+  program,
+}: VerdictParts): VerdictFile {
   const place =
-    dataDirectory === null ? null : join(dataDirectory, `checked-${hash('sha256', resolve(dir)).slice(0, 16)}`);
+    dataDirectory === null ? null : join(dataDirectory, `${name}-${hash('sha256', resolve(dir)).slice(0, 16)}`);
   const made = place === null ? '' : program();
   const key = derivedKey(identityKey, '', 'verdicts');
   const keyed = (...parts: (string | Uint8Array)[]) => {

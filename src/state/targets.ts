@@ -45,6 +45,8 @@ export interface StoredTarget {
   nearAsOf: Instant | null;
   /** The newest time of `plannedAsOf` at which nothing was pending, failing or held. */
   settledAsOf: Instant | null;
+  /** When nothing waited for the first time since its calendar is the one that it is: its first sync is over. Null before, and where `settledAsOf` told it. */
+  writtenOnceAt: Instant | null;
   /** When a plan was last carried into the outbox, under the configuration of then. */
   lastPlannedAt: Instant | null;
   /** Number of that configuration; null when no plan was made since configurations have numbers. */
@@ -368,7 +370,7 @@ function textOf(value: object | null): string | null {
 
 const NUMBERS = [
   ...(['wentBackAt', 'plannedAsOf', 'nearAsOf', 'settledAsOf', 'lastPlannedAt', 'plannedUnder'] as const),
-  ...(['comparableUnder', 'replacedAt', 'pausedUntil', 'pausedAt', 'readWholeAt'] as const),
+  ...(['comparableUnder', 'replacedAt', 'writtenOnceAt', 'pausedUntil', 'pausedAt', 'readWholeAt'] as const),
 ];
 type NumberName = (typeof NUMBERS)[number];
 

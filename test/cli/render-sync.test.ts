@@ -71,6 +71,8 @@ function resultOf(planned: Record<string, number>): SyncResult {
         state: 'in-sync',
         connection: 'rossi',
         inStep: 'in-sync',
+        firstSync: null,
+        isDriftLeft: false,
         canGoOn: 'yes',
         inSyncAsOf: 0,
         nearAsOf: 0,

@@ -10,11 +10,11 @@ import { openStatuses } from '../../src/control/statuses.ts';
 import { addApi } from '../../src/http-server/api/api.ts';
 import { createMcpServer } from '../../src/mcp-server/server.ts';
 import { type Actor, MirrorError } from '../../src/model/errors.ts';
-import { AXES_WORDS, type Axes, type CanGoOn, type InStep } from '../../src/model/standing.ts';
+import { AXES_WORDS, type Axes, type CanGoOn, type FirstSync, type InStep } from '../../src/model/standing.ts';
 import { CLINIC_CONNECTION } from '../../src/settings/tenant-schema.ts';
 import { runProgram } from '../cli/run-program.ts';
 import { openPages } from '../http-server/pages/open-pages.ts';
-import { cycle, NEVER } from '../jobs/cycle.ts';
+import { cycle, NEVER, pull } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
@@ -52,7 +52,7 @@ async function open() {
     ...openInstallation({ tenants: [tenant, other] }),
     connections: async ({ id }: { id: string }) => (id === TENANT ? connections : []),
   };
-  return { clinic, book, model, clock, connections, installation, cycle: () => cycle(tenant) };
+  return { clinic, book, model, clock, connections, tenant, installation, cycle: () => cycle(tenant) };
 }
 type World = Awaited<ReturnType<typeof open>>;
 
@@ -67,7 +67,7 @@ async function refusedAsAWhole(world: World, actor: Actor): Promise<void> {
   await world.cycle();
 }
 
-const COMBINATIONS: [InStep, CanGoOn, how: string, bring: (world: World) => unknown][] = [
+const COMBINATIONS: [InStep, CanGoOn, how: string, bring: (world: World) => unknown, firstSync?: FirstSync][] = [
   ['in-sync', 'yes', 'all was written', (world) => world.cycle()],
   [
     'in-sync',
@@ -83,14 +83,62 @@ const COMBINATIONS: [InStep, CanGoOn, how: string, bring: (world: World) => unkn
     'yes',
     'one appointment is refused',
     async (world) => {
-      world.model.fault = ({ recordId }) => (recordId === 'b' ? 'unavailable' : null);
+      await world.cycle();
+      world.book('d');
+      world.model.fault = ({ recordId }) => (recordId === 'd' ? 'unavailable' : null);
       await world.cycle();
     },
   ],
   ['behind', 'waits-for-vendor', 'the vendor is away', (world) => refusedAsAWhole(world, 'remote')],
   ['behind', 'waits-for-person', 'the vendor asks for a login', (world) => refusedAsAWhole(world, 'authorization')],
   ['held', 'waits-for-person', 'a person must decide', (world) => refusedAsAWhole(world, 'guard')],
-  ['unknown', 'yes', 'nothing was read yet', () => {}],
+  [
+    'held',
+    'waits-for-person',
+    'a person must decide, while the vendor is away',
+    async (world) => {
+      for (let index = 0; index < 30; index += 1) world.book(`${index}`);
+      await world.cycle();
+      world.clinic.appointments.clear();
+      await world.cycle();
+      world.book('d');
+      world.model.wholeTargetError = errorOf('remote');
+      await world.cycle();
+    },
+  ],
+  ['first-sync', 'yes', 'nothing was read yet', () => {}, { written: 0, of: null }],
+  ['first-sync', 'yes', 'all was read', ({ tenant }) => pull(tenant), { written: 0, of: 3 }],
+  [
+    'first-sync',
+    'yes',
+    'one of the first appointments is refused',
+    async (world) => {
+      world.model.fault = ({ recordId }) => (recordId === 'b' ? 'unavailable' : null);
+      await world.cycle();
+    },
+    { written: 2, of: 3 },
+  ],
+  [
+    'first-sync',
+    'waits-for-vendor',
+    'the vendor is away from the beginning',
+    async (world) => {
+      world.model.wholeTargetError = errorOf('remote');
+      await world.cycle();
+    },
+    { written: 0, of: null },
+  ],
+  ['first-sync', 'waits-for-person', 'nobody has logged in yet', loggedOut, { written: 0, of: null }],
+  [
+    'unknown',
+    'yes',
+    'the clinic lists no agenda of its name',
+    async ({ cycle: first, tenant }) => {
+      await first();
+      const gap = { code: 'agenda-unknown', count: 1, what: ['4'], near: [] } as const;
+      await tenant.targetStore.write('doctor', { gaps: [gap] });
+    },
+  ],
   [
     'unknown',
     'waits-for-vendor',
@@ -101,11 +149,25 @@ const COMBINATIONS: [InStep, CanGoOn, how: string, bring: (world: World) => unkn
       await world.cycle();
     },
   ],
-  ['unknown', 'waits-for-person', 'nobody has logged in yet', loggedOut],
+  [
+    'unknown',
+    'waits-for-person',
+    'the clinic is away, and its login has ended',
+    async (world) => {
+      await world.cycle();
+      world.clinic.listError = errorOf('remote');
+      await world.cycle();
+      loggedOut(world);
+    },
+  ],
 ];
 
 /** What a person reads. */
-const worded = ({ inStep, canGoOn }: Axes) => [AXES_WORDS.en[inStep], AXES_WORDS.en[canGoOn]];
+function worded({ inStep, canGoOn }: Axes, firstSync: FirstSync | null) {
+  const { written = 0, of = null } = firstSync ?? {};
+  const step = of === null ? AXES_WORDS.en[inStep] : `first sync, ${written} of ${of} written`;
+  return [step, AXES_WORDS.en[canGoOn]];
+}
 /** The first two words of this clinic on a page, and of how many there are any. */
 function marksIn(page: string): (string | undefined)[] {
   const own = page.slice(Math.max(0, page.indexOf(`id="${TENANT}"`)));
@@ -147,29 +209,38 @@ async function surfacesOf({ installation, clock }: World) {
 }
 
 describe('every surface says the same two words of a clinic', () => {
-  test.each(COMBINATIONS)('%s and %s: %s', async (inStep, canGoOn, _how, bring) => {
+  test.each(COMBINATIONS)('%s and %s: %s', async (inStep, canGoOn, how, bring, firstSync = undefined) => {
     const world = await open();
     await bring(world);
     const axes = { inStep, canGoOn };
-    const [step, able] = worded(axes);
+    const [step, able] = worded(axes, firstSync ?? null);
     const told = await surfacesOf(world);
+    const short = step?.replace(/(\d) of (\d) written$/, '$1/$2');
     for (const one of [told.list, told.one, told.one.targets[0], told.json, told.json.targets[0], told.assistant]) {
-      expect(one).toMatchObject(axes);
+      expect(one).toMatchObject({ ...axes, firstSync: firstSync ?? null });
     }
     expect(marksIn(told.overview)).toEqual([step, able]);
     expect(marksIn(told.page)).toEqual([step, able]);
-    expect(told.all).toMatch(new RegExp(`^${TENANT} +${step} +${able} {2,}`, 'm'));
-    expect(told.all).toMatch(/^aurora +unknown +runs {2,}/m);
+    expect(told.all).toMatch(new RegExp(`^${TENANT} +${short} +${able} {2,}`, 'm'));
+    expect(told.all).toMatch(/^aurora +first sync +runs {2,}/m);
     expect(told.single).toMatch(new RegExp(`^ +in step: ${step}\\b.*; can go on: ${able}$`, 'm'));
-    expect(told.single).toMatch(new RegExp(`^ +doctor .* ${step} +${able} {2,}`, 'm'));
+    expect(told.single).toMatch(new RegExp(`^ +doctor .* ${short} +${able} {2,}`, 'm'));
     const labels = `in_step="${inStep}",can_go_on="${canGoOn}"`;
     expect(told.figures.match(/^clinic_mirror_\w+_state\{tenant="studio-rossi".*$/gm)).toEqual([
       `clinic_mirror_tenant_state{tenant="${TENANT}",${labels}} 1`,
       `clinic_mirror_target_state{tenant="${TENANT}",target="doctor",${labels}} 1`,
     ]);
     for (const problem of [...told.problems, ...told.payload]) expect(problem.stands).toEqual(axes);
-    if (told.problems.length > 0) expect(told.mail).toContain(`the clinic: ${step}, ${able}`);
+    if (told.problems.length > 0) expect(told.mail).toContain(`the clinic: ${AXES_WORDS.en[inStep]}, ${able}`);
+    // A first sync is neither well nor the matter of somebody.
+    const others = told.problems.length > 0 || inStep === 'first-sync' ? 0 : 1;
+    expect(told.all).toMatch(
+      new RegExp(`, ${2 - others - Number(told.problems.length > 0)} in first sync, ${others} well$`, 'm'),
+    );
+    expect(/class="ok">(\d+) well/.exec(told.overview)?.[1]).toBe(String(others));
     // What waits is the matter of somebody, who is told of it.
-    expect(told.problems.length > 0).toBe(canGoOn !== 'yes' || step === 'behind');
+    expect(told.problems.length > 0).toBe(
+      canGoOn !== 'yes' || inStep === 'behind' || inStep === 'unknown' || how.endsWith('refused'),
+    );
   });
 });

@@ -1,6 +1,6 @@
 import type { ConnectionStatus, Installation } from '../../src/control/installation.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
-import type { TenantSetAside } from '../../src/settings/configuration.ts';
+import type { RefusedChange, TenantSetAside } from '../../src/settings/configuration.ts';
 
 /** What a test chooses of an installation. */
 export interface InstallationChoice {
@@ -9,6 +9,7 @@ export interface InstallationChoice {
   /** Ids of those that no file configures. */
   managed?: readonly string[];
   setAside?: readonly TenantSetAside[];
+  refused?: readonly RefusedChange[];
 }
 
 /** An installation over open tenants that remembers whom it was asked to pull. */
@@ -24,6 +25,7 @@ export function openInstallation(choice: InstallationChoice): Installation & { p
     ),
     managed: new Set(choice.managed),
     setAside: choice.setAside ?? [],
+    refused: choice.refused ?? [],
     connections: async () => [...(choice.connections ?? [])],
     epoch: {
       view: async () => ({

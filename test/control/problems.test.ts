@@ -13,9 +13,9 @@ const FAILURE = { ...failure, remedy: 'run: clinic-mirror sync <tenant>' };
 test('a clinic that is well has no problem, and neither has one that is paused by wish', () => {
   expect(problems({})).toEqual([]);
   expect(problems({ paused: true, targets: [targetOf('paused')], connections: [loginOf('needs-login')] })).toEqual([]);
-  expect(problems({ targets: (['working', 'new'] as const).map((state) => targetOf(state, { pending: 3 })) })).toEqual(
-    [],
-  );
+  expect(
+    problems({ targets: (['working', 'first-sync'] as const).map((state) => targetOf(state, { pending: 3 })) }),
+  ).toEqual([]);
 });
 
 describe('a pause after refusals for haste', () => {
@@ -85,6 +85,52 @@ describe('a target', () => {
   ])('that is %s: %o', (state, changes, needs, code, next) => {
     const found = problems({ targets: [targetOf(state, changes)] });
     expect(found).toMatchObject([{ tenant: 'aurora', subject: 'target room', needs, code, next }]);
+  });
+
+  test.each<[string, Partial<TargetStatus>, TargetState, string[]]>([
+    [
+      'its vendor rests',
+      { failure: { ...FAILURE, actor: 'remote', code: 'throttled' } },
+      'resting',
+      ['throttled', 'held'],
+    ],
+    ['it is stopped', { failure: FAILURE }, 'stopped', ['calendar-gone', 'held']],
+    [
+      'another hold of its vendor',
+      { failure: { ...FAILURE, actor: 'guard', code: 'account' } },
+      'held',
+      ['account', 'held'],
+    ],
+    ['records fail', { failing: 2, oldestPendingAt: NOW - MINUTE_MS }, 'held', ['held', 'failing']],
+    ['changes by hand wait', { isDriftLeft: true }, 'held', ['held', 'drifted']],
+    ["rows can't be read", { gaps: [gap] }, 'held', ['held', 'agenda-unknown']],
+    ['the last cycle read not all', {}, 'stale', ['held', 'stale']],
+  ])('that is held is told so, also while %s', (_what, changes, state, codes) => {
+    const target = targetOf(state, { ...changes, held: 48, pending: 3 });
+    const found = problems({ targets: [target] });
+    expect(found.map(({ code }) => code).toSorted()).toEqual(codes.toSorted());
+    expect(found.find(({ code }) => code === 'held')).toMatchObject({
+      needs: 'person',
+      next: 'clinic-mirror holds list aurora',
+    });
+    // What waits is counted once.
+    expect(found.map(({ waiting }) => waiting).reduce((sum, each) => sum + each, 0)).toBe(3);
+  });
+
+  test('that is held is told so while its login has ended, or the clinic can not be read', () => {
+    const held = targetOf('held', { held: 48 });
+    expect(problems({ connections: [loginOf('needs-login')], targets: [held] }).map(({ code }) => code)).toContain(
+      'held',
+    );
+  });
+
+  test('in its first sync is no problem before it takes unreasonably long', () => {
+    const first = (since: number) =>
+      targetOf('first-sync', { firstSync: { written: 120, of: 895 }, pending: 775, oldestPendingAt: NOW - since });
+    expect(problems({ targets: [first(5 * HOUR_MS)] })).toEqual([]);
+    expect(problems({ targets: [first(7 * HOUR_MS)] })).toMatchObject([
+      { code: 'first-sync-slow', needs: 'person', sentence: 'its first sync takes long: 120 of 895 written' },
+    ]);
   });
 
   test('that is held is told since when a person has to decide', () => {

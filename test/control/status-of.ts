@@ -31,6 +31,8 @@ export function targetOf(state: TargetState, changes: Partial<TargetStatus> = {}
       nextTryAt: null,
       policy: 'repair',
       drift: null,
+      isDriftLeft: state === 'drifted',
+      firstSync: null,
       ambiguous: 0,
       forged: 0,
     },

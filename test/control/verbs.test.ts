@@ -51,9 +51,9 @@ function failureOf(actor: Actor): NonNullable<StoredTarget['failure']> {
 }
 
 describe('the word for a target', () => {
-  test('is new before its first complete cycle', async () => {
+  test('is first-sync before its first complete cycle', async () => {
     const { tenant } = open();
-    expect(await stateOf(tenant)).toMatchObject({ state: 'new', inSyncAsOf: null });
+    expect(await stateOf(tenant)).toMatchObject({ state: 'first-sync', inSyncAsOf: null });
   });
 
   test('is in-sync when nothing waits, fails or is held', async () => {
@@ -97,6 +97,36 @@ describe('the word for a target', () => {
     clinic.appointments.clear();
     await cycle(tenant);
     expect(await stateOf(tenant)).toMatchObject({ state: 'held', held: 30 });
+  });
+
+  test.each<[Actor, string]>([
+    ['remote', 'resting'],
+    ['authorization', 'stopped'],
+  ])('tells a hold and an error of the whole target (%s) as two problems', async (actor, state) => {
+    const { clinic, tenant, installation } = open(30);
+    await cycle(tenant);
+    clinic.appointments.clear();
+    await cycle(tenant);
+    await tenant.targetStore.write('doctor', { failure: failureOf(actor) });
+    expect(await stateOf(tenant)).toMatchObject({ state, held: 30, inStep: 'held', canGoOn: 'waits-for-person' });
+    const { problems } = await status(installation);
+    expect(problems.map(({ code }) => code).toSorted()).toEqual(['held', 'x']);
+    expect(problems.find(({ code }) => code === 'held')).toMatchObject({ needs: 'person' });
+  });
+
+  test('is first-sync until nothing waits for the first time, and working from then on, also with a gap', async () => {
+    const { clinic, model, clock, tenant } = open(3);
+    await pull(tenant);
+    expect(await stateOf(tenant)).toMatchObject({ state: 'first-sync', firstSync: { written: 0, of: 3 } });
+    const gap = { code: 'agenda-unknown', count: 1, what: ['4'], near: [] } as const;
+    await tenant.targetStore.write('doctor', { gaps: [gap] });
+    await drain(tenant, targetOf(tenant));
+    await tenant.targetStore.write('doctor', { gaps: [gap], settledAsOf: null });
+    clock.now += HOUR_MS;
+    clinic.appointments.set('9', appointmentOf('9'));
+    model.fault = () => 'unavailable';
+    await cycle(tenant);
+    expect(await stateOf(tenant)).toMatchObject({ pending: 1, inStep: 'behind', firstSync: null });
   });
 
   test.each<[Actor, string]>([

@@ -155,7 +155,7 @@ describe('a first run that was rejected', () => {
     await tenant.holds.decide(hold!.id, 'rejected', NOW, NOW + DAY_MS);
     await cycle(tenant);
     expect(model.objects()).toEqual([]);
-    expect(await stateOf(tenant)).toMatchObject({ state: 'new', inSyncAsOf: null });
+    expect(await stateOf(tenant)).toMatchObject({ state: 'first-sync', inSyncAsOf: null });
   });
 });
 

@@ -239,7 +239,7 @@ test('expressions are kept outlined with the verdict on a file, and those of a m
   const dir = writeConfiguration({ 'data/there': '' });
   const dataDirectory = join(dir, 'data');
   const identityKey = Buffer.alloc(32, 7);
-  const file = openVerdicts({ dir, dataDirectory, identityKey, sealingKeys: [], program: () => 'p' });
+  const file = openVerdicts({ name: 'checked', dir, dataDirectory, identityKey, sealingKeys: [], program: () => 'p' });
   const expressions = [['words.of.theirs', { names: ['words'], texts: [], refused: [], isOpen: false }]] as const;
   const verdictOn = (id: string, managed: ManagedTenant | null): Verdict => ({
     ...{ digest: id, json: '{}', managed, secrets: [] },

@@ -17,6 +17,7 @@ const UNTOUCHED: StoredTarget = {
   plannedAsOf: null,
   nearAsOf: null,
   settledAsOf: null,
+  writtenOnceAt: null,
   lastPlannedAt: null,
   plannedUnder: null,
   comparableUnder: null,

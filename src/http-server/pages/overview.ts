@@ -106,24 +106,27 @@ function someOf(context: PageContext, caption: string, problems: readonly Proble
   return html`${shown}${rest > 0 ? command : null}`;
 }
 
-/** How clinics fall into those that need somebody, those that wait, and the others. */
+/** How clinics fall into those that need somebody, those that wait, those in their first sync, and the others. */
 function kindsOf({ clinics, problems }: Overview) {
   const forYou = new Set(problems.filter(({ needs }) => needs === 'person').map(({ tenant }) => tenant));
   const byTime = new Set(problems.map(({ tenant }) => tenant));
   const paused = clinics.filter((clinic) => clinic.paused);
   const active = clinics.filter((clinic) => !clinic.paused);
-  const well = active.filter(({ tenant }) => !byTime.has(tenant));
+  const quiet = active.filter(({ tenant }) => !byTime.has(tenant));
+  const first = quiet.filter(({ inStep }) => inStep === 'first-sync');
+  const well = quiet.filter(({ inStep }) => inStep !== 'first-sync');
   const waiting = active.filter(({ tenant }) => byTime.has(tenant) && !forYou.has(tenant));
   const needing = [...forYou].filter((tenant) => tenant !== null);
-  return { needing, waiting, well, paused };
+  return { needing, waiting, first, well, paused };
 }
 
 function counts(context: PageContext, overview: Overview): Html {
   const words = OVERVIEW[context.language];
-  const { needing, waiting, well, paused } = kindsOf(overview);
+  const { needing, waiting, first, well, paused } = kindsOf(overview);
   const told = [
     needing.length === 0 ? null : html`<span class="act">${words.needYou(needing.length)}</span>`,
     waiting.length === 0 ? null : html`<span class="wait">${words.wait(waiting.length)}</span>`,
+    first.length === 0 ? null : html`<span>${words.firstSync(first.length)}</span>`,
     html`<span class="ok">${words.well(well.length)}</span>`,
     paused.length === 0 ? null : words.paused(paused.length),
     overview.unread.length === 0 ? null : html`<span class="quiet">${words.unread(overview.unread.length)}</span>`,
@@ -184,12 +187,12 @@ function clinicTable(context: PageContext, clinics: readonly ClinicSummary[]): H
     ...[words.targets, words.pending, words.held, words.failing].map((title) => ({ title, isFigure: true })),
   ];
   const rows = clinics.map(
-    ({ tenant, name, paused, inStep, canGoOn, inSyncAsOf, targets, pending, held, failing }) => ({
+    ({ tenant, name, paused, canGoOn, inSyncAsOf, targets, pending, held, failing, ...standing }) => ({
       id: tenant,
       address: clinicAddress(tenant),
       cells: [
         name,
-        inStepMark(context, inStep, inSyncAsOf),
+        inStepMark(context, standing, inSyncAsOf),
         html`${canGoOnMark(context, canGoOn)}${paused ? html` <span class="quiet">${words.pausedWord}</span>` : null}`,
         ...[targets, pending, held, failing],
       ],

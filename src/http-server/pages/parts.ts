@@ -1,14 +1,15 @@
 import { type Html, type HtmlPart, html } from '../../model/html.ts';
 import { inItalian } from '../../model/sentences.ts';
-import type { CanGoOn, InStep } from '../../model/standing.ts';
+import { type CanGoOn, type InStep, inStepWords, type Standing } from '../../model/standing.ts';
 import type { Instant } from '../../model/time.ts';
 import type { PageContext } from './context.ts';
 import { FRAME } from './texts/frame.ts';
 import { STATES } from './texts/states.ts';
 
-/** The shapes of the first axis, for who sees no colours: a full disc, half of one, two bars, a ring. */
+/** The shapes of the first axis, for who sees no colours: a full disc, a quarter of one, half of one, two bars, a ring. */
 const SHAPES: Readonly<Record<InStep, Html>> = {
   'in-sync': html`<circle cx="6" cy="6" r="5"/>`,
+  'first-sync': html`<circle cx="6" cy="6" r="4.25" fill="none" stroke="currentColor" stroke-width="1.5"/><path d="M6 6V1.5A4.5 4.5 0 0 1 10.5 6z"/>`,
   behind: html`<circle cx="6" cy="6" r="4.25" fill="none" stroke="currentColor" stroke-width="1.5"/><path d="M6 1.5a4.5 4.5 0 0 1 0 9z"/>`,
   held: html`<path d="M2 1h3v10H2zM7 1h3v10H7z"/>`,
   unknown: html`<circle cx="6" cy="6" r="4.25" fill="none" stroke="currentColor" stroke-width="1.5" stroke-dasharray="2.2 2.2"/>`,
@@ -18,10 +19,15 @@ const SHAPES: Readonly<Record<InStep, Html>> = {
 const HUES: Readonly<Record<CanGoOn, string>> = { yes: 'ok', 'waits-for-vendor': 'wait', 'waits-for-person': 'act' };
 
 /** Whether something is in step with the clinic, as shape and word. @param asOf null where it never was, or that is told elsewhere */
-export function inStepMark({ language, times }: PageContext, inStep: InStep, asOf: Instant | null = null): Html {
+export function inStepMark(
+  { language, times }: PageContext,
+  standing: Pick<Standing, 'inStep' | 'firstSync'>,
+  asOf: Instant | null = null,
+): Html {
   const words = STATES[language];
+  const { inStep } = standing;
   const since = asOf === null ? null : html` <span class="quiet">${words.asOf(times.text(asOf))}</span>`;
-  return html`<span class="mark ${inStep}"><svg viewBox="0 0 12 12" aria-hidden="true">${SHAPES[inStep]}</svg>${words[inStep]}${since}</span>`;
+  return html`<span class="mark ${inStep}"><svg viewBox="0 0 12 12" aria-hidden="true">${SHAPES[inStep]}</svg>${inStepWords(standing, language)}${since}</span>`;
 }
 
 /** Whether work goes on, in a word. */

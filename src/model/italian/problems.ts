@@ -66,6 +66,8 @@ export const PROBLEMS = {
   // A target.
   '{count:change|changes} held back until a person decides':
     '{count:modifica sospesa|modifiche sospese} finché una persona non decide',
+  'its first sync takes long: {written} of {all} written':
+    'la prima sincronizzazione richiede molto tempo: {written} di {all} scritti',
   '{count:change|changes} refused or failed, and tried again':
     '{count:modifica rifiutata o non riuscita|modifiche rifiutate o non riuscite}: si riprova',
   '{count:change|changes} by hand left for a person to look at':

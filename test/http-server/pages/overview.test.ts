@@ -21,7 +21,7 @@ function contextIn(language: PageContext['language'] = 'en'): PageContext {
 function clinicOf(tenant: string, changes: Partial<ClinicSummary> = {}): ClinicSummary {
   return {
     ...{ tenant, name: `Studio ${tenant}`, paused: false, inStep: 'in-sync', canGoOn: 'yes' },
-    ...{ inSyncAsOf: NOW - MINUTE_MS, targets: 3, pending: 0, failing: 0, held: 0 },
+    ...{ inSyncAsOf: NOW - MINUTE_MS, firstSync: null, targets: 3, pending: 0, failing: 0, held: 0 },
     hourly: Array.from({ length: 24 }, (_, hour) => hour),
     ...changes,
   };

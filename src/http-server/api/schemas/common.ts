@@ -7,7 +7,7 @@ export const instant = z.number();
 export const countsByCode = z.record(z.string(), z.number());
 
 /** Whether a target shows what the clinic shows. */
-export const inStep = z.enum(['in-sync', 'behind', 'held', 'unknown']);
+export const inStep = z.enum(['in-sync', 'first-sync', 'behind', 'held', 'unknown']);
 
 /** Whether work goes on, and else on whom it waits. */
 export const canGoOn = z.enum(['yes', 'waits-for-vendor', 'waits-for-person']);

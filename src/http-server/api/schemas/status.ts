@@ -37,6 +37,10 @@ const standing = {
   inStep,
   canGoOn,
   inSyncAsOf: instant.nullable().describe('It showed what the clinic showed then'),
+  firstSync: z
+    .object({ written: z.number(), of: z.number().nullable() })
+    .nullable()
+    .describe('With first-sync: objects that stand there, and how many are to; null while the clinic is first read'),
   ...{ pending: z.number(), failing: z.number(), held: z.number() },
 };
 
@@ -46,8 +50,8 @@ export const targetStatus = z.object({
   connector: z.string(),
   connection: z.string(),
   state: z.enum([
-    ...['paused', 'stopped', 'resting', 'held', 'failing', 'drifted', 'incomplete', 'working'],
-    ...['stale', 'in-sync', 'new'],
+    ...['paused', 'stopped', 'resting', 'held', 'failing', 'drifted', 'incomplete'],
+    ...['first-sync', 'working', 'stale', 'in-sync'],
   ] as const),
   ...standing,
   nearAsOf: instant.nullable(),
@@ -62,6 +66,7 @@ export const targetStatus = z.object({
   calendarReplacedAt: instant.nullable().describe('When another calendar took the place of one that was gone'),
   policy: driftPolicy,
   drift: drift.nullable(),
+  isDriftLeft: z.boolean().describe('Changes by hand wait for a person'),
   notifications: z.object({
     sinceAt: instant.nullable(),
     untilAt: instant.nullable(),

@@ -70,7 +70,7 @@ ${recordsPart(context, clinic)}
 ${runsPart(context, tenant, runs)}
 ${reminders === null ? null : remindersPart(context, tenant, reminders.reminders)}
 ${configuredPart(context, desk, tenant)}`;
-  const beside = html`<p>${inStepMark(context, clinic.inStep, clinic.inSyncAsOf)} ${canGoOnMark(context, clinic.canGoOn)}</p>${workButtons(context, desk, tenant)}`;
+  const beside = html`<p>${inStepMark(context, clinic, clinic.inSyncAsOf)} ${canGoOnMark(context, clinic.canGoOn)}</p>${workButtons(context, desk, tenant)}`;
   return { title: clinic.name, main, beside, isLive: true, isUnderWay: begun?.state === 'running' };
 }
 

@@ -22,7 +22,7 @@ export function targetsPart(
     { title: words.week, isPlain: true },
   ];
   const rows = targets.map((each) => {
-    const { target, connector, inStep, canGoOn, inSyncAsOf, exceptGapsAsOf, links, pending, held, failing } = each;
+    const { target, connector, canGoOn, inSyncAsOf, exceptGapsAsOf, links, pending, held, failing } = each;
     const except =
       exceptGapsAsOf === null
         ? null
@@ -32,7 +32,7 @@ export function targetsPart(
       ...{ id: target, address },
       cells: [
         html`${target} <span class="quiet plain">${connector}</span>`,
-        html`${inStepMark(context, inStep, inSyncAsOf)}${except}`,
+        html`${inStepMark(context, each, inSyncAsOf)}${except}`,
         canGoOnMark(context, canGoOn),
         ...[links, pending, held, failing],
         isCalendar(target) ? html`<a class="button plain" href="${address}/week">${words.week}</a>` : null,

@@ -158,8 +158,8 @@ export function renderTask(context: PageContext, tenant: string, task: TaskView)
 
 function renderApplied(context: PageContext, tenant: string, { run, targets }: SyncResult): Html {
   const words = PLAN[context.language];
-  const items = targets.map(({ target, inStep, canGoOn, inSyncAsOf }) => {
-    return html`<li>${target} ${inStepMark(context, inStep, inSyncAsOf)} ${canGoOnMark(context, canGoOn)}</li>`;
+  const items = targets.map(({ target, canGoOn, inSyncAsOf, ...standing }) => {
+    return html`<li>${target} ${inStepMark(context, standing, inSyncAsOf)} ${canGoOnMark(context, canGoOn)}</li>`;
   });
   return section(
     'applied',
