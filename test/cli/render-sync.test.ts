@@ -32,16 +32,8 @@ test('what waits for a person is said with the command that shows it', () => {
 });
 
 function resultOf(planned: Record<string, number>): SyncResult {
-  const counts = {
-    held: 0,
-    released: 0,
-    unchanged: 0,
-    confirmed: 0,
-    stillThere: 0,
-    unconfirmed: 0,
-    leftOut: {},
-    unusable: {},
-  };
+  const none = { held: 0, released: 0, unchanged: 0, confirmed: 0, stillThere: 0, unconfirmed: 0 };
+  const counts = { ...none, leftOut: {}, unusable: {} };
   return {
     tenant: 'aurora',
     run: {

@@ -211,7 +211,9 @@ describe('faults', () => {
       'tenants/due.yaml:- : the file is empty → fill it in, or remove it',
       'tenants/tre.yml:- : the file would not be read → rename it to end in .yaml',
     ]);
-    expect(faultLines(join(dir, 'nowhere'))[0]).toMatch(/clinic-mirror\.yaml:- : there is no such file → create it$/);
+    expect(faultLines(join(dir, 'nowhere'))[0]).toMatch(
+      /clinic-mirror\.yaml:- : there is no such file → make it with .clinic-mirror init., or name the folder that has it with --config/,
+    );
   });
 
   test('are aliases that would fill the memory', () => {
