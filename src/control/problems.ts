@@ -271,7 +271,8 @@ function ofHold(tenant: string, { target: id, failure, held, heldSinceAt }: Targ
   }
   if (held > 0) {
     const told = sentence('{count:change|changes} held back until a person decides', { count: held });
-    problems.push({ ...needsPerson(tenant, `target ${id}`, 'held', told, next), sinceAt: heldSinceAt });
+    const code = 'held';
+    problems.push({ ...needsPerson(tenant, `target ${id}`, code, told, next), sinceAt: heldSinceAt });
   }
   return problems;
 }

@@ -5,7 +5,7 @@ import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
 import type { Hold } from '../model/plan.ts';
 import type { Problem } from '../model/problems.ts';
 import { slices } from '../model/slices.ts';
-import { type Axes, worstOf } from '../model/standing.ts';
+import { type Axes, type FirstSync, worstOf } from '../model/standing.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import type { RunReport } from '../state/runs.ts';
@@ -204,10 +204,7 @@ export async function targetStatus(
   const gaps = record.gaps ?? [];
   const settled = quiet && gaps.length === 0;
   const nextTryAt = (record.pausedUntil ?? 0) > tenant.clock() ? record.pausedUntil : null;
-  const isFirst =
-    record.settledAsOf === null &&
-    record.writtenOnceAt === null &&
-    (plannedAsOf === null || counts.pending + undone > 0);
+  const isFirst = isFirstSync(record, counts.pending + undone);
   const evidence = {
     isFirst,
     rests: nextTryAt !== null,
@@ -222,18 +219,12 @@ export async function targetStatus(
   };
   const isPaused = tenant.configuration.paused || target.configuration.paused;
   const state = isPaused ? 'paused' : stateOf(evidence);
-  const axes = isPaused ? AXES.paused : axesOf(state, { isFirst, held, waiting });
   return {
     target: target.id,
     connector: target.configuration.connector,
     connection: target.configuration.connection,
     state,
-    ...axes,
-    // What is held is to be written too, as soon as somebody approves it.
-    firstSync:
-      axes.inStep === 'first-sync'
-        ? { written: links, of: plannedAsOf === null && counts.pending === 0 ? null : links + counts.pending + held }
-        : null,
+    ...standingOf(state, { isFirst, held, waiting, links, plannedAsOf, pending: counts.pending }),
     inSyncAsOf: settled ? plannedAsOf : record.settledAsOf,
     nearAsOf: later(plannedAsOf, record.nearAsOf),
     gaps,
@@ -266,12 +257,24 @@ function later(one: Instant | null, other: Instant | null): Instant | null {
   return one === null || other === null ? (one ?? other) : Math.max(one, other);
 }
 
+/** Whether it is yet to be in sync, or with gaps to have nothing that waits, for the first time. @param waiting changes on their way */
+function isFirstSync({ settledAsOf, writtenOnceAt, plannedAsOf }: StoredTarget, waiting: number): boolean {
+  return settledAsOf === null && writtenOnceAt === null && (plannedAsOf === null || waiting > 0);
+}
+
 /** What is held is told whatever else keeps the target from going on. */
-function axesOf(state: TargetState, known: { isFirst: boolean; held: number; waiting: number }): Axes {
+function standingOf(
+  state: TargetState,
+  known: Record<'held' | 'waiting' | 'links' | 'pending', number> & { isFirst: boolean; plannedAsOf: Instant | null },
+): Axes & { firstSync: FirstSync | null } {
   const { inStep, canGoOn } = AXES[state];
-  if (known.held > 0) return AXES.held;
-  if (known.isFirst && inStep !== 'held') return { inStep: 'first-sync', canGoOn };
-  return { inStep: inStep === 'unknown' && known.waiting > 0 ? 'behind' : inStep, canGoOn };
+  const { held, waiting, links, pending } = known;
+  if (state !== 'paused' && held > 0) return { ...AXES.held, firstSync: null };
+  if (state !== 'paused' && known.isFirst && inStep !== 'held') {
+    const of = known.plannedAsOf === null && pending === 0 ? null : links + pending;
+    return { inStep: 'first-sync', canGoOn, firstSync: { written: links, of } };
+  }
+  return { inStep: inStep === 'unknown' && waiting > 0 ? 'behind' : inStep, canGoOn, firstSync: null };
 }
 
 function stateOf(evidence: {

@@ -52,7 +52,7 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
     ],
     ...['proposeMatches', 'findMatches', 'unmatchedPatients', 'matchableTarget', 'asMatchable', 'contactDigest'],
     ...['toMatchFile', 'fromMatchFile', 'keepPlan', 'keptPlan', 'newestPlan', 'planView', 'planLines'],
-    ...['planSummary'],
+    ...['planSummary', 'refusedFiles'],
     ...['listRecords', 'listTenants', 'wantedBy', 'requireLog', 'openTasks', 'pageOf', 'cursorOf', 'readCursor'],
     ...[
       'viewWeek',

@@ -14,12 +14,19 @@ export function recordsPart(context: PageContext, { tenant, targets, lastRun }: 
     ...[words.recordsOf, words.pending, words.failing, words.held].map((title) => ({ title, isFigure: true })),
     { title: words.excluded },
   ];
-  const rows = targets.map(({ target, links, pending, failing, held }) => {
+  const rows = targets.map(({ target, links, firstSync, pending, failing, held }) => {
     const run = lastRun?.targets.find((each) => each.target === target);
     return {
       id: `records-${target}`,
       address: targetAddress(tenant, target),
-      cells: [target, Math.max(0, links - pending), pending, failing, held, byCode(run?.leftOut ?? {})],
+      cells: [
+        target,
+        firstSync?.written ?? Math.max(0, links - pending),
+        pending,
+        failing,
+        held,
+        byCode(run?.leftOut ?? {}),
+      ],
     };
   });
   return section('records', words.records, html`${table(words.records, columns, rows)}${setAside(context, lastRun)}`);
