@@ -6,8 +6,9 @@ import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import type { TargetGap } from '../state/target-gaps.ts';
 import { forecastsOfInstallation, forecastsOfLogin, forecastsOfTarget } from './forecasts.ts';
+import { isFolded, problemOf } from './incidents.ts';
 import { type ConnectionStatus, type Installation, settingsPlace } from './installation.ts';
-import type { Status, TargetStatus, TenantStatus } from './status-view.ts';
+import type { Incident, Status, TargetStatus, TenantStatus } from './status-view.ts';
 
 /** An entry that fails for so long needs a person: most of what passes has passed by then. Our choice. */
 const FAILING_LONG_MS = HOUR_MS;
@@ -26,9 +27,13 @@ type Source = Pick<Installation, 'managed'>;
 /** What is the matter by a status: what needs a person now first, then what will, then in the order of tenants. */
 export function problemsOf(status: Omit<Status, 'problems'>, source: Source): Problem[] {
   const standing = new Map(status.tenants.map(({ tenant, inStep, canGoOn }) => [tenant, { inStep, canGoOn }]));
+  const { at, incidents } = status;
   const found = [
     ...ofInstallation(status),
-    ...status.tenants.flatMap((tenant) => (tenant.paused ? ofErasures(tenant) : ofTenant(tenant, status.at, source))),
+    ...incidents.map(problemOf),
+    ...status.tenants.flatMap((tenant) =>
+      tenant.paused ? ofErasures(tenant) : ofTenant(tenant, at, incidents, source),
+    ),
     ...forecastsOfInstallation(status),
   ];
   const rank = ({ needs, breaksAt }: Problem) =>
@@ -89,7 +94,7 @@ function ofInstallation({
   return problems;
 }
 
-function ofTenant(tenant: TenantStatus, now: Instant, source: Source): Problem[] {
+function ofTenant(tenant: TenantStatus, now: Instant, incidents: readonly Incident[], source: Source): Problem[] {
   const { tenant: id, doubt, configuration, connections, targets } = tenant;
   const problems: Problem[] = [];
   if (doubt !== null) {
@@ -113,7 +118,13 @@ function ofTenant(tenant: TenantStatus, now: Instant, source: Source): Problem[]
   }
   const logins = connections.flatMap((connection) => ofLogin(tenant, connection));
   const ofReading = ofClinic(tenant, logins);
-  problems.push(...logins, ...ofReading, ...connections.flatMap((connection) => ofPause(tenant, connection)));
+  // A server that is away is told once, of all clinics.
+  const isToldThere = incidents.some(({ unread }) => unread.includes(id));
+  problems.push(
+    ...logins,
+    ...(isToldThere ? [] : ofReading),
+    ...connections.flatMap((connection) => ofPause(tenant, connection)),
+  );
   // Without the clinic every target stands as it was: that is told where it comes from.
   const isUnread =
     ofReading.length > 0 || logins.some(({ subject, code }) => subject === CLINIC_LOGIN && code !== 'scope-missing');
@@ -123,7 +134,7 @@ function ofTenant(tenant: TenantStatus, now: Instant, source: Source): Problem[]
     // What only waits for its login is told there.
     if (ended.has(`login ${target.connection}`) || (isUnread && target.state === 'stale')) continue;
     problems.push(
-      ...ofTarget(id, target, now, source),
+      ...(isFolded(incidents, target) ? [] : ofTarget(id, target, now, source)),
       ...ofReplaced(id, target, now),
       ...forecastsOfTarget(id, target, now),
     );
@@ -229,7 +240,8 @@ function ofTarget(tenant: string, target: TargetStatus, now: Instant, source: So
       const limited = sentence(LIMITED['rate-limited']);
       const { code = 'rate-limited', message = limited, remedy = null, sinceAt = null } = failure ?? {};
       const needs = state === 'stopped' ? 'person' : 'time';
-      return [{ ...problem(code, message, forTenant(remedy, tenant)), needs, sinceAt, nextTryAt: target.nextTryAt }];
+      const told = target.outage === null ? message : `${message}: ${target.outage}`;
+      return [{ ...problem(code, told, forTenant(remedy, tenant)), needs, sinceAt, nextTryAt: target.nextTryAt }];
     }
     case 'held': {
       const { code = 'held', message, remedy = null, sinceAt = target.heldSinceAt } = failure ?? {};

@@ -41,6 +41,7 @@ const en = {
   connect: 'Connect',
   look: 'Look',
   decide: 'Decide',
+  retryNow: 'Retry now',
   pausedWord: 'paused',
 };
 
@@ -88,6 +89,7 @@ export const OVERVIEW: Texts<typeof en> = {
     connect: 'Collega',
     look: 'Vedi',
     decide: 'Decidi',
+    retryNow: 'Riprova ora',
     pausedWord: 'in pausa',
   },
 };
