@@ -1,4 +1,4 @@
-import type { Problem } from '../model/problems.ts';
+import { type Problem, SERVER_AWAY } from '../model/problems.ts';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import { overProblem } from './over.ts';
 
@@ -51,6 +51,7 @@ export function nextDigest(
   { open, lastToldAt }: AlertMemory,
   problems: readonly Problem[],
   now: Instant,
+  outageAfterMs: number,
 ): { digest: Digest | null; told: AlertMemory; untold: AlertMemory } {
   const there = new Map(problems.map((problem) => [idOf(problem), problem]));
   const seen = withSeen(open, there, now);
@@ -59,13 +60,15 @@ export function nextDigest(
   const still = Object.fromEntries(Object.entries(seen).filter(([, one]) => !isOver(one) || one.told > 0));
   const due = [...there].flatMap(([id, problem]) => {
     const one = still[id];
-    return one !== undefined && stepsUntil(one, problem, now) > one.told ? [{ id, one, problem }] : [];
+    return one !== undefined && stepsUntil(one, problem, now, outageAfterMs) > one.told ? [{ id, one, problem }] : [];
   });
   const toldOver = Object.entries(still).flatMap(([id, one]) => (isOver(one) ? [overOf(id)] : []));
-  const isTooSoon = lastToldAt !== null && now >= lastToldAt && now - lastToldAt < APART_MS;
+  // That a server is away, or back, waits for no other message.
+  const isUrgent = [...due.map(({ problem }) => problem), ...toldOver].some(isOutage);
+  const isTooSoon = !isUrgent && lastToldAt !== null && now >= lastToldAt && now - lastToldAt < APART_MS;
   const untold = { open: still, lastToldAt };
   if (isTooSoon || due.length + toldOver.length === 0) return { digest: null, told: untold, untold };
-  const toldNow = new Map(due.map(({ id, one, problem }) => [id, stepsUntil(one, problem, now)]));
+  const toldNow = new Map(due.map(({ id, one, problem }) => [id, stepsUntil(one, problem, now, outageAfterMs)]));
   const rest = Object.entries(still).flatMap(([id, one]): [string, Open][] => {
     if (isOver(one)) return [];
     return [[id, { ...one, told: toldNow.get(id) ?? one.told }]];
@@ -103,8 +106,16 @@ function overOf(id: string): Problem {
   return overProblem(tenant, subject, code);
 }
 
+/** Whether it is one server for all who wait for it. */
+function isOutage({ code }: Problem): boolean {
+  return code === SERVER_AWAY;
+}
+
 /** How often it should have been told by now. */
-function stepsUntil({ seenAt }: Open, { needs }: Problem, now: Instant): number {
-  const fromAt = seenAt + (needs === 'person' ? SETTLED_AFTER_MS : TOO_LONG_MS);
+function stepsUntil({ seenAt }: Open, problem: Problem, now: Instant, outageAfterMs: number): number {
+  const { needs, sinceAt } = problem;
+  const fromAt = isOutage(problem)
+    ? (sinceAt ?? seenAt) + outageAfterMs
+    : seenAt + (needs === 'person' ? SETTLED_AFTER_MS : TOO_LONG_MS);
   return TOLD_AFTER_MS.filter((afterMs) => now >= fromAt + afterMs).length;
 }

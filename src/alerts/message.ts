@@ -1,4 +1,4 @@
-import type { Problem } from '../model/problems.ts';
+import { clinicsOf, type Problem } from '../model/problems.ts';
 import { inItalian } from '../model/sentences.ts';
 import { AXES_WORDS, type Axes } from '../model/standing.ts';
 import { HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
@@ -25,6 +25,7 @@ const EN = {
   until: (age: string) => `in ${age}`,
   nextTry: (minutes: number) => `retrying, next try in ${minutes} min`,
   waiting: (count: number) => `${count} ${count === 1 ? 'change waits' : 'changes wait'}`,
+  clinics: (count: number, ids: string) => `${count} ${count === 1 ? 'clinic waits' : 'clinics wait'} (${ids})`,
   stands: (axes: Axes) => `the clinic: ${AXES_WORDS.en[axes.inStep]}, ${AXES_WORDS.en[axes.canGoOn]}`,
   underAnHour: 'less than an hour',
   hours: (count: number) => `${count} ${count === 1 ? 'hour' : 'hours'}`,
@@ -50,6 +51,7 @@ const WORDS = {
     until: (age) => `tra ${age}`,
     nextTry: (minutes) => `si riprova tra ${minutes} min`,
     waiting: (count) => `${count} ${count === 1 ? 'modifica attende' : 'modifiche attendono'}`,
+    clinics: (count, ids) => `${count} ${count === 1 ? 'clinica attende' : 'cliniche attendono'} (${ids})`,
     stands: (axes) => `la clinica: ${AXES_WORDS.it[axes.inStep]}, ${AXES_WORDS.it[axes.canGoOn]}`,
     underAnHour: 'meno di un’ora',
     hours: (count) => `${count} ${count === 1 ? 'ora' : 'ore'}`,
@@ -78,7 +80,12 @@ export function textOf(digest: Digest, now: Instant, language: Language): { subj
 /** A digest for a program: `problems` as `status --json` has them. */
 export function payloadOf(digest: Digest, now: Instant) {
   const { begun, again, over, others } = digest;
-  const some = (problems: readonly Problem[]) => ({ count: problems.length, problems: problems.slice(0, NAMED / 2) });
+  const some = (problems: readonly Problem[]) => ({
+    count: problems.length,
+    problems: problems
+      .slice(0, NAMED / 2)
+      .map((one) => (one.clinics === undefined ? one : { ...one, clinics: one.clinics.slice(0, NAMED) })),
+  });
   return {
     type: 'alerts.digest',
     timestamp: new Date(now).toISOString(),
@@ -95,7 +102,7 @@ interface Telling {
 }
 
 function subjectOf(problems: readonly Problem[], { words, say }: Telling): string {
-  const tenants = new Set(problems.map(({ tenant }) => tenant).filter((tenant) => tenant !== null));
+  const tenants = new Set(problems.flatMap(clinicsOf));
   const [first] = problems;
   if (problems.length === 1 && first !== undefined) return `${whoOf(first, say)}: ${first.code}`;
   return `${words.problems(problems.length)}${tenants.size === 0 ? '' : words.ofClinics(tenants.size)}`;
@@ -109,16 +116,23 @@ function part(heading: string, problems: readonly Problem[], told: Telling, { is
 }
 
 function lineOf(problem: Problem, { now, words, say }: Telling, isOver: boolean): string {
-  const { code, sentence, sinceAt, breaksAt, nextTryAt, waiting, next, stands } = problem;
+  const { code, sentence, sinceAt, breaksAt, nextTryAt, waiting, next, stands, clinics } = problem;
   const more = [
     ...(sinceAt === null || isOver ? [] : [words.since(ageOf(now - sinceAt, words))]),
     ...(breaksAt === null || breaksAt <= now || isOver ? [] : [words.until(ageOf(breaksAt - now, words))]),
     ...(nextTryAt === null || nextTryAt <= now || isOver ? [] : [words.nextTry(minutesOf(nextTryAt - now))]),
+    ...(clinics === undefined || isOver ? [] : [words.clinics(clinics.length, idsOf(clinics, words))]),
     ...(waiting === 0 || isOver ? [] : [words.waiting(waiting)]),
     ...(stands === null || isOver ? [] : [words.stands(stands)]),
   ];
   const line = `${whoOf(problem, say)}: ${[`${say(sentence)} (${code})`, ...more].join(', ')}`;
   return isOver || next === null ? line : `${line}\n  ${say(next)}`;
+}
+
+/** Which clinics; of very many, the first ones. */
+function idsOf(clinics: NonNullable<Problem['clinics']>, words: Words): string {
+  const ids = clinics.slice(0, NAMED).map(({ tenant }) => tenant);
+  return [...ids, ...(clinics.length > NAMED ? [words.more(clinics.length - NAMED)] : [])].join(', ');
 }
 
 function whoOf({ tenant, subject }: Problem, say: Telling['say']): string {

@@ -1,4 +1,4 @@
-import { needsPerson, type Problem } from '../model/problems.ts';
+import { needsPerson, type Problem, SERVER_AWAY } from '../model/problems.ts';
 import { sentence } from '../model/sentences.ts';
 
 /** Sentences on what was the matter, by code. Of other codes the sentence says only that it passed. */
@@ -19,6 +19,7 @@ const SENTENCES: ReadonlyMap<string, string> = new Map([
   ['backlog-growing', sentence('more changes come than are written, so they wait longer with each cycle')],
   ['certificate-ending', sentence('its certificate ends soon')],
   ['secret-ending', sentence('its secret ends soon, and with it every login')],
+  [SERVER_AWAY, sentence('it was away and answers again')],
   ['no-cycles', sentence('no cycle has ended since then')],
 ]);
 

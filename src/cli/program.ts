@@ -283,6 +283,19 @@ function addCycle(program: Command, outside: CliOutside, options: () => GlobalOp
     );
 
   program
+    .command('retry <server>')
+    .description('have all that waits for a server that is away try it now, in the running daemon')
+    .option('--json', 'as JSON')
+    .action((server: string, asked: Asked) =>
+      outside.withInstallation(options(), async ({ installation, acting }) => {
+        const { retryHost } = await import('../control/incident-acts.ts');
+        const tried = await retryHost(acting, installation, server, () => true);
+        const told = `${tried.clinics.length} clinics try ${tried.host} now, if the daemon runs: ${tried.clinics.join(', ')}`;
+        print(asked, tried, () => told);
+      }),
+    );
+
+  program
     .command('audit <tenant>')
     .description('read back what the targets hold and show what was changed there by hand')
     .option('--json', 'as JSON')

@@ -271,12 +271,13 @@ function renderNear({ target, inSyncAsOf, nearAsOf }: TargetStatus, now: Instant
   return [wrap(`${target}: the next 48 hours as of ${renderTime(nearAsOf)} (${age} ago)`, '  ')];
 }
 
-function renderFailure({ target, failure, nextTryAt }: TargetStatus, now: Instant): string[] {
+function renderFailure({ target, failure, nextTryAt, outage }: TargetStatus, now: Instant): string[] {
   if (failure === null) return [];
   const since = renderAge(failure.sinceAt, now);
   const again = nextTryAt === null ? '' : ` Retrying, next try at ${renderTime(nextTryAt)}.`;
   const remedy = failure.remedy === null ? '' : ` What to do: ${failure.remedy}.`;
-  return [wrap(`${target}: ${failure.message} (${failure.code}, for ${since}).${again}${remedy}`, '  ')];
+  const server = outage === null ? '' : `: ${outage}`;
+  return [wrap(`${target}: ${failure.message}${server} (${failure.code}, for ${since}).${again}${remedy}`, '  ')];
 }
 
 const LEFT: Readonly<Record<DriftPolicy, string>> = {

@@ -1,10 +1,12 @@
 import type { Status, TenantStatus } from '../control/status-view.ts';
-import type { Problem } from '../model/problems.ts';
-import { AXES_WORDS, type Standing } from '../model/standing.ts';
+import { clinicsOf, type Problem } from '../model/problems.ts';
+import type { Standing } from '../model/standing.ts';
 import type { Instant } from '../model/time.ts';
 import { firstRows, stateWord } from './paper.ts';
 import { renderAge, renderTable, renderTime, wrap } from './table.ts';
 
+/** Clinics of one problem that are named. */
+const NAMED_CLINICS = 30;
 const HEADINGS = { person: 'NEEDS YOU', time: 'WAITS BY ITSELF' } as const;
 
 /** What is the matter, and what to do about it: what needs a person first. Empty when nothing is. */
@@ -18,18 +20,26 @@ export function renderProblems(problems: readonly Problem[], now: Instant): stri
 }
 
 function renderProblem(problem: Problem, now: Instant): string {
-  const { tenant, subject, code, sinceAt, sentence, next, breaksAt, nextTryAt, waiting } = problem;
+  const { tenant, subject, code, sinceAt, sentence, next, breaksAt, nextTryAt, waiting, clinics } = problem;
   const who = [tenant, subject].filter((part) => part !== null).join(', ');
   const more = [
     ...(sinceAt === null ? [] : [`for ${renderAge(sinceAt, now)}`]),
     ...(breaksAt === null || breaksAt <= now ? [] : [`in ${renderAge(now, breaksAt)}, at ${renderTime(breaksAt)}`]),
     ...(nextTryAt === null ? [] : [`retrying, next try at ${renderTime(nextTryAt)}`]),
+    ...(clinics === undefined ? [] : [clinicsToldOf(clinics.map((clinic) => clinic.tenant))]),
     ...(waiting === 0 ? [] : [`${waiting} ${waiting === 1 ? 'change waits' : 'changes wait'}`]),
   ];
   const what = wrap(`${who}: ${[`${sentence} (${code})`, ...more].join(', ')}`, '  ');
   // A command stands on a line of its own, whole: it is there to be pasted.
   if (next === null) return what;
   return `${what}\n    ${isCommand(next) ? next : wrap(next, '    ').trimStart()}`;
+}
+
+/** Which clinics a problem is of, where several share it; with very many, the first of them. */
+function clinicsToldOf(ids: readonly string[]): string {
+  const more = ids.length - NAMED_CLINICS;
+  const named = [...ids.slice(0, NAMED_CLINICS), ...(more > 0 ? [`and ${more} more`] : [])];
+  return `${ids.length} ${ids.length === 1 ? 'clinic waits' : 'clinics wait'} (${named.join(', ')})`;
 }
 
 function isCommand(next: string): boolean {
@@ -39,9 +49,7 @@ function isCommand(next: string): boolean {
 /** How many clinics need a person, wait, or are well. */
 export function renderSummary({ at, tenants, setAside, refused, problems }: Status): string {
   const of = (needs: Problem['needs']) =>
-    new Set(
-      problems.filter((problem) => problem.needs === needs && problem.tenant !== null).map(({ tenant }) => tenant),
-    );
+    new Set(problems.filter((problem) => problem.needs === needs).flatMap(clinicsOf));
   const [needing, waiting] = [of('person'), of('time')];
   const waits = [...waiting].filter((tenant) => !needing.has(tenant)).length;
   const ids = [...tenants, ...setAside, ...refused].flatMap(({ tenant }) => tenant ?? []);

@@ -8,7 +8,7 @@ import { openQueues, type WorkQueues } from '../jobs/queues.ts';
 import type { Logger } from '../log/logger.ts';
 import { KeptRoom, type SmallThings } from '../model/kept.ts';
 import type { Clock } from '../model/time.ts';
-import { DAY_MS, SECOND_MS } from '../model/time.ts';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { watchClock } from '../model/watched-clock.ts';
 import type { Configuration } from '../settings/configuration.ts';
 import { createOutageStore, type WaitingWork } from '../state/outages.ts';
@@ -64,8 +64,9 @@ export function compose(options: CompositionOptions): Composition {
   const isNeedless = createNeedless(redis, () => configuration.outlines);
   const queues = openQueues(settings.redis.place.reveal(), isNeedless, undefined, options.spans);
   const outages = new Outages({
-    store: createOutageStore(redis),
-    clock,
+    store: createOutageStore(redis, settings.secrets.identityKey.reveal()),
+    ...{ clock, log },
+    lastsAfterMs: () => configuration.settings.alerts.outageAfterMinutes * MINUTE_MS,
     random: Math.random,
     wake: (work, host, delayMs) => wakeAfterOutage({ composed: tenants.composed, queues }, work, host, delayMs),
   });
@@ -89,7 +90,7 @@ export function compose(options: CompositionOptions): Composition {
     },
     installation: installationOf(() => configuration, {
       ...{ ...stores, composed: tenants.composed },
-      ...{ queues, clock, acts },
+      ...{ queues, clock, acts, outages },
     }),
     acts,
     async takeUp(next, signal) {
@@ -140,9 +141,10 @@ function installationOf(
     Pick<Stores, 'alerts' | 'certificates' | 'epoch' | 'redis' | 'reloads' | 'removed'> & {
       acts: ActDesk;
       clock: Clock;
+      outages: Outages;
     },
 ): Installation {
-  const { composed, queues, epoch, alerts, reloads, removed, acts, clock } = parts;
+  const { composed, queues, epoch, alerts, reloads, removed, acts, clock, outages } = parts;
   return {
     tenants: tenantsOf(composed),
     get outlines() {
@@ -175,6 +177,10 @@ function installationOf(
       },
     },
     queues: (jobs) => queues.show(jobs),
+    outages,
+    get outageAfterMs() {
+      return current().settings.alerts.outageAfterMinutes * MINUTE_MS;
+    },
     pullNow: (tenant) => queues.pullNow(tenant),
     clock,
   };

@@ -88,7 +88,8 @@ export function keepAlerting(composition: Composition, statuses: Statuses, every
     // What was known before would hide that Redis does not answer.
     const problems = async () => (await statuses.read(installation, LONGEST_LOOK_MS)).status.problems;
     const channels = alertChannels(settings.alerts, http);
-    running = watch.check({ problems, channels, store, leases, clock, log }, end.signal).then(() => {
+    const outageAfterMs = settings.alerts.outageAfterMinutes * MINUTE_MS;
+    running = watch.check({ problems, channels, outageAfterMs, store, leases, clock, log }, end.signal).then(() => {
       if (!end.signal.aborted) wait();
     });
   };

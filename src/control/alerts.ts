@@ -14,6 +14,8 @@ export interface AlertParts {
   problems(): Promise<readonly Problem[]>;
   /** The ways of telling that are configured. */
   channels: ReadonlyMap<string, TellAlerts>;
+  /** After how long it is told that a server is away. */
+  outageAfterMs: number;
   store: AlertStore;
   /** Of the whole installation: one process checks at a time. */
   leases: Leases;
@@ -37,11 +39,11 @@ const LEASE = 'alerts';
 export function createAlertWatch(): AlertWatch {
   const alone = new Map<string, AlertMemory>();
   let silentSinceAt: Instant | null = null;
-  async function tellOfRedis({ channels, clock, log }: AlertParts, signal: AbortSignal): Promise<void> {
+  async function tellOfRedis({ channels, clock, log, outageAfterMs }: AlertParts, signal: AbortSignal): Promise<void> {
     const now = clock();
     const problems = silentSinceAt === null ? [] : [redisAway(silentSinceAt)];
     for (const [channel, tell] of channels) {
-      const { digest, told, untold } = nextDigest(alone.get(channel) ?? NOTHING_TOLD, problems, now);
+      const { digest, told, untold } = nextDigest(alone.get(channel) ?? NOTHING_TOLD, problems, now, outageAfterMs);
       alone.set(channel, untold);
       try {
         if (digest !== null) await tell(digest, now, signal);
@@ -78,7 +80,7 @@ async function checkOnce(parts: AlertParts, signal: AbortSignal): Promise<void> 
       const { memory, failure, forgedAt } = stored.get(channel) ?? { memory: null, failure: null, forgedAt: null };
       const before = memory === null ? NOTHING_TOLD : (JSON.parse(memory) as AlertMemory);
       const now = clock();
-      const { digest, told, untold } = nextDigest(before, problems, now);
+      const { digest, told, untold } = nextDigest(before, problems, now, parts.outageAfterMs);
       await store.write(channel, { memory: JSON.stringify(untold), failure, forgedAt });
       if (digest === null) continue;
       const ended = AbortSignal.any([signal, lease.signal]);

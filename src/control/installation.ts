@@ -1,3 +1,4 @@
+import type { Outages } from '../jobs/outages.ts';
 import type { ShownQueue } from '../jobs/shown-queues.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { MirrorError } from '../model/errors.ts';
@@ -92,6 +93,10 @@ export interface Installation {
   removed: Pick<RemovedStore, 'parts' | 'tenants'> & { keepMs: number };
   /** What waits in every queue of work, is under way and failed; `jobs` of each sort at most are named. */
   queues(jobs: number): Promise<ShownQueue[]>;
+  /** Which servers are away, and how what waits for one tries it now. */
+  outages: Pick<Outages, 'list' | 'tryNow'>;
+  /** After how long it is told that one is away. */
+  outageAfterMs: number;
   /** Tells the running daemon, if there is one, to pull a tenant now. */
   pullNow(tenant: string): Promise<void>;
   clock: Clock;

@@ -77,7 +77,7 @@ export function createMetrics(installation: () => Installation | null, options: 
       await reminders.read(openSome(open, ({ hasReminders }) => hasReminders)),
       await triggers.read(openSome(open, ({ triggersEveryMinutes }) => triggersEveryMinutes !== null)),
     ];
-    fill(gauges, told);
+    fill(gauges, { ...told, outageAfterMs: open.outageAfterMs });
     for (const tell of tells) tell();
     filled = told;
   }
@@ -120,7 +120,7 @@ async function tellFigures(gauges: Gauges, refresh: () => Promise<number>): Prom
   } catch (thrown) {
     const error = asMirrorError(thrown);
     if (error.code !== 'redis-unreachable') throw error;
-    fill(gauges, { at: 0, tenants: [], problems: [redisAway(null)] });
+    fill(gauges, { at: 0, tenants: [], problems: [redisAway(null)], incidents: [], outageAfterMs: null });
     gauges.stateAge.remove();
     return false;
   }
@@ -210,6 +210,10 @@ const TARGET_GAUGES = {
     'clinic_mirror_target_egress_stopped',
     'Records kept back, since what would be written tells more of patients than the target may know',
   ],
+  serverAway: [
+    'clinic_mirror_target_server_away',
+    '1 while a server is away that the target, or its clinic, waits for',
+  ],
   stopped: ['clinic_mirror_target_stopped', '1 while the whole target stands still'],
 } as const;
 
@@ -224,6 +228,9 @@ interface Gauges {
   needsLogin: Gauge;
   problems: Gauge;
   breaksIn: Gauge;
+  serverAway: Gauge;
+  serverAwayClinics: Gauge;
+  serverAwayToldAfter: Gauge;
   setAside: Gauge;
   unread: Gauge;
   withheld: Gauge;
@@ -272,6 +279,17 @@ function createGauges(registry: Registry): Gauges {
       'needs',
       'code',
     ]),
+    serverAway: gauge('clinic_mirror_server_away_seconds', 'For how long a server is away that clinics wait for', [
+      'host',
+    ]),
+    serverAwayClinics: gauge('clinic_mirror_server_away_clinics', 'Clinics that wait for a server that is away', [
+      'host',
+    ]),
+    serverAwayToldAfter: gauge(
+      'clinic_mirror_server_away_told_after_seconds',
+      'After how long alerts tell that a server is away',
+      [],
+    ),
     breaksIn: gauge('clinic_mirror_breaks_in_seconds', 'Time until what is seen coming does harm', ['tenant', 'code']),
     setAside: gauge('clinic_mirror_rows_set_aside', 'Rows of the last cycle that could not be used', [
       'tenant',
@@ -294,13 +312,21 @@ function createGauges(registry: Registry): Gauges {
   };
 }
 
-function fill(gauges: Gauges, { at, tenants, problems }: Pick<Status, 'at' | 'problems' | 'tenants'>): void {
+/** What gauges are filled with. */
+type Told = Pick<Status, 'at' | 'incidents' | 'problems' | 'tenants'> & { outageAfterMs: number | null };
+
+function fill(gauges: Gauges, { at, tenants, problems, incidents, outageAfterMs }: Told): void {
   const { targets: ofTargets, ...others } = gauges;
   for (const gauge of [...Object.values(ofTargets), ...Object.values(others)]) gauge.reset();
   for (const needs of ['person', 'time'] as const) {
     for (const tenant of ['', ...tenants.map((one) => one.tenant)]) gauges.problems.set({ tenant, needs, code: '' }, 0);
   }
   for (const { tenant, needs, code } of problems) gauges.problems.inc({ tenant: tenant ?? '', needs, code });
+  if (outageAfterMs !== null) gauges.serverAwayToldAfter.set(outageAfterMs / 1_000);
+  for (const { host, sinceAt, clinics } of incidents) {
+    gauges.serverAway.set({ host }, Math.max(0, at - sinceAt) / 1_000);
+    gauges.serverAwayClinics.set({ host }, clinics.length);
+  }
   // The soonest one of each is set last.
   const coming = problems
     .filter(({ breaksAt }) => breaksAt !== null)
@@ -310,6 +336,7 @@ function fill(gauges: Gauges, { at, tenants, problems }: Pick<Status, 'at' | 'pr
   }
   for (const { tenant, targets, connections, lastRun, configuration, ...standing } of tenants) {
     gauges.tenantState.set({ tenant, ...axesOf(standing) }, 1);
+    const unread = incidents.some((incident) => incident.unread.includes(tenant));
     for (const each of targets) {
       const labels = { tenant, target: each.target };
       const { created, updated, deleted, adopted } = each;
@@ -328,6 +355,8 @@ function fill(gauges: Gauges, { at, tenants, problems }: Pick<Status, 'at' | 'pr
       gauges.targets.heard.set(labels, each.notifications.untilAt === null ? 0 : 1);
       const stopped = each.gaps.find(({ code }) => code === 'egress-stopped');
       gauges.targets.egressStopped.set(labels, stopped?.count ?? 0);
+      const isAway = unread || incidents.some(({ host }) => host === each.outage);
+      gauges.targets.serverAway.set(labels, isAway ? 1 : 0);
       gauges.targets.stopped.set(labels, each.failure === null ? 0 : 1);
       for (const [effect, count] of Object.entries({ created, updated, deleted, adopted })) {
         gauges.outcomes.set({ ...labels, effect }, count);

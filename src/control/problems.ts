@@ -6,8 +6,9 @@ import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import type { TargetGap } from '../state/target-gaps.ts';
 import { forecastsOfInstallation, forecastsOfLogin, forecastsOfTarget } from './forecasts.ts';
+import { isFolded, problemOf } from './incidents.ts';
 import { type ConnectionStatus, type Installation, settingsPlace } from './installation.ts';
-import type { Status, TargetStatus, TenantStatus } from './status-view.ts';
+import type { Incident, Status, TargetStatus, TenantStatus } from './status-view.ts';
 
 /** An entry that fails for so long needs a person: most of what passes has passed by then. Our choice. */
 const FAILING_LONG_MS = HOUR_MS;
@@ -28,9 +29,13 @@ type Source = Pick<Installation, 'managed'>;
 /** What is the matter by a status: what needs a person now first, then what will, then in the order of tenants. */
 export function problemsOf(status: Omit<Status, 'problems'>, source: Source): Problem[] {
   const standing = new Map(status.tenants.map(({ tenant, inStep, canGoOn }) => [tenant, { inStep, canGoOn }]));
+  const { at, incidents } = status;
   const found = [
     ...ofInstallation(status),
-    ...status.tenants.flatMap((tenant) => (tenant.paused ? ofErasures(tenant) : ofTenant(tenant, status.at, source))),
+    ...incidents.map(problemOf),
+    ...status.tenants.flatMap((tenant) =>
+      tenant.paused ? ofErasures(tenant) : ofTenant(tenant, at, incidents, source),
+    ),
     ...forecastsOfInstallation(status),
   ];
   const rank = ({ needs, breaksAt }: Problem) =>
@@ -91,7 +96,7 @@ function ofInstallation({
   return problems;
 }
 
-function ofTenant(tenant: TenantStatus, now: Instant, source: Source): Problem[] {
+function ofTenant(tenant: TenantStatus, now: Instant, incidents: readonly Incident[], source: Source): Problem[] {
   const { tenant: id, doubt, configuration, connections, targets } = tenant;
   const problems: Problem[] = [];
   if (doubt !== null) {
@@ -115,17 +120,24 @@ function ofTenant(tenant: TenantStatus, now: Instant, source: Source): Problem[]
   }
   const logins = connections.flatMap((connection) => ofLogin(tenant, connection));
   const ofReading = ofClinic(tenant, logins);
-  problems.push(...logins, ...ofReading, ...connections.flatMap((connection) => ofPause(tenant, connection)));
+  // A server that is away is told once, of all clinics.
+  const isToldThere = incidents.some(({ unread }) => unread.includes(id));
+  problems.push(
+    ...logins,
+    ...(isToldThere ? [] : ofReading),
+    ...connections.flatMap((connection) => ofPause(tenant, connection)),
+  );
   // Without the clinic every target stands as it was: that is told where it comes from.
   const isUnread =
     ofReading.length > 0 || logins.some(({ subject, code }) => subject === CLINIC_LOGIN && code !== 'scope-missing');
   for (const connection of connections) problems.push(...forecastsOfLogin(id, connection, now));
   const ended = new Set(logins.filter(({ code }) => code !== 'scope-missing').map(({ subject }) => subject));
   for (const target of targets) {
-    // What only waits for its login is told there, and what only waits to be read is told of the clinic.
-    const isTold = ended.has(`login ${target.connection}`);
-    problems.push(...ofTarget(id, target, now, source, isTold || (isUnread && target.state === 'stale')));
-    if (!isTold) problems.push(...ofReplaced(id, target, now), ...forecastsOfTarget(id, target, now));
+    // What only waits for its login, or with its server, is told there, and what only waits to be read is told of the clinic.
+    const isOfLogin = ended.has(`login ${target.connection}`);
+    const isTold = isOfLogin || isFolded(incidents, target) || (isUnread && target.state === 'stale');
+    problems.push(...ofTarget(id, target, now, source, isTold));
+    if (!isOfLogin) problems.push(...ofReplaced(id, target, now), ...forecastsOfTarget(id, target, now));
   }
   return [...problems, ...ofErasures(tenant), ...ofReminders(tenant), ...ofWrong(tenant), ...ofTriggers(tenant)];
 }
@@ -220,22 +232,22 @@ function ofReplaced(tenant: string, { target, calendarReplacedAt: at }: TargetSt
   return [{ ...needsPerson(tenant, `target ${target}`, 'calendar-replaced', told, next), sinceAt: at }];
 }
 
-/** All that is the matter with a target: each is told whatever else is. @param isToldByLogin what keeps it from going on is told of its login */
+/** All that is the matter with a target: each is told whatever else is. @param isToldElsewhere what keeps it from going on is told of its login, its server or the clinic */
 function ofTarget(
   tenant: string,
   target: TargetStatus,
   now: Instant,
   source: Source,
-  isToldByLogin: boolean,
+  isToldElsewhere: boolean,
 ): Problem[] {
   if (target.state === 'paused') return [];
   const { target: id, gaps, drift } = target;
   const problem = (code: string, text: string, next: string | null) =>
     needsPerson(tenant, `target ${id}`, code, text, next);
   const found = [
-    ...(isToldByLogin ? [] : ofFailure(tenant, target)),
+    ...(isToldElsewhere ? [] : ofFailure(tenant, target)),
     ...ofHold(tenant, target),
-    ...(isToldByLogin ? [] : ofWriting(tenant, target, now)),
+    ...(isToldElsewhere ? [] : ofWriting(tenant, target, now)),
   ];
   if (target.isDriftLeft) {
     const count = (drift?.edited ?? 0) + (drift?.removed ?? 0);
@@ -250,13 +262,14 @@ function ofTarget(
 }
 
 /** What keeps all of a target from going on, but for what a person has to decide. */
-function ofFailure(tenant: string, { target: id, state, failure, nextTryAt }: TargetStatus): Problem[] {
+function ofFailure(tenant: string, { target: id, state, failure, outage, nextTryAt }: TargetStatus): Problem[] {
   if (state !== 'stopped' && state !== 'resting') return [];
   // Without a failure of its own it rests with another target of its account.
   const limited = sentence(LIMITED['rate-limited']);
   const { code = 'rate-limited', message = limited, remedy = null, sinceAt = null } = failure ?? {};
   const needs = state === 'stopped' ? 'person' : 'time';
-  const told = needsPerson(tenant, `target ${id}`, code, message, forTenant(remedy, tenant));
+  const text = outage === null ? message : `${message}: ${outage}`;
+  const told = needsPerson(tenant, `target ${id}`, code, text, forTenant(remedy, tenant));
   return [{ ...told, needs, sinceAt, nextTryAt }];
 }
 

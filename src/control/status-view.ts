@@ -72,6 +72,8 @@ export interface TargetStatus extends Standing {
   /** When another calendar last took the place of the one that was written to, which was gone; null for never. */
   calendarReplacedAt: Instant | null;
   failure: TargetFailure | null;
+  /** The server that it, or changes of it, wait for; null for none. */
+  outage: string | null;
   /** While it rests or is stopped: when it is tried again; null when that is due. */
   nextTryAt: Instant | null;
   /** What is done about changes by hand. */
@@ -139,11 +141,27 @@ export interface TenantStatus extends Standing {
   triggers: TriggerStatus | null;
 }
 
+/** A server that is away, and whom that concerns: one for all clinics that wait for it. */
+export interface Incident {
+  host: string;
+  /** Of the error with which it was first noticed. */
+  code: string;
+  sinceAt: Instant;
+  /** When it is next tried, for all that wait; null when that is due. */
+  nextTryAt: Instant | null;
+  /** Of those that are looked at, with the changes that wait for it. */
+  clinics: { tenant: string; waiting: number }[];
+  /** Those of them whose clinic system can't be read for it. */
+  unread: string[];
+}
+
 /** The whole picture. */
 export interface Status extends Outlook {
   at: Instant;
   /** What is the matter: what needs a person first. */
   problems: Problem[];
+  /** Servers that are away, longest first; each is one of the problems, in place of those of its targets. */
+  incidents: Incident[];
   /** How decisions are kept from being lost. */
   state: EpochView;
   tenants: TenantStatus[];

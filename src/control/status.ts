@@ -11,6 +11,7 @@ import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { StoredTarget, TargetFailure } from '../state/targets.ts';
 import { FEED_CONNECTOR } from './feeds.ts';
+import { incidentsOf } from './incidents.ts';
 import { type ConnectionStatus, type Installation, requireTenant } from './installation.ts';
 import { notificationStatus } from './notification-status.ts';
 import { isForPerson, problemsOf } from './problems.ts';
@@ -56,8 +57,13 @@ export async function* statusByAndBy(
 ): AsyncGenerator<Status> {
   const ids = only === undefined ? [...installation.tenants.keys()] : [only].flat();
   const { state, ...others } = await statusOfAll(installation, only === undefined);
+  const outages = await installation.outages.list();
   let tenants: TenantStatus[] = [];
-  const told = () => withProblems({ at: installation.clock(), state, tenants, ...others }, installation);
+  const told = () => {
+    const at = installation.clock();
+    const incidents = incidentsOf(outages, tenants, at);
+    return withProblems({ at, state, tenants, incidents, ...others }, installation);
+  };
   yield told();
   for (const some of slices(ids, TENANTS_AT_ONCE)) {
     // One that was removed meanwhile is none of all; whoever named it is told.
@@ -73,7 +79,7 @@ export async function* statusByAndBy(
 async function statusOfAll(
   installation: Installation,
   isWhole: boolean,
-): Promise<Omit<Status, 'at' | 'problems' | 'tenants'>> {
+): Promise<Omit<Status, 'at' | 'incidents' | 'problems' | 'tenants'>> {
   const reloads = await installation.reloads();
   // A daemon tells since when; this process reads files that it may not have looked at yet.
   const told = [
@@ -236,7 +242,15 @@ export async function targetStatus(
     heldSinceAt: open.length === 0 ? null : Math.min(...open.map(({ createdAt }) => createdAt)),
     oldestPendingAt,
     unconfirmed,
-    ...{ failure, nextTryAt, policy, drift, isDriftLeft: drifted, calendarReplacedAt: record.replacedAt },
+    ...{
+      failure,
+      nextTryAt,
+      outage: record.outage,
+      policy,
+      drift,
+      isDriftLeft: drifted,
+      calendarReplacedAt: record.replacedAt,
+    },
     ...(target.configuration.connector === FEED_CONNECTOR && { feed: await tenant.feeds.access(target.id) }),
     notifications: notificationStatus(tenant, target, record.container, subscriptions),
     ...{ created, updated, deleted, adopted, ambiguous, forged },

@@ -1,4 +1,4 @@
-import type { Problem } from '../model/problems.ts';
+import { type Problem, problemsWithin } from '../model/problems.ts';
 import { type Standing, worstOf } from '../model/standing.ts';
 import type { Installation } from './installation.ts';
 import { type Page, type PageQuestion, pageOf } from './paging.ts';
@@ -41,7 +41,7 @@ export async function listTenants(
   const items = page.items.map((id) => ({
     ...lineOf(id, byId.get(id)),
     faults: faults.get(id) ?? 0,
-    problems: problems.filter(({ tenant }) => tenant === id),
+    problems: problemsWithin(problems, (tenant) => tenant === id),
   }));
   return { ...page, items };
 }
@@ -72,8 +72,14 @@ export function listProblems(
   question: ProblemQuestion,
 ): { problems: Problem[]; next: string | null } {
   const { items, next } = pageOfTenants(installation, question.isWanted, question);
-  const ofAll = question.withAll && question.after === null ? problems.filter(({ tenant }) => tenant === null) : [];
-  return { problems: [...ofAll, ...items.flatMap((id) => problems.filter(({ tenant }) => tenant === id))], next };
+  const ofAll = problems.filter(({ tenant, clinics }) => tenant === null && clinics === undefined);
+  // One that clinics share is told once, with the first page.
+  const shared = problemsWithin(
+    problems.filter(({ clinics }) => clinics !== undefined),
+    question.isWanted,
+  );
+  const first = question.after !== null ? [] : [...(question.withAll ? ofAll : []), ...shared];
+  return { problems: [...first, ...items.flatMap((id) => problems.filter(({ tenant }) => tenant === id))], next };
 }
 
 function lineOf(id: string, found: TenantStatus | undefined): Omit<TenantLine, 'faults' | 'problems'> {

@@ -47,7 +47,7 @@ export async function noteFailure(tenant: Noting, target: OpenTarget, error: Mir
   const sinceAt = failure?.code === error.code ? failure.sinceAt : now;
   const outage = tenant.outages.causeOf(error);
   const longestMs =
-    outage === null ? null : await tenant.outages.wait(outage, { tenant: tenant.id, target: target.id });
+    outage === null ? null : await tenant.outages.wait(outage, { tenant: tenant.id, target: target.id }, error);
   const backoffMs = Math.min(
     targetBackoffMs(error, tenant.random, now - sinceAt),
     longestMs ?? Number.POSITIVE_INFINITY,
@@ -66,8 +66,9 @@ export async function noteFailure(tenant: Noting, target: OpenTarget, error: Mir
     outage,
   });
   if (error.code === 'rate-limited') await shareWait(tenant, target, now + backoffMs);
-  tenant.log.warn(
-    { target: target.id, code: error.code, actor: error.actor, status: error.status, backoffMs },
+  // That a host is away is told once, for all that wait for it.
+  tenant.log[outage === null ? 'warn' : 'debug'](
+    { target: target.id, code: error.code, actor: error.actor, status: error.status, host: outage, backoffMs },
     'a target rests',
   );
   return backoffMs;

@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Logger } from '../log/logger.ts';
 import type { MirrorError } from '../model/errors.ts';
-import { type Clock, SECOND_MS } from '../model/time.ts';
-import { type OutageStore, PROBE_EVERY_MS, type WaitingWork } from '../state/outages.ts';
+import { type Clock, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { type HostOutage, type OutageStore, PROBE_EVERY_MS, type WaitingWork } from '../state/outages.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { TargetStore } from '../state/targets.ts';
 
@@ -31,6 +32,9 @@ export interface OutagesOptions {
   /** Gives a waiting work its turn after the delay. */
   wake(work: WaitingWork, host: string, delayMs: number): Promise<void>;
   random(): number;
+  log: Logger;
+  /** After how long it is told that a host is still away. */
+  lastsAfterMs(): number;
 }
 
 /**
@@ -40,6 +44,8 @@ export interface OutagesOptions {
 export class Outages {
   readonly #options: OutagesOptions;
   readonly #current = new AsyncLocalStorage<Heard>();
+  /** An error may be met again by work that did not ask: a refresh of tokens is shared, and its failure kept for a while. */
+  readonly #hosts = new WeakMap<MirrorError, string>();
 
   constructor(options: OutagesOptions) {
     this.#options = options;
@@ -58,21 +64,33 @@ export class Outages {
     return this.#current.run({ failed: null, answered: new Set() }, work);
   }
 
+  /** The host that failed the work under way last; null for none. */
+  failed(): string | null {
+    return this.#current.getStore()?.failed ?? null;
+  }
+
   /** The host that caused an error of the work under way to whoever asks it; null where it is another cause, or a wait for one account. */
-  causeOf({ actor, status, code, retryAfterMs, growsToMs }: MirrorError): string | null {
+  causeOf(error: MirrorError): string | null {
+    const { actor, status, code, retryAfterMs, growsToMs } = error;
     const isAnswer = status !== undefined && status < 500 && status !== 408;
     const isNamed = retryAfterMs !== undefined && growsToMs === undefined;
     if (actor !== 'remote' || isAnswer || isNamed || code === 'aborted' || code === 'rate-limited') return null;
-    return this.#current.getStore()?.failed ?? null;
+    const host = this.failed() ?? this.#hosts.get(error) ?? null;
+    if (host !== null) this.#hosts.set(error, host);
+    return host;
   }
 
   /**
    * Notes that a work waits for a host. One that the host answered before it failed speaks for nobody: it may fail so for ever.
    * @returns the longest wait before it tries again; null: its own
    */
-  async wait(host: string, work: WaitingWork): Promise<number | null> {
+  async wait(host: string, work: WaitingWork, { code }: Pick<MirrorError, 'code'>): Promise<number | null> {
+    const { store, clock, log, lastsAfterMs } = this.#options;
     const mayTry = this.#current.getStore()?.answered.has(host) !== true;
-    const isChosen = await this.#options.store.wait(host, work, { now: this.#options.clock(), mayTry });
+    const facts = { now: clock(), code, mayTry, lastsAfterMs: lastsAfterMs() };
+    const { isChosen, became } = await store.wait(host, work, facts);
+    if (became === 'began') log.warn({ host, code }, 'a server is away: what waits for it is woken when it answers');
+    if (became === 'lasts') log.warn({ host, code, minutes: minutesOf(facts.lastsAfterMs) }, 'a server is still away');
     return isChosen ? PROBE_EVERY_MS : null;
   }
 
@@ -84,8 +102,33 @@ export class Outages {
 
   /** Wakes what waits for a host. @param reader the tenant whose cycle found it back, and needs no other cycle for that */
   async end(host: string, reader: string | null = null): Promise<void> {
-    const { store, clock, wake, random } = this.#options;
-    const works = (await store.end(host, clock())).filter(({ tenant, target }) => target !== null || tenant !== reader);
+    const { store, clock, log } = this.#options;
+    const now = clock();
+    const { works, outage } = await store.end(host, now);
+    if (outage !== null) {
+      const clinics = new Set(outage.works.map(({ tenant }) => tenant)).size;
+      log.info({ host, code: outage.code, clinics, minutes: minutesOf(now - outage.sinceAt) }, 'a server is back');
+    }
+    await this.#wakeAll(
+      host,
+      works.filter(({ tenant, target }) => target !== null || tenant !== reader),
+    );
+  }
+
+  /** The hosts that are away, with what waits for each. */
+  list(): Promise<HostOutage[]> {
+    return this.#options.store.list(this.#options.clock());
+  }
+
+  /** Has what waits for a host try it now, of some tenants. @returns how much that is */
+  async tryNow(host: string, isWanted: (tenant: string) => boolean): Promise<WaitingWork[]> {
+    const works = (await this.#options.store.works(host)).filter(({ tenant }) => isWanted(tenant));
+    await this.#wakeAll(host, works);
+    return works;
+  }
+
+  async #wakeAll(host: string, works: readonly WaitingWork[]): Promise<void> {
+    const { wake, random } = this.#options;
     await Promise.all(works.map((work) => wake(work, host, Math.floor(random() * WAKE_OVER_MS))));
   }
 
@@ -99,9 +142,13 @@ export class Outages {
     const host = this.causeOf(error);
     if (host === null) return;
     const work = { tenant, target: null };
-    const delayMs = await this.wait(host, work);
+    const delayMs = await this.wait(host, work, error);
     if (delayMs !== null) await this.#options.wake(work, host, delayMs);
   }
+}
+
+function minutesOf(ms: number): number {
+  return Math.round(ms / MINUTE_MS);
 }
 
 /** Ends the wait of a target for a host that answers again. @returns whether its lane should have a turn */

@@ -111,7 +111,8 @@ async function runCycle(
     const failure = asMirrorError(error);
     span.tell({ 'error.type': failure.code });
     if (failure.code === SUPERSEDED || failure === refusal) throw failure;
-    tenant.log.warn(
+    // That a host is away is told once, for all that wait for it.
+    tenant.log[tenant.outages.causeOf(failure) === null ? 'warn' : 'debug'](
       { tenant: tenant.id, code: failure.code, actor: failure.actor, status: failure.status },
       'a cycle ended early',
     );

@@ -155,8 +155,10 @@ async function drain(
     span.tell(inItems(written));
     // Also of a turn that failed later: its entries are settled, and nothing else tells of them.
     if (written.created + written.adopted > 0) await wakeBelonging(tenant, target);
-    const isAny = Object.values(written).some((count) => count > 0);
-    if (isAny) tenant.log.info({ target: target.id, ...written }, 'a target was written to');
+    const { failed, ...others } = written;
+    const isDone = Object.values(others).some((count) => count > 0);
+    const level = isDone || tenant.outages.failed() === null ? 'info' : 'debug';
+    if (isDone || failed > 0) tenant.log[level]({ target: target.id, ...written }, 'a target was written to');
   }
   const times = [await tenant.outbox.nextDueAt(target.id), lookAt].filter((at) => at !== null);
   return {
@@ -331,10 +333,11 @@ async function waitForHost(
   outcomes: readonly Outcome<Item>[],
 ): Promise<{ recordId: string; longestMs: number } | null> {
   for (const outcome of outcomes) {
-    const outage = outcome.result === 'failed' ? outages.causeOf(outcome.error) : null;
+    if (outcome.result !== 'failed') continue;
+    const outage = outages.causeOf(outcome.error);
     if (outage === null) continue;
     await targetStore.write(target.id, { outage });
-    const longestMs = await outages.wait(outage, { tenant: id, target: target.id });
+    const longestMs = await outages.wait(outage, { tenant: id, target: target.id }, outcome.error);
     return longestMs === null ? null : { recordId: outcome.recordId, longestMs };
   }
   return null;

@@ -1,5 +1,6 @@
 import type { Logger } from '../log/logger.ts';
 import { asMirrorError } from '../model/errors.ts';
+import { OUTAGE_CODES } from './outages.ts';
 
 /** The upkeep of one login. */
 export interface KeptLogin {
@@ -21,7 +22,11 @@ export async function refreshTokens(logins: Iterable<KeptLogin>, log: Logger, si
       const { code, actor, status } = asMirrorError(error);
       // Nobody has logged in yet: status says so, the log need not repeat it.
       if (code === 'not-connected') continue;
-      log.warn({ connection: login.connection, code, actor, status }, 'a login could not be refreshed');
+      // While the server is away, whoever needs the login tells of that, once for all.
+      log[OUTAGE_CODES.has(code) ? 'debug' : 'warn'](
+        { connection: login.connection, code, actor, status },
+        'a login could not be refreshed',
+      );
     }
   }
 }

@@ -65,7 +65,9 @@ async function attemptReading(
     const inTurn = (memory.failures.get(name)?.inTurn ?? 0) + 1;
     memory[name] = null;
     memory.failures.set(name, { error: failure, failedAt: clock(), inTurn });
-    tenant.log.warn({ stream: name, code: failure.code, inTurn }, 'what CRMs follow could not be read');
+    // That a server is away is told once.
+    const level = inTurn === 1 || tenant.outages.causeOf(failure) === null ? 'warn' : 'debug';
+    tenant.log[level]({ stream: name, code: failure.code, inTurn }, 'what CRMs follow could not be read');
     return false;
   }
 }

@@ -6,6 +6,7 @@ import type { Installation } from '../control/installation.ts';
 import type { Status } from '../control/status-view.ts';
 import type { Statuses } from '../control/statuses.ts';
 import { listRuns } from '../control/undo.ts';
+import { problemsWithin } from '../model/problems.ts';
 import type { Standing } from '../model/standing.ts';
 import type { Instant } from '../model/time.ts';
 import type * as schemas from './schemas.ts';
@@ -35,7 +36,7 @@ export async function tellStatus(desk: StatusDesk, only: string | undefined): Pr
     targets: targets.map(({ target, connector, state, failure, ...each }) => ({
       ...{ target, connector, state, ...toldOf(each), code: failure?.code ?? null },
     })),
-    problems: problems.filter((problem) => problem.tenant === tenant).length,
+    problems: problemsWithin(problems, (each) => each === tenant).length,
   }));
   return { at: toldAt(at), clinics };
 }
@@ -52,8 +53,9 @@ export async function tellProblems(
   const { at, problems } = await statusOf(desk, only);
   return {
     at: toldAt(at),
-    problems: problems.map(({ sinceAt, breaksAt, nextTryAt, ...problem }) => ({
+    problems: problems.map(({ sinceAt, breaksAt, nextTryAt, clinics, ...problem }) => ({
       ...problem,
+      ...(clinics === undefined ? {} : { clinics: [...clinics] }),
       ...{ sinceAt: told(sinceAt), breaksAt: told(breaksAt), nextTryAt: told(nextTryAt) },
     })),
   };

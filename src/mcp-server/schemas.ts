@@ -49,6 +49,10 @@ export const problems = {
       breaksAt: at.describe('When it begins to do harm, where it does not yet'),
       nextTryAt: at.describe('When it is tried again by itself'),
       next: z.string().nullable().describe('What a person does next'),
+      clinics: z
+        .array(z.object({ tenant, waiting: count }))
+        .optional()
+        .describe('Of one that several clinics may share: which ones'),
       stands: z.object(axes).nullable().describe('Where the clinic stands, all targets together'),
     }),
   ),

@@ -1,7 +1,7 @@
 /** What a person does to an installation with a command or an API, by the words of the audit log. */
 export const ACT_VERBS = [
   ...['login', 'login-link', 'logout', 'accept-account'],
-  ...['approve', 'reject', 'undo', 'release', 'match', 'unmatch', 'sync', 'apply', 'audit'],
+  ...['approve', 'reject', 'undo', 'release', 'match', 'unmatch', 'sync', 'apply', 'audit', 'retry'],
   ...['forget', 'follow-again', 'backup', 'restore', 'accept-loss'],
   ...['opt-out', 'lift-opt-out', 'reopen-channel', 'reopen-endpoint', 'clinic-write'],
   ...['withdraw-link', 'sign-in-link', 'access-token', 'revoke-access-token', 'release-account'],

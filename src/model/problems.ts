@@ -1,6 +1,9 @@
 import type { Axes } from './standing.ts';
 import type { Instant } from './time.ts';
 
+/** Code of the problem that a server is away: one for all clinics that wait for it. */
+export const SERVER_AWAY = 'server-away';
+
 /** Something that keeps a target, a login or a tenant from being as it should, in the sentence that every surface repeats. */
 export interface Problem {
   /** Null for what concerns the whole installation. */
@@ -25,6 +28,23 @@ export interface Problem {
   stands: Axes | null;
   /** Changes that wait for it. */
   waiting: number;
+  /** Of one that several clinics may share: which ones, with the changes of each that wait. `tenant` is null then. */
+  clinics?: readonly { tenant: string; waiting: number }[];
+}
+
+/** Which clinics it is of; none for what concerns the whole installation. */
+export function clinicsOf({ tenant, clinics = [] }: Problem): string[] {
+  return tenant === null ? clinics.map((clinic) => clinic.tenant) : [tenant];
+}
+
+/** Of problems those that concern some clinics, with no word of others. @param isWanted by tenant */
+export function problemsWithin(problems: readonly Problem[], isWanted: (tenant: string) => boolean): Problem[] {
+  return problems.flatMap((problem) => {
+    if (problem.clinics === undefined) return clinicsOf(problem).some(isWanted) ? [problem] : [];
+    const clinics = problem.clinics.filter(({ tenant }) => isWanted(tenant));
+    const waiting = clinics.reduce((sum, clinic) => sum + clinic.waiting, 0);
+    return clinics.length === 0 ? [] : [{ ...problem, clinics, waiting }];
+  });
 }
 
 /** A problem that a person ends now, of which no more is known yet. */

@@ -11,6 +11,9 @@ export function alertsSection(secrets: SecretSchemas) {
       checkEveryMinutes: wholeNumber(1, 60)
         .default(5)
         .describe('How often it is looked whether something needs a person'),
+      outageAfterMinutes: wholeNumber(1, 1_440)
+        .default(15)
+        .describe('After how long it is told that a server is away that clinics wait for'),
       language: z.enum(['en', 'it']).default('en').describe('Language of mails'),
       email: z
         .strictObject({

@@ -178,6 +178,7 @@ export const KEY_SEALS: Readonly<Record<keyof typeof keys, KeySeal>> = {
   lease: open('work stops, or two do it at once: fences keep the writes of the older one out'),
   leaseWaiting: LOOKS,
   fence: open('with the lease, two processes do one work at once'),
-  outage: open('calls to a host wait, or are tried sooner'),
+  outage: open('calls to a host wait, or are tried sooner; the name of the host, which is shown, is sealed'),
+  outages: open('an outage is not told, or one of before is told again'),
   budget: PACE,
 };

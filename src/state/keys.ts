@@ -84,7 +84,8 @@
  * | `cm:{T}:lease-waiting:<name>`        | hash   | ten seconds       | leases            | leases                |
  * | `cm:{T}:fence:<name>`                | string | for ever          | leases            | leases                |
  * | `cm:{outage-H}:outage`               | hash   | a day             | push, pull, audit | push, pull            |
- * | `cm:{outage-H}:outage:ended`         | string | five seconds      | push, pull        | push, pull            |
+ * | `cm:{outage-H}:outage:ended`         | string | five minutes      | push, pull        | push, pull            |
+ * | `cm:{clinic-mirror}:outages`         | set    | while a host fails | push, pull       | status                |
  * | `cm:{B}:budget`                      | hash   | an hour           | budget            | budget                |
  * | `cm:{B}:budget:waiting`              | hash   | until granted     | budget            | budget                |
  * | `cm:{B}:budget:shares`               | hash   | while some wait   | budget            | budget                |
@@ -189,6 +190,7 @@ export const keys = {
     const waiting = `cm:{outage-${host}}:outage`;
     return { waiting, ended: `${waiting}:ended` };
   },
+  outages: () => `cm:${QUEUE_PREFIX}:outages`,
   budget: (name: string) => {
     const budget = `cm:{budget-${name}}:budget`;
     return {

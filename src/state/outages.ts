@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
-import { DAY_MS, type Instant, SECOND_MS } from '../model/time.ts';
+import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import { END_OUTAGE, WAIT_FOR_HOST } from './outage-scripts.ts';
+import { createProofSealer } from './proof-seal.ts';
 import type { RedisClient } from './redis.ts';
+import { openSealed } from './sealing.ts';
 
 /** Work that waits until a host answers again: a target's lane, or a tenant's cycle. */
 export interface WaitingWork {
@@ -11,40 +13,122 @@ export interface WaitingWork {
   target: string | null;
 }
 
+/** A host that fails whoever asks it. */
+export interface HostOutage {
+  host: string;
+  /** Of the error with which it was first noticed. */
+  code: string;
+  sinceAt: Instant;
+  /** When a work was last chosen to try it soon, for all others. */
+  triedAt: Instant;
+  works: WaitingWork[];
+}
+
+/** What a wait is noted with. */
+export interface WaitFacts {
+  now: Instant;
+  code: string;
+  /** Whether it may try the host for all others. Only such a wait says that the host is away. */
+  mayTry: boolean;
+  /** After so long it is told that the host is still away. */
+  lastsAfterMs: number;
+}
+
 /** Which work waits for which failing host, over all tenants and processes. */
 export interface OutageStore {
-  /** Notes that a work waits for a host. @returns whether this work, if it may, tries the host soon, for all others */
-  wait(host: string, work: WaitingWork, options: { now: Instant; mayTry: boolean }): Promise<boolean>;
-  /** Notes that a host answers again. @returns the work that waited for it, each one once over all processes */
-  end(host: string, now: Instant): Promise<WaitingWork[]>;
+  /**
+   * Notes that a work waits for a host. `isChosen`: this work tries the host soon, for all others. `became`: the host is away since now, or
+   * has been for `lastsAfterMs`; each is answered once over all processes.
+   */
+  wait(
+    host: string,
+    work: WaitingWork,
+    facts: WaitFacts,
+  ): Promise<{ isChosen: boolean; became: 'began' | 'lasts' | null }>;
+  /**
+   * Notes that a host answers again. `works`: what waited for it, each one once over all processes. `outage`: what is over, if anybody was told
+   * that it began.
+   */
+  end(host: string, now: Instant): Promise<{ works: WaitingWork[]; outage: HostOutage | null }>;
+  /** The work that waits for a host now. */
+  works(host: string): Promise<WaitingWork[]>;
+  /** The hosts that are away, longest first. */
+  list(now: Instant): Promise<HostOutage[]>;
 }
 
 /** While a host fails, one work tries it this often for all that wait. Our choice. */
 export const PROBE_EVERY_MS = 10 * SECOND_MS;
 /** A host that fails now and then wakes those that wait for it no more often. */
 const LEAST_BETWEEN_ENDS_MS = 5 * SECOND_MS;
+/** An outage that begins so soon after another one is told only when it lasts. Our choice. */
+const NOT_TOLD_AGAIN_MS = 5 * MINUTE_MS;
 /** Work that waits notes so with each try, at least hourly. */
 const KEPT_MS = DAY_MS;
-const PROBE = 'probe:';
+/** Nobody has asked the host for so long: whatever waited for it is no longer there, or paused. */
+const FORGOTTEN_AFTER_MS = 2 * HOUR_MS;
+/** Ends the names of fields that are no works. */
+const FACT = ':';
 
-/** Opens the record of failing hosts. */
-export function createOutageStore(redis: RedisClient): OutageStore {
+/** Opens the record of failing hosts. @param identityKey seals their names: they are shown, and mailed */
+export function createOutageStore(redis: RedisClient, identityKey: Uint8Array): OutageStore {
+  const sealer = createProofSealer(identityKey, '{outages}');
+
+  /** @returns null for what is no outage, or whose facts we did not write */
+  function outageIn(id: string, stored: Readonly<Record<string, string>>): HostOutage | null {
+    const sealed = stored['incident:'];
+    const facts =
+      sealed === undefined ? null : openSealed<Pick<HostOutage, 'host' | 'code' | 'sinceAt'>>(sealer, sealed, id);
+    if (facts === null) return null;
+    return { ...facts, triedAt: Number(stored['probe:'] ?? facts.sinceAt), works: worksIn(stored) };
+  }
+
   return {
-    async wait(host, { tenant, target }, { now, mayTry }) {
-      const { waiting } = keys.outage(hashOf(host));
+    async wait(host, { tenant, target }, { now, code, mayTry, lastsAfterMs }) {
+      const id = hashOf(host);
+      const { waiting, ended } = keys.outage(id);
       const work = target === null ? tenant : `${tenant}/${target}`;
-      const facts = [work, now, PROBE_EVERY_MS, KEPT_MS, mayTry ? '1' : '0'];
-      return (await redis.eval(WAIT_FOR_HOST, 1, waiting, ...facts)) === 1;
+      const sealed = mayTry ? sealer.seal(JSON.stringify({ host, code, sinceAt: now }), id) : '';
+      const facts = [work, now, PROBE_EVERY_MS, KEPT_MS, mayTry ? '1' : '0', sealed, lastsAfterMs];
+      const answer = (await redis.eval(WAIT_FOR_HOST, 2, waiting, ended, ...facts)) as [number, string];
+      const [isChosen, became] = answer;
+      // With each try: who crashed between the two is followed by the next one.
+      if (isChosen === 1) await redis.sadd(keys.outages(), id);
+      return { isChosen: isChosen === 1, became: became === 'began' || became === 'lasts' ? became : null };
     },
     async end(host, now) {
-      const { waiting, ended } = keys.outage(hashOf(host));
-      const works = (await redis.eval(END_OUTAGE, 2, waiting, ended, now, LEAST_BETWEEN_ENDS_MS)) as string[];
-      return works.flatMap((work) => {
-        const [tenant = '', target = null] = work.split('/');
-        return work === PROBE ? [] : [{ tenant, target }];
-      });
+      const id = hashOf(host);
+      const { waiting, ended } = keys.outage(id);
+      const flat = (await redis.eval(
+        ...[END_OUTAGE, 2, waiting, ended, now, LEAST_BETWEEN_ENDS_MS, NOT_TOLD_AGAIN_MS],
+      )) as string[];
+      if (flat.length === 0) return { works: [], outage: null };
+      await redis.srem(keys.outages(), id);
+      const stored = Object.fromEntries(flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? '']] : [])));
+      return { works: worksIn(stored), outage: stored['told:'] === undefined ? null : outageIn(id, stored) };
+    },
+    async works(host) {
+      return worksIn(await redis.hgetall(keys.outage(hashOf(host)).waiting));
+    },
+    async list(now) {
+      const found: HostOutage[] = [];
+      for (const id of await redis.smembers(keys.outages())) {
+        const stored = await redis.hgetall(keys.outage(id).waiting);
+        if (Object.keys(stored).length === 0) await redis.srem(keys.outages(), id);
+        const outage = outageIn(id, stored);
+        if (outage !== null && now - outage.triedAt < FORGOTTEN_AFTER_MS) found.push(outage);
+      }
+      return found.sort((one, other) => one.sinceAt - other.sinceAt);
     },
   };
+}
+
+function worksIn(stored: Readonly<Record<string, string>>): WaitingWork[] {
+  return Object.keys(stored)
+    .filter((name) => !name.endsWith(FACT))
+    .map((work) => {
+      const [tenant = '', target = null] = work.split('/');
+      return { tenant, target };
+    });
 }
 
 /** Hosts may have any characters, and the name is a hash tag. */

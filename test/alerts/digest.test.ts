@@ -27,6 +27,8 @@ function problemOf(tenant: string, changes: Partial<Problem> = {}): Problem {
   };
 }
 
+const OUTAGE_AFTER_MS = 15 * MINUTE_MS;
+
 /** What is told, when looks are taken every five minutes and everybody can be told. */
 function watch(
   untilMs: number,
@@ -35,7 +37,7 @@ function watch(
   let memory: AlertMemory = NOTHING_TOLD;
   const told: { afterMs: number; digest: Digest }[] = [];
   for (let afterMs = 0; afterMs <= untilMs; afterMs += LOOK_MS) {
-    const next = nextDigest(memory, problemsAt(afterMs), NOW + afterMs);
+    const next = nextDigest(memory, problemsAt(afterMs), NOW + afterMs, OUTAGE_AFTER_MS);
     memory = next.told;
     if (next.digest !== null) told.push({ afterMs, digest: next.digest });
   }
@@ -105,9 +107,15 @@ test('what could not be told is told by the next look, with what began meanwhile
       memory,
       tenants.map((tenant) => problemOf(tenant)),
       NOW + afterMs,
+      OUTAGE_AFTER_MS,
     ).untold;
   }
-  const { digest } = nextDigest(memory, [problemOf('aurora'), problemOf('belvedere')], NOW + 2 * LOOK_MS);
+  const { digest } = nextDigest(
+    memory,
+    [problemOf('aurora'), problemOf('belvedere')],
+    NOW + 2 * LOOK_MS,
+    OUTAGE_AFTER_MS,
+  );
   expect(tenantsOf(digest?.begun ?? [])).toEqual(['aurora', 'belvedere']);
 });
 

@@ -36,7 +36,7 @@ async function open() {
   const leases = createLeases(connection, 'clinic-mirror', 30_000);
   const check = (problems: readonly Problem[]) =>
     watch.check(
-      { problems: async () => problems, channels, store, leases, clock: () => clock.now, log },
+      { problems: async () => problems, channels, outageAfterMs: 900_000, store, leases, clock: () => clock.now, log },
       new AbortController().signal,
     );
   return { connection, clock, store, told, errors, check, stored: () => connection.hget(keys.alerts(), CHANNEL) };

@@ -69,6 +69,7 @@ function resultOf(planned: Record<string, number>): SyncResult {
         nearAsOf: 0,
         gaps: [],
         exceptGapsAsOf: null,
+        outage: null,
         links: 10,
         pending: 0,
         pausedErasures: 0,

@@ -104,6 +104,7 @@ const targets: fc.Arbitrary<TargetStatus> = fc.record({
   oldestPendingAt: times,
   unconfirmed: fc.nat(20),
   failure: failures,
+  outage: fc.option(names),
   calendarReplacedAt: times,
   nextTryAt: times,
   policy: fc.constantFrom('repair', 'keep', 'report'),
@@ -203,6 +204,7 @@ const statuses: fc.Arbitrary<Omit<Status, 'problems'>> = fc.record({
   at: fc.constant(NOW),
   endings: fc.array(endings, { maxLength: 2 }),
   quotas: fc.array(quotas, { maxLength: 2 }),
+  incidents: fc.constant([]),
   unkept: fc.option(fc.record({ code: names, sentence: texts, next: fc.option(texts) })),
   state: fc.record({
     durability: fc.constantFrom('durable', 'unsupported', 'late', null),

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import * as accessActs from '../../src/control/access-acts.ts';
 import * as acts from '../../src/control/acts.ts';
+import { retryHost } from '../../src/control/incident-acts.ts';
 import { keepPlan } from '../../src/control/kept-plans.ts';
 import { toMatchFile } from '../../src/control/match-file.ts';
 import type { Acting } from '../../src/control/recording.ts';
@@ -297,6 +298,16 @@ const OF_STATE: GivenByVerb<
       act: (acting) => acts.followAgain(acting, installation, TENANT, PATIENT),
       what: { patient: keyed(PATIENT) },
       facts: { changed: false },
+    };
+  },
+  async retry() {
+    const { installation, tenant } = await world();
+    await tenant.outages.wait('dav.example', { tenant: TENANT, target: 'doctor' }, { code: 'timeout' });
+    return {
+      act: (acting) => retryHost(acting, installation, 'dav.example', () => true),
+      what: { host: 'dav.example' },
+      facts: { clinics: 1, targets: 1 },
+      tenant: null,
     };
   },
   async backup() {

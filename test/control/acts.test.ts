@@ -30,6 +30,7 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
     ...['openOverview', 'openStatuses', 'statusByAndBy', 'listProblems', 'recentRuns', 'readActivity'],
     ...['listReceipts', 'tenantHealth', 'listHolds', 'planTenant', 'notificationStatus', 'reminderStatus', 'status'],
     'shownHold',
+    ...['incidentsOf', 'problemOf', 'isFolded'],
     ...[
       'upcomingReminders',
       'previewDay',
@@ -95,7 +96,7 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
 
 const EXPORTED = /^export (?:async )?(?:function\*? |const )(\w+)/gm;
 const exportedBy = (text: string) => [...text.matchAll(EXPORTED)].map(([, name = '']) => name);
-const ACTS = ['acts', 'access-acts', 'tenant-acts'];
+const ACTS = ['acts', 'access-acts', 'incident-acts', 'tenant-acts'];
 const recorded = ACTS.flatMap((module) => exportedBy(read(`control/${module}.ts`)));
 
 /** Names that an import takes, and from which module of control/: at the top of a file, or when it is needed. */

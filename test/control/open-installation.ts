@@ -42,6 +42,8 @@ export function openInstallation(choice: InstallationChoice): Installation & { p
     approvals: async () => [],
     removed: { parts: async () => new Map(), tenants: async () => new Map(), keepMs: 0 },
     queues: async () => [],
+    outages: choice.tenants[0]?.outages ?? { list: async () => [], tryNow: async () => [] },
+    outageAfterMs: 900_000,
     pullNow: async (tenant) => void pulled.push(tenant),
     clock: () => choice.tenants[0]?.clock() ?? 0,
     pulled,

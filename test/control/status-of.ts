@@ -27,6 +27,7 @@ export function targetOf(state: TargetState, changes: Partial<TargetStatus> = {}
       gaps: [],
       unconfirmed: 0,
       failure: null,
+      outage: null,
       calendarReplacedAt: null,
       nextTryAt: null,
       policy: 'repair',
@@ -87,7 +88,7 @@ export function statusOf(tenants: TenantStatus[]): Status {
   const times = { wentBackAt: null, wentBackTo: null, writesLostAt: null };
   const state = { durability: 'durable', directory: 'kept', ...times } as const;
   return {
-    ...{ at: NOW, state, tenants, setAside: [], refused: [], alertFailures: [], problems: [] },
+    ...{ at: NOW, state, tenants, setAside: [], refused: [], alertFailures: [], problems: [], incidents: [] },
     ...{ awaitsRestart: [], removed: [], endings: [], quotas: [], unkept: null },
   };
 }

@@ -6,7 +6,7 @@ import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { noSpans } from '../../src/log/spans.ts';
 import { KeptRoom } from '../../src/model/kept.ts';
 import type { AppointmentStatus } from '../../src/model/records.ts';
-import { type Clock, DAY_MS, HOUR_MS } from '../../src/model/time.ts';
+import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { watchClock } from '../../src/model/watched-clock.ts';
 import type { TargetConfiguration, TenantConfiguration } from '../../src/settings/configuration.ts';
 import { createStateEpoch, type StateEpoch } from '../../src/state/epoch.ts';
@@ -90,8 +90,14 @@ export function openEpoch(redis: RedisClient, clock: Clock, directory: string | 
 }
 
 /** Outages as one process follows them. */
-export function openOutages(redis: RedisClient, clock: Clock, wake: OutagesOptions['wake'] = async () => {}): Outages {
-  return new Outages({ store: createOutageStore(redis), clock, wake, random: () => 0.5 });
+export function openOutages(
+  redis: RedisClient,
+  clock: Clock,
+  { wake = async () => {}, log = silentLogger }: Partial<Pick<OutagesOptions, 'wake' | 'log'>> = {},
+): Outages {
+  const lastsAfterMs = () => 15 * MINUTE_MS;
+  const store = createOutageStore(redis, IDENTITY_KEY);
+  return new Outages({ store, clock, wake, log, lastsAfterMs, random: () => 0.5 });
 }
 
 /** A tenant as `main.ts` would open it, over a clinic and targets in memory. Each call is another process. */

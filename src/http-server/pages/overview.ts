@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { ClinicSummary, Overview, OverviewDesk } from '../../control/overview.ts';
 import { type Html, html } from '../../model/html.ts';
-import type { Problem } from '../../model/problems.ts';
+import { clinicsOf, type Problem, problemsWithin } from '../../model/problems.ts';
 import type { OperatorDesk } from '../operator-desk.ts';
 import { maySee, type Visitor } from '../visitors.ts';
 import { contextOf, type PageContext } from './context.ts';
@@ -25,7 +25,7 @@ export function overviewFor({ at, clinics, problems, unread }: Overview, visitor
     at,
     unread: unread.filter((tenant) => maySee(visitor, tenant)),
     clinics: clinics.filter(({ tenant }) => maySee(visitor, tenant)),
-    problems: problems.filter(({ tenant }) => (tenant === null ? visitor.tenants === null : maySee(visitor, tenant))),
+    problems: visitor.tenants === null ? problems : problemsWithin(problems, (tenant) => maySee(visitor, tenant)),
   };
 }
 
@@ -44,7 +44,7 @@ export function addOverviewPage(app: FastifyInstance, desk: OperatorDesk, overvi
     if (visitor === null) return reply.callNotFound();
     const seen = overviewFor(await overview.read(), visitor);
     const search = { text: typeof q === 'string' ? q.trim() : null, from: Math.max(0, Number(from) || 0) };
-    return sendPage(reply, context, overviewPage(context, seen, search));
+    return sendPage(reply, context, overviewPage(context, seen, search, desk));
   });
 }
 
@@ -56,13 +56,18 @@ interface ClinicSearch {
 }
 
 /** The page, from what the visitor may see. */
-export function overviewPage(context: PageContext, overview: Overview, search: ClinicSearch): Page {
+export function overviewPage(
+  context: PageContext,
+  overview: Overview,
+  search: ClinicSearch,
+  desk: OperatorDesk | null,
+): Page {
   const words = OVERVIEW[context.language];
   const { clinics } = overview;
   const main =
     clinics.length + overview.problems.length + overview.unread.length === 0
       ? nothing(context)
-      : parts(context, overview, search);
+      : parts(context, overview, search, desk);
   return {
     title: words.title,
     main,
@@ -79,7 +84,7 @@ function nothing(context: PageContext): Html {
   return emptyState(words.noClinics, command);
 }
 
-function parts(context: PageContext, overview: Overview, search: ClinicSearch): Html {
+function parts(context: PageContext, overview: Overview, search: ClinicSearch, desk: OperatorDesk | null): Html {
   const words = OVERVIEW[context.language];
   const { problems } = overview;
   const forYou = problems.filter(({ needs }) => needs === 'person');
@@ -87,37 +92,43 @@ function parts(context: PageContext, overview: Overview, search: ClinicSearch): 
   const needsYou =
     forYou.length === 0
       ? html`<p class="quiet">${words.nothingNeedsYou}</p>`
-      : someOf(context, words.needsYou, forYou, overview);
+      : someOf(context, words.needsYou, forYou, overview, desk);
   const waits =
     byTime.length === 0
       ? null
-      : section('waits', words.waitsByItself, someOf(context, words.waitsByItself, byTime, overview));
+      : section('waits', words.waitsByItself, someOf(context, words.waitsByItself, byTime, overview, desk));
   return html`${section('needs-you', words.needsYou, needsYou)}${waits}${wellPart(context, overview)}${clinicsPart(context, overview, search)}`;
 }
 
-function someOf(context: PageContext, caption: string, problems: readonly Problem[], { clinics }: Overview): Html {
+function someOf(
+  context: PageContext,
+  caption: string,
+  problems: readonly Problem[],
+  { clinics }: Overview,
+  desk: OperatorDesk | null,
+): Html {
   const names = new Map(clinics.map(({ tenant, name }) => [tenant, name]));
   const rest = problems.length - MOST_ROWS;
-  const shown = problemTable(context, caption, problems.slice(0, MOST_ROWS), {
-    nameOf: (tenant) => names.get(tenant) ?? tenant,
-    pageOf: (tenant) => (names.has(tenant) ? clinicAddress(tenant) : null),
-  });
+  const places = {
+    nameOf: (tenant: string) => names.get(tenant) ?? tenant,
+    pageOf: (tenant: string) => (names.has(tenant) ? clinicAddress(tenant) : null),
+  };
+  const shown = problemTable(context, caption, problems.slice(0, MOST_ROWS), places, desk);
   const command = html`<p class="more">${OVERVIEW[context.language].more(rest)} ${copyable(context, 'clinic-mirror status --problems')}</p>`;
   return html`${shown}${rest > 0 ? command : null}`;
 }
 
 /** How clinics fall into those that need somebody, those that wait, those in their first sync, and the others. */
 function kindsOf({ clinics, problems }: Overview) {
-  const forYou = new Set(problems.filter(({ needs }) => needs === 'person').map(({ tenant }) => tenant));
-  const byTime = new Set(problems.map(({ tenant }) => tenant));
+  const forYou = new Set(problems.filter(({ needs }) => needs === 'person').flatMap(clinicsOf));
+  const byTime = new Set(problems.flatMap(clinicsOf));
   const paused = clinics.filter((clinic) => clinic.paused);
   const active = clinics.filter((clinic) => !clinic.paused);
   const quiet = active.filter(({ tenant }) => !byTime.has(tenant));
   const first = quiet.filter(({ inStep }) => inStep === 'first-sync');
   const well = quiet.filter(({ inStep }) => inStep !== 'first-sync');
   const waiting = active.filter(({ tenant }) => byTime.has(tenant) && !forYou.has(tenant));
-  const needing = [...forYou].filter((tenant) => tenant !== null);
-  return { needing, waiting, first, well, paused };
+  return { needing: [...forYou], waiting, first, well, paused };
 }
 
 function counts(context: PageContext, overview: Overview): Html {

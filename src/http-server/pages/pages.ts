@@ -15,6 +15,7 @@ import { addLive } from './live.ts';
 import { addOverviewPage } from './overview.ts';
 import { addPlanPage } from './plan/plan-page.ts';
 import { addPreferences } from './preferences.ts';
+import { addRetry } from './problems.ts';
 import { addQueuesPage } from './queues.ts';
 import { showRefusals } from './refusals.ts';
 import { addWeekPage } from './week/week-page.ts';
@@ -30,6 +31,7 @@ export function addPages(app: FastifyInstance, desk: OperatorDesk): void {
     addPreferences(pages);
     addLive(pages, desk, overview);
     addOverviewPage(pages, desk, overview);
+    addRetry(pages, desk);
     addActivityPages(pages, desk);
     addClinicPage(pages, desk);
     addTargetPage(pages, desk);

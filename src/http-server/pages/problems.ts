@@ -1,11 +1,20 @@
+import type { FastifyInstance } from 'fastify';
+import { retryHost } from '../../control/incident-acts.ts';
 import { type Html, html } from '../../model/html.ts';
-import type { Problem } from '../../model/problems.ts';
-import { mayDo } from '../visitors.ts';
+import { type Problem, SERVER_AWAY } from '../../model/problems.ts';
+import { formOf } from '../forms.ts';
+import type { OperatorDesk } from '../operator-desk.ts';
+import { mayDo, maySee, visitorOf } from '../visitors.ts';
+import { actingOf, reasonField } from './acting.ts';
 import type { PageContext } from './context.ts';
 import { explainAddress } from './explain/address.ts';
 import { clinicAddress } from './navigation.ts';
-import { linkButton, nextStep, said, table } from './parts.ts';
+import { actionButton, linkButton, nextStep, said, table } from './parts.ts';
 import { OVERVIEW } from './texts/overview.ts';
+
+/** Clinics of one problem that are named. */
+const NAMED_CLINICS = 30;
+const RETRY_ROUTE = '/servers/retry';
 
 /** Whose it is, and where that is looked at. */
 export interface ProblemPlaces {
@@ -17,12 +26,14 @@ export interface ProblemPlaces {
 /**
  * What is the matter, one row each: the sentence that every surface repeats, since when, what waits, and one thing to do.
  * @param places null on the page of the clinic itself
+ * @param desk null where nothing may be begun
  */
 export function problemTable(
   context: PageContext,
   caption: string,
   problems: readonly Problem[],
   places: ProblemPlaces | null,
+  desk: OperatorDesk | null,
 ): Html {
   const words = OVERVIEW[context.language];
   const columns = [
@@ -32,9 +43,14 @@ export function problemTable(
     { title: words.waiting, isFigure: true },
     { title: words.toDo },
   ];
+  const nameOf = (tenant: string | null) => (tenant === null ? words.everywhere : (places?.nameOf(tenant) ?? tenant));
+  const named = (clinics: NonNullable<Problem['clinics']>) => {
+    const names = clinics.slice(0, NAMED_CLINICS).map(({ tenant }) => nameOf(tenant));
+    return `${names.join(', ')}${clinics.length > NAMED_CLINICS ? ', …' : ''}`;
+  };
   const rows = problems.map((problem) => {
-    const { tenant, subject, code, sentence, sinceAt, nextTryAt, waiting } = problem;
-    const name = tenant === null ? words.everywhere : (places?.nameOf(tenant) ?? tenant);
+    const { tenant, subject, code, sentence, sinceAt, nextTryAt, waiting, clinics } = problem;
+    const name = clinics === undefined ? nameOf(tenant) : html`${words.clinics(clinics.length)}: ${named(clinics)}`;
     const page = tenant === null ? null : (places?.pageOf(tenant) ?? null);
     const again =
       nextTryAt === null ? null : html` <span class="quiet">${words.nextTry(context.times.text(nextTryAt))}</span>`;
@@ -47,11 +63,37 @@ export function problemTable(
         html`<span class="what"><span class="quiet">${said(context, subject)}:</span> ${said(context, sentence)} <code>${code}</code>${again}</span>`,
         sinceAt === null ? null : context.times.both(sinceAt),
         waiting === 0 ? null : waiting,
-        toDo(context, problem, hasPage),
+        retryButton(context, problem, places, desk) ?? toDo(context, problem, hasPage),
       ],
     };
   });
   return table(caption, columns, rows);
+}
+
+/** Has a server tried now that is away; null for what is another problem, and where a reason has to be given with the command. */
+function retryButton(
+  context: PageContext,
+  { subject, code, clinics = [] }: Problem,
+  places: ProblemPlaces | null,
+  desk: OperatorDesk | null,
+): Html | null {
+  const { visitor } = context;
+  if (code !== SERVER_AWAY || desk === null || visitor === null || !mayDo(visitor, 'operator')) return null;
+  if (reasonField(context, desk, 'retry') !== null) return null;
+  const fields = { server: subject.slice('server '.length), tenant: places === null ? (clinics[0]?.tenant ?? '') : '' };
+  return actionButton(context, { address: RETRY_ROUTE, text: OVERVIEW[context.language].retryNow, fields });
+}
+
+/** Adds what that button does. */
+export function addRetry(app: FastifyInstance, desk: OperatorDesk): void {
+  app.post(RETRY_ROUTE, { config: { level: 'operator' } }, async (request, reply) => {
+    const form = formOf(request);
+    const visitor = visitorOf(request);
+    const tenant = form.get('tenant') ?? '';
+    const isSeen = (id: string) => maySee(visitor, id);
+    await retryHost(actingOf(request, desk), desk.installation, form.get('server') ?? '', isSeen);
+    return reply.redirect(tenant === '' ? '/' : clinicAddress(tenant), 303);
+  });
 }
 
 /** One button where a page leads on, else the command. */

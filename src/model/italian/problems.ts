@@ -8,6 +8,8 @@ export const PROBLEMS = {
   'triggers to {id}': 'notifiche a {id}',
   'alerts by {channel}': 'avvisi per {channel}',
   'server {name}': 'server {name}',
+  'it does not answer, or fails each request: {code}': 'non risponde, o rifiuta ogni richiesta: {code}',
+  'it was away and answers again': 'non rispondeva e ora risponde di nuovo',
   'quota of {client}': 'quota di {client}',
   configuration: 'configurazione',
   clinic: 'clinica',

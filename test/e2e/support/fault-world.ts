@@ -248,8 +248,8 @@ async function shownOn(
 
 /** The message that somebody gets who was told of nothing before, once all of it has lasted. */
 function alertOf(problems: readonly Problem[], now: number): string {
-  const { untold } = nextDigest(NOTHING_TOLD, problems, now);
+  const { untold } = nextDigest(NOTHING_TOLD, problems, now, 15 * MINUTE_MS);
   const later = now + DAY_MS + 5 * MINUTE_MS;
-  const { digest } = nextDigest(untold, problems, later);
+  const { digest } = nextDigest(untold, problems, later, 15 * MINUTE_MS);
   return digest === null ? '' : textOf(digest, later, 'en').text;
 }

@@ -43,7 +43,7 @@ function problemOf(tenant: string | null, changes: Partial<Problem> = {}): Probl
 }
 
 function shown(overview: Overview, { context = contextIn(), search = NO_SEARCH } = {}): string {
-  return framed(context, overviewPage(context, overview, search)).toString();
+  return framed(context, overviewPage(context, overview, search, null)).toString();
 }
 
 /** What a person reads. */

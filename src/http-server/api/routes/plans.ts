@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { applyPlan, auditNow, syncTenant } from '../../../control/acts.ts';
 import { noSuchTarget } from '../../../control/health.ts';
+import { retryHost } from '../../../control/incident-acts.ts';
 import { requireTenant } from '../../../control/installation.ts';
 import { keepPlan, keptPlan, planSummary } from '../../../control/kept-plans.ts';
 import { pageOf } from '../../../control/paging.ts';
+import { maySee } from '../../visitors.ts';
 import { paged, pageOfItems, type Route, route } from '../route.ts';
 import { countsByCode, instant } from '../schemas/common.ts';
 import { auditReply, syncReply } from '../schemas/status.ts';
@@ -126,6 +128,16 @@ export const PLAN_ROUTES: readonly Route[] = [
     task: 'sync',
     handle: ({ acting, desk, params, progress, signals }) =>
       syncTenant(acting, desk.installation, params.tenant, progress, signals),
+  }),
+  route({
+    method: 'POST',
+    path: '/servers/{server}/retry',
+    name: 'retryServer',
+    summary: 'Have all that waits for a server that is away try it now, of the tenants that the caller may see',
+    level: 'operator',
+    reply: z.object({ host: z.string(), clinics: z.array(z.string()), targets: z.number() }),
+    handle: ({ acting, desk, params, visitor }) =>
+      retryHost(acting, desk.installation, params.server, (tenant) => maySee(visitor, tenant)),
   }),
   route({
     method: 'POST',

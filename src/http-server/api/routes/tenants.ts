@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { requireTenant } from '../../../control/installation.ts';
 import type { TenantStatus } from '../../../control/status-view.ts';
 import { listProblems, listTenants } from '../../../control/tenant-list.ts';
-import type { Problem } from '../../../model/problems.ts';
+import { type Problem, problemsWithin } from '../../../model/problems.ts';
 import type { OperatorDesk } from '../../operator-desk.ts';
 import { maySee } from '../../visitors.ts';
 import { paged, pageOfItems, type Route, route } from '../route.ts';
@@ -101,5 +101,5 @@ async function statusOf(
   const { tenants, problems } = await statuses.ofTenant(installation, id);
   const [tenant] = tenants;
   if (tenant === undefined) throw new Error('the status of one tenant tells of one tenant');
-  return { tenant, problems: problems.filter((each) => each.tenant === id) };
+  return { tenant, problems: problemsWithin(problems, (each) => each === id) };
 }

@@ -24,6 +24,10 @@ export const problem = z.object({
   next: z.string().nullable().describe('What a person does next'),
   stands: z.object({ inStep, canGoOn }).nullable().describe('Where its tenant stands; null where it is of none'),
   waiting: z.number().describe('Changes that wait for it'),
+  clinics: z
+    .array(z.object({ tenant: z.string(), waiting: z.number() }))
+    .optional()
+    .describe('Of a server that is away: which tenants wait for it; `tenant` is null then'),
 });
 
 /** What ended something early. */

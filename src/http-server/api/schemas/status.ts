@@ -62,6 +62,7 @@ export const targetStatus = z.object({
   oldestPendingAt: instant.nullable(),
   unconfirmed: z.number().describe('Records that the list lacks and that are not confirmed as gone yet'),
   failure: failure.extend({ sinceAt: instant }).nullable(),
+  outage: z.string().nullable().describe('The server that it, or changes of it, wait for'),
   nextTryAt: instant.nullable().describe('While it rests or is stopped'),
   calendarReplacedAt: instant.nullable().describe('When another calendar took the place of one that was gone'),
   policy: driftPolicy,

@@ -5,7 +5,7 @@ import { upcomingReminders } from '../../../control/reminders.ts';
 import { recentRuns } from '../../../control/runs.ts';
 import type { TaskView } from '../../../control/tasks.ts';
 import { type Html, html } from '../../../model/html.ts';
-import type { Problem } from '../../../model/problems.ts';
+import { type Problem, problemsWithin } from '../../../model/problems.ts';
 import type { OperatorDesk } from '../../operator-desk.ts';
 import { contextOf, type PageContext } from '../context.ts';
 import { type Page, sendPage } from '../layout.ts';
@@ -61,7 +61,7 @@ async function clinicPage(
   const [clinic] = found.tenants;
   if (clinic === undefined) throw new Error('a tenant that is open has a status');
   const isCalendar = (target: string) => open.targets.get(target)?.crm === null;
-  const main = html`${begun === null ? null : workNotice(context, begun)}${clinic.paused ? html`<p class="notice">${CLINIC[context.language].paused}</p>` : null}${problemsPart(context, tenant, found.problems)}
+  const main = html`${begun === null ? null : workNotice(context, begun)}${clinic.paused ? html`<p class="notice">${CLINIC[context.language].paused}</p>` : null}${problemsPart(context, desk, tenant, found.problems)}
 ${targetsPart(context, tenant, clinic.targets, isCalendar)}
 ${findPart(context, tenant)}
 ${holdsPart(context, tenant, holds.filter(({ state }) => state === 'open').length)}
@@ -74,12 +74,17 @@ ${configuredPart(context, desk, tenant)}`;
   return { title: clinic.name, main, beside, isLive: true, isUnderWay: begun?.state === 'running' };
 }
 
-function problemsPart(context: PageContext, tenant: string, problems: readonly Problem[]): Html | null {
+function problemsPart(
+  context: PageContext,
+  desk: OperatorDesk,
+  tenant: string,
+  problems: readonly Problem[],
+): Html | null {
   const words = CLINIC[context.language];
-  const own = problems.filter((problem) => problem.tenant === tenant);
+  const own = problemsWithin(problems, (each) => each === tenant);
   return own.length === 0
     ? null
-    : section('problems', words.problems, problemTable(context, words.problems, own, null));
+    : section('problems', words.problems, problemTable(context, words.problems, own, null, desk));
 }
 
 /** Says where the clinic is configured. */

@@ -42,6 +42,7 @@ const en = {
   connect: 'Connect',
   look: 'Look',
   decide: 'Decide',
+  retryNow: 'Retry now',
   pausedWord: 'paused',
 };
 
@@ -90,6 +91,7 @@ export const OVERVIEW: Texts<typeof en> = {
     connect: 'Collega',
     look: 'Vedi',
     decide: 'Decidi',
+    retryNow: 'Riprova ora',
     pausedWord: 'in pausa',
   },
 };

@@ -1,0 +1,146 @@
+import { expect, test } from 'vitest';
+import type { Digest } from '../../src/alerts/digest.ts';
+import { textOf } from '../../src/alerts/message.ts';
+import { renderStatus } from '../../src/cli/render-status.ts';
+import { createAlertWatch } from '../../src/control/alerts.ts';
+import { retryHost } from '../../src/control/incidents.ts';
+import type { Installation } from '../../src/control/installation.ts';
+import { status } from '../../src/control/status.ts';
+import { silentLogger } from '../../src/log/logger.ts';
+import { problemsWithin } from '../../src/model/problems.ts';
+import { MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
+import { createAlertStore } from '../../src/state/alerts.ts';
+import { createLeases } from '../../src/state/leases.ts';
+import { areInSync, book, CLINIC_HOST, CLINICS, HOST, NEVER, openWorld, type World } from '../jobs/outage-world.ts';
+import { useRedis } from '../support/redis.ts';
+import { openInstallation } from './open-installation.ts';
+
+const redis = useRedis({ appendOnly: false });
+const LOOK_EVERY_MS = 5 * MINUTE_MS;
+
+function installationOf(world: World): Installation {
+  return openInstallation({ tenants: world.clinics.map(({ tenant }) => tenant) });
+}
+
+/** Looks every five minutes whether something is to be told. */
+function openWatch(world: World) {
+  const installation = installationOf(world);
+  const connection = redis.connect();
+  const watch = createAlertWatch();
+  const told: { atMs: number; digest: Digest }[] = [];
+  const channels = new Map([['email', async (digest: Digest) => void told.push({ atMs: world.clock.now, digest })]]);
+  const store = createAlertStore({
+    redis: connection,
+    identityKey: Buffer.alloc(32, 3),
+    clock: () => world.clock.now,
+    log: silentLogger,
+  });
+  const parts = {
+    problems: async () => (await status(installation)).problems,
+    ...{ channels, store, leases: createLeases(connection, 'clinic-mirror', 30_000) },
+    ...{ clock: () => world.clock.now, log: silentLogger, outageAfterMs: 15 * MINUTE_MS },
+  };
+  return {
+    told,
+    async run(forMs: number) {
+      for (let passed = 0; passed < forMs; passed += LOOK_EVERY_MS) {
+        await world.runUntil(() => false, LOOK_EVERY_MS);
+        await watch.check(parts, NEVER);
+      }
+    },
+  };
+}
+
+test.each(['whole', 'each'] as const)(
+  'an outage of 20 clinics is one problem that names the server (%s)',
+  async (how) => {
+    const world = openWorld(redis, how);
+    world.isOut.vendor = true;
+    book(world);
+    await world.runUntil(() => false, 10 * MINUTE_MS);
+    const found = await status(installationOf(world));
+    const ids = world.clinics.map(({ tenant }) => ({ tenant: tenant.id, waiting: 1 }));
+    expect(found.problems).toMatchObject([
+      { tenant: null, subject: `server ${HOST}`, code: 'server-away', clinics: ids, waiting: CLINICS, needs: 'time' },
+    ]);
+    expect(found.problems[0]?.next).toBe(`clinic-mirror retry ${HOST}`);
+    const text = renderStatus(found, { problemsOnly: true });
+    expect(text.match(new RegExp(HOST, 'g'))).toHaveLength(2);
+    expect(text).toContain('20 clinics wait (clinic-0, clinic-1');
+    expect(text).toContain('0 need you, 20 wait by themselves, 0 well'.replace(', 0 well', ''));
+    expect(renderStatus(await status(installationOf(world), 'clinic-3'))).toContain(HOST);
+  },
+);
+
+test('an outage of a clinic system is one problem of the clinics that it has', async () => {
+  const world = openWorld(redis);
+  world.isOut.clinic = true;
+  await world.runUntil(() => false, 10 * MINUTE_MS);
+  const { problems } = await status(installationOf(world));
+  expect(problems).toMatchObject([{ subject: `server ${CLINIC_HOST}`, code: 'server-away' }]);
+  expect(problems[0]?.clinics).toHaveLength(CLINICS);
+});
+
+test('whoever may see some clinics hears of those alone', async () => {
+  const world = openWorld(redis);
+  world.isOut.vendor = true;
+  book(world);
+  await world.runUntil(() => false, 2 * MINUTE_MS);
+  const { problems } = await status(installationOf(world));
+  const [seen] = problemsWithin(problems, (tenant) => tenant === 'clinic-7');
+  expect(seen).toMatchObject({ clinics: [{ tenant: 'clinic-7', waiting: 1 }], waiting: 1 });
+  expect(JSON.stringify(seen)).not.toContain('clinic-8');
+  expect(problemsWithin(problems, () => false)).toEqual([]);
+});
+
+test('one message tells of an outage after 15 minutes, and one that it is over', async () => {
+  const world = openWorld(redis);
+  const watch = openWatch(world);
+  world.isOut.vendor = true;
+  book(world);
+  const beganAt = world.clock.now;
+  await watch.run(60 * MINUTE_MS);
+  expect(watch.told).toHaveLength(1);
+  const [first] = watch.told as [(typeof watch.told)[number]];
+  expect(first.atMs - beganAt).toBeGreaterThanOrEqual(15 * MINUTE_MS);
+  expect(first.atMs - beganAt).toBeLessThanOrEqual(15 * MINUTE_MS + LOOK_EVERY_MS);
+  expect(first.digest.begun).toMatchObject([{ subject: `server ${HOST}` }]);
+  expect(textOf(first.digest, first.atMs, 'en').text).toContain('20 clinics wait');
+  world.isOut.vendor = false;
+  await watch.run(60 * MINUTE_MS);
+  expect(watch.told).toHaveLength(2);
+  expect(watch.told[1]?.digest).toMatchObject({ begun: [], over: [{ subject: `server ${HOST}` }] });
+});
+
+test('an outage of less than the time is told by nobody', async () => {
+  const world = openWorld(redis, 'whole', 3);
+  const watch = openWatch(world);
+  world.isOut.vendor = true;
+  book(world);
+  await watch.run(10 * MINUTE_MS);
+  world.isOut.vendor = false;
+  await watch.run(60 * MINUTE_MS);
+  expect(watch.told).toEqual([]);
+});
+
+test('a person has all that waits for a server try it at once', async () => {
+  const world = openWorld(redis);
+  world.isOut.vendor = true;
+  book(world);
+  await world.runUntil(() => false, 20 * MINUTE_MS);
+  const installation = installationOf(world);
+  const sinceAt = (await status(installation)).incidents[0]?.sinceAt;
+  world.refused = 0;
+  const { clinics, targets } = await retryHost(installation, HOST, () => true);
+  expect([clinics.length, targets]).toEqual([CLINICS, CLINICS]);
+  await world.runUntil(() => false, 4 * SECOND_MS);
+  expect(world.refused).toBeGreaterThanOrEqual(CLINICS);
+  // It is the same incident.
+  expect((await status(installation)).incidents).toMatchObject([{ sinceAt, host: HOST }]);
+  world.isOut.vendor = false;
+  await retryHost(installation, HOST, () => true);
+  expect(await world.runUntil(() => areInSync(world), MINUTE_MS)).toBeLessThanOrEqual(5 * SECOND_MS);
+  await expect(retryHost(installation, 'nobody.example', () => true)).rejects.toMatchObject({
+    code: 'server-not-away',
+  });
+});
