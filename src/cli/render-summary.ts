@@ -1,6 +1,6 @@
 import type { Status, TenantStatus } from '../control/status-view.ts';
 import { clinicsOf, type Problem } from '../model/problems.ts';
-import type { Standing } from '../model/standing.ts';
+import { AXES_WORDS, type Standing } from '../model/standing.ts';
 import type { Instant } from '../model/time.ts';
 import { firstRows, stateWord } from './paper.ts';
 import { renderAge, renderTable, renderTime, wrap } from './table.ts';
