@@ -107,11 +107,11 @@ export const FAULTS = {
     next: 'wait until midnight Pacific time, or raise the quota of the project',
   },
   'a vendor can not be reached': {
-    code: 'connection-failed',
+    code: 'server-away',
     known: 'next-cycle',
     needs: 'time',
-    sentence: 'the connection failed: <host>',
-    next: null,
+    sentence: 'it does not answer, or fails each request: connection-failed',
+    next: 'clinic-mirror retry <host>',
   },
   'a login page stands before a vendor': {
     code: 'html-answer',
@@ -121,11 +121,11 @@ export const FAULTS = {
     next: null,
   },
   'a vendor fails': {
-    code: 'server-error',
+    code: 'server-away',
     known: 'next-cycle',
     needs: 'time',
-    sentence: 'Google is failing',
-    next: null,
+    sentence: 'it does not answer, or fails each request: server-error',
+    next: 'clinic-mirror retry <host>',
   },
   'one entry is refused': {
     code: 'failing',
@@ -176,11 +176,11 @@ export const FAULTS = {
     next: null,
   },
   'the clinic can not be reached': {
-    code: 'connection-failed',
+    code: 'server-away',
     known: 'next-cycle',
     needs: 'time',
-    sentence: 'the last cycle failed: clinic.appointments.list: the connection failed: <host>',
-    next: null,
+    sentence: 'it does not answer, or fails each request: connection-failed',
+    next: 'clinic-mirror retry <host>',
   },
   'a login page stands before the clinic': {
     code: 'html-answer',
@@ -190,11 +190,11 @@ export const FAULTS = {
     next: 'open the configured address in a browser: a login page, a proxy or maintenance stands before it',
   },
   'the clinic fails': {
-    code: 'unavailable',
+    code: 'server-away',
     known: 'next-cycle',
     needs: 'time',
-    sentence: 'the last cycle failed: clinic.appointments.list: the clinic is not able to answer, status 503',
-    next: null,
+    sentence: 'it does not answer, or fails each request: unavailable',
+    next: 'clinic-mirror retry <host>',
   },
   'the clinic does not know the address': {
     code: 'not-found',

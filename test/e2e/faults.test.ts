@@ -385,5 +385,5 @@ function shapeOf({ code, needs, sentence, next }: Problem) {
     .replace(/\S+ \(\d+\)/, '<account>')
     .replace(/\d+ (row|record)s?\b/, '<n> $1s')
     .replace(/127\.0\.0\.1:\d+/, '<host>');
-  return { code, needs, sentence: plain, next };
+  return { code, needs, sentence: plain, next: next?.replace(/127\.0\.0\.1:\d+/, '<host>') ?? null };
 }

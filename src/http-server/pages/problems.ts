@@ -81,7 +81,12 @@ function retryButton(
   if (code !== SERVER_AWAY || desk === null || visitor === null || !mayDo(visitor, 'operator')) return null;
   if (reasonField(context, desk, 'retry') !== null) return null;
   const fields = { server: subject.slice('server '.length), tenant: places === null ? (clinics[0]?.tenant ?? '') : '' };
-  return actionButton(context, { address: RETRY_ROUTE, text: OVERVIEW[context.language].retryNow, fields });
+  return actionButton(context, {
+    address: RETRY_ROUTE,
+    text: OVERVIEW[context.language].retryNow,
+    fields,
+    kind: 'main',
+  });
 }
 
 /** Adds what that button does. */
