@@ -13,7 +13,7 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { ElapsedBetween } from '../model/watched-clock.ts';
 import { isForOthers } from '../settings/common-schemas.ts';
 import type { Configuration, TenantConfiguration } from '../settings/configuration.ts';
-import { OPERATORS_REACH, type Reach, reachOf } from '../settings/outbound-schema.ts';
+import { OPERATORS_REACH, type Purpose, type Reach, reachOf } from '../settings/outbound-schema.ts';
 import type { Settings } from '../settings/settings-schema.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { type BudgetWaiting, openBudgetShare, type Priority } from '../state/budget.ts';
@@ -94,8 +94,7 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
   const { configuration, clock, elapsedBetween, redis, queues } = shared;
   const { settings } = configuration;
   const log = shared.log.child({ tenant: tenant.id });
-  const http = openHttp(shared, OPERATORS_REACH);
-  const httpFor = (reach: Reach) => openHttp(shared, reach);
+  const { http, httpFor, httpOf } = openWays(shared);
   const sealer = createSealer(shared.ring, tenant.id);
   const leases = createLeases(redis, tenant.id, settings.leases.ttlMs, shared.processes);
   const generation = requireEntry(shared.generations, tenant.id);
@@ -115,10 +114,6 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
   const name = tenant.formerly ?? tenant.id;
   const known = { tenant: name, zone: tenant.zone, identityKey, identity: shared.epoch.identity };
   const { connectors, evaluate, remotes } = shared;
-  const httpOf = {
-    calendars: httpFor(reachOf(settings.outbound, 'calendars')),
-    crms: httpFor(reachOf(settings.outbound, 'crms')),
-  };
   const parts = { ...known, connectors, evaluate, httpOf, remotes, log, clock, connections, feeds: stores.feeds };
   return {
     connections,
@@ -152,7 +147,7 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
       }),
       triggers: openTriggers({
         ...{ tenant, identityKey, redis, sealer, queues },
-        http: httpFor(reachOf(settings.outbound, 'webhooks')),
+        http: httpOf.webhooks,
         openSource: clinic.forTriggers,
       }),
       generation,
@@ -163,6 +158,18 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
       clock,
       random: Math.random,
     },
+  };
+}
+
+/** The ways to what the operator's settings name, and to what a tenant names. */
+function openWays(shared: Shared) {
+  const { outbound } = shared.configuration.settings;
+  const httpFor = (reach: Reach) => openHttp(shared, reach);
+  const to = (purpose: Purpose) => httpFor(reachOf(outbound, purpose));
+  return {
+    http: httpFor(OPERATORS_REACH),
+    httpFor,
+    httpOf: { calendars: to('calendars'), crms: to('crms'), webhooks: to('webhooks') },
   };
 }
 

@@ -10,7 +10,7 @@ import { hasProxies } from './transport.ts';
 export type Resolve = (hostname: string) => Promise<LookupAddress[]>;
 
 /** As the system resolves names, its hosts file included. */
-export const systemResolve: Resolve = (hostname) => lookup(hostname, { all: true });
+const systemResolve: Resolve = (hostname) => lookup(hostname, { all: true });
 
 /** Where a connection is to lead. */
 export interface Place {
