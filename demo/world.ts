@@ -9,6 +9,7 @@ import { type ClinicSandbox, startClinicSandbox } from '../sandbox/clinic/index.
 import { type GoogleSandbox, startGoogleSandbox } from '../sandbox/google/index.ts';
 import { type GraphSandbox, startGraphSandbox } from '../sandbox/graph/index.ts';
 import { type FaultProxy, startFaultProxy } from '../sandbox/kit/fault-proxy.ts';
+import { ON_THIS_MACHINE } from '../sandbox/kit/outbound.ts';
 import { tenantVariable } from '../src/settings/tenant-secrets.ts';
 import type { PrivateDavServer } from '../tools/dav-server.ts';
 import { freePort } from '../tools/free-port.ts';
@@ -266,6 +267,7 @@ async function writeConfiguration(
   const profile = options.dialect ?? 'documented';
   const settings = {
     redis: { url: { env: 'REDIS_URL' } },
+    outbound: ON_THIS_MACHINE,
     ...(pagesPort === null ? { operator: { port: 0 } } : { operator: { port: pagesPort, access: {} }, dataDirectory }),
     ...(options.publicPort === true ? { http: { port: await freePort() } } : {}),
     secrets: {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { authorizeInBrowser } from '../../sandbox/clinic/index.ts';
+import { ON_THIS_MACHINE } from '../../sandbox/kit/outbound.ts';
 import { type Composition, compose } from '../../src/composition/compose.ts';
 import { loginDesk } from '../../src/composition/login-desk.ts';
 import { connectors as registry } from '../../src/connectors/registry.ts';
@@ -101,6 +102,7 @@ async function writeConfiguration(dir: string, clinic: ClinicProcess, vendor: Ve
   if (source === undefined) throw new Error('the clinic has no tenant');
   const settings = {
     redis: { url: { env: 'REDIS_URL' } },
+    outbound: ON_THIS_MACHINE,
     secrets: {
       identityKey: { env: 'CLINIC_MIRROR_IDENTITY_KEY' },
       sealingKeys: [{ id: 'k1', key: { env: 'CLINIC_MIRROR_SEALING_KEY' } }],

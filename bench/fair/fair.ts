@@ -123,7 +123,7 @@ function remindersDue(url: string, tenant: string, dueAt: number): object {
   const time = new Date(dueAt).toLocaleTimeString('en-GB', zone);
   const days = Array.from({ length: 10 }, (_, day) => day + 1);
   const secrets = [{ env: tenantVariable(tenant, 'HOOK') }];
-  const hook = { kind: 'webhook', settings: { url, secrets, allowPrivateAddresses: true } };
+  const hook = { kind: 'webhook', settings: { url, secrets } };
   return {
     ...{ quietHours: { from: '00:00', to: '00:00' }, minimumLeadMinutes: 0, maxPerHour: 100_000 },
     channels: { hook },

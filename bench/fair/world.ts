@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { authorizeInBrowser } from '../../sandbox/clinic/index.ts';
 import { type FaultProxy, type ProxiedRequest, startFaultProxy } from '../../sandbox/kit/fault-proxy.ts';
+import { ON_THIS_MACHINE } from '../../sandbox/kit/outbound.ts';
 import { compose } from '../../src/composition/compose.ts';
 import { loginDesk } from '../../src/composition/login-desk.ts';
 import { loginWithBrowser } from '../../src/control/logins.ts';
@@ -169,6 +170,7 @@ async function writeConfiguration(
   ]);
   const file = {
     redis: { url: { env: 'REDIS_URL' } },
+    outbound: ON_THIS_MACHINE,
     operator: { port: 0 },
     secrets: {
       identityKey: { env: 'CLINIC_MIRROR_IDENTITY_KEY' },

@@ -97,7 +97,7 @@ function remindersFile(url: string, fields: string[]) {
     channels: {
       hook: {
         kind: 'webhook',
-        settings: { url, secrets: [{ env: 'TENANT_CLINIC_1__HOOK' }], fields, allowPrivateAddresses: true },
+        settings: { url, secrets: [{ env: 'TENANT_CLINIC_1__HOOK' }], fields },
       },
     },
     rules: { 'an-hour': { before: 'PT1H', channels: ['hook'] } },

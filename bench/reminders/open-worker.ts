@@ -1,3 +1,4 @@
+import { ON_THIS_MACHINE } from '../../sandbox/kit/outbound.ts';
 import { openReminders } from '../../src/composition/reminders.ts';
 import { createHttpClient } from '../../src/http/client.ts';
 import type { OpenReminders } from '../../src/jobs/open-reminders.ts';
@@ -42,7 +43,8 @@ export function openSimulatedTenant(id: string, parts: WorkerParts): OpenTenant 
     epoch: openEpoch(redis, clock),
     protection: tenant.protection,
     queues: { reminderAlarms: () => openVirtualAlarms(redis, id) },
-    http: createHttpClient({ userAgent: 'clinic-mirror', clock }),
+    httpFor: (reach) => createHttpClient({ userAgent: 'clinic-mirror', clock, reach }),
+    outbound: ON_THIS_MACHINE,
     log: silentLogger,
     clock,
     observeLag: () => {},
@@ -97,7 +99,7 @@ function reminderFile({ sms, mail, hookUrl }: WorkerPlaces): ReminderFile {
       mail: { kind: 'email', settings: { ...mail, security: 'none', from: 'reminders@clinic.example' } },
       hook: {
         kind: 'webhook',
-        settings: { url: hookUrl, secrets: [{ env: 'SECRET' }], fields: ['startAt'], allowPrivateAddresses: true },
+        settings: { url: hookUrl, secrets: [{ env: 'SECRET' }], fields: ['startAt'] },
       },
     },
     rules: Object.fromEntries(rules),

@@ -2,6 +2,7 @@ import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
+import { ON_THIS_MACHINE } from '../../sandbox/kit/outbound.ts';
 import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
 
 /** Addresses at which nobody answers, on loopback. */
@@ -34,6 +35,7 @@ export async function writeTenants(dir: string, count: number): Promise<void> {
   const secret = { env: 'A_SECRET' };
   const settings = {
     redis: { url: { env: 'REDIS_URL' } },
+    outbound: ON_THIS_MACHINE,
     operator: { port: 0 },
     dataDirectory: join(dir, 'data'),
     secrets: {

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { HttpClient } from '../http/client.ts';
+import { pinnedLookup } from '../http/pinned.ts';
 import { postSigned } from '../http/signed-webhook.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Instant } from '../model/time.ts';
 import type { AlertSettings } from '../settings/alert-schema.ts';
+import { OPERATORS_REACH } from '../settings/outbound-schema.ts';
 import type { Digest } from './digest.ts';
 import { payloadOf, textOf } from './message.ts';
 
@@ -49,7 +51,13 @@ async function sendMail(
     disableFileAccess: true,
     disableUrlAccess: true,
   });
-  const result = await handOver(email, email.to, await composer.compile().build(), signal);
+  const result = await handOver(
+    email,
+    email.to,
+    await composer.compile().build(),
+    signal,
+    pinnedLookup({ host: email.host, isPlain: false }, OPERATORS_REACH),
+  );
   if (!result.done) throw smtpError(result.failure, result.handedOver);
 }
 

@@ -1,5 +1,6 @@
 import type { Outlook } from '../control/installation.ts';
 import { lookAtCertificate } from '../http/certificate.ts';
+import { pinnedLookup } from '../http/pinned.ts';
 import { inPieces } from '../jobs/in-pieces.ts';
 import type { Ending, QuotaStatus } from '../model/outlook.ts';
 import { eachInPieces } from '../model/pieces.ts';
@@ -7,6 +8,8 @@ import { slices } from '../model/slices.ts';
 import { type Clock, DAY_MS, type Instant } from '../model/time.ts';
 import { readCertificate } from '../oauth/certificate.ts';
 import type { Configuration, TenantConfiguration } from '../settings/configuration.ts';
+import { addressesOf } from '../settings/outbound-checks.ts';
+import { OPERATORS_REACH, type Reach, reachOf } from '../settings/outbound-schema.ts';
 import type { RedisPlace } from '../settings/redis-schema.ts';
 import { Secret } from '../settings/secret.ts';
 import type { Settings } from '../settings/settings-schema.ts';
@@ -79,28 +82,40 @@ export async function lookAtCertificates(
   store: CertificateStore,
   signal: AbortSignal,
 ): Promise<void> {
-  const servers = new Map<string, { host: string; port: number }>();
-  const note = (address: string) => {
+  const servers = new Map<string, { host: string; port: number; reach: Reach }>();
+  const note = (address: string, reach = OPERATORS_REACH) => {
     const { hostname, port, protocol } = new URL(address);
     const host = hostname.replace(/^\[|\]$/g, '');
     const number = port === '' ? (DEFAULT_PORTS[protocol] ?? 443) : Number(port);
-    servers.set(`${host}:${number}`, { host, port: number });
+    const of = `${host}:${number}`;
+    if (!servers.has(of)) servers.set(of, { host, port: number, reach });
   };
   for (const address of [...redisAddresses(settings.redis.place.reveal()), ...addressesIn(settings)]) note(address);
   // Each is read from its file's text for this: all at once they would be a hundred megabytes, and hold everything up.
   const noteAll = (tenant: TenantConfiguration) => {
-    for (const address of addressesIn(tenant)) note(address);
+    for (const { url, purpose } of addressesOf(tenant)) {
+      if (url.protocol === 'https:' && purpose !== 'mail') note(url.href, reachOf(settings.outbound, purpose));
+    }
   };
   await inPieces(eachInPieces(tenants.values(), noteAll));
   const seen: Ending[] = [];
   for (const some of slices([...servers], LOOKED_AT_ONCE)) {
-    const looks = some.map(async ([of, { host, port }]) => {
-      const found = await lookAtCertificate(host, port, signal);
+    const looks = some.map(async ([of, { host, port, reach }]) => {
+      const found = await lookAt(host, port, reach, signal);
       if (found !== null) seen.push({ kind: 'certificate', of, ...found });
     });
     await Promise.all(looks);
   }
   if (!signal.aborted) await store.write(seen);
+}
+
+/** Where this may not be reached, no connection of another kind is made either. */
+async function lookAt(host: string, port: number, reach: Reach, signal: AbortSignal) {
+  try {
+    return await lookAtCertificate(host, port, pinnedLookup({ host, isPlain: false }, reach), signal);
+  } catch {
+    return null;
+  }
 }
 
 /** Every address over TLS that stands anywhere in a configuration; what is secret is not looked into. */

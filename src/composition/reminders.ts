@@ -15,6 +15,7 @@ import {
 } from '../reminders/identity.ts';
 import { compileRules } from '../reminders/rules.ts';
 import type { TenantConfiguration } from '../settings/configuration.ts';
+import { OPERATORS_REACH, type Outbound, type Reach, reachOf } from '../settings/outbound-schema.ts';
 import type { ReminderFile } from '../settings/reminder-schema.ts';
 import { createAnswerDirectory, createAnswerStore } from '../state/answers.ts';
 import type { TenantEpoch } from '../state/epoch.ts';
@@ -39,7 +40,8 @@ export interface ReminderParts {
   epoch: Pick<TenantEpoch, 'settle'>;
   protection: Pick<Protection, 'keep'>;
   queues: Pick<WorkQueues, 'reminderAlarms'>;
-  http: HttpClient;
+  httpFor: (reach: Reach) => HttpClient;
+  outbound: Outbound;
   log: Logger;
   clock: Clock;
   observeLag: ObserveLag;
@@ -56,13 +58,14 @@ export function openReminders(parts: ReminderParts): OpenReminders | null {
   const secrets = createAddressSecrets(identityKey, name);
   const channels = [...file.channels].map(([id, { kind, consent, settings }]): [string, OpenChannel] => {
     const module = channelModule(kind);
+    const reach = module.purpose === null ? OPERATORS_REACH : reachOf(parts.outbound, module.purpose);
     const log = parts.log.child({ channel: id });
     const context = {
       settings,
       tenant: tenant.id,
       callbackUrl: parts.publicUrl === null ? null : `${parts.publicUrl}${REMINDERS_PATH}/${tenant.id}/${id}`,
       unsubscribeProof: secrets.unsubscribe,
-      http: parts.http,
+      ...{ reach, http: parts.httpFor(reach) },
       log,
       clock,
     };

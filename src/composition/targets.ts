@@ -30,7 +30,8 @@ export interface ConnectorParts {
   identityKey: Uint8Array;
   /** Fingerprint of that key. */
   identity: string;
-  http: HttpClient;
+  /** By what a connector is for. */
+  httpOf: Readonly<Record<'calendars' | 'crms', HttpClient>>;
   remotes: SharedState;
   feeds: Pick<TenantFeeds, 'shelf'>;
   log: Logger;
@@ -139,11 +140,13 @@ function openConnector(
   parts: ConnectorParts,
 ): Connector<Item> {
   const connection = requireEntry(parts.connections, login);
-  return requireEntry(parts.connectors, connector).open({
+  const module = requireEntry(parts.connectors, connector);
+  const http = parts.httpOf[module.holds === 'events' ? 'calendars' : 'crms'];
+  return module.open({
     settings,
     ...ours,
     authorizer: connection.authorizer(id),
-    http: connection.budget === null ? parts.http : withBudget(parts.http, connection.budget),
+    http: connection.budget === null ? http : withBudget(http, connection.budget),
     shelf: parts.feeds.shelf(id),
     shared: parts.remotes,
     log: parts.log.child({ target: id }),

@@ -13,6 +13,7 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { ElapsedBetween } from '../model/watched-clock.ts';
 import { isForOthers } from '../settings/common-schemas.ts';
 import type { Configuration, TenantConfiguration } from '../settings/configuration.ts';
+import { OPERATORS_REACH, type Purpose, type Reach, reachOf } from '../settings/outbound-schema.ts';
 import type { Settings } from '../settings/settings-schema.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { type BudgetWaiting, openBudgetShare, type Priority } from '../state/budget.ts';
@@ -93,7 +94,7 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
   const { configuration, clock, elapsedBetween, redis, queues } = shared;
   const { settings } = configuration;
   const log = shared.log.child({ tenant: tenant.id });
-  const http = openHttp(shared);
+  const { http, httpFor, httpOf } = openWays(shared);
   const sealer = createSealer(shared.ring, tenant.id);
   const leases = createLeases(redis, tenant.id, settings.leases.ttlMs, shared.processes);
   const generation = requireEntry(shared.generations, tenant.id);
@@ -113,7 +114,7 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
   const name = tenant.formerly ?? tenant.id;
   const known = { tenant: name, zone: tenant.zone, identityKey, identity: shared.epoch.identity };
   const { connectors, evaluate, remotes } = shared;
-  const parts = { ...known, connectors, evaluate, http, remotes, log, clock, connections, feeds: stores.feeds };
+  const parts = { ...known, connectors, evaluate, httpOf, remotes, log, clock, connections, feeds: stores.feeds };
   return {
     connections,
     credentials,
@@ -137,14 +138,16 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
       ),
       notifications: openNotifications({ ...parts, redis, id: tenant.id, proofs }, settings.notifications.url ?? null),
       reminders: openReminders({
-        ...{ tenant, identityKey, redis, queues, http, log, clock },
+        ...{ tenant, identityKey, redis, queues, httpFor, log, clock },
+        outbound: settings.outbound,
         epoch: shared.epoch.of(tenant.id, name),
         protection: stores.protection,
         observeLag: shared.observeLag ?? (() => {}),
         publicUrl: isForOthers(settings.http.publicUrl) ? settings.http.publicUrl : null,
       }),
       triggers: openTriggers({
-        ...{ tenant, identityKey, redis, sealer, queues, http },
+        ...{ tenant, identityKey, redis, sealer, queues },
+        http: httpOf.webhooks,
         openSource: clinic.forTriggers,
       }),
       generation,
@@ -158,10 +161,22 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
   };
 }
 
-function openHttp({ configuration, clock, observe, outages, spans }: Shared): HttpClient {
+/** The ways to what the operator's settings name, and to what a tenant names. */
+function openWays(shared: Shared) {
+  const { outbound } = shared.configuration.settings;
+  const httpFor = (reach: Reach) => openHttp(shared, reach);
+  const to = (purpose: Purpose) => httpFor(reachOf(outbound, purpose));
+  return {
+    http: httpFor(OPERATORS_REACH),
+    httpFor,
+    httpOf: { calendars: to('calendars'), crms: to('crms'), webhooks: to('webhooks') },
+  };
+}
+
+function openHttp({ configuration, clock, observe, outages, spans }: Shared, reach: Reach): HttpClient {
   const tellsTrace = configuration.settings.telemetry?.tellOthers ?? false;
   return createHttpClient({
-    ...{ userAgent: USER_AGENT, clock, observeHost: outages.heard },
+    ...{ userAgent: USER_AGENT, clock, reach, observeHost: outages.heard },
     ...(observe === undefined ? {} : { observe }),
     ...(spans === undefined ? {} : { spans, tellsTrace }),
   });

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIP } from 'node:net';
+import { type BlockList, isIP } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { isPublicAddress } from '../http/public-addresses.ts';
 import type { Logger } from '../log/logger.ts';
+import { isIn, isPublicAddress, listOf } from '../settings/addresses.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -26,8 +26,7 @@ export function trustedBy(networks: () => readonly string[]): IsTrusted {
   return (address) => {
     const now = networks();
     if (built?.of !== now) built = { of: now, list: listOf(now) };
-    const family = isIP(address);
-    return family !== 0 && built.list.check(address, family === 6 ? 'ipv6' : 'ipv4');
+    return isIn(built.list, address);
   };
 }
 
@@ -93,15 +92,4 @@ export function networkOf(address: string): string {
     .slice(0, 4)
     .map((group) => Number.parseInt(group, 16).toString(16))
     .join(':')}::/64`;
-}
-
-function listOf(networks: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const network of networks) {
-    const [address = '', prefix] = network.split('/');
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-    if (prefix === undefined) list.addAddress(address, family);
-    else list.addSubnet(address, Number(prefix), family);
-  }
-  return list;
 }

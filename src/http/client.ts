@@ -1,10 +1,10 @@
 import { type OpenSpan, type SpanStart, type Spans, spanned } from '../log/spans.ts';
 import { MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
+import { OPERATORS_REACH, PUBLIC_REACH, type Reach } from '../settings/outbound-schema.ts';
 import type { Budget } from './budget.ts';
 import { checkJson } from './json-check.ts';
-import { pinnedLookup, type Resolve, systemResolve } from './pinned.ts';
-import { isPublicAddress } from './public-addresses.ts';
+import { type Resolve, wayTo } from './pinned.ts';
 import { retryAfterMs } from './retry-after.ts';
 import { overdueTimers } from './standstill.ts';
 import { stopped, transmit } from './transport.ts';
@@ -17,7 +17,7 @@ export interface HttpRequest {
   url: string;
   headers?: Record<string, string>;
   body?: string | Uint8Array;
-  /** In place of `body`: sent as it is read, in chunks unless the headers give its length. Not for `publicOnly`. */
+  /** In place of `body`: sent as it is read, in chunks unless the headers give its length. */
   upload?: AsyncIterable<Uint8Array>;
   signal: AbortSignal;
   /** Until the whole answer has been read; the HTTP client's default when absent. */
@@ -28,7 +28,7 @@ export interface HttpRequest {
   budget?: Budget;
   /** What the remote side charges for the request, such as the calls in a batch. Default 1. */
   units?: number;
-  /** The address comes from outside: https alone, and only to addresses of the public internet, checked and then connected to. */
+  /** Only over https to addresses of the public internet, in place of what the HTTP client reaches. */
   publicOnly?: boolean;
 }
 
@@ -62,7 +62,7 @@ export interface HttpClient {
   /**
    * Sends one request and reads the whole answer, whatever its status.
    * @throws MirrorError `remote` when no whole answer came; `ambiguous` when the request may have been carried out.
-   * `settings`, code `address-not-allowed`, when a `publicOnly` request would lead elsewhere
+   * `settings`, code `address-not-allowed`, when it would lead where this client does not reach
    */
   send(request: HttpRequest): Promise<HttpResponse>;
   /** Sends one request and leaves the body of the answer to be read, under the same limits. @throws as {@link HttpClient.send} */
@@ -97,7 +97,9 @@ export interface HttpClientOptions {
   /** The other side is told the trace that a request belongs to. */
   tellsTrace?: boolean;
   clock: () => number;
-  /** How `publicOnly` requests resolve names; as the system does when absent. */
+  /** Where its requests may lead, checked when a connection is made. Default: what the operator's settings name, never link-local and metadata addresses. */
+  reach?: Reach;
+  /** How names are resolved; as the system does when absent. */
   resolve?: Resolve;
 }
 
@@ -200,13 +202,15 @@ function isOfHost(error: unknown): boolean {
 }
 
 async function openOnce(request: HttpRequest, options: HttpClientOptions): Promise<HttpStream> {
-  const { method, url, body: content, upload, signal, publicOnly } = request;
+  const { method, url, body: content, upload, signal } = request;
+  const reach = request.publicOnly === true ? PUBLIC_REACH : (options.reach ?? OPERATORS_REACH);
+  const way = await wayTo(url, reach, options.resolve);
   const { status, headers, body } = await transmit({
     ...{ method, url, signal },
     headers: { 'user-agent': options.userAgent, ...request.headers },
     ...(content === undefined ? {} : { body: content }),
     ...(upload === undefined ? {} : { upload }),
-    ...(publicOnly === true ? { lookup: pinnedLookup(url, isPublicAddress, options.resolve ?? systemResolve) } : {}),
+    ...way,
     timeoutMs: request.timeoutMs ?? options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
     maxResponseBytes: request.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
   });

@@ -2,30 +2,56 @@ import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { MirrorError } from '../model/errors.ts';
+import type { AddressClass } from '../settings/addresses.ts';
+import type { Reach } from '../settings/outbound-schema.ts';
+import { hasProxies } from './transport.ts';
 
 /** All addresses of a host name. */
 export type Resolve = (hostname: string) => Promise<LookupAddress[]>;
 
 /** As the system resolves names, its hosts file included. */
-export const systemResolve: Resolve = (hostname) => lookup(hostname, { all: true });
+const systemResolve: Resolve = (hostname) => lookup(hostname, { all: true });
+
+/** Where a connection is to lead. */
+export interface Place {
+  host: string;
+  /** Without TLS. */
+  isPlain: boolean;
+}
+
+/** How a request gets to its host. */
+export interface Way {
+  lookup?: LookupFunction;
+  /** Connections are shared with those of the same pool alone; without one the request has a connection of its own, and no proxy. */
+  pool?: string;
+}
 
 /**
- * Leads a request over https to addresses that are looked up once, checked and then connected to: no second answer of the name
- * server can lead elsewhere. One address that is not allowed among several refuses them all.
- * @returns what the request is to look its host up with
+ * The way of a request to where this reach allows. A proxy resolves the name itself, so that it is the proxy's own rules that count in the
+ * end: what is known of the name here is checked before.
+ * @throws MirrorError `settings`, code `address-not-allowed`, here or where the host is looked up
+ */
+export async function wayTo(url: string, reach: Reach, resolve: Resolve = systemResolve): Promise<Way> {
+  const parsed = URL.parse(url);
+  if (parsed === null) return {};
+  const place = { host: parsed.hostname.replace(/^\[|\]$/g, ''), isPlain: parsed.protocol !== 'https:' };
+  const lookup = pinnedLookup(place, reach, resolve);
+  if (reach.isDirect) return { lookup };
+  if (hasProxies && reach.purpose !== null) await checkedHere(place, reach, resolve);
+  return { lookup, pool: reach.name };
+}
+
+/**
+ * Leads a connection to addresses that are looked up once, checked and then connected to: no second answer of the name server can lead
+ * elsewhere, and no second attempt. One address that is not allowed among several refuses them all.
+ * @returns what the connection is to look its host up with
  * @throws MirrorError `settings`, code `address-not-allowed`, here for an address without a name, else where it is looked up
  */
-export function pinnedLookup(url: string, isAllowed: (address: string) => boolean, resolve: Resolve): LookupFunction {
-  const { protocol, hostname } = URL.parse(url) ?? { protocol: null, hostname: '' };
-  const address = hostname.replace(/^\[|\]$/g, '');
-  if (protocol !== 'https:' || (isIP(address) !== 0 && !isAllowed(address))) throw notAllowed();
-  async function allowed(name: string): Promise<LookupAddress[]> {
-    const addresses = await resolve(name);
-    if (addresses.length === 0 || !addresses.every((each) => isAllowed(each.address))) throw notAllowed();
-    return addresses;
-  }
+export function pinnedLookup(place: Place, reach: Reach, resolve: Resolve = systemResolve): LookupFunction {
+  // What has no name is not looked up.
+  if (isIP(place.host) !== 0) requireAllowed(place, [place.host], reach);
   return (name, { all }, callback) => {
-    allowed(name).then(
+    allowedAddresses({ ...place, host: name }, reach, resolve).then(
       (addresses) =>
         all ? callback(null, addresses) : callback(null, addresses[0]?.address ?? '', addresses[0]?.family),
       (error) => callback(error, ''),
@@ -33,11 +59,55 @@ export function pinnedLookup(url: string, isAllowed: (address: string) => boolea
   };
 }
 
-function notAllowed(): MirrorError {
-  return new MirrorError('the address is not one of the public internet over https', {
+async function allowedAddresses(place: Place, reach: Reach, resolve: Resolve): Promise<LookupAddress[]> {
+  const addresses = await resolve(place.host);
+  if (addresses.length === 0) throw Object.assign(new Error('the name has no address'), { code: 'ENOTFOUND' });
+  requireAllowed(
+    place,
+    addresses.map(({ address }) => address),
+    reach,
+  );
+  return addresses;
+}
+
+/** A name that nobody knows here, the proxy may know; but not one without a dot, which is one of an own network. */
+async function checkedHere(place: Place, reach: Reach, resolve: Resolve): Promise<void> {
+  await allowedAddresses(place, reach, resolve).catch((error: unknown) => {
+    if (error instanceof MirrorError) throw error;
+    if (!place.host.includes('.')) throw notAllowed(place.host, 'private', reach);
+  });
+}
+
+function requireAllowed({ host, isPlain }: Place, addresses: readonly string[], reach: Reach): void {
+  for (const address of addresses) {
+    const found = reach.refuses(address, isPlain);
+    if (found !== null) throw notAllowed(host, found, reach);
+  }
+}
+
+const NAMES: Readonly<Record<AddressClass, string>> = {
+  public: 'an address of the public internet without TLS',
+  private: 'an address of a private network',
+  loopback: 'an address of this machine (loopback)',
+  'link-local': 'a link-local address',
+  metadata: "an address of a cloud's metadata service",
+  unusable: 'an address that no server has',
+};
+const NEVER: readonly AddressClass[] = ['link-local', 'metadata', 'unusable'];
+
+function notAllowed(host: string, found: AddressClass, { purpose }: Reach): MirrorError {
+  const use = purpose === null ? '' : ` for ${purpose}`;
+  return new MirrorError(`the address is not allowed${use}: ${host} is ${NAMES[found]}`, {
     actor: 'settings',
     code: 'address-not-allowed',
-    retry: 'later',
-    remedy: 'give an address that is reached over the internet with https',
+    retry: 'never',
+    remedy: remedyOf(found, purpose),
   });
+}
+
+function remedyOf(found: AddressClass, purpose: Reach['purpose']): string {
+  if (NEVER.includes(found)) return 'give another address: no setting allows this one';
+  if (purpose === null) return 'give an https address of the public internet, or set allowPrivateAddresses beside it';
+  if (found === 'public') return 'give an https address';
+  return `give an address of the public internet; or the operator names its network in outbound.${purpose} of clinic-mirror.yaml`;
 }

@@ -43,8 +43,7 @@ export function isTooLarge(body: string): boolean {
 }
 
 /**
- * Posts one message, signed by Standard Webhooks 1.0. Redirects are not followed; unless the endpoint is in the operator's own network,
- * only addresses of the public internet are connected to.
+ * Posts one message, signed by Standard Webhooks 1.0. Redirects are not followed.
  * @throws MirrorError `settings`, code `webhook-unauthorized`, for 401 and 403, and as the HTTP client does
  */
 export async function postSigned(
@@ -62,7 +61,7 @@ export async function postSigned(
     signal,
     timeoutMs: TIMEOUT_MS,
     maxResponseBytes: LARGEST_ANSWER_BYTES,
-    publicOnly: !endpoint.allowPrivateAddresses,
+    publicOnly: endpoint.allowPrivateAddresses === false,
   });
   return answerOf(answer);
 }

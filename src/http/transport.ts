@@ -23,8 +23,10 @@ export interface TransportRequest {
   timeoutMs: number;
   /** Bytes of the answer's body, packed and unpacked. */
   maxResponseBytes: number;
-  /** Says where the host is; the request has a connection of its own then, and goes through no proxy. */
+  /** Says where the host is. Without `pool` the request has a connection of its own then, and goes through no proxy. */
   lookup?: LookupFunction;
+  /** Its connection is kept for requests of the same pool alone. */
+  pool?: string;
 }
 
 /** An answer whose body has yet to be read. */
@@ -47,17 +49,19 @@ const KEPT = { keepAlive: true, timeout: 4 * SECOND_MS, maxFreeSockets: 64 };
 const LONGEST_KEPT_MS = MINUTE_MS;
 // As the operator tells Node (NODE_USE_ENV_PROXY): the agents that it makes by itself know.
 const { proxyEnv } = (http.globalAgent as HttpAgent & { options: HttpAgentOptions }).options;
+/** Whether requests may go through a proxy. */
+export const hasProxies = proxyEnv !== undefined;
 const PROTOCOLS = {
   'http:': {
     send: http.request,
     opened: 'connect',
-    kept: keepingAsTold(new http.Agent({ ...KEPT, proxyEnv })),
+    kept: keepingAsTold(inPools(new http.Agent({ ...KEPT, proxyEnv }))),
     alone: new http.Agent({ proxyEnv }),
   },
   'https:': {
     send: overHttps,
     opened: 'secureConnect',
-    kept: keepingAsTold(new HttpsAgent({ ...KEPT, proxyEnv })),
+    kept: keepingAsTold(inPools(new HttpsAgent({ ...KEPT, proxyEnv }))),
     alone: new HttpsAgent({ proxyEnv }),
   },
 } as const;
@@ -123,17 +127,18 @@ class Exchange {
   }
 
   #send(agents: 'kept' | 'alone'): Promise<IncomingMessage> {
-    const { method, url, headers, body, upload, lookup } = this.#request;
+    const { method, url, headers, body, upload, lookup, pool } = this.#request;
     const { protocol, host, hostname, port, pathname, search } = new URL(url);
     this.#host = host;
     return new Promise((resolve, reject) => {
       const { send, opened, ...agentsOf } = PROTOCOLS[protocol as keyof typeof PROTOCOLS] ?? unknownProtocol();
+      const ownWay = pool === undefined ? { agent: false, lookup } : { agent: agentsOf[agents], lookup, pool };
       const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
       const outgoing = send({
         ...{ method, port, path: pathname + search },
         host: hostname.replace(/^\[|\]$/g, ''),
         headers: { accept: '*/*', 'accept-encoding': ACCEPTED_CODINGS, ...length, ...headers },
-        ...(lookup === undefined ? { agent: agentsOf[agents] } : { agent: false, lookup }),
+        ...(lookup === undefined ? { agent: agentsOf[agents] } : ownWay),
       });
       this.#outgoing = outgoing;
       this.#noteOpening(outgoing, opened);
@@ -244,6 +249,14 @@ export function answerTooLarge(words = 'the answer is larger than allowed'): Mir
 
 /** An agent that keeps a connection as long as its server says. */
 type Keeping<Agent> = Agent & { noteTold(answer: IncomingMessage): void };
+
+/** A connection that was checked for one pool is given to no request of another. */
+function inPools<Agent extends HttpAgent>(agent: Agent): Agent {
+  const { getName } = agent;
+  agent.getName = (options?: Parameters<HttpAgent['getName']>[0] & { pool?: string }) =>
+    `${getName.call(agent, options)}|${options?.pool}`;
+  return agent;
+}
 
 /** A second less than it was told, since the server counts from when it sent its answer. */
 function keepingAsTold<Agent extends HttpAgent>(agent: Agent): Keeping<Agent> {

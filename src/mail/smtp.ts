@@ -1,5 +1,8 @@
+import { once } from 'node:events';
+import { connect, type LookupFunction } from 'node:net';
 import { Readable } from 'node:stream';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
+import { MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import type { MailServer } from '../settings/mail-schema.ts';
 
@@ -26,16 +29,21 @@ export interface SmtpFailure {
 /**
  * Hands one mail to the server, for these addresses, over a connection of its own. A pool would send a mail again whose connection broke off, and that
  * may be a second time.
+ * @param lookup says where the server is
+ * @throws MirrorError `settings`, where `lookup` refuses the address: nothing was sent
  */
 export async function handOver(
   settings: MailServer,
   to: readonly string[],
   message: Buffer,
   signal: AbortSignal,
+  lookup: LookupFunction,
 ): Promise<SmtpResult> {
   const timeoutMs = settings.timeoutSeconds * SECOND_MS;
   const ending = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-  const connection = new SMTPConnection(connectionOptions(settings, timeoutMs));
+  const { host, port } = settings;
+  const socket = connect({ host, port, lookup });
+  let connection: SMTPConnection | null = null;
   let handedOver = false;
   async function* body() {
     // Read when the server has said 354, not before.
@@ -43,21 +51,26 @@ export async function handOver(
     yield message;
   }
   try {
-    await untilEnded(connection, ending, async () => {
-      await step((done) => connection.connect(done));
+    await once(socket, 'connect', { signal: ending });
+    const opened = new SMTPConnection({ ...connectionOptions(settings, timeoutMs), connection: socket });
+    connection = opened;
+    await untilEnded(opened, ending, async () => {
+      await step((done) => opened.connect(done));
       const { login } = settings;
       if (login !== undefined) {
         const credentials = { user: login.user, pass: login.password.reveal() };
-        await step((done) => connection.login({ credentials }, done));
+        await step((done) => opened.login({ credentials }, done));
       }
       const envelope = { from: settings.from, to: [...to], size: message.length };
-      await step((done) => connection.send(envelope, Readable.from(body(), { objectMode: false }), done));
+      await step((done) => opened.send(envelope, Readable.from(body(), { objectMode: false }), done));
     });
     return { done: true };
   } catch (error) {
+    if (error instanceof MirrorError) throw error;
     return { done: false, handedOver, failure: failureOf(error) };
   } finally {
-    connection.close();
+    connection?.close();
+    socket.destroy();
   }
 }
 

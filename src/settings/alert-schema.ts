@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { wholeNumber } from './common-schemas.ts';
 import { ADDRESS_REMEDY, hasSafeServer, mailServerKeys, SERVER_FAULT, withPort } from './mail-schema.ts';
 import type { SecretSchemas } from './secret-reference.ts';
-import { ADDRESS_FAULT, hasAllowedAddress, webhookKeys } from './webhook-schema.ts';
+import { webhookKeys } from './webhook-schema.ts';
 
 /** Who is told of what needs a person. */
 export function alertsSection(secrets: SecretSchemas) {
@@ -25,8 +25,17 @@ export function alertsSection(secrets: SecretSchemas) {
         .optional()
         .describe('Tells by mail'),
       webhook: z
-        .strictObject(webhookKeys(secrets))
-        .refine(hasAllowedAddress, ADDRESS_FAULT)
+        .strictObject({
+          ...webhookKeys(secrets),
+          allowPrivateAddresses: z
+            .boolean()
+            .default(false)
+            .describe('The receiver is in your own network: private addresses and http are allowed'),
+        })
+        .refine(({ url, allowPrivateAddresses }) => allowPrivateAddresses || url.startsWith('https:'), {
+          path: ['url'],
+          message: 'give an https address, or set allowPrivateAddresses for a receiver in your own network',
+        })
         .optional()
         .describe('Tells a program, by a message signed as Standard Webhooks 1.0 has it'),
     })

@@ -6,6 +6,8 @@ import { checkCrm } from './crm-checks.ts';
 import { faultAt } from './describe-issue.ts';
 import { didYouMean } from './did-you-mean.ts';
 import type { ConfigurationFault } from './faults.ts';
+import { checkAddresses } from './outbound-checks.ts';
+import type { Outbound } from './outbound-schema.ts';
 import { CLINIC_CONNECTION } from './tenant-schema.ts';
 import { keysAt, type ValuePath, type YamlFile } from './yaml-file.ts';
 
@@ -40,6 +42,8 @@ export interface KnownNames {
   vendorClients: Readonly<Record<ClientSection, ReadonlyMap<string, KnownClient>>> | null;
   connectors: ReadonlyMap<string, ConnectorDescription>;
   reminderChannels: ReadonlyMap<string, ChannelDescription>;
+  /** Null when the settings have faults. */
+  outbound: Outbound | null;
   /** `http.publicUrl` as written. */
   publicUrl: unknown;
   /** Names of what patients agree to, by clinic client; null for one whose profile could not be read. */
@@ -110,6 +114,7 @@ export function checkTenantReferences(file: YamlFile, known: KnownNames): Config
     ...rules,
     ...checkLinks(file, known),
     ...checkDoubleEndpoints(file),
+    ...checkAddresses(file, known.outbound),
   ];
 }
 

@@ -64,7 +64,20 @@ function isOfAnotherType(issue: Issue): boolean {
   return issue.path.length === 0 && (issue.code === 'invalid_type' || issue.code === 'invalid_value');
 }
 
+/** Keys that there were, with what is true by now. */
+const MOVED: ReadonlyMap<string, readonly [message: string, remedy: string]> = new Map([
+  [
+    'allowPrivateAddresses',
+    [
+      'this is no longer said here',
+      "remove it; the operator names the receiver's network in outbound.webhooks of clinic-mirror.yaml, such as [10.1.0.0/16]",
+    ],
+  ],
+]);
+
 function unknownKey(file: YamlFile, parent: ValuePath, key: string, allowed: string): ConfigurationFault {
+  const moved = MOVED.get(key);
+  if (moved !== undefined) return faultAt(file, [...parent, key], ...moved);
   const keys = allowed.split(' ').filter((word) => word !== '');
   const guess = didYouMean(key, keys);
   const list = keys.length === 0 ? 'nothing is allowed here' : `allowed here: ${keys.join(', ')}`;

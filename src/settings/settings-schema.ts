@@ -4,6 +4,7 @@ import { alertsSection } from './alert-schema.ts';
 import { approvals, auditLog } from './approval-schema.ts';
 import { baseAddress, mapOf, name, network, text, wholeNumber } from './common-schemas.ts';
 import { budget, certificate, hubSpotClient, oauthClient, salesforceClient, secretEndsOn } from './crm-clients.ts';
+import { outboundSection } from './outbound-schema.ts';
 import { redisSection } from './redis-schema.ts';
 import type { SecretSchemas } from './secret-reference.ts';
 import { telemetrySection } from './telemetry-schema.ts';
@@ -244,6 +245,7 @@ export function settingsSchema(secrets: SecretSchemas) {
       .prefault({})
       .describe('Registrations of this daemon at any other authorization server'),
     schedule,
+    outbound: outboundSection,
     notifications,
     guard,
     journal,

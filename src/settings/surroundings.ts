@@ -89,7 +89,7 @@ export function profileFaults({ settings, profiles }: Surroundings, client: unkn
   return profiles.broken.get(profile) ?? [];
 }
 
-function knownNames(options: ReadOptions, { file }: ReadSettings, profiles: ReadProfiles): KnownNames {
+function knownNames(options: ReadOptions, { file, value }: ReadSettings, profiles: ReadProfiles): KnownNames {
   const profileOf = (clinicClient: string) =>
     profiles.valid.get(String(file?.valueAt(['clinicClients', clinicClient, 'profile'])));
   return {
@@ -97,6 +97,7 @@ function knownNames(options: ReadOptions, { file }: ReadSettings, profiles: Read
     vendorClients: file && vendorClients(file),
     connectors: options.connectors,
     reminderChannels: options.reminderChannels,
+    outbound: value?.outbound ?? null,
     publicUrl: file?.valueAt(['http', 'publicUrl']),
     consents(clinicClient) {
       const profile = profileOf(clinicClient);

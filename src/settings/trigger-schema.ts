@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { mapOf, wholeNumber } from './common-schemas.ts';
 import type { SecretSchemas } from './secret-reference.ts';
-import { ADDRESS_FAULT, hasAllowedAddress, webhookKeys } from './webhook-schema.ts';
+import { webhookKeys } from './webhook-schema.ts';
 
 /** What a receiver can be told of. */
 export const TRIGGER_EVENTS = [
@@ -14,16 +14,14 @@ export const TRIGGER_EVENTS = [
 
 /** Schema of `triggers` in a tenant file. */
 export function triggerSchema(secrets: SecretSchemas) {
-  const endpoint = z
-    .strictObject({
-      ...webhookKeys(secrets),
-      events: z
-        .array(z.enum(TRIGGER_EVENTS))
-        .min(1)
-        .refine((events) => new Set(events).size === events.length, 'name each one once')
-        .describe('What this receiver is told of'),
-    })
-    .refine(hasAllowedAddress, ADDRESS_FAULT);
+  const endpoint = z.strictObject({
+    ...webhookKeys(secrets),
+    events: z
+      .array(z.enum(TRIGGER_EVENTS))
+      .min(1)
+      .refine((events) => new Set(events).size === events.length, 'name each one once')
+      .describe('What this receiver is told of'),
+  });
   return z.strictObject({
     everyMinutes: wholeNumber(1, 1_440)
       .default(10)

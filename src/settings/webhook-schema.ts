@@ -11,11 +11,11 @@ export interface WebhookEndpoint {
   url: string;
   /** Newest first; each signs. */
   secrets: readonly Secret<string>[];
-  /** The receiver is in the operator's own network. */
-  allowPrivateAddresses: boolean;
+  /** For a receiver that the operator names: it is in their own network. Networks of tenants' receivers: `outbound.webhooks`. */
+  allowPrivateAddresses?: boolean;
 }
 
-/** The keys that every receiver of webhooks has in a file; {@link hasAllowedAddress} completes them. */
+/** The keys that every receiver of webhooks has in a file. */
 export function webhookKeys(secrets: SecretSchemas) {
   const secret = secrets.text.refine((written) => isSigningSecret(written.reveal()), {
     error: 'a signing secret is whsec_ and 24 to 64 bytes in base64: echo "whsec_$(openssl rand -base64 32)"',
@@ -27,23 +27,8 @@ export function webhookKeys(secrets: SecretSchemas) {
       .min(1)
       .max(5)
       .describe('Signing secrets, newest first; each signs, so that a receiver may change at its own time'),
-    allowPrivateAddresses: z
-      .boolean()
-      .default(false)
-      .describe('The receiver is in your own network: private addresses and http are allowed'),
   };
 }
-
-/** Whether a receiver's address is one over https, or may be another. */
-export function hasAllowedAddress({ url, allowPrivateAddresses }: WebhookEndpoint): boolean {
-  return allowPrivateAddresses || url.startsWith('https:');
-}
-
-/** What is said of an address that is not allowed. */
-export const ADDRESS_FAULT = {
-  path: ['url'],
-  message: 'give an https address, or set allowPrivateAddresses for a receiver in your own network',
-};
 
 function isSigningSecret(text: string): boolean {
   const encoded = text.startsWith(SECRET_PREFIX) ? text.slice(SECRET_PREFIX.length) : '';

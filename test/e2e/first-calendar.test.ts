@@ -27,6 +27,7 @@ function documentedAnswers(clinic: ClinicSandbox) {
   Object.assign(answers.clinic, { baseUrl: clinic.baseUrl, authUrl: clinic.authUrl });
   Object.assign(answers.clinic, { clientId: client?.clientId, clientSecret: client?.clientSecret });
   const password = { env: CALENDAR_PASSWORD };
+  Object.assign(answers, { calendarNetwork: '127.0.0.0/8' });
   Object.assign(answers.calendars[0], { server: radicale().url, username: user?.name, password });
   return answers;
 }

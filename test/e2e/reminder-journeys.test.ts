@@ -96,7 +96,7 @@ function channelsOf(to: {
       kind: 'email',
       settings: { host: 'localhost', port: to.mailPort, security: 'none', from: 'desk@clinic.example' },
     },
-    hook: { kind: 'webhook', settings: { url: `${to.hookUrl}/in`, secrets, allowPrivateAddresses: true } },
+    hook: { kind: 'webhook', settings: { url: `${to.hookUrl}/in`, secrets } },
   };
 }
 

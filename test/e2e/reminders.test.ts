@@ -34,7 +34,6 @@ test('the daemon reminds of what is booked, signed and once, and not of what was
           settings: {
             url: `${receiver.url}/in`,
             secrets: [{ env: 'TENANT_CLINIC_1__HOOK' }],
-            allowPrivateAddresses: true,
           },
         },
       },

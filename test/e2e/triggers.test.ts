@@ -21,7 +21,7 @@ async function startWorld(): Promise<{ world: SmallWorld; receiver: Receiver }> 
   onTestFinished(() => receiver.close());
   const events = ['report.available', 'invoice.issued', 'appointment.cancelled'];
   const secrets = [{ env: 'TENANT_CLINIC_1__NEW' }, { env: 'TENANT_CLINIC_1__OLD' }];
-  const endpoint = { url: `${receiver.url}/in`, secrets, allowPrivateAddresses: true, events };
+  const endpoint = { url: `${receiver.url}/in`, secrets, events };
   const world = await startSmallWorld({
     redisUrl: redis.url,
     appointments: 80,

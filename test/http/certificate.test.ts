@@ -4,8 +4,11 @@ import { createServer } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
 import { createCertificate } from '../../sandbox/kit/certificate.ts';
 import { lookAtCertificate } from '../../src/http/certificate.ts';
+import { pinnedLookup } from '../../src/http/pinned.ts';
+import { OPERATORS_REACH } from '../../src/settings/outbound-schema.ts';
 
 const YEAR_MS = 365 * 86_400_000;
+const lookup = pinnedLookup({ host: '127.0.0.1', isPlain: false }, OPERATORS_REACH);
 const NEVER = new AbortController().signal;
 
 test('a certificate tells from when to when it counts, also one that nobody here trusts', async () => {
@@ -13,7 +16,7 @@ test('a certificate tells from when to when it counts, also one that nobody here
   const server = createServer({ cert: certificate, key: privateKey }).listen(0, '127.0.0.1');
   onTestFinished(() => void server.close());
   await once(server, 'listening');
-  const seen = await lookAtCertificate('127.0.0.1', (server.address() as AddressInfo).port, NEVER);
+  const seen = await lookAtCertificate('127.0.0.1', (server.address() as AddressInfo).port, lookup, NEVER);
   const lifeMs = (seen?.endsAt ?? 0) - (seen?.beganAt ?? 0);
   expect(lifeMs).toBeGreaterThanOrEqual(YEAR_MS);
   expect(seen?.endsAt ?? 0).toBeGreaterThan(Date.now() + YEAR_MS - 60_000);
@@ -23,6 +26,8 @@ test('whoever shows none is not waited for', async () => {
   const server = createPlain((socket) => socket.end()).listen(0, '127.0.0.1');
   onTestFinished(() => void server.close());
   await once(server, 'listening');
-  expect(await lookAtCertificate('127.0.0.1', (server.address() as AddressInfo).port, NEVER)).toBeNull();
-  expect(await lookAtCertificate('127.0.0.1', (server.address() as AddressInfo).port, AbortSignal.abort())).toBeNull();
+  expect(await lookAtCertificate('127.0.0.1', (server.address() as AddressInfo).port, lookup, NEVER)).toBeNull();
+  expect(
+    await lookAtCertificate('127.0.0.1', (server.address() as AddressInfo).port, lookup, AbortSignal.abort()),
+  ).toBeNull();
 });

@@ -1,3 +1,4 @@
+import { ON_THIS_MACHINE } from '../../sandbox/kit/outbound.ts';
 import { createHttpClient } from '../../src/http/client.ts';
 import type { TriggerSource } from '../../src/jobs/open-triggers.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
@@ -8,6 +9,7 @@ import type { Appointment, Invoice, SetAside } from '../../src/model/records.ts'
 import type { Lookup, Snapshot } from '../../src/model/snapshots.ts';
 import { HOUR_MS, overlaps } from '../../src/model/time.ts';
 import type { Report } from '../../src/model/triggers.ts';
+import { reachOf } from '../../src/settings/outbound-schema.ts';
 import { secretSchemas } from '../../src/settings/secret-reference.ts';
 import { triggerSchema } from '../../src/settings/trigger-schema.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
@@ -65,7 +67,7 @@ export function createTriggerWorld(
   file: object = {},
 ): TriggerWorld {
   const documents = createDocuments();
-  const own = { secrets: [{ env: 'SECRET' }], allowPrivateAddresses: true };
+  const own = { secrets: [{ env: 'SECRET' }] };
   const named = Object.fromEntries(Object.entries(endpoints).map(([name, each]) => [name, { ...own, ...each }]));
   const schema = triggerSchema(secretSchemas({ env: { SECRET }, dir: '.' }));
   const world: TriggerWorld = {
@@ -82,7 +84,10 @@ export function createTriggerWorld(
           createSealer([{ id: sealingKey, key: SEALING_KEY }], 'studio-rossi'),
         ),
         name: createTriggerNames(IDENTITY_KEY, 'studio-rossi'),
-        http: createHttpClient({ userAgent: 'clinic-mirror-test', clock: () => world.now, timeoutMs: paced(2_000) }),
+        http: createHttpClient({
+          ...{ userAgent: 'clinic-mirror-test', clock: () => world.now, timeoutMs: paced(2_000) },
+          reach: reachOf(ON_THIS_MACHINE, 'webhooks'),
+        }),
         wake: async (delayMs: number, { read }: { read: boolean }) => {
           world.wakes.push({ at: world.now + delayMs, read });
         },

@@ -26,6 +26,7 @@ test('the targets of the guide are without faults, as they stand there', () => {
     vendorClients: null,
     connectors,
     reminderChannels: new Map(),
+    outbound: null,
     publicUrl: undefined,
     consents: () => ['marketing'],
     links: () => null,

@@ -7,6 +7,7 @@ const KNOWN: KnownNames = {
   vendorClients: null,
   connectors: new Map(),
   reminderChannels: new Map(),
+  outbound: null,
   publicUrl: undefined,
   consents: () => null,
   links: () => null,

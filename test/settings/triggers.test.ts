@@ -21,7 +21,7 @@ describe('triggers of a tenant', () => {
     const triggers = read(TRIGGERS)?.triggers;
     expect(triggers).toMatchObject({ everyMinutes: 10, mostAtOnce: 200 });
     const portal = triggers?.endpoints.get('portal');
-    expect(portal).toMatchObject({ allowPrivateAddresses: false, events: ['report.available', 'invoice.issued'] });
+    expect(portal).toMatchObject({ events: ['report.available', 'invoice.issued'] });
     expect(JSON.stringify(portal)).not.toContain('whsec_');
   });
 

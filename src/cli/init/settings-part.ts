@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { stringify } from 'yaml';
 import type { ClientValues, ValueTests } from '../../control/value-tests.ts';
+import { network } from '../../settings/common-schemas.ts';
 import { keysAt, type YamlFile } from '../../settings/yaml-file.ts';
 import type { Asker, TextQuestion } from './asker.ts';
 import { settleSecret, type TestedSecret, untilAccepted } from './tested-values.ts';
@@ -65,6 +66,7 @@ export async function makeSettings(dir: string, asker: Asker, tools: SettingsToo
   const vendor = async (kind: VendorKind) =>
     kinds.includes(kind) ? { main: await untilAccepted(asker, () => askClient(dir, asker, kind, tests)) } : null;
   const [google, microsoft] = [await vendor('google'), await vendor('microsoft')];
+  const outbound = kinds.includes('caldav') ? await askNetwork(asker) : {};
   const newKey = () => `${randomBytes(KEY_BYTES).toString('base64')}\n`;
   const keys = { identity: join('keys', 'identity-key'), sealing: join('keys', 'sealing-key-1') };
   const settings = {
@@ -72,6 +74,7 @@ export async function makeSettings(dir: string, asker: Asker, tools: SettingsToo
     dataDirectory: join(resolve(dir), 'data'),
     secrets: { identityKey: { file: keys.identity }, sealingKeys: [{ id: 'k1', key: { file: keys.sealing } }] },
     ...clinic,
+    ...outbound,
     ...(google === null ? {} : { googleClients: google }),
     ...(microsoft === null ? {} : { microsoftClients: microsoft }),
   };
@@ -79,6 +82,16 @@ export async function makeSettings(dir: string, asker: Asker, tools: SettingsToo
   await writeMissingFiles(dir, new Map([...made, [SETTINGS_FILE, HEAD + stringify(settings)]]));
   const named = (client: object | null) => (client === null ? null : 'main');
   return { clinic: 'main', google: named(google), microsoft: named(microsoft) };
+}
+
+/** A calendar server in the operator's own network is reached only if they say so here; a tenant's file can't. */
+async function askNetwork(asker: Asker): Promise<{ outbound?: object }> {
+  const written = await asker.text({
+    ...{ id: 'calendarNetwork', ask: 'Network of the CalDAV server, if that is one of your own', isOptional: true },
+    why: 'such as 10.1.0.0/16, or 127.0.0.0/8 for this machine; empty for a server on the internet',
+    check: (text) => (network.safeParse(text).success ? undefined : 'give a network such as 10.1.0.0/16, or nothing'),
+  });
+  return written === '' ? {} : { outbound: { calendars: [written] } };
 }
 
 /** Tests the secrets of settings that are there, and replaces those that this command wrote and that are refused. */

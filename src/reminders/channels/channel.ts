@@ -3,6 +3,7 @@ import type { HttpClient } from '../../http/client.ts';
 import type { Logger } from '../../log/logger.ts';
 import type { CorrectionKind } from '../../model/reminders.ts';
 import type { Clock, Instant } from '../../model/time.ts';
+import type { Purpose, Reach } from '../../settings/outbound-schema.ts';
 import type { SecretSchemas } from '../../settings/secret-reference.ts';
 
 /** One reminder, decided and ready to be handed over. Patient data: never logged, never kept. */
@@ -88,7 +89,10 @@ export interface ChannelContext<ChannelSettings> {
   callbackUrl: string | null;
   /** Proves at the callback address that whoever wants no more got this reminder; its id is no proof. Safe in a query. */
   unsubscribeProof(reminderId: string): string;
+  /** Reaches what {@link ChannelModule.purpose} allows. */
   http: HttpClient;
+  /** The same, for what does not speak HTTP. */
+  reach: Reach;
   log: Logger;
   clock: Clock;
 }
@@ -96,6 +100,8 @@ export interface ChannelContext<ChannelSettings> {
 /** A channel's one export. */
 export interface ChannelModule<ChannelSettings = unknown> {
   readonly kind: string;
+  /** For what it connects to the address in its settings; null: it connects to none. */
+  readonly purpose: Purpose | null;
   /** What a recipient must have. */
   readonly needs: 'nothing' | 'email' | 'phone';
   /** Whether what it sends tells of the patient although it needs no address: then the patient is read. Left out: it doesn't. */

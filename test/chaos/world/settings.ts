@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ClinicSandbox } from '../../../sandbox/clinic/index.ts';
 import type { GoogleSandbox } from '../../../sandbox/google/index.ts';
 import type { GraphSandbox } from '../../../sandbox/graph/index.ts';
+import { ON_THIS_MACHINE } from '../../../sandbox/kit/outbound.ts';
 import type { SmsSandbox } from '../../../sandbox/sms/index.ts';
 import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
 import type { RedisHouse } from './redis-house.ts';
@@ -42,6 +43,7 @@ export function settingsOf({
     redis: redis.settings,
     dataDirectory,
     operator: { port: 0 },
+    outbound: ON_THIS_MACHINE,
     secrets: {
       identityKey: { env: 'CLINIC_MIRROR_IDENTITY_KEY' },
       sealingKeys: [{ id: 'k1', key: { env: 'CLINIC_MIRROR_SEALING_KEY' } }],

@@ -44,7 +44,7 @@ export const OUTLOOK = 'doctor-2';
 
 const SIGNING = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 /** Nothing is sent there: no worker runs. */
-const HOOK = { url: 'http://127.0.0.1:9/in', secrets: [{ env: 'TENANT_CLINIC_1__HOOK' }], allowPrivateAddresses: true };
+const HOOK = { url: 'http://127.0.0.1:9/in', secrets: [{ env: 'TENANT_CLINIC_1__HOOK' }] };
 const SIGNAL = new AbortController().signal;
 
 /** By the product's clock, which stands still enough: a busy machine takes seconds between two looks. */

@@ -5,6 +5,7 @@ import { parse, stringify } from 'yaml';
 import { readGoogleEvents } from '../../../demo/read-targets.ts';
 import { authorizeInBrowser, type ClinicSandbox, startClinicSandbox } from '../../../sandbox/clinic/index.ts';
 import { type GoogleSandbox, startGoogleSandbox } from '../../../sandbox/google/index.ts';
+import { ON_THIS_MACHINE } from '../../../sandbox/kit/outbound.ts';
 import { connectors } from '../../../src/connectors/registry.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import { type Daemon, startDaemon } from '../../../src/main.ts';
@@ -129,6 +130,7 @@ async function settle(configDir: string, google: GoogleSandbox): Promise<void> {
   type Clients = Record<'clinicClients', { main: object }>;
   await change('clinic-mirror.yaml', ({ clinicClients }: Clients) => ({
     operator: { port: 0, access: {} },
+    outbound: ON_THIS_MACHINE,
     http: { port },
     clinicClients: { main: { ...clinicClients.main, budget: { requestsPerMinute: 6_000, burst: 500 } } },
     schedule: { pullEverySeconds: 86_400 },

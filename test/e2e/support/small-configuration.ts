@@ -5,6 +5,7 @@ import { stringify } from 'yaml';
 import type { ClinicSandbox, ClinicSandboxOptions, Credentials } from '../../../sandbox/clinic/index.ts';
 import type { GoogleSandbox, GoogleSandboxOptions } from '../../../sandbox/google/index.ts';
 import type { GraphSandbox, GraphSandboxOptions } from '../../../sandbox/graph/index.ts';
+import { ON_THIS_MACHINE } from '../../../sandbox/kit/outbound.ts';
 import { tenantVariable } from '../../../src/settings/tenant-secrets.ts';
 import {
   type BuiltTarget,
@@ -143,6 +144,7 @@ export async function writeConfiguration(
     redis: options.redis ?? { url: { env: 'REDIS_URL' } },
     tokens: { confirmRefusalAfterSeconds: 1 },
     operator: { port: 0 },
+    outbound: ON_THIS_MACHINE,
     secrets: {
       identityKey: { env: 'CLINIC_MIRROR_IDENTITY_KEY' },
       sealingKeys: [{ id: 'k1', key: { env: 'CLINIC_MIRROR_SEALING_KEY' } }],

@@ -8,6 +8,7 @@ import type {
   ReminderContent,
 } from '../../../src/reminders/channels/channel.ts';
 import { createAddressSecrets } from '../../../src/reminders/identity.ts';
+import { OPERATORS_REACH, type Reach } from '../../../src/settings/outbound-schema.ts';
 import { secretSchemas } from '../../../src/settings/secret-reference.ts';
 
 /** What must show nowhere but where the reminder goes. */
@@ -91,6 +92,7 @@ export interface Opening {
   callbackUrl?: string | null;
   clock?: () => number;
   httpClient?: Partial<HttpClientOptions>;
+  reach?: Reach;
 }
 
 /** What proves that an address is one of ours, by the id of a reminder. */
@@ -101,6 +103,7 @@ export function openChannel(
   bed: Pick<ChannelBed, 'module' | 'settings' | 'env'>,
   opening: Opening = {},
 ): ReminderChannel {
+  const reach = opening.reach ?? OPERATORS_REACH;
   const { log = collectingLog().log, callbackUrl = null, clock = Date.now } = opening;
   const schema = bed.module.settingsSchema(secretSchemas({ env: { ...bed.env, ...opening.env }, dir: '/' }));
   return bed.module.open({
@@ -108,7 +111,8 @@ export function openChannel(
     tenant: 'studio-rossi',
     callbackUrl,
     unsubscribeProof,
-    http: createHttpClient({ userAgent: 'clinic-mirror-test', clock, ...opening.httpClient }),
+    http: createHttpClient({ userAgent: 'clinic-mirror-test', clock, reach, ...opening.httpClient }),
+    reach,
     log,
     clock,
   });

@@ -19,7 +19,6 @@ export async function openWebhookBed(): Promise<ChannelBed & { receiver: Receive
       url: `${receiver.url}/hook`,
       secrets: [{ env: 'WEBHOOK_SECRET' }],
       fields: ['text'],
-      allowPrivateAddresses: true,
     },
     env: { WEBHOOK_SECRET: signingSecret('a') },
     wrongLogin: null,

@@ -11,6 +11,7 @@ export type DrySettings = z.output<typeof drySchema>;
 /** A trial: the log tells what would be sent, by ids, times and lengths. Nobody gets anything. */
 export const dry: ChannelModule<DrySettings> = {
   kind: 'dry',
+  purpose: null,
   needs: 'nothing',
   deduplicates: true,
   settingsSchema: () => drySchema,

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
+import { pinnedLookup } from '../../../http/pinned.ts';
 import type { CallbackAnswer, ChannelCallback, ChannelContext, ChannelModule, Delivery, Reminder } from '../channel.ts';
 import { deliveryOfSmtpFailure } from './errors.ts';
 import { type EmailSettings, emailSchema } from './schemas.ts';
@@ -11,6 +12,7 @@ const REMINDER_ID = /^[0-9a-v]{32}$/;
 /** E-mails over SMTP. Servers do not know repeated mails, so what may have been taken is never sent again. */
 export const email: ChannelModule<EmailSettings> = {
   kind: 'email',
+  purpose: 'mail',
   needs: 'email',
   deduplicates: false,
   settingsSchema: emailSchema,
@@ -21,7 +23,7 @@ export const email: ChannelModule<EmailSettings> = {
 };
 
 async function send(
-  { settings, callbackUrl, unsubscribeProof, clock }: ChannelContext<EmailSettings>,
+  { settings, reach, callbackUrl, unsubscribeProof, clock }: ChannelContext<EmailSettings>,
   reminder: Reminder,
   signal: AbortSignal,
 ): Promise<Delivery> {
@@ -32,7 +34,8 @@ async function send(
   const unsubscribeUrl =
     callbackUrl === null ? null : `${callbackUrl}?reminder=${reminder.id}&proof=${unsubscribeProof(reminder.id)}`;
   const message = await messageOf(reminder, to, settings, unsubscribeUrl, clock());
-  const result = await handOver(settings, [to], message, signal);
+  const lookup = pinnedLookup({ host: settings.host, isPlain: settings.security === 'none' }, reach);
+  const result = await handOver(settings, [to], message, signal, lookup);
   return result.done ? { result: 'sent', reference: null } : deliveryOfSmtpFailure(result.failure, result.handedOver);
 }
 

@@ -26,6 +26,7 @@ const messageSchema = z.object({
  */
 export const sms: ChannelModule<SmsSettings> = {
   kind: 'sms',
+  purpose: 'sms',
   needs: 'phone',
   deduplicates: false,
   settingsSchema: smsSchema,

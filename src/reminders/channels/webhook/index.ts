@@ -7,6 +7,7 @@ import { PATIENT_FIELDS, type WebhookSettings, webhookSchema } from './schemas.t
 /** Reminders posted to a receiver of the clinic, signed by Standard Webhooks 1.0. */
 export const webhook: ChannelModule<WebhookSettings> = {
   kind: 'webhook',
+  purpose: 'webhooks',
   needs: 'nothing',
   deduplicates: true,
   readsPatient: ({ fields }) => fields.some((field) => PATIENT_FIELDS.includes(field)),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { SecretSchemas } from '../../../settings/secret-reference.ts';
-import { ADDRESS_FAULT, hasAllowedAddress, webhookKeys } from '../../../settings/webhook-schema.ts';
+import { webhookKeys } from '../../../settings/webhook-schema.ts';
 
 /** What a payload may hold beside ids, when the settings name it. */
 export const PAYLOAD_FIELDS = [
@@ -23,17 +23,14 @@ export const PATIENT_FIELDS: readonly PayloadField[] = ['language', 'subject', '
 /** A channel's own part in the tenant file. */
 export function webhookSchema(secrets: SecretSchemas) {
   const { url, ...keys } = webhookKeys(secrets);
-  return z
-    .strictObject({
-      url: url.describe('Where reminders are posted to'),
-      secrets: keys.secrets,
-      fields: z
-        .array(z.enum(PAYLOAD_FIELDS))
-        .default([])
-        .describe('What the payload holds beside ids; patient data leaves with it'),
-      allowPrivateAddresses: keys.allowPrivateAddresses,
-    })
-    .refine(hasAllowedAddress, ADDRESS_FAULT);
+  return z.strictObject({
+    url: url.describe('Where reminders are posted to'),
+    secrets: keys.secrets,
+    fields: z
+      .array(z.enum(PAYLOAD_FIELDS))
+      .default([])
+      .describe('What the payload holds beside ids; patient data leaves with it'),
+  });
 }
 
 /** Settings of a webhook as read. */

@@ -1,0 +1,100 @@
+import { isIP } from 'node:net';
+import { faultAt } from './describe-issue.ts';
+import type { ConfigurationFault } from './faults.ts';
+import { type Outbound, type Purpose, reachOf } from './outbound-schema.ts';
+import type { YamlFile } from './yaml-file.ts';
+
+/** An address that a tenant names, where it stands, and for what it is connected to. */
+export interface NamedAddress {
+  purpose: Purpose;
+  path: readonly string[];
+  url: URL;
+}
+
+const OF_CHANNELS: ReadonlyMap<unknown, Purpose> = new Map([
+  ['webhook', 'webhooks'],
+  ['sms', 'sms'],
+  ['email', 'mail'],
+]);
+
+/** Every address of a server in a tenant's file, as written or as read. */
+export function* addressesOf(tenant: unknown): Generator<NamedAddress> {
+  for (const [id, target] of entriesOf(tenant, 'targets')) {
+    const purpose = partOf(target, 'crm') === undefined ? 'calendars' : 'crms';
+    yield* addressesIn(partOf(target, 'settings'), purpose, ['targets', id, 'settings']);
+  }
+  for (const [id, channel] of entriesOf(partOf(tenant, 'reminders'), 'channels')) {
+    const purpose = OF_CHANNELS.get(partOf(channel, 'kind'));
+    const path = ['reminders', 'channels', id, 'settings'];
+    if (purpose !== undefined) yield* addressesIn(partOf(channel, 'settings'), purpose, path);
+  }
+  for (const [id, endpoint] of entriesOf(partOf(tenant, 'triggers'), 'endpoints')) {
+    yield* addressesIn(endpoint, 'webhooks', ['triggers', 'endpoints', id]);
+  }
+}
+
+/**
+ * Addresses whose place is known before anything is connected to: numbers in any spelling, `localhost`, and http where no network is allowed.
+ * What a name stands for is checked with each connection.
+ */
+export function checkAddresses(file: YamlFile, outbound: Outbound | null): ConfigurationFault[] {
+  if (outbound === null) return [];
+  return [...addressesOf(file.value)].flatMap(({ purpose, path, url }) => {
+    const fault = faultOf(url, purpose, outbound);
+    if (fault === null) return [];
+    return [faultAt(file, path, fault.message, fault.remedy)];
+  });
+}
+
+function faultOf(url: URL, purpose: Purpose, outbound: Outbound): { message: string; remedy: string } | null {
+  const setting = `outbound.${purpose} in clinic-mirror.yaml`;
+  const remedy = `give an https address of the public internet; or the operator names the server's network in ${setting}`;
+  const isPlain = url.protocol === 'http:';
+  const address = literalOf(url.hostname);
+  if (address === null) {
+    if (!isPlain || outbound[purpose].length > 0) return null;
+    return { message: 'http is spoken in networks that the operator allows alone, and there is none', remedy };
+  }
+  const found = reachOf(outbound, purpose).refuses(address, isPlain);
+  if (found === null) return null;
+  if (found === 'public')
+    return { message: 'http is not spoken over the public internet', remedy: 'give an https address' };
+  const never = found === 'link-local' || found === 'metadata' || found === 'unusable';
+  const message = `is not an address that may be connected to: ${found}`;
+  return { message, remedy: never ? 'give another address: no setting allows this one' : remedy };
+}
+
+/** The IP address that a host is known to be without asking for it; null for another name. */
+function literalOf(hostname: string): string | null {
+  const host = hostname.replace(/^\[|\]$/g, '').replace(/\.+$/, '');
+  if (isIP(host) !== 0) return host;
+  return /^(.+\.)?localhost$/i.test(host) ? '127.0.0.1' : null;
+}
+
+function* addressesIn(value: unknown, purpose: Purpose, path: readonly string[]): Generator<NamedAddress> {
+  if (typeof value === 'string') {
+    const url = urlOf(value, path.at(-1) === 'host');
+    if (url !== null) yield { purpose, path, url };
+    return;
+  }
+  for (const [name, inner] of entriesOf(value)) yield* addressesIn(inner, purpose, [...path, name]);
+}
+
+function urlOf(text: string, isHost: boolean): URL | null {
+  if (/^https?:/i.test(text)) return URL.parse(text);
+  if (!isHost) return null;
+  // Only the parser of web addresses knows all spellings of numbers.
+  const bare = text.replace(/^\[|\]$/g, '');
+  return URL.parse(`https://${bare.includes(':') ? `[${bare}]` : bare}/`);
+}
+
+function partOf(value: unknown, key: string): unknown {
+  if (value instanceof Map) return value.get(key);
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined;
+}
+
+function entriesOf(value: unknown, key?: string): [string, unknown][] {
+  const found = key === undefined ? value : partOf(value, key);
+  if (found instanceof Map) return [...found].map(([name, inner]) => [String(name), inner]);
+  return typeof found === 'object' && found !== null ? Object.entries(found) : [];
+}

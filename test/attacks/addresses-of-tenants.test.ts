@@ -1,0 +1,188 @@
+import { createServer as createHttpServer } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { connectors } from '../../src/connectors/registry.ts';
+import { createHttpClient } from '../../src/http/client.ts';
+import { pinnedLookup } from '../../src/http/pinned.ts';
+import { handOver } from '../../src/mail/smtp.ts';
+import type { MirrorError } from '../../src/model/errors.ts';
+import { reminderChannels } from '../../src/reminders/channels/registry.ts';
+import { outboundSection, PURPOSES, reachOf } from '../../src/settings/outbound-schema.ts';
+import { ENV, faultLines, load, SETTINGS, TENANT, writeConfiguration } from '../settings/configuration-directory.ts';
+
+/*
+ * Who may write one tenant's file, or a managed tenant, names an address inside the operator's network, by a number, by a name that leads there,
+ * or by the answer of a name server that changes.
+ */
+
+const NONE = outboundSection.parse(undefined);
+const SECRET = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
+const INSIDE = [
+  ...['https://127.0.0.1', 'https://0x7f.1', 'https://2130706433', 'https://017700000001', 'https://127.1.'],
+  ...['https://[::1]', 'https://[::ffff:127.0.0.1]', 'https://[::ffff:a9fe:a9fe]', 'https://[64:ff9b::a9fe:a9fe]'],
+  ...['https://localhost', 'https://localhost.', 'https://a.localhost', 'https://10.1.2.3', 'https://[fd12::1]'],
+  ...['https://169.254.169.254', 'https://100.100.100.200', 'https://168.63.129.16', 'https://[fe80::1]'],
+  ...['https://[fd00:ec2::254]', 'https://0.0.0.0', 'http://0x7f.1', 'http://redis:6379'],
+];
+/** Never, whatever the operator allows. */
+const NEVER = ['https://169.254.169.254', 'https://[::ffff:a9fe:a9fe]', 'https://[fe80::1]', 'https://[fd00:ec2::254]'];
+const EVERYWHERE = `outbound: ${JSON.stringify(Object.fromEntries(PURPOSES.map((purpose) => [purpose, ['1.0.0.0/8', '100.0.0.0/6', '168.0.0.0/7', 'fd00::/8', '64:ff9b::/32']])))}\n`;
+const closing: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closing.splice(0)) close();
+});
+
+const CALDAV = TENANT.replace(
+  '{ kind: google, client: main }',
+  '{ kind: caldav, username: a, password: { env: OWN__SECRET } }',
+);
+const at = (address: string): Record<string, string> => ({
+  calendars: CALDAV.replace('connector: calendar', 'connector: caldav').replace(
+    'settings: { calendar: a }',
+    `settings: { calendar: { url: "${address}/cal/" } }`,
+  ),
+  webhooks: `${CALDAV.replace('connector: calendar', 'connector: caldav').replace(
+    'settings: { calendar: a }',
+    'settings: { calendar: { url: "https://dav.example/cal/" } }',
+  )}triggers: { endpoints: { portal: { url: "${address}/in", events: [report.available], secrets: [{ env: OWN__SECRET }] } } }\n`,
+});
+
+function accepted(address: string, purpose: string, settings = SETTINGS): boolean {
+  const files = { 'tenants/uno.yaml': at(address)[purpose] ?? '', 'clinic-mirror.yaml': settings };
+  const dir = writeConfiguration(files);
+  const options = { env: { ...ENV, TENANT_UNO__SECRET: SECRET }, connectors, reminderChannels };
+  try {
+    load(dir, options);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe.each(['calendars', 'webhooks'])('an address of a tenant for %s', (purpose) => {
+  test('inside the own network is refused when it is written, in every spelling', () => {
+    expect(INSIDE.filter((address) => accepted(address, purpose))).toEqual([]);
+    expect(accepted('https://dav.example.org', purpose)).toBe(true);
+  });
+
+  test('in a network that the operator allows is taken; link-local and metadata addresses never are', () => {
+    expect(accepted('https://10.1.2.3', purpose, `${SETTINGS}outbound: { ${purpose}: [10.1.0.0/16] }\n`)).toBe(true);
+    expect(accepted('https://10.2.2.3', purpose, `${SETTINGS}outbound: { ${purpose}: [10.1.0.0/16] }\n`)).toBe(false);
+    const other = purpose === 'calendars' ? 'webhooks' : 'calendars';
+    expect(accepted('https://10.1.2.3', purpose, `${SETTINGS}outbound: { ${other}: [10.1.0.0/16] }\n`)).toBe(false);
+    expect(NEVER.filter((address) => accepted(address, purpose, SETTINGS + EVERYWHERE))).toEqual([]);
+  });
+});
+
+test('a file that still allows itself private addresses is told where this stands now', () => {
+  const file =
+    at('https://hooks.example').webhooks?.replace('portal: {', 'portal: { allowPrivateAddresses: true,') ?? '';
+  const dir = writeConfiguration({ 'tenants/uno.yaml': file });
+  const options = { env: { ...ENV, TENANT_UNO__SECRET: SECRET }, connectors, reminderChannels };
+  expect(faultLines(dir, options)).toEqual([
+    expect.stringMatching(
+      /^tenants\/uno\.yaml:14 triggers\.endpoints\.portal\.allowPrivateAddresses: .*outbound\.webhooks of clinic-mirror\.yaml/,
+    ),
+  ]);
+});
+
+test('link-local and metadata networks are no value of the setting', () => {
+  for (const network of ['169.254.0.0/16', '169.254.169.254', 'fe80::/10', 'fd00:ec2::254', '100.100.100.200'])
+    expect(
+      faultLines(writeConfiguration({ 'clinic-mirror.yaml': `${SETTINGS}outbound: { calendars: ["${network}"] }\n` })),
+    ).toHaveLength(1);
+});
+
+/** A server inside, and how many connections it saw. */
+async function inside() {
+  let connections = 0;
+  const server = createHttpServer((_, answer) => void answer.end('inside')).on('connection', () => {
+    connections += 1;
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closing.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { port: (server.address() as AddressInfo).port, connections: () => connections };
+}
+
+const request = (url: string) => ({ label: 'test', method: 'GET', url, signal: AbortSignal.timeout(5_000) });
+const failure = (work: Promise<unknown>) =>
+  work.then(
+    () => null,
+    (error: MirrorError) => error,
+  );
+
+describe.each(PURPOSES)('a name that leads inside, for %s', (purpose) => {
+  test.each([
+    ['this machine', '127.0.0.1', 'loopback'],
+    ['an own network', '10.0.0.7', 'private'],
+    ['metadata', '169.254.169.254', 'metadata|link-local'],
+    ['mapped metadata', '::ffff:169.254.169.254', 'metadata|link-local'],
+    ['metadata by NAT64', '64:ff9b::a9fe:a9fe', 'metadata|link-local'],
+  ])('%s: nothing is connected to, and a person is told what to change', async (_, address, kind) => {
+    const { port, connections } = await inside();
+    const resolve = async () => [
+      { address: '93.184.215.14', family: 4 },
+      { address, family: address.includes(':') ? 6 : 4 },
+    ];
+    const http = createHttpClient({ userAgent: 'test', clock: Date.now, reach: reachOf(NONE, purpose), resolve });
+    const error = await failure(http.send(request(`https://inside.example:${port}/`)));
+    expect(error).toMatchObject({ actor: 'settings', code: 'address-not-allowed', retry: 'never', ambiguous: false });
+    expect(error?.message).toMatch(new RegExp(`for ${purpose}: inside\\.example is .*(${kind})`));
+    expect(error?.remedy).toMatch(
+      kind.includes('|') ? /no setting/ : new RegExp(`outbound\\.${purpose} of clinic-mirror\\.yaml`),
+    );
+    expect(connections()).toBe(0);
+  });
+});
+
+test('a connection that was kept for the operator’s own address is given to no tenant', async () => {
+  const { port, connections } = await inside();
+  const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
+  const options = { userAgent: 'test', clock: Date.now, resolve };
+  const url = `http://inside.example:${port}/`;
+  expect((await createHttpClient(options).send(request(url))).status).toBe(200);
+  const tenants = createHttpClient({ ...options, reach: reachOf(NONE, 'calendars') });
+  expect(await failure(tenants.send(request(url)))).toMatchObject({ code: 'address-not-allowed' });
+  const allowed = createHttpClient({
+    ...options,
+    reach: reachOf({ ...NONE, calendars: ['127.0.0.0/8'] }, 'calendars'),
+  });
+  expect((await allowed.send(request(url))).status).toBe(200);
+  expect(connections()).toBe(2);
+});
+
+test('what the operator names may be inside, and is no metadata service either', async () => {
+  const http = (address: string) =>
+    createHttpClient({ userAgent: 'test', clock: Date.now, resolve: async () => [{ address, family: 4 }] });
+  const { port } = await inside();
+  expect((await http('127.0.0.1').send(request(`http://clinic.example:${port}/`))).status).toBe(200);
+  for (const url of ['http://169.254.169.254/', 'http://100.100.100.200/', 'https://metadata.example/'])
+    expect(await failure(http('169.254.169.254').send(request(url)))).toMatchObject({ code: 'address-not-allowed' });
+});
+
+test('a mail server inside gets no connection', async () => {
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections += 1;
+    socket.end('220 inside\r\n');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closing.push(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const settings = {
+    host: 'mail.example',
+    port,
+    security: 'starttls',
+    from: 'a@b.example',
+    timeoutSeconds: 5,
+  } as const;
+  const lookup = pinnedLookup({ host: settings.host, isPlain: false }, reachOf(NONE, 'mail'), async () => [
+    { address: '127.0.0.1', family: 4 },
+  ]);
+  const sent = handOver(settings, ['c@d.example'], Buffer.from('a'), AbortSignal.timeout(5_000), lookup);
+  expect(await failure(sent)).toMatchObject({ actor: 'settings', code: 'address-not-allowed' });
+  expect(connections).toBe(0);
+});
