@@ -154,7 +154,11 @@ const PLAYS: Record<keyof typeof FAULTS, Play> = {
       book(world);
     },
     ...cycled,
-    mend: () => {},
+    async mend(world) {
+      await world.cycle();
+      // That another one took its place is told for three days: as after them.
+      await world.tenant().targetStore.write(GOOGLE, { replacedAt: null });
+    },
   },
   'a calendar may no longer be written': {
     async induce(world) {

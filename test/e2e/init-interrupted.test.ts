@@ -55,7 +55,7 @@ describe('init that was interrupted', () => {
     const answers = {
       redisUrl: redis.url,
       clinic: { baseUrl: clinic.baseUrl, authUrl: clinic.authUrl, ...client },
-      calendarKinds: ['caldav'],
+      ...{ calendarKinds: ['caldav'], calendarNetwork: '127.0.0.0/8' },
       ...{ name: 'Aurora', tenant: 'aurora', language: 'it', zone: 'Europe/Rome', firstRun: 'apply' },
       calendars: [
         {

@@ -151,10 +151,10 @@ async function spoil(world: SmallWorld, log: () => Promise<string>): Promise<voi
       },
       { what: message, intervalMs: 300 },
     );
-  await daemonSays('a server is away');
+  await daemonSays('a target rests');
   world.clinicProxy.clear();
   world.clinicProxy.add({ times: 1_000, fault: { kind: 'answer', answer: refusal(500) } });
-  await daemonSays('"code":"unavailable"');
+  await daemonSays('a cycle ended early');
 }
 
 /** What commands answer, and what they say when they fail, while the clinic fails with patients in its words. */

@@ -47,7 +47,7 @@ test('the registry of patients is not answered: the calendar is written, and the
   const daemon = await useDaemon(world);
   await waitFor(async () => (await statesIn(daemon)).get(TARGETS.calendar) === 'in-sync', { what: 'the calendar' });
   const states = await statesIn(daemon);
-  expect([states.get(TARGETS.contacts), states.get(TARGETS.visits)]).toEqual(['new', 'new']);
+  expect([states.get(TARGETS.contacts), states.get(TARGETS.visits)]).toEqual(['first-sync', 'first-sync']);
   answered.resolve();
   await waitFor(() => areInSync(daemon), { what: 'the CRM' });
   expect(world.vendors[0]?.records('appointments').length).toBeGreaterThan(0);
