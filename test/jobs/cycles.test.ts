@@ -776,7 +776,7 @@ describe('a calendar that was replaced', () => {
     clock.now += 20_000;
     await drain(tenant, targetOf(tenant));
     expect(model.objects()).toEqual([]);
-    expect(await stateOf(tenant)).toMatchObject({ links: 0, inSyncAsOf: null, state: 'new' });
+    expect(await stateOf(tenant)).toMatchObject({ links: 0, inSyncAsOf: null, state: 'first-sync' });
     await cycle(tenant);
     expect(model.objects()).toHaveLength(7);
     expect(await stateOf(tenant)).toMatchObject({ state: 'in-sync', links: 7, inSyncAsOf: clock.now });

@@ -346,6 +346,7 @@ test('of every key it is said whether it goes with its target, its connection or
     'feed-minute',
     'budget',
     'outage',
+    'outages',
     'processes',
     'managed-tenants',
     'managed-revisions',
