@@ -24,6 +24,7 @@ import { tellExitCodes } from './exit-codes.ts';
 import { addFeeds } from './feed-commands.ts';
 import { addForget } from './forget-command.ts';
 import { addHealth } from './health-command.ts';
+import { addHolds } from './hold-commands.ts';
 import { addInit } from './init/command.ts';
 import { addLogins } from './login-commands.ts';
 import { addMatch } from './match-command.ts';
@@ -32,7 +33,6 @@ import { addPlans } from './plan-commands.ts';
 import { addProfiles } from './profile-commands.ts';
 import { addReminders } from './reminder-commands.ts';
 import { renderAudit } from './render-audit.ts';
-import { renderHolds } from './render-explain.ts';
 import { renderSync } from './render-sync.ts';
 import { renderRuns, renderUndo } from './render-undo.ts';
 import { addStatus } from './status-commands.ts';
@@ -172,7 +172,7 @@ export function createProgram(outside: CliOutside): Command {
   addAuditLog(program, { ...outside, ...common });
 
   program.commandsGroup('Decide, undo and forget:');
-  addHolds(program, outside, options, print);
+  addHolds(program, { ...outside, ...common });
   addMatch(program, { ...outside, ...common });
   addUndo(program, outside, options, print);
   addForget(program, { ...outside, ...common });
@@ -311,51 +311,6 @@ function addCycle(program: Command, outside: CliOutside, options: () => GlobalOp
         if (!isLookedAt(view)) outside.exit(1);
       }),
     );
-}
-
-function addHolds(program: Command, outside: CliOutside, options: () => GlobalOptions, print: Print): void {
-  const holds = program.command('holds').description('decide deletions that were held back');
-  paged(holds.command('list [tenant]'))
-    .description('show holds, open ones first')
-    .option('--json', 'as JSON')
-    .action((tenant: string | undefined, asked: Asked) =>
-      outside.withInstallation(options(), async ({ installation }) => {
-        const { listHolds } = await import('../control/holds.ts');
-        const list = await listHolds(installation, tenant);
-        print(asked, { holds: list }, () => renderHolds(list), zoneOf(installation, tenant));
-      }),
-    );
-  for (const [verb, decision, what] of [
-    ['approve', 'approved', 'let the deletions go'],
-    ['reject', 'rejected', 'keep the objects'],
-  ] as const) {
-    holds
-      .command(`${verb} <tenant> <hold>`)
-      .description(what)
-      .option('--seen <code>', 'only if it still is what you saw: the code that the list has for it')
-      .option('--only <file>', 'only the items whose ids stand in this file, one a line; the others go on waiting')
-      .option('--json', 'as JSON')
-      .action((tenant: string, id: string, { seen, only, ...asked }: Asked & { seen?: string; only?: string }) =>
-        outside.withInstallation(options(), async ({ installation, acting }) => {
-          const { decideHold } = await import('../control/acts.ts');
-          const choice = { seen: seen ?? null, only: only === undefined ? null : idsIn(await outside.read(only)) };
-          const { hold } = await decideHold(acting, installation, tenant, id, decision, choice);
-          const next =
-            decision === 'approved' ? ` They go with the next cycle (now: clinic-mirror sync ${tenant}).` : '';
-          const rest = hold.partOf === undefined ? '' : ` The others go on waiting as hold ${hold.partOf}.`;
-          print(
-            asked,
-            { tenant, hold },
-            () => `Hold ${hold.id} of ${hold.target} is ${decision}: ${hold.recordIds.length} items.${next}${rest}`,
-          );
-        }),
-      );
-  }
-}
-
-/** Ids, one a line; empty lines are none. */
-function idsIn(text: string): Set<string> {
-  return new Set(text.split('\n').flatMap((line) => line.trim() || []));
 }
 
 function addUndo(program: Command, outside: CliOutside, options: () => GlobalOptions, print: Print): void {

@@ -212,16 +212,8 @@ export async function targetStatus(
   const nextTryAt = (record.pausedUntil ?? 0) > tenant.clock() ? record.pausedUntil : null;
   const isFirst = isFirstSync(record, counts.pending + undone);
   const evidence = {
-    isFirst,
-    rests: nextTryAt !== null,
-    gaps: gaps.length,
-    held,
-    failing: counts.failing,
-    waiting: waiting + undone,
-    failure,
-    drifted,
-    plannedAsOf,
-    readFailed,
+    ...{ isFirst, rests: nextTryAt !== null, gaps: gaps.length, held, failing: counts.failing },
+    ...{ waiting: waiting + undone, failure, drifted, plannedAsOf, readFailed },
   };
   const isPaused = tenant.configuration.paused || target.configuration.paused;
   const state = isPaused ? 'paused' : stateOf(evidence);
@@ -242,15 +234,8 @@ export async function targetStatus(
     heldSinceAt: open.length === 0 ? null : Math.min(...open.map(({ createdAt }) => createdAt)),
     oldestPendingAt,
     unconfirmed,
-    ...{
-      failure,
-      nextTryAt,
-      outage: record.outage,
-      policy,
-      drift,
-      isDriftLeft: drifted,
-      calendarReplacedAt: record.replacedAt,
-    },
+    ...{ failure, nextTryAt, outage: record.outage, calendarReplacedAt: record.replacedAt },
+    ...{ policy, drift, isDriftLeft: drifted },
     ...(target.configuration.connector === FEED_CONNECTOR && { feed: await tenant.feeds.access(target.id) }),
     notifications: notificationStatus(tenant, target, record.container, subscriptions),
     ...{ created, updated, deleted, adopted, ambiguous, forged },

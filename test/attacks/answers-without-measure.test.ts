@@ -286,9 +286,9 @@ test('a body of HTML that opens and never closes reads as its text', () => {
 });
 
 describe('a tenant’s file', () => {
-  test('with a fault in each of its signs tells of a hundred', () => {
+  test('with a fault in each of its signs tells of the first', () => {
     const read = readYaml('tenants/a.yaml', Buffer.from(`"${'\n\\z'.repeat(10_000)}"`));
-    expect('faults' in read && read.faults).toHaveLength(100);
+    expect('faults' in read && read.faults).toHaveLength(1);
   });
 
   test.each([

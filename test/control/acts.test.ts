@@ -68,6 +68,7 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
     ],
     ...['describeLoginLink', 'listLoginLinks', 'entrantBySession', 'entrantByToken', 'describeSignInLink'],
     ...['isPassphraseMissing', 'listAccessTokens', 'beginOidcSignIn', 'sessionLifeOf', 'principalOf'],
+    ...['ofReplaced', 'ofTarget'],
     ...['knownBrowserOf', 'rememberBrowser'],
     ...['accountIdOf', 'signedInBy', 'rightsOf', 'toRights', 'newSecret'],
     ...['listSources', 'readDocument', 'checkDocument', 'documentForFile', 'neededSecrets'],

@@ -74,7 +74,9 @@ test('the owner of a new installation is shown once where to choose a passphrase
   const passphrase = 'correct horse battery staple';
   const first = await send(link, { passphrase, again: passphrase });
   expect([first.status, first.headers.get('location')]).toEqual([303, '/']);
-  expect(first.headers.get('set-cookie')).toMatch(/^clinic-mirror-session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax, clinic-mirror-known-browser=/);
+  expect(first.headers.get('set-cookie')).toMatch(
+    /^clinic-mirror-session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax, clinic-mirror-known-browser=/,
+  );
   expect((await send(link, { passphrase, again: passphrase })).status).toBe(400);
   expect((await send(`http://localhost:${operatorPort}/sign-in`, { passphrase })).status).toBe(303);
   await startOne();
