@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { stringify } from 'yaml';
+import { ON_THIS_MACHINE } from '../../sandbox/kit/outbound.ts';
 import { compose } from '../../src/composition/compose.ts';
 import { connectors } from '../../src/connectors/registry.ts';
 import { silentLogger } from '../../src/log/logger.ts';
@@ -26,6 +27,7 @@ async function ownerTagOf(tenant: string, target: string, formerly: { tenant?: s
   const clinic = { profile: 'documented', baseUrl: 'http://127.0.0.1:1', authUrl: 'http://127.0.0.1:1', clientId: 'c' };
   const settings = {
     redis: { url: redis.url },
+    outbound: ON_THIS_MACHINE,
     secrets: { identityKey: { env: 'KEY' }, sealingKeys: [{ id: 'k1', key: { env: 'KEY' } }] },
     clinicClients: { main: clinic },
   };
