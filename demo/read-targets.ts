@@ -11,9 +11,17 @@ export interface RemoteEvent {
 /** Reads every event of a target by its own protocol; nothing of the product is used. */
 export type RemoteReader = () => Promise<RemoteEvent[]>;
 
-interface GoogleTime {
+/** A time as Google's API tells it: a date, or a time with its offset. */
+export interface GoogleTime {
   date?: string;
   dateTime?: string;
+}
+
+/** An event as Google's API tells it. */
+export interface GoogleEvent {
+  start: GoogleTime;
+  end: GoogleTime;
+  summary?: string;
 }
 
 /** All events of the account's calendar of this name; none when the calendar isn't there yet. */
@@ -22,23 +30,39 @@ export async function readGoogleEvents(
   account: string,
   summary: string,
 ): Promise<RemoteEvent[]> {
+  const calendar = (await calendarsOf(google, account)).find((entry) => entry.summary === summary);
+  return (calendar?.events ?? []).map(({ start, end }) => ({
+    startAt: googleInstant(start),
+    endAt: googleInstant(end),
+  }));
+}
+
+/** The account's calendars with all their events, as Google's API lists them. */
+export async function calendarsOf(
+  google: GoogleSandbox,
+  account: string,
+): Promise<{ summary: string; events: GoogleEvent[] }[]> {
   const token = google.issueAccessToken(account);
+  const api = `${google.calendarApiUrl}/calendar/v3`;
   const list = await getJson<{ items: { id: string; summary: string }[] }>(
-    `${google.calendarApiUrl}/calendar/v3/users/me/calendarList?maxResults=250`,
+    `${api}/users/me/calendarList?maxResults=250`,
     token,
   );
-  const calendar = list.items.find((entry) => entry.summary === summary);
-  if (calendar === undefined) return [];
-  const events: RemoteEvent[] = [];
-  for (let pageToken = ''; ; ) {
-    const page = await getJson<{ items: { start: GoogleTime; end: GoogleTime }[]; nextPageToken?: string }>(
-      `${google.calendarApiUrl}/calendar/v3/calendars/${encodeURIComponent(calendar.id)}/events?maxResults=2500${pageToken}`,
-      token,
-    );
-    events.push(...page.items.map(({ start, end }) => ({ startAt: googleInstant(start), endAt: googleInstant(end) })));
-    if (page.nextPageToken === undefined) return events;
-    pageToken = `&pageToken=${encodeURIComponent(page.nextPageToken)}`;
-  }
+  return await Promise.all(
+    list.items.map(async ({ id, summary }) => {
+      const events: GoogleEvent[] = [];
+      for (let pageToken: string | undefined = ''; pageToken !== undefined; ) {
+        const next: string = pageToken === '' ? '' : `&pageToken=${encodeURIComponent(pageToken)}`;
+        const page: { items: GoogleEvent[]; nextPageToken?: string } = await getJson(
+          `${api}/calendars/${encodeURIComponent(id)}/events?maxResults=2500${next}`,
+          token,
+        );
+        events.push(...page.items);
+        pageToken = page.nextPageToken;
+      }
+      return { summary, events };
+    }),
+  );
 }
 
 function googleInstant({ date, dateTime }: GoogleTime): number {

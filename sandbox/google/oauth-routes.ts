@@ -10,7 +10,7 @@ import {
 } from '../kit/oauth/routes.ts';
 import type { Place } from '../kit/oauth/vendor.ts';
 import { OAuthError } from '../kit/oauth/words.ts';
-import { type GoogleOAuth, subjectOf, tokenUrl } from './oauth.ts';
+import { type GoogleOAuth, serversAt, subjectOf, tokenUrl } from './oauth.ts';
 
 /** Adds the OAuth and OpenID Connect endpoints. */
 export function addOAuthRoutes(app: FastifyInstance, oauth: GoogleOAuth): void {
@@ -37,14 +37,14 @@ export function addOAuthRoutes(app: FastifyInstance, oauth: GoogleOAuth): void {
 }
 
 function discoveryDocument(place: Place): object {
-  const { issuer } = place;
+  const { accounts, oauth, openid, api } = serversAt(place);
   return {
-    issuer,
-    authorization_endpoint: `${issuer}/o/oauth2/v2/auth`,
+    issuer: accounts,
+    authorization_endpoint: `${accounts}/o/oauth2/v2/auth`,
     token_endpoint: tokenUrl(place),
-    revocation_endpoint: `${issuer}/revoke`,
-    userinfo_endpoint: `${issuer}/v1/userinfo`,
-    jwks_uri: `${issuer}/oauth2/v3/certs`,
+    revocation_endpoint: `${oauth}/revoke`,
+    userinfo_endpoint: `${openid}/v1/userinfo`,
+    jwks_uri: `${api}/oauth2/v3/certs`,
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
     subject_types_supported: ['public'],

@@ -54,7 +54,10 @@ export function googleOAuth(
     clients: settings.clients,
     words: WORDS,
     errorBody: ({ error, description }) => ({ error, error_description: description }),
-    place: () => ({ origin: url(), issuer: url(), base: '' }),
+    place: () => {
+      const issuer = settings.namesGoogle ? GOOGLE.accounts : url();
+      return { origin: issuer, issuer, base: '' };
+    },
     login: loginRules(world, consents),
     clientBy: ['basic', 'form'],
     access: { prefix: 'ya29.', chance: 60, lifetimeMs: () => settings.accessTokenLifetimeMs },
@@ -104,9 +107,22 @@ export function googleOAuth(
   };
 }
 
+/** Google's own servers of OAuth and of the API (https://accounts.google.com/.well-known/openid-configuration). */
+export const GOOGLE = {
+  accounts: 'https://accounts.google.com',
+  oauth: 'https://oauth2.googleapis.com',
+  openid: 'https://openidconnect.googleapis.com',
+  api: 'https://www.googleapis.com',
+} as const;
+
+/** The servers of one place: Google's, or one for all. */
+export function serversAt({ issuer }: Pick<Place, 'issuer'>): Readonly<Record<keyof typeof GOOGLE, string>> {
+  return issuer === GOOGLE.accounts ? GOOGLE : { accounts: issuer, oauth: issuer, openid: issuer, api: issuer };
+}
+
 /** The address of the token endpoint: the audience of assertions. */
-export function tokenUrl({ issuer }: Pick<Place, 'issuer'>): string {
-  return `${issuer}/token`;
+export function tokenUrl(place: Pick<Place, 'issuer'>): string {
+  return `${serversAt(place).oauth}/token`;
 }
 
 /** The account of an OpenID Connect subject: stable, and not the address. */

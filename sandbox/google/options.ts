@@ -45,6 +45,8 @@ export interface GoogleSandboxOptions {
   updatedMinHorizonMs?: number;
   /** Domains of Google Workspace: id tokens of their accounts carry `hd`. Accounts of other domains are private ones. */
   workspaceDomains?: string[];
+  /** Its documents name Google's own addresses, for clients that are led here by a proxy. */
+  namesGoogle?: boolean;
 }
 
 /** The options with every default filled in; changes while the sandbox runs. */
@@ -78,6 +80,7 @@ export function toSettings(options: GoogleSandboxOptions): Settings {
     syncTokenLifetimeMs: 28 * DAY_MS,
     updatedMinHorizonMs: 28 * DAY_MS,
     workspaceDomains: [],
+    namesGoogle: false,
     ...given,
     refreshTokenLifetimeMs,
     clients: (clients ?? [{}]).map(toClient),

@@ -18,14 +18,26 @@ const CALENDAR_PASSWORD = 'CALENDAR_PASSWORD';
 /** `config check --live` compares the clocks. */
 const REDIS_DATE = new URL('../support/redis-date-preload.ts', import.meta.url);
 
-/** Answers as the document shows them, with the servers of this test. */
-function documentedAnswers(clinic: ClinicSandbox) {
-  const answers = parse(/```yaml\n(redisUrl[\s\S]*?)```/.exec(DOCUMENT)?.[1] ?? '');
-  const [user] = radicale().users;
+/** The block of the document that begins so. */
+function documentedYaml(begin: string) {
+  return parse(new RegExp(`\`\`\`yaml\\n(${begin}[\\s\\S]*?)\`\`\``).exec(DOCUMENT)?.[1] ?? '');
+}
+
+/** Answers for a Google calendar as the document shows them, with the clinic and the Redis of this test. */
+function googleAnswers(clinic: ClinicSandbox) {
+  const answers = documentedYaml('redisUrl');
   const [client] = clinic.clients;
   answers.redisUrl = redis.url;
   Object.assign(answers.clinic, { baseUrl: clinic.baseUrl, authUrl: clinic.authUrl });
   Object.assign(answers.clinic, { clientId: client?.clientId, clientSecret: client?.clientSecret });
+  return answers;
+}
+
+/** Answers for a CalDAV server, likewise. */
+function caldavAnswers(clinic: ClinicSandbox) {
+  const { google: _, ...common } = googleAnswers(clinic);
+  const answers = { ...common, ...documentedYaml('calendarKinds: .caldav') };
+  const [user] = radicale().users;
   const password = { env: CALENDAR_PASSWORD };
   Object.assign(answers, { calendarNetwork: '127.0.0.0/8' });
   Object.assign(answers.calendars[0], { server: radicale().url, username: user?.name, password });
@@ -67,7 +79,7 @@ describe('the document on the first calendar', () => {
 
   test('leads to a calendar that shows what the clinic shows; ended in the middle it goes on, and nothing is overwritten', async () => {
     const mine = join(dir, 'mine');
-    const { calendars, ...begun } = documentedAnswers(clinic);
+    const { calendars, ...begun } = caldavAnswers(clinic);
     const broken = await run('init', mine, '--answers', await answered('begun.yaml', begun));
     expect(broken).toMatchObject({ code: 1, err: expect.stringContaining('calendars.0.agendas') });
     const keys = await readFileSync(join(mine, 'keys', 'identity-key'), 'utf8');

@@ -54,7 +54,8 @@ ${content}
 `;
 }
 
-function escapeHtml(text: string): string {
+/** Text for an HTML element or attribute. */
+export function escapeHtml(text: string): string {
   const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? character);
 }

@@ -235,7 +235,9 @@ async function logInToCalendars(
         { value: 'later', label: 'later' },
       ],
     });
-    if (when === 'now') await logIn(dir, tenant, id, choice, given);
+    if (when !== 'now') continue;
+    given.err(`\nThe login to ${kind === 'google' ? 'Google' : 'Microsoft'}, for ${id}:`);
+    await logIn(dir, tenant, id, choice, given);
   }
 }
 

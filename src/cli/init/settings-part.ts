@@ -66,7 +66,8 @@ export async function makeSettings(dir: string, asker: Asker, tools: SettingsToo
   const vendor = async (kind: VendorKind) =>
     kinds.includes(kind) ? { main: await untilAccepted(asker, () => askClient(dir, asker, kind, tests)) } : null;
   const [google, microsoft] = [await vendor('google'), await vendor('microsoft')];
-  const outbound = kinds.includes('caldav') ? await askNetwork(asker) : {};
+  const mayBeOwn = kinds.includes('caldav') || asker.given('calendarNetwork') !== null;
+  const outbound = mayBeOwn ? await askNetwork(asker) : {};
   const newKey = () => `${randomBytes(KEY_BYTES).toString('base64')}\n`;
   const keys = { identity: join('keys', 'identity-key'), sealing: join('keys', 'sealing-key-1') };
   const settings = {
@@ -87,7 +88,7 @@ export async function makeSettings(dir: string, asker: Asker, tools: SettingsToo
 /** A calendar server in the operator's own network is reached only if they say so here; a tenant's file can't. */
 async function askNetwork(asker: Asker): Promise<{ outbound?: object }> {
   const written = await asker.text({
-    ...{ id: 'calendarNetwork', ask: 'Network of the CalDAV server, if that is one of your own', isOptional: true },
+    ...{ id: 'calendarNetwork', ask: 'Network of the calendar server, if that is one of your own', isOptional: true },
     why: 'such as 10.1.0.0/16, or 127.0.0.0/8 for this machine; empty for a server on the internet',
     check: (text) => (network.safeParse(text).success ? undefined : 'give a network such as 10.1.0.0/16, or nothing'),
   });

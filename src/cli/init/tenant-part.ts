@@ -135,7 +135,7 @@ async function askCalendar(asker: Asker, at: string, chosen: Chosen): Promise<Ne
   });
   const kind = await asker.choice({
     ...{ id: `${at}.kind`, ask: 'Where is this calendar?', choices: kindsOf(registrations) },
-    why: 'kinds with a registration in the settings are offered',
+    why: 'Google and Microsoft are offered where the settings have a registration there',
   });
   const calendar = await asker.text({
     ...{ id: `${at}.calendar`, ask: 'Name of the calendar', usual: names.join(', ') },
@@ -161,9 +161,9 @@ const TITLES = [
 
 function kindsOf({ google, microsoft }: Registrations): { value: CalendarKind; label: string }[] {
   return [
-    { value: 'caldav', label: 'CalDAV' },
     ...(google === null ? [] : [{ value: 'google' as const, label: 'Google Calendar' }]),
     ...(microsoft === null ? [] : [{ value: 'microsoft' as const, label: 'Microsoft 365 (Outlook)' }]),
+    { value: 'caldav', label: 'CalDAV' },
   ];
 }
 
@@ -181,7 +181,9 @@ async function askAccount(
   const account = address === '' ? {} : { account: { address } };
   const connection = { kind, client: registrations[kind] ?? 'main', ...account };
   const mailbox = kind === 'microsoft' ? { mailbox: 'me' } : {};
-  return { connection, settings: { ...mailbox, calendar: { create: calendar } } };
+  const rootUrl = asker.given(`${at}.rootUrl`);
+  const api = rootUrl === null ? {} : { rootUrl };
+  return { connection, settings: { ...mailbox, calendar: { create: calendar }, ...api } };
 }
 
 async function askCaldav(asker: Asker, at: string, tools: CalendarTools, id: string, calendar: string) {
