@@ -82,8 +82,11 @@ async function testRedis(url: string, signal: AbortSignal): Promise<void> {
   const [lack] = unprotected({ url, ...ways, isPrivateNetwork: false });
   if (lack !== undefined) throw unusable(lack.fault, lack.remedy);
   const client = connectRedis(url);
+  // An administrator waits: the first failed connection is the answer, although the client would retry.
+  const failed = new AbortController();
+  client.once('error', (error) => failed.abort(error));
   try {
-    await checkRedis(client, signal);
+    await checkRedis(client, AbortSignal.any([signal, failed.signal]));
     await requireRights(client);
   } finally {
     client.disconnect();

@@ -3,7 +3,7 @@ import { asMirrorError, type MirrorError } from '../model/errors.ts';
 import type { Progress } from '../model/progress.ts';
 import { DAY_MS } from '../model/time.ts';
 import { PLAN_LEASE, SUPERSEDED } from '../state/generations.ts';
-import type { Lease } from '../state/leases.ts';
+import { fencedError, type Lease } from '../state/leases.ts';
 import { type RunReport, runIdOf } from '../state/runs.ts';
 import { commitCycle } from './commit.ts';
 import type { Cycle } from './cycle.ts';
@@ -21,7 +21,8 @@ const REJECTION_MS = 7 * DAY_MS;
  * One cycle of a tenant: pull, compare, plan, guard, and put what differs into the outboxes. One at a time per tenant.
  * @param options.asked somebody knows of something new: all is read, whatever the pace; and it comes again when it finds no room
  * @param options.wake is told of each target that has something new to write, before the cycle has ended
- * @returns the report, with the error in it when the clinic could not be read; null while another cycle is under way
+ * @returns the report, with the error in it when the clinic could not be read; null while another cycle is under way, and when this one lost its
+ * lease, which is no failure of the clinic
  */
 export async function pullTenant(
   tenant: OpenTenant,
@@ -29,16 +30,20 @@ export async function pullTenant(
   { asked = false, wake = nobody }: { asked?: boolean; wake?: (target: string) => Promise<void> } = {},
 ): Promise<RunReport | null> {
   const lease = await tenant.leases.tryTake(PLAN_LEASE, asked ? 'pull' : undefined);
-  return lease === null
-    ? null
-    : underLease(tenant, lease, { progress: () => {}, isPaced: !asked, justRead: false, wake }, signal);
+  if (lease === null) return null;
+  try {
+    return await underLease(tenant, lease, { progress: () => {}, isPaced: !asked, justRead: false, wake }, signal);
+  } catch (error) {
+    if (asMirrorError(error).code === 'lease-lost') return null;
+    throw error;
+  }
 }
 
 /**
  * The same, after the cycle that is under way, and all is read.
  * @param tell is told of the steps, and of what is waited for
  * @param options.justRead what CRMs need beside appointments was read just before
- * @throws what `options.refusalOf` gives
+ * @throws what `options.refusalOf` gives; MirrorError `conflict`, code `lease-lost`
  */
 export async function pullWhenFree(
   tenant: OpenTenant,
@@ -116,6 +121,7 @@ async function runCycle(
       { tenant: tenant.id, code: failure.code, actor: failure.actor, status: failure.status },
       'a cycle ended early',
     );
+    if (lease.signal.aborted || failure.code === 'lease-lost') throw fencedError();
     await tenant.outages.waitCycle(tenant.id, failure);
     return await reportRun(tenant, startedAt, null, failure);
   } finally {

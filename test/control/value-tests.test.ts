@@ -63,4 +63,6 @@ test('a CalDAV login is accepted with its password alone', async () => {
 test('Redis is accepted by the address that the settings would take', async () => {
   await expect(tests.redis(redis.url)).resolves.toBeUndefined();
   await expect(tests.redis('redis://redis.example:6379')).rejects.toMatchObject({ code: 'value-unusable' });
+  // The first refused connection is the answer: no waiting for a Redis that may come.
+  await expect(tests.redis('redis://127.0.0.1:1')).rejects.toMatchObject({ code: 'redis-unreachable' });
 });

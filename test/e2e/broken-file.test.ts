@@ -46,7 +46,7 @@ async function open() {
 test('with a broken file of a clinic that runs, commands work on what runs, and name file and line', async () => {
   const { world, start, run, fault, breakFile, mendFile, status, inSync } = await open();
   const { id: appointment } = world.clinic.book(world.tenants[0]!.clinicId);
-  start();
+  const daemon = start();
   await inSync();
   await waitFor(async () => (await status()).tenants[0]?.inStep === 'in-sync', { what: 'status to tell that' });
 
@@ -73,6 +73,7 @@ test('with a broken file of a clinic that runs, commands work on what runs, and 
     expect(tenants[0]?.configuration.isOurs, when).toBe(true);
   };
   await look('before the daemon has looked');
+  daemon.process.kill('SIGHUP');
   const isRefused = () => logged(world, 'a changed file is refused: what it held before goes on').length > 0;
   await waitFor(isRefused, { what: 'the daemon to refuse the file' });
   await look('after it has');
@@ -84,6 +85,7 @@ test('with a broken file of a clinic that runs, commands work on what runs, and 
   expect(synced.err).toContain('What a daemon ran before counts until that is mended.');
 
   await mendFile();
+  daemon.process.kill('SIGHUP');
   await waitFor(async () => (await status()).refused.length === 0, { what: 'nothing to be refused' });
   const quiet = await run('status', 'clinic-1');
   expect(quiet).toMatchObject({ code: 0, err: '' });

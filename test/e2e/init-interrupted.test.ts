@@ -6,12 +6,12 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
-import { runCli } from '../../demo/daemon.ts';
 import { authorizeInBrowser, type ClinicSandbox, startClinicSandbox } from '../../sandbox/clinic/index.ts';
 import { startGoogleSandbox } from '../../sandbox/google/index.ts';
 import { startGraphSandbox } from '../../sandbox/graph/index.ts';
 import { useRadicale } from '../support/radicale.ts';
 import { useRedis } from '../support/redis.ts';
+import { runHere } from './support/run-command.ts';
 
 const redis = useRedis();
 const radicale = useRadicale();
@@ -77,7 +77,7 @@ describe('init that was interrupted', () => {
 
   async function init(dir: string, answers = answersFile()) {
     let visited: Promise<unknown> | null = null;
-    const ran = await runCli({ configDir: dir, env: {} }, ['init', dir, '--json', '--answers', answers], (said) => {
+    const ran = await runHere({ configDir: dir, env: {} }, ['init', dir, '--json', '--answers', answers], (said) => {
       const url = /^(http:\S+authorize\S*)\n/m.exec(said)?.[1];
       const user = clinic.tenants[0]?.user;
       if (url === undefined || user === undefined) return;
@@ -206,7 +206,7 @@ describe('init that was interrupted', () => {
     expect(killed.match(/Open this address/g)).toHaveLength(2);
     const file = readFileSync(join(dir, 'tenants/aurora.yaml'), 'utf8');
     const logins: string[] = [];
-    const ran = await runCli({ configDir: dir, env: {} }, ['init', dir, '--json', '--answers', answers], (said) => {
+    const ran = await runHere({ configDir: dir, env: {} }, ['init', dir, '--json', '--answers', answers], (said) => {
       const url = /^(http:\S+authorize\S*|http:\S+o\/oauth2\S*)\n/m.exec(said)?.[1];
       if (url === undefined || logins.length > 0) return;
       logins.push(url);
@@ -215,7 +215,7 @@ describe('init that was interrupted', () => {
     expect(ran.code, ran.err).toBe(0);
     expect(logins).toEqual([expect.not.stringContaining(clinic.authUrl)]);
     expect(readFileSync(join(dir, 'tenants/aurora.yaml'), 'utf8')).toBe(file);
-    const again = await runCli({ configDir: dir, env: {} }, ['init', dir, '--json', '--answers', answers]);
+    const again = await runHere({ configDir: dir, env: {} }, ['init', dir, '--json', '--answers', answers]);
     expect(again.code, again.err).toBe(0);
     expect(again.err).not.toContain('Open this address');
   });

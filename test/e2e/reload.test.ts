@@ -153,7 +153,7 @@ test('a folder that is empty for a moment, and settings that nobody can run unde
   await writeFile(settings, before.replace('googleClients:\n  main:', 'googleClients:\n  other:'));
   hangUp();
   await untilRefused(ask, 1);
-  await writeFile(settings, before.replace('ttlMs: 2000', 'ttlMs: 3000'));
+  await writeFile(settings, `${before}leases: { ttlMs: 3000 }\n`);
   hangUp();
   await waitFor(async () => (await status()).awaitsRestart.length > 0, { what: 'a setting to wait' });
   expect(await status()).toMatchObject({ refused: [], awaitsRestart: ['leases.ttlMs'] });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { targetStatus } from '../../src/control/status.ts';
 import { planCycle } from '../../src/jobs/plan-cycle.ts';
-import { pullTenant } from '../../src/jobs/pull.ts';
+import { pullTenant, pullWhenFree } from '../../src/jobs/pull.ts';
 import { pushTarget } from '../../src/jobs/push.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { MirrorError } from '../../src/model/errors.ts';
@@ -205,6 +205,23 @@ describe('a cycle', () => {
     expect(await pullTenant(tenant, NEVER)).toBeNull();
     await lease?.release();
     expect(await pullTenant(tenant, NEVER)).not.toBeNull();
+  });
+
+  test('that lost its lease blames nobody, and writes nothing', async () => {
+    const connection = redis.connect();
+    const { clinic, model, tenant } = open(5);
+    const readAppointments = clinic.readAppointments.bind(clinic);
+    clinic.readAppointments = async (query, signal) => {
+      await connection.del('cm:{studio-rossi}:lease:plan');
+      return await readAppointments(query, signal);
+    };
+    expect(await pullTenant(tenant, NEVER)).toBeNull();
+    await expect(pullWhenFree(tenant, () => {}, NEVER)).rejects.toMatchObject({ code: 'lease-lost', retry: 'later' });
+    expect(await tenant.runs.list(9)).toEqual([]);
+    expect(await tenant.outbox.counts('doctor')).toEqual({ pending: 0, failing: 0 });
+    clinic.readAppointments = readAppointments;
+    expect(await cycle(tenant)).toMatchObject({ error: null });
+    expect(model.objects()).toHaveLength(5);
   });
 
   test('reads the registry of patients only for titles that name them', async () => {

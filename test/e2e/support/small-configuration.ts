@@ -175,7 +175,6 @@ export async function writeConfiguration(
       },
     },
     schedule: { pullEverySeconds: 10, tokenCheckEverySeconds: 10 },
-    leases: { ttlMs: 2_000 },
     ...options.settings,
   };
   await mkdir(join(configDir, 'tenants'), { recursive: true });
