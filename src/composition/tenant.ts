@@ -140,6 +140,7 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
       reminders: openReminders({
         ...{ tenant, identityKey, redis, queues, httpFor, log, clock },
         outbound: settings.outbound,
+        heard: shared.outages.heard,
         epoch: shared.epoch.of(tenant.id, name),
         protection: stores.protection,
         observeLag: shared.observeLag ?? (() => {}),

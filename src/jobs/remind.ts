@@ -13,6 +13,7 @@ import type { ReminderRule } from '../reminders/rules.ts';
 import { appointmentVerdict, deadlineOf, patientVerdict, timeVerdict, type Verdict } from '../reminders/send-time.ts';
 import { STATE_WENT_BACK } from '../state/epoch.ts';
 import type { AddressHash } from '../state/opt-outs.ts';
+import type { OtherWork } from '../state/outages.ts';
 import type { Claim, ReminderSettlement } from '../state/reminders.ts';
 import { keptBackBy, noteOutcome, stillFalse } from './corrections.ts';
 import type { OpenChannel, OpenReminders } from './open-reminders.ts';
@@ -104,9 +105,23 @@ async function handOver(
   if (intent === 'limit') return nextHour(tenant.clock(), deadlineOf(entry, ready.rule));
   const stop = await madeSure(reminders, claim, ready, tenant.clock());
   if (stop !== null) return stop;
-  const delivery = await deliver(ready, within(SENDING_MS, abort));
+  const { delivery, longestMs } = await tenant.outages.watch(async () => {
+    const came = await deliver(ready, within(SENDING_MS, abort));
+    const failed = came.result === 'later' || came.result === 'unknown' ? came : null;
+    const other = { kind: 'channel', id: ready.channel.id } as const;
+    return { delivery: came, ...(await noteHost(tenant, other, failed)) };
+  });
   if (delivery.result === 'refused') await remember(tenant, reminders, ready, delivery);
-  return afterDelivery(delivery, claim, ready, tenant.clock());
+  return afterDelivery(delivery, claim, { ...ready, longestMs }, tenant.clock());
+}
+
+/** What became of a reminder is noted whatever else Redis says. */
+async function noteHost(
+  { id, outages }: OpenTenant,
+  other: OtherWork,
+  failed: { code: string } | null,
+): Promise<{ longestMs: number | null }> {
+  return outages.noteOther(id, other, failed).catch(() => ({ longestMs: null }));
 }
 
 /** @returns what to do instead of handing over; null once nothing can make us forget that it was handed over */
@@ -337,8 +352,14 @@ async function deliver({ reminder, channel }: Ready, signal: AbortSignal): Promi
   }
 }
 
-function afterDelivery(delivery: Delivery, { entry }: Claim, { channel, rule }: Ready, now: Instant): Step {
-  const retryMs = exponentialBackoffMs(CHANNEL_BACKOFF, entry.attempts);
+function afterDelivery(
+  delivery: Delivery,
+  { entry }: Claim,
+  { channel, rule, longestMs }: Ready & { longestMs: number | null },
+  now: Instant,
+): Step {
+  const own = exponentialBackoffMs(CHANNEL_BACKOFF, entry.attempts);
+  const retryMs = Math.min(own, longestMs ?? own);
   switch (delivery.result) {
     case 'sent':
       return { settle: { state: 'sent', reference: delivery.reference } };
