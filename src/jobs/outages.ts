@@ -11,7 +11,8 @@ import {
 } from '../state/outages.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { TargetStore } from '../state/targets.ts';
-import type { OpenTenant } from './tenant.ts';
+import type { OpenReminders } from './open-reminders.ts';
+import type { OpenTriggers } from './open-triggers.ts';
 
 /** Codes that entries and cycles keep of failures that a host causes to whoever asks it. */
 export const OUTAGE_CODES: ReadonlySet<string> = new Set([
@@ -185,9 +186,16 @@ function minutesOf(ms: number): number {
   return Math.round(ms / MINUTE_MS);
 }
 
+/** A tenant, of which other work is woken. */
+interface Woken {
+  clock: Clock;
+  reminders: Pick<OpenReminders, 'alarms' | 'ledger'> | null;
+  triggers: Pick<OpenTriggers, 'store' | 'wake'> | null;
+}
+
 /** Has what a server's outage kept other work from try again. The refresh of tokens is looked at often enough by itself. */
 export async function wakeOther(
-  { clock, reminders, triggers }: Pick<OpenTenant, 'clock' | 'reminders' | 'triggers'>,
+  { clock, reminders, triggers }: Woken,
   { kind, id }: OtherWork,
   delayMs: number,
 ): Promise<void> {

@@ -13,7 +13,6 @@ import type { ReminderRule } from '../reminders/rules.ts';
 import { appointmentVerdict, deadlineOf, patientVerdict, timeVerdict, type Verdict } from '../reminders/send-time.ts';
 import { STATE_WENT_BACK } from '../state/epoch.ts';
 import type { AddressHash } from '../state/opt-outs.ts';
-import type { OtherWork } from '../state/outages.ts';
 import type { Claim, ReminderSettlement } from '../state/reminders.ts';
 import { keptBackBy, noteOutcome, stillFalse } from './corrections.ts';
 import type { OpenChannel, OpenReminders } from './open-reminders.ts';
@@ -109,19 +108,12 @@ async function handOver(
     const came = await deliver(ready, within(SENDING_MS, abort));
     const failed = came.result === 'later' || came.result === 'unknown' ? came : null;
     const other = { kind: 'channel', id: ready.channel.id } as const;
-    return { delivery: came, ...(await noteHost(tenant, other, failed)) };
+    // What became of the reminder is noted whatever else Redis says.
+    const noted = tenant.outages.noteOther(tenant.id, other, failed).catch(() => ({ longestMs: null }));
+    return { delivery: came, longestMs: (await noted).longestMs };
   });
   if (delivery.result === 'refused') await remember(tenant, reminders, ready, delivery);
   return afterDelivery(delivery, claim, { ...ready, longestMs }, tenant.clock());
-}
-
-/** What became of a reminder is noted whatever else Redis says. */
-async function noteHost(
-  { id, outages }: OpenTenant,
-  other: OtherWork,
-  failed: { code: string } | null,
-): Promise<{ longestMs: number | null }> {
-  return outages.noteOther(id, other, failed).catch(() => ({ longestMs: null }));
 }
 
 /** @returns what to do instead of handing over; null once nothing can make us forget that it was handed over */
