@@ -68,6 +68,14 @@ test.skipIf(!hasPromtool)('promtool takes the alarms (skipped where there is non
   const { status, stdout, stderr } = spawnSync('promtool', ['check', 'rules', `${root}deploy/prometheus/rules.yaml`]);
   expect(status, `${stdout}${stderr}`).toBe(0);
 });
+test.skipIf(!hasPromtool)('promtool sees the alarms fire when they should (skipped where there is none)', () => {
+  const { status, stdout, stderr } = spawnSync('promtool', [
+    'test',
+    'rules',
+    `${root}test/fixtures/prometheus/rules.test.yaml`,
+  ]);
+  expect(status, `${stdout}${stderr}`).toBe(0);
+});
 
 test('each panel of the dashboard has a query, and none lies on another', () => {
   const { panels } = JSON.parse(read('deploy/grafana/dashboard.json')) as {

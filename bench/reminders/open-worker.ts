@@ -44,6 +44,7 @@ export function openSimulatedTenant(id: string, parts: WorkerParts): OpenTenant 
     protection: tenant.protection,
     queues: { reminderAlarms: () => openVirtualAlarms(redis, id) },
     httpFor: (reach) => createHttpClient({ userAgent: 'clinic-mirror', clock, reach }),
+    heard: tenant.outages.heard,
     outbound: ON_THIS_MACHINE,
     log: silentLogger,
     clock,

@@ -290,7 +290,8 @@ function addCycle(program: Command, outside: CliOutside, options: () => GlobalOp
       outside.withInstallation(options(), async ({ installation, acting }) => {
         const { retryHost } = await import('../control/incident-acts.ts');
         const tried = await retryHost(acting, installation, server, () => true);
-        const told = `${tried.clinics.length} clinics try ${tried.host} now, if the daemon runs: ${tried.clinics.join(', ')}`;
+        const who = tried.clinics.length === 1 ? '1 clinic tries' : `${tried.clinics.length} clinics try`;
+        const told = `${who} ${tried.host} now, if the daemon runs: ${tried.clinics.join(', ')}`;
         print(asked, tried, () => told);
       }),
     );

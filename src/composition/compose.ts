@@ -3,7 +3,7 @@ import { SharedState } from '../connectors/shared-state.ts';
 import type { Installation } from '../control/installation.ts';
 import type { ActDesk } from '../control/recording.ts';
 import { createNeedless, type IsNeedless } from '../jobs/needless.ts';
-import { endWait, Outages } from '../jobs/outages.ts';
+import { endWait, Outages, wakeOther } from '../jobs/outages.ts';
 import { openQueues, type WorkQueues } from '../jobs/queues.ts';
 import type { Logger } from '../log/logger.ts';
 import { KeptRoom, type SmallThings } from '../model/kept.ts';
@@ -124,13 +124,14 @@ export function compose(options: CompositionOptions): Composition {
 /** Gives work its turn that waited for a host. */
 async function wakeAfterOutage(
   { composed, queues }: Pick<Composition, 'composed' | 'queues'>,
-  { tenant: id, target }: WaitingWork,
+  { tenant: id, target, other }: WaitingWork,
   host: string,
   delayMs: number,
 ): Promise<void> {
   const tenant = composed.get(id)?.tenant;
   if (tenant === undefined || tenant.configuration.paused) return;
-  if (target === null) await queues.pullNow(id, delayMs);
+  if (other !== undefined) await wakeOther(tenant, other, delayMs);
+  else if (target === null) await queues.pullNow(id, delayMs);
   else if (tenant.targets.has(target) && (await endWait(tenant, target, host))) await queues.wake(id, target, delayMs);
 }
 

@@ -127,7 +127,7 @@ function otherHandlers({
           ? []
           : [{ connection, refreshIfDue: (signal: AbortSignal) => tokens.authorizer.refreshIfDue(signal) }],
       );
-      await refreshTokens(logins, entry.tenant.log, stop);
+      await refreshTokens(logins, entry.tenant, stop);
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { HttpClient } from '../http/client.ts';
+import type { HostObserver, HttpClient } from '../http/client.ts';
 import { ANSWERS_PATH } from '../http-server/answers.ts';
 import { REMINDERS_PATH } from '../http-server/reminder-callbacks.ts';
 import type { ObserveLag, OpenAnswers, OpenChannel, OpenReminders } from '../jobs/open-reminders.ts';
@@ -41,6 +41,7 @@ export interface ReminderParts {
   protection: Pick<Protection, 'keep'>;
   queues: Pick<WorkQueues, 'reminderAlarms'>;
   httpFor: (reach: Reach) => HttpClient;
+  heard: HostObserver;
   outbound: Outbound;
   log: Logger;
   clock: Clock;
@@ -65,7 +66,7 @@ export function openReminders(parts: ReminderParts): OpenReminders | null {
       tenant: tenant.id,
       callbackUrl: parts.publicUrl === null ? null : `${parts.publicUrl}${REMINDERS_PATH}/${tenant.id}/${id}`,
       unsubscribeProof: secrets.unsubscribe,
-      ...{ reach, http: parts.httpFor(reach) },
+      ...{ reach, http: parts.httpFor(reach), heard: parts.heard },
       log,
       clock,
     };

@@ -138,7 +138,7 @@ export function composeTenant(tenant: TenantConfiguration, lasting: Lasting, sha
       ),
       notifications: openNotifications({ ...parts, redis, id: tenant.id, proofs }, settings.notifications.url ?? null),
       reminders: openReminders({
-        ...{ tenant, identityKey, redis, queues, httpFor, log, clock },
+        ...{ tenant, identityKey, redis, queues, httpFor, log, clock, heard: shared.outages.heard },
         outbound: settings.outbound,
         epoch: shared.epoch.of(tenant.id, name),
         protection: stores.protection,

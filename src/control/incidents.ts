@@ -4,7 +4,7 @@ import { needsPerson, type Problem, type SERVER_AWAY } from '../model/problems.t
 import { sentence } from '../model/sentences.ts';
 import { shellWord } from '../model/shell-words.ts';
 import type { Instant } from '../model/time.ts';
-import { type HostOutage, PROBE_EVERY_MS } from '../state/outages.ts';
+import { type HostOutage, type OtherWork, PROBE_EVERY_MS } from '../state/outages.ts';
 import type { Installation } from './installation.ts';
 import type { Incident, TargetStatus, TenantStatus } from './status-view.ts';
 
@@ -18,12 +18,14 @@ export function incidentsOf(
   now: Instant,
 ): Incident[] {
   return outages.flatMap(({ host, code, sinceAt, triedAt, works }) => {
-    const reading = new Set(works.flatMap(({ tenant, target }) => (target === null ? [tenant] : [])));
+    const reading = new Set(works.flatMap(({ tenant, target, other }) => (target === null && !other ? [tenant] : [])));
     const unread: string[] = [];
-    const clinics = tenants.flatMap(({ tenant, paused, lastRun, targets }) => {
+    const clinics = tenants.flatMap((status) => {
+      const { tenant, paused, lastRun, targets } = status;
       const waiting = targets.filter(({ state, outage }) => outage === host && state !== 'paused');
       const isUnread = reading.has(tenant) && OUTAGE_CODES.has(lastRun?.error?.code ?? '');
-      if (paused || (waiting.length === 0 && !isUnread)) return [];
+      const isOther = works.some((work) => work.tenant === tenant && isWaiting(status, work.other));
+      if (paused || (waiting.length === 0 && !isUnread && !isOther)) return [];
       if (isUnread) unread.push(tenant);
       return [{ tenant, waiting: waiting.reduce((sum, { pending }) => sum + pending, 0) }];
     });
@@ -31,6 +33,20 @@ export function incidentsOf(
     const nextTryAt = triedAt + PROBE_EVERY_MS;
     return [{ host, code, sinceAt, nextTryAt: nextTryAt > now ? nextTryAt : null, clinics, unread }];
   });
+}
+
+/** Whether other work of a tenant still waits: a channel or an endpoint with nothing to hand over does not. */
+function isWaiting({ connections, reminders, triggers }: TenantStatus, other: OtherWork | undefined): boolean {
+  switch (other?.kind) {
+    case 'channel':
+      return (reminders?.waiting ?? 0) > 0;
+    case 'endpoint':
+      return (triggers?.waiting ?? 0) > 0 && triggers?.closed.every(({ endpoint }) => endpoint !== other.id) === true;
+    case 'connection':
+      return connections.some(({ connection, state }) => connection === other.id && state !== 'needs-login');
+    default:
+      return false;
+  }
 }
 
 /** An incident as one problem of all its clinics. */

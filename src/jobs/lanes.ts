@@ -66,9 +66,12 @@ export async function noteFailure(tenant: Noting, target: OpenTarget, error: Mir
     outage,
   });
   if (error.code === 'rate-limited') await shareWait(tenant, target, now + backoffMs);
+  const { code, actor, status } = error;
+  // Whoever reads the log alone learns which setting to change.
+  const remedy = forTenant(error.remedy, tenant.id);
   // That a host is away is told once, for all that wait for it.
   tenant.log[outage === null ? 'warn' : 'debug'](
-    { target: target.id, code: error.code, actor: error.actor, status: error.status, host: outage, backoffMs },
+    { target: target.id, code, actor, status, host: outage, backoffMs, ...(remedy === null ? {} : { remedy }) },
     'a target rests',
   );
   return backoffMs;

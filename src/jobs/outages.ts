@@ -1,15 +1,23 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Logger } from '../log/logger.ts';
-import type { MirrorError } from '../model/errors.ts';
+import { MirrorError } from '../model/errors.ts';
 import { type Clock, MINUTE_MS, SECOND_MS } from '../model/time.ts';
-import { type HostOutage, type OutageStore, PROBE_EVERY_MS, type WaitingWork } from '../state/outages.ts';
+import {
+  type HostOutage,
+  type OtherWork,
+  type OutageStore,
+  PROBE_EVERY_MS,
+  type WaitingWork,
+} from '../state/outages.ts';
 import type { Outbox } from '../state/outbox.ts';
 import type { TargetStore } from '../state/targets.ts';
+import type { OpenReminders } from './open-reminders.ts';
+import type { OpenTriggers } from './open-triggers.ts';
 
 /** Codes that entries and cycles keep of failures that a host causes to whoever asks it. */
 export const OUTAGE_CODES: ReadonlySet<string> = new Set([
   ...['connection-failed', 'timeout', 'server-error', 'server-unavailable', 'unavailable'],
-  ...['token-endpoint-unavailable', 'batch-dependency'],
+  ...['token-endpoint-unavailable', 'batch-dependency', 'webhook-unavailable', 'smtp-busy'],
 ]);
 
 /** What hosts did while some work was under way. */
@@ -111,7 +119,7 @@ export class Outages {
     }
     await this.#wakeAll(
       host,
-      works.filter(({ tenant, target }) => target !== null || tenant !== reader),
+      works.filter(({ tenant, target, other }) => target !== null || other !== undefined || tenant !== reader),
     );
   }
 
@@ -137,6 +145,29 @@ export class Outages {
     for (const host of this.#current.getStore()?.answered ?? []) await this.end(host, tenant);
   }
 
+  /**
+   * Notes how other work went, within {@link Outages.watch}: it waits for the host that failed it, or wakes what waits for those that answered.
+   * A login whose tokens are not due was refreshed by other work: its host answers too.
+   * @param error null where nothing failed
+   * @returns `host`: the one that it waits for; `longestMs`: the longest wait before it tries again, null for its own
+   */
+  async noteOther(
+    tenant: string,
+    other: OtherWork,
+    error: Pick<MirrorError, 'code'> | null,
+  ): Promise<{ host: string | null; longestMs: number | null }> {
+    const host = error instanceof MirrorError ? this.causeOf(error) : this.failed();
+    if (error !== null && host !== null)
+      return { host, longestMs: await this.wait(host, { tenant, target: null, other }, error) };
+    if (error === null) {
+      for (const { host: away, works } of await this.list()) {
+        const isRefreshed = other.kind === 'connection' && works.some((work) => isSame(work, tenant, other));
+        if (this.hasAnswered(away) || isRefreshed) await this.end(away);
+      }
+    }
+    return { host: null, longestMs: null };
+  }
+
   /** Has a cycle that failed by its clinic's host try again soon, if it tries for all others. */
   async waitCycle(tenant: string, error: MirrorError): Promise<void> {
     const host = this.causeOf(error);
@@ -147,8 +178,33 @@ export class Outages {
   }
 }
 
+function isSame(work: WaitingWork, tenant: string, { kind, id }: OtherWork): boolean {
+  return work.tenant === tenant && work.other?.kind === kind && work.other.id === id;
+}
+
 function minutesOf(ms: number): number {
   return Math.round(ms / MINUTE_MS);
+}
+
+/** A tenant, of which other work is woken. */
+interface Woken {
+  clock: Clock;
+  reminders: Pick<OpenReminders, 'alarms' | 'ledger'> | null;
+  triggers: Pick<OpenTriggers, 'store' | 'wake'> | null;
+}
+
+/** Has what a server's outage kept other work from try again. The refresh of tokens is looked at often enough by itself. */
+export async function wakeOther(
+  { clock, reminders, triggers }: Woken,
+  { kind, id }: OtherWork,
+  delayMs: number,
+): Promise<void> {
+  if (kind === 'endpoint' && (await triggers?.store.endRest(id, clock(), OUTAGE_CODES)))
+    await triggers?.wake(delayMs, { read: false });
+  if (kind !== 'channel' || reminders === null) return;
+  const open = await reminders.ledger.open();
+  const waiting = open.filter(({ channel, lastCode }) => channel === id && OUTAGE_CODES.has(lastCode ?? ''));
+  await reminders.alarms.set(waiting.map((entry) => ({ id: entry.id, wakeAt: clock() + delayMs })));
 }
 
 /** Ends the wait of a target for a host that answers again. @returns whether its lane should have a turn */

@@ -1,6 +1,5 @@
-import type { Logger } from '../log/logger.ts';
 import { asMirrorError } from '../model/errors.ts';
-import { OUTAGE_CODES } from './outages.ts';
+import type { OpenTenant } from './tenant.ts';
 
 /** The upkeep of one login. */
 export interface KeptLogin {
@@ -10,23 +9,35 @@ export interface KeptLogin {
 
 /**
  * Refreshes those of a tenant's logins that are due: ahead of their end, and idle ones so that they don't die. One that fails
- * keeps no other from its turn; what a person must do stands with the credential.
+ * keeps no other from its turn; what a person must do stands with the credential. A server that is away is told once, for all that wait for it.
  */
-export async function refreshTokens(logins: Iterable<KeptLogin>, log: Logger, signal: AbortSignal): Promise<void> {
+export async function refreshTokens(
+  logins: Iterable<KeptLogin>,
+  tenant: Pick<OpenTenant, 'id' | 'log' | 'outages'>,
+  signal: AbortSignal,
+): Promise<void> {
   for (const login of logins) {
     if (signal.aborted) return;
-    try {
-      const refreshed = await login.refreshIfDue(signal);
-      if (refreshed) log.info({ connection: login.connection }, 'a login was refreshed');
-    } catch (error) {
-      const { code, actor, status } = asMirrorError(error);
-      // Nobody has logged in yet: status says so, the log need not repeat it.
-      if (code === 'not-connected') continue;
-      // While the server is away, whoever needs the login tells of that, once for all.
-      log[OUTAGE_CODES.has(code) ? 'debug' : 'warn'](
-        { connection: login.connection, code, actor, status },
-        'a login could not be refreshed',
-      );
-    }
+    await tenant.outages.watch(() => refresh(login, tenant, signal));
+  }
+}
+
+async function refresh(
+  { connection, refreshIfDue }: KeptLogin,
+  { id, log, outages }: Pick<OpenTenant, 'id' | 'log' | 'outages'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const other = { kind: 'connection', id: connection } as const;
+  try {
+    const refreshed = await refreshIfDue(signal);
+    if (refreshed) log.info({ connection }, 'a login was refreshed');
+    await outages.noteOther(id, other, null);
+  } catch (thrown) {
+    const error = asMirrorError(thrown);
+    const { code, actor, status } = error;
+    // Nobody has logged in yet: status says so, the log need not repeat it.
+    if (code === 'not-connected') return;
+    const { host } = await outages.noteOther(id, other, error);
+    log[host === null ? 'warn' : 'debug']({ connection, code, actor, status, host }, 'a login could not be refreshed');
   }
 }

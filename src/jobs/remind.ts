@@ -104,9 +104,16 @@ async function handOver(
   if (intent === 'limit') return nextHour(tenant.clock(), deadlineOf(entry, ready.rule));
   const stop = await madeSure(reminders, claim, ready, tenant.clock());
   if (stop !== null) return stop;
-  const delivery = await deliver(ready, within(SENDING_MS, abort));
+  const { delivery, longestMs } = await tenant.outages.watch(async () => {
+    const came = await deliver(ready, within(SENDING_MS, abort));
+    const failed = came.result === 'later' || came.result === 'unknown' ? came : null;
+    const other = { kind: 'channel', id: ready.channel.id } as const;
+    // What became of the reminder is noted whatever else Redis says.
+    const noted = tenant.outages.noteOther(tenant.id, other, failed).catch(() => ({ longestMs: null }));
+    return { delivery: came, longestMs: (await noted).longestMs };
+  });
   if (delivery.result === 'refused') await remember(tenant, reminders, ready, delivery);
-  return afterDelivery(delivery, claim, ready, tenant.clock());
+  return afterDelivery(delivery, claim, { ...ready, longestMs }, tenant.clock());
 }
 
 /** @returns what to do instead of handing over; null once nothing can make us forget that it was handed over */
@@ -337,8 +344,14 @@ async function deliver({ reminder, channel }: Ready, signal: AbortSignal): Promi
   }
 }
 
-function afterDelivery(delivery: Delivery, { entry }: Claim, { channel, rule }: Ready, now: Instant): Step {
-  const retryMs = exponentialBackoffMs(CHANNEL_BACKOFF, entry.attempts);
+function afterDelivery(
+  delivery: Delivery,
+  { entry }: Claim,
+  { channel, rule, longestMs }: Ready & { longestMs: number | null },
+  now: Instant,
+): Step {
+  const own = exponentialBackoffMs(CHANNEL_BACKOFF, entry.attempts);
+  const retryMs = Math.min(own, longestMs ?? own);
   switch (delivery.result) {
     case 'sent':
       return { settle: { state: 'sent', reference: delivery.reference } };

@@ -107,15 +107,17 @@ async function deliver(
     await drop('payload-too-large');
     return 'go-on';
   }
-  let answer: WebhookAnswer;
-  try {
-    const message = { label: 'trigger.webhook', id: entry.id, now: tenant.clock(), body };
-    answer = await postSigned(triggers.http, endpoint, message, abort);
-  } catch (error) {
-    abort.throwIfAborted();
-    return backOff(parts, parcel, asMirrorError(error));
-  }
-  return afterAnswer(parts, parcel, answer, left);
+  const message = { label: 'trigger.webhook', id: entry.id, now: tenant.clock(), body };
+  return tenant.outages.watch(async () => {
+    let answer: WebhookAnswer;
+    try {
+      answer = await postSigned(triggers.http, endpoint, message, abort);
+    } catch (error) {
+      abort.throwIfAborted();
+      return backOff(parts, parcel, asMirrorError(error));
+    }
+    return afterAnswer(parts, parcel, answer, left);
+  });
 }
 
 /** The document as it is now, or why nothing is said of it. */
@@ -139,6 +141,7 @@ async function afterAnswer(
 ): Promise<Next> {
   const { tenant, triggers, lease } = parts;
   if (answer.result === 'taken') {
+    await tenant.outages.noteOther(tenant.id, { kind: 'endpoint', id: place.endpoint }, null);
     await triggers.store.settleSent(place, entry.id, tenant.clock(), lease);
     tenant.log.info({ ...place, message: entry.id }, 'a message was taken');
     return 'go-on';
@@ -165,12 +168,19 @@ async function backOff(parts: DeliveryParts, { place, entry }: Parcel, error: Mi
   const now = tenant.clock();
   const { failingSince, code } = await triggers.store.endpoint(place.endpoint);
   const sinceAt = code === error.code && failingSince !== null ? failingSince : now;
-  const untilAt = now + targetBackoffMs(error, tenant.random, now - sinceAt);
+  const own = targetBackoffMs(error, tenant.random, now - sinceAt);
+  const { host, longestMs } = await tenant.outages.noteOther(
+    tenant.id,
+    { kind: 'endpoint', id: place.endpoint },
+    error,
+  );
+  const untilAt = now + Math.min(own, longestMs ?? own);
   const tried = { ...entry, attempts: entry.attempts + 1, code: error.code };
   await triggers.store.defer(place, tried, { failed: true }, lease);
   await triggers.store.rest(place.endpoint, { untilAt, sinceAt, code: error.code });
-  tenant.log.warn(
-    { endpoint: place.endpoint, code: error.code, actor: error.actor, backoffMs: untilAt - now },
+  // That a host is away is told once, for all that wait for it.
+  tenant.log[host === null ? 'warn' : 'debug'](
+    { endpoint: place.endpoint, code: error.code, actor: error.actor, host, backoffMs: untilAt - now },
     'an endpoint rests',
   );
   return { againAt: untilAt };

@@ -6,11 +6,18 @@ import { createProofSealer } from './proof-seal.ts';
 import type { RedisClient } from './redis.ts';
 import { openSealed } from './sealing.ts';
 
-/** Work that waits until a host answers again: a target's lane, or a tenant's cycle. */
+/** Other work than cycles and lanes that asks a host: a reminder channel, a trigger endpoint, or the refresh of a connection's tokens. */
+export interface OtherWork {
+  kind: 'channel' | 'connection' | 'endpoint';
+  id: string;
+}
+
+/** Work that waits until a host answers again: a target's lane, a tenant's cycle, or other work of the tenant. */
 export interface WaitingWork {
   tenant: string;
-  /** Null: the tenant's cycle. */
+  /** Null: the tenant's cycle, or `other`. */
   target: string | null;
+  other?: OtherWork;
 }
 
 /** A host that fails whoever asks it. */
@@ -83,10 +90,10 @@ export function createOutageStore(redis: RedisClient, identityKey: Uint8Array): 
   }
 
   return {
-    async wait(host, { tenant, target }, { now, code, mayTry, lastsAfterMs }) {
+    async wait(host, waitingWork, { now, code, mayTry, lastsAfterMs }) {
       const id = hashOf(host);
       const { waiting, ended } = keys.outage(id);
-      const work = target === null ? tenant : `${tenant}/${target}`;
+      const work = nameOf(waitingWork);
       const sealed = mayTry ? sealer.seal(JSON.stringify({ host, code, sinceAt: now }), id) : '';
       const facts = [work, now, PROBE_EVERY_MS, KEPT_MS, mayTry ? '1' : '0', sealed, lastsAfterMs];
       const answer = (await redis.eval(WAIT_FOR_HOST, 2, waiting, ended, ...facts)) as [number, string];
@@ -127,8 +134,15 @@ function worksIn(stored: Readonly<Record<string, string>>): WaitingWork[] {
     .filter((name) => !name.endsWith(FACT))
     .map((work) => {
       const [tenant = '', target = null] = work.split('/');
-      return { tenant, target };
+      const [kind, id] = target?.split(':') ?? [];
+      return id === undefined ? { tenant, target } : { tenant, target: null, other: { kind, id } as OtherWork };
     });
+}
+
+/** Ids have no colon. */
+function nameOf({ tenant, target, other }: WaitingWork): string {
+  if (other !== undefined) return `${tenant}/${other.kind}:${other.id}`;
+  return target === null ? tenant : `${tenant}/${target}`;
 }
 
 /** Hosts may have any characters, and the name is a hash tag. */

@@ -67,6 +67,8 @@ export interface TriggerStore {
   defer(place: TriggerPlace, entry: WaitingTrigger, options: { failed: boolean }, lease: Lease): Promise<void>;
   endpoint(endpoint: string): Promise<TriggerEndpointState>;
   rest(endpoint: string, rest: { untilAt: Instant; sinceAt: Instant; code: string }): Promise<void>;
+  /** Ends the rest of an endpoint that failed with one of these codes. @returns whether it rested so */
+  endRest(endpoint: string, now: Instant, codes: ReadonlySet<string>): Promise<boolean>;
   /** The first closing is kept. */
   close(endpoint: string, closing: { code: string; at: Instant }): Promise<void>;
   /** Opens it and ends its rest. @returns why it was closed; null when it was not */
@@ -242,7 +244,7 @@ function openAppointments(
   };
 }
 
-type Endpoints = Pick<TriggerStore, 'endpoint' | 'rest' | 'close' | 'reopen'>;
+type Endpoints = Pick<TriggerStore, 'endpoint' | 'rest' | 'endRest' | 'close' | 'reopen'>;
 
 /** How each endpoint stands, whatever its events. */
 function openEndpoints(redis: RedisClient, tenant: string): Endpoints {
@@ -261,6 +263,12 @@ function openEndpoints(redis: RedisClient, tenant: string): Endpoints {
     },
     async rest(endpoint, { untilAt, sinceAt, code }) {
       await redis.hset(endpointKey(endpoint), { restUntil: untilAt, failingSince: sinceAt, code });
+    },
+    async endRest(endpoint, now, codes) {
+      const { code, restUntil } = await this.endpoint(endpoint);
+      if (restUntil === null || !codes.has(code ?? '')) return false;
+      if (restUntil > now) await redis.hset(endpointKey(endpoint), { restUntil: now });
+      return true;
     },
     async close(endpoint, closing) {
       await redis.hsetnx(endpointKey(endpoint), 'closed', JSON.stringify(closing));

@@ -9,6 +9,7 @@ import { openTenant } from '../jobs/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { openInstallation } from './open-installation.ts';
+import { AWAY, openServerAway } from './server-away.ts';
 
 const redis = useRedis();
 
@@ -113,4 +114,28 @@ test('that Redis is away is told in place of figures that nobody knows', async (
   const samples = samplesOf(await metrics.render());
   expect(samples.get('clinic_mirror_problems{tenant="",needs="person",code="redis-unreachable"}')).toBe(1);
   expect(samples.has('clinic_mirror_state_age_seconds')).toBe(false);
+});
+
+test('a server that is away is told by its host, with since when, how many wait and which targets', async () => {
+  const tenant = openTenant({
+    redis: redis.connect(),
+    clinic: createModelClinic(),
+    targets: [{ model: createModelTarget() }],
+    clock: () => NOW,
+  });
+  const installation = openInstallation({ tenants: [tenant] });
+  const metrics = createMetrics(() => installation);
+  const target = '{tenant="studio-rossi",target="doctor"}';
+  await openServerAway(redis.connect(), installation, { sinceMs: 1_200_000 });
+  const away = samplesOf(await metrics.render());
+  expect(away.get(`clinic_mirror_server_away_seconds{host="${AWAY}"}`)).toBe(1_200);
+  expect(away.get(`clinic_mirror_server_away_clinics{host="${AWAY}"}`)).toBe(1);
+  expect(away.get('clinic_mirror_server_away_told_after_seconds')).toBe(900);
+  expect(away.get(`clinic_mirror_target_server_away${target}`)).toBe(1);
+  expect(away.get('clinic_mirror_problems{tenant="",needs="time",code="server-away"}')).toBe(1);
+  await tenant.outages.end(AWAY);
+  await tenant.targetStore.write('doctor', { outage: null, failure: null, pausedUntil: null });
+  const back = samplesOf(await createMetrics(() => installation).render());
+  expect([...back.keys()].filter((name) => name.includes(AWAY))).toEqual([]);
+  expect(back.get(`clinic_mirror_target_server_away${target}`)).toBe(0);
 });

@@ -5,7 +5,6 @@ import { parse, stringify } from 'yaml';
 import { startHubSpotSandbox } from '../../sandbox/hubspot/index.ts';
 import { startSalesforceSandbox } from '../../sandbox/salesforce/index.ts';
 import { refreshTokens } from '../../src/jobs/refresh-tokens.ts';
-import { silentLogger } from '../../src/log/logger.ts';
 import type { Credential } from '../../src/model/credentials.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -93,7 +92,8 @@ async function lookedAfter(world: SmallWorld, connection: string): Promise<Crede
       ? []
       : [{ connection: id, refreshIfDue: (signal: AbortSignal) => tokens.authorizer.refreshIfDue(signal) }],
   );
-  await refreshTokens(kept, silentLogger, NEVER);
+  const { tenant } = world.opened().composed.get(TENANT) ?? {};
+  if (tenant !== undefined) await refreshTokens(kept, tenant, NEVER);
   return (await world.opened().composed.get(TENANT)?.credentials.read(connection)) ?? null;
 }
 

@@ -2,7 +2,17 @@ import { expect, test } from 'vitest';
 import { type KeptLogin, refreshTokens } from '../../src/jobs/refresh-tokens.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
+import { useRedis } from '../support/redis.ts';
+import { NOW } from '../sync/arbitraries.ts';
 import { NEVER } from './cycle.ts';
+import { openOutages } from './open-tenant.ts';
+
+const redis = useRedis({ appendOnly: false });
+const HOST = 'login.example';
+
+function tenantWith(log: Logger, clock = { now: NOW }) {
+  return { id: 'aurora', log, outages: openOutages(redis.connect(), () => clock.now, { log }) };
+}
 
 function login(connection: string, outcome: boolean | MirrorError, asked: string[]): KeptLogin {
   return {
@@ -27,10 +37,56 @@ test('a login that cannot be refreshed keeps no other from its turn, and one tha
     login('fresh', false, asked),
     login('due', true, asked),
   ];
-  await refreshTokens(logins, log, NEVER);
+  await refreshTokens(logins, tenantWith(log), NEVER);
   expect(asked).toEqual(['never', 'dead', 'fresh', 'due']);
   expect(warned).toMatchObject([{ connection: 'dead', code: 'login-ended' }]);
   expect(told).toEqual([{ connection: 'due' }]);
+});
+
+test('a refresh that an authorization server fails begins an incident of its host, which the next answer ends', async () => {
+  const lines: [string, string][] = [];
+  const note = (level: string) => (_: object, message: string) => void lines.push([level, message]);
+  const log: Logger = { ...silentLogger, warn: note('warn'), info: note('info') };
+  const tenant = tenantWith(log);
+  const state: { now: 'failed' | 'answered' } = { now: 'failed' };
+  const kept: KeptLogin = {
+    connection: 'google',
+    async refreshIfDue() {
+      tenant.outages.heard(HOST, state.now);
+      if (state.now === 'answered') return true;
+      throw new MirrorError('away', { actor: 'remote', code: 'token-endpoint-unavailable', retry: 'later' });
+    },
+  };
+  for (let tries = 0; tries < 3; tries += 1) await refreshTokens([kept], tenant, NEVER);
+  expect(await tenant.outages.list()).toMatchObject([
+    {
+      ...{ host: HOST, code: 'token-endpoint-unavailable' },
+      works: [{ tenant: 'aurora', target: null, other: { kind: 'connection', id: 'google' } }],
+    },
+  ]);
+  expect(lines).toEqual([['warn', 'a server is away: what waits for it is woken when it answers']]);
+  state.now = 'answered';
+  await refreshTokens([kept], tenant, NEVER);
+  expect(await tenant.outages.list()).toEqual([]);
+  expect(lines.map(([, message]) => message)).toContain('a server is back');
+});
+
+test('a login that other work has refreshed waits for no server any more', async () => {
+  const tenant = tenantWith(silentLogger);
+  const outcomes = [new MirrorError('away', { actor: 'remote', code: 'timeout', retry: 'later' }), false];
+  const kept: KeptLogin = {
+    connection: 'google',
+    async refreshIfDue() {
+      const outcome = outcomes.shift();
+      if (!(outcome instanceof MirrorError)) return false;
+      tenant.outages.heard(HOST, 'failed');
+      throw outcome;
+    },
+  };
+  await refreshTokens([kept], tenant, NEVER);
+  expect(await tenant.outages.list()).toHaveLength(1);
+  await refreshTokens([kept], tenant, NEVER);
+  expect(await tenant.outages.list()).toEqual([]);
 });
 
 test('no login is asked for once the daemon ends', async () => {
@@ -43,6 +99,6 @@ test('no login is asked for once the daemon ends', async () => {
       return false;
     },
   };
-  await refreshTokens([first, login('second', true, asked)], silentLogger, stop.signal);
+  await refreshTokens([first, login('second', true, asked)], tenantWith(silentLogger), stop.signal);
   expect(asked).toEqual([]);
 });

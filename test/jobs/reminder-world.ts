@@ -1,3 +1,4 @@
+import { type Outages, wakeOther } from '../../src/jobs/outages.ts';
 import { remind } from '../../src/jobs/remind.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import type { LedgerEntry } from '../../src/model/reminders.ts';
@@ -13,7 +14,7 @@ import {
   patientOf,
   type RemindersChoice,
 } from './model-reminders.ts';
-import { openEpoch, openTenant } from './open-tenant.ts';
+import { openEpoch, openOutages, openTenant } from './open-tenant.ts';
 
 /** A clinic with one patient, a gateway, alarms, and a clock that tests move. */
 export interface ReminderWorld {
@@ -23,6 +24,7 @@ export interface ReminderWorld {
   lags: number[];
   now: number;
   tenant: OpenTenant;
+  outages: Outages;
   /** The same tenant in a new process, or over another connection. */
   open(redis?: RedisClient): OpenTenant;
   /** Lets the time pass; each alarm rings when it is due. */
@@ -50,6 +52,9 @@ export function createReminderWorld(
     alarms: { wakes: new Map() },
     lags: [],
     now: NOW,
+    outages: openOutages(redis, () => world.now, {
+      wake: async ({ other }, _, delayMs) => void (other && (await wakeOther(world.open(), other, delayMs))),
+    }),
     get tenant() {
       return this.open();
     },
@@ -57,7 +62,8 @@ export function createReminderWorld(
       const { gateway, alarms, lags } = world;
       const clock = () => world.now;
       const dataDirectory = options.dataDirectory ?? null;
-      const tenant = openTenant({ redis: connection, clinic, targets: [], clock, dataDirectory });
+      const { outages } = world;
+      const tenant = openTenant({ redis: connection, clinic, targets: [], clock, dataDirectory, outages });
       const epoch = options.epoch ?? openEpoch(connection, clock, dataDirectory);
       const { keep } = tenant.protection;
       const reminders = openModelReminders({ ...options, redis: connection, gateway, alarms, lags, epoch, keep });

@@ -1,6 +1,7 @@
 import { ON_THIS_MACHINE } from '../../sandbox/kit/outbound.ts';
 import { createHttpClient } from '../../src/http/client.ts';
 import type { TriggerSource } from '../../src/jobs/open-triggers.ts';
+import { type Outages, wakeOther } from '../../src/jobs/outages.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { runTriggers } from '../../src/jobs/triggers.ts';
 import type { Logger } from '../../src/log/logger.ts';
@@ -21,7 +22,7 @@ import { signingSecret } from '../reminders/channels/webhook-bed.ts';
 import { paced } from '../support/pace.ts';
 import { NEVER } from './cycle.ts';
 import { createModelClinic } from './model-clinic.ts';
-import { openTenant } from './open-tenant.ts';
+import { openOutages, openTenant } from './open-tenant.ts';
 
 const IDENTITY_KEY = Buffer.alloc(32, 7);
 const SEALING_KEY = Buffer.alloc(32, 9);
@@ -50,6 +51,7 @@ export interface TriggerWorld {
   documents: ModelDocuments;
   now: number;
   wakes: { at: number; read: boolean }[];
+  outages: Outages;
   /** The same tenant in a new process, or over another connection. */
   open(options?: { redis?: RedisClient; log?: Logger; leaseTtlMs?: number; sealingKey?: string }): OpenTenant;
   /** One turn that reads the lists. */
@@ -74,6 +76,9 @@ export function createTriggerWorld(
     documents,
     now: Date.parse('2026-11-30T10:00:00Z'),
     wakes: [],
+    outages: openOutages(redis, () => world.now, {
+      wake: async ({ other }, _, delayMs) => void (other && (await wakeOther(world.open(), other, delayMs))),
+    }),
     open({ redis: connection = redis, sealingKey = 'k1', ...rest } = {}) {
       const triggers = {
         file: schema.parse({ ...file, endpoints: named }),
@@ -87,13 +92,15 @@ export function createTriggerWorld(
         http: createHttpClient({
           ...{ userAgent: 'clinic-mirror-test', clock: () => world.now, timeoutMs: paced(2_000) },
           reach: reachOf(ON_THIS_MACHINE, 'webhooks'),
+          observeHost: world.outages.heard,
         }),
         wake: async (delayMs: number, { read }: { read: boolean }) => {
           world.wakes.push({ at: world.now + delayMs, read });
         },
       };
       const clinic = createModelClinic();
-      return openTenant({ redis: connection, clinic, targets: [], clock: () => world.now, triggers, ...rest });
+      const { outages } = world;
+      return openTenant({ redis: connection, clinic, targets: [], clock: () => world.now, triggers, outages, ...rest });
     },
     turn: (tenant = world.open()) => runTriggers(tenant, { read: true }, { stop: NEVER, abort: NEVER }),
     retry: (tenant = world.open()) => runTriggers(tenant, { read: false }, { stop: NEVER, abort: NEVER }),

@@ -276,7 +276,9 @@ describe('a document', () => {
           ? await connection.hgetall(key)
           : type === 'zset'
             ? await connection.zrange(key, '0', '-1')
-            : await connection.get(key);
+            : type === 'set'
+              ? await connection.smembers(key)
+              : await connection.get(key);
       expect(`${key} ${JSON.stringify(value)}`).not.toMatch(/4711|patient-of/);
     }
   });

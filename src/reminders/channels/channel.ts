@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { HttpClient } from '../../http/client.ts';
+import type { HostObserver, HttpClient } from '../../http/client.ts';
 import type { Logger } from '../../log/logger.ts';
 import type { CorrectionKind } from '../../model/reminders.ts';
 import type { Clock, Instant } from '../../model/time.ts';
@@ -93,6 +93,8 @@ export interface ChannelContext<ChannelSettings> {
   http: HttpClient;
   /** The same, for what does not speak HTTP. */
   reach: Reach;
+  /** Told what a host did with what does not speak HTTP. */
+  heard: HostObserver;
   log: Logger;
   clock: Clock;
 }

@@ -47,9 +47,11 @@ export async function shownEvents(world: SmallWorld, redis: RedisClient, tenant:
   return world.google.events(container).map(({ id, summary }) => ({ id: String(id), summary: String(summary) }));
 }
 
-/** Lines of a daemon's log with these words. */
+/** Lines of a daemon's log with these words; where to sign in first is told to people, beside the log. */
 export function logged({ dir }: Pick<SmallWorld, 'dir'>, message: string): Record<string, unknown>[] {
-  const lines = readFileSync(join(dir, 'daemon.log'), 'utf8').split('\n').filter(Boolean);
+  const lines = readFileSync(join(dir, 'daemon.log'), 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('{'));
   return lines.flatMap((line) => {
     const entry = JSON.parse(line) as Record<string, unknown>;
     return entry.msg === message ? [entry] : [];

@@ -113,6 +113,7 @@ export function openChannel(
     unsubscribeProof,
     http: createHttpClient({ userAgent: 'clinic-mirror-test', clock, reach, ...opening.httpClient }),
     reach,
+    heard: opening.httpClient?.observeHost ?? (() => {}),
     log,
     clock,
   });

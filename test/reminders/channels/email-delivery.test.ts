@@ -16,6 +16,36 @@ async function open(options?: MailSandboxOptions) {
   return bed;
 }
 
+describe('whether the mail server is away', () => {
+  test.each([
+    ['CONNECT', 421, 'failed'],
+    ['CONNECT', 554, 'failed'],
+    ['MAIL', 421, 'failed'],
+    ['RCPT', 451, 'answered'],
+    ['RCPT', 550, 'answered'],
+    ['AUTH', 535, 'answered'],
+  ])('is told by %s with %i: it has %s', async (method, code, expected) => {
+    const bed = await open();
+    bed.server.faults.add({ match: { method }, fault: { kind: 'reply', code } });
+    const heard: string[][] = [];
+    const httpClient = { observeHost: (host: string, state: string) => void heard.push([host, state]) };
+    await attempt(openChannel(bed, { httpClient }), reminderOf()).catch(() => {});
+    expect(heard).toEqual([[`${bed.server.host}:${bed.server.port}`, expected]]);
+  });
+
+  test('is told where it takes a mail, and where nobody listens', async () => {
+    const bed = await open();
+    const heard: string[] = [];
+    const httpClient = { observeHost: (_: string, state: string) => void heard.push(state) };
+    const channel = openChannel(bed, { httpClient });
+    await attempt(channel, reminderOf());
+    await bed.server.close();
+    beds.splice(0);
+    await attempt(channel, reminderOf());
+    expect(heard).toEqual(['answered', 'failed']);
+  });
+});
+
 describe('what the mail server says', () => {
   async function replied(method: string, code: number) {
     const bed = await open();

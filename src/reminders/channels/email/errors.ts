@@ -14,3 +14,9 @@ export function deliveryOfSmtpFailure(failure: SmtpFailure, handedOver: boolean)
   if (retry === 'never') return { result: 'refused', code, optedOut: false, channelGone: false };
   return { result: 'later', code, retryAfterMs: null };
 }
+
+/** Whether a mail that was not acknowledged says that the server is away: it does not answer, or takes no mail of anyone (RFC 5321, 421). */
+export function isOfServer(failure: SmtpFailure): boolean {
+  const { actor } = smtpError(failure, false);
+  return actor === 'remote' && (failure.reply === null || failure.reply === 421 || failure.command === 'CONN');
+}

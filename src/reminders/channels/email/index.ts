@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { pinnedLookup } from '../../../http/pinned.ts';
 import type { CallbackAnswer, ChannelCallback, ChannelContext, ChannelModule, Delivery, Reminder } from '../channel.ts';
-import { deliveryOfSmtpFailure } from './errors.ts';
+import { deliveryOfSmtpFailure, isOfServer } from './errors.ts';
 import { type EmailSettings, emailSchema } from './schemas.ts';
 
 /** One mailbox, plain: no name, no list, no route, nothing that could begin a header of its own. */
@@ -23,7 +23,7 @@ export const email: ChannelModule<EmailSettings> = {
 };
 
 async function send(
-  { settings, reach, callbackUrl, unsubscribeProof, clock }: ChannelContext<EmailSettings>,
+  { settings, reach, heard, callbackUrl, unsubscribeProof, clock }: ChannelContext<EmailSettings>,
   reminder: Reminder,
   signal: AbortSignal,
 ): Promise<Delivery> {
@@ -36,6 +36,8 @@ async function send(
   const message = await messageOf(reminder, to, settings, unsubscribeUrl, clock());
   const lookup = pinnedLookup({ host: settings.host, isPlain: settings.security === 'none' }, reach);
   const result = await handOver(settings, [to], message, signal, lookup);
+  const host = `${settings.host}:${settings.port}`;
+  heard(host, result.done || !isOfServer(result.failure) ? 'answered' : 'failed');
   return result.done ? { result: 'sent', reference: null } : deliveryOfSmtpFailure(result.failure, result.handedOver);
 }
 

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { openActsWorld } from '../control/acts-world.ts';
+import { openInstallation } from '../control/open-installation.ts';
+import { AWAY, openServerAway } from '../control/server-away.ts';
+import { useRedis } from '../support/redis.ts';
+import { runProgram } from './run-program.ts';
+
+const redis = useRedis();
+
+async function open() {
+  const { tenant } = await openActsWorld(redis.connect());
+  const installation = openInstallation({ tenants: [tenant] });
+  return { installation, ...(await openServerAway(redis.connect(), installation)) };
+}
+
+test('the command that the problem names has the server tried, and says who does', async () => {
+  const { installation, woken } = await open();
+  const told = await runProgram(['status', '--problems'], { installation });
+  const [, command = ''] = /clinic-mirror (retry \S+)/.exec(told.out) ?? [];
+  const { out, code, thrown } = await runProgram(command.split(' '), { installation });
+  expect([code, thrown]).toEqual([0, null]);
+  expect(out).toBe(`1 clinic tries ${AWAY} now, if the daemon runs: studio-rossi\n`);
+  expect(woken).toEqual([expect.stringContaining(`${AWAY} studio-rossi/`)]);
+});
+
+test('the same comes as JSON', async () => {
+  const { installation } = await open();
+  const { out } = await runProgram(['retry', AWAY, '--json'], { installation });
+  expect(JSON.parse(out)).toEqual({ host: AWAY, clinics: ['studio-rossi'], targets: 1 });
+});
+
+test('a server that nothing waits for is an error that says where its name stands', async () => {
+  const { installation, woken } = await open();
+  const { thrown } = await runProgram(['retry', 'other.example'], { installation });
+  expect(thrown).toMatchObject({ code: 'server-not-away', remedy: expect.stringContaining('status --problems') });
+  expect(woken).toEqual([]);
+});

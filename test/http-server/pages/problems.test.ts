@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import { openActsWorld } from '../../control/acts-world.ts';
+import { openInstallation } from '../../control/open-installation.ts';
+import { AWAY, openServerAway } from '../../control/server-away.ts';
+import { useRedis } from '../../support/redis.ts';
+import { OWNER, openPages } from './open-pages.ts';
+
+const redis = useRedis();
+const ROUTE = '/servers/retry';
+
+async function open(visitor = OWNER) {
+  const { tenant } = await openActsWorld(redis.connect());
+  const installation = openInstallation({ tenants: [tenant] });
+  const away = await openServerAway(redis.connect(), installation);
+  return { tenant, ...away, ...(await openPages({ installation, visitor })) };
+}
+
+/** The fields of the form that a page has the server tried with; null for none. */
+function formIn(page: string): Record<string, string> | null {
+  const [, form] = new RegExp(`<form[^>]*action="${ROUTE}"[^>]*>(.*?)</form>`, 's').exec(page) ?? [];
+  if (form === undefined) return null;
+  const inputs = [...form.matchAll(/<input[^>]*>/g)].map(([input]) => input);
+  const of = (input: string, name: string) => new RegExp(` ${name}="([^"]*)"`).exec(input)?.[1] ?? '';
+  return Object.fromEntries(inputs.map((input) => [of(input, 'name'), of(input, 'value')]));
+}
+
+test.each(['/', '/tenants/studio-rossi'])(
+  'the button on %s has a server that is away tried, and leads back',
+  async (address) => {
+    const { see, post, woken, recorded } = await open();
+    const fields = formIn(await see(address));
+    expect(fields).toMatchObject({ server: AWAY });
+    const answer = await post(ROUTE, fields ?? {});
+    expect([answer.statusCode, answer.headers.location]).toEqual([303, address]);
+    expect(woken).toEqual([expect.stringContaining(`${AWAY} studio-rossi/`)]);
+    expect(recorded).toMatchObject([
+      { verb: 'retry', outcome: 'begun', what: { host: AWAY } },
+      { verb: 'retry', outcome: 'done' },
+    ]);
+  },
+);
+
+test('who may only look has no button, and its request is refused', async () => {
+  const { see, post, woken } = await open({ ...OWNER, level: 'viewer' });
+  const page = await see('/');
+  expect(page).toContain(AWAY);
+  expect(formIn(page)).toBeNull();
+  expect((await post(ROUTE, { server: AWAY })).statusCode).toBe(403);
+  expect(woken).toEqual([]);
+});
+
+test('a request without the proof of the page is refused', async () => {
+  const { post, woken } = await open();
+  expect((await post(ROUTE, { server: AWAY, csrf: 'another' })).statusCode).toBe(403);
+  expect(woken).toEqual([]);
+});
+
+test('whoever sees another clinic alone has nothing tried', async () => {
+  const { see, post, woken } = await open({ ...OWNER, tenants: new Set(['aurora']) });
+  expect(await see('/')).not.toContain(AWAY);
+  const answer = await post(ROUTE, { server: AWAY });
+  expect(answer.statusCode).toBeGreaterThanOrEqual(400);
+  expect(answer.body).toContain('server-not-away');
+  expect(woken).toEqual([]);
+});
