@@ -170,7 +170,7 @@ async function backOff(parts: DeliveryParts, { place, entry }: Parcel, error: Mi
   await triggers.store.defer(place, tried, { failed: true }, lease);
   await triggers.store.rest(place.endpoint, { untilAt, sinceAt, code: error.code });
   tenant.log.warn(
-    { endpoint: place.endpoint, code: error.code, actor: error.actor, backoffMs: untilAt - now },
+    { endpoint: place.endpoint, code: error.code, actor: error.actor, remedy: error.remedy, backoffMs: untilAt - now },
     'an endpoint rests',
   );
   return { againAt: untilAt };

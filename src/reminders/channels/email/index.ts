@@ -36,7 +36,8 @@ async function send(
   const message = await messageOf(reminder, to, settings, unsubscribeUrl, clock());
   const lookup = pinnedLookup({ host: settings.host, isPlain: settings.security === 'none' }, reach);
   const result = await handOver(settings, [to], message, signal, lookup);
-  return result.done ? { result: 'sent', reference: null } : deliveryOfSmtpFailure(result.failure, result.handedOver);
+  if (result.done) return { result: 'sent', reference: null };
+  return deliveryOfSmtpFailure(result.failure, result.handedOver, settings);
 }
 
 /**
