@@ -79,7 +79,8 @@ export async function* examine(
     if (!open.configuration.paused) yield* names(tenant, placesIn(open.configuration), settings);
     yield* examineTenant(open, { problems, clinics, settings }, signal);
   }
-  yield* installation.setAside.map(({ id, faults }) => setAsideFinding(id, faults));
+  const aside = new Set(view.setAside.map(({ tenant }) => tenant));
+  yield* installation.setAside.flatMap(({ id, faults }) => (aside.has(id) ? [setAsideFinding(id, faults)] : []));
 }
 
 const UNTRUSTED_PROXY: Finding = {
