@@ -201,7 +201,7 @@ export const FAULTS = {
     known: 'next-cycle',
     needs: 'person',
     sentence: 'the last cycle failed: clinic.userInfo.read: the clinic knows no such address, status 404',
-    next: 'check baseUrl of the clinic client in clinic-mirror.yaml, pathPrefix of its profile, and the tenant’s clinic.tenantId',
+    next: 'check baseUrl of the clinic client in clinic-mirror.yaml, pathPrefix in profiles/documented.yaml, and the tenant’s clinic.tenantId',
   },
   "a tenant's file has faults": {
     code: 'tenant-set-aside',

@@ -58,7 +58,7 @@ async function sendMail(
     signal,
     pinnedLookup({ host: email.host, isPlain: false }, OPERATORS_REACH),
   );
-  if (!result.done) throw smtpError(result.failure, result.handedOver);
+  if (!result.done) throw smtpError(result.failure, result.handedOver, email);
 }
 
 async function post(

@@ -2,6 +2,7 @@ import { CompiledProfile } from '../clinic/schema/compiled.ts';
 import type { ClinicAccess } from '../control/clinic.ts';
 import { requireTenant } from '../control/installation.ts';
 import { createHttpClient } from '../http/client.ts';
+import { profileFile } from '../settings/surroundings.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import type { Composition } from './compose.ts';
 import { requireEntry } from './connections.ts';
@@ -24,6 +25,7 @@ export function openClinicAccess(composition: Composition, id: string): ClinicAc
     configuredId: tenant.configuration.clinic.tenantId,
     context: {
       profile,
+      profileFile: profileFile(client.profile),
       compiled: new CompiledProfile(profile),
       pagings: new Map(),
       baseUrl: client.baseUrl,

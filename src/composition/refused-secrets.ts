@@ -1,5 +1,5 @@
 import { MirrorError } from '../model/errors.ts';
-import { Secret } from '../settings/secret.ts';
+import { namingPlaces, Secret } from '../settings/secret.ts';
 import type { OpenConnection } from './open-connection.ts';
 
 /** Codes with which a vendor or the clinic refuses what a secret proves, or with which a secret turns out to be unusable. */
@@ -19,9 +19,8 @@ const REFUSALS: ReadonlySet<string> = new Set([
  */
 export function namingSecrets(holders: readonly (object | undefined)[], open: () => OpenConnection): OpenConnection {
   const secrets = holders.flatMap((holder) => Object.values(holder ?? {})).filter((value) => value instanceof Secret);
-  const places = [...new Set(secrets.flatMap(({ readFrom }) => readFrom ?? []))];
-  if (places.length === 0) return open();
-  const explain = (error: unknown) => namingPlaces(error, places);
+  if (secrets.every(({ readFrom }) => readFrom === null)) return open();
+  const explain = (error: unknown) => explained(error, secrets);
   const opened = explaining({ open }, explain).open();
   const wrapped = new WeakMap<object, object>();
   // Targets of one login go on sharing one authorizer.
@@ -40,10 +39,9 @@ export function namingSecrets(holders: readonly (object | undefined)[], open: ()
 }
 
 /** Adds to a refusal the places that the refused secrets are read from; other errors stay as they are. */
-function namingPlaces(error: unknown, places: readonly string[]): unknown {
+function explained(error: unknown, secrets: readonly Secret<unknown>[]): unknown {
   if (!(error instanceof MirrorError) || !REFUSALS.has(error.code)) return error;
-  const source = `the secret is read from ${places.join(' or ')}`;
-  return error.reworded(error.message, error.remedy === undefined ? source : `${error.remedy}; ${source}`);
+  return error.reworded(error.message, namingPlaces(error.remedy ?? 'correct the secret', secrets));
 }
 
 /** Wraps an object so that every error of its methods is explained, thrown or rejected. */

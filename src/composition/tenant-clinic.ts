@@ -14,6 +14,7 @@ import type { Logger } from '../log/logger.ts';
 import { lazily } from '../model/lazily.ts';
 import type { Clock } from '../model/time.ts';
 import type { Configuration, TenantConfiguration } from '../settings/configuration.ts';
+import { profileFile } from '../settings/surroundings.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { type BudgetWaiting, LONGEST_PAUSE_MS, openBudgetShare, type Priority } from '../state/budget.ts';
 import { createClinicTenantStore } from '../state/clinic-tenant.ts';
@@ -72,6 +73,7 @@ export function openTenantClinic(parts: TenantClinicParts): TenantClinic {
     });
   const context: ClinicContext = {
     profile: requireEntry(configuration.profiles, client.profile),
+    profileFile: profileFile(client.profile),
     compiled: requireEntry(parts.compiled, client.profile),
     pagings: source.pagings,
     baseUrl: client.baseUrl,

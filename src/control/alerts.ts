@@ -49,7 +49,8 @@ export function createAlertWatch(): AlertWatch {
         if (digest !== null) await tell(digest, now, signal);
         alone.set(channel, told);
       } catch (error) {
-        log.warn({ channel, code: asMirrorError(error).code }, 'an alert could not be handed over');
+        const { code, remedy } = asMirrorError(error);
+        log.warn({ channel, code, remedy }, 'an alert could not be handed over');
       }
     }
   }
@@ -90,11 +91,11 @@ async function checkOnce(parts: AlertParts, signal: AbortSignal): Promise<void> 
         await store.write(channel, { memory: JSON.stringify(told), failure: null, forgedAt });
       } catch (error) {
         if (ended.aborted) return;
-        const { code } = asMirrorError(error);
-        parts.log.warn({ channel, code }, 'an alert could not be handed over');
+        const { code, remedy } = asMirrorError(error);
+        parts.log.warn({ channel, code, remedy }, 'an alert could not be handed over');
         await store.write(channel, {
           memory: JSON.stringify(untold),
-          failure: { code, sinceAt: failure?.sinceAt ?? now },
+          failure: { code, remedy, sinceAt: failure?.sinceAt ?? now },
           forgedAt,
         });
       }

@@ -1,5 +1,5 @@
 import { unlisted } from '../jobs/gaps.ts';
-import type { OpenTarget, OpenTenant } from '../jobs/tenant.ts';
+import type { OpenTenant } from '../jobs/tenant.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Problem } from '../model/problems.ts';
 import { type ReadingRemark, sentenceOfRemark } from '../model/reading-remarks.ts';
@@ -7,9 +7,10 @@ import { DAY_MS, type Instant, SECOND_MS } from '../model/time.ts';
 import { type NamedPlace, placesIn } from '../settings/named-places.ts';
 import { closingOf, type OpenSecret } from '../settings/open-secrets.ts';
 import type { EpochView } from '../state/epoch.ts';
-import { type Finding, found, ok } from './findings.ts';
+import { type Finding, found, ok, setAsideFinding } from './findings.ts';
 import { type Installation, requireTenant, settingsPlace } from './installation.ts';
 import { status } from './status.ts';
+import { targetFinding } from './target-finding.ts';
 
 /** What is asked of Redis, and of what is kept beside it. */
 export interface StateProbe {
@@ -78,7 +79,8 @@ export async function* examine(
     if (!open.configuration.paused) yield* names(tenant, placesIn(open.configuration), settings);
     yield* examineTenant(open, { problems, clinics, settings }, signal);
   }
-  yield* view.problems.filter(({ tenant }) => view.setAside.some((one) => one.tenant === tenant)).map(findingOf);
+  const aside = new Set(view.setAside.map(({ tenant }) => tenant));
+  yield* installation.setAside.flatMap(({ id, faults }) => (aside.has(id) ? [setAsideFinding(id, faults)] : []));
 }
 
 const UNTRUSTED_PROXY: Finding = {
@@ -353,22 +355,6 @@ function* unlistedFindings(
     const code = part === 'agenda' ? 'agenda-unknown' : 'treatment-unknown';
     yield { tenant, subject, result: 'problem', what, code, next };
   }
-}
-
-/** Asks the target for something that is not there. */
-async function targetFinding(
-  { id, targetStore }: OpenTenant,
-  target: OpenTarget,
-  settings: string,
-  signal: AbortSignal,
-): Promise<Finding> {
-  const { container } = await targetStore.read(target.id);
-  const ask = async () => {
-    if (container === null) await target.connector.locate?.(signal);
-    else await target.connector.find(container, [target.identity.key('doctor', 0)], signal);
-  };
-  const made = container === null ? 'answers; nothing was written to it yet' : 'answers';
-  return found(id, `target ${target.id}`, ask, made, `targets.${target.id}.settings in ${settings}`);
 }
 
 /** What no question of ours would show. */

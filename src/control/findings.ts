@@ -1,4 +1,5 @@
 import { asMirrorError, forTenant } from '../model/errors.ts';
+import type { ConfigurationFault } from '../settings/faults.ts';
 import { isForPerson } from './problems.ts';
 
 /** One thing that was looked at. */
@@ -47,4 +48,20 @@ export async function found(
 /** What is as it should be. */
 export function ok(tenant: string | null, subject: string, what: string): Finding {
   return { tenant, subject, result: 'ok', what, code: null, next: null };
+}
+
+/** A tenant that is not run for faults of its configuration: the first of them, and how many more there are. */
+export function setAsideFinding(tenant: string, faults: readonly ConfigurationFault[]): Finding {
+  const [first] = faults;
+  const more = faults.length > 1 ? `, and ${faults.length - 1} more` : '';
+  const what = first === undefined ? 'its file has faults' : `${placeOf(first)}: ${first.message}${more}`;
+  const next = [first?.remedy, 'then run: clinic-mirror config check'].filter(Boolean).join('; ');
+  return {
+    ...{ tenant, subject: 'configuration', result: 'problem', code: 'tenant-set-aside' },
+    ...{ what: `it is not run: ${what}`, next },
+  };
+}
+
+function placeOf({ file, line, path }: ConfigurationFault): string {
+  return [line === null ? file : `${file} line ${line}`, path].filter((part) => part !== '').join(', ');
 }

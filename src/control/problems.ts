@@ -64,14 +64,14 @@ function ofInstallation({
     const told = sentence('changed settings wait for a restart: {settings}', { settings });
     problems.push(needsPerson(null, 'configuration', 'restart-awaited', told, sentence('restart the daemon')));
   }
-  for (const { channel, code, sinceAt } of alertFailures) {
+  for (const { channel, code, remedy, sinceAt } of alertFailures) {
     const isForged = code === 'record-forged';
     const told = isForged
       ? sentence('the memory of alerts in Redis was forged: problems are told again')
       : sentence('nobody can be told of problems');
     const next = isForged
       ? sentence('see who else may write into Redis')
-      : sentence('check "alerts" in clinic-mirror.yaml, and the server that it names');
+      : (remedy ?? sentence('check "alerts" in clinic-mirror.yaml, and the server that it names'));
     problems.push({ ...needsPerson(null, `alerts by ${channel}`, code, told, next), sinceAt });
   }
   if (unkept !== null) problems.push(needsPerson(null, 'state', unkept.code, unkept.sentence, unkept.next));
@@ -257,7 +257,7 @@ function ofWrong({ tenant, reminders }: TenantStatus): Problem[] {
 }
 
 function ofTriggers({ tenant, triggers }: TenantStatus): Problem[] {
-  const { closed = [], off = [], waiting = 0 } = triggers ?? {};
+  const { closed = [], off = [], refusing = [], waiting = 0 } = triggers ?? {};
   const problems = closed.map(({ endpoint, code, at }): Problem => {
     const next = sentence('mend that, then: {command}', {
       command: `clinic-mirror triggers reopen ${tenant} ${endpoint}`,
@@ -268,6 +268,10 @@ function ofTriggers({ tenant, triggers }: TenantStatus): Problem[] {
   for (const { endpoint, event, code, remedy } of off) {
     const told = sentence("{event} is off: what it needs can't be read", { event });
     problems.push(needsPerson(tenant, `triggers to ${endpoint}`, code, told, forTenant(remedy, tenant)));
+  }
+  for (const { endpoint, code, remedy, sinceAt } of refusing) {
+    const told = sentence('the receiver refuses our signature: nothing reaches it');
+    problems.push({ ...needsPerson(tenant, `triggers to ${endpoint}`, code, told, remedy), sinceAt, waiting });
   }
   return problems;
 }

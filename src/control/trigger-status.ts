@@ -1,3 +1,4 @@
+import { signatureRefused } from '../http/signed-webhook.ts';
 import type { OpenTriggers } from '../jobs/open-triggers.ts';
 import { placesOf } from '../jobs/trigger-reading.ts';
 import type { Instant } from '../model/time.ts';
@@ -32,6 +33,8 @@ export interface TriggerStatus {
   waiting: number;
   closed: { endpoint: string; code: string; at: Instant }[];
   off: { endpoint: string; event: TriggerEvent; code: string; remedy: string | null }[];
+  /** Receivers that refuse the signature: they are tried again and again. */
+  refusing: { endpoint: string; code: string; remedy: string | null; sinceAt: Instant | null }[];
 }
 
 /** Where each endpoint of a tenant stands; no ids of documents. */
@@ -81,10 +84,13 @@ async function eventStatus(
 export async function triggerStatus(triggers: OpenTriggers | null): Promise<TriggerStatus | null> {
   if (triggers === null) return null;
   const { store, file } = triggers;
-  const found: TriggerStatus = { waiting: 0, closed: [], off: [] };
-  for (const endpoint of file.endpoints.keys()) {
-    const { closed } = await store.endpoint(endpoint);
+  const found: TriggerStatus = { waiting: 0, closed: [], off: [], refusing: [] };
+  for (const [endpoint, settings] of file.endpoints) {
+    const { closed, code, failingSince } = await store.endpoint(endpoint);
+    const refused = signatureRefused(settings);
     if (closed !== null) found.closed.push({ endpoint, ...closed });
+    else if (code === refused.code)
+      found.refusing.push({ endpoint, code, remedy: refused.remedy ?? null, sinceAt: failingSince });
   }
   for (const place of placesOf(triggers)) {
     found.waiting += await store.waitingCount(place);

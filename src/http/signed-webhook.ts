@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import type * as StandardWebhooks from 'standardwebhooks';
 import { MirrorError } from '../model/errors.ts';
 import { type Instant, SECOND_MS } from '../model/time.ts';
+import { namingPlaces } from '../settings/secret.ts';
 import type { WebhookEndpoint } from '../settings/webhook-schema.ts';
 import type { HttpClient, HttpResponse } from './client.ts';
 
@@ -63,7 +64,7 @@ export async function postSigned(
     maxResponseBytes: LARGEST_ANSWER_BYTES,
     publicOnly: endpoint.allowPrivateAddresses === false,
   });
-  return answerOf(answer);
+  return answerOf(answer, endpoint);
 }
 
 /** One signature for each secret; a receiver takes the message when one of them fits. */
@@ -77,18 +78,21 @@ function signed({ secrets }: WebhookEndpoint, id: string, now: Instant, body: st
   };
 }
 
-function answerOf({ status, retryAfterMs }: HttpResponse): WebhookAnswer {
+/** What a receiver means by 401 and 403. The remedy names where the signing secrets are kept. */
+export function signatureRefused({ secrets }: Pick<WebhookEndpoint, 'secrets'>, status?: number): MirrorError {
+  return new MirrorError('the receiver refuses our signature', {
+    actor: 'settings',
+    code: 'webhook-unauthorized',
+    retry: 'later',
+    status,
+    remedy: namingPlaces('give both sides the same signing secret', secrets),
+  });
+}
+
+function answerOf({ status, retryAfterMs }: HttpResponse, { secrets }: WebhookEndpoint): WebhookAnswer {
   if (status >= 200 && status < 300) return { result: 'taken' };
   if (status === 410) return { result: 'gone' };
-  if (status === 401 || status === 403) {
-    throw new MirrorError('the receiver refuses our signature', {
-      actor: 'settings',
-      code: 'webhook-unauthorized',
-      retry: 'later',
-      status,
-      remedy: 'give both sides the same signing secret',
-    });
-  }
+  if (status === 401 || status === 403) throw signatureRefused({ secrets }, status);
   if (status === 429) return { result: 'later', code: 'throttled', retryAfterMs };
   if (status >= 500) return { result: 'later', code: 'webhook-unavailable', retryAfterMs };
   return { result: 'later', code: status >= 400 ? 'webhook-refused' : 'webhook-redirected', retryAfterMs };

@@ -1,3 +1,4 @@
+import type { Logger } from '../log/logger.ts';
 import { exponentialBackoffMs } from '../model/backoff.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Agenda, Appointment, Location, Patient } from '../model/records.ts';
@@ -105,7 +106,7 @@ async function handOver(
   const stop = await madeSure(reminders, claim, ready, tenant.clock());
   if (stop !== null) return stop;
   const { delivery, longestMs } = await tenant.outages.watch(async () => {
-    const came = await deliver(ready, within(SENDING_MS, abort));
+    const came = await deliver(ready, tenant.log, within(SENDING_MS, abort));
     const failed = came.result === 'later' || came.result === 'unknown' ? came : null;
     const other = { kind: 'channel', id: ready.channel.id } as const;
     // What became of the reminder is noted whatever else Redis says.
@@ -332,14 +333,18 @@ async function address(
 }
 
 /** Channels throw only for what a person must mend before anything was handed over; all else is unclear. */
-async function deliver({ reminder, channel }: Ready, signal: AbortSignal): Promise<Delivery> {
+async function deliver({ reminder, channel }: Ready, log: Logger, signal: AbortSignal): Promise<Delivery> {
   try {
     return await channel.channel.send(reminder, signal);
   } catch (error) {
     const failure = asMirrorError(error);
     const isBefore =
       error instanceof MirrorError && !failure.ambiguous && ['settings', 'authorization'].includes(failure.actor);
-    if (isBefore) return { result: 'later', code: failure.code, retryAfterMs: failure.retryAfterMs ?? null };
+    if (isBefore) {
+      const { code, remedy, retryAfterMs = null } = failure;
+      log.error({ channel: channel.id, code, remedy }, 'a channel needs a person: its reminders wait');
+      return { result: 'later', code, retryAfterMs };
+    }
     return { result: 'unknown', code: failure.code };
   }
 }

@@ -180,7 +180,14 @@ async function backOff(parts: DeliveryParts, { place, entry }: Parcel, error: Mi
   await triggers.store.rest(place.endpoint, { untilAt, sinceAt, code: error.code });
   // That a host is away is told once, for all that wait for it.
   tenant.log[host === null ? 'warn' : 'debug'](
-    { endpoint: place.endpoint, code: error.code, actor: error.actor, host, backoffMs: untilAt - now },
+    {
+      endpoint: place.endpoint,
+      code: error.code,
+      actor: error.actor,
+      remedy: error.remedy,
+      host,
+      backoffMs: untilAt - now,
+    },
     'an endpoint rests',
   );
   return { againAt: untilAt };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { didYouMean } from './did-you-mean.ts';
 import type { ConfigurationFault } from './faults.ts';
-import type { ValuePath, YamlFile } from './yaml-file.ts';
+import { keysAt, type ValuePath, valueAt, type YamlFile } from './yaml-file.ts';
 
 type Issue = z.core.$ZodIssue;
 
@@ -15,16 +15,54 @@ const SEE_SCHEMA = 'see the schema of this file';
  *
  * A message that a schema brings of its own (`{ error: '…' }`, or that of an added issue) is taken as the fault's remedy, so
  * it must be constant; zod's texts are not used.
- * @returns the typed value, or every fault with its line
+ * @returns the typed value; or every fault with its line, and the file as it was meant, for further checks
  */
 export function checkFile<Output>(
   file: YamlFile,
   schema: z.ZodType<Output>,
   at: ValuePath = [],
-): { value: Output } | { faults: ConfigurationFault[] } {
+): { value: Output } | { faults: ConfigurationFault[]; meant: YamlFile } {
   const result = schema.safeParse(file.valueAt(at) ?? {}, { error: allowedKeys });
   if (result.success) return { value: result.data };
-  return { faults: result.error.issues.flatMap((issue) => describeIssue(file, issue, at)) };
+  const slips: Slip[] = [];
+  const faults = result.error.issues.flatMap((issue) => describeIssue(file, issue, at, slips));
+  if (slips.length === 0) return { faults, meant: file };
+  // What else is said of a file without its slips does not follow from them. Each time there are fewer unknown keys.
+  const meant = withoutSlips(file, slips);
+  const rest = checkFile(meant, schema, at);
+  const ofSlips = slips.map(({ fault }) => fault);
+  return 'value' in rest ? { faults: ofSlips, meant } : { ...rest, faults: [...ofSlips, ...rest.faults] };
+}
+
+/** A key that was meant to be another one. */
+interface Slip {
+  parent: ValuePath;
+  written: string;
+  meant: string;
+  fault: ConfigurationFault;
+}
+
+/** The file as if each key were as it was meant. Lines are those of the file. */
+function withoutSlips(file: YamlFile, slips: readonly Slip[]): YamlFile {
+  const value = structuredClone(file.value);
+  for (const { parent, written, meant } of slips) {
+    const around = valueAt(value, parent) as Record<string, unknown>;
+    around[meant] = around[written];
+    delete around[written];
+  }
+  const asWritten = (path: ValuePath) =>
+    path.map((key, depth) => {
+      const slip = slips.find(({ parent, meant }) => {
+        return meant === key && parent.length === depth && parent.every((part, index) => part === path[index]);
+      });
+      return slip?.written ?? key;
+    });
+  return {
+    name: file.name,
+    value,
+    lineOf: (path) => file.lineOf(asWritten(path)),
+    valueAt: (path) => valueAt(value, path),
+  };
 }
 
 /** zod drops the schema from an unknown-key issue; this carries the allowed keys over in the message. */
@@ -33,9 +71,11 @@ function allowedKeys(issue: z.core.$ZodRawIssue): string {
   return Object.keys(issue.inst.shape).join(' ');
 }
 
-function describeIssue(file: YamlFile, issue: Issue, parent: ValuePath): ConfigurationFault[] {
+/** @param slips where unknown keys are noted that were meant to be others */
+function describeIssue(file: YamlFile, issue: Issue, parent: ValuePath, slips: Slip[]): ConfigurationFault[] {
   const path = [...parent, ...issue.path];
-  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKey(file, path, key, issue.message));
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => unknownKey(file, path, key, { allowed: issue.message, slips }));
   if (issue.code === 'invalid_key') {
     const remedy = issue.issues.find((inner) => inner.message !== '')?.message ?? 'choose another key';
     return [faultAt(file, path, 'the key is not allowed', remedy)];
@@ -43,7 +83,7 @@ function describeIssue(file: YamlFile, issue: Issue, parent: ValuePath): Configu
   const value = file.valueAt(path);
   if (issue.code === 'invalid_union' && value !== undefined) {
     const inner = tellingIssues(issue);
-    if (inner.length > 0) return inner.flatMap((one) => describeIssue(file, one, path));
+    if (inner.length > 0) return inner.flatMap((one) => describeIssue(file, one, path, slips));
   }
   const message = faultOf(issue) ?? found(path, value);
   return [faultAt(file, path, message, issue.message || remedyOf(issue, value))];
@@ -75,13 +115,27 @@ const MOVED: ReadonlyMap<string, readonly [message: string, remedy: string]> = n
   ],
 ]);
 
-function unknownKey(file: YamlFile, parent: ValuePath, key: string, allowed: string): ConfigurationFault {
+function unknownKey(
+  file: YamlFile,
+  parent: ValuePath,
+  key: string,
+  { allowed, slips }: { allowed: string; slips: Slip[] },
+): ConfigurationFault {
   const moved = MOVED.get(key);
   if (moved !== undefined) return faultAt(file, [...parent, key], ...moved);
   const keys = allowed.split(' ').filter((word) => word !== '');
   const guess = didYouMean(key, keys);
   const list = keys.length === 0 ? 'nothing is allowed here' : `allowed here: ${keys.join(', ')}`;
-  return faultAt(file, [...parent, key], 'unknown key', guess === null ? list : `did you mean ${guess}? ${list}`);
+  if (guess === null) return faultAt(file, [...parent, key], 'unknown key', list);
+  const fault = faultAt(file, [...parent, key], 'unknown key', `did you mean ${guess}? ${list}`);
+  const isThere = [
+    ...keysAt(file, parent),
+    ...slips.filter((slip) => slip.parent === parent).map(({ meant }) => meant),
+  ];
+  // Under another name the value of a secret might be shown.
+  const mayBeShown = SECRET_KEY.test(guess) || !SECRET_KEY.test(key);
+  if (!isThere.includes(guess) && mayBeShown) slips.push({ parent, written: key, meant: guess, fault });
+  return fault;
 }
 
 /** A fault at a path of a file. */

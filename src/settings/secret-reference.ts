@@ -148,7 +148,10 @@ function refusalOf(where: SecretReference, { dir, scope }: SecretSource): Unusab
 
 function fromEnvironment(name: string, source: SecretSource): FoundSecret {
   const value = source.env[name]?.trim();
-  if (value === undefined) return { fault: `the environment variable ${name} is not set`, remedy: 'set it' };
+  if (value === undefined) {
+    const remedy = `set it for the daemon and for your commands (export ${name}=…), or name a file: { file: path }`;
+    return { fault: `the environment variable ${name} is not set`, remedy };
+  }
   if (value === '') return { fault: `the environment variable ${name} is empty`, remedy: 'give it a value' };
   return { value };
 }

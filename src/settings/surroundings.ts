@@ -22,6 +22,11 @@ import { keysAt, readBytes, readYaml, type YamlFile } from './yaml-file.ts';
 /** File of the daemon's own settings, in the configuration directory. */
 export const SETTINGS_FILE = 'clinic-mirror.yaml';
 
+/** File of a clinic profile, from the configuration directory. The built-in one has none until somebody writes it. */
+export function profileFile(name: string): string {
+  return `profiles/${name}.yaml`;
+}
+
 /** What a configuration is read with. */
 export interface ReadOptions {
   /** Directory with `clinic-mirror.yaml`, `tenants/` and `profiles/`. */
@@ -151,10 +156,11 @@ function settingsOf(
   if ('faults' in read) return { digest, file: null, value: null, faults: read.faults, secrets: [] };
   const checked = checkFile(read.file, settingsSchema(secrets));
   const ownFaults = 'faults' in checked ? checked.faults : [];
-  const faults = [...ownFaults, ...checkSettingsReferences(read.file, profileNames)];
+  const file = 'meant' in checked ? checked.meant : read.file;
+  const faults = [...ownFaults, ...checkSettingsReferences(file, profileNames)];
   const value = 'value' in checked && faults.length === 0 ? checked.value : null;
   const named = referencesIn(read.file.value).map((where) => [where, secrets.secretAt(where)] as const);
-  return { digest, file: read.file, value, faults, secrets: named };
+  return { digest, file, value, faults, secrets: named };
 }
 
 /** A file with the SHA-256 of its bytes, empty when they can't be had; parsed when it is asked for. */

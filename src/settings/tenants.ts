@@ -82,6 +82,8 @@ interface Checked {
   vendorSettings: ReadonlyMap<string, unknown>;
   /** The same of each reminder channel. */
   channelSettings: ReadonlyMap<string, unknown>;
+  /** The file without slips in its keys. */
+  meant: YamlFile;
   faults: ConfigurationFault[];
 }
 
@@ -200,7 +202,7 @@ function check(checking: Checking, found: Found, name: string, lineOf?: YamlFile
   const plain = fileOf(name, JSON.parse(json), () => json);
   const file = { ...plain, lineOf: lineOf ?? plain.lineOf };
   const checked = secrets.as(id, () => checkTenant(file, schemas(), known), managed);
-  const faults = [...checked.faults, ...checkTenantReferences(file, known)];
+  const faults = [...checked.faults, ...checkTenantReferences(checked.meant, known)];
   const of = (part: string) => file.valueAt(['clinic', part]);
   const clinic = { client: of('client'), tenantId: of('tenantId'), calendars: calendarUses(file) };
   const verdict = faults.length > 0 ? null : judge(checking, found, file, { checked, calendars: clinic.calendars });
@@ -259,13 +261,15 @@ function withoutFile(id: string, fileName: string, faults: ConfigurationFault[])
 
 function checkTenant(file: YamlFile, schemas: Schemas, known: KnownNames): Checked {
   const checked = checkFile(file, schemas.tenant);
-  const vendor = readVendorSettings(file, known);
-  const channels = readChannelSettings(file, schemas);
+  const meant = 'meant' in checked ? checked.meant : file;
+  const vendor = readVendorSettings(meant, known);
+  const channels = readChannelSettings(meant, schemas);
   const ownFaults = 'faults' in checked ? checked.faults : [];
   return {
     value: 'value' in checked ? checked.value : null,
     vendorSettings: vendor.settings,
     channelSettings: channels.settings,
+    meant,
     faults: [...ownFaults, ...vendor.faults, ...channels.faults],
   };
 }

@@ -306,7 +306,8 @@ function keyText(key: unknown): string {
   return String(isScalar(key) ? key.value : key);
 }
 
-function valueAt(value: unknown, path: ValuePath): unknown {
+/** The value at a path of plain JavaScript; undefined when there is none. */
+export function valueAt(value: unknown, path: ValuePath): unknown {
   let current = value;
   for (const key of path) {
     if (typeof current !== 'object' || current === null || !Object.hasOwn(current, key)) return undefined;

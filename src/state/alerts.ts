@@ -8,6 +8,8 @@ import { openSealed } from './sealing.ts';
 /** Why whoever is to be told can't be told. */
 export interface AlertFailure {
   code: string;
+  /** What to do: constant words, and where a refused secret is kept. Absent in records of before, and where nothing is known. */
+  remedy?: string | undefined;
   sinceAt: Instant;
 }
 

@@ -258,6 +258,9 @@ const statuses: fc.Arbitrary<Omit<Status, 'problems'>> = fc.record({
           off: fc.array(fc.record({ endpoint: names, event: triggerEvents, code: names, remedy: fc.option(texts) }), {
             maxLength: 2,
           }),
+          refusing: fc.array(fc.record({ endpoint: names, code: names, remedy: fc.option(texts), sinceAt: times }), {
+            maxLength: 2,
+          }),
         }),
       ),
     }),

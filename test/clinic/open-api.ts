@@ -33,6 +33,7 @@ export function openApi(
   return createClinicApi(
     {
       profile,
+      profileFile: 'profiles/test.yaml',
       compiled: new CompiledProfile(profile),
       pagings: new Map(),
       baseUrl,

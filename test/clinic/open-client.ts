@@ -44,6 +44,7 @@ export function openClient(baseUrl: string, profile: ClinicProfile, more: Partia
   const tokens = { current: 'token-1', renewed: 0 };
   const context: ClinicContext = {
     profile,
+    profileFile: 'profiles/test.yaml',
     compiled: new CompiledProfile(profile),
     pagings: new Map(),
     baseUrl,

@@ -105,6 +105,12 @@ test('a receiver that takes nothing is named in status, and gets the message whe
   await remembered(opened, 'the failure', ({ failure }) => failure?.code === 'webhook-unavailable');
   const view = await status(composition.installation);
   expect(view.problems.map(({ subject }) => subject)).toContain('alerts by webhook');
+  answer.status = 401;
+  await remembered(opened, 'the refusal', ({ failure }) => failure?.code === 'webhook-unauthorized');
+  const { problems } = await status(composition.installation);
+  expect(problems.find(({ subject }) => subject === 'alerts by webhook')?.next).toBe(
+    'give both sides the same signing secret; the secret is read from the environment variable ALERTS_SECRET',
+  );
   answer.status = 202;
   await remembered(opened, 'the message to be taken', ({ failure }) => failure === null);
   expect(told().at(-1).begun.problems).toMatchObject([{ code: 'not-connected' }]);

@@ -21,7 +21,7 @@ import { createLoginLinks } from '../../src/state/login-links.ts';
 import { createLoginStore } from '../../src/state/logins.ts';
 import { NEVER, RING } from '../oauth/connection.ts';
 import { startTokenServer, tokensNamed } from '../oauth/token-server.ts';
-import { ENV, load, SETTINGS, writeConfiguration } from '../settings/configuration-directory.ts';
+import { ENV, load, writeConnections } from '../settings/configuration-directory.ts';
 import { useRedis } from '../support/redis.ts';
 import { openTenantConnections } from './tenant-connections.ts';
 
@@ -31,17 +31,7 @@ const DAY_MS = 86_400_000;
 
 /** The logins of a tenant, as the daemon opens them from its files, and the desk at which people log in. */
 function openTenant(files: { settings: string; connections: string; env?: Record<string, string> }) {
-  const dir = writeConfiguration({
-    'clinic-mirror.yaml': `${SETTINGS}${files.settings}`,
-    'tenants/uno.yaml': `
-name: Studio Uno
-language: it
-zone: Europe/Rome
-clinic: { client: main, tenantId: "7" }
-connections:
-${files.connections}
-`,
-  });
+  const dir = writeConnections({ clients: files.settings, connections: files.connections });
   const configuration = load(dir, { env: { ...ENV, ...files.env } });
   const time = { now: Date.now() };
   const budgets = new Set<string>();

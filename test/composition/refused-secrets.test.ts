@@ -2,10 +2,22 @@ import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { listenNode } from '../../sandbox/kit/listen.ts';
+import { startMailSandbox } from '../../sandbox/mail/index.ts';
+import { startSmsSandbox } from '../../sandbox/sms/index.ts';
+import type { Digest } from '../../src/alerts/digest.ts';
+import { alertChannels } from '../../src/alerts/send.ts';
+import { channelModule } from '../../src/composition/reminders.ts';
 import { connectors } from '../../src/connectors/registry.ts';
+import { createHttpClient } from '../../src/http/client.ts';
+import { postSigned } from '../../src/http/signed-webhook.ts';
+import { silentLogger } from '../../src/log/logger.ts';
 import { asMirrorError } from '../../src/model/errors.ts';
+import { reminderChannels } from '../../src/reminders/channels/registry.ts';
+import { OPERATORS_REACH } from '../../src/settings/outbound-schema.ts';
 import { NEVER } from '../oauth/connection.ts';
-import { ENV, load, SETTINGS, writeConfiguration } from '../settings/configuration-directory.ts';
+import { reminderOf } from '../reminders/channels/bed.ts';
+import { ENV, load, SETTINGS, writeConnections } from '../settings/configuration-directory.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { useRedis } from '../support/redis.ts';
 import { openTenantConnections } from './tenant-connections.ts';
 
@@ -28,25 +40,20 @@ async function openRefused() {
   const account = JSON.stringify({ client_email: 'a@b.example', private_key: key, token_uri: `${url}/t` });
   const secret = (name: string) => `clientId: c, clientSecret: { file: keys/${name} }`;
   const clients = ['clinic', 'google', 'microsoft', 'hubspot', 'salesforce', 'oauth'];
-  const dir = writeConfiguration({
-    'clinic-mirror.yaml': SETTINGS.replace('https://login.clinic.test', url)
+  const dir = writeConnections({
+    settings: SETTINGS.replace('https://login.clinic.test', url)
       .replace('clientSecret: { env: CLIENT_SECRET }', 'clientSecret: { file: keys/clinic }')
       .replace(
         '  main: { clientId: g, clientSecret: { env: CLIENT_SECRET } }',
         `  main: { ${secret('google')}, issuer: "${url}" }`,
-      )
-      .concat(`
+      ),
+    clients: `
 microsoftClients: { main: { ${secret('microsoft')}, authority: "${url}" } }
 hubspotClients: { main: { ${secret('hubspot')}, authorizeUrl: "${url}/a", tokenUrl: "${url}/t" } }
 salesforceClients: { main: { ${secret('salesforce')}, loginUrl: "${url}" } }
 oauthClients: { main: { ${secret('oauth')}, authorizationEndpoint: "${url}/a", tokenEndpoint: "${url}/t" } }
-`),
-    'tenants/uno.yaml': `
-name: Studio Uno
-language: it
-zone: Europe/Rome
-clinic: { client: main, tenantId: "7" }
-connections:
+`,
+    connections: `
   google: { kind: google, client: main }
   service: { kind: google-service-account, keyFile: { file: secrets/uno/service }, subject: a@b.example }
   microsoft: { kind: microsoft, client: main }
@@ -60,13 +67,22 @@ connections:
   key: { kind: api-key, header: X-Api-Key, key: { file: secrets/uno/key } }
   token: { kind: bearer, token: { env: TENANT_UNO__TOKEN } }
 `,
-    ...Object.fromEntries(clients.map((name) => [`keys/${name}`, SECRET])),
-    'secrets/uno/service': account,
-    'secrets/uno/caldav': SECRET,
-    'secrets/uno/key': SECRET,
+    files: {
+      ...Object.fromEntries(clients.map((name) => [`keys/${name}`, SECRET])),
+      'secrets/uno/service': account,
+      'secrets/uno/caldav': SECRET,
+      'secrets/uno/key': SECRET,
+    },
   });
   const env = { ...ENV, TENANT_UNO__BASIC: SECRET, TENANT_UNO__TOKEN: SECRET };
   return openTenantConnections(load(dir, { connectors, env }), redis.connect()).connections;
+}
+
+/** Where an error says that the refused secret is read from; else its code and remedy. */
+async function placeToldBy(refused: Promise<unknown>, secret: string): Promise<string> {
+  const error = asMirrorError(await refused.catch((thrown: unknown) => thrown));
+  expect(`${error.stack} ${JSON.stringify(error)} ${error.remedy}`).not.toContain(secret);
+  return error.remedy?.split('the secret is read from ')[1] ?? `${error.code}: ${error.remedy}`;
 }
 
 /** Each connection, and where its secret is read from. */
@@ -92,9 +108,88 @@ test('a refused secret of any connection is told with the file or variable that 
   for (const [id, connection] of connections) {
     const { tokens } = connection;
     const refused = tokens === null ? connection.authorizer('t').renew(NEVER) : tokens.login.server.refresh('r', NEVER);
-    const error = asMirrorError(await refused.catch((thrown: unknown) => thrown));
-    expect(`${error.stack} ${JSON.stringify(error)} ${error.remedy}`, id).not.toContain(SECRET);
-    told[id] = error.remedy?.split('the secret is read from ')[1] ?? `${error.code}: ${error.remedy}`;
+    told[id] = await placeToldBy(refused, SECRET);
   }
   expect(told).toEqual(PLACES);
+});
+
+const SIGNING = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
+const NO_PROBLEMS: Digest = { begun: [], again: [], over: [], others: 0 };
+
+/** Whatever else than a connection proves itself by a secret: by its name, an attempt that is refused. */
+async function openOtherSecrets(): Promise<Record<string, () => Promise<unknown>>> {
+  const receiver = await startReceiver(() => ({ status: 401 }));
+  const gateway = await startSmsSandbox();
+  const mail = await startMailSandbox({ login: { user: 'u', password: 'another' } });
+  for (const server of [receiver, gateway, mail]) onTestFinished(() => server.close());
+  const mailServer = (password: string, certificate: string) =>
+    `{ host: ${mail.host}, port: ${mail.port}, from: a@b.example, login: { user: u, password: ${password} }, ` +
+    `certificateAuthority: { file: ${certificate} }`;
+  const dir = writeConnections({
+    connections: '  {}',
+    clients: `
+outbound: { webhooks: [127.0.0.0/8], sms: [127.0.0.0/8], mail: [127.0.0.0/8] }
+alerts:
+  email: ${mailServer('{ env: ALERT_MAIL }', 'keys/certificate')}, to: [c@d.example] }
+  webhook: { url: "${receiver.url}", secrets: [{ file: keys/new }, { file: keys/old }], allowPrivateAddresses: true }
+`,
+    more: `
+triggers:
+  endpoints:
+    erp: { url: "${receiver.url}", secrets: [{ env: TENANT_UNO__ERP }], events: [report.available] }
+reminders:
+  rules: { day: { before: P1D, channels: [sms] } }
+  channels:
+    sms: { kind: sms, settings: { accountSid: ${gateway.accountSid}, authToken: { file: secrets/uno/sms },
+      from: "${gateway.from}", server: "${gateway.url}" } }
+    mail: { kind: email, settings: ${mailServer('{ file: secrets/uno/mail }', 'secrets/uno/certificate')} } }
+    untrusted: { kind: email, settings: ${mailServer('{ file: secrets/uno/mail }', 'secrets/uno/wrong')} } }
+    post: { kind: webhook, settings: { url: "${receiver.url}", secrets: [{ file: secrets/uno/post }], fields: [] } }
+`,
+    files: {
+      'keys/certificate': mail.certificate,
+      ...{ 'keys/new': SIGNING, 'keys/old': SIGNING, 'secrets/uno/post': SIGNING },
+      ...{ 'secrets/uno/sms': SIGNING, 'secrets/uno/mail': SIGNING },
+      'secrets/uno/certificate': mail.certificate,
+      'secrets/uno/wrong': 'no certificate',
+    },
+  });
+  const env = { ...ENV, ALERT_MAIL: SIGNING, TENANT_UNO__ERP: SIGNING };
+  const { settings, tenants } = load(dir, { connectors, reminderChannels, env });
+  const { reminders, triggers } = tenants.get('uno')!;
+  const http = createHttpClient({ userAgent: 'test', clock: Date.now });
+  const alerts = alertChannels(settings.alerts, http);
+  const message = { label: 'test', id: 'm', now: Date.now(), body: '{}' };
+  const toChannel = ([id, { kind, settings: own }]: [string, { kind: string; settings?: unknown }]) => {
+    const channel = channelModule(kind).open({
+      ...{ settings: own, tenant: 'uno', callbackUrl: null, unsubscribeProof: () => '', reach: OPERATORS_REACH },
+      ...{ http, log: silentLogger, clock: Date.now },
+    });
+    return [`reminders by ${id}`, () => channel.send(reminderOf(), NEVER)] as const;
+  };
+  return {
+    ...Object.fromEntries([...reminders!.channels].map(toChannel)),
+    'triggers to erp': () => postSigned(http, triggers!.endpoints.get('erp')!, message, NEVER),
+    'alerts by email': () => alerts.get('email')!(NO_PROBLEMS, Date.now(), NEVER),
+    'alerts by webhook': () => alerts.get('webhook')!(NO_PROBLEMS, Date.now(), NEVER),
+  };
+}
+
+/** The same of what is no connection. */
+const OTHER_PLACES = {
+  'reminders by sms': 'the file secrets/uno/sms',
+  'reminders by mail': 'the file secrets/uno/mail',
+  'reminders by untrusted': 'the file secrets/uno/wrong',
+  'reminders by post': 'the file secrets/uno/post',
+  'triggers to erp': 'the environment variable TENANT_UNO__ERP',
+  'alerts by email': 'the environment variable ALERT_MAIL',
+  'alerts by webhook': 'the file keys/new or the file keys/old',
+};
+
+test('a refused secret of a reminder channel, a trigger or an alert is told with where it is read from, and never shown', async () => {
+  const told: Record<string, string> = {};
+  for (const [name, attempt] of Object.entries(await openOtherSecrets())) {
+    told[name] = await placeToldBy(attempt(), SIGNING);
+  }
+  expect(told).toEqual(OTHER_PLACES);
 });

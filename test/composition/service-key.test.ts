@@ -9,7 +9,7 @@ import type { MirrorError } from '../../src/model/errors.ts';
 import type { CrmItem } from '../../src/model/items.ts';
 import type { Operation } from '../../src/model/operations.ts';
 import { changeJson, jsonAnswer } from '../contract/crm-wire.ts';
-import { ENV, load, SETTINGS, writeConfiguration } from '../settings/configuration-directory.ts';
+import { ENV, load, writeConnections } from '../settings/configuration-directory.ts';
 import { paced } from '../support/pace.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { useRedis } from '../support/redis.ts';
@@ -25,18 +25,11 @@ const LISTS = { method: /^GET$/, url: /\/crm\/objects\/[\w-]+\/contacts\?/ };
 
 /** The login of a tenant file whose connection `crm` is a Service Key; the application of the settings is for others. */
 function authorizerOf(serviceKey: string, hub: { authorizeUrl: string; tokenUrl: string }) {
-  const dir = writeConfiguration({
-    'clinic-mirror.yaml': `${SETTINGS}hubspotClients:
+  const dir = writeConnections({
+    clients: `hubspotClients:
   main: { clientId: c, clientSecret: { env: CRM_SECRET }, authorizeUrl: "${hub.authorizeUrl}", tokenUrl: "${hub.tokenUrl}" }
 `,
-    'tenants/uno.yaml': `
-name: Studio Uno
-language: it
-zone: Europe/Rome
-clinic: { client: main, tenantId: "7" }
-connections:
-  crm: { kind: bearer, token: { env: TENANT_UNO__TOKEN } }
-`,
+    connections: '  crm: { kind: bearer, token: { env: TENANT_UNO__TOKEN } }',
   });
   const configuration = load(dir, { env: { ...ENV, CRM_SECRET: 's', TENANT_UNO__TOKEN: serviceKey } });
   const { connections } = openTenantConnections(configuration, redis.connect());

@@ -47,6 +47,8 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
       'createReminderMetrics',
       'createTriggerMetrics',
       'examine',
+      'setAsideFinding',
+      'targetFinding',
       'problemsOf',
       'isForPerson',
       'waitsForPerson',

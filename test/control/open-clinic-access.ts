@@ -17,6 +17,7 @@ export function openClinicAccess(
   const header = async () => `Bearer ${token}`;
   const context: ClinicContext = {
     profile,
+    profileFile: 'profiles/test.yaml',
     compiled: new CompiledProfile(profile),
     pagings: new Map(),
     baseUrl: sandbox.baseUrl,

@@ -181,7 +181,10 @@ test('what concerns the configuration, the state and the way of telling is told 
         wrong: [],
         hold: null,
       },
-      triggers: { waiting: 1, closed: [{ endpoint: 'erp', code: 'webhook-gone', at: NOW }], off: [] },
+      triggers: {
+        ...{ waiting: 1, closed: [{ endpoint: 'erp', code: 'webhook-gone', at: NOW }], off: [] },
+        refusing: [{ endpoint: 'portal', code: 'webhook-unauthorized', remedy: 'correct it', sinceAt: NOW }],
+      },
     },
     {
       state,
@@ -203,6 +206,7 @@ test('what concerns the configuration, the state and the way of telling is told 
     'state: state-lost, person',
     'reminders by sms: webhook-gone, person',
     'triggers to erp: webhook-gone, person',
+    'triggers to portal: webhook-unauthorized, person',
     'state: redis-late, time',
   ]);
   for (const { next } of found) expect(next ?? '').not.toContain('<tenant>');

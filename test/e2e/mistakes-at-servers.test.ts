@@ -138,7 +138,7 @@ const CLINIC: Mistake[] = [
       answerAll(made, { kind: 'answer', answer }, /limit=5000/);
       await made.edit('profiles/documented.yaml', ({ paging }) => (paging.size = 5_000));
     }),
-    where: /profile, a file of profiles\//,
+    where: /in profiles\/documented\.yaml/,
     cause: /does not accept the call, status 400 \(invalid_parameter\)/,
     next: /check paging\.size/,
   },
@@ -156,6 +156,23 @@ const TARGETS: Mistake[] = [
     where: /see targets\.doctor-2 in tenants\/clinic-1\.yaml/,
     cause: /Google does not allow this in the calendar/,
     next: /give the connected account the right to make changes/,
+  },
+  {
+    name: 'calendar id changed',
+    ...examinedBy('doctor', async (made) => {
+      const other = world.google.createCalendar(OWNER, 'Another of the practice');
+      await made.edit(TENANT, ({ targets }) => (targets['doctor-2'].settings.calendar = { id: other }));
+    }),
+    where: /correct targets\.doctor-2\.settings in tenants\/clinic-1\.yaml/,
+    cause: /target doctor-2: it writes to the calendar \S+ until its next cycle, and its settings name \S+/,
+    next: /run: clinic-mirror sync clinic-1/,
+  },
+  {
+    name: 'variable of a tenant',
+    ...examinedBy('doctor', async ({ env }) => void delete env.TENANT_CLINIC_1__DAV),
+    where: /tenants\/clinic-1\.yaml line \d+, connections\.room\.password/,
+    cause: /the environment variable TENANT_CLINIC_1__DAV is not set/,
+    next: /set it .*export TENANT_CLINIC_1__DAV=.*then run: clinic-mirror config check/,
   },
   {
     name: 'calendar unknown',

@@ -89,7 +89,12 @@ const FILES: Mistake[] = [
   {
     name: 'unknown key',
     ...checkedBy((made) => made.replace(TENANT, 'targets:', 'target:')),
-    ...inFile(/clinic-1\.yaml.*line \d+, target:/, /unknown key/, /did you mean targets\?/),
+    ...inFile(/^1 fault .*clinic-1\.yaml line \d+, target:/, /unknown key/, /did you mean targets\?/),
+  },
+  {
+    name: 'unknown key of a target',
+    ...checkedBy((made) => made.replace(TENANT, 'agendas:', 'agenda:')),
+    ...inFile(/^1 fault .*clinic-1\.yaml line \d+, targets\.[\w-]+\.agenda:/, /unknown key/, /did you mean agendas\?/),
   },
   {
     name: 'secret file',
@@ -105,7 +110,11 @@ const FILES: Mistake[] = [
   {
     name: 'variable',
     ...checkedBy(async ({ env }) => void delete env.CLINIC_CLIENT_SECRET),
-    ...inFile(/^1 fault .*clinic-mirror\.yaml line \d+/, /variable CLINIC_CLIENT_SECRET is not set/, /set it/),
+    ...inFile(
+      /^1 fault .*clinic-mirror\.yaml line \d+/,
+      /variable CLINIC_CLIENT_SECRET is not set/,
+      /set it .*export CLINIC_CLIENT_SECRET=/,
+    ),
   },
   {
     name: 'scope that does not exist',

@@ -1,6 +1,7 @@
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { triggerStatus } from '../../src/control/trigger-status.ts';
 import { runTriggers, TRIGGERS_LEASE } from '../../src/jobs/triggers.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
@@ -342,8 +343,12 @@ describe('a receiver', () => {
     add('r1');
     await world.turn();
     expect((await endpoint()).code).toBe('webhook-unauthorized');
+    const refusing = async () => (await triggerStatus(world.open().triggers))?.refusing;
+    const remedy = 'give both sides the same signing secret; the secret is read from the environment variable SECRET';
+    expect(await refusing()).toMatchObject([{ endpoint: 'portal', code: 'webhook-unauthorized', remedy }]);
     await world.advance(MINUTE_MS);
     expect(ids()).toEqual(['r1']);
+    expect(await refusing()).toEqual([]);
   });
 
   test('that answers 410 gets nothing any more until it is opened; then all that came meanwhile', async () => {

@@ -49,6 +49,42 @@ targets:
     settings: { calendar: a }
 `;
 
+/** What a directory of {@link writeConnections} has. */
+export interface ConnectionFiles {
+  /** Connections of the tenant `uno`: a mapping in YAML. */
+  connections: string;
+  /** More sections of the tenant's file. */
+  more?: string;
+  /** Default: {@link SETTINGS}. */
+  settings?: string;
+  /** More sections of the settings, such as the vendors' clients. */
+  clients?: string;
+  /** More files by name, such as those of secrets. */
+  files?: Record<string, string>;
+}
+
+/** Writes a configuration directory of the one tenant `uno` with these connections, and without targets unless `more` has some. */
+export function writeConnections({
+  connections,
+  more = '',
+  settings = SETTINGS,
+  clients = '',
+  files,
+}: ConnectionFiles) {
+  return writeConfiguration({
+    'clinic-mirror.yaml': `${settings}${clients}`,
+    'tenants/uno.yaml': `
+name: Studio Uno
+language: it
+zone: Europe/Rome
+clinic: { client: main, tenantId: "7" }
+connections:
+${connections}
+${more}`,
+    ...files,
+  });
+}
+
 /** Two connectors as the settings see them. */
 export const CONNECTORS: ReadonlyMap<string, ConnectorDescription> = new Map([
   [

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { hubspot } from '../../src/connectors/hubspot/index.ts';
 import type { ConnectorDescription } from '../../src/settings/configuration.ts';
-import { ENV, faultLines, load, SETTINGS, writeConfiguration } from './configuration-directory.ts';
+import { ENV, faultLines, load, writeConnections } from './configuration-directory.ts';
 
 const KINDS = ['hubspot', 'salesforce', 'salesforce-app', 'oauth', 'bearer', 'api-key', 'basic'];
 
@@ -26,19 +26,8 @@ const OWN_SECRET = '{ env: TENANT_UNO__SECRET }';
 
 /** A directory with one login and the registrations that the settings have. */
 function directory(connection: string, clients = ''): string {
-  return writeConfiguration({
-    'clinic-mirror.yaml': `${SETTINGS}${clients}`,
-    'tenants/uno.yaml': `
-name: Studio Uno
-language: it
-zone: Europe/Rome
-clinic: { client: main, tenantId: "7" }
-connections:
-  work: ${connection}
-targets:
-  rossi: { connector: crm, connection: work, agendas: all, settings: {} }
-`,
-  });
+  const more = 'targets:\n  rossi: { connector: crm, connection: work, agendas: all, settings: {} }\n';
+  return writeConnections({ clients, connections: `  work: ${connection}`, more });
 }
 
 const read = (dir: string, env: Record<string, string> = {}) =>

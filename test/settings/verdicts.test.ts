@@ -110,7 +110,9 @@ describe('a file of a tenant that was found to be without faults', () => {
     expect(checked({ env: { ...env, TENANT_TRE__OTHER_PASSWORD: 'another' } })).toBe(1);
     const { TENANT_TRE__OTHER_PASSWORD: _, ...less } = env;
     expect(faults({ env: less })).toEqual([
-      expect.stringMatching(/^tenants\/tre\.yaml:8 connections\.dav\.password: .*OTHER_PASSWORD is not set → set it$/),
+      expect.stringMatching(
+        /^tenants\/tre\.yaml:8 connections\.dav\.password: .*OTHER_PASSWORD is not set → set it for the daemon/,
+      ),
     ]);
   });
 

@@ -125,7 +125,7 @@ function authorizedSender<Answer extends Pick<HttpResponse, 'status'>>(
     if (answer.status >= 200 && answer.status < 300) return answer;
     const told = await whole(answer);
     if (call.accepts?.(told) === true) return answer;
-    throw errorFromAnswer(told, call.label, context.profile, call.method === 'POST');
+    throw errorFromAnswer(told, call.label, context, call.method === 'POST');
   };
 }
 

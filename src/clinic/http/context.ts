@@ -28,6 +28,8 @@ export interface PreparedWrite {
 /** What the client works with. */
 export interface ClinicContext {
   profile: ClinicProfile;
+  /** Where it is written, from the configuration directory: what a refused call may have to be corrected in. */
+  profileFile: string;
   /** What is made of that profile, for all who work under it. */
   compiled: CompiledProfile;
   /** Address of the API without the version, such as `https://api.example.org`. */

@@ -29,6 +29,12 @@ const LONGEST_WORDS = 300;
 const FIELD_NAMES = ['field', 'name', 'path', 'pointer', 'property', 'parameter'];
 const FAULT_NAMES = ['message', 'detail', 'description', 'reason', 'error', 'title'];
 
+/** A clinic profile, and where it is written. */
+interface ProfilePlace {
+  profile: ClinicProfile;
+  profileFile: string;
+}
+
 /**
  * The error for an answer that is not a success (API errors: specification section 7.1; bodies by the profile's paths).
  * @param mayBeDone a call that is not safe to repeat and may have been carried out although the answer tells of failure
@@ -38,7 +44,7 @@ const FAULT_NAMES = ['message', 'detail', 'description', 'reason', 'error', 'tit
 export function errorFromAnswer(
   answer: HttpResponse,
   label: string,
-  profile: ClinicProfile,
+  { profile, profileFile }: ProfilePlace,
   mayBeDone = false,
 ): MirrorError {
   const told = readErrorBody(answer, profile);
@@ -77,8 +83,7 @@ export function errorFromAnswer(
         actor: 'settings',
         code: 'not-found',
         retry: 'never',
-        remedy:
-          'check baseUrl of the clinic client in clinic-mirror.yaml, pathPrefix of its profile, and the tenant’s clinic.tenantId',
+        remedy: `check baseUrl of the clinic client in clinic-mirror.yaml, pathPrefix in ${profileFile}, and the tenant’s clinic.tenantId`,
       });
     case 409:
       return fail('the clinic’s state does not allow the call, or has changed meanwhile', {
@@ -102,7 +107,7 @@ export function errorFromAnswer(
         ...(answer.retryAfterMs === null ? { growsToMs: UNNAMED_WAIT.longestMs } : {}),
       });
     default:
-      return otherStatus(answer, fail, mayBeDone, told.fields);
+      return otherStatus(answer, fail, mayBeDone, { fields: told.fields, profileFile });
   }
 }
 
@@ -123,7 +128,7 @@ function otherStatus(
   answer: HttpResponse,
   fail: (what: string, options: Omit<MirrorErrorOptions, 'status'>) => MirrorError,
   ambiguous: boolean,
-  fields: readonly string[],
+  { fields, profileFile }: { fields: readonly string[]; profileFile: string },
 ): MirrorError {
   if (answer.status === 408 || answer.status >= 500) {
     return fail('the clinic is not able to answer', {
@@ -148,8 +153,8 @@ function otherStatus(
     retry: 'never',
     remedy:
       fields.length > 0
-        ? `check what is sent as ${fields.join(', ')}: its name, form and value, and where the clinic profile has it`
-        : 'check paging.size, maxDays, date format and parameter names in the clinic’s profile, a file of profiles/',
+        ? `check what is sent as ${fields.join(', ')}: its name, form and value, and where ${profileFile} has it`
+        : `check paging.size, maxDays, date format and parameter names in ${profileFile}`,
   });
 }
 

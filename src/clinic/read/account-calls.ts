@@ -40,7 +40,7 @@ export function createAccountCalls(context: ClinicContext): AccountCalls {
         actor: 'contract',
         code: 'bad-record',
         retry: 'later',
-        remedy: 'correct tenantInfo.fields in the clinic profile',
+        remedy: `correct tenantInfo.fields in ${context.profileFile}`,
       });
     },
   };

@@ -200,15 +200,15 @@ export async function* readCatalogue<Model extends object>(
     context.log.info({ label, reason, reading }, 'a list was not whole');
     if (!isPassing(reason)) break;
   }
-  throw incomplete(label, reason);
+  throw incomplete(label, reason, context);
 }
 
-function incomplete(label: string, reason: PartialReason | null): MirrorError {
+function incomplete(label: string, reason: PartialReason | null, { profileFile }: ClinicContext): MirrorError {
   return new MirrorError(`${label}: the list is not whole (${reason})`, {
     actor: 'contract',
     code: 'incomplete-list',
     retry: 'later',
-    remedy: 'if it stays so, check paging in the clinic profile',
+    remedy: `if it stays so, check paging in ${profileFile}`,
   });
 }
 

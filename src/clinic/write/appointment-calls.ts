@@ -145,20 +145,20 @@ function createStep(context: ClinicContext, read: AppointmentCalls['read']): Ste
     const answer = await send(context, { label, url, signal, ...rest, accepts: (each) => saysAbsent(each, profile) });
     const now = await read(tenantId, id, signal);
     if ('absent' in now) throw recordGone(label);
-    if ('setAside' in now) throw unreadable(label);
+    if ('setAside' in now) throw unreadable(label, context);
     // There is nothing to remove from an appointment that is not paid; any other step should be there.
     const isDone = !saysAbsent(answer, profile) || (rest.method === 'DELETE' && now.found.isPaid !== true);
     if (isDone) return now.found;
-    throw errorFromAnswer(answer, label, profile);
+    throw errorFromAnswer(answer, label, context);
   };
 }
 
-function unreadable(label: string): MirrorError {
+function unreadable(label: string, { profileFile }: ClinicContext): MirrorError {
   return new MirrorError(`${label}: it was done, and the appointment can not be read`, {
     actor: 'contract',
     code: 'bad-record',
     retry: 'never',
-    remedy: 'correct appointments.fields in the clinic profile',
+    remedy: `correct appointments.fields in ${profileFile}`,
   });
 }
 

@@ -65,8 +65,8 @@ export const CAUSES = {
   'have the clinic give the connected user the permission for {operation}':
     'far dare dalla clinica all’utente collegato il permesso per {operation}',
   'the clinic knows no such address': 'la clinica non conosce questo indirizzo',
-  'check baseUrl of the clinic client in clinic-mirror.yaml, pathPrefix of its profile, and the tenant’s clinic.tenantId':
-    'controllare baseUrl del client della clinica in clinic-mirror.yaml, pathPrefix nel suo profilo e clinic.tenantId della clinica',
+  'check baseUrl of the clinic client in clinic-mirror.yaml, pathPrefix in {file}, and the tenant’s clinic.tenantId':
+    'controllare baseUrl del client della clinica in clinic-mirror.yaml, pathPrefix in {file} e clinic.tenantId della clinica',
   'the clinic’s state does not allow the call, or has changed meanwhile':
     'lo stato della clinica non permette la chiamata, oppure nel frattempo è cambiato',
   'a rule of the clinic refuses the call': 'una regola della clinica rifiuta la chiamata',
@@ -75,8 +75,8 @@ export const CAUSES = {
   'the clinic sends elsewhere': 'la clinica rimanda altrove',
   'check the base URL: no redirect is followed': 'controllare l’indirizzo di base: i rinvii non vengono seguiti',
   'the clinic does not accept the call': 'la clinica non accetta la chiamata',
-  'check paging.size, maxDays, date format and parameter names in the clinic’s profile, a file of profiles/':
-    'controllare paging.size, maxDays, il formato delle date e i nomi dei parametri nel profilo della clinica, un file di profiles/',
+  'check paging.size, maxDays, date format and parameter names in {file}':
+    'controllare paging.size, maxDays, il formato delle date e i nomi dei parametri in {file}',
   'an HTML page came instead of JSON': 'è arrivata una pagina HTML invece di JSON',
   'open the configured address in a browser: a login page, a proxy or maintenance stands before it':
     'aprire nel browser l’indirizzo configurato: davanti c’è una pagina di accesso, un proxy o una manutenzione',

@@ -102,6 +102,7 @@ export const PROBLEMS = {
   'corrections of {count:appointment|appointments} held back: so many changed at once':
     'trattenute le correzioni di {count:appuntamento|appuntamenti}: ne sono cambiati troppi in una volta',
   'closed: nothing is sent to it': 'chiuso: nulla gli viene inviato',
+  'the receiver refuses our signature: nothing reaches it': 'il destinatario rifiuta la nostra firma: nulla gli arriva',
   'mend that, then: {command}': 'rimediare, poi: {command}',
   "{event} is off: what it needs can't be read": '{event} è disattivato: ciò che gli serve non è leggibile',
   // What will break.

@@ -55,7 +55,7 @@ export function createAsker(context: ClinicContext, tenantId: string, signal: Ab
     if (answer.status < 400) isAnswered = true;
     else {
       refused.set(answer.status, (refused.get(answer.status) ?? 0) + 1);
-      said = errorFromAnswer(answer, LABEL, context.profile).told();
+      said = errorFromAnswer(answer, LABEL, context).told();
     }
   };
   return {

@@ -102,7 +102,8 @@ const clinicErrors: Parser = {
   read(input) {
     for (const status of [400, 401, 403, 404, 409, 429, 500]) {
       const headers = { 'www-authenticate': 'Bearer scope="a"' };
-      const error = errorFromAnswer({ status, retryAfterMs: null, ...answer(input, headers) }, 'fuzz', PROFILE, true);
+      const place = { profile: PROFILE, profileFile: 'profiles/a.yaml' };
+      const error = errorFromAnswer({ status, retryAfterMs: null, ...answer(input, headers) }, 'fuzz', place, true);
       if (error.told().join('').length > 100_000) throw new Error('an error carries all of an answer');
     }
   },

@@ -219,6 +219,16 @@ export const tenantStatus = z.object({
       off: z.array(
         z.object({ endpoint: z.string(), event: z.string(), code: z.string(), remedy: z.string().nullable() }),
       ),
+      refusing: z
+        .array(
+          z.object({
+            endpoint: z.string(),
+            code: z.string(),
+            remedy: z.string().nullable(),
+            sinceAt: instant.nullable(),
+          }),
+        )
+        .describe('Receivers that refuse the signature of messages'),
     })
     .nullable(),
   problems: z.array(problem),

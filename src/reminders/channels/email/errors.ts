@@ -1,13 +1,14 @@
 import { smtpError } from '../../../mail/errors.ts';
 import type { SmtpFailure } from '../../../mail/smtp.ts';
+import type { MailServer } from '../../../settings/mail-schema.ts';
 import type { Delivery } from '../channel.ts';
 
 /**
  * What a mail that the server did not acknowledge means for a reminder.
  * @throws MirrorError `settings` when server, login or sender need a person; nothing was sent then
  */
-export function deliveryOfSmtpFailure(failure: SmtpFailure, handedOver: boolean): Delivery {
-  const error = smtpError(failure, handedOver);
+export function deliveryOfSmtpFailure(failure: SmtpFailure, handedOver: boolean, server: MailServer): Delivery {
+  const error = smtpError(failure, handedOver, server);
   const { actor, code, retry, ambiguous } = error;
   if (actor !== 'remote') throw error;
   if (ambiguous) return { result: 'unknown', code };

@@ -38,7 +38,8 @@ async function send(
   const result = await handOver(settings, [to], message, signal, lookup);
   const host = `${settings.host}:${settings.port}`;
   heard(host, result.done || !isOfServer(result.failure) ? 'answered' : 'failed');
-  return result.done ? { result: 'sent', reference: null } : deliveryOfSmtpFailure(result.failure, result.handedOver);
+  if (result.done) return { result: 'sent', reference: null };
+  return deliveryOfSmtpFailure(result.failure, result.handedOver, settings);
 }
 
 /**

@@ -2,7 +2,9 @@ import { z } from 'zod';
 import type { HttpResponse } from '../../../http/client.ts';
 import { isHtml, readJson } from '../../../http/json.ts';
 import { MirrorError } from '../../../model/errors.ts';
+import { namingPlaces } from '../../../settings/secret.ts';
 import type { Delivery } from '../channel.ts';
+import type { SmsSettings } from './schemas.ts';
 
 /**
  * Twilio's error codes that say why a number gets no message.
@@ -39,13 +41,13 @@ function meaningOf(number: number | null) {
  * What an answer other than success means. Only what Twilio itself says is believed: anything else may stand between.
  * @throws MirrorError `settings` when login or sender are refused; nothing was sent then
  */
-export function deliveryOfRefusal(answer: HttpResponse): Delivery {
+export function deliveryOfRefusal(answer: HttpResponse, settings: Pick<SmsSettings, 'authToken'>): Delivery {
   const { status, retryAfterMs } = answer;
   const number = twilioNumber(answer);
   if (status === 429 || (number !== null && THROTTLED.has(number))) {
     return { result: 'later', code: 'throttled', retryAfterMs };
   }
-  if (status === 401 || (status === 403 && number !== null && number < 21_000)) throw loginRefused(status);
+  if (status === 401 || (status === 403 && number !== null && number < 21_000)) throw loginRefused(status, settings);
   if (status < 400 || status >= 500 || number === null) return { result: 'unknown', code: 'sms-answer-unclear' };
   if (SENDER_REFUSED.has(number) || status === 404) throw senderRefused(status);
   const code = (meaningOf(number) ?? REFUSED).code;
@@ -61,13 +63,13 @@ function twilioNumber(answer: HttpResponse): number | null {
   }
 }
 
-function loginRefused(status: number): MirrorError {
+function loginRefused(status: number, { authToken }: Pick<SmsSettings, 'authToken'>): MirrorError {
   return new MirrorError('the gateway refuses the login', {
     actor: 'settings',
     code: 'sms-login-refused',
     retry: 'later',
     status,
-    remedy: 'correct accountSid and authToken, and see that the account is active',
+    remedy: namingPlaces('correct accountSid and authToken, and see that the account is active', [authToken]),
   });
 }
 

@@ -73,7 +73,8 @@ async function send(
   } catch (error) {
     return deliveryOfFailure(error);
   }
-  return answer.status >= 200 && answer.status < 300 ? deliveryOfMessage(answer) : deliveryOfRefusal(answer);
+  const isTaken = answer.status >= 200 && answer.status < 300;
+  return isTaken ? deliveryOfMessage(answer) : deliveryOfRefusal(answer, settings);
 }
 
 /** The gateway took the message; what it can't send at once it says so already here. */
