@@ -4,6 +4,7 @@ import { sentence } from '../model/sentences.ts';
 import { shellWord } from '../model/shell-words.ts';
 import type { Instant } from '../model/time.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
+import { FORGED } from '../state/forged.ts';
 import { forecastsOfInstallation, forecastsOfLogin, forecastsOfTarget } from './forecasts.ts';
 import { isFolded, problemOf } from './incidents.ts';
 import type { ConnectionStatus } from './installation.ts';
@@ -204,7 +205,8 @@ function ofClinic({ tenant, lastRun }: TenantStatus, logins: readonly Problem[])
   if (lastRun?.error == null || logins.some(({ subject }) => subject === CLINIC_LOGIN)) return [];
   const { code, actor, message, remedy } = lastRun.error;
   const needs = isForPerson(actor) ? 'person' : 'time';
-  const told = sentence('the last cycle failed: {cause}', { cause: message });
+  // Whether it failed is not known then.
+  const told = code === FORGED.code ? message : sentence('the last cycle failed: {cause}', { cause: message });
   return [{ ...needsPerson(tenant, 'clinic', code, told, forTenant(remedy, tenant)), needs }];
 }
 

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { type AlertMemory, type Digest, NOTHING_TOLD } from '../../src/alerts/digest.ts';
-import { textOf } from '../../src/alerts/message.ts';
+import { payloadOf, textOf } from '../../src/alerts/message.ts';
 import { createAlertWatch } from '../../src/control/alerts.ts';
+import { status } from '../../src/control/status.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { needsPerson, type Problem } from '../../src/model/problems.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
@@ -9,8 +10,14 @@ import { createAlertStore } from '../../src/state/alerts.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createLeases } from '../../src/state/leases.ts';
 import { createProofSealer } from '../../src/state/proof-seal.ts';
+import type { TargetFailure } from '../../src/state/targets.ts';
+import { openInstallation } from '../control/open-installation.ts';
+import { cycle as runCycle } from '../jobs/cycle.ts';
+import { createModelClinic } from '../jobs/model-clinic.ts';
+import { createModelTarget } from '../jobs/model-target.ts';
+import { openTenant } from '../jobs/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
+import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis();
 const IDENTITY_KEY = Buffer.alloc(32, 7);
@@ -109,4 +116,78 @@ test('ids, codes and times are kept, and the text on what is over is made of the
   expect(JSON.parse(memory ?? '')).toMatchObject({ open: NOTHING_TOLD.open });
   const { text } = textOf(told.at(-1)!, clock.now, 'it');
   expect(text).toContain('aurora, accesso doctor-0: l’accesso è terminato: una persona deve farlo di nuovo');
+});
+
+/** A clinic with two calendars that were written to, and the alerts of its daemon. */
+async function openClinic() {
+  const alerts = await open();
+  const { connection, clock, told, check } = alerts;
+  const clinic = createModelClinic();
+  clinic.appointments.set('1', appointmentOf('1', { inHours: 24 }));
+  const targets = ['doctor', 'other'].map((id) => ({ id, model: createModelTarget() }));
+  const tenant = openTenant({ redis: connection, clinic, targets, clock: () => clock.now });
+  const installation = openInstallation({ tenants: [tenant] });
+  const cycle = () => runCycle(tenant);
+  await cycle();
+  /** What is shown, and what whoever is told reads, of two looks. */
+  const shown = async () => {
+    for (let look = 0; look < 2; look += 1) {
+      await check((await status(installation)).problems);
+      clock.now += HOUR_MS;
+    }
+    const found = await status(installation);
+    const sent = told.map((digest) => [textOf(digest, clock.now, 'it').text, payloadOf(digest, clock.now)]);
+    return { problems: found.problems, all: JSON.stringify([found, found.problems, sent]), sent };
+  };
+  const keyOf = (target: string) => keys.target(tenant.id, target);
+  return { ...alerts, tenant, cycle, shown, keyOf };
+}
+
+const INVENTED: TargetFailure = { code: 'locked', actor: 'settings', message: LURE, remedy: LURE, sinceAt: NOW };
+const TEXTS: Readonly<Record<string, string>> = {
+  failure: JSON.stringify(INVENTED),
+  gaps: JSON.stringify([{ code: 'agenda-unknown', count: 1, what: [LURE], near: [LURE] }]),
+  outage: LURE,
+};
+
+test.each(Object.keys(TEXTS))('an invented %s of a calendar is neither shown nor sent', async (name) => {
+  const { connection, tenant, shown, keyOf, cycle } = await openClinic();
+  await connection.hset(keyOf('doctor'), name, TEXTS[name] ?? '');
+  if (name === 'outage') {
+    await tenant.targetStore.write('doctor', { failure: { ...INVENTED, message: 'it rests', remedy: null } });
+  }
+  const { problems, all } = await shown();
+  expect(all).not.toContain(LURE);
+  if (name === 'failure' || name === 'gaps') {
+    expect(problems).toContainEqual(expect.objectContaining({ subject: 'target doctor', code: 'record-forged' }));
+    expect(all).toContain('record-forged');
+  }
+  await cycle();
+  await cycle();
+  expect((await tenant.targetStore.read('doctor')).gaps).toBeNull();
+});
+
+test('the failure of one calendar is not that of another one', async () => {
+  const { connection, tenant, shown, keyOf } = await openClinic();
+  await tenant.targetStore.write('other', { failure: { ...INVENTED, message: 'the calendar of other is gone' } });
+  await connection.hset(keyOf('doctor'), 'failure', (await connection.hget(keyOf('other'), 'failure')) ?? '');
+  const { problems } = await shown();
+  expect(problems.map(({ subject, code }) => [subject, code])).toEqual([
+    ['target doctor', 'record-forged'],
+    ['target other', 'locked'],
+  ]);
+});
+
+test('an invented cycle is neither shown nor sent, and hides no problem of the one before', async () => {
+  const { connection, tenant, shown, cycle } = await openClinic();
+  const [last] = await tenant.runs.list(1);
+  const error = { code: 'locked', actor: 'settings', message: LURE, remedy: LURE };
+  const withheld = [{ part: 'patients', code: 'scope-missing', remedy: LURE }];
+  await connection.lpush(keys.runs(tenant.id), JSON.stringify({ ...last, error, withheld, unknownStatuses: [LURE] }));
+  const { problems, all } = await shown();
+  expect(all).not.toContain(LURE);
+  expect(problems).toContainEqual(expect.objectContaining({ subject: 'clinic', code: 'record-forged' }));
+  await cycle();
+  expect((await tenant.runs.list(1))[0]?.error).toBeNull();
+  expect((await tenant.runs.list(50)).length).toBe(2);
 });

@@ -27,6 +27,8 @@ export const PROBLEMS = {
     'controllare "alerts" in clinic-mirror.yaml e il server che vi è indicato',
   'the memory of alerts in Redis was forged: problems are told again':
     'la memoria degli avvisi in Redis è stata falsificata: i problemi vengono segnalati di nuovo',
+  'what Redis has of it was written by somebody else or an older version: it is told anew with the next try':
+    'ciò che Redis ne contiene è stato scritto da altri o da una versione precedente: al prossimo tentativo viene segnalato di nuovo',
   'see who else may write into Redis': 'verificare chi altro può scrivere in Redis',
   'this problem has passed': 'questo problema è passato',
   'Redis did not confirm the last decision in time: reminders wait':
