@@ -10,3 +10,10 @@ export const FORGED = {
   ),
   remedy: sentence('see who else may write into Redis'),
 } as const;
+
+const CODE = /^[a-z][a-z0-9-]{0,63}$/;
+
+/** A code as it lies in plain text in Redis: what can hold a sentence or an address is none of ours. */
+export function codeIn(text: string): string {
+  return CODE.test(text) ? text : FORGED.code;
+}

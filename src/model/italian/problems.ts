@@ -18,6 +18,8 @@ export const PROBLEMS = {
   cycles: 'cicli',
   // The installation.
   'it is not run: {count:fault|faults} in its file': 'non è in funzione: {count:errore|errori} nel suo file',
+  'Redis has no managed tenant any more, and clinic-mirror did not remove them':
+    'Redis non contiene più alcuna clinica gestita, e non è stato clinic-mirror a rimuoverle',
   'a changed file is refused, and what it held before goes on':
     'un file modificato è stato rifiutato: resta in vigore la versione di prima',
   'changed settings wait for a restart: {settings}': 'impostazioni modificate attendono un riavvio: {settings}',
