@@ -42,7 +42,7 @@ export interface AlertStoreParts {
 type Sealed = StoredAlerts & { version: number; writtenAt?: Instant };
 
 /**
- * It is written each minute while a daemon runs. An older one may have been put back while none did: rather a problem is told a second time
+ * It is written with each look, which is at least hourly (`alerts.checkEveryMinutes`), while a daemon runs. An older one may have been put back while none did: rather a problem is told a second time
  * than not. Our choice.
  */
 const BELIEVED_MS = 2 * HOUR_MS;
