@@ -19,6 +19,7 @@ import { slices } from '../../src/model/slices.ts';
 import { reminderChannels } from '../../src/reminders/channels/registry.ts';
 import { loadConfiguration } from '../../src/settings/load.ts';
 import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
+import { createProofSealer } from '../../src/state/proof-seal.ts';
 import { connectRedis } from '../../src/state/redis.ts';
 import { createRunStore } from '../../src/state/runs.ts';
 import { startRedis } from '../../tools/redis.ts';
@@ -26,6 +27,7 @@ import { type ClinicProcess, startClinicProcess } from '../cycle/clinic-process.
 import { type Sink, type SinkKind, startSink } from './sink.ts';
 import { sinkConnectors } from './sink-connector.ts';
 
+const IDENTITY_KEY = Buffer.alloc(32, 1);
 /** Clinics of one kind, under one client of their clinic system. */
 export interface Group {
   /** Its tenants are called `<name>-<n>`. */
@@ -138,7 +140,9 @@ export async function openWorld(options: WorldOptions): Promise<World> {
       isSlow = true;
     },
     cyclesOf: async (tenant) =>
-      (await createRunStore(connection, tenant).list(REPORTS)).map(({ startedAt }) => startedAt).reverse(),
+      (await createRunStore(connection, tenant, createProofSealer(IDENTITY_KEY, tenant)).list(REPORTS))
+        .map(({ startedAt }) => startedAt)
+        .reverse(),
     redisCpuSeconds: () => cpuSecondsOf(redis.pid),
     redisCommands: async () => Number(/total_commands_processed:(\d+)/.exec(await connection.info('stats'))?.[1]),
     startDaemon: (options) => startDaemon(dir, env, options),
@@ -192,7 +196,7 @@ async function writeConfiguration(
   }
   return {
     REDIS_URL: redisUrl,
-    CLINIC_MIRROR_IDENTITY_KEY: Buffer.alloc(32, 1).toString('base64'),
+    CLINIC_MIRROR_IDENTITY_KEY: IDENTITY_KEY.toString('base64'),
     CLINIC_MIRROR_SEALING_KEY: Buffer.alloc(32, 2).toString('base64'),
     CLINIC_CLIENT_SECRET: groups[0]?.clinic.clients[0]?.clientSecret ?? '',
     ...Object.fromEntries(

@@ -1,12 +1,13 @@
 import { seededRandom } from '../../sandbox/kit/random.ts';
 import { REMINDERS_PATH } from '../../src/http-server/reminder-callbacks.ts';
+import { createProofSealer } from '../../src/state/proof-seal.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { createReminderLedger } from '../../src/state/reminders.ts';
 import { serveClinic } from './clinic-server.ts';
 import { Crew } from './crew.ts';
 import { instantOf } from './local-time.ts';
 import type { Circumstances, Span } from './missed.ts';
-import { PUBLIC_URL } from './open-worker.ts';
+import { IDENTITY_KEY, PUBLIC_URL } from './open-worker.ts';
 import type { Order } from './orders.ts';
 import { type Failures, type Receivers, startReceivers } from './receivers.ts';
 import { type Deed, drawScenario, type Scenario } from './scenario.ts';
@@ -232,7 +233,10 @@ class Fortnight {
   /** What the product shows of a tenant's patients, once all work of this moment is done. */
   async #list(tenant: string): Promise<void> {
     const at = this.#world.now;
-    const wrong = await createReminderLedger(this.#redis, tenant, { keepMs: DAY_MS }).wrong(at);
+    const wrong = await createReminderLedger(this.#redis, tenant, {
+      keepMs: DAY_MS,
+      sealer: createProofSealer(IDENTITY_KEY, tenant),
+    }).wrong(at);
     const listed = wrong.map(({ appointmentId, channel }) => `${appointmentId} ${channel}`);
     this.#world.history.push({ at, kind: 'listing', tenant, listed });
   }

@@ -17,7 +17,7 @@ import { openVirtualAlarms } from './virtual-queue.ts';
 import { PROMISE, RULES } from './world-plan.ts';
 
 /** Of which reminders' names and opt-outs are made. */
-const IDENTITY_KEY = Buffer.alloc(32, 7);
+export const IDENTITY_KEY = Buffer.alloc(32, 7);
 
 const HOOK_SECRET = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
 

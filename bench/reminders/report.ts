@@ -1,8 +1,10 @@
+import { createProofSealer } from '../../src/state/proof-seal.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { createReminderLedger } from '../../src/state/reminders.ts';
 import type { FortnightRun } from './fortnight.ts';
 import { judge, reminderName, type Wrong } from './judge.ts';
 import { owed } from './missed.ts';
+import { IDENTITY_KEY } from './open-worker.ts';
 import { judgeTold } from './told.ts';
 import { TENANTS } from './world-plan.ts';
 
@@ -90,7 +92,10 @@ async function readLedgers(redis: RedisClient) {
     open: 0,
   };
   for (const tenant of TENANTS) {
-    const ledger = createReminderLedger(redis, tenant, { keepMs: MANY });
+    const ledger = createReminderLedger(redis, tenant, {
+      keepMs: MANY,
+      sealer: createProofSealer(IDENTITY_KEY, tenant),
+    });
     said.open += await ledger.openCount();
     for (const { id, appointmentId, startAt, rule, channel, state, reason, correction } of await ledger.settled(MANY)) {
       if (correction !== null) continue;

@@ -1,5 +1,6 @@
 import type { TargetStatus } from '../control/status-view.ts';
 import type { Instant } from '../model/time.ts';
+import { FORGED } from '../state/forged.ts';
 import type { RunReport } from '../state/runs.ts';
 import type { TargetGap } from '../state/target-gaps.ts';
 import { renderTime, wrap } from './table.ts';
@@ -59,6 +60,8 @@ function sentenceOf({ code, count, what, near }: TargetGap): string {
       return `${count} ${count === 1 ? 'record' : 'records'} can't be read: ${ids}`;
     case 'records-unlisted':
       return `the clinic's list lacks ${count} ${count === 1 ? 'record' : 'records'} that the clinic shows one by one`;
+    case 'record-forged':
+      return FORGED.message;
     case 'egress-stopped':
       return `${count} kept back, since what would be written tells more of patients than it may: ${what.join(', ')}`;
     case 'agenda-unknown':

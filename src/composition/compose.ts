@@ -61,7 +61,7 @@ export function compose(options: CompositionOptions): Composition {
   const stores = openStores(() => configuration.settings, clock, log);
   const { redis, writer, epoch, removed, reloads, managedTenants, alerts, certificates, logins, loginLinks } = stores;
   const acts = openActDesk(() => configuration, stores, clock, options.actLines ?? process.stderr);
-  const isNeedless = createNeedless(redis, () => configuration.outlines);
+  const isNeedless = createNeedless(redis, () => configuration.outlines, settings.secrets.identityKey.reveal());
   const queues = openQueues(settings.redis.place.reveal(), isNeedless, undefined, options.spans);
   const outages = new Outages({
     store: createOutageStore(redis, settings.secrets.identityKey.reveal()),

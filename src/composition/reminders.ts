@@ -20,6 +20,7 @@ import type { ReminderFile } from '../settings/reminder-schema.ts';
 import { createAnswerDirectory, createAnswerStore } from '../state/answers.ts';
 import type { TenantEpoch } from '../state/epoch.ts';
 import { createOptOuts } from '../state/opt-outs.ts';
+import { createProofSealer } from '../state/proof-seal.ts';
 import type { Protection } from '../state/protection.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { createReminderLedger } from '../state/reminders.ts';
@@ -78,7 +79,10 @@ export function openReminders(parts: ReminderParts): OpenReminders | null {
     file,
     rules: compileRules(file),
     channels: new Map(channels),
-    ledger: createReminderLedger(redis, name, { keepMs: file.keepDays * DAY_MS }),
+    ledger: createReminderLedger(redis, name, {
+      keepMs: file.keepDays * DAY_MS,
+      sealer: createProofSealer(identityKey, name),
+    }),
     optOuts: createOptOuts(redis, name, identityKey, parts.protection),
     settle: parts.epoch.settle,
     name: createReminderNames(identityKey, name),

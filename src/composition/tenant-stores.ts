@@ -61,7 +61,7 @@ export function openTenantStores(parts: TenantStoreParts): TenantStores {
     }),
     targetStore: createTargetStore(redis, tenant.id, proofs),
     holds: createHoldStore(redis, tenant.id, sealer),
-    runs: createRunStore(redis, tenant.id),
+    runs: createRunStore(redis, tenant.id, proofs),
     plans: createKeptDocuments(redis, tenant.id, 'plan', parts),
     tasks: createKeptDocuments(redis, tenant.id, 'task', parts),
     protection,

@@ -111,7 +111,12 @@ function ofQuota({ client, hourShare, days }: QuotaStatus): Problem[] {
 /** Tenants for which nobody works, where they could. That of all of them is one matter. */
 function ofCycles(tenants: readonly TenantStatus[], now: Instant): Problem[] {
   const atWork = tenants.filter(({ paused, lastRun, targets }) => {
-    return !paused && lastRun !== null && targets.some(({ canGoOn }) => canGoOn !== 'waits-for-person');
+    return (
+      !paused &&
+      lastRun !== null &&
+      lastRun.finishedAt > 0 &&
+      targets.some(({ canGoOn }) => canGoOn !== 'waits-for-person')
+    );
   });
   const late = atWork.filter(({ lastRun, cycleEveryMs }) => {
     return lastRun !== null && now - lastRun.finishedAt > Math.max(LATE_CYCLES * cycleEveryMs, HOUR_MS);

@@ -3,7 +3,9 @@ import { needsPerson, type Problem } from '../model/problems.ts';
 import { sentence } from '../model/sentences.ts';
 import { shellWord } from '../model/shell-words.ts';
 import type { Instant } from '../model/time.ts';
+import { ALL_MANAGED } from '../settings/managed-tenant.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
+import { FORGED } from '../state/forged.ts';
 import { forecastsOfInstallation, forecastsOfLogin, forecastsOfTarget } from './forecasts.ts';
 import { isFolded, problemOf } from './incidents.ts';
 import type { ConnectionStatus } from './installation.ts';
@@ -47,13 +49,15 @@ function ofInstallation({
 }: Omit<Status, 'problems'>): Problem[] {
   const check = 'clinic-mirror config check';
   const problems: Problem[] = setAside.map(({ tenant, faults }) =>
-    needsPerson(
-      tenant,
-      'configuration',
-      'tenant-set-aside',
-      sentence('it is not run: {count:fault|faults} in its file', { count: faults }),
-      check,
-    ),
+    tenant === ALL_MANAGED
+      ? managedLost()
+      : needsPerson(
+          tenant,
+          'configuration',
+          'tenant-set-aside',
+          sentence('it is not run: {count:fault|faults} in its file', { count: faults }),
+          check,
+        ),
   );
   for (const { tenant, sinceAt } of refused) {
     const told = sentence('a changed file is refused, and what it held before goes on');
@@ -80,6 +84,13 @@ function ofInstallation({
     problems.push({ ...needsPerson(null, 'state', 'redis-late', told, null), needs: 'time' });
   }
   return problems;
+}
+
+/** Managed tenants that somebody took away while no process looked. */
+function managedLost(): Problem {
+  const told = sentence('Redis has no managed tenant any more, and clinic-mirror did not remove them');
+  const next = sentence('restore a backup, or: {command}', { command: 'clinic-mirror tenants accept --all' });
+  return needsPerson(null, 'configuration', FORGED.code, told, next);
 }
 
 function ofTenant(tenant: TenantStatus, now: Instant, incidents: readonly Incident[], source: Source): Problem[] {
@@ -204,7 +215,8 @@ function ofClinic({ tenant, lastRun }: TenantStatus, logins: readonly Problem[])
   if (lastRun?.error == null || logins.some(({ subject }) => subject === CLINIC_LOGIN)) return [];
   const { code, actor, message, remedy } = lastRun.error;
   const needs = isForPerson(actor) ? 'person' : 'time';
-  const told = sentence('the last cycle failed: {cause}', { cause: message });
+  // Whether it failed is not known then.
+  const told = code === FORGED.code ? message : sentence('the last cycle failed: {cause}', { cause: message });
   return [{ ...needsPerson(tenant, 'clinic', code, told, forTenant(remedy, tenant)), needs }];
 }
 

@@ -3,6 +3,7 @@ import { needsPerson, type Problem } from '../model/problems.ts';
 import { sentence } from '../model/sentences.ts';
 import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
+import { FORGED } from '../state/forged.ts';
 import type { TargetGap } from '../state/target-gaps.ts';
 import { type Installation, settingsPlace } from './installation.ts';
 import type { TargetStatus } from './status-view.ts';
@@ -128,6 +129,8 @@ function sentenceOf({ code, count, what }: TargetGap): string {
       return sentence("{count:row|rows} of the clinic can't be read: {codes}", { count, codes: ids });
     case 'records-unlisted':
       return sentence("the clinic's list lacks {count:record|records} that the clinic shows one by one", { count });
+    case 'record-forged':
+      return FORGED.message;
     case 'egress-stopped':
       return sentence(KEPT_BACK, { count, codes: ids });
   }
@@ -136,6 +139,7 @@ function sentenceOf({ code, count, what }: TargetGap): string {
 function nextOf({ code }: TargetGap, tenant: string, target: string, place: string): string {
   if (code === 'agenda-unknown') return sentence('correct agendas of {target} in {place}', { target, place });
   if (code === 'treatment-unknown') return sentence('correct treatments of {target} in {place}', { target, place });
+  if (code === 'record-forged') return FORGED.remedy;
   if (code.endsWith('-unconfirmed')) return `clinic-mirror login ${tenant} ${CLINIC_CONNECTION}`;
   if (code === 'records-unlisted') return sentence('check the list in the clinic system, its filters and its paging');
   return `clinic-mirror ${code === 'rows-unread' ? `status ${tenant}` : `health ${tenant} ${target}`}`;

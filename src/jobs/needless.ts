@@ -1,6 +1,7 @@
 import type { TenantOutline } from '../settings/configuration.ts';
 import { CLINIC_CONNECTION } from '../settings/tenant-schema.ts';
 import { keys } from '../state/keys.ts';
+import { createProofSealer } from '../state/proof-seal.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { createRunStore } from '../state/runs.ts';
 import type { JobName } from './catalogue.ts';
@@ -20,8 +21,13 @@ type Kept = Pick<TenantOutline, 'id' | 'formerly' | 'targets' | 'connections'>;
  * for there is no token to refresh, no target to be told of or to look at; and its cycle would say again what the last one said.
  * Whoever asks of several jobs of a tenant at once, before anything else can happen, has it looked at once.
  * @param outlines the tenants as they are configured now
+ * @param identityKey the installation's, 32 bytes
  */
-export function createNeedless(redis: RedisClient, outlines: () => ReadonlyMap<string, Kept>): IsNeedless {
+export function createNeedless(
+  redis: RedisClient,
+  outlines: () => ReadonlyMap<string, Kept>,
+  identityKey: Uint8Array,
+): IsNeedless {
   const looks = new Map<Kept, Promise<readonly Trace[]>>();
   async function find(tenant: Kept): Promise<readonly Trace[]> {
     const traces = Object.entries(tracesOf(tenant)) as [Trace, string[]][];
@@ -41,7 +47,7 @@ export function createNeedless(redis: RedisClient, outlines: () => ReadonlyMap<s
     return formerly !== null && (await redis.exists(keys.remindersOpen(formerly))) > 0;
   }
   async function wasNotConnected({ id }: Kept): Promise<boolean> {
-    const [last] = await createRunStore(redis, id).list(1);
+    const [last] = await createRunStore(redis, id, createProofSealer(identityKey, id)).list(1);
     return last?.error?.code === 'not-connected';
   }
   return async (job, id) => {

@@ -12,6 +12,9 @@ export interface ManagedContent {
   secrets: Readonly<Record<string, string>>;
 }
 
+/** Stands for all managed tenants where Redis has none and had some: no tenant has such an id. */
+export const ALL_MANAGED = '*';
+
 /** A tenant that no file configures: its document is kept elsewhere, sealed. */
 export interface ManagedTenant {
   id: string;

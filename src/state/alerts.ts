@@ -1,5 +1,5 @@
 import type { Logger } from '../log/logger.ts';
-import { type Clock, DAY_MS, type Instant } from '../model/time.ts';
+import { type Clock, DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import { createProofSealer } from './proof-seal.ts';
 import type { RedisClient } from './redis.ts';
@@ -23,7 +23,10 @@ export interface StoredAlerts {
 
 /** What the ways of telling remember, by their name. */
 export interface AlertStore {
-  /** A forged or older record counts as absent: problems are told again. It is logged, and `forgedAt` says so. */
+  /**
+   * A forged record, or one older than this process saw, counts as absent: problems are told again. It is logged, and `forgedAt` says so.
+   * So does one that nobody wrote for two hours, and nothing is said of it: no daemon may have run.
+   */
   read(): Promise<Map<string, StoredAlerts>>;
   write(channel: string, alerts: StoredAlerts): Promise<void>;
   /** Removes ways of telling that are not configured any more. */
@@ -38,7 +41,13 @@ export interface AlertStoreParts {
   log: Logger;
 }
 
-type Sealed = StoredAlerts & { version: number };
+type Sealed = StoredAlerts & { version: number; writtenAt?: Instant };
+
+/**
+ * It is written with each look, which is at least hourly (`alerts.checkEveryMinutes`), while a daemon runs. An older one may have been put back while none did: rather a problem is told a second time
+ * than not. Our choice.
+ */
+const BELIEVED_MS = 2 * HOUR_MS;
 
 const CONTEXT = 'alerts/';
 
@@ -54,8 +63,9 @@ export function createAlertStore({ redis, identityKey, clock, log }: AlertStoreP
       log.error({ code: 'record-forged', channel }, 'memory of alerts is not as clinic-mirror wrote it');
       return { memory: null, failure: null, forgedAt: now };
     }
-    const { memory, failure, forgedAt, version } = record;
+    const { failure, forgedAt, version, writtenAt = 0 } = record;
     seen.set(channel, version);
+    const memory = now - writtenAt < BELIEVED_MS ? record.memory : null;
     return { memory, failure, forgedAt: forgedAt !== null && now - forgedAt < DAY_MS ? forgedAt : null };
   }
 
@@ -66,7 +76,7 @@ export function createAlertStore({ redis, identityKey, clock, log }: AlertStoreP
     },
     async write(channel, alerts) {
       const version = (seen.get(channel) ?? 0) + 1;
-      const record: Sealed = { ...alerts, version };
+      const record: Sealed = { ...alerts, version, writtenAt: clock() };
       await redis.hset(keys.alerts(), channel, sealer.seal(JSON.stringify(record), `${CONTEXT}${channel}`));
       seen.set(channel, version);
     },

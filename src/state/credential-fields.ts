@@ -1,6 +1,7 @@
 import type { Credential, CredentialStanding, TokenSet } from '../model/credentials.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Instant } from '../model/time.ts';
+import { codeIn } from './forged.ts';
 import type { Sealer } from './sealing.ts';
 
 /** A credential as a Redis hash holds it; null is an empty text. */
@@ -49,7 +50,7 @@ export function decodeCredential(fields: CredentialFields, sealer: Sealer, conne
     refreshExpiresAt: decodeInstant(fields.refreshExpiresAt),
     ...((fields.isEndFixed ?? '') === '' ? {} : { isEndFixed: fields.isEndFixed === 'true' }),
     state,
-    reason: reason === '' ? null : reason,
+    reason: reason === '' ? null : codeIn(reason),
     since: requireInstant(fields.since),
     unansweredSince: decodeInstant(fields.unansweredSince),
     ...((fields.refusedAt ?? '') === '' ? {} : { refusedAt: decodeInstant(fields.refusedAt) }),

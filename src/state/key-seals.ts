@@ -20,6 +20,7 @@ const RECORDS = 'attacks/who-writes-redis-records.test.ts';
 const WRITES = 'attacks/who-writes-redis.test.ts';
 const TAKES = 'attacks/who-takes-from-redis.test.ts';
 const TENANTS = 'attacks/who-writes-redis-tenants.test.ts';
+const ALERTS = 'attacks/who-writes-redis-alerts.test.ts';
 const WALK = 'state/key-seals.test.ts';
 
 /** Decides of no content, and of no effect outside. */
@@ -56,8 +57,8 @@ export const KEY_SEALS: Readonly<Record<keyof typeof keys, KeySeal>> = {
   outboxDue: LOOKS,
   outboxFailing: LOOKS,
   target: held(
-    'calendar, approval of the first run, what left it and its pins are one sealed value; the text of the last failure, times and counters are shown alone',
-    { left: 'an older proof, with the counts of its time' },
+    'calendar, approval of the first run, what left it and its pins are one sealed value; why it stands still, what of it is not known and the host that it waits for are each sealed at their place; times and counters are shown alone',
+    { left: 'an older proof, with the counts of its time; an older failure of its own is told until the next try' },
     RECORDS,
   ),
   misses: held('each is sealed', { left: 'a record is missed once less before it counts' }, RECORDS),
@@ -66,7 +67,11 @@ export const KEY_SEALS: Readonly<Record<keyof typeof keys, KeySeal>> = {
   removed: open('something is released later, or sooner by what is left of `removed.keepDays`'),
   holds: held('sealed with its id', { left: 'an approval of before counts until its expiry' }, WRITES),
   clinicTenant: held('sealed with the identity key', { left: 'a binding of before' }, WALK),
-  runs: SHOWN,
+  runs: held(
+    'each is sealed; in place of a newest one that is not ours the one before is told, as `record-forged`',
+    { left: 'a report of before is shown until the next cycle' },
+    ALERTS,
+  ),
   journal: held(
     'each line is sealed over run, place and what it says',
     { free: 'lines are only added' },
@@ -103,21 +108,27 @@ export const KEY_SEALS: Readonly<Record<keyof typeof keys, KeySeal>> = {
   remindersOf: LOOKS,
   remindersTold: open('a patient is told of a correction once more, or not'),
   remindersOrder: COUNTS,
-  remindersWrong: SHOWN,
+  remindersWrong: held(
+    'each is sealed under its field; a plain one of a version before counts where its ids can hold no sentence',
+    { left: 'who held wrong information before is told of until the next cycle' },
+    ALERTS,
+  ),
   reminderCounts: COUNTS,
   remindersHour: PACE,
   reminderReport: SHOWN,
-  reminderChannelClosed: open('a channel of reminders stays closed, or is tried again'),
+  reminderChannelClosed: open(
+    'a channel of reminders stays closed, or is tried again; of why, only a code is believed',
+  ),
   answerLink: held('its token is worked out again with the identity key', { free: 'it says the same as ever' }, WRITES),
   answerClaim: LOOKS,
   answersMinute: PACE,
   tombstones: held('a keyed sum of all entries in a sealed record', SAFEGUARDS, TAKES),
   receipts: held('as tombstones', SAFEGUARDS, TAKES),
-  triggerReadings: open('a receiver of triggers is told twice, or not'),
+  triggerReadings: open('a receiver of triggers is told twice, or not; why an event is off, which is sent, is sealed'),
   triggersKnown: open('a receiver of triggers is told twice, or not'),
   triggersAppointments: held('sealed', { left: 'a receiver is told twice, or not' }, WALK),
   triggersWaiting: held('sealed under its id', { left: 'a receiver is told twice' }, WALK),
-  triggerEndpoint: open('a receiver rests or stays closed, or is tried again'),
+  triggerEndpoint: open('a receiver rests or stays closed, or is tried again; of why, only a code is believed'),
   triggerCounts: COUNTS,
   feed: held('each entry is sealed under target and key', { left: 'an older entry, until the next audit' }, WALK),
   feedAccess: held(
@@ -135,12 +146,22 @@ export const KEY_SEALS: Readonly<Record<keyof typeof keys, KeySeal>> = {
   removedTenants: open('as `removed`'),
   alerts: held(
     'sealed with the identity key',
-    { left: 'refused by a process that saw a newer one; after a restart a problem is not told again' },
-    'attacks/who-writes-redis-alerts.test.ts',
+    {
+      held: 'a process refuses one older than it saw; after a restart one that nobody wrote for two hours counts as absent, and problems are told again',
+    },
+    ALERTS,
   ),
-  certificates: SHOWN,
+  certificates: held(
+    'each is sealed under its server',
+    { left: 'an end of before is told until the next look' },
+    ALERTS,
+  ),
   processes: open('a lease is taken from a living process, or kept for a dead one: fences keep its writes out'),
-  reloads: SHOWN,
+  reloads: held(
+    'each is sealed under its process; what is not counts as silence, and is said again within 20 seconds',
+    { free: 'one of more than a minute ago counts as silence' },
+    ALERTS,
+  ),
   managedTenants: held(
     'each is sealed under its id, and has to have the revision that the head names',
     { held: 'the same' },
@@ -148,7 +169,9 @@ export const KEY_SEALS: Readonly<Record<keyof typeof keys, KeySeal>> = {
   ),
   managedRevisions: held(
     'a sealed head names all of them',
-    { held: 'its counter, which each process and `dataDirectory` know; without both, all of before is believed' },
+    {
+      held: 'its counter, which each process and `dataDirectory` know, also where all of it is gone; without both, all of before is believed',
+    },
     TENANTS,
   ),
   auditLog: held(

@@ -1,6 +1,11 @@
 import { createHash } from 'node:crypto';
 import { MirrorError } from '../model/errors.ts';
-import type { ManagedContent, ManagedTenant, ManagedTenants } from '../settings/managed-tenant.ts';
+import {
+  ALL_MANAGED,
+  type ManagedContent,
+  type ManagedTenant,
+  type ManagedTenants,
+} from '../settings/managed-tenant.ts';
 import { keys } from './keys.ts';
 import {
   comparedWith,
@@ -96,6 +101,8 @@ export function createManagedTenants(parts: ManagedTenantParts): ManagedTenantSt
       if (next === null) continue;
       const missing = isEmptied ? new Map([...lost, ...before.tenants]) : lost;
       lost = new Map([...missing].filter(([id]) => !next.has(id)));
+      // The mark outside Redis tells that there were some, and not which.
+      if (now.version === null && now.marked > 0) next.set(ALL_MANAGED, forgedTenant(ALL_MANAGED, now));
       last = {
         ...{ version: now.version, tenants: next, lost, marked: await ledger.raiseMark(marked) },
         forged: [...next.values()].flatMap(({ id, isForged = false }) => (isForged ? [id] : [])),
@@ -195,20 +202,25 @@ function openDocuments({ redis, ring }: ManagedTenantParts, ledger: ManagedLedge
 const REMEDY =
   'see who else may write into Redis, and replace or remove it; if a person restored an older Redis: clinic-mirror tenants accept ';
 
+const REMEDY_OF_ALL =
+  'put them back with: clinic-mirror restore --all <file>; if there shall be none: clinic-mirror tenants accept --all';
+
 /** In place of a tenant that is not as clinic-mirror wrote it last. */
 function forgedTenant(id: string, now: Looked): ManagedTenant {
   const isMissing = !now.revisions.has(id);
-  const message = isMissing
+  const isOfAll = id === ALL_MANAGED;
+  const whole = 'Redis has none any more, and clinic-mirror did not remove them (record-forged)';
+  const one = isMissing
     ? 'Redis has it no more, and clinic-mirror did not remove it (record-forged)'
     : 'what Redis has of it is not what clinic-mirror wrote last (record-forged)';
   return {
     ...{ id, revision: revisionShown(now, id), isForged: true, isMissing },
     open() {
-      throw new MirrorError(message, {
+      throw new MirrorError(isOfAll ? whole : one, {
         actor: 'contract',
         code: 'record-forged',
         retry: 'never',
-        remedy: `${REMEDY}${id}`,
+        remedy: isOfAll ? REMEDY_OF_ALL : `${REMEDY}${id}`,
       });
     },
   };

@@ -3,6 +3,7 @@ import type { Item } from '../model/items.ts';
 import type { ReasonCode } from '../model/operations.ts';
 import type { PendingChange, PlannedChange } from '../model/plan.ts';
 import type { Instant } from '../model/time.ts';
+import { codeIn } from './forged.ts';
 import type { Sealer } from './sealing.ts';
 
 /** An entry as the lane takes it: the wanted item opened. */
@@ -94,7 +95,7 @@ export function toPending(recordId: string, stored: StoredEntry): PendingChange 
     startAt: stored.s,
     endAt: stored.t ?? stored.s,
     attempts: stored.n,
-    lastError: stored.e ?? null,
+    lastError: stored.e === null || stored.e === undefined ? null : codeIn(stored.e),
     ...(stored.b === undefined ? {} : { about: stored.b }),
     sent: stored.i,
     parked: stored.p,

@@ -1,7 +1,9 @@
+import { parseJson } from '../model/json.ts';
 import type { WrongInformation } from '../model/reminders.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
+import { openSealed, type Sealer } from './sealing.ts';
 
 /** Which appointments patients were told of, and which of them were told something that is not true now. */
 export interface ToldLedger {
@@ -22,7 +24,7 @@ export interface ToldLedger {
 const KEPT_MS = 2 * DAY_MS;
 
 /** Opens that part of the ledger. */
-export function openTold(redis: RedisClient, tenant: string): ToldLedger {
+export function openTold(redis: RedisClient, tenant: string, sealer: Sealer): ToldLedger {
   const told = keys.remindersTold(tenant);
   const wrong = keys.remindersWrong(tenant);
   const fieldOf = ({ appointmentId, channel }: Pick<WrongInformation, 'appointmentId' | 'channel'>) =>
@@ -36,9 +38,10 @@ export function openTold(redis: RedisClient, tenant: string): ToldLedger {
       await redis.zadd(told, 'XX', 'GT', untilAt, appointmentId);
     },
     async wrong(now) {
-      const noted = Object.entries(await redis.hgetall(wrong)).map(
-        ([field, value]) => [field, wrongOf(value)] as const,
-      );
+      const noted = Object.entries(await redis.hgetall(wrong)).flatMap(([field, value]) => {
+        const one = wrongOf(sealer, field, value);
+        return one === null ? [] : [[field, one] as const];
+      });
       const over = noted.flatMap(([field, { untilAt }]) => (untilAt <= now ? [field] : []));
       if (over.length > 0) await redis.hdel(wrong, ...over);
       return noted
@@ -46,7 +49,7 @@ export function openTold(redis: RedisClient, tenant: string): ToldLedger {
         .sort((one, other) => one.sinceAt - other.sinceAt);
     },
     async noteWrong(one) {
-      await redis.hset(wrong, fieldOf(one), JSON.stringify(one));
+      await redis.hset(wrong, fieldOf(one), sealer.seal(JSON.stringify(one), contextOf(fieldOf(one))));
     },
     async clearWrong(one) {
       await redis.hdel(wrong, fieldOf(one));
@@ -54,8 +57,23 @@ export function openTold(redis: RedisClient, tenant: string): ToldLedger {
   };
 }
 
-/** Reads a note; one of an earlier version was never held. */
-function wrongOf(written: string): WrongInformation {
-  const note = JSON.parse(written) as Omit<WrongInformation, 'held'> & Partial<Pick<WrongInformation, 'held'>>;
-  return { ...note, held: note.held ?? null };
+function contextOf(field: string): string {
+  return `wrong/${field}`;
+}
+
+type Note = Omit<WrongInformation, 'held'> & Partial<Pick<WrongInformation, 'held'>>;
+
+/** Reads a note; one of an earlier version was never held, and is believed where its ids hold no sentence and no address: they are shown and sent. */
+function wrongOf(sealer: Sealer, field: string, written: string): WrongInformation | null {
+  const note = openSealed<Note>(sealer, written, contextOf(field)) ?? plainNote(parseJson(written));
+  return note === null ? null : { ...note, held: note.held ?? null };
+}
+
+const PLAIN_ID = /^[\w-]{1,64}$/;
+
+function plainNote(written: unknown): Note | null {
+  if (typeof written !== 'object' || written === null) return null;
+  const note = written as Note;
+  const isPlain = [note.appointmentId, note.channel, note.reason ?? '-'].every((id) => PLAIN_ID.test(id));
+  return isPlain ? note : null;
 }

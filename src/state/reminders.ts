@@ -10,10 +10,12 @@ import type {
   Withdrawal,
 } from '../model/reminders.ts';
 import { HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
+import { codeIn } from './forged.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { CLAIM, INTEND, PLAN, POSTPONE, SETTLE, WITHDRAW } from './reminder-scripts.ts';
 import { openTold, type ToldLedger } from './reminders-told.ts';
+import type { Sealer } from './sealing.ts';
 
 /** How long a worker may be at one reminder, unless told; then another one takes it up. */
 const CLAIM_MS = 2 * MINUTE_MS;
@@ -104,12 +106,13 @@ export interface ReminderLedger extends ToldLedger {
 /**
  * Opens the ledger of a tenant.
  * @param options.keepMs how long an entry is kept after its appointment began
+ * @param options.sealer seals with the identity key what is sent of who holds wrong information
  * @param options.claimMs how long a worker may be at one reminder, by the clock of Redis
  */
 export function createReminderLedger(
   redis: RedisClient,
   tenant: string,
-  { keepMs, claimMs = CLAIM_MS }: { keepMs: number; claimMs?: number },
+  { keepMs, sealer, claimMs = CLAIM_MS }: { keepMs: number; sealer: Sealer; claimMs?: number },
 ): ReminderLedger {
   const entryKey = (id: string) => keys.reminder(tenant, id);
   const claimKey = (id: string) => keys.reminderClaim(tenant, id);
@@ -166,7 +169,7 @@ export function createReminderLedger(
     },
     ...openReads(redis, tenant),
     ...openChannels(redis, tenant, keepMs),
-    ...openTold(redis, tenant),
+    ...openTold(redis, tenant, sealer),
   };
 }
 
@@ -235,9 +238,14 @@ function openChannels(redis: RedisClient, tenant: string, keepMs: number): Chann
     reopenChannel: async (channel) => (await redis.del(keys.reminderChannelClosed(tenant, channel))) === 1,
     async closingOf(channel) {
       const value = await redis.get(keys.reminderChannelClosed(tenant, channel));
-      return value === null ? null : (JSON.parse(value) as ChannelClosing);
+      return value === null ? null : closingIn(value);
     },
   };
+}
+
+function closingIn(stored: string): ChannelClosing {
+  const closing = JSON.parse(stored) as ChannelClosing;
+  return { ...closing, code: codeIn(closing.code) };
 }
 
 async function readEntries(redis: RedisClient, names: readonly string[]): Promise<LedgerEntry[]> {
@@ -276,7 +284,7 @@ function entryOf(fields: Record<string, string>): LedgerEntry | null {
     attempts: Number(fields.attempts),
     settledAt: textOrNull(fields.settledAt) === null ? null : Number(fields.settledAt),
     reason: textOrNull(fields.reason) as DropReason | null,
-    lastCode: textOrNull(fields.lastCode),
+    lastCode: textOrNull(fields.lastCode) === null ? null : codeIn(fields.lastCode ?? ''),
     reference: textOrNull(fields.reference),
     correction: correctionOf(fields.correction),
     handedAs: textOrNull(fields.handedAs) === null ? null : Number(fields.handedAs),

@@ -1,9 +1,11 @@
 import { type HourlyChanges, NO_CHANGES } from '../model/hourly-changes.ts';
 import type { ReadingRemark } from '../model/reading-remarks.ts';
 import type { Instant } from '../model/time.ts';
+import { FORGED } from './forged.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { REPLACE } from './run-scripts.ts';
+import { openSealed, type Sealer } from './sealing.ts';
 import type { TargetGap } from './target-gaps.ts';
 
 /** What one cycle did for one target, in numbers. */
@@ -116,44 +118,59 @@ export function runIdOf(startedAt: Instant): string {
 /** The reports of one tenant, newest first. */
 export interface RunStore {
   add(report: RunReport): Promise<void>;
+  /** Those that are ours. In place of a newest one that is not, the one before is told as if it had failed so (`record-forged`). */
   list(limit: number): Promise<RunReport[]>;
   /** Takes the ids of records out of the examples of every report. @returns how many examples named them */
   erase(recordIds: ReadonlySet<string>): Promise<number>;
 }
 
-/** Opens the reports of a tenant. */
-export function createRunStore(redis: RedisClient, tenant: string): RunStore {
+const CONTEXT = 'run';
+
+/** Opens the reports of a tenant. @param sealer seals with the identity key: their texts are shown and sent */
+export function createRunStore(redis: RedisClient, tenant: string, sealer: Sealer): RunStore {
   const key = keys.runs(tenant);
+  const sealed = (report: RunReport) => sealer.seal(JSON.stringify(report), CONTEXT);
+  const opened = (value: string) => openSealed<RunReport>(sealer, value, CONTEXT);
   return {
     async add(report) {
       await redis
         .pipeline()
-        .lpush(key, JSON.stringify(report))
+        .lpush(key, sealed(report))
         .ltrim(key, 0, KEPT_RUNS - 1)
         .exec();
     },
     async list(limit) {
-      // Reports of an earlier release don't tell these.
-      const untold = {
-        ...{ withheld: [], gaps: {}, clinic: null, read: {}, crmPlanner: null, awaiting: [] },
-        ...{ near: null, pace: FIRST_PACE, hourly: NO_CHANGES },
-      };
-      const reports = await redis.lrange(key, 0, limit - 1);
-      return reports.map((value) => ({ ...untold, ...(JSON.parse(value) as RunReport) }));
+      const [newest, ...others] = await redis.lrange(key, 0, limit - 1);
+      const isForged = newest !== undefined && opened(newest) === null;
+      const all = isForged ? await redis.lrange(key, 1, limit) : [newest ?? [], ...others].flat();
+      const own = all.flatMap((value) => opened(value) ?? []);
+      return isForged ? [{ ...(own[0] ?? NEVER_RUN), error: FORGED }, ...own].slice(0, limit) : own;
     },
     async erase(recordIds) {
       let removed = 0;
       for (const value of await redis.lrange(key, 0, -1)) {
-        const report = JSON.parse(value) as RunReport;
+        const report = opened(value);
+        if (report === null) {
+          // Whom it names is not known.
+          await redis.lrem(key, 0, value);
+          continue;
+        }
         const names = ({ recordId }: RunReport['setAsideExamples'][number]) =>
           recordId !== null && recordIds.has(recordId);
         const named = report.setAsideExamples.filter(names).length;
         if (named === 0) continue;
         const setAsideExamples = report.setAsideExamples.map((one) => (names(one) ? { ...one, recordId: null } : one));
-        await redis.eval(REPLACE, 1, key, value, JSON.stringify({ ...report, setAsideExamples }));
+        await redis.eval(REPLACE, 1, key, value, sealed({ ...report, setAsideExamples }));
         removed += named;
       }
       return removed;
     },
   };
 }
+
+/** What is known where no report is ours. */
+const NEVER_RUN: RunReport = {
+  ...{ id: runIdOf(0), startedAt: 0, finishedAt: 0, snapshot: null, near: null, pace: FIRST_PACE },
+  ...{ setAside: {}, setAsideExamples: [], unknownStatuses: [], withheld: [], gaps: {}, clinic: null, read: {} },
+  ...{ crmPlanner: null, targets: [], hourly: NO_CHANGES, awaiting: [], error: FORGED },
+};

@@ -1,4 +1,3 @@
-import type { RefusedThere } from '../model/refusals.ts';
 import { slices } from '../model/slices.ts';
 import type { StreamName } from '../model/streams.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
@@ -7,91 +6,19 @@ import type { Lease } from './leases.ts';
 import { fenced } from './links.ts';
 import type { RedisClient } from './redis.ts';
 import { openSealed, type Sealer } from './sealing.ts';
-import type { TargetGap } from './target-gaps.ts';
 import {
   type GoneReason,
   goneOnDays,
   goneSince,
   openTargetProofs,
   type StoredFields,
-  type TargetProof,
   type TargetProofs,
   withGone,
 } from './target-proof.ts';
+import { fieldOf, notedIn, recordOf, type StoredTarget, type TargetCounter } from './target-record.ts';
 import { NOTE_FRESHNESS, SETTLE, SUMMARIZE } from './target-scripts.ts';
 
-/** Why a target stands still, in words that every surface repeats. */
-export interface TargetFailure {
-  code: string;
-  actor: string;
-  message: string;
-  remedy: string | null;
-  sinceAt: Instant;
-  /** The other side said how long to wait. */
-  isAskedToWait?: boolean;
-}
-
-/** What is known of a target beside its links and outbox. */
-export interface StoredTarget {
-  /** The calendar that the connector works in; null until it was prepared. */
-  container: string | null;
-  /** When its own objects were last read to rebuild links; null: links can't be trusted to be all. */
-  adoptedAt: Instant | null;
-  /** When the state had last gone back by then; null when it never had. What was written in the time that it lost has no links. */
-  wentBackAt: Instant | null;
-  /** When reading began of the newest complete snapshot that was planned. */
-  plannedAsOf: Instant | null;
-  /** When reading began of the newest reading of the next two days alone that was planned; null before the first. */
-  nearAsOf: Instant | null;
-  /** The newest time of `plannedAsOf` at which nothing was pending, failing or held. */
-  settledAsOf: Instant | null;
-  /** When nothing waited for the first time since its calendar is the one that it is: its first sync is over. Null before, and where `settledAsOf` told it. */
-  writtenOnceAt: Instant | null;
-  /** When a plan was last carried into the outbox, under the configuration of then. */
-  lastPlannedAt: Instant | null;
-  /** Number of that configuration; null when no plan was made since configurations have numbers. */
-  plannedUnder: number | null;
-  /** The same number; null when links were rebuilt since, or what is held of people still differs as it did then. */
-  comparableUnder: number | null;
-  firstRunApprovedAt: Instant | null;
-  /** When another calendar last took the place of the one that was written to, which was gone; null for never. */
-  replacedAt: Instant | null;
-  failure: TargetFailure | null;
-  /** Records that the last complete list lacked and that were not confirmed either way: the target may hold them for nothing. */
-  unconfirmed: number;
-  /** What of it the last cycle could not read or does not know; null for nothing. */
-  gaps: readonly TargetGap[] | null;
-  /** Null before the first audit. */
-  drift: DriftReport | null;
-  /** Where the target's change feed goes on; null when the next reading has to be whole. */
-  cursor: string | null;
-  /** When everything was last read back; null before the first time. */
-  readWholeAt: Instant | null;
-  /** The record outside the window that was looked at last; the next ones in order follow with the next cycle. */
-  lookedOutsideTo: string | null;
-  /** The target asked to be left alone until then. */
-  pausedUntil: Instant | null;
-  /** When that began; null where an earlier release noted it. */
-  pausedAt: Instant | null;
-  /** The host whose outage keeps it, or entries of its outbox, from going on; null for none. */
-  outage: string | null;
-  created: number;
-  updated: number;
-  deleted: number;
-  adopted: number;
-  /** What of it was not as we wrote it, its record or entries of its outbox; nothing was done by any of it. */
-  forged: number;
-  /** How often it turned out to hold something else than was planned. */
-  overtaken: number;
-  /** What stands there is not as we wrote it: neither calendar nor approval is believed, and the target counts as never read. */
-  isForged: boolean;
-  /** Objects with our owner tag that match no record for certain, as of the last reading of everything. */
-  ambiguous: number;
-  /** Ids of records of which a second object was shown then, as when a person copies one; a thousand at most. */
-  copies: readonly string[];
-  /** Whom somebody made refuse in the CRM itself, as of then. */
-  refusedThere: RefusedThere;
-}
+export type { DriftReport, StoredTarget, TargetCounter, TargetFailure } from './target-record.ts';
 
 /** A target as it stands in the state at a moment. */
 export interface TargetSummary {
@@ -110,34 +37,6 @@ export interface SettledNote {
   /** When the reading began; null when it was not whole, so that it tells of no freshness. */
   asOf: Instant | null;
 }
-
-/** What is known, as of the last audit, to be done to our objects by hand. */
-export interface DriftReport {
-  checkedAt: Instant;
-  /** Links that the reading speaks for: those compared, and with a change feed those that it doesn't name. */
-  checked: number;
-  /** Objects that a person edited and that are not as we wrote them yet. */
-  edited: number;
-  /** Objects that a person deleted and that are not there again yet. */
-  removed: number;
-  /** Objects of ours that no link told of; they are planned like any other now. */
-  unlinked: number;
-  /** Edited objects by the field that differs; a field is counted for each object. */
-  fields: Record<string, number>;
-  /** Objects that are no longer restored, since they were too often today. */
-  churning: number;
-  /** Fields in which those diverge. */
-  churningFields: readonly string[];
-  /** Objects that held another write of ours than the last one; they are planned again, whatever the policy. Absent for none. */
-  overwritten?: number;
-  /** Second objects of a record that were removed. Absent for none. */
-  twinsRemoved?: number;
-  /** The calendar was another one than before: nothing was compared, the next cycle fills it. */
-  calendarReplaced?: boolean;
-}
-
-/** Counters of a target. */
-export type TargetCounter = 'created' | 'updated' | 'deleted' | 'adopted' | 'forged' | 'overtaken';
 
 /** The target records of one tenant. */
 export interface TargetStore {
@@ -192,15 +91,11 @@ const MISSES_KEPT_MS = 7 * DAY_MS;
 /** Targets in one script: each takes some tens of microseconds. */
 const TARGETS_AT_ONCE = 100;
 
-const NOT_PROVED = { container: null, firstRunApprovedAt: null };
-
-const COUNTERS: readonly TargetCounter[] = ['created', 'updated', 'deleted', 'adopted', 'forged', 'overtaken'];
-
 /** Opens the target records of a tenant. @param sealer seals with the identity key what is decided by */
 export function createTargetStore(redis: RedisClient, tenant: string, sealer: Sealer): TargetStore {
   const proofs = openTargetProofs(redis, tenant, sealer);
   return {
-    ...openRecords(redis, tenant, proofs),
+    ...openRecords(redis, tenant, proofs, sealer),
     ...openGone(redis, tenant, proofs),
     ...openTallies(redis, tenant, sealer),
   };
@@ -214,8 +109,10 @@ function openRecords(
   redis: RedisClient,
   tenant: string,
   proofs: TargetProofs,
+  sealer: Sealer,
 ): Omit<TargetStore, keyof Gone | keyof Tallies> {
-  const recordOf = (target: string, fields: StoredFields) => proved(fields, proofs.of(target, fields));
+  const read = (target: string, fields: StoredFields) =>
+    recordOf(fields, proofs.of(target, fields), { target, sealer });
   const placesOf = (target: string) => [
     keys.target(tenant, target),
     keys.linksMeta(tenant, target),
@@ -223,7 +120,7 @@ function openRecords(
   ];
   return {
     async read(target) {
-      return recordOf(target, await redis.hgetall(keys.target(tenant, target)));
+      return read(target, await redis.hgetall(keys.target(tenant, target)));
     },
     async summarize(targets) {
       const summaries = new Map<string, TargetSummary>();
@@ -233,7 +130,7 @@ function openRecords(
         for (const [index, [told, linksVersion, pending]] of answers.entries()) {
           const target = slice[index] ?? '';
           const fields = Object.fromEntries(slices(told, 2)) as StoredFields;
-          summaries.set(target, { record: recordOf(target, fields), linksVersion, pending });
+          summaries.set(target, { record: read(target, fields), linksVersion, pending });
         }
       }
       return summaries;
@@ -245,7 +142,7 @@ function openRecords(
         await fenced(redis.eval(SETTLE, places.length + 1, lease.key, ...places, ...told));
       }
     },
-    ...openWrites(redis, tenant, proofs),
+    ...openWrites(redis, tenant, proofs, sealer),
     async noteOvertaken(target) {
       const key = keys.target(tenant, target);
       await redis.pipeline().hdel(key, 'plannedAsOf').hincrby(key, 'overtaken', 1).exec();
@@ -264,12 +161,17 @@ function openRecords(
   };
 }
 
-function openWrites(redis: RedisClient, tenant: string, proofs: TargetProofs): Pick<TargetStore, 'write' | 'setAside'> {
+function openWrites(
+  redis: RedisClient,
+  tenant: string,
+  proofs: TargetProofs,
+  sealer: Sealer,
+): Pick<TargetStore, 'write' | 'setAside'> {
   return {
     async write(target, { container, firstRunApprovedAt, ...fields }) {
       const key = keys.target(tenant, target);
       const others = Object.fromEntries(
-        Object.entries(fields).map(([name, value]) => [name, typeof value === 'object' ? textOf(value) : value]),
+        Object.entries(fields).map(([name, value]) => [name, fieldOf(name, value, { target, sealer })]),
       );
       if (container !== undefined || firstRunApprovedAt !== undefined) {
         const given = container === undefined ? {} : { container };
@@ -354,7 +256,7 @@ function openTallies(redis: RedisClient, tenant: string, sealer: Sealer): Tallie
 
 /** Takes records out of the lists that a target's record holds. */
 async function eraseNoted(redis: RedisClient, key: string, recordIds: ReadonlySet<string>): Promise<number> {
-  const { copies, refusedThere } = proved(await redis.hgetall(key), null);
+  const { copies, refusedThere } = notedIn(await redis.hgetall(key));
   const noted = [...copies, ...Object.values(refusedThere).flat()].filter((id) => recordIds.has(id)).length;
   if (noted === 0) return 0;
   const without = (ids: readonly string[]) => ids.filter((id) => !recordIds.has(id));
@@ -362,39 +264,4 @@ async function eraseNoted(redis: RedisClient, key: string, recordIds: ReadonlySe
   const left = { copies: without(copies), refusedThere: Object.fromEntries(refused) };
   await redis.hset(key, { copies: JSON.stringify(left.copies), refusedThere: JSON.stringify(left.refusedThere) });
   return noted;
-}
-
-function textOf(value: object | null): string | null {
-  return value === null ? null : JSON.stringify(value);
-}
-
-const NUMBERS = [
-  ...(['wentBackAt', 'plannedAsOf', 'nearAsOf', 'settledAsOf', 'lastPlannedAt', 'plannedUnder'] as const),
-  ...(['comparableUnder', 'replacedAt', 'writtenOnceAt', 'pausedUntil', 'pausedAt', 'readWholeAt'] as const),
-];
-type NumberName = (typeof NUMBERS)[number];
-
-function proved(fields: StoredFields, proof: TargetProof | 'forged' | null): StoredTarget {
-  const { container, firstRunApprovedAt } = proof === null || proof === 'forged' ? NOT_PROVED : proof;
-  const number = (name: string) => (fields[name] === undefined ? null : Number(fields[name]));
-  const counters = Object.fromEntries(COUNTERS.map((name) => [name, Number(fields[name] ?? 0)]));
-  return {
-    container,
-    firstRunApprovedAt,
-    isForged: proof === 'forged',
-    // Without its calendar nothing was read of it.
-    adoptedAt: container === null ? null : number('adoptedAt'),
-    ...(Object.fromEntries(NUMBERS.map((name) => [name, number(name)])) as Record<NumberName, number | null>),
-    drift: fields.drift === undefined ? null : (JSON.parse(fields.drift) as DriftReport),
-    cursor: fields.cursor ?? null,
-    outage: fields.outage ?? null,
-    lookedOutsideTo: fields.lookedOutsideTo ?? null,
-    failure: fields.failure === undefined ? null : (JSON.parse(fields.failure) as TargetFailure),
-    gaps: fields.gaps === undefined ? null : (JSON.parse(fields.gaps) as TargetGap[]),
-    unconfirmed: number('unconfirmed') ?? 0,
-    ambiguous: number('ambiguous') ?? 0,
-    copies: fields.copies === undefined ? [] : (JSON.parse(fields.copies) as string[]),
-    refusedThere: fields.refusedThere === undefined ? {} : (JSON.parse(fields.refusedThere) as RefusedThere),
-    ...(counters as Record<TargetCounter, number>),
-  };
 }

@@ -7,6 +7,7 @@ import type {
   TriggerReading,
   WaitingTrigger,
 } from '../model/triggers.ts';
+import { codeIn, FORGED } from './forged.ts';
 import { keys } from './keys.ts';
 import { fencedError, isFenced, type Lease } from './leases.ts';
 import type { RedisClient } from './redis.ts';
@@ -123,10 +124,10 @@ export function createTriggerStore(redis: RedisClient, tenant: string, sealer: S
   return {
     async reading(place) {
       const value = await redis.hget(readings, fieldOf(place));
-      return value === null ? NEVER_READ : (JSON.parse(value) as TriggerReading);
+      return value === null ? NEVER_READ : readingIn(sealer, fieldOf(place), value);
     },
     async noteReading(place, reading, lease) {
-      await run(READ, place, lease, [fieldOf(place), JSON.stringify(reading)]);
+      await run(READ, place, lease, [fieldOf(place), writtenReading(sealer, fieldOf(place), reading)]);
     },
     async known(place) {
       const list = await redis.zrange(known(place), '0', '-1', 'WITHSCORES');
@@ -254,10 +255,10 @@ function openEndpoints(redis: RedisClient, tenant: string): Endpoints {
       const fields = await redis.hgetall(endpointKey(endpoint));
       const numberOf = (value: string | undefined) => (value === undefined ? null : Number(value));
       return {
-        closed: fields.closed === undefined ? null : (JSON.parse(fields.closed) as TriggerEndpointState['closed']),
+        closed: fields.closed === undefined ? null : closedIn(fields.closed),
         restUntil: numberOf(fields.restUntil),
         failingSince: numberOf(fields.failingSince),
-        code: fields.code ?? null,
+        code: fields.code === undefined ? null : codeIn(fields.code),
         lastSentAt: numberOf(fields.lastSentAt),
       };
     },
@@ -279,6 +280,24 @@ function openEndpoints(redis: RedisClient, tenant: string): Endpoints {
       return closed;
     },
   };
+}
+
+function closedIn(stored: string): TriggerEndpointState['closed'] {
+  const { code, at } = JSON.parse(stored) as { code: string; at: Instant };
+  return { code: codeIn(code), at };
+}
+
+/** Why an event is off is sealed: it is shown and sent. */
+function writtenReading(sealer: Sealer, place: string, { off, ...reading }: TriggerReading): string {
+  return JSON.stringify({ ...reading, off: off === null ? null : sealEntry(sealer, `off/${place}`, off) });
+}
+
+/** What is not as this version wrote it is off all the same, until the next reading tells. */
+function readingIn(sealer: Sealer, place: string, stored: string): TriggerReading {
+  const { off, ...reading } = JSON.parse(stored) as Omit<TriggerReading, 'off'> & { off: unknown };
+  if (off === null) return { ...reading, off };
+  const opened = openEntry<NonNullable<TriggerReading['off']>>(sealer, `off/${place}`, String(off));
+  return { ...reading, off: opened ?? { code: FORGED.code, remedy: FORGED.remedy, at: reading.readAt ?? 0 } };
 }
 
 /** What waits, sealed under its id. */

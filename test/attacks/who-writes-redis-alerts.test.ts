@@ -1,16 +1,27 @@
 import { expect, test } from 'vitest';
 import { type AlertMemory, type Digest, NOTHING_TOLD } from '../../src/alerts/digest.ts';
-import { textOf } from '../../src/alerts/message.ts';
+import { payloadOf, textOf } from '../../src/alerts/message.ts';
 import { createAlertWatch } from '../../src/control/alerts.ts';
+import { status } from '../../src/control/status.ts';
 import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { needsPerson, type Problem } from '../../src/model/problems.ts';
 import { DAY_MS, HOUR_MS } from '../../src/model/time.ts';
 import { createAlertStore } from '../../src/state/alerts.ts';
+import { createCertificateStore } from '../../src/state/certificates.ts';
 import { keys } from '../../src/state/keys.ts';
 import { createLeases } from '../../src/state/leases.ts';
 import { createProofSealer } from '../../src/state/proof-seal.ts';
+import { createReloadReports } from '../../src/state/reload-reports.ts';
+import { createReminderLedger } from '../../src/state/reminders.ts';
+import type { TargetFailure } from '../../src/state/targets.ts';
+import { createTriggerStore } from '../../src/state/triggers.ts';
+import { openInstallation } from '../control/open-installation.ts';
+import { cycle as runCycle } from '../jobs/cycle.ts';
+import { createModelClinic } from '../jobs/model-clinic.ts';
+import { createModelTarget } from '../jobs/model-target.ts';
+import { openTenant } from '../jobs/open-tenant.ts';
 import { useRedis } from '../support/redis.ts';
-import { NOW } from '../sync/arbitraries.ts';
+import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 
 const redis = useRedis();
 const IDENTITY_KEY = Buffer.alloc(32, 7);
@@ -29,17 +40,19 @@ async function open() {
   const errors: unknown[] = [];
   const log: Logger = { ...silentLogger, error: (data) => void errors.push(data), child: () => log };
   const clock = { now: NOW };
-  const store = createAlertStore({ redis: connection, identityKey: IDENTITY_KEY, clock: () => clock.now, log });
-  const watch = createAlertWatch();
-  const told: Digest[] = [];
-  const channels = new Map([[CHANNEL, async (digest: Digest) => void told.push(digest)]]);
-  const leases = createLeases(connection, 'clinic-mirror', 30_000);
-  const check = (problems: readonly Problem[]) =>
-    watch.check(
-      { problems: async () => problems, channels, outageAfterMs: 900_000, store, leases, clock: () => clock.now, log },
-      new AbortController().signal,
-    );
-  return { connection, clock, store, told, errors, check, stored: () => connection.hget(keys.alerts(), CHANNEL) };
+  const restarted = () => {
+    const store = createAlertStore({ redis: connection, identityKey: IDENTITY_KEY, clock: () => clock.now, log });
+    const watch = createAlertWatch();
+    const told: Digest[] = [];
+    const channels = new Map([[CHANNEL, async (digest: Digest) => void told.push(digest)]]);
+    const leases = createLeases(connection, 'clinic-mirror', 30_000);
+    const parts = { channels, outageAfterMs: 900_000, store, leases, clock: () => clock.now, log };
+    const check = (problems: readonly Problem[]) =>
+      watch.check({ ...parts, problems: async () => problems }, new AbortController().signal);
+    return { store, told, check };
+  };
+  const stored = () => connection.hget(keys.alerts(), CHANNEL);
+  return { connection, clock, errors, stored, restarted, ...restarted() };
 }
 
 const idOf = ({ tenant, subject, code }: Problem) => JSON.stringify([tenant, subject, code]);
@@ -77,8 +90,8 @@ test('an invented sentence is told to nobody, in plain text or under the seal of
 
 test('an older memory of its own does not silence what is the matter again', async () => {
   const { connection, clock, told, errors, check, stored } = await open();
-  for (const day of [0, 1, 3, 7, 15]) {
-    clock.now = NOW + day * DAY_MS + HOUR_MS;
+  for (let hour = 0; hour < 15 * 24; hour += 1) {
+    clock.now += HOUR_MS;
     await check(PROBLEMS);
   }
   const silencing = (await stored()) ?? '';
@@ -97,6 +110,39 @@ test('an older memory of its own does not silence what is the matter again', asy
   expect(errors).toEqual([{ code: 'record-forged', channel: CHANNEL }]);
 });
 
+test('an older memory of its own silences nothing after a restart either', async () => {
+  const { connection, clock, check, stored, restarted } = await open();
+  for (let hour = 0; hour < 15 * 24; hour += 1) {
+    clock.now += HOUR_MS;
+    await check(PROBLEMS);
+  }
+  const silencing = (await stored()) ?? '';
+  for (let hour = 0; hour < 24; hour += 1) {
+    clock.now += HOUR_MS;
+    await check([]);
+  }
+  await connection.hset(keys.alerts(), CHANNEL, silencing);
+  const { told, check: checkAgain } = restarted();
+  for (let look = 0; look < 2; look += 1) {
+    clock.now += HOUR_MS;
+    await checkAgain(PROBLEMS);
+  }
+  expect(told.map(({ begun }) => begun.length)).toEqual([6]);
+});
+
+test('a memory that its process wrote last is believed after a restart: nothing is told twice', async () => {
+  const { clock, check, told: before, restarted } = await open();
+  for (let look = 0; look < 2; look += 1) {
+    clock.now += HOUR_MS;
+    await check(PROBLEMS);
+  }
+  expect(before).toHaveLength(1);
+  const { told, check: checkAgain } = restarted();
+  clock.now += HOUR_MS;
+  await checkAgain(PROBLEMS);
+  expect(told).toEqual([]);
+});
+
 test('ids, codes and times are kept, and the text on what is over is made of them', async () => {
   const { clock, told, check, store, stored } = await open();
   for (const problems of [PROBLEMS, PROBLEMS, [], []]) {
@@ -109,4 +155,118 @@ test('ids, codes and times are kept, and the text on what is over is made of the
   expect(JSON.parse(memory ?? '')).toMatchObject({ open: NOTHING_TOLD.open });
   const { text } = textOf(told.at(-1)!, clock.now, 'it');
   expect(text).toContain('aurora, accesso doctor-0: l’accesso è terminato: una persona deve farlo di nuovo');
+});
+
+/** A clinic with two calendars that were written to, and the alerts of its daemon. */
+async function openClinic() {
+  const alerts = await open();
+  const { connection, clock, told, check } = alerts;
+  const clinic = createModelClinic();
+  clinic.appointments.set('1', appointmentOf('1', { inHours: 24 }));
+  const targets = ['doctor', 'other'].map((id) => ({ id, model: createModelTarget() }));
+  const tenant = openTenant({ redis: connection, clinic, targets, clock: () => clock.now });
+  const installation = openInstallation({ tenants: [tenant] });
+  const cycle = () => runCycle(tenant);
+  await cycle();
+  /** What is shown, and what whoever is told reads, of two looks. */
+  const shown = async () => {
+    for (let look = 0; look < 2; look += 1) {
+      await check((await status(installation)).problems);
+      clock.now += HOUR_MS;
+    }
+    const found = await status(installation);
+    const sent = told.map((digest) => [textOf(digest, clock.now, 'it').text, payloadOf(digest, clock.now)]);
+    return { problems: found.problems, all: JSON.stringify([found, found.problems, sent]), sent };
+  };
+  const keyOf = (target: string) => keys.target(tenant.id, target);
+  return { ...alerts, tenant, cycle, shown, keyOf };
+}
+
+const INVENTED: TargetFailure = { code: 'locked', actor: 'settings', message: LURE, remedy: LURE, sinceAt: NOW };
+const TEXTS: Readonly<Record<string, string>> = {
+  failure: JSON.stringify(INVENTED),
+  gaps: JSON.stringify([{ code: 'agenda-unknown', count: 1, what: [LURE], near: [LURE] }]),
+  outage: LURE,
+};
+
+test.each(Object.keys(TEXTS))('an invented %s of a calendar is neither shown nor sent', async (name) => {
+  const { connection, tenant, shown, keyOf, cycle } = await openClinic();
+  await connection.hset(keyOf('doctor'), name, TEXTS[name] ?? '');
+  if (name === 'outage') {
+    await tenant.targetStore.write('doctor', { failure: { ...INVENTED, message: 'it rests', remedy: null } });
+  }
+  const { problems, all } = await shown();
+  expect(all).not.toContain(LURE);
+  if (name === 'failure' || name === 'gaps') {
+    expect(problems).toContainEqual(expect.objectContaining({ subject: 'target doctor', code: 'record-forged' }));
+    expect(all).toContain('record-forged');
+  }
+  await cycle();
+  await cycle();
+  expect((await tenant.targetStore.read('doctor')).gaps).toBeNull();
+});
+
+test('the failure of one calendar is not that of another one', async () => {
+  const { connection, tenant, shown, keyOf } = await openClinic();
+  await tenant.targetStore.write('other', { failure: { ...INVENTED, message: 'the calendar of other is gone' } });
+  await connection.hset(keyOf('doctor'), 'failure', (await connection.hget(keyOf('other'), 'failure')) ?? '');
+  const { problems } = await shown();
+  expect(problems.map(({ subject, code }) => [subject, code])).toEqual([
+    ['target doctor', 'record-forged'],
+    ['target other', 'locked'],
+  ]);
+});
+
+test('an invented cycle is neither shown nor sent, and hides no problem of the one before', async () => {
+  const { connection, tenant, shown, cycle } = await openClinic();
+  const [last] = await tenant.runs.list(1);
+  const error = { code: 'locked', actor: 'settings', message: LURE, remedy: LURE };
+  const withheld = [{ part: 'patients', code: 'scope-missing', remedy: LURE }];
+  await connection.lpush(keys.runs(tenant.id), JSON.stringify({ ...last, error, withheld, unknownStatuses: [LURE] }));
+  const { problems, all } = await shown();
+  expect(all).not.toContain(LURE);
+  expect(problems).toContainEqual(expect.objectContaining({ subject: 'clinic', code: 'record-forged' }));
+  await cycle();
+  expect((await tenant.runs.list(1))[0]?.error).toBeNull();
+  expect((await tenant.runs.list(50)).length).toBe(2);
+});
+
+test('an invented sentence is not read from what else is shown of the installation, of triggers and of reminders', async () => {
+  const { connection } = await open();
+  const sealer = createProofSealer(IDENTITY_KEY, 'aurora');
+  const clock = () => NOW;
+  const refused = [{ tenant: LURE, sinceAt: NOW, faults: [{ file: LURE, line: 1, path: '', message: LURE }], more: 0 }];
+  await connection.hset(keys.reloads(), 'x', JSON.stringify({ at: NOW, refused, awaitsRestart: [LURE] }));
+  await connection.hset(keys.certificates(), LURE, JSON.stringify({ beganAt: 0, endsAt: NOW }));
+  const place = { endpoint: 'portal', event: 'report.available' } as const;
+  const off = { code: LURE, remedy: LURE, at: NOW };
+  const reading = { sinceAt: 1, readAt: 2, off, letThrough: false };
+  await connection.hset(keys.triggerReadings('aurora'), 'portal/report.available', JSON.stringify(reading));
+  const closing = JSON.stringify({ code: LURE, at: NOW });
+  await connection.hset(keys.triggerEndpoint('aurora', 'portal'), { closed: closing, code: LURE });
+  await connection.set(keys.reminderChannelClosed('aurora', 'email'), closing);
+  const note = { channel: 'email', sinceAt: 1, correctsAt: null, reason: null, untilAt: NOW + 1, held: null };
+  for (const appointmentId of [LURE, 'a1']) {
+    const field = JSON.stringify([appointmentId, 'email']);
+    await connection.hset(keys.remindersWrong('aurora'), field, JSON.stringify({ ...note, appointmentId }));
+  }
+
+  const triggers = createTriggerStore(connection, 'aurora', sealer);
+  const ledger = createReminderLedger(connection, 'aurora', { keepMs: DAY_MS, sealer });
+  const read = {
+    reloads: await createReloadReports(connection, clock, IDENTITY_KEY).list(),
+    certificates: await createCertificateStore(connection, IDENTITY_KEY).read(),
+    reading: await triggers.reading(place),
+    endpoint: await triggers.endpoint('portal'),
+    closing: await ledger.closingOf('email'),
+    wrong: await ledger.wrong(NOW),
+  };
+  expect(JSON.stringify(read)).not.toContain(LURE);
+  // What was written in plain text before an upgrade is not lost: an event is not taken for new, and what is closed stays closed.
+  expect(read).toMatchObject({
+    reading: { sinceAt: 1, readAt: 2, off: { code: 'record-forged' } },
+    endpoint: { closed: { code: 'record-forged', at: NOW } },
+    closing: { code: 'record-forged', at: NOW },
+    wrong: [{ appointmentId: 'a1' }],
+  });
 });

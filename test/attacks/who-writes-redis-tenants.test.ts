@@ -117,3 +117,22 @@ test('all of an older Redis, with its head, is not run where dataDirectory has t
   await until('it to run', () => outline()?.paused === false);
   expect((await world.cli('tenants', 'accept', '--all')).out).toContain('nothing was changed');
 }, 120_000);
+
+test('all managed tenants taken away while no daemon runs are missed at the next start, until a person accepts it', async () => {
+  const { connection, world, document, given, begin, errors } = await open();
+  await world.cli('tenants', 'add', ID, await given(document));
+  await connection.del(keys.managedRevisions(), keys.managedTenants());
+  const { configuration, until } = await begin();
+  const fault = { file: 'managed tenant *', message: expect.stringContaining('record-forged') };
+  expect(configuration().setAside).toMatchObject([{ id: '*', faults: [fault] }]);
+  const line = JSON.stringify({ code: 'record-forged', tenants: ['*'], count: 1 });
+  await until('the log', () => errors.some((each) => JSON.stringify(each) === line));
+  const told = await world.cli('status');
+  expect(told.out).toContain('record-forged');
+  expect(JSON.parse((await world.cli('status', '--json')).out).problems).toContainEqual(
+    expect.objectContaining({ tenant: null, subject: 'configuration', code: 'record-forged', needs: 'person' }),
+  );
+  expect(await world.cli('tenants', 'accept', '--all')).toMatchObject({ code: 0 });
+  await until('the loss to be accepted', () => configuration().setAside.length === 0);
+  expect(await world.cli('tenants', 'add', ID, await given(document))).toMatchObject({ code: 0 });
+}, 120_000);

@@ -163,7 +163,7 @@ reminders:
   const toChannel = ([id, { kind, settings: own }]: [string, { kind: string; settings?: unknown }]) => {
     const channel = channelModule(kind).open({
       ...{ settings: own, tenant: 'uno', callbackUrl: null, unsubscribeProof: () => '', reach: OPERATORS_REACH },
-      ...{ http, log: silentLogger, clock: Date.now },
+      ...{ http, log: silentLogger, clock: Date.now, heard: () => {} },
     });
     return [`reminders by ${id}`, () => channel.send(reminderOf(), NEVER)] as const;
   };

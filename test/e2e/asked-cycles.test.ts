@@ -4,6 +4,7 @@ import { silentLogger } from '../../src/log/logger.ts';
 import { startDaemon } from '../../src/main.ts';
 import { QUEUE_PREFIX } from '../../src/state/keys.ts';
 import { createLeases } from '../../src/state/leases.ts';
+import { createProofSealer } from '../../src/state/proof-seal.ts';
 import { createRunStore } from '../../src/state/runs.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -20,7 +21,7 @@ test('a cycle that is asked for while another is under way comes after it', asyn
   });
   await world.cycle();
   const connection = redis.connect();
-  const runs = createRunStore(connection, 'clinic-1');
+  const runs = createRunStore(connection, 'clinic-1', createProofSealer(Buffer.alloc(32, 1), 'clinic-1'));
   const queue = new Queue('pull', { connection, prefix: QUEUE_PREFIX });
   // Another replica is in the middle of a cycle.
   const lease = await createLeases(connection, 'clinic-1', 60_000).tryTake('plan');

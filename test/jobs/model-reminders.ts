@@ -8,6 +8,7 @@ import { compileRules } from '../../src/reminders/rules.ts';
 import { reminderSchema } from '../../src/settings/reminder-schema.ts';
 import type { StateEpoch } from '../../src/state/epoch.ts';
 import { createOptOuts } from '../../src/state/opt-outs.ts';
+import { createProofSealer } from '../../src/state/proof-seal.ts';
 import { createProtection, type Protection } from '../../src/state/protection.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { createReminderLedger } from '../../src/state/reminders.ts';
@@ -81,7 +82,11 @@ export function openModelReminders(choice: RemindersChoice): OpenReminders {
     file,
     rules: compileRules(file),
     channels: new Map([[channel.id, channel]]),
-    ledger: createReminderLedger(redis, tenant, { keepMs: file.keepDays * DAY_MS, claimMs: choice.claimMs ?? 60_000 }),
+    ledger: createReminderLedger(redis, tenant, {
+      keepMs: file.keepDays * DAY_MS,
+      sealer: createProofSealer(IDENTITY_KEY, tenant),
+      claimMs: choice.claimMs ?? 60_000,
+    }),
     optOuts: createOptOuts(redis, tenant, IDENTITY_KEY, { keep: choice.keep ?? keptIn(redis, tenant) }),
     settle: choice.epoch?.settle ?? (async () => 0),
     name: createReminderNames(IDENTITY_KEY, tenant),

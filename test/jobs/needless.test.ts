@@ -4,6 +4,7 @@ import { createNeedless, neverNeedless } from '../../src/jobs/needless.ts';
 import { openQueues } from '../../src/jobs/queues.ts';
 import { NO_CHANGES } from '../../src/model/hourly-changes.ts';
 import { keys } from '../../src/state/keys.ts';
+import { createProofSealer } from '../../src/state/proof-seal.ts';
 import { createRunStore, FIRST_PACE, type RunReport } from '../../src/state/runs.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -16,11 +17,12 @@ const TENANT = {
   targets: [{ id: 'rossi', formerly: null }],
   connections: ['work'],
 };
+const IDENTITY_KEY = Buffer.alloc(32, 7);
 const REPEATED: readonly JobName[] = ['pull', 'audit', 'subscriptions', 'refresh-tokens'];
 
 /** Which of the repeated jobs of a tenant are needless. */
 async function needless(tenant = TENANT): Promise<JobName[]> {
-  const isNeedless = createNeedless(redis.connect(), () => new Map([[tenant.id, tenant]]));
+  const isNeedless = createNeedless(redis.connect(), () => new Map([[tenant.id, tenant]]), IDENTITY_KEY);
   const told = await Promise.all(REPEATED.map((job) => isNeedless(job, tenant.id)));
   return REPEATED.filter((_, index) => told[index]);
 }
@@ -69,7 +71,7 @@ describe('a repeated job of a tenant', () => {
   });
 
   test('is needless after a logout once a cycle has said so', async () => {
-    const runs = createRunStore(redis.connect(), 'uno');
+    const runs = createRunStore(redis.connect(), 'uno', createProofSealer(IDENTITY_KEY, 'uno'));
     await runs.add(report(null));
     expect(await needless()).toEqual(without('pull'));
     await runs.add(report('not-connected'));
@@ -77,7 +79,7 @@ describe('a repeated job of a tenant', () => {
   });
 
   test('is never needless where it is unknown, or is no repeated one', async () => {
-    const isNeedless = createNeedless(redis.connect(), () => new Map([[TENANT.id, TENANT]]));
+    const isNeedless = createNeedless(redis.connect(), () => new Map([[TENANT.id, TENANT]]), IDENTITY_KEY);
     expect(await isNeedless('pull', 'due')).toBe(false);
     expect(await isNeedless('push', 'uno')).toBe(false);
     expect(await isNeedless('triggers', 'uno')).toBe(false);
@@ -86,7 +88,7 @@ describe('a repeated job of a tenant', () => {
 
 test('a tenant is looked at once for all of its jobs', async () => {
   const connection = redis.connect();
-  const isNeedless = createNeedless(connection, () => new Map([[TENANT.id, TENANT]]));
+  const isNeedless = createNeedless(connection, () => new Map([[TENANT.id, TENANT]]), IDENTITY_KEY);
   await connection.ping();
   const asked = vi.spyOn(connection, 'sendCommand');
   expect(await Promise.all(REPEATED.map((job) => isNeedless(job, TENANT.id)))).toEqual(REPEATED.map(() => true));

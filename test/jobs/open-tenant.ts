@@ -130,7 +130,7 @@ export function openTenant(choice: TenantChoice): OpenTenant {
     unanswered: createUnansweredStore(redis, id),
     targetStore: createTargetStore(redis, id, proofs),
     holds: createHoldStore(redis, id, createSealer(SEALING_KEYS, id)),
-    runs: createRunStore(redis, id),
+    runs: createRunStore(redis, id, proofs),
     plans: createKeptDocuments(redis, id, 'plan', { sealer: createSealer(SEALING_KEYS, id), clock }),
     tasks: createKeptDocuments(redis, id, 'task', { sealer: createSealer(SEALING_KEYS, id), clock }),
     journal: createJournal(redis, id, IDENTITY_KEY, JOURNAL_KEEP_MS, {

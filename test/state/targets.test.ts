@@ -184,7 +184,7 @@ test('first misses are kept by stream until they are replaced, forgotten for a p
 });
 
 test('of the reports the newest fifty are kept, newest first', async () => {
-  const runs = createRunStore(redis.connect(), 'studio-rossi');
+  const runs = createRunStore(redis.connect(), 'studio-rossi', PROOFS);
   const reportOf = (index: number): RunReport => ({
     id: `${index}`,
     startedAt: NOW + index,

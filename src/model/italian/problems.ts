@@ -18,6 +18,8 @@ export const PROBLEMS = {
   cycles: 'cicli',
   // The installation.
   'it is not run: {count:fault|faults} in its file': 'non è in funzione: {count:errore|errori} nel suo file',
+  'Redis has no managed tenant any more, and clinic-mirror did not remove them':
+    'Redis non contiene più alcuna clinica gestita, e non è stato clinic-mirror a rimuoverle',
   'a changed file is refused, and what it held before goes on':
     'un file modificato è stato rifiutato: resta in vigore la versione di prima',
   'changed settings wait for a restart: {settings}': 'impostazioni modificate attendono un riavvio: {settings}',
@@ -27,6 +29,8 @@ export const PROBLEMS = {
     'controllare "alerts" in clinic-mirror.yaml e il server che vi è indicato',
   'the memory of alerts in Redis was forged: problems are told again':
     'la memoria degli avvisi in Redis è stata falsificata: i problemi vengono segnalati di nuovo',
+  'what Redis has of it was written by somebody else or an older version: it is told anew with the next try':
+    'ciò che Redis ne contiene è stato scritto da altri o da una versione precedente: al prossimo tentativo viene segnalato di nuovo',
   'see who else may write into Redis': 'verificare chi altro può scrivere in Redis',
   'this problem has passed': 'questo problema è passato',
   'Redis did not confirm the last decision in time: reminders wait':

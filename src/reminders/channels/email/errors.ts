@@ -17,7 +17,7 @@ export function deliveryOfSmtpFailure(failure: SmtpFailure, handedOver: boolean,
 }
 
 /** Whether a mail that was not acknowledged says that the server is away: it does not answer, or takes no mail of anyone (RFC 5321, 421). */
-export function isOfServer(failure: SmtpFailure): boolean {
-  const { actor } = smtpError(failure, false);
+export function isOfServer(failure: SmtpFailure, server: MailServer): boolean {
+  const { actor } = smtpError(failure, false, server);
   return actor === 'remote' && (failure.reply === null || failure.reply === 421 || failure.command === 'CONN');
 }

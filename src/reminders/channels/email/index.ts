@@ -37,7 +37,7 @@ async function send(
   const lookup = pinnedLookup({ host: settings.host, isPlain: settings.security === 'none' }, reach);
   const result = await handOver(settings, [to], message, signal, lookup);
   const host = `${settings.host}:${settings.port}`;
-  heard(host, result.done || !isOfServer(result.failure) ? 'answered' : 'failed');
+  heard(host, result.done || !isOfServer(result.failure, settings) ? 'answered' : 'failed');
   if (result.done) return { result: 'sent', reference: null };
   return deliveryOfSmtpFailure(result.failure, result.handedOver, settings);
 }
