@@ -2,40 +2,32 @@ import type { Logger } from '../log/logger.ts';
 import { exponentialBackoffMs } from '../model/backoff.ts';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import type { Agenda, Appointment, Location, Patient } from '../model/records.ts';
-import type { Correction, CorrectionKind, DropReason, LedgerEntry } from '../model/reminders.ts';
+import type { Correction, CorrectionKind, LedgerEntry } from '../model/reminders.ts';
 import type { Lookup } from '../model/snapshots.ts';
-import { HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
+import { type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { Delivery, Reminder } from '../reminders/channels/channel.ts';
 import { type ContentInput, contentOf, namesAddress } from '../reminders/content.ts';
 import { factToldBy } from '../reminders/egress.ts';
 import { mobileNumber } from '../reminders/phone.ts';
 import { comparableAddress, placeOf } from '../reminders/places.ts';
 import type { ReminderRule } from '../reminders/rules.ts';
-import { appointmentVerdict, deadlineOf, patientVerdict, timeVerdict, type Verdict } from '../reminders/send-time.ts';
+import { appointmentVerdict, deadlineOf, patientVerdict, timeVerdict } from '../reminders/send-time.ts';
 import { STATE_WENT_BACK } from '../state/epoch.ts';
 import type { AddressHash } from '../state/opt-outs.ts';
-import type { Claim, ReminderSettlement } from '../state/reminders.ts';
+import type { Claim } from '../state/reminders.ts';
 import { keptBackBy, noteOutcome, stillFalse } from './corrections.ts';
 import type { OpenChannel, OpenReminders } from './open-reminders.ts';
+import { dropped, nextHour, SOURCE_RETRY_MS, type Step, sourceStep, stepOf, unclear } from './reminder-steps.ts';
 import type { OpenTenant } from './tenant.ts';
 
 /** Asking the clinic and handing over end within these, so that no claim runs out under a worker that lives. */
 const READING_MS = 30 * SECOND_MS;
 const SENDING_MS = 80 * SECOND_MS;
-/** Between two tries to ask a clinic that doesn't answer. */
-const SOURCE_RETRY_MS = MINUTE_MS;
 /** Between two tries to hand over: doubled each time, at most a quarter of an hour. */
 const CHANNEL_BACKOFF = { firstMs: 30 * SECOND_MS, longestMs: 15 * MINUTE_MS };
 /** Between two looks whether a decision can be made sure of, and whether a doubt is over. */
 const DURABLE_RETRY_MS = 30 * SECOND_MS;
 const DOUBT_RETRY_MS = 5 * MINUTE_MS;
-const HOURLY_LIMIT = 'hourly-limit';
-
-/** How a look at a reminder ended. */
-type Step =
-  | { settle: ReminderSettlement }
-  /** @property notSent it was surely not handed over */
-  | { wakeAt: Instant; code: string | null; notSent: boolean };
 
 /** What is known when a reminder may be handed over. */
 interface Ready {
@@ -376,29 +368,4 @@ function afterDelivery(
       return { wakeAt, code: delivery.code, notSent: false };
     }
   }
-}
-
-function stepOf(verdict: Exclude<Verdict, { do: 'send' }>): Step {
-  return verdict.do === 'drop' ? dropped(verdict.reason) : { wakeAt: verdict.untilAt, code: null, notSent: true };
-}
-
-/** A clinic that can't be asked is asked again until the reminder has waited long enough. */
-function sourceStep({ code, retryAfterMs }: MirrorError, dueAt: Instant, { file }: OpenReminders, now: Instant): Step {
-  const wakeAt = now + Math.max(SOURCE_RETRY_MS, retryAfterMs ?? 0);
-  if (wakeAt > dueAt + file.unreachableMinutes * MINUTE_MS) return dropped('source-unreachable', code);
-  return { wakeAt, code, notSent: true };
-}
-
-/** The hour's limit is reached: the reminder waits for the next one, as long as its grace lasts. */
-function nextHour(now: Instant, deadlineAt: Instant): Step {
-  const wakeAt = (Math.floor(now / HOUR_MS) + 1) * HOUR_MS;
-  return wakeAt > deadlineAt ? dropped(HOURLY_LIMIT) : { wakeAt, code: HOURLY_LIMIT, notSent: true };
-}
-
-function dropped(reason: DropReason, told: string | null = null): Step {
-  return { settle: { state: 'dropped', reason, code: told } };
-}
-
-function unclear(told: string): Step {
-  return { settle: { state: 'unknown', code: told } };
 }

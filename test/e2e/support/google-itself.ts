@@ -59,7 +59,8 @@ export async function startGoogleItself(
   });
   proxy.listen(0, '127.0.0.1');
   await once(proxy, 'listening');
-  const proxyUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  // By name, as an operator's proxy is: how tenants' hosts are looked up is nothing to it.
+  const proxyUrl = `http://localhost:${(proxy.address() as AddressInfo).port}`;
   return {
     ...{ sandbox, hosts },
     env: { NODE_USE_ENV_PROXY: '1', HTTPS_PROXY: proxyUrl, NODE_EXTRA_CA_CERTS: trusted },
