@@ -84,7 +84,11 @@ export function payloadOf(digest: Digest, now: Instant) {
     count: problems.length,
     problems: problems
       .slice(0, NAMED / 2)
-      .map((one) => (one.clinics === undefined ? one : { ...one, clinics: one.clinics.slice(0, NAMED) })),
+      .map((one) =>
+        one.clinics === undefined
+          ? one
+          : { ...one, clinics: one.clinics.slice(0, NAMED), clinicCount: one.clinics.length },
+      ),
   });
   return {
     type: 'alerts.digest',

@@ -44,7 +44,8 @@ export async function noteFailure(tenant: Noting, target: OpenTarget, error: Mir
   if (error.code === SUPERSEDED) throw error;
   const now = tenant.clock();
   const { failure } = await tenant.targetStore.read(target.id);
-  const sinceAt = failure?.code === error.code ? failure.sinceAt : now;
+  const isKnown = failure?.code === error.code;
+  const sinceAt = isKnown ? failure.sinceAt : now;
   const outage = tenant.outages.causeOf(error);
   const longestMs =
     outage === null ? null : await tenant.outages.wait(outage, { tenant: tenant.id, target: target.id }, error);
@@ -69,8 +70,8 @@ export async function noteFailure(tenant: Noting, target: OpenTarget, error: Mir
   const { code, actor, status } = error;
   // Whoever reads the log alone learns which setting to change.
   const remedy = forTenant(error.remedy, tenant.id);
-  // That a host is away is told once, for all that wait for it.
-  tenant.log[outage === null ? 'warn' : 'debug'](
+  // An outage of a host has its own line for all targets. Any other failure has one when it begins or its code changes.
+  tenant.log[outage === null && !isKnown ? 'warn' : 'debug'](
     { target: target.id, code, actor, status, host: outage, backoffMs, ...(remedy === null ? {} : { remedy }) },
     'a target rests',
   );

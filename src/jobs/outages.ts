@@ -54,6 +54,8 @@ export class Outages {
   readonly #current = new AsyncLocalStorage<Heard>();
   /** An error may be met again by work that did not ask: a refresh of tokens is shared, and its failure kept for a while. */
   readonly #hosts = new WeakMap<MirrorError, string>();
+  /** Codes with which other work fails, as this process saw them last. */
+  readonly #codes = new Map<string, string>();
 
   constructor(options: OutagesOptions) {
     this.#options = options;
@@ -149,23 +151,33 @@ export class Outages {
    * Notes how other work went, within {@link Outages.watch}: it waits for the host that failed it, or wakes what waits for those that answered.
    * A login whose tokens are not due was refreshed by other work: its host answers too.
    * @param error null where nothing failed
-   * @returns `host`: the one that it waits for; `longestMs`: the longest wait before it tries again, null for its own
+   * @returns `host`: the one that it waits for; `longestMs`: the longest wait before it tries again, null for its own; `isNews`: in this
+   * process the work did not fail with this code before
    */
   async noteOther(
     tenant: string,
     other: OtherWork,
     error: Pick<MirrorError, 'code'> | null,
-  ): Promise<{ host: string | null; longestMs: number | null }> {
+  ): Promise<{ host: string | null; longestMs: number | null; isNews: boolean }> {
+    const isNews = this.#noteCode(`${tenant}/${other.kind}/${other.id}`, error?.code ?? null);
     const host = error instanceof MirrorError ? this.causeOf(error) : this.failed();
     if (error !== null && host !== null)
-      return { host, longestMs: await this.wait(host, { tenant, target: null, other }, error) };
+      return { host, longestMs: await this.wait(host, { tenant, target: null, other }, error), isNews };
     if (error === null) {
       for (const { host: away, works } of await this.list()) {
         const isRefreshed = other.kind === 'connection' && works.some((work) => isSame(work, tenant, other));
         if (this.hasAnswered(away) || isRefreshed) await this.end(away);
       }
     }
-    return { host: null, longestMs: null };
+    return { host: null, longestMs: null, isNews };
+  }
+
+  /** @param code null for a success */
+  #noteCode(work: string, code: string | null): boolean {
+    const isNews = code !== null && this.#codes.get(work) !== code;
+    if (code === null) this.#codes.delete(work);
+    else this.#codes.set(work, code);
+    return isNews;
   }
 
   /** Has a cycle that failed by its clinic's host try again soon, if it tries for all others. */

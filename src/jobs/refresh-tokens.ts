@@ -9,7 +9,7 @@ export interface KeptLogin {
 
 /**
  * Refreshes those of a tenant's logins that are due: ahead of their end, and idle ones so that they don't die. One that fails
- * keeps no other from its turn; what a person must do stands with the credential. A server that is away is told once, for all that wait for it.
+ * keeps no other from its turn; what a person must do stands with the credential. A failure is a warning when it begins or its code changes.
  */
 export async function refreshTokens(
   logins: Iterable<KeptLogin>,
@@ -37,7 +37,10 @@ async function refresh(
     const { code, actor, status } = error;
     // Nobody has logged in yet: status says so, the log need not repeat it.
     if (code === 'not-connected') return;
-    const { host } = await outages.noteOther(id, other, error);
-    log[host === null ? 'warn' : 'debug']({ connection, code, actor, status, host }, 'a login could not be refreshed');
+    const { host, isNews } = await outages.noteOther(id, other, error);
+    log[host === null && isNews ? 'warn' : 'debug'](
+      { connection, code, actor, status, host },
+      'a login could not be refreshed',
+    );
   }
 }

@@ -167,7 +167,8 @@ async function backOff(parts: DeliveryParts, { place, entry }: Parcel, error: Mi
   const { tenant, triggers, lease } = parts;
   const now = tenant.clock();
   const { failingSince, code } = await triggers.store.endpoint(place.endpoint);
-  const sinceAt = code === error.code && failingSince !== null ? failingSince : now;
+  const isKnown = code === error.code && failingSince !== null;
+  const sinceAt = isKnown ? failingSince : now;
   const own = targetBackoffMs(error, tenant.random, now - sinceAt);
   const { host, longestMs } = await tenant.outages.noteOther(
     tenant.id,
@@ -178,8 +179,8 @@ async function backOff(parts: DeliveryParts, { place, entry }: Parcel, error: Mi
   const tried = { ...entry, attempts: entry.attempts + 1, code: error.code };
   await triggers.store.defer(place, tried, { failed: true }, lease);
   await triggers.store.rest(place.endpoint, { untilAt, sinceAt, code: error.code });
-  // That a host is away is told once, for all that wait for it.
-  tenant.log[host === null ? 'warn' : 'debug'](
+  // An outage of a host has its own line for all that waits for it. Any other failure has one when it begins or its code changes.
+  tenant.log[host === null && !isKnown ? 'warn' : 'debug'](
     {
       endpoint: place.endpoint,
       code: error.code,

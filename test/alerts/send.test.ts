@@ -108,12 +108,12 @@ describe('by webhook', () => {
     await expect(open().get('webhook')!(digest, NOW, signal)).rejects.toMatchObject({ actor, code });
   });
 
-  test('a server that is away is told with the first 40 of its clinics, and what waits for it in all', async () => {
+  test('a server that is away is told with the first 40 of its clinics, how many there are, and what waits for it in all', async () => {
     const clinics = Array.from({ length: 60 }, (_, index) => ({ tenant: `clinic-${index}`, waiting: 2 }));
     const away = { ...ended, tenant: null, code: 'server-away', clinics, waiting: 120 };
     await open().get('webhook')!({ ...digest, begun: [away] }, NOW, signal);
     const [told] = JSON.parse(receiver.requests[0]!.body).data.begun.problems;
-    expect(told).toMatchObject({ code: 'server-away', waiting: 120 });
+    expect(told).toMatchObject({ code: 'server-away', waiting: 120, clinicCount: 60 });
     expect(told.clinics).toEqual(clinics.slice(0, 40));
   });
 

@@ -1,6 +1,7 @@
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
+import { DavSession } from '../../src/connectors/caldav/webdav.ts';
 import { connectors } from '../../src/connectors/registry.ts';
 import { createHttpClient } from '../../src/http/client.ts';
 import { pinnedLookup } from '../../src/http/pinned.ts';
@@ -184,5 +185,51 @@ test('a mail server inside gets no connection', async () => {
   ]);
   const sent = handOver(settings, ['c@d.example'], Buffer.from('a'), AbortSignal.timeout(5_000), lookup);
   expect(await failure(sent)).toMatchObject({ actor: 'settings', code: 'address-not-allowed' });
+  expect(connections).toBe(0);
+});
+
+/** The tenant's server is reached at 127.0.0.1, which the operator allows. It redirects to a server inside at 127.0.0.2. */
+async function redirected(locationOf: (inside: number) => string) {
+  let connections = 0;
+  const inside = createHttpServer((_, answer) => void answer.end('inside')).on('connection', () => {
+    connections += 1;
+  });
+  await new Promise<void>((resolve) => inside.listen(0, '127.0.0.2', resolve));
+  const location = locationOf((inside.address() as AddressInfo).port);
+  let asked = 0;
+  const server = createHttpServer((_, answer) => {
+    asked += 1;
+    answer.writeHead(302, { location }).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closing.push(() => {
+    for (const one of [inside, server]) {
+      one.closeAllConnections();
+      one.close();
+    }
+  });
+  const outbound = outboundSection.parse({ calendars: ['127.0.0.1/32'] });
+  const http = createHttpClient({
+    ...{ userAgent: 'test', clock: Date.now, reach: reachOf(outbound, 'calendars') },
+    resolve: async (name) => [{ address: name === 'dav.example.org' ? '127.0.0.1' : '127.0.0.2', family: 4 }],
+  });
+  const home = new URL(`http://dav.example.org:${(server.address() as AddressInfo).port}/.well-known/caldav`);
+  const authorizer = { header: async () => 'Basic YTpi', renew: async () => 'Basic YTpi', quotaUser: null };
+  const session = new DavSession({ http, authorizer }, home);
+  const error = await failure(session.send({ method: 'PROPFIND', url: home }, AbortSignal.timeout(5_000)));
+  return { error, asked, connections };
+}
+
+test.each([
+  [
+    'a name of the same site that leads inside',
+    (port: number) => `https://in.dav.example.org:${port}/`,
+    'address-not-allowed',
+  ],
+  ['another host', (port: number) => `http://127.0.0.2:${port}/`, 'redirected-elsewhere'],
+])('a redirect of the discovery of calendars to %s is not followed', async (_, location, code) => {
+  const { error, asked, connections } = await redirected(location);
+  expect(error).toMatchObject({ actor: 'settings', code });
+  expect(asked).toBe(1);
   expect(connections).toBe(0);
 });

@@ -102,3 +102,20 @@ test('no login is asked for once the daemon ends', async () => {
   await refreshTokens([first, login('second', true, asked)], tenantWith(silentLogger), stop.signal);
   expect(asked).toEqual([]);
 });
+
+test('a login that fails with one code writes one warning until the code changes or a refresh succeeds', async () => {
+  const warned: object[] = [];
+  const tenant = tenantWith({ ...silentLogger, warn: (data) => warned.push(data) });
+  const failing = (code: string) =>
+    login('google', new MirrorError('x', { actor: 'settings', code, retry: 'never' }), []);
+  const failTenTimes = async (code: string) => {
+    for (let tries = 0; tries < 10; tries += 1) await refreshTokens([failing(code)], tenant, NEVER);
+  };
+  await failTenTimes('invalid-client');
+  expect(warned).toMatchObject([{ connection: 'google', code: 'invalid-client' }]);
+  await failTenTimes('scope-refused');
+  expect(warned).toMatchObject([{}, { code: 'scope-refused' }]);
+  await refreshTokens([login('google', true, [])], tenant, NEVER);
+  await failTenTimes('scope-refused');
+  expect(warned).toMatchObject([{}, {}, { code: 'scope-refused' }]);
+});

@@ -5,6 +5,8 @@ import { tryWhatWaits } from '../../src/control/resume.ts';
 import { noteFailure } from '../../src/jobs/lanes.ts';
 import { endWait } from '../../src/jobs/outages.ts';
 import { pushTarget } from '../../src/jobs/push.ts';
+import type { OpenTenant } from '../../src/jobs/tenant.ts';
+import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/model/time.ts';
 import { useRedis } from '../support/redis.ts';
@@ -172,4 +174,26 @@ test('the end of an outage does not end the wait of a limited account', async ()
   await noteFailure(tenant, tenant.targets.get('doctor')!, new MirrorError('x', limit));
   expect(await endWait(tenant, 'nurse', 'dav.example')).toBe(false);
   expect((await tenant.targetStore.read('nurse')).pausedUntil).toBeGreaterThanOrEqual(NOW + 20_000);
+});
+
+test('a target that fails with one code writes one warning until the code changes or the target works again', async () => {
+  const warned: object[] = [];
+  const world = openWorld(redis.connect(), 1, 'repair');
+  const log: Logger = { ...silentLogger, warn: (data) => warned.push(data) };
+  const tenant: OpenTenant = { ...world.tenant, log };
+  const failTenTimes = async (code: string) => {
+    for (let tries = 0; tries < 10; tries += 1)
+      await noteFailure(tenant, targetOf(tenant), new MirrorError('x', { actor: 'settings', code, retry: 'never' }));
+  };
+  await failTenTimes('address-not-allowed');
+  expect(warned).toMatchObject([{ target: 'doctor', code: 'address-not-allowed' }]);
+  await failTenTimes('calendar-gone');
+  expect(warned).toMatchObject([{}, { code: 'calendar-gone' }]);
+
+  world.clock.now += 2 * DAY_MS;
+  await pull(world.tenant);
+  await drain(world.tenant, targetOf(world.tenant));
+  expect((await tenant.targetStore.read('doctor')).failure).toBeNull();
+  await failTenTimes('calendar-gone');
+  expect(warned).toMatchObject([{}, {}, { code: 'calendar-gone' }]);
 });

@@ -3,6 +3,7 @@ import { Webhook as SvixWebhook } from 'svix';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { triggerStatus } from '../../src/control/trigger-status.ts';
 import { runTriggers, TRIGGERS_LEASE } from '../../src/jobs/triggers.ts';
+import { type Logger, silentLogger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
 import { type Receiver, startReceiver } from '../reminders/channels/receiver.ts';
@@ -349,6 +350,29 @@ describe('a receiver', () => {
     await world.advance(MINUTE_MS);
     expect(ids()).toEqual(['r1']);
     expect(await refusing()).toEqual([]);
+  });
+
+  test('that fails with one code has one warning until the code changes or a message is taken', async () => {
+    await begin();
+    add('r1');
+    const warned: object[] = [];
+    const log: Logger = { ...silentLogger, warn: (data) => warned.push(data) };
+    const failTimes = async (times: number, status: number) => {
+      for (let tries = 0; tries < times; tries += 1) {
+        answer(status);
+        await world.turn(world.open({ log }));
+        world.now = ((await endpoint()).restUntil ?? world.now) + SECOND_MS;
+      }
+    };
+    await failTimes(10, 401);
+    expect(warned).toMatchObject([{ endpoint: 'portal', code: 'webhook-unauthorized' }]);
+    await failTimes(2, 301);
+    expect(warned).toMatchObject([{}, { code: 'webhook-redirected' }]);
+    await world.turn(world.open({ log }));
+    expect(ids()).toEqual(['r1']);
+    add('r2');
+    await failTimes(2, 301);
+    expect(warned).toMatchObject([{}, {}, { code: 'webhook-redirected' }]);
   });
 
   test('that answers 410 gets nothing any more until it is opened; then all that came meanwhile', async () => {
