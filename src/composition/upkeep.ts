@@ -40,12 +40,16 @@ export async function watchEpoch({
   const timer = setInterval(look, EPOCH_CHECK_MS);
   redis.on('ready', look);
   const { durability: toldBefore } = await epoch.view();
-  // The disk may take its time; the start does not wait for it.
-  epoch.settle().then(
-    () => tellHowKept(epoch, toldBefore, log),
-    (error) => log.warn({ error }, 'whether decisions can be kept from being lost is not known yet'),
-  );
+  let isEnded = false;
+  // The disk may take its time, and the start does not wait for it. A start that fails meanwhile closes the connection.
+  epoch
+    .settle()
+    .then(() => tellHowKept(epoch, toldBefore, log))
+    .catch((error) => {
+      if (!isEnded) log.warn({ error }, 'it is not known yet whether Redis keeps decisions');
+    });
   return () => {
+    isEnded = true;
     clearInterval(timer);
     redis.off('ready', look);
   };

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { watchEpoch } from '../../src/composition/upkeep.ts';
 import { createLogger } from '../../src/log/create-logger.ts';
 import type { Durability } from '../../src/state/durability.ts';
@@ -46,3 +46,42 @@ test('a Redis that does not tell when a decision is on its disk is told of with 
   expect(await linesOfStart('durable', 'unsupported')).toHaveLength(1);
   expect(await linesOfStart('unsupported', 'durable')).toEqual([]);
 });
+
+test.each(['settle', 'view'] as const)(
+  'a start that fails while Redis is asked by %s leaves no rejection and no line',
+  async (asked) => {
+    const rejections: unknown[] = [];
+    const note = (reason: unknown) => rejections.push(reason);
+    process.on('unhandledRejection', note);
+    onTestFinished(() => void process.off('unhandledRejection', note));
+    const pending = Promise.withResolvers<never>();
+    const view = {
+      durability: null,
+      directory: 'kept',
+      wentBackAt: null,
+      wentBackTo: null,
+      writesLostAt: null,
+    } as const;
+    const epoch: Pick<StateEpoch, 'requireIdentity' | 'check' | 'settle' | 'view'> = {
+      requireIdentity: async () => {},
+      check: async () => 0,
+      settle: async () => {
+        if (asked === 'settle') await pending.promise;
+        // What the start itself asks was answered; what comes after it is not.
+        epoch.view = () => pending.promise;
+        return 0;
+      },
+      view: async () => view,
+    };
+    const lines: string[] = [];
+    const log = createLogger({ level: 'info', destination: { write: (line) => lines.push(line) } });
+    const end = await watchEpoch({ epoch: epoch as StateEpoch, redis: redis.connect(), log });
+    await setImmediate();
+    end();
+    // As ioredis rejects what is pending when its connection is closed.
+    pending.reject(new Error('Connection is closed.'));
+    await setImmediate();
+    expect(rejections).toEqual([]);
+    expect(lines).toEqual([]);
+  },
+);
