@@ -1,6 +1,9 @@
+import { execFile } from 'node:child_process';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
+import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
+import { stringify } from 'yaml';
 import { DavSession } from '../../src/connectors/caldav/webdav.ts';
 import { connectors } from '../../src/connectors/registry.ts';
 import { createHttpClient } from '../../src/http/client.ts';
@@ -8,7 +11,9 @@ import { pinnedLookup } from '../../src/http/pinned.ts';
 import { handOver } from '../../src/mail/smtp.ts';
 import type { MirrorError } from '../../src/model/errors.ts';
 import { reminderChannels } from '../../src/reminders/channels/registry.ts';
+import { checkAddresses } from '../../src/settings/outbound-checks.ts';
 import { outboundSection, PURPOSES, reachOf } from '../../src/settings/outbound-schema.ts';
+import { readYaml } from '../../src/settings/yaml-file.ts';
 import { ENV, faultLines, load, SETTINGS, TENANT, writeConfiguration } from '../settings/configuration-directory.ts';
 
 /*
@@ -27,7 +32,10 @@ const INSIDE = [
 ];
 /** Never, whatever the operator allows. */
 const NEVER = ['https://169.254.169.254', 'https://[::ffff:a9fe:a9fe]', 'https://[fe80::1]', 'https://[fd00:ec2::254]'];
-const EVERYWHERE = `outbound: ${JSON.stringify(Object.fromEntries(PURPOSES.map((purpose) => [purpose, ['1.0.0.0/8', '100.0.0.0/6', '168.0.0.0/7', 'fd00::/8', '64:ff9b::/32']])))}\n`;
+const EVERYWHERE_ALLOWED = Object.fromEntries(
+  PURPOSES.map((purpose) => [purpose, ['1.0.0.0/8', '100.0.0.0/6', '168.0.0.0/7', 'fd00::/8']]),
+);
+const EVERYWHERE = `outbound: ${JSON.stringify(EVERYWHERE_ALLOWED)}\n`;
 const closing: (() => void)[] = [];
 afterEach(() => {
   for (const close of closing.splice(0)) close();
@@ -71,7 +79,41 @@ describe.each(['calendars', 'webhooks'])('an address of a tenant for %s', (purpo
     expect(accepted('https://10.2.2.3', purpose, `${SETTINGS}outbound: { ${purpose}: [10.1.0.0/16] }\n`)).toBe(false);
     const other = purpose === 'calendars' ? 'webhooks' : 'calendars';
     expect(accepted('https://10.1.2.3', purpose, `${SETTINGS}outbound: { ${other}: [10.1.0.0/16] }\n`)).toBe(false);
+    expect(accepted('https://101.1.2.3', purpose, SETTINGS + EVERYWHERE)).toBe(true);
     expect(NEVER.filter((address) => accepted(address, purpose, SETTINGS + EVERYWHERE))).toEqual([]);
+  });
+});
+
+/** A part of a tenant's file for each purpose whose files have more to be filled in than an address. */
+const PARTS: Readonly<Record<string, (address: string) => object>> = {
+  crms: (address) => ({ targets: { contacts: { crm: {}, settings: { baseUrl: `${address}/api` } } } }),
+  sms: (address) => ({ reminders: { channels: { text: { kind: 'sms', settings: { server: address } } } } }),
+  mail: (address) => {
+    const host = new URL(`${address}/`).href.replace(/^https:\/\/|\/$/g, '');
+    return { reminders: { channels: { post: { kind: 'email', settings: { host } } } } };
+  },
+};
+
+describe.each(Object.entries(PARTS))('an address of a tenant for %s', (purpose, part) => {
+  const isRefused = (address: string, written: object = {}) => {
+    const read = readYaml('tenants/uno.yaml', Buffer.from(stringify(part(address))));
+    if ('faults' in read) throw new Error('the file is no YAML');
+    return checkAddresses(read.file, outboundSection.parse(written)).length > 0;
+  };
+  // A mail server is named by its host alone; what a name stands for is checked with each connection.
+  const spoken = purpose === 'mail' ? INSIDE.filter((address) => address.startsWith('https:')) : INSIDE;
+
+  test('inside the own network is refused when it is written, in every spelling', () => {
+    expect(spoken.filter((address) => !isRefused(address))).toEqual([]);
+    expect(isRefused('https://server.example.org')).toBe(false);
+  });
+
+  test('in a network that the operator allows is taken; link-local and metadata addresses never are', () => {
+    expect(isRefused('https://10.1.2.3', { [purpose]: ['10.1.0.0/16'] })).toBe(false);
+    expect(isRefused('https://10.2.2.3', { [purpose]: ['10.1.0.0/16'] })).toBe(true);
+    expect(isRefused('https://10.1.2.3', { webhooks: ['10.1.0.0/16'] })).toBe(true);
+    expect(isRefused('https://101.1.2.3', EVERYWHERE_ALLOWED)).toBe(false);
+    expect(NEVER.filter((address) => !isRefused(address, EVERYWHERE_ALLOWED))).toEqual([]);
   });
 });
 
@@ -232,4 +274,50 @@ test.each([
   expect(error).toMatchObject({ actor: 'settings', code });
   expect(asked).toBe(1);
   expect(connections).toBe(0);
+});
+
+/** Asks for addresses in a process that sends through a proxy, as the environment tells Node. @returns what became of each, and the proxy's log */
+async function throughProxy(addresses: readonly string[]) {
+  const asked: string[] = [];
+  const proxy = createHttpServer().on('connect', (request, socket) => {
+    asked.push(request.url ?? '');
+    socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  closing.push(() => {
+    proxy.closeAllConnections();
+    proxy.close();
+  });
+  const source = (path: string) => JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href);
+  const program = `
+    import { createHttpClient } from ${source('http/client.ts')};
+    import { outboundSection, reachOf } from ${source('settings/outbound-schema.ts')};
+    const reach = reachOf(outboundSection.parse(undefined), 'crms');
+    const resolve = async (name) => {
+      if (name === 'inside.example') return [{ address: '10.1.2.3', family: 4 }];
+      throw Object.assign(new Error('unknown'), { code: 'ENOTFOUND' });
+    };
+    const http = createHttpClient({ userAgent: 'test', clock: Date.now, reach, resolve });
+    const codes = [];
+    for (const url of ${JSON.stringify(addresses)}) {
+      const request = { label: 'test', method: 'GET', url, signal: AbortSignal.timeout(10_000) };
+      codes.push(await http.send(request).then(() => 'answered', ({ code }) => code));
+    }
+    process.stdout.write(JSON.stringify(codes));`;
+  const env = {
+    ...process.env,
+    ...{ NODE_USE_ENV_PROXY: '1', NO_PROXY: '', no_proxy: '' },
+    // By name, as operators write it: which addresses tenants may name does not concern it.
+    HTTPS_PROXY: `http://localhost:${(proxy.address() as AddressInfo).port}`,
+  };
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], { env });
+  return { codes: JSON.parse(stdout) as string[], asked };
+}
+
+test('an outgoing proxy is asked for nothing inside, as far as that is known here', async () => {
+  const inside = ['https://inside.example/', 'https://10.1.2.3/', 'https://0x7f.1/', 'https://redis/'];
+  const { codes, asked } = await throughProxy([...inside, 'https://known-to-the-proxy.example/']);
+  expect(codes.slice(0, -1)).toEqual(inside.map(() => 'address-not-allowed'));
+  expect(codes.at(-1)).toBe('connection-failed');
+  expect(asked).toEqual(['known-to-the-proxy.example:443']);
 });
