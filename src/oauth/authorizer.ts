@@ -56,6 +56,11 @@ const RENEW_QUIET_MS = 10 * SECOND_MS;
 /** After a refresh that failed, the next one waits: 30 s at first, doubled up to 10 minutes, or as long as the server asked. */
 const FIRST_COOL_DOWN_MS = 30 * SECOND_MS;
 const LONGEST_COOL_DOWN_MS = 10 * MINUTE_MS;
+/**
+ * While the authorization server is away. Who asks is paced as work at a server that is away (jobs/outages.ts: one try in 10 s), and must
+ * not meet the failure of its last try.
+ */
+const AWAY_COOL_DOWN_MS = 5 * SECOND_MS;
 
 /**
  * Makes the authorizer of a connection with OAuth tokens. A header may be of a login that was read a moment ago; what is due or was
@@ -175,9 +180,13 @@ class CoolDown {
 }
 
 /** How long nothing is asked after a failed refresh. A limit is over when it says so, else soon: it counts requests, and is no outage. */
-function waitAfter({ code, status, retryAfterMs }: MirrorError, coolDownMs: number, failingForMs: number): number {
+function waitAfter(
+  { actor, code, status, retryAfterMs }: MirrorError,
+  coolDownMs: number,
+  failingForMs: number,
+): number {
   if (code === REFUSAL_UNCONFIRMED) return retryAfterMs ?? 0;
-  if (status !== 429) return Math.max(coolDownMs, retryAfterMs ?? 0);
+  if (status !== 429) return Math.max(actor === 'remote' ? AWAY_COOL_DOWN_MS : coolDownMs, retryAfterMs ?? 0);
   if (retryAfterMs !== undefined) return Math.min(retryAfterMs, LONGEST_RATE_LIMIT_WAIT_MS);
   return unnamedWaitMs(UNNAMED_WAIT.firstMs, LONGEST_COOL_DOWN_MS, failingForMs);
 }

@@ -91,9 +91,11 @@ describe('a patient who is forgotten', () => {
     const before = await world.tracesInRedis();
     const kinds = [...new Set(before.map((key) => key.replace(/^cm:\{[^}]*\}:/, '').split(':')[0]))].sort();
     const places = 'answer-link drifted journal links misses outbox outbox-due outbox-failing reminder';
-    expect(kinds.join(' ')).toBe(`${places} reminders-of reminders-told reminders-wrong restorations runs unseen`);
+    expect(kinds.join(' ')).toBe(`${places} reminders-of reminders-told reminders-wrong restorations unseen`);
     const receipt = await forget(world);
     expect(await world.tracesInRedis()).toEqual([]);
+    // Sealed, so that no search finds it there.
+    expect(JSON.stringify(await world.tenant.runs.list(50))).not.toContain('visit-7731');
     const { reminders, notes, ...rest } = receipt.state;
     expect(rest).toEqual({ journalLines: 3, pins: 1, holds: 1, answerLinks: 2, examples: 1 });
     expect(reminders).toBe(4);

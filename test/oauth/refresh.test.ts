@@ -610,6 +610,34 @@ describe('the upkeep of a login', () => {
   });
 });
 
+describe('while the authorization server is away', () => {
+  test('each try of an incident, ten seconds apart, reaches it, and no other does', async () => {
+    let now = Date.now();
+    const { server, worker } = await open({ clock: () => now });
+    let calls = 0;
+    server.onToken = () => {
+      calls += 1;
+      return { status: 503, body: {} };
+    };
+    await connect(worker, { accessExpiresAt: now - 1_000 });
+    const failure = () => worker.authorizer.header(NEVER).catch(({ code }: MirrorError) => code);
+    expect(await failure()).toBe('token-endpoint-unavailable');
+    for (let tries = 1; tries < 12; tries += 1) {
+      const before = calls;
+      now += 1_000;
+      expect(await failure()).toBe('token-endpoint-unavailable');
+      expect(calls, 'too early').toBe(before);
+      now += 9_000;
+      await failure();
+      expect(calls, `try ${tries}`).toBeGreaterThan(before);
+    }
+    const rotating = rotatingTokens();
+    server.onToken = rotating.onToken;
+    now += 10_000;
+    expect(await worker.authorizer.header(NEVER)).toBe('Bearer access-1');
+  });
+});
+
 describe('after a 401', () => {
   test('one refresh is forced, and a straggler gets what it brought', async () => {
     let now = Date.now();
