@@ -5,13 +5,12 @@ import { BROWSER, noteSealingKeys } from './composition/acts.ts';
 import { type Composition, compose } from './composition/compose.ts';
 import { openConfigurationDesk } from './composition/configuration-desk.ts';
 import { requireEntry } from './composition/connections.ts';
-import { jobHandlers } from './composition/job-handlers.ts';
+import { logAllowances, openWork, within } from './composition/daemon-work.ts';
 import { loginDesk } from './composition/login-desk.ts';
 import { openOperatorDesk } from './composition/operator-desk.ts';
-import { keepReloading, type Reloading } from './composition/reload.ts';
+import type { Reloading } from './composition/reload.ts';
 import type { Connectors } from './composition/targets.ts';
-import { keepAlerting, keepLookingAhead, keepReleasing, watchEpoch } from './composition/upkeep.ts';
-import { wakeAfterChange } from './composition/wake-after-change.ts';
+import { watchEpoch } from './composition/upkeep.ts';
 import { connectors as registry } from './connectors/registry.ts';
 import { createAnswerDesk } from './control/answers.ts';
 import { showFeed } from './control/feeds.ts';
@@ -27,17 +26,14 @@ import { type ListeningServer, listen } from './http-server/listen.ts';
 import { createOperatorServer } from './http-server/operator-server.ts';
 import { createPublicServer } from './http-server/public-server.ts';
 import type { LoginOutcome, LoginResult, OperatorVerbs, PublicVerbs } from './http-server/verbs.ts';
-import type { Releasing } from './jobs/release.ts';
-import { beginWork, repeatWork } from './jobs/schedule.ts';
-import { sharesOf } from './jobs/shares.ts';
+import { repeatWork } from './jobs/schedule.ts';
 import type { OpenTenant } from './jobs/tenant.ts';
 import { Turns } from './jobs/turns.ts';
-import { startWorkers, type Workers } from './jobs/workers.ts';
 import type { Logger } from './log/logger.ts';
 import { noSpans, type Spans } from './log/spans.ts';
 import { asMirrorError } from './model/errors.ts';
 import { MINUTE_MS, SECOND_MS } from './model/time.ts';
-import type { Configuration, TenantOutline } from './settings/configuration.ts';
+import type { Configuration } from './settings/configuration.ts';
 import type { ConfigurationFiles } from './settings/configuration-files.ts';
 import { createAnswerDirectory } from './state/answers.ts';
 import { createFeedDirectory } from './state/feeds.ts';
@@ -79,20 +75,6 @@ export interface DaemonOptions {
 /** What an administrator changed is taken up within this time as a rule; the look goes on if it takes longer. */
 const FOLLOW_MS = 4 * SECOND_MS;
 /**
- * What is under way may go on for this long after the signal to end. The ports have a second each after it, and a container engine kills after
- * ten seconds.
- */
-const STOP_GRACE_MS = 6 * SECOND_MS;
-/**
- * Turns of each kind under way at once. They are many, since they wait for answers most of the time, and work is one thread's: what they
- * take is memory, some hundred kilobytes each.
- */
-const IN_FLIGHT = {
-  ...{ pull: 128, 'read-streams': 64, audit: 8, 'check-target': 64, subscriptions: 32 },
-  ...{ remind: 128, triggers: 64, 'refresh-tokens': 32 },
-};
-
-/**
  * Starts the daemon: checks Redis, joins the parts, opens the ports, and sets the jobs of every tenant going, as far as its role goes.
  * @param signal ends the start while it waits for Redis; a running daemon is ended by `close`
  * @throws MirrorError `settings` when Redis would not keep what must be kept, or a port can't be had or has no address; `remote` when
@@ -121,7 +103,7 @@ export async function startDaemon(
     whileInLine: turns.inLine,
   });
   installation = composition.installation;
-  opened.defer(() => composition.close());
+  opened.defer(async () => void (await within(SECOND_MS, [composition.close()])));
   const { readFrom } = settings.redis.place;
   await checkRedis(composition.redis, signal, readFrom);
   opened.defer(keepChecking(composition.redis, log, MINUTE_MS, readFrom));
@@ -133,51 +115,30 @@ export async function startDaemon(
   // Whoever changed something is answered in time, whatever a tenant at work waits for.
   const follow = async () => void (await Promise.race([reloading?.look(), pause(FOLLOW_MS, null, { ref: false })]));
   const operator = await openOperatorPort({ composition, metrics, statuses, watch, spans, files, follow, tell });
-  opened.defer(() => operator.close(SECOND_MS));
+  const ports: (() => Promise<void> | undefined)[] = [() => operator.close(SECOND_MS)];
+  opened.defer(() => Promise.all(ports.map((close) => close())).then(() => {}));
   const outside = await openPublicPort(composition, metrics, role);
-  opened.defer(() => outside?.close(SECOND_MS));
+  ports.push(() => outside?.close(SECOND_MS));
   // In the order in which processes read their configuration: the one that was started last is the newest.
   await joinAll(composition.redis, composition.generations);
   const { queues, redis, isNeedless } = composition;
   const work = { tenants: [...configuration.outlines.values()], queues, redis, isNeedless, log };
   if (does(role, 'scheduler')) await repeatWork(work, settings.schedule);
-  if (does(role, 'worker')) {
-    const workers = openWorkers(composition, turns, spans);
-    opened.defer(() => workers.close(STOP_GRACE_MS));
-  }
-  const { begun, end } = begin(work, role);
-  opened.defer(end);
-  const releasing = does(role, 'scheduler') ? keepReleasing(composition) : null;
-  opened.defer(() => releasing?.end());
-  const upkeep = does(role, 'scheduler') ? [keepAlerting(composition, statuses), keepLookingAhead(composition)] : [];
-  for (const end of upkeep) opened.defer(end);
-  reloading = files === undefined ? null : openReloading({ files, composition, metrics, releasing });
-  opened.defer(() => reloading?.end());
-  const ports = { operatorPort: operator.port, publicPort: outside?.port ?? null };
-  log.info({ ...ports, role, tenants: composition.installation.tenants.size }, 'the daemon runs');
+  const running = openWork({ composition, role, files, metrics, statuses, turns, spans, work });
+  opened.defer(running.end);
+  reloading = running.reloading;
+  const listening = { operatorPort: operator.port, publicPort: outside?.port ?? null };
+  log.info({ ...listening, role, tenants: composition.installation.tenants.size }, 'the daemon runs');
   logTenants(configuration, log);
   const parts = opened.move();
   return {
-    ...ports,
+    ...listening,
     composition,
-    begun,
+    begun: running.begun,
     reload: () => reloading?.reload(),
     async close() {
       log.info({}, 'the daemon ends');
       await parts.disposeAsync();
-    },
-  };
-}
-
-/** Asks for all that a start asks for. @returns ends the asking */
-function begin(work: Parameters<typeof beginWork>[0], role: Role): { begun: Promise<void>; end(): Promise<void> } {
-  const asking = new AbortController();
-  const begun = does(role, 'scheduler') ? beginWork(work, asking.signal) : Promise.resolve();
-  return {
-    begun,
-    end() {
-      asking.abort();
-      return begun;
     },
   };
 }
@@ -188,59 +149,6 @@ function logTenants({ setAside, outlines }: Configuration, log: Logger): void {
     log.error({ tenant: id, faults: faults.length }, 'a tenant is not run: its configuration has faults');
   }
   logAllowances(outlines, log);
-}
-
-/** Work follows the configuration: schedules, a cycle of what changed, and what was taken out. @param releasing null: another process's */
-function openReloading(parts: {
-  files: ConfigurationFiles;
-  composition: Composition;
-  metrics: Metrics;
-  releasing: Releasing | null;
-}): Reloading {
-  const { files, composition, metrics, releasing } = parts;
-  const { log, queues, redis, isNeedless } = composition;
-  return keepReloading({
-    ...{ files, composition, log, observe: metrics.observeReload },
-    async onTakenUp({ added, changed, reopened, removed, reduced }, signal) {
-      const { outlines, settings } = composition.configuration;
-      const others = new Set([...added, ...changed]);
-      const some = [...outlines].filter(([id]) => others.has(id));
-      logAllowances(some, log);
-      if (releasing === null) return;
-      const tenants = [...outlines.values()];
-      await repeatWork({ tenants, queues }, settings.schedule);
-      await beginWork({ tenants: some.map(([, outline]) => outline), queues, redis, isNeedless, log }, signal);
-      await wakeAfterChange(composition, [...changed, ...reopened]);
-      // A look reads the names of all keys.
-      if (removed.length + reduced.length > 0) releasing.check();
-    },
-  });
-}
-
-function openWorkers(composition: Composition, turns: Turns, spans: Spans): Workers {
-  const { settings } = composition.configuration;
-  const inFlight = { ...IN_FLIGHT, push: settings.push.targetConcurrency };
-  return startWorkers({
-    redis: settings.redis.place.reveal(),
-    handlers: jobHandlers(composition),
-    inFlight,
-    sharesOf: sharesOf(composition.installation.tenants, inFlight),
-    isNeedless: composition.isNeedless,
-    turns,
-    lockMs: settings.leases.ttlMs,
-    processes: composition.processes,
-    log: composition.log,
-    spans,
-  });
-}
-
-/** Whoever reads the log knows which sensitive fields a CRM is told, and on what ground. */
-function logAllowances(outlines: Iterable<readonly [string, TenantOutline]>, log: Logger): void {
-  for (const [tenant, { sensitive }] of outlines) {
-    for (const { target, field, reason } of sensitive) {
-      log.info({ tenant, target, field, reason }, 'a sensitive field is mapped');
-    }
-  }
 }
 
 async function openOperatorPort(parts: {

@@ -1,0 +1,143 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Metrics } from '../control/metrics.ts';
+import { does, type Role } from '../control/roles.ts';
+import type { Statuses } from '../control/statuses.ts';
+import type { Releasing } from '../jobs/release.ts';
+import { beginWork, repeatWork } from '../jobs/schedule.ts';
+import { sharesOf } from '../jobs/shares.ts';
+import type { Turns } from '../jobs/turns.ts';
+import { startWorkers, type Workers } from '../jobs/workers.ts';
+import type { Logger } from '../log/logger.ts';
+import type { Spans } from '../log/spans.ts';
+import { SECOND_MS } from '../model/time.ts';
+import type { TenantOutline } from '../settings/configuration.ts';
+import type { ConfigurationFiles } from '../settings/configuration-files.ts';
+import type { Composition } from './compose.ts';
+import { jobHandlers } from './job-handlers.ts';
+import { keepReloading, type Reloading } from './reload.ts';
+import { keepAlerting, keepLookingAhead, keepReleasing } from './upkeep.ts';
+import { wakeAfterChange } from './wake-after-change.ts';
+
+/**
+ * What is under way may go on for this long after the signal to end, and has a second more to be broken off. Ports and connections have a
+ * second each after it: a container engine kills after ten seconds.
+ */
+const STOP_GRACE_MS = 5 * SECOND_MS;
+/**
+ * Turns of each kind under way at once. They are many, since they wait for answers most of the time, and work is one thread's: what they
+ * take is memory, some hundred kilobytes each.
+ */
+const IN_FLIGHT = {
+  ...{ pull: 128, 'read-streams': 64, audit: 8, 'check-target': 64, subscriptions: 32 },
+  ...{ remind: 128, triggers: 64, 'refresh-tokens': 32 },
+};
+
+/** The work of a daemon while it runs. */
+export interface RunningWork {
+  /** When all that a start asks for was asked; never fails. */
+  begun: Promise<void>;
+  /** Null where nothing follows the configuration. */
+  reloading: Reloading | null;
+  /** Ends all of it within six seconds. What is not ended by then is taken up again at the next start. */
+  end(): Promise<void>;
+}
+
+/** Opens the work of a role: workers, schedules, upkeep, and what follows the configuration. */
+export function openWork(parts: {
+  composition: Composition;
+  role: Role;
+  files: ConfigurationFiles | undefined;
+  metrics: Metrics;
+  statuses: Statuses;
+  turns: Turns;
+  spans: Spans;
+  work: Parameters<typeof beginWork>[0];
+}): RunningWork {
+  const { composition, role, files, metrics, statuses, turns, spans, work } = parts;
+  const workers = does(role, 'worker') ? openWorkers(composition, turns, spans) : null;
+  const { begun, end } = begin(work, role);
+  const isScheduler = does(role, 'scheduler');
+  const releasing = isScheduler ? keepReleasing(composition) : null;
+  const upkeep = isScheduler ? [keepAlerting(composition, statuses), keepLookingAhead(composition)] : [];
+  const reloading = files === undefined ? null : openReloading({ files, composition, metrics, releasing });
+  return {
+    ...{ begun, reloading },
+    async end() {
+      // Side by side: a look at a Redis that just went away takes no time from the work.
+      const ends = [workers?.close(STOP_GRACE_MS), end(), releasing?.end(), reloading?.end()];
+      const isEnded = await within(STOP_GRACE_MS + SECOND_MS, [...ends, ...upkeep.map((stop) => stop())]);
+      if (!isEnded) composition.log.warn({}, 'work was left under way: it is taken up again at the next start');
+    },
+  };
+}
+
+/** Waits for all of some work, for at most so long. @returns whether it ended */
+export async function within(longestMs: number, work: readonly (Promise<unknown> | undefined)[]): Promise<boolean> {
+  return Promise.race([Promise.all(work).then(() => true), pause(longestMs, false, { ref: false })]);
+}
+
+/** Asks for all that a start asks for. @returns ends the asking */
+function begin(work: Parameters<typeof beginWork>[0], role: Role): { begun: Promise<void>; end(): Promise<void> } {
+  const asking = new AbortController();
+  const begun = does(role, 'scheduler') ? beginWork(work, asking.signal) : Promise.resolve();
+  return {
+    begun,
+    end() {
+      asking.abort();
+      return begun;
+    },
+  };
+}
+
+/** Work follows the configuration: schedules, a cycle of what changed, and what was taken out. @param releasing null: another process's */
+function openReloading(parts: {
+  files: ConfigurationFiles;
+  composition: Composition;
+  metrics: Metrics;
+  releasing: Releasing | null;
+}): Reloading {
+  const { files, composition, metrics, releasing } = parts;
+  const { log, queues, redis, isNeedless } = composition;
+  return keepReloading({
+    ...{ files, composition, log, observe: metrics.observeReload },
+    async onTakenUp({ added, changed, reopened, removed, reduced }, signal) {
+      const { outlines, settings } = composition.configuration;
+      const others = new Set([...added, ...changed]);
+      const some = [...outlines].filter(([id]) => others.has(id));
+      logAllowances(some, log);
+      if (releasing === null) return;
+      const tenants = [...outlines.values()];
+      await repeatWork({ tenants, queues }, settings.schedule);
+      await beginWork({ tenants: some.map(([, outline]) => outline), queues, redis, isNeedless, log }, signal);
+      await wakeAfterChange(composition, [...changed, ...reopened]);
+      // A look reads the names of all keys.
+      if (removed.length + reduced.length > 0) releasing.check();
+    },
+  });
+}
+
+function openWorkers(composition: Composition, turns: Turns, spans: Spans): Workers {
+  const { settings } = composition.configuration;
+  const inFlight = { ...IN_FLIGHT, push: settings.push.targetConcurrency };
+  return startWorkers({
+    redis: settings.redis.place.reveal(),
+    handlers: jobHandlers(composition),
+    inFlight,
+    sharesOf: sharesOf(composition.installation.tenants, inFlight),
+    isNeedless: composition.isNeedless,
+    turns,
+    lockMs: settings.leases.ttlMs,
+    processes: composition.processes,
+    log: composition.log,
+    spans,
+  });
+}
+
+/** Whoever reads the log knows which sensitive fields a CRM is told, and on what ground. */
+export function logAllowances(outlines: Iterable<readonly [string, TenantOutline]>, log: Logger): void {
+  for (const [tenant, { sensitive }] of outlines) {
+    for (const { target, field, reason } of sensitive) {
+      log.info({ tenant, target, field, reason }, 'a sensitive field is mapped');
+    }
+  }
+}
