@@ -14,6 +14,7 @@ import { authorizeInBrowser, type ClinicSandbox, startClinicSandbox } from '../.
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type GoogleItself, startGoogleItself } from './support/google-itself.ts';
+import { widenBudget } from './support/widen-budget.ts';
 
 const CLI = fileURLToPath(new URL('../../bin/clinic-mirror.js', import.meta.url));
 const DOCUMENT = readFileSync(new URL('../../docs/first-calendar.md', import.meta.url), 'utf8');
@@ -149,12 +150,3 @@ describe('the document on the first calendar, with Google at its own addresses',
 const DOWN = '\u001b[B';
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what moves the cursor and colours the text
 const ESCAPES = /\u001b\[[\d;?]*[A-Za-z]/g;
-
-/** What is written asks the clinic once a second, as is right where nobody knows more of it; here it would be waiting alone. */
-async function widenBudget(folder: string): Promise<void> {
-  const file = join(folder, 'clinic-mirror.yaml');
-  const settings = parse(readFileSync(file, 'utf8'));
-  for (const client of Object.values<object>(settings.clinicClients))
-    Object.assign(client, { budget: { requestsPerMinute: 6_000, burst: 500 } });
-  await writeFile(file, stringify(settings), { mode: 0o600 });
-}

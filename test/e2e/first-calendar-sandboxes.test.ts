@@ -1,15 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
-import { mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { parse, stringify } from 'yaml';
 import { authorizeInBrowser as authorizeInClinic } from '../../sandbox/clinic/index.ts';
 import { authorizeInBrowser as authorizeAtGoogle } from '../../sandbox/kit/oauth/browser.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { widenBudget } from './support/widen-budget.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const DOCUMENT = readFileSync(join(ROOT, 'docs/first-calendar.md'), 'utf8');
@@ -116,7 +116,8 @@ test('the sandbox journey of the document, command by command', async () => {
   for (const [, named = ''] of servers.said.matchAll(/^ {2}(npx .*)$/gm)) expect(commands).toContain(named);
 
   await typeToItsEnd(init!, person());
-  await quicken();
+  // Other tests may have the default port.
+  await widenBudget(join(clone, 'my-clinic'), { operator: { port: 0 } });
   expect(await typeToItsEnd(plan!)).toMatch(/dr-bianchi/);
   expect(await shown()).toMatchObject({ count: 0 });
   await typeToItsEnd(sync!);
@@ -149,13 +150,3 @@ test('the sandbox journey of the document, command by command', async () => {
   expect(existsSync(join(clone, 'sandbox-answers.yaml'))).toBe(false);
   await expect(fetch(desk)).rejects.toThrow();
 });
-
-/** The clinic would be asked once a second, and the daemon listen on the port that other tests may have. */
-async function quicken(): Promise<void> {
-  const file = join(clone, 'my-clinic', 'clinic-mirror.yaml');
-  const settings = parse(readFileSync(file, 'utf8'));
-  for (const client of Object.values<object>(settings.clinicClients))
-    Object.assign(client, { budget: { requestsPerMinute: 6_000, burst: 500 } });
-  Object.assign(settings, { operator: { port: 0 } });
-  await writeFile(file, stringify(settings), { mode: 0o600 });
-}

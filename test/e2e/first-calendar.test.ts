@@ -10,6 +10,7 @@ import { readCaldavEvents } from '../../demo/read-targets.ts';
 import { authorizeInBrowser, type ClinicSandbox, startClinicSandbox } from '../../sandbox/clinic/index.ts';
 import { useRadicale } from '../support/radicale.ts';
 import { useRedis } from '../support/redis.ts';
+import { widenBudget } from './support/widen-budget.ts';
 
 const redis = useRedis();
 const radicale = useRadicale();
@@ -126,15 +127,6 @@ describe('the document on the first calendar', () => {
     expect(existsSync(join(dir, 'other'))).toBe(false);
   });
 });
-
-/** What is written asks the clinic once a second, as is right where nobody knows more of it; here it would be waiting alone. */
-async function widenBudget(folder: string): Promise<void> {
-  const file = join(folder, 'clinic-mirror.yaml');
-  const settings = parse(readFileSync(file, 'utf8'));
-  for (const client of Object.values<object>(settings.clinicClients))
-    Object.assign(client, { budget: { requestsPerMinute: 6_000, burst: 500 } });
-  await writeFile(file, stringify(settings), { mode: 0o600 });
-}
 
 /** Nobody else may read what was made, secrets or not, and no secret stands in a YAML file. */
 async function expectOwn(folder: string): Promise<void> {
