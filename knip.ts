@@ -9,7 +9,6 @@ const STARTED = [
   ...Object.values(scripts).flatMap((line) => line.match(/(?<=with-setup\.js )\S+/g) ?? []),
   'bin/*.js',
   'src/http-server/pages/assets/*.js',
-  'bench/way.ts',
   'tools/container-demo.ts',
   'sandbox/*/command.ts',
   // By the names of connectors (tools/write-reference.ts).

@@ -1,0 +1,187 @@
+import { parseSync } from 'oxc-parser';
+
+/** A function of a source file. */
+export interface SourceFunction {
+  name: string;
+  line: number;
+  lines: number;
+  /** Number of positional parameters. */
+  parameters: number;
+  /** Names of the types that the parameters are annotated with, without those inside of other types. */
+  takes: string[];
+}
+
+/** A string literal or template of a source file, with `…` in place of what a template inserts. */
+export interface SourceText {
+  text: string;
+  line: number;
+}
+
+/** The measured parts of one TypeScript file. */
+export interface Source {
+  /** From the root of the project. */
+  path: string;
+  lines: number;
+  /** Lines that are not blank, and not only comment, import, re-export, interface or type. */
+  code: number;
+  functions: SourceFunction[];
+  texts: SourceText[];
+  /** Specifiers of imports and re-exports that stay when the types are removed; dynamic imports too. */
+  imports: string[];
+  /** Names of what the file declares: variables, parameters, functions, types, members. */
+  names: string[];
+  /** Names of the functions and methods that are called. */
+  calls: string[];
+}
+
+interface Node {
+  type: string;
+  start: number;
+  end: number;
+  [field: string]: unknown;
+}
+
+const NO_CODE = new Set([
+  'ImportDeclaration',
+  'ExportAllDeclaration',
+  'TSInterfaceDeclaration',
+  'TSTypeAliasDeclaration',
+  'TSDeclareFunction',
+]);
+
+/** Parses a TypeScript file and measures it. @throws Error that names the file, if the file cannot be parsed */
+export function readSource(path: string, content: string): Source {
+  const { program, comments, errors } = parseSync(path, content);
+  if (errors[0] !== undefined) throw new Error(`Cannot parse ${path}: ${errors[0].message}`);
+  const lineStarts = [0, ...[...content.matchAll(/\n/g)].map(({ index }) => index + 1)];
+  const lineAt = (offset: number) => {
+    let [below, above] = [0, lineStarts.length];
+    while (above - below > 1) {
+      const middle = (below + above) >> 1;
+      if ((lineStarts[middle] ?? 0) <= offset) below = middle;
+      else above = middle;
+    }
+    return below + 1;
+  };
+  const blanked: { start: number; end: number }[] = [...comments];
+  const source: Source = {
+    path,
+    lines: content.trimEnd().split('\n').length,
+    code: 0,
+    functions: [],
+    texts: [],
+    imports: [],
+    names: [],
+    calls: [],
+  };
+  visit(program as unknown as Node, null, (node, parent) => {
+    if (isNoCode(node)) blanked.push(parent?.type === 'ExportNamedDeclaration' ? parent : node);
+    source.imports.push(...importsOf(node));
+    if (isFunction(node)) source.functions.push(functionOf(node, parent, lineAt));
+    source.names.push(...declaredBy(node));
+    source.calls.push(...calledBy(node));
+    const text = textOf(node, parent);
+    if (text !== null) source.texts.push({ text, line: lineAt(node.start) });
+  });
+  source.code = codeLines(content, blanked);
+  return source;
+}
+
+function visit(node: Node, parent: Node | null, enter: (node: Node, parent: Node | null) => void): void {
+  enter(node, parent);
+  for (const [field, value] of Object.entries(node)) {
+    if (field === 'type' || typeof value !== 'object' || value === null) continue;
+    for (const child of Array.isArray(value) ? value : [value]) {
+      if (typeof (child as Node | null)?.type === 'string') visit(child as Node, node, enter);
+    }
+  }
+}
+
+function isNoCode(node: Node): boolean {
+  return NO_CODE.has(node.type) || (node.type === 'ExportNamedDeclaration' && node.source != null);
+}
+
+function importsOf(node: Node): string[] {
+  const source = node.source as (Node & { value?: unknown }) | null | undefined;
+  if (typeof source?.value !== 'string') return [];
+  if (node.type === 'ImportExpression' || node.type === 'ExportAllDeclaration') return [source.value];
+  if (node.type !== 'ImportDeclaration' && node.type !== 'ExportNamedDeclaration') return [];
+  const kind = node.importKind ?? node.exportKind;
+  const specifiers = (node.specifiers ?? []) as Node[];
+  const isTypeOnly = (each: Node) => (each.importKind ?? each.exportKind) === 'type';
+  if (kind === 'type' || (specifiers.length > 0 && specifiers.every(isTypeOnly))) return [];
+  return [source.value];
+}
+
+function isFunction(node: Node): boolean {
+  return ['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression'].includes(node.type);
+}
+
+function functionOf(node: Node, parent: Node | null, lineAt: (offset: number) => number): SourceFunction {
+  const parameters = (node.params ?? []) as Node[];
+  const named = (node.id ?? parent?.key ?? parent?.id) as { name?: string } | null | undefined;
+  return {
+    name: named?.name ?? 'anonymous',
+    line: lineAt(node.start),
+    lines: lineAt(node.end - 1) - lineAt(node.start) + 1,
+    parameters: parameters.length,
+    takes: parameters.flatMap(typeNames),
+  };
+}
+
+/** Names that a node declares: of bindings, of members with a name in the source, and of types. */
+function declaredBy(node: Node): string[] {
+  const nameIn = (value: unknown): string[] => {
+    const { type, name, elements, properties, argument, left, value: inner } = (value ?? {}) as Record<string, unknown>;
+    if (type === 'Identifier' || type === 'PrivateIdentifier') return [String(name)];
+    if (type === 'ArrayPattern') return (elements as unknown[]).flatMap(nameIn);
+    if (type === 'ObjectPattern') return (properties as unknown[]).flatMap(nameIn);
+    if (type === 'Property') return nameIn(inner);
+    if (type === 'RestElement') return nameIn(argument);
+    return type === 'AssignmentPattern' ? nameIn(left) : [];
+  };
+  const parameters = isFunction(node) ? ((node.params ?? []) as unknown[]).flatMap(nameIn) : [];
+  if (
+    /^(VariableDeclarator|FunctionDeclaration|ClassDeclaration|TS(Interface|TypeAlias)Declaration)$/.test(node.type)
+  ) {
+    return [...nameIn(node.id), ...parameters];
+  }
+  if (/^(TSPropertySignature|TSMethodSignature|PropertyDefinition|MethodDefinition)$/.test(node.type)) {
+    return node.computed === true ? [] : nameIn(node.key);
+  }
+  return parameters;
+}
+
+function calledBy(node: Node): string[] {
+  if (node.type !== 'CallExpression') return [];
+  const { name, property } = node.callee as { name?: string; property?: { name?: string } };
+  const called = name ?? property?.name;
+  return called === undefined ? [] : [called];
+}
+
+function typeNames(parameter: Node): string[] {
+  const { left, typeAnnotation } = parameter as { left?: Node; typeAnnotation?: { typeAnnotation: Node } | null };
+  if (left !== undefined) return typeNames(left);
+  const named = typeAnnotation?.typeAnnotation as { type?: string; typeName?: { name?: string } } | undefined;
+  return named?.type === 'TSTypeReference' && named.typeName?.name !== undefined ? [named.typeName.name] : [];
+}
+
+function textOf(node: Node, parent: Node | null): string | null {
+  if (node.type === 'Literal' && typeof node.value === 'string') {
+    return parent !== null && 'source' in parent && parent.source === node ? null : node.value;
+  }
+  if (node.type !== 'TemplateLiteral') return null;
+  return (node.quasis as { value: { cooked: string | null } }[]).map(({ value }) => value.cooked ?? '').join('…');
+}
+
+/** Lines of which something other than white space remains outside of the ranges. */
+function codeLines(content: string, blanked: readonly { start: number; end: number }[]): number {
+  const characters = content.split('');
+  for (const { start, end } of blanked) {
+    for (let at = start; at < end; at++) if (characters[at] !== '\n') characters[at] = ' ';
+  }
+  return characters
+    .join('')
+    .split('\n')
+    .filter((line) => line.trim() !== '').length;
+}
