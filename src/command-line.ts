@@ -1,15 +1,15 @@
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { readLines, readTextFile, writeNewFile } from './cli/files.ts';
-import { onPaper, paperOf } from './cli/paper.ts';
 import {
   type CliOutside,
-  createProgram,
   type GlobalOptions,
   type OpenInstallation,
   USUAL_CONFIG,
   type Wanted,
-} from './cli/program.ts';
+} from './cli/outside.ts';
+import { onPaper, paperOf } from './cli/paper.ts';
+import { createProgram } from './cli/program.ts';
 import { createProgress, type Terminal } from './cli/progress.ts';
 import type { renderError } from './cli/render-error.ts';
 import type { Role } from './control/roles.ts';

@@ -282,5 +282,5 @@ test('help loads nothing of the configuration and of the state', async () => {
   expect(await cli.ended).toBe(0);
   const loaded = loadedBy(cli);
   expect(loaded).toContain('commander');
-  expect([...NOT_OF_A_STATUS, 'zod', 'yaml', 'ioredis'].filter((name) => loaded.includes(name))).toEqual([]);
+  expect([...NOT_OF_A_STATUS, 'yaml', 'ioredis'].filter((name) => loaded.includes(name))).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { renderTable } from '../src/cli/table.ts';
 import { closureOf, type HouseRow, measureHouse, moduleRows } from './house/measure.ts';
-import { readSource } from './house/source.ts';
+import { readScript, readSource } from './house/source.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const sourcesBelow = (folder: string) =>
@@ -22,13 +22,15 @@ async function main(): Promise<void> {
   });
   const source = sourcesBelow('src');
   const test = sourcesBelow('test');
-  const scripts = globSync('src/**/*.lua', { cwd: root });
+  const scripts = globSync('src/**/*.lua', { cwd: root }).map((path) =>
+    readScript(path, readFileSync(join(root, path), 'utf8')),
+  );
   const rows: HouseRow[] = measureHouse({ source, test, scripts, holdPage: closureOf(HOLD_PAGE, source) });
   if (values.walk) {
     const { walkAppointment } = await import('../bench/walk.ts');
     rows.push(...(await walkAppointment((text) => console.error(text))));
   }
-  const modules = moduleRows(source);
+  const modules = moduleRows([...source, ...scripts]);
   if (values.json) {
     console.log(JSON.stringify({ rows, modules }));
     return;

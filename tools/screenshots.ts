@@ -147,14 +147,16 @@ async function makeActivity(world: World): Promise<Shown> {
   await writeFile(document, managedClinic('main'));
   const added = await runCli(world, ['tenants', 'add', MANAGED, document]);
   if (added.code !== 0) throw new Error(added.err);
-  const { holds } = JSON.parse((await runCli(world, ['holds', 'list', first[0], '--json'])).out) as {
-    holds: { id: string; target: string; recordIds: string[] }[];
+  const { items: holds } = JSON.parse((await runCli(world, ['holds', 'list', first[0], '--json'])).out) as {
+    items: { id: string; target: string }[];
   };
   const hold = holds.find(({ target }) => target === 'room');
+  const { out } = await runCli(world, ['holds', 'records', first[0], hold?.id ?? '', '--json']);
+  const { records } = JSON.parse(out) as { records: string[] };
   const { url } = JSON.parse((await runCli(world, ['login', second[0], 'doctor-1', '--link', '--json'])).out) as {
     url: string;
   };
-  return { tenant: first[0], hold: hold?.id ?? '', appointment: hold?.recordIds[0] ?? '', link: url };
+  return { tenant: first[0], hold: hold?.id ?? '', appointment: records[0] ?? '', link: url };
 }
 
 async function takeAll(world: World, browser: TestBrowser, shown: Shown, names: readonly string[]): Promise<void> {

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { CliOutside } from '../src/cli/program.ts';
+import type { CliOutside } from '../src/cli/outside.ts';
 import { clinicProfileSchema } from '../src/clinic/schema/profile.ts';
 
 /** What the command line is built with to look at its commands alone: none of them can be carried out. */

@@ -1,4 +1,6 @@
 import type { Command } from 'commander';
+import type { AnyOperation } from '../operations/operation.ts';
+import { OPERATIONS } from '../operations/operations.ts';
 
 /** What the command line ends with, whatever the command. */
 export const EXIT_CODES = {
@@ -11,7 +13,6 @@ export const EXIT_CODES = {
 /** When commands end with 1 although they could do what they were asked, by their usage. */
 const ENDS_WITH_ONE: Readonly<Record<string, string>> = {
   'check-spec': 'the document differs from the profile, or leaves something to decide',
-  audit: 'a target could not be looked at',
   'audit-log verify': 'an entry was changed, moved or removed',
   'clinic probe': 'the clinic answers otherwise than the profile says',
   'config check': 'with --live something does not answer, or an id is not known to the clinic',
@@ -22,8 +23,6 @@ const ENDS_WITH_ONE: Readonly<Record<string, string>> = {
     'a permission was not granted, the account waits for accept-account, or whether the user can be used is not known',
   match: 'something of the file was left as it is',
   status: 'with --problems something needs a person',
-  sync: 'the cycle ended early, a target is not in-sync, a scope was refused, or an id of the files is unknown',
-  undo: 'something is not in place yet, or could not be read',
 };
 
 /** Commands that do something, with their words, in the order in which the help has them; not those that only hold others. */
@@ -35,7 +34,11 @@ export function commandsOf(command: Command, before = ''): { words: string; comm
 
 /** When a command ends with 1 beside failing; null: never. @param words with the program's name before it */
 export function endsWithOne(words: string): string | null {
-  return ENDS_WITH_ONE[words.slice(words.indexOf(' ') + 1)] ?? null;
+  const command = words.slice(words.indexOf(' ') + 1);
+  const operation = Object.values(OPERATIONS as Record<string, AnyOperation>).find(({ commands }) =>
+    commands.some((binding) => binding.words.replaceAll(/ [<[].*/g, '') === command),
+  );
+  return operation?.endsWithOne?.when ?? ENDS_WITH_ONE[command] ?? null;
 }
 
 /** Says in each command's help when it ends with 1. */

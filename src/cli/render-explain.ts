@@ -1,13 +1,8 @@
 import type { TargetWay } from '../control/appointment-way.ts';
 import type { Explanation, SourceView, TargetExplanation } from '../control/explain.ts';
-import type { TenantHold } from '../control/holds.ts';
 import type { DriftPolicy } from '../control/status-view.ts';
 import { fieldName } from './field-names.ts';
-import { firstRows } from './paper.ts';
-import { renderTable, renderTime, wrap } from './table.ts';
-
-/** Holds that are shown unless told. */
-const SHOWN_HOLDS = 50;
+import { renderTime, wrap } from './table.ts';
 
 /** One appointment's story as a person reads it. */
 export function renderExplanation(explanation: Explanation): string {
@@ -71,38 +66,4 @@ function renderTarget(target: TargetExplanation): string {
   for (const { id, kind, state } of target.holds) lines.push(`  in hold ${id} (${kind}), ${state}`);
   if (target.failure !== null) lines.push(`  the whole target stands still: ${target.failure}`);
   return lines.join('\n');
-}
-
-/** Holds as a table, with the commands that decide them. */
-export function renderHolds(holds: readonly TenantHold[]): string {
-  if (holds.length === 0) return 'Nothing is held.';
-  const columns = [
-    { heading: 'hold' },
-    { heading: 'tenant' },
-    { heading: 'target' },
-    { heading: 'kind' },
-    { heading: 'items', right: true },
-    { heading: 'of links', right: true },
-    { heading: 'state', isState: true },
-    { heading: 'seen' },
-    { heading: 'expires' },
-  ];
-  const { shown, more } = firstRows(holds, SHOWN_HOLDS);
-  const rows = shown.map((hold) => [
-    hold.id,
-    hold.tenant,
-    hold.target,
-    hold.kind,
-    String(hold.recordIds.length),
-    String(hold.linkCount),
-    hold.state,
-    hold.seen,
-    renderTime(hold.expiresAt),
-  ]);
-  const open = holds.find(({ state }) => state === 'open');
-  const hint =
-    open === undefined
-      ? ''
-      : `\n\nDecide with:  clinic-mirror holds approve ${open.tenant} ${open.id} --seen ${open.seen}\n              clinic-mirror holds reject ${open.tenant} ${open.id} --seen ${open.seen}`;
-  return [renderTable(columns, rows), ...more].join('\n') + hint;
 }

@@ -18,7 +18,7 @@ const RESULTS: Readonly<Record<UndoResult, string>> = {
 };
 
 /** Runs that can be undone, as a table. */
-export function renderRuns(runs: readonly TenantRun[]): string {
+export function renderRuns({ runs }: { runs: readonly TenantRun[] }): string {
   const [first] = runs;
   if (first === undefined) return 'No run changed or deleted anything within the time that journals are kept.';
   const columns = [
@@ -62,7 +62,7 @@ export function renderUndo({ run, tenant, dryRun, pinnedUntil, records }: UndoVi
     pinnedUntil === null
       ? ''
       : `\n\n${wrap(
-          `What was put back stays until ${renderTime(pinnedUntil)} whatever the target's rules say; to let them decide again: clinic-mirror undo ${run} --release`,
+          `What was put back stays until ${renderTime(pinnedUntil)} whatever the target's rules say; to let them decide again: clinic-mirror release ${run}`,
         )}`;
   return `${head}\n\n${renderTable(columns, rows)}${pin}`;
 }

@@ -8,55 +8,23 @@ import { asMirrorError } from '../model/errors.ts';
 import { accountText } from '../oauth/accounts.ts';
 import type { LoginResult } from '../oauth/login.ts';
 import type { HoldChoice } from '../state/holds.ts';
-import * as audit from './audit.ts';
 import * as backups from './backups.ts';
 import * as clinic from './clinic.ts';
 import { operationOf } from './clinic-question.ts';
-import * as feeds from './feeds.ts';
 import * as forget from './forget.ts';
 import * as holds from './holds.ts';
 import { type Installation, requireTenant } from './installation.ts';
-import * as keptPlans from './kept-plans.ts';
 import * as logins from './logins.ts';
 import { matchableTarget } from './match.ts';
 import * as match from './match-apply.ts';
 import { type ActAbout, type Acting, act, nameOf, note, recordAct } from './recording.ts';
-import * as reminders from './reminders.ts';
-import * as sync from './sync.ts';
 import { addTenant } from './tenant-acts.ts';
-import * as triggers from './triggers.ts';
 import * as undo from './undo.ts';
 
 /** The id of a tenant that there is: nobody's name gets into the log by a slip of the fingers. */
 function tenantOf(installation: Installation, id: string): string {
   return requireTenant(installation, id).id;
 }
-
-/** @see sync.syncTenant */
-export const syncTenant = act(
-  sync.syncTenant,
-  (_, installation, id) => ({ verb: 'sync', tenant: tenantOf(installation, id) }),
-  ({ run, targets }) => ({ targets: targets.length, error: run.error?.code ?? null }),
-);
-
-/** @see keptPlans.applyPlan */
-export const applyPlan = act(
-  keptPlans.applyPlan,
-  (_, installation, id, plan) => ({
-    verb: 'apply',
-    tenant: tenantOf(installation, id),
-    // Whatever somebody typed is no id.
-    what: { plan: /^[0-9a-f]{24}$/.test(plan) ? plan : null },
-  }),
-  ({ run, targets }) => ({ targets: targets.length, error: run.error?.code ?? null }),
-);
-
-/** @see audit.auditNow */
-export const auditNow = act(
-  audit.auditNow,
-  (_, installation, id) => ({ verb: 'audit', tenant: tenantOf(installation, id) }),
-  ({ targets }) => ({ targets: targets.length }),
-);
 
 /**
  * Decides a hold as it is now, or as it was seen, whole or in part: one that changes meanwhile is not decided.
@@ -209,60 +177,6 @@ export const acceptLoss = act(
   backups.acceptLoss,
   (_, installation, id) => ({ verb: 'accept-loss', tenant: tenantOf(installation, id) }),
   ({ changed }) => ({ changed }),
-);
-
-/** @see reminders.optOut */
-export const optOut = act(
-  reminders.optOut,
-  (_, installation, id, { kind, lift }) => ({
-    verb: lift ? 'lift-opt-out' : 'opt-out',
-    tenant: tenantOf(installation, id),
-    what: { kind },
-  }),
-  ({ changed }) => ({ changed }),
-);
-
-/** @see reminders.reopenChannel */
-export const reopenChannel = act(
-  reminders.reopenChannel,
-  (_, installation, id, channel) => {
-    const { id: tenant, configuration } = requireTenant(installation, id);
-    const isKnown = configuration.reminders?.channels.has(channel) === true;
-    return { verb: 'reopen-channel', tenant, what: { channel: isKnown ? channel : null } };
-  },
-  ({ changed }) => ({ changed }),
-);
-
-/** @see triggers.reopenEndpoint */
-export const reopenEndpoint = act(
-  triggers.reopenEndpoint,
-  (_, installation, id, endpoint, { skip }) => {
-    const { id: tenant, triggers: open } = requireTenant(installation, id);
-    const isKnown = open?.file.endpoints.has(endpoint) === true;
-    return { verb: 'reopen-endpoint', tenant, what: { endpoint: isKnown ? endpoint : null, skip } };
-  },
-  ({ closed }) => ({ closed: closed?.code ?? null }),
-);
-
-/** A feed by the name that it has in the configuration; null for what is none. */
-function feedOf(installation: Installation, id: string, target: string) {
-  const tenant = requireTenant(installation, id);
-  const isFeed = tenant.targets.get(target)?.configuration.connector === feeds.FEED_CONNECTOR;
-  return { tenant: tenant.id, what: { target: isFeed ? target : null } };
-}
-
-/** @see feeds.rotateFeed */
-export const rotateFeed = act(
-  feeds.rotateFeed,
-  (_, installation, id, target) => ({ verb: 'rotate-feed', ...feedOf(installation, id, target) }),
-  ({ hadOne }) => ({ hadOne }),
-);
-
-/** @see feeds.withdrawFeed */
-export const withdrawFeed = act(
-  feeds.withdrawFeed,
-  (_, installation, id, target) => ({ verb: 'withdraw-feed', ...feedOf(installation, id, target) }),
-  ({ hadOne }) => ({ hadOne }),
 );
 
 /** @see clinic.writeClinic */

@@ -1,10 +1,11 @@
-import type { Backups } from '../control/backups.ts';
+import type { AllBackups } from '../control/backups.ts';
 import type { Installation } from '../control/installation.ts';
 import type { LoginDesk } from '../control/logins.ts';
 import type { ConfigurationDesk } from '../control/managed-tenants.ts';
 import type { Acting } from '../control/recording.ts';
 import type { Statuses } from '../control/statuses.ts';
 import type { Logger } from '../log/logger.ts';
+import type { Services } from '../operations/operation.ts';
 import type { Visitor } from './visitors.ts';
 
 /** What pages and API work on; `main.ts` gives it. They call the verbs of `control/` with it, as commands do. */
@@ -14,7 +15,7 @@ export interface OperatorDesk {
   statuses: Statuses;
   /** As of now: settings may have changed since the start. */
   loginDesk(): LoginDesk;
-  backups: Backups;
+  backups: AllBackups;
   /** Null in a process whose configuration came from no files: a test's. */
   configurations: ConfigurationDesk | null;
   /** For every verb that changes something (`control/acts.ts`). @param why the visitor's reason; null for none */
@@ -26,4 +27,18 @@ export interface OperatorDesk {
 export function configurationsOf({ configurations }: OperatorDesk): ConfigurationDesk {
   if (configurations === null) throw new TypeError('the configuration of this process came from no files');
   return configurations;
+}
+
+/** What operations work on when the API or a page runs them. */
+export function servicesOf(desk: OperatorDesk): Services {
+  const notServed = () => Promise.reject(new TypeError('the port for operators offers no operation that needs this'));
+  return {
+    installation: desk.installation,
+    statuses: desk.statuses,
+    logins: async () => desk.loginDesk(),
+    backups: async () => desk.backups,
+    configurations: async () => configurationsOf(desk),
+    ...{ access: notServed, clinic: notServed, state: notServed },
+    publicUrl: null,
+  };
 }

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { ACCESS_LEVELS, type AccessLevel, type AccessRights } from '../model/access.ts';
 import { MirrorError } from '../model/errors.ts';
 
+export { maySee } from '../model/access.ts';
 export type { AccessLevel };
 
 /** An administrator who looks at pages or calls the API. */
@@ -33,11 +34,6 @@ declare module 'fastify' {
 export function visitorOf({ visitor }: FastifyRequest): Visitor {
   if (visitor === null) throw new Error('a route without a level has no visitor');
   return visitor;
-}
-
-/** Whether they may see a tenant; null: what concerns none, or all. */
-export function maySee({ tenants }: Visitor, tenant: string | null): boolean {
-  return tenants === null || (tenant !== null && tenants.has(tenant));
 }
 
 /** Whether they may do what takes this level. */

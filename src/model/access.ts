@@ -9,3 +9,8 @@ export interface AccessRights {
   /** Tenants that they may see and work on; null for all. */
   tenants: ReadonlySet<string> | null;
 }
+
+/** Whether someone with these rights may see a tenant; null: what concerns none, or all. */
+export function maySee({ tenants }: AccessRights, tenant: string | null): boolean {
+  return tenants === null || (tenant !== null && tenants.has(tenant));
+}

@@ -27,7 +27,7 @@ function complete(line: string): Promise<string[]> {
 describe('what can come next', () => {
   test.each([
     ['clinic-mirror sta', ['status']],
-    ['clinic-mirror holds ', ['approve', 'list', 'reject']],
+    ['clinic-mirror holds ', ['approve', 'list', 'records', 'reject']],
     ['clinic-mirror plan ', ['aurora', 'belvedere']],
     ['clinic-mirror plan b', ['belvedere']],
     ['clinic-mirror --reason ticket plan a', ['aurora']],

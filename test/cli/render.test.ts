@@ -2,8 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { onPaper, PLAIN_COLUMNS } from '../../src/cli/paper.ts';
 import { renderAudit } from '../../src/cli/render-audit.ts';
-import { renderExplanation, renderHolds } from '../../src/cli/render-explain.ts';
+import { renderExplanation } from '../../src/cli/render-explain.ts';
 import { renderHealth } from '../../src/cli/render-health.ts';
+import { renderHolds } from '../../src/cli/render-holds.ts';
 import { renderMatches, renderMatchResult } from '../../src/cli/render-match.ts';
 import { renderPlan } from '../../src/cli/render-plan.ts';
 import { renderStatus } from '../../src/cli/render-status.ts';
@@ -12,7 +13,6 @@ import { renderAge, renderTable, renderTime, wrap } from '../../src/cli/table.ts
 import type { AuditView } from '../../src/control/audit.ts';
 import type { Explanation } from '../../src/control/explain.ts';
 import type { HealthView } from '../../src/control/health.ts';
-import type { TenantHold } from '../../src/control/holds.ts';
 import type { ConnectionStatus } from '../../src/control/installation.ts';
 import type { MatchView } from '../../src/control/match.ts';
 import type { MatchResult } from '../../src/control/match-apply.ts';
@@ -383,13 +383,14 @@ const matchResults: fc.Arbitrary<MatchResult> = fc.record({
     { maxLength: 30 },
   ),
 });
-const holds: fc.Arbitrary<TenantHold> = fc.record({
+const holds: fc.Arbitrary<Parameters<typeof renderHolds>[0]['items'][number]> = fc.record({
   id: fc.stringMatching(/^[a-z2-9]{5}$/),
   tenant: names,
   target: names,
   kind: fc.constantFrom('cancelled', 'vanished', 'first-run', 'replaced'),
   state: fc.constantFrom('open', 'approved', 'rejected'),
-  recordIds: fc.array(foreign, { maxLength: 3 }),
+  partOf: fc.constant(null),
+  items: counts,
   linkCount: counts,
   seen: fc.stringMatching(/^[a-z2-9]{8}$/),
   createdAt: fc.nat(NOW),
@@ -479,7 +480,9 @@ describe('every answer is at most a hundred columns wide and commands the termin
   });
   test('explain', () => fc.assert(fc.property(explanations, (view) => expectTidy(renderExplanation(view)))));
   test('holds', () =>
-    fc.assert(fc.property(fc.array(holds, { maxLength: 4 }), (list) => expectTidy(renderHolds(list)))));
+    fc.assert(
+      fc.property(fc.array(holds, { maxLength: 4 }), (items) => expectTidy(renderHolds({ items, next: null }))),
+    ));
   test('sync', () => fc.assert(fc.property(syncs, (result) => expectTidy(renderSync(result)))));
 });
 

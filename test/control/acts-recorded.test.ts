@@ -4,14 +4,15 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import * as accessActs from '../../src/control/access-acts.ts';
 import * as acts from '../../src/control/acts.ts';
-import { retryHost } from '../../src/control/incident-acts.ts';
 import { keepPlan } from '../../src/control/kept-plans.ts';
 import { toMatchFile } from '../../src/control/match-file.ts';
 import type { Acting } from '../../src/control/recording.ts';
 import * as tenantActs from '../../src/control/tenant-acts.ts';
 import { ACT_VERBS, type ActFacts, type ActVerb } from '../../src/model/acts.ts';
+import { OPERATIONS } from '../../src/operations/operations.ts';
 import { keys } from '../../src/state/keys.ts';
 import { connect, NEVER, TENANT } from '../oauth/connection.ts';
+import { contextWith } from '../operations/run-operation.ts';
 import { useRedis } from '../support/redis.ts';
 import { accessSettings, openAccessWorld } from './access-world.ts';
 import { openActing, person } from './acting.ts';
@@ -63,9 +64,10 @@ async function matched(verb: typeof acts.applyMatches): Promise<Given> {
 async function optedOut(lift: boolean): Promise<Given> {
   const { installation, tenant } = await world();
   const given = { kind: 'phone', address: ADDRESS } as const;
-  if (lift) await acts.optOut(openActing(), installation, tenant.id, { ...given, lift: false });
+  const { optOut } = OPERATIONS;
+  if (lift) await optOut.run({ ...given, tenant: tenant.id, lift: false }, contextWith({ installation }));
   return {
-    act: (acting) => acts.optOut(acting, installation, TENANT, { ...given, lift }),
+    act: (acting) => optOut.run({ ...given, tenant: TENANT, lift }, contextWith({ installation, acting })),
     what: { kind: 'phone' },
     facts: { changed: true },
   };
@@ -144,7 +146,7 @@ const OF_TARGETS: GivenByVerb<
   async sync() {
     const { installation } = await world();
     return {
-      act: (acting) => acts.syncTenant(acting, installation, TENANT, QUIET, SIGNALS),
+      act: (acting) => OPERATIONS.syncTenant.run({ tenant: TENANT }, contextWith({ installation, acting })),
       facts: { targets: 2, error: null },
     };
   },
@@ -152,14 +154,17 @@ const OF_TARGETS: GivenByVerb<
     const { installation } = await world();
     const { id } = await keepPlan(installation, TENANT, QUIET, NEVER);
     return {
-      act: (acting) => acts.applyPlan(acting, installation, TENANT, id, QUIET, SIGNALS),
+      act: (acting) => OPERATIONS.applyPlan.run({ tenant: TENANT, plan: id }, contextWith({ installation, acting })),
       what: { plan: id },
       facts: { targets: 2, error: null },
     };
   },
   async audit() {
     const { installation } = await world();
-    return { act: (acting) => acts.auditNow(acting, installation, TENANT, QUIET, NEVER), facts: { targets: 2 } };
+    return {
+      act: (acting) => OPERATIONS.auditTenant.run({ tenant: TENANT }, contextWith({ installation, acting })),
+      facts: { targets: 2 },
+    };
   },
   async 'clinic-write'() {
     const access = await openActsClinic();
@@ -304,7 +309,7 @@ const OF_STATE: GivenByVerb<
     const { installation, tenant } = await world();
     await tenant.outages.wait('dav.example', { tenant: TENANT, target: 'doctor' }, { code: 'timeout' });
     return {
-      act: (acting) => retryHost(acting, installation, 'dav.example', () => true),
+      act: (acting) => OPERATIONS.retryServer.run({ server: 'dav.example' }, contextWith({ installation, acting })),
       what: { host: 'dav.example' },
       facts: { clinics: 1, targets: 1 },
       tenant: null,
@@ -332,7 +337,11 @@ const OF_STATE: GivenByVerb<
     const { installation, closeChannel } = await world();
     await closeChannel();
     return {
-      act: (acting) => acts.reopenChannel(acting, installation, TENANT, 'text'),
+      act: (acting) =>
+        OPERATIONS.reopenReminderChannel.run(
+          { tenant: TENANT, channel: 'text' },
+          contextWith({ installation, acting }),
+        ),
       what: { channel: 'text' },
       facts: { changed: true },
     };
@@ -340,7 +349,11 @@ const OF_STATE: GivenByVerb<
   async 'rotate-feed'() {
     const { installation, feed } = await world();
     return {
-      act: (acting) => acts.rotateFeed(acting, installation, TENANT, feed, 'https://mirror.example'),
+      act: (acting) =>
+        OPERATIONS.rotateFeed.run(
+          { tenant: TENANT, target: feed },
+          contextWith({ installation, acting, publicUrl: 'https://mirror.example' }),
+        ),
       what: { target: feed },
       facts: { hadOne: false },
     };
@@ -348,7 +361,8 @@ const OF_STATE: GivenByVerb<
   async 'withdraw-feed'() {
     const { installation, feed } = await world();
     return {
-      act: (acting) => acts.withdrawFeed(acting, installation, TENANT, feed),
+      act: (acting) =>
+        OPERATIONS.withdrawFeed.run({ tenant: TENANT, target: feed }, contextWith({ installation, acting })),
       what: { target: feed },
       facts: { hadOne: false },
     };
@@ -356,7 +370,11 @@ const OF_STATE: GivenByVerb<
   async 'reopen-endpoint'() {
     const installation = openTriggerInstallation(redis.connect());
     return {
-      act: (acting) => acts.reopenEndpoint(acting, installation, TENANT, 'portal', { skip: true }, QUIET, NEVER),
+      act: (acting) =>
+        OPERATIONS.reopenTriggerEndpoint.run(
+          { tenant: TENANT, endpoint: 'portal', skip: true },
+          contextWith({ installation, acting }),
+        ),
       what: { endpoint: 'portal', skip: true },
       facts: { closed: null },
     };

@@ -330,7 +330,7 @@ describe('which run is meant', () => {
     await expect(ambiguous).rejects.toMatchObject({ code: 'run-ambiguous' });
     const view = await undoRun(installation, first.run, { tenant: 'studio-rossi', dryRun: true }, SILENT, SIGNALS);
     expect(view.records).toHaveLength(6);
-    expect(renderRuns(await listRuns(installation))).toContain(`clinic-mirror undo ${first.run} --dry-run`);
-    expect(renderRuns([])).toContain('No run');
+    expect(renderRuns({ runs: await listRuns(installation) })).toContain(`clinic-mirror undo ${first.run} --dry-run`);
+    expect(renderRuns({ runs: [] })).toContain('No run');
   });
 });

@@ -87,7 +87,7 @@ async function namesHere(): Promise<(word: string) => string> {
   for (const { id } of later.slice(0, 3)) world.clinic.remove(clinicId, id, 'hard');
   for (const _ of [1, 2]) await world.cycle('clinic-1');
   const answer = async (...args: string[]) => JSON.parse((await world.cli(...args, '--json')).out);
-  const { holds } = await answer('holds', 'list', 'clinic-1');
+  const { items: holds } = await answer('holds', 'list', 'clinic-1');
   const [invoice] = await answer('clinic', 'clinic-1', 'invoices', '--limit', '1');
   const [patient] = await answer('clinic', 'clinic-1', 'patients', '--limit', '1');
   const names: Readonly<Record<string, string>> = {

@@ -109,7 +109,7 @@ function upcoming({ clinic }: SmallWorld, clinicId: string, inAgenda: string) {
 
 async function listHolds(world: SmallWorld): Promise<{ id: string; kind: string }[]> {
   const { out } = await world.cli('holds', 'list', '--json');
-  return (JSON.parse(out) as { holds: { id: string; kind: string }[] }).holds;
+  return (JSON.parse(out) as { items: { id: string; kind: string }[] }).items;
 }
 
 async function decide(world: SmallWorld, answer: 'approve' | 'reject', holds: readonly string[]): Promise<void> {

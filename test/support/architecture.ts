@@ -34,6 +34,7 @@ const LEVELS: readonly (readonly string[])[] = [
   ['clinic', 'sync', 'connectors', 'state', 'oauth', 'reminders', 'triggers', 'alerts', 'telemetry'],
   ['jobs'],
   ['control', 'profile-finder'],
+  ['operations'],
   ['http-server', 'mcp-server', 'cli'],
   ['composition'],
   ['main.ts'],

@@ -9,7 +9,7 @@ import { speakJson } from './answers.ts';
 import { API_PATH, openApiDocument } from './openapi.ts';
 import { problemDocument } from './problems.ts';
 import type { Given, Route } from './route.ts';
-import { begunTask } from './schemas/tasks.ts';
+import { begunTask } from './task-schemas.ts';
 
 /** A caller waits so long for what may take longer, unless it asks to wait less or more (RFC 7240 section 4.3). */
 const WAIT_SECONDS = 5;

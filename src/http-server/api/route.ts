@@ -4,18 +4,13 @@ import type { Tasks } from '../../control/tasks.ts';
 import type { StopSignals } from '../../jobs/push.ts';
 import type { TaskKind } from '../../model/kept-task.ts';
 import type { Progress } from '../../model/progress.ts';
+import type { Immutable } from '../../operations/operation.ts';
+import { paging } from '../../operations/schemas.ts';
 import type { OperatorDesk } from '../operator-desk.ts';
 import type { AccessLevel, Visitor } from '../visitors.ts';
 
 /** Names in braces within a path. */
 type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
-
-/** A value that whoever gets it does not change. */
-type Immutable<Value> = Value extends readonly (infer Item)[]
-  ? readonly Immutable<Item>[]
-  : Value extends object
-    ? { readonly [Key in keyof Value]: Immutable<Value[Key]> }
-    : Value;
 
 /** What a route works on. */
 export interface Given<Params, Query, Body> {
@@ -82,12 +77,10 @@ export interface Route extends Pick<RouteDefinition<string, z.ZodObject, z.ZodOb
   handle(given: Given<unknown, unknown, unknown>): Promise<unknown>;
 }
 
-const BODY_LIMIT_BYTES = 65_536;
+/** Largest body of a route that says nothing of it. */
+export const BODY_LIMIT_BYTES = 65_536;
 /** Longest id in an address. */
 const LONGEST_ID = 200;
-/** Most items of a page, and how many it has unless told. */
-const MOST_ITEMS = 500;
-const ITEMS = 100;
 
 /** Why somebody does it, for the audit log; recorded and checked by `control/recording.ts`. */
 export const withReason = z.strictObject({
@@ -95,18 +88,7 @@ export const withReason = z.strictObject({
 });
 
 /** The question for a page. */
-export const paged = z.strictObject({
-  after: z.string().max(2_000).nullable().default(null).describe('`next` of the page before'),
-  limit: z.coerce.number().int().min(1).max(MOST_ITEMS).default(ITEMS).describe('Most items of the page'),
-});
-
-/** A page of items. */
-export function pageOfItems<Item extends z.ZodType>(item: Item) {
-  return z.object({
-    items: z.array(item),
-    next: z.string().nullable().describe('Give it as `after` to get the next page; null: there is none'),
-  });
-}
+export const paged = z.strictObject(paging);
 
 /** Writes a route down: what it takes and gives is checked by the compiler here, and by its schemas when it is called. */
 export function route<

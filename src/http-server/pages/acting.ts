@@ -1,9 +1,12 @@
 import type { FastifyRequest } from 'fastify';
 import type { Acting } from '../../control/recording.ts';
+import type { StopSignals } from '../../jobs/push.ts';
 import type { ActVerb } from '../../model/acts.ts';
 import { type Html, html } from '../../model/html.ts';
+import type { Progress } from '../../model/progress.ts';
+import type { OperationContext } from '../../operations/operation.ts';
 import { formOf } from '../forms.ts';
-import type { OperatorDesk } from '../operator-desk.ts';
+import { type OperatorDesk, servicesOf } from '../operator-desk.ts';
 import { visitorOf } from '../visitors.ts';
 import type { PageContext } from './context.ts';
 import { ACTS } from './texts/acts.ts';
@@ -12,6 +15,22 @@ import { ACTS } from './texts/acts.ts';
 export function actingOf(request: FastifyRequest, desk: OperatorDesk): Acting {
   const why = formOf(request).get('why')?.trim() ?? '';
   return desk.acting(visitorOf(request), why === '' ? null : why);
+}
+
+/** What an operation that a form asks for is run with. */
+export function operationContext(
+  request: FastifyRequest,
+  desk: OperatorDesk,
+  { progress = () => {}, signals }: { progress?: Progress; signals?: StopSignals } = {},
+): OperationContext {
+  const { signal } = request;
+  return {
+    services: servicesOf(desk),
+    acting: actingOf(request, desk),
+    rights: visitorOf(request),
+    progress,
+    signals: signals ?? { stop: signal, abort: signal },
+  };
 }
 
 /** Where a reason is given; nothing where the verb asks for none here. */

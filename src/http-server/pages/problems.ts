@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify';
-import { retryHost } from '../../control/incident-acts.ts';
 import { type Html, html } from '../../model/html.ts';
 import { type Problem, SERVER_AWAY } from '../../model/problems.ts';
+import { CYCLE_OPERATIONS } from '../../operations/cycles.ts';
 import { formOf } from '../forms.ts';
 import type { OperatorDesk } from '../operator-desk.ts';
-import { mayDo, maySee, visitorOf } from '../visitors.ts';
-import { actingOf, reasonField } from './acting.ts';
+import { mayDo } from '../visitors.ts';
+import { operationContext, reasonField } from './acting.ts';
 import type { PageContext } from './context.ts';
 import { explainAddress } from './explain/address.ts';
 import { clinicAddress } from './navigation.ts';
@@ -93,10 +93,8 @@ function retryButton(
 export function addRetry(app: FastifyInstance, desk: OperatorDesk): void {
   app.post(RETRY_ROUTE, { config: { level: 'operator' } }, async (request, reply) => {
     const form = formOf(request);
-    const visitor = visitorOf(request);
     const tenant = form.get('tenant') ?? '';
-    const isSeen = (id: string) => maySee(visitor, id);
-    await retryHost(actingOf(request, desk), desk.installation, form.get('server') ?? '', isSeen);
+    await CYCLE_OPERATIONS.retryServer.run({ server: form.get('server') ?? '' }, operationContext(request, desk));
     return reply.redirect(tenant === '' ? '/' : clinicAddress(tenant), 303);
   });
 }

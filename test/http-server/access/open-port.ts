@@ -62,14 +62,13 @@ export async function openPort(redis: Redis, choice: AccessChoice & { trustedPro
   const publicUrl = choice.publicUrl ?? 'https://mirror.test';
   const lines: string[] = [];
   const log = createLogger({ level: 'debug', destination: { write: (line) => lines.push(line) } });
-  const unused = () => Promise.reject(new Error('not in this test'));
   const desk: OperatorDesk = {
     installation: openInstallation({ tenants: [] }),
     statuses: openStatuses(),
     loginDesk: () => {
       throw new Error('not in this test');
     },
-    backups: { backup: unused, restore: unused },
+    backups: {} as OperatorDesk['backups'],
     configurations: null,
     acting: (_, why) => openActing({ why }),
     log,

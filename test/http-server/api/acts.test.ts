@@ -67,7 +67,7 @@ describe('reminders', () => {
     expect(told).toMatchObject({ appointment: '1', source: { state: 'there' } });
     await world.rossi.closeChannel();
     const path = `/tenants/${ROSSI}/reminder-channels/text/reopen`;
-    expect((await world.as('operator')('POST', path, {})).body).toEqual({ changed: true });
+    expect((await world.as('operator')('POST', path, {})).body).toMatchObject({ channel: 'text', changed: true });
   });
 
   test('of a tenant without any are not found', async () => {

@@ -45,12 +45,19 @@ const VISITORS: Readonly<Record<string, Pick<Visitor, 'level' | 'tenants'>>> = {
 export interface ApiChoice {
   policy?: Partial<ApprovalSettings>;
   loginDesk?: LoginDesk;
-  backups?: OperatorDesk['backups'];
+  backups?: Partial<OperatorDesk['backups']>;
   /** What is wrong with documents of managed tenants. Default: nothing. */
   faultsOf?: ConfigurationsChoice['faultsOf'];
   /** What is wrong with files of tenants. Default: nothing. */
   refused?: ConfigurationsChoice['refused'];
 }
+
+const NO_BACKUPS: OperatorDesk['backups'] = {
+  backup: async () => 'sealed',
+  restore: () => Promise.reject(new Error('unused')),
+  seal: (text) => text,
+  open: (text) => text,
+};
 
 /** The API over three tenants; one is filled once, and one can't be run. */
 export async function openApiWorld(redis: Redis, choice: ApiChoice = {}) {
@@ -70,7 +77,7 @@ export async function openApiWorld(redis: Redis, choice: ApiChoice = {}) {
     installation,
     statuses: openStatuses(),
     loginDesk: choice.loginDesk === undefined ? noLogins : () => choice.loginDesk as LoginDesk,
-    backups: choice.backups ?? { backup: async () => 'sealed', restore: () => Promise.reject(new Error('unused')) },
+    backups: { ...NO_BACKUPS, ...choice.backups },
     configurations: openConfigurations(redis, {
       running: [ROSSI, AURORA],
       inFiles: { [ROSSI]: 'config/tenants/studio-rossi.yaml', [AURORA]: 'config/tenants/aurora.yaml' },

@@ -71,7 +71,7 @@ export async function openViewsWorld(redis: Redis, choice: ViewsChoice = {}) {
       throw new Error('no test asked for logins');
     },
     configurations: null,
-    backups: { backup: async () => '', restore: () => Promise.reject(new Error('unused')) },
+    backups: {} as OperatorDesk['backups'],
     acting: ({ name }, why) => openActing({ who: person(name), why, ...acted }),
     log: silentLogger,
   };

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { readActivity } from '../../../control/activity.ts';
+import { instant, pageOfItems } from '../../../operations/schemas.ts';
+import { actFacts, principal } from '../../../operations/status-schemas.ts';
 import { maySee } from '../../visitors.ts';
-import { paged, pageOfItems, type Route, route } from '../route.ts';
-import { instant } from '../schemas/common.ts';
-import { actFacts, principal } from '../schemas/status.ts';
+import { paged, type Route, route } from '../route.ts';
 
 const entry = z.object({
   chain: z.string(),

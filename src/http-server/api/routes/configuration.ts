@@ -8,10 +8,11 @@ import {
 } from '../../../control/managed-tenants.ts';
 import { addTenant, adoptTenant, removeTenant, replaceTenant } from '../../../control/tenant-acts.ts';
 import { MirrorError } from '../../../model/errors.ts';
+import { pageOfItems } from '../../../operations/schemas.ts';
 import { configurationsOf } from '../../operator-desk.ts';
 import { maySee, requireAllTenants } from '../../visitors.ts';
 import { configurationFault } from '../problems.ts';
-import { paged, pageOfItems, type Route, route, withReason } from '../route.ts';
+import { paged, type Route, route, withReason } from '../route.ts';
 
 /** A document of 512 KiB as JSON writes it, with its secrets. */
 const DOCUMENT_LIMIT_BYTES = 1_572_864;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { acceptAccount, backUp, beginRemoteLogin, followAgain, forgetPatient, restore } from '../../../control/acts.ts';
 import { listReceipts, previewForgetting } from '../../../control/forget.ts';
+import { instant } from '../../../operations/schemas.ts';
 import { type Route, route, withReason } from '../route.ts';
-import { instant } from '../schemas/common.ts';
 
 /** A sealed backup as text. */
 const BACKUP_LIMIT_BYTES = 33_554_432;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { explain } from '../../../control/explain.ts';
 import { listRecords, RECORD_STATES } from '../../../control/records.ts';
-import { paged, pageOfItems, type Route, route } from '../route.ts';
-import { countsByCode, instant } from '../schemas/common.ts';
-import { driftPolicy } from '../schemas/status.ts';
+import { countsByCode, instant, pageOfItems, source } from '../../../operations/schemas.ts';
+import { driftPolicy } from '../../../operations/status-schemas.ts';
+import { paged, type Route, route } from '../route.ts';
 
 const recordLine = z.object({
   record: z.string(),
@@ -18,20 +18,6 @@ const recordLine = z.object({
 });
 
 const recordState = z.enum(RECORD_STATES);
-
-/** What the clinic says of a record now. */
-export const source = z.discriminatedUnion('state', [
-  z.object({
-    state: z.literal('there'),
-    status: z.string(),
-    agenda: z.string(),
-    startAt: instant,
-    updatedAt: instant.nullable(),
-  }),
-  z.object({ state: z.literal('absent') }),
-  z.object({ state: z.literal('unusable'), code: z.string(), field: z.string() }),
-  z.object({ state: z.literal('unknown'), code: z.string(), message: z.string() }),
-]);
 
 /** An appointment's way into a target, after the decision. */
 const way = z.object({

@@ -3,12 +3,12 @@ import { requireTenant } from '../../../control/installation.ts';
 import type { TenantStatus } from '../../../control/status-view.ts';
 import { listProblems, listTenants } from '../../../control/tenant-list.ts';
 import { type Problem, problemsWithin } from '../../../model/problems.ts';
+import { pageOfItems, problem } from '../../../operations/schemas.ts';
+import { connectionStatus, targetStatus, tenantLine, tenantStatus } from '../../../operations/status-schemas.ts';
 import type { OperatorDesk } from '../../operator-desk.ts';
 import { maySee } from '../../visitors.ts';
-import { paged, pageOfItems, type Route, route } from '../route.ts';
-import { problem } from '../schemas/common.ts';
-import { connectionStatus, targetStatus, tenantLine, tenantStatus } from '../schemas/status.ts';
-import { task } from '../schemas/tasks.ts';
+import { paged, type Route, route } from '../route.ts';
+import { task } from '../task-schemas.ts';
 
 /** Where tenants stand. */
 export const TENANT_ROUTES: readonly Route[] = [

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
-import { auditNow, syncTenant } from '../../../control/acts.ts';
-import { openTasks, type Tasks, type TaskView, type TaskWork } from '../../../control/tasks.ts';
+import { openTasks, type Tasks, type TaskView } from '../../../control/tasks.ts';
 import { type Html, html } from '../../../model/html.ts';
 import { SECOND_MS } from '../../../model/time.ts';
+import { CYCLE_OPERATIONS } from '../../../operations/cycles.ts';
 import type { OperatorDesk } from '../../operator-desk.ts';
 import { mayDo } from '../../visitors.ts';
-import { actingOf, reasonField } from '../acting.ts';
+import { operationContext, reasonField } from '../acting.ts';
 import type { PageContext } from '../context.ts';
 import { clinicAddress } from '../navigation.ts';
 import { failureNotice } from '../notices.ts';
@@ -28,12 +28,10 @@ export function addClinicWork(app: FastifyInstance, desk: OperatorDesk): Pick<Ta
     const path = `/tenants/:tenant/${kind}`;
     app.post<{ Params: { tenant: string } }>(path, { config: { level: 'operator' } }, async (request, reply) => {
       const { tenant } = request.params;
-      const acting = actingOf(request, desk);
-      const work: Record<typeof kind, TaskWork> = {
-        sync: (progress, signals) => syncTenant(acting, installation, tenant, progress, signals),
-        audit: (progress, { stop }) => auditNow(acting, installation, tenant, progress, stop),
-      };
-      const { id, result } = await tasks.begin(tenant, kind, work[kind]);
+      const { run } = kind === 'sync' ? CYCLE_OPERATIONS.syncTenant : CYCLE_OPERATIONS.auditTenant;
+      const { id, result } = await tasks.begin(tenant, kind, (progress, signals) =>
+        run({ tenant }, operationContext(request, desk, { progress, signals })),
+      );
       // What it throws is told by the task.
       const ended = result.then(
         () => {},

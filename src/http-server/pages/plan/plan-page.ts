@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { applyPlan } from '../../../control/acts.ts';
 import { keepPlan, newestPlan, planSummary } from '../../../control/kept-plans.ts';
 import { type BegunTask, openTasks, type Tasks } from '../../../control/tasks.ts';
 import { html } from '../../../model/html.ts';
 import { SECOND_MS } from '../../../model/time.ts';
+import { CYCLE_OPERATIONS } from '../../../operations/cycles.ts';
 import { formOf } from '../../forms.ts';
 import type { OperatorDesk } from '../../operator-desk.ts';
 import { mayDo } from '../../visitors.ts';
-import { actingOf, reasonField } from '../acting.ts';
+import { operationContext, reasonField } from '../acting.ts';
 import { contextOf } from '../context.ts';
 import { sendPage } from '../layout.ts';
 import { clinicAddress } from '../navigation.ts';
@@ -33,14 +33,13 @@ export function addPlanPage(app: FastifyInstance, desk: OperatorDesk): void {
   app.post<Place>('/tenants/:tenant/plan', { config: { level: 'operator' } }, async (request, reply) => {
     const { tenant } = request.params;
     const plan = formOf(request).get('apply');
-    const acting = actingOf(request, desk);
     const begun =
       plan === null
         ? await tasks.begin(tenant, 'plan', async (progress, { stop }) =>
             planSummary(await keepPlan(installation, tenant, progress, stop)),
           )
         : await tasks.begin(tenant, 'apply', (progress, signals) =>
-            applyPlan(acting, installation, tenant, plan, progress, signals),
+            CYCLE_OPERATIONS.applyPlan.run({ tenant, plan }, operationContext(request, desk, { progress, signals })),
           );
     await endOrPatience(begun);
     return reply.redirect(clinicAddress(tenant, `/plan?task=${begun.id}`), 303);

@@ -1,7 +1,35 @@
 import { z } from 'zod';
 
-/** A moment: milliseconds since 1970-01-01 UTC. */
+/** Milliseconds since 1970-01-01 UTC. */
 export const instant = z.number();
+/** Id of something configured, in an input. */
+export const id = z.string().min(1).max(200);
+export const tenant = id.describe('Id of a tenant');
+export const changed = z.object({ changed: z.boolean() });
+
+/** Most items of a page, and how many it has if no one says. */
+const MOST_ITEMS = 500;
+const ITEMS = 100;
+
+/** Fields of the input of a list that is answered page by page. The command line asks for all of it. */
+export const paging = {
+  after: z.string().max(2_000).nullable().default(null).describe('`next` of the previous page'),
+  limit: z.coerce.number().int().min(1).max(MOST_ITEMS).default(ITEMS).describe('Most items of the page'),
+};
+
+/** What the clinic says of a record now. */
+export const source = z.discriminatedUnion('state', [
+  z.object({
+    state: z.literal('there'),
+    status: z.string(),
+    agenda: z.string(),
+    startAt: instant,
+    updatedAt: instant.nullable(),
+  }),
+  z.object({ state: z.literal('absent') }),
+  z.object({ state: z.literal('unusable'), code: z.string(), field: z.string() }),
+  z.object({ state: z.literal('unknown'), code: z.string(), message: z.string() }),
+]);
 
 /** How many, by a code or a name. */
 export const countsByCode = z.record(z.string(), z.number());
@@ -37,3 +65,11 @@ export const failure = z.object({
   message: z.string(),
   remedy: z.string().nullable(),
 });
+
+/** A page of items. */
+export function pageOfItems<Item extends z.ZodType>(item: Item) {
+  return z.object({
+    items: z.array(item),
+    next: z.string().nullable().describe('Give it as `after` to get the next page; null: there is none'),
+  });
+}

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { TASK_KINDS } from '../../../model/kept-task.ts';
-import { failure, instant } from './common.ts';
+import { TASK_KINDS } from '../../model/kept-task.ts';
+import { failure, instant } from '../../operations/schemas.ts';
 
 /** What a caller is answered whose work takes longer. */
 export const begunTask = z.object({

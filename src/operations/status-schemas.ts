@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { canGoOn, countsByCode, failure, inStep, instant, problem } from './common.ts';
+import { canGoOn, countsByCode, failure, inStep, instant, problem } from './schemas.ts';
 
 /** What of a target could not be read, or is not known. */
 const gap = z.object({

@@ -1,0 +1,170 @@
+import type { z } from 'zod';
+import type { AccessDesk } from '../control/access.ts';
+import type { AllBackups } from '../control/backups.ts';
+import type { ClinicAccess } from '../control/clinic.ts';
+import type { StateProbe } from '../control/doctor.ts';
+import type { Installation } from '../control/installation.ts';
+import type { LoginDesk } from '../control/logins.ts';
+import type { ConfigurationDesk } from '../control/managed-tenants.ts';
+import { type ActAbout, type Acting, recordAct } from '../control/recording.ts';
+import type { Statuses } from '../control/statuses.ts';
+import type { StopSignals } from '../jobs/push.ts';
+import type { AccessLevel, AccessRights } from '../model/access.ts';
+import type { ActFacts } from '../model/acts.ts';
+import type { TaskKind } from '../model/kept-task.ts';
+import type { Progress } from '../model/progress.ts';
+
+/** What operations work on. Parts that few operations use are opened when they are asked for. */
+export interface Services {
+  installation: Installation;
+  statuses: Statuses;
+  logins(): Promise<LoginDesk>;
+  backups(): Promise<AllBackups>;
+  configurations(): Promise<ConfigurationDesk>;
+  access(): Promise<AccessDesk>;
+  /** The clinic API of a tenant. @throws MirrorError as `requireTenant` */
+  clinic(tenant: string): Promise<ClinicAccess>;
+  state(): Promise<StateProbe>;
+  /** How others reach the public port; null if none is open. */
+  publicUrl: string | null;
+}
+
+/** What an operation is run with, besides its input. */
+export interface OperationContext {
+  services: Services;
+  /** Who runs the operation, and why. */
+  acting: Acting;
+  /** What the caller may see and do. */
+  rights: AccessRights;
+  progress: Progress;
+  signals: StopSignals;
+}
+
+/** How the HTTP API offers an operation. */
+export interface HttpBinding {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Below `/api/v1`. Names in braces are fields of the input; all others come from the query of a GET, else from the body. */
+  path: string;
+  /** The same of one tenant, below `/tenants/{tenant}`, has a route of this name; the tenant is no field of the other route. */
+  ofTenant?: string;
+  /** Largest body in bytes; default: 64 KiB. */
+  bodyLimit?: number;
+  /** The output has a `revision`: it is the ETag, and `ifMatch` of the input comes from the header If-Match (RFC 9110 section 13.1.1). */
+  isRevised?: boolean;
+  /** The operation looks for its tenant itself, since the tenant may be one that does not run. */
+  isOfAny?: boolean;
+  /** The operation may take long: after some seconds the caller gets a task to ask for. */
+  task?: TaskKind;
+}
+
+/** An option of a command for one field of the input. Default: `--<field in kebab case>`, with the field's description. */
+export interface OptionBinding {
+  /** As commander reads them: `--day [date]`. */
+  flags?: string;
+  about?: string;
+  /** The value if the option has none. */
+  preset?: string;
+  /** The value of the field is made of the text of the file that the option names. */
+  fromFile?(text: string): unknown;
+}
+
+/** How the command line offers an operation. All fields that are neither arguments nor fixed nor from standard input are options. */
+export interface CommandBinding<Input> {
+  /** Words with arguments that are fields of the input: `reminders opt-out <tenant> <kind>`. */
+  words: string;
+  /** Default: the summary of the operation. */
+  about?: string;
+  /** The answer has lists of which the terminal shows the first rows: the command has --limit and --all. */
+  isList?: boolean;
+  /** It is what the words before it do by themselves. */
+  isDefault?: boolean;
+  /** Values that this command gives. */
+  fixed?: Partial<Input>;
+  options?: Partial<Record<keyof Input & string, OptionBinding>>;
+  /** The field that is read from standard input. */
+  stdin?: keyof Input & string;
+  /** The command looks at its tenant alone, so that files of other tenants need not be read. */
+  isOfOneTenant?: boolean;
+}
+
+/** How assistants are offered an operation over the Model Context Protocol: only operations that change nothing, and no data of patients. */
+export interface AssistantBinding<Result> {
+  name: string;
+  about: string;
+  /** What an assistant sees. */
+  output: z.ZodObject;
+  of?(result: Result): unknown;
+}
+
+/** A value that its receiver does not change. */
+export type Immutable<Value> = Value extends readonly (infer Item)[]
+  ? readonly Immutable<Item>[]
+  : Value extends object
+    ? { readonly [Key in keyof Value]: Immutable<Value[Key]> }
+    : Value;
+
+/** One thing that an operator can ask for, as it is declared. */
+export interface OperationDefinition<
+  Input extends z.ZodObject,
+  Output extends z.ZodType,
+  Result extends Immutable<z.input<Output>> = Immutable<z.input<Output>>,
+> {
+  /** Verb first, lower case, without a period: the description of route and command. */
+  summary: string;
+  level: AccessLevel;
+  input: Input;
+  /** What is not in it leaves on no surface. */
+  output: Output;
+  http: HttpBinding | null;
+  commands: readonly CommandBinding<z.output<Input>>[];
+  assistant?: AssistantBinding<Result>;
+  /**
+   * What the audit log says of it, before it is begun; null for an operation that changes nothing with this input. An operation without this
+   * changes nothing with any input. What it throws was not begun. `itself`: `run` records it, by `acting`.
+   */
+  audit?:
+    | 'itself'
+    | ((input: z.output<Input>, context: OperationContext) => ActAbout | null | Promise<ActAbout | null>);
+  run(input: z.output<Input>, context: OperationContext): Promise<Result>;
+  /** What the audit log says of the result. */
+  auditResult?(result: Result): ActFacts;
+  /** Its commands exit with 1 if this holds, although the operation was run. */
+  endsWithOne?: { when: string; holds(result: Result, input: z.output<Input>): boolean };
+}
+
+/** Declares an operation. The API, the command line, assistants, the audit log and the reference pages are made from it. */
+export function operation<
+  Input extends z.ZodObject,
+  Output extends z.ZodType,
+  Result extends Immutable<z.input<Output>>,
+>(definition: OperationDefinition<Input, Output, Result>): OperationDefinition<Input, Output, Result> {
+  const { audit, auditResult, run } = definition;
+  if (audit === undefined || audit === 'itself') return definition;
+  return {
+    ...definition,
+    async run(input, context) {
+      const about = await audit(input, context);
+      const work = () => run(input, context);
+      return about === null ? work() : recordAct(context.acting, about, work, auditResult);
+    },
+  };
+}
+
+/** An operation whatever it takes and gives. */
+export type AnyOperation = Omit<
+  OperationDefinition<z.ZodObject, z.ZodType>,
+  'commands' | 'assistant' | 'audit' | 'auditResult' | 'endsWithOne' | 'run'
+> & {
+  commands: readonly CommandBinding<Record<string, unknown>>[];
+  endsWithOne?: { when: string; holds(result: unknown, input: Record<string, unknown>): boolean };
+  assistant?: AssistantBinding<unknown>;
+  audit?: unknown;
+  run(input: Record<string, unknown>, context: OperationContext): Promise<unknown>;
+};
+
+/** The input of an operation after its schema. */
+export type InputOf<Operation> = Operation extends { run(input: infer Input, context: OperationContext): unknown }
+  ? Input
+  : never;
+/** What an operation answers, before its schema takes out what leaves on no surface. */
+export type ResultOf<Operation> = Operation extends { run(...given: never[]): Promise<infer Result> } ? Result : never;

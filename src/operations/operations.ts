@@ -1,0 +1,18 @@
+import { CYCLE_OPERATIONS } from './cycles.ts';
+import { FEED_OPERATIONS } from './feeds.ts';
+import { HOLD_OPERATIONS } from './holds.ts';
+import { REMINDER_OPERATIONS } from './reminders.ts';
+import { RUN_OPERATIONS } from './runs.ts';
+import { TRIGGER_OPERATIONS } from './triggers.ts';
+
+/** Every operation by its name: one word in camel case. */
+export const OPERATIONS = {
+  ...CYCLE_OPERATIONS,
+  ...RUN_OPERATIONS,
+  ...HOLD_OPERATIONS,
+  ...REMINDER_OPERATIONS,
+  ...TRIGGER_OPERATIONS,
+  ...FEED_OPERATIONS,
+};
+/** Name of an operation. */
+export type OperationName = keyof typeof OPERATIONS;

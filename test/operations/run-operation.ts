@@ -1,0 +1,26 @@
+import { openStatuses } from '../../src/control/statuses.ts';
+import type { OperationContext, Services } from '../../src/operations/operation.ts';
+import { openActing } from '../control/acting.ts';
+import { NEVER } from '../jobs/cycle.ts';
+
+/** What an operation is run with, of which a test gives what the operation uses; the rest fails when it is asked for. */
+export type ContextChoice = Partial<Omit<OperationContext, 'services'>> &
+  Partial<Omit<Services, 'installation'>> &
+  Pick<Services, 'installation'>;
+
+/** What an operation is run with, as an owner of all tenants. */
+export function contextWith(choice: ContextChoice): OperationContext {
+  const unused = () => Promise.reject(new Error('this test gives none'));
+  const { acting = openActing(), rights = { level: 'owner', tenants: null }, progress, signals, ...services } = choice;
+  return {
+    services: {
+      statuses: openStatuses(),
+      ...{ logins: unused, backups: unused, configurations: unused, access: unused, clinic: unused, state: unused },
+      publicUrl: null,
+      ...services,
+    },
+    ...{ acting, rights },
+    progress: progress ?? (() => {}),
+    signals: signals ?? { stop: NEVER, abort: NEVER },
+  };
+}
