@@ -2,12 +2,12 @@ import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { MirrorError } from '../model/errors.ts';
 import { parseJson } from '../model/json.ts';
 import { sentenceOfRemark } from '../model/reading-remarks.ts';
-import { rowsIn } from './probing/paging.ts';
+import { compareSpecification } from './compare.ts';
+import { byWeight, type Comparison, type Finding, fitsAll } from './findings.ts';
+import { readSpecification } from './openapi.ts';
+import { propose } from './propose.ts';
+import { rowsIn } from './questions.ts';
 import { exampleRow, type RowsRead, readRows } from './rows-read.ts';
-import { compareSpecification } from './specification/compare.ts';
-import { type Compared, type Finding, fitsAll, toDecide } from './specification/findings.ts';
-import { propose } from './specification/propose.ts';
-import { readSpecification } from './specification/specification.ts';
 
 /** A clinic's API against a profile, as people see it. */
 export interface ProfileCheck {
@@ -44,12 +44,12 @@ export function checkSpecification(document: string, profile: ClinicProfile, ans
 
 /** A comparison with the profile that it proposes. */
 export function concluded(
-  { findings, changes }: Compared,
+  { findings, changes }: Pick<Comparison, 'findings' | 'changes'>,
   profile: ClinicProfile,
   remarks: readonly string[],
   rowsRead: (proposed: ClinicProfile) => RowsRead | null,
 ): ProfileCheck {
-  const asked = toDecide(findings);
+  const asked = byWeight(findings.filter(({ ask }) => ask !== null));
   const { profile: proposed, yaml, leftOut } = propose(profile, changes, asked);
   const rows = rowsRead(proposed);
   const told = { toDecide: asked, findings, proposedProfile: yaml, leftOut };
@@ -59,7 +59,7 @@ export function concluded(
 
 function rowsOf(answer: string): readonly unknown[] {
   const body = parseJson(answer);
-  const rows = rowsIn({ status: 200, body, linksNext: false, headers: new Headers() }, 'appointments')?.rows;
+  const rows = rowsIn({ status: 200, body, headers: new Headers() }, 'appointments')?.rows;
   if (rows !== undefined) return rows;
   throw new MirrorError('the file of rows is no answer of a list of appointments', {
     actor: 'settings',

@@ -11,7 +11,7 @@ import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { appointment } from '../clinic/schema/registry.ts';
 import type { ReadingRemark } from '../model/reading-remarks.ts';
 import type { AppointmentStatus } from '../model/records.ts';
-import type { ValueSchema } from './specification/schemas.ts';
+import type { ValueSchema } from './values.ts';
 
 /** One field of ours in one row: where the clinic has it, what stands there, and what the profile makes of it. Patients' values are masked. */
 export interface FieldRead {

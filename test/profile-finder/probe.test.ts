@@ -6,7 +6,7 @@ import type { ClinicProfile } from '../../src/clinic/schema/profile.ts';
 import { clinicProfileSchema } from '../../src/clinic/schema/profile.ts';
 import type { HttpClient, HttpRequest } from '../../src/http/client.ts';
 import { type Probe, probeClinic } from '../../src/profile-finder/probe.ts';
-import { MOST_REQUESTS } from '../../src/profile-finder/probing/asking.ts';
+import { MOST_REQUESTS } from '../../src/profile-finder/questions.ts';
 import { APPOINTMENTS, PATIENTS, WINDOW as TRUE_WINDOW } from '../clinic/dialect-truth.ts';
 import { documented, pages, speak } from '../clinic/dialects.ts';
 import {

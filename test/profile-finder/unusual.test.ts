@@ -12,9 +12,9 @@ const TIMED = APPOINTMENTS.filter(({ start }) => start.length > 10);
 /** How a clinic of no known names tells its rows. */
 const anyManner = fc.record({
   total: fc.constantFrom('X-Total-Count', 'X-Total', 'Total-Count', 'X-Pagination-Total-Count', 'Content-Range'),
-  id: fc.constantFrom('uid', 'appointmentNumber', '_id', 'Key', 'appointment_key', 'bookingId', 'rowCode'),
+  id: fc.constantFrom('uid', 'appointmentNumber', '_id', 'Key', 'appointment_key', 'bookingId'),
   status: fc.constantFrom('State.code', 'state.Key', 'Stato.codice', 'status.value', 'appointmentStatus.id'),
-  lasts: fc.constantFrom('minutes', 'seconds', 'iso', 'clock', 'visitMinutes', 'many'),
+  lasts: fc.constantFrom('minutes', 'seconds', 'iso', 'clock', 'many'),
   whole: fc.constantFrom('patientName', 'patient_display_name', 'nominativo', 'clientName'),
   agenda: fc.constantFrom('calendar_id', 'calendars', 'resource', 'scheduleId', 'agenda'),
 });
@@ -31,8 +31,6 @@ function lengthIn({ lasts }: Manner, minutes: number): object {
       return { duration: clock };
     case 'many':
       return { duration: minutes * 60 };
-    case 'visitMinutes':
-      return { visitMinutes: minutes };
     default:
       return { duration: minutes };
   }

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { type ClinicSandbox, startClinicSandbox } from '../../../sandbox/clinic/index.ts';
-import { compareSpecification } from '../../../src/profile-finder/specification/compare.ts';
-import { propose } from '../../../src/profile-finder/specification/propose.ts';
-import { readSpecification } from '../../../src/profile-finder/specification/specification.ts';
+import { compareSpecification } from '../../../src/profile-finder/compare.ts';
+import { readSpecification } from '../../../src/profile-finder/openapi.ts';
+import { propose } from '../../../src/profile-finder/propose.ts';
 import { committedProfile, openClient, profileOf, unhurried, type WrittenProfile } from '../../clinic/open-client.ts';
 import { firstTenant, frontDeskToken, NOW } from '../../sandbox/clinic/support.ts';
 

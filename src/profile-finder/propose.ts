@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Document, isMap, isScalar, visit } from 'yaml';
-import { isJsonObject, type JsonObject } from '../../clinic/http/rows.ts';
-import { pagingSchema } from '../../clinic/schema/paging.ts';
-import { type ClinicProfile, clinicProfileSchema } from '../../clinic/schema/profile.ts';
+import { isJsonObject, type JsonObject } from '../clinic/http/rows.ts';
+import { pagingSchema } from '../clinic/schema/paging.ts';
+import { type ClinicProfile, clinicProfileSchema } from '../clinic/schema/profile.ts';
 import type { Finding, ProfileChange } from './findings.ts';
 
 /** A profile that was made, and the file that says it. */
@@ -17,7 +17,7 @@ export interface Proposal {
 const HEADER = [
   ' yaml-language-server: $schema=../schema/clinic-profile.json',
   '',
-  ' Proposed by comparison; look through what is called likely or a guess. What is not here is as in the documented profile.',
+  ' Proposed by comparison; look through what is called likely. What is not here is as in the documented profile.',
 ].join('\n');
 
 /**

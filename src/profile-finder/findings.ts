@@ -1,27 +1,27 @@
+import { isDeepStrictEqual } from 'node:util';
+
 /**
- * How a place of the profile stands to what the clinic tells:
+ * How a value of the profile compares with what the clinic tells:
  * - `fits`: the profile says the same;
- * - `differs`: the clinic does otherwise; `change` says what the profile should say, or there is none since no profile can say it;
+ * - `differs`: the clinic does otherwise; a change says what the profile should say, or there is none since no profile can say it;
  * - `undecided`: it could not be told; `ask` says what to ask the clinic;
  * - `absent`: the clinic does not tell it at all, and nothing needs it.
  */
 export type Verdict = 'fits' | 'differs' | 'undecided' | 'absent';
 
-/** `sure`: named alike or seen at work; `likely`: by a known word; `guess`: by its kind alone. */
-export type Certainty = 'sure' | 'likely' | 'guess';
-
-/** One place of a profile, compared. */
+/** One value of a profile, compared. */
 export interface Finding {
   area: 'routes' | 'paging' | 'lists' | 'filters' | 'fields' | 'words' | 'times' | 'errors' | 'scopes';
   /** Where in a profile, such as `appointments.fields.start`, or a route. */
   place: string;
   verdict: Verdict;
-  certainty: Certainty;
+  /** `sure`: named alike or seen at work; `likely`: by a known word. */
+  certainty: 'sure' | 'likely';
   /** What the profile says now. */
   here: string;
   /** What the clinic tells. */
   there: string;
-  /** What a person should ask the clinic, or look at. */
+  /** What the operator should ask the clinic, or look at. */
   ask: string | null;
 }
 
@@ -38,11 +38,6 @@ function weightOf({ place }: Finding): number {
   return index < 0 ? WEIGHTS.length : index;
 }
 
-/** What a person must decide or ask, what costs most when it is wrong first. */
-export function toDecide(findings: readonly Finding[]): Finding[] {
-  return byWeight(findings.filter(({ ask }) => ask !== null));
-}
-
 /** What costs most when it is wrong first; of those alike what is open before what is proposed. */
 export function byWeight(findings: readonly Finding[]): Finding[] {
   const isOpen = ({ verdict }: Finding) => Number(verdict === 'undecided');
@@ -54,51 +49,56 @@ export function fitsAll(findings: readonly Finding[]): boolean {
   return findings.every((one) => one.verdict !== 'differs' && (one.verdict !== 'undecided' || weightOf(one) > 0));
 }
 
-/** One value that a profile should have in another's place. */
+/** One value that a profile should have instead of its own. */
 export interface ProfileChange {
   path: readonly string[];
   value: unknown;
-  /** Stands beside it in the proposed file. */
+  /** A comment above it in the proposed file. */
   comment: string;
 }
 
-/** What a comparison found, and what it would change. */
-export interface Compared {
-  findings: Finding[];
-  changes: ProfileChange[];
+/** A value of the profile, and what the clinic tells of it. */
+interface Pair extends Partial<Pick<Finding, 'certainty' | 'ask'>> {
+  area: Finding['area'];
+  /** Where in the profile, in steps. */
+  path: readonly string[];
+  /** As people read it; else the path. */
+  place?: string;
+  /** What the profile says. */
+  now: unknown;
+  /** What it should say. */
+  wanted: unknown;
+  /** Both for people, unless the values speak for themselves. */
+  here?: string;
+  there?: string;
+  comment?: string | undefined;
 }
 
-/** What is told of a finding; the rest is usual. */
-export type Told = Pick<Finding, 'area' | 'place' | 'here' | 'there'> & Partial<Finding>;
+/** A value as people read it. */
+export function textOf(value: unknown, none = '(none)'): string {
+  return (Array.isArray(value) ? value.join(', ') : String(value ?? '')) || none;
+}
 
 /** Collects findings. */
-export class Comparison implements Compared {
+export class Comparison {
   readonly findings: Finding[] = [];
   readonly changes: ProfileChange[] = [];
 
-  fits(told: Told): void {
-    this.findings.push({ verdict: 'fits', certainty: 'sure', ask: null, ...told });
+  /** Adds a finding; what is not said of it is usual. */
+  add(verdict: Verdict, finding: Pick<Finding, 'area' | 'place'> & Partial<Finding>): void {
+    this.findings.push({ here: '–', there: '–', certainty: 'sure', ask: null, ...finding, verdict });
   }
 
-  /** @param change null when a profile can't say it */
-  differs(told: Told, change: ProfileChange | null): void {
-    const finding: Finding = { verdict: 'differs', certainty: 'sure', ask: null, ...told };
-    this.findings.push(finding);
-    if (change === null) return;
-    const doubt = finding.certainty === 'sure' ? '' : `, ${finding.certainty === 'guess' ? 'a guess' : 'likely'}`;
-    this.changes.push({ ...change, comment: `${change.comment}${doubt}` });
-  }
-
-  undecided(told: Told & { ask: string }): void {
-    this.findings.push({ verdict: 'undecided', certainty: 'sure', ...told });
-  }
-
-  absent(told: Told): void {
-    this.findings.push({ verdict: 'absent', certainty: 'sure', ask: null, ...told });
-  }
-
-  add({ findings, changes }: Compared): void {
-    this.findings.push(...findings);
-    this.changes.push(...changes);
+  /** Compares two values: they fit, or the profile should say what the clinic tells. */
+  compare({ area, path, now, wanted, comment, ...pair }: Pair): void {
+    const { place = path.join('.'), here = textOf(now), there = textOf(wanted, '–') } = pair;
+    const { certainty = 'sure', ask = null } = pair;
+    if (isDeepStrictEqual(now, wanted)) {
+      this.add('fits', { area, place, here, there });
+      return;
+    }
+    this.add('differs', { area, place, here, there, certainty, ask });
+    const how = certainty === 'sure' ? '' : ', likely';
+    this.changes.push({ path, value: wanted, comment: `${comment ?? `not ${here}`}${how}` });
   }
 }
