@@ -1,5 +1,4 @@
-import type { ProfileCheck } from '../profile-finder/check-spec.ts';
-import type { RowsRead } from '../profile-finder/rows-read.ts';
+import type { ProfileCheck, RowsRead } from '../profile-finder/check-spec.ts';
 import { byWeight, type Finding } from '../profile-finder/findings.ts';
 import { renderTable, wrap } from './table.ts';
 

@@ -4,11 +4,10 @@ import type { ClinicProfile } from '../clinic/schema/profile.ts';
 import { payment, statusChange } from '../clinic/schema/registry.ts';
 import { RESOURCES, type ResourceName } from '../clinic/schema/resources.ts';
 import { compareFields, compareRow } from './fields.ts';
-import { compareFilters } from './filters.ts';
 import { Comparison, textOf } from './findings.ts';
+import { compareFilters, comparePaging, envelopeOf, type ListSeen } from './lists.ts';
 import { ENVELOPE } from './names.ts';
 import type { Specification, SpecifiedOperation } from './openapi.ts';
-import { comparePaging, envelopeOf, type ListSeen } from './paging.ts';
 import { compareRoutes, compareScopes, type Routes } from './routes.ts';
 import { type EpochUnit, spotsOf, type ValueSchema } from './values.ts';
 

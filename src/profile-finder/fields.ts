@@ -12,7 +12,7 @@ import { RESOURCES, type ResourceName } from '../clinic/schema/resources.ts';
 import { type Comparison, textOf } from './findings.ts';
 import { CHOICE_WORDS, knownNames, namesOfPath, WHOLE_NAMES } from './names.ts';
 import { compareStatuses } from './statuses.ts';
-import { type EpochUnit, type Spot, spotsInLists, spotsOf, type ValueSchema } from './values.ts';
+import { type EpochUnit, type Spot, spotsOf, type ValueSchema } from './values.ts';
 
 const FITTING: Readonly<Record<ScalarKind, readonly ValueSchema['type'][]>> = {
   id: ['string', 'integer', 'number'],
@@ -122,7 +122,7 @@ function fits(one: ScalarField | NestedField, { type, members, rows, epochUnit }
 
 /** Compares the fields of a row with those that a profile names. */
 export function compareFields(comparison: Comparison, place: ShapePaths, row: ValueSchema): void {
-  const spots = [...spotsOf(row), ...spotsInLists(row)];
+  const spots = spotsOf(row);
   reportFields(comparison, place, matchFields(place, spots), spots);
 }
 
@@ -169,7 +169,7 @@ export function compareRow(
 ): Map<string, EpochUnit> {
   const shape: Shape = RESOURCES[list];
   const place = { shape, fields: profile[list].fields as FieldPaths<Shape>, at: [list, 'fields'] };
-  const spots = [...spotsOf(row), ...spotsInLists(row)];
+  const spots = spotsOf(row);
   const matches = matchFields(place, spots);
   const { [compareWholeName(comparison, list, profile, matches, spots) ?? '']: _whole, ...others } = shape;
   reportFields(comparison, { ...place, shape: others }, matches, spots);

@@ -1,5 +1,4 @@
 import { folded } from '../clinic/http/rows.ts';
-import { parsePath } from '../clinic/schema/paths.ts';
 import type { AppointmentStatus } from '../model/records.ts';
 
 /** Names or words in a text, the likeliest first. All are folded: without case, spaces, hyphens and underscores. */
@@ -217,22 +216,10 @@ const TRANSPARENT = words(
 
 /** The folded names under which a path may be known: its names joined, and the last alone where those before say nothing. */
 export function namesOfPath(path: string): string[] {
-  if (path.includes('[')) return namesInList(path);
   const parts = path.split('.').map(folded);
   const joined = parts.join('');
   const last = parts.at(-1) ?? '';
   return parts.length > 1 && parts.slice(0, -1).every((part) => TRANSPARENT.includes(part)) ? [joined, last] : [joined];
-}
-
-/** `phones[].number` as `phonenumber`, `telecom[system=phone].value` as `phone`: what an element is, if its member is only its value. */
-function namesInList(path: string): string[] {
-  const steps = parsePath(path);
-  const at = steps.findIndex(({ within }) => within !== undefined);
-  const { name = '', within } = steps[at] ?? {};
-  const last = folded(steps[at + 1]?.name ?? '');
-  const thing = typeof within === 'object' ? folded(within.value) : folded(name).replace(/s$/, '');
-  const isValue = ['', 'value', 'number', 'address', 'text', 'valore', 'numero'].includes(last);
-  return isValue ? [`${thing}${last}`, thing, folded(name)] : [`${thing}${last}`];
 }
 
 /** What a parameter says of a window by its name: which end of it, and whether of the appointments' own start. */

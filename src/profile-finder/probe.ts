@@ -8,15 +8,13 @@ import { RESOURCE_PATHS, type ResourceName } from '../clinic/schema/resources.ts
 import type { Progress } from '../model/progress.ts';
 import type { AppointmentStatus } from '../model/records.ts';
 import { DAY_MS, MINUTE_MS } from '../model/time.ts';
-import { concluded, type ProfileCheck } from './check-spec.ts';
+import { concluded, type ProfileCheck, readRows } from './check-spec.ts';
 import { compareSpecification, timeFormOf } from './compare.ts';
-import { LEAD_HOURS } from './filters.ts';
-import { Comparison, type Finding, type ProfileChange } from './findings.ts';
+import { Comparison, type Finding, type ProfileChange, propose } from './findings.ts';
+import { LEAD_HOURS } from './lists.ts';
 import { knownNames } from './names.ts';
 import { type QueryParameter, queryParameter, type SpecifiedOperation } from './openapi.ts';
-import { propose } from './propose.ts';
 import { Asker, type PagingSeen, probePaging, rowsIn } from './questions.ts';
-import { readRows } from './rows-read.ts';
 import { type ProbedClinic, probeTenant } from './tenants.ts';
 import { sampled, UNTOLD, type ValueSchema } from './values.ts';
 import {

@@ -10,8 +10,8 @@ import { isHtml } from '../http/json.ts';
 import { nextLink } from '../http/link-header.ts';
 import { MirrorError } from '../model/errors.ts';
 import { parseJson } from '../model/json.ts';
+import { type Envelope, envelopeOf } from './lists.ts';
 import { type QueryParameter, queryParameter } from './openapi.ts';
-import { type Envelope, envelopeOf } from './paging.ts';
 import { sampled } from './values.ts';
 
 /** A query parameter with its value. */

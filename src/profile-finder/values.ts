@@ -46,8 +46,6 @@ export interface Spot {
 
 /** Deepest object within a row whose fields are looked at. */
 const DEEPEST_SPOT = 3;
-/** Fields of an element that say which of its kind it is. */
-const SELECTORS = ['system', 'type', 'kind', 'label', 'tipo'];
 
 /** The paths of a row that a profile can name, objects and arrays included; what is in arrays is not looked into. */
 export function spotsOf(row: ValueSchema, prefix = '', depth = 1): Spot[] {
@@ -55,21 +53,6 @@ export function spotsOf(row: ValueSchema, prefix = '', depth = 1): Spot[] {
     if (name === '' || /[\s.]/.test(name)) return [];
     const path = `${prefix}${name}`;
     return [{ path, schema }, ...(depth < DEEPEST_SPOT ? spotsOf(schema, `${path}.`, depth + 1) : [])];
-  });
-}
-
-/** Paths into lists: the first element, or the one whose field says that it is of a kind that was seen. */
-export function spotsInLists(row: ValueSchema): Spot[] {
-  return spotsOf(row).flatMap(({ path, schema: { rows } }) => {
-    if (rows === null || /[[\]=]/.test(path)) return [];
-    const members = [...rows.members].filter(([member]) => !/[\s.[\]=]/.test(member));
-    if (members.length === 0) return [{ path: `${path}[]`, schema: rows }];
-    const kinds = members.flatMap(([member, { words }]) =>
-      SELECTORS.includes(member.toLowerCase()) ? (words ?? []).map((word) => `${member}=${word}`) : [],
-    );
-    return [...kinds, ''].flatMap((kind) =>
-      members.map(([member, schema]) => ({ path: `${path}[${kind}].${member}`, schema })),
-    );
   });
 }
 
@@ -105,9 +88,7 @@ export function sampled(
   if (present.length === 0 || depth > DEEPEST_SAMPLE) return UNTOLD;
   if (present.every(Array.isArray)) {
     const rows: unknown[] = present.flat();
-    // In a list within a row a field that says of which kind an element is holds few words too.
-    const within = depth < 2 ? states : new Set([...states, ...SELECTORS]);
-    const row = rows.length === 0 ? { ...UNTOLD, type: 'object' as const } : sampled(rows, within, name, depth + 1);
+    const row = rows.length === 0 ? { ...UNTOLD, type: 'object' as const } : sampled(rows, states, name, depth + 1);
     return { ...UNTOLD, type: 'array', rows: row };
   }
   const isState = states.has(folded(name));

@@ -21,7 +21,7 @@ import { type Script, startScriptedServer } from '../clinic/scripted-server.ts';
 import { openClinicAccess } from '../control/open-clinic-access.ts';
 import { firstTenant, frontDeskToken, NOW } from '../sandbox/clinic/support.ts';
 import { answered } from './answers.ts';
-import { italianClinic } from './specification/italian-clinic.ts';
+import { italianClinic } from './italian-clinic.ts';
 
 const DAY_MS = 86_400_000;
 const WINDOW = { fromAt: NOW - 20 * DAY_MS, toAt: NOW + 50 * DAY_MS };

@@ -86,11 +86,7 @@ function speaking(manner: Spoken): Script {
 }
 
 function patientRow({ id, firstName, lastName }: (typeof PATIENTS)[number], name = 'fullName'): object {
-  const telecom = [
-    { system: 'email', value: `${id}@x.example` },
-    { system: 'phone', value: `+39 06 ${id}` },
-  ];
-  return { id, [name]: `${firstName} ${lastName}`, telecom, cellulari: [{ numero: '+39 333' }] };
+  return { id, [name]: `${firstName} ${lastName}`, email: `${id}@x.example` };
 }
 
 async function probed(manner: Spoken, written: WrittenProfile = {}) {
@@ -142,12 +138,8 @@ describe('a clinic whose names no profile has', () => {
     );
   });
 
-  test('has contacts in lists and whole names proposed, and the order of names is asked', async () => {
+  test('has whole names proposed, and the order of names is asked', async () => {
     const { probe, profile } = await probed(MANNER);
-    expect(profile.patients.fields).toMatchObject({
-      email: ['telecom[system=email].value'],
-      phone: ['telecom[system=phone].value'],
-    });
     expect(profile.patients.fullName).toMatchObject({ path: 'fullName' });
     expect(probe.toDecide.find(({ place }) => place === 'patients.fullName')?.ask).toContain('given name');
     expect(probe.proposedProfile).not.toContain('x.example');

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse, parseDocument } from 'yaml';
-import { clinicProfileSchema } from '../../../src/clinic/schema/profile.ts';
-import { checkSpecification } from '../../../src/profile-finder/check-spec.ts';
-import { compareSpecification } from '../../../src/profile-finder/compare.ts';
-import { readSpecification } from '../../../src/profile-finder/openapi.ts';
-import { propose } from '../../../src/profile-finder/propose.ts';
+import { clinicProfileSchema } from '../../src/clinic/schema/profile.ts';
+import { checkSpecification } from '../../src/profile-finder/check-spec.ts';
+import { compareSpecification } from '../../src/profile-finder/compare.ts';
+import { propose } from '../../src/profile-finder/findings.ts';
+import { readSpecification } from '../../src/profile-finder/openapi.ts';
 
 const DOCUMENTED = clinicProfileSchema.parse({});
 const PATH = '/v2/tenants/{id}/appointments';

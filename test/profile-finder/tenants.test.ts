@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readUserInfo } from '../../../src/clinic/read/users.ts';
-import { probeClinic } from '../../../src/profile-finder/probe.ts';
-import { tenantPaths } from '../../../src/profile-finder/tenants.ts';
-import { WINDOW } from '../../clinic/dialect-truth.ts';
-import { documented, speak } from '../../clinic/dialects.ts';
-import { anyUserForm, userIn } from '../../clinic/forms/user-form.ts';
-import { failureOf, profileOf, unhurried } from '../../clinic/open-client.ts';
-import { type Script, startScriptedServer } from '../../clinic/scripted-server.ts';
-import { openClinicAccess } from '../../control/open-clinic-access.ts';
+import { readUserInfo } from '../../src/clinic/read/users.ts';
+import { probeClinic } from '../../src/profile-finder/probe.ts';
+import { tenantPaths } from '../../src/profile-finder/tenants.ts';
+import { WINDOW } from '../clinic/dialect-truth.ts';
+import { documented, speak } from '../clinic/dialects.ts';
+import { anyUserForm, userIn } from '../clinic/forms/user-form.ts';
+import { failureOf, profileOf, unhurried } from '../clinic/open-client.ts';
+import { type Script, startScriptedServer } from '../clinic/scripted-server.ts';
+import { openClinicAccess } from '../control/open-clinic-access.ts';
 
 const anyIds = fc.uniqueArray(fc.integer({ min: 1, max: 99_999 }), { minLength: 3, maxLength: 3 });
 
