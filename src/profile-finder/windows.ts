@@ -36,7 +36,7 @@ const FORMATS: readonly TimeFormat[] = ['offset', 'date', 'epoch-seconds', 'loca
 /** Pairs of parameters that are taken from the words of a refusal. */
 const MOST_HINTS = 4;
 /** Days of the window that every clinic should allow. */
-export const USUAL_DAYS = 28;
+const USUAL_DAYS = 28;
 /** Long ago: there are no appointments. */
 const LONG_AGO: Instant = Date.parse('1990-01-01T00:00:00Z');
 const LENGTHS = [30, 92, 366];
