@@ -1,6 +1,5 @@
-import type { ProfileCheck } from '../profile-finder/check-spec.ts';
-import type { RowsRead } from '../profile-finder/rows-read.ts';
-import { byWeight, type Finding } from '../profile-finder/specification/findings.ts';
+import type { ProfileCheck, RowsRead } from '../profile-finder/check-spec.ts';
+import { byWeight, type Finding } from '../profile-finder/findings.ts';
 import { renderTable, wrap } from './table.ts';
 
 /** Operations that are named one by one when they are not there. */

@@ -1,13 +1,23 @@
+import { APART, compilePaths, folded, isJsonObject, type JsonObject } from '../clinic/http/rows.ts';
+import { compileAppointmentRows } from '../clinic/read/appointment-rows.ts';
+import { remarksOf } from '../clinic/read/reading-remarks.ts';
+import { compileFields, tolerant } from '../clinic/read/records.ts';
+import { compileStatuses } from '../clinic/read/statuses.ts';
+import { formatInstant } from '../clinic/read/timestamps.ts';
+import { createZone } from '../clinic/read/zone.ts';
+import { isNested, type ScalarField } from '../clinic/schema/fields.ts';
+import { parsePath } from '../clinic/schema/paths.ts';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
+import { appointment } from '../clinic/schema/registry.ts';
 import { MirrorError } from '../model/errors.ts';
 import { parseJson } from '../model/json.ts';
-import { sentenceOfRemark } from '../model/reading-remarks.ts';
-import { rowsIn } from './probing/paging.ts';
-import { exampleRow, type RowsRead, readRows } from './rows-read.ts';
-import { compareSpecification } from './specification/compare.ts';
-import { type Compared, type Finding, fitsAll, toDecide } from './specification/findings.ts';
-import { propose } from './specification/propose.ts';
-import { readSpecification } from './specification/specification.ts';
+import { type ReadingRemark, sentenceOfRemark } from '../model/reading-remarks.ts';
+import type { AppointmentStatus } from '../model/records.ts';
+import { compareSpecification } from './compare.ts';
+import { byWeight, type Comparison, type Finding, fitsAll, propose } from './findings.ts';
+import { readSpecification } from './openapi.ts';
+import { rowsIn } from './questions.ts';
+import type { ValueSchema } from './values.ts';
 
 /** A clinic's API against a profile, as people see it. */
 export interface ProfileCheck {
@@ -44,12 +54,12 @@ export function checkSpecification(document: string, profile: ClinicProfile, ans
 
 /** A comparison with the profile that it proposes. */
 export function concluded(
-  { findings, changes }: Compared,
+  { findings, changes }: Pick<Comparison, 'findings' | 'changes'>,
   profile: ClinicProfile,
   remarks: readonly string[],
   rowsRead: (proposed: ClinicProfile) => RowsRead | null,
 ): ProfileCheck {
-  const asked = toDecide(findings);
+  const asked = byWeight(findings.filter(({ ask }) => ask !== null));
   const { profile: proposed, yaml, leftOut } = propose(profile, changes, asked);
   const rows = rowsRead(proposed);
   const told = { toDecide: asked, findings, proposedProfile: yaml, leftOut };
@@ -59,7 +69,7 @@ export function concluded(
 
 function rowsOf(answer: string): readonly unknown[] {
   const body = parseJson(answer);
-  const rows = rowsIn({ status: 200, body, linksNext: false, headers: new Headers() }, 'appointments')?.rows;
+  const rows = rowsIn({ status: 200, body, headers: new Headers() }, 'appointments')?.rows;
   if (rows !== undefined) return rows;
   throw new MirrorError('the file of rows is no answer of a list of appointments', {
     actor: 'settings',
@@ -67,4 +77,175 @@ function rowsOf(answer: string): readonly unknown[] {
     retry: 'never',
     remedy: 'save what the clinic answers to GET …/appointments, as JSON',
   });
+}
+
+/** One field of ours in one row: where the clinic has it, what stands there, and what the profile makes of it. Patients' values are masked. */
+export interface FieldRead {
+  field: string;
+  /** Null: the profile finds it nowhere in the row. */
+  path: string | null;
+  value: string;
+  read: string;
+}
+
+/** What a profile reads of some rows of appointments. */
+export interface RowsRead {
+  /** Whose rows: the clinic's own, or one that was made of the examples and kinds in a document. */
+  of: 'clinic' | 'document';
+  rows: number;
+  /** Rows that can be used. */
+  read: number;
+  setAside: { code: string; field: string; rows: number }[];
+  /** What the rows show of the profile, without a loss. */
+  remarks: ReadingRemark[];
+  /** Each state with what the clinic has for it. */
+  statuses: { status: AppointmentStatus; told: string[]; rows: number }[];
+  /** One row, field by field. */
+  fields: FieldRead[];
+  /** Names in that row that no field of ours is read from. */
+  notRead: string[];
+}
+
+/** Rows that are looked at. */
+const ROWS = 20;
+/** Fields whose values say nothing of a patient; all others are masked. */
+const OPEN = new Set<string>(
+  'zone id agendaId locationId doctorId treatmentId priceListId start end duration allDay status confirmedAt checkedInAt cancelledAt isPaid createdAt updatedAt'.split(
+    ' ',
+  ),
+);
+/** Where a patient's values stand, also when one field was read as another. */
+const OF_PATIENTS = /patient|pazient|assistit|customer|client|person|name|nome|mail|phone|telef|note/i;
+/** What an id or a time looks like, and a state: a name has no digit, and a sentence has blanks. */
+const ID = /^(?=.*\d)[\w.:/+ -]{1,40}$/;
+const NUMBER = /^-?\d{1,4}$/;
+const WORD = /^[\p{L}\d_-]{1,30}$/u;
+
+/** Shows what a profile reads of up to 20 rows, and of one of them each field beside what the clinic has. Null without rows. */
+export function readRows(
+  rows: readonly unknown[],
+  profile: ClinicProfile,
+  of: RowsRead['of'] = 'clinic',
+): RowsRead | null {
+  const step = Math.max(1, Math.floor(rows.length / ROWS));
+  const looked = rows.filter((_, index) => index % step === 0).slice(0, ROWS);
+  const objects = looked.filter(isJsonObject);
+  const map = compileAppointmentRows(profile);
+  const mapped = looked.map((row) => map(row));
+  const records = mapped.flatMap((one) => ('record' in one ? [one.record] : []));
+  const asides = mapped.flatMap((one) => ('setAside' in one ? [one.setAside] : []));
+  const isState = statesIn(objects, profile, of);
+  const fields = objects.map((row) => fieldsOf(row, profile, isState));
+  const toldBy = (one: readonly FieldRead[]) => one.filter(({ path }) => path !== null).length;
+  const [fullest] = fields.toSorted((one, other) => toldBy(other) - toldBy(one));
+  if (fullest === undefined) return null;
+  const row = objects[fields.indexOf(fullest)];
+  return {
+    of,
+    rows: looked.length,
+    read: records.length,
+    setAside: [...Map.groupBy(asides, ({ code, field }) => `${code} ${field}`).values()].map((found) => {
+      const { code = '', field } = found[0] ?? {};
+      return { code, field: field ?? '', rows: found.length };
+    }),
+    statuses: [...Map.groupBy(records, ({ status }) => status)].map(([status, found]) => {
+      const words = found.map(({ rawStatus: word }) =>
+        word === null ? '(none)' : isState(word) ? word : masked(word),
+      );
+      return { status, told: [...new Set(words)], rows: found.length };
+    }),
+    remarks: remarksOf(rows, profile),
+    fields: fullest,
+    notRead: row === undefined ? [] : notReadOf(row, profile),
+  };
+}
+
+/**
+ * Tells which words are shown as states: those that the profile names, numbers, and what several rows have in common. What differs from
+ * row to row holds no state, and may be names.
+ */
+function statesIn(
+  rows: readonly JsonObject[],
+  { appointments }: ClinicProfile,
+  of: RowsRead['of'],
+): (word: unknown) => boolean {
+  const wordOf = compilePaths(appointments.fields.status);
+  const named = new Set(Object.keys(appointments.statuses).map(folded));
+  const isOfPatients = appointments.fields.status.some((path) => OF_PATIENTS.test(path));
+  const isCommon = !isOfPatients && new Set(rows.map(wordOf)).size <= rows.length / 2;
+  return (word) => {
+    const text = String(word);
+    return of === 'document' || (isCommon && WORD.test(text)) || named.has(folded(text)) || NUMBER.test(text);
+  };
+}
+
+/** A row as a document describes it: its examples, else a value of the kind. */
+function exampleRow({ members }: ValueSchema): JsonObject {
+  return Object.fromEntries(
+    [...members].flatMap(([name, schema]) => {
+      const value = schema.members.size > 0 ? exampleRow(schema) : exampleValue(schema);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+/** 20 March 2026, 10:00 in Rome. */
+const EXAMPLE_SECONDS = Date.parse('2026-03-20T10:00:00+01:00') / 1_000;
+
+function exampleValue({ example, words, epochUnit, type, format }: ValueSchema): unknown {
+  if (example !== null) return example;
+  if (words !== null) return type === 'integer' ? Number(words[0]) : words[0];
+  if (epochUnit !== null) return epochUnit === 'ms' ? EXAMPLE_SECONDS * 1_000 : EXAMPLE_SECONDS;
+  if (format === 'date-time') return '2026-03-20T10:00:00+01:00';
+  if (format === 'date') return '2026-03-20';
+  return type === 'boolean' ? false : undefined;
+}
+
+function fieldsOf(row: JsonObject, profile: ClinicProfile, isState: (word: unknown) => boolean): FieldRead[] {
+  const { fields, words } = profile.appointments;
+  const read = compileFields(appointment, fields, profile, words);
+  const statusOf = compileStatuses(profile.appointments);
+  const zone = createZone(profile.zone);
+  return Object.entries(appointment).flatMap(([field, one]: [string, ScalarField]) => {
+    if (isNested(one)) return [];
+    const name = field as keyof typeof appointment;
+    const found = fields[name].flatMap((path) => {
+      const value = compilePaths([path])(row);
+      return value === null || value === undefined || value === '' ? [] : [{ path, value }];
+    })[0];
+    const known = tolerant<unknown>(read[name])(row);
+    if (found === undefined && !one.needed && field !== 'status') return [];
+    const isOpen = OPEN.has(field) && !OF_PATIENTS.test(found?.path ?? '');
+    const shown = (value: unknown) => {
+      if (field === 'status') return isState(value) ? String(value) : masked(value);
+      return isOpen ? open(value) : masked(value);
+    };
+    const made = () => {
+      if (field === 'status') return statusOf(known === null ? null : String(known), row);
+      if (known === null && field === 'duration' && found !== undefined) return shown(found.value);
+      if (known === null) return found === undefined ? '–' : 'can not be read';
+      if (one.kind === 'instant' && isOpen) return formatInstant(Number(known), 'offset', zone);
+      return shown(one.kind === 'decimal' ? Number(known) : known);
+    };
+    return [{ field, path: found?.path ?? null, value: found === undefined ? '–' : shown(found.value), read: made() }];
+  });
+}
+
+/** Names at the top of a row under which the profile reads nothing. */
+function notReadOf(row: JsonObject, { appointments: { fields, flags, tenantId } }: ClinicProfile): string[] {
+  const paths = [...Object.values(fields).flat(), ...flags.map(({ path }) => path), ...tenantId];
+  const used = new Set(paths.flatMap((path) => path.split(APART).map((each) => parsePath(each)[0]?.name)));
+  return Object.keys(row).filter((name) => !used.has(name));
+}
+
+function open(value: unknown): string {
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
+  return typeof value === 'string' && ID.test(value) ? value : masked(value);
+}
+
+/** What kind of value it is, and nothing of it. */
+function masked(value: unknown): string {
+  if (typeof value === 'string') return value === '' ? '(empty)' : '(text)';
+  if (typeof value === 'boolean') return '(yes or no)';
+  return typeof value === 'number' ? '(number)' : '(several values)';
 }

@@ -6,7 +6,7 @@ import type { ClinicProfile } from '../../src/clinic/schema/profile.ts';
 import { clinicProfileSchema } from '../../src/clinic/schema/profile.ts';
 import type { HttpClient, HttpRequest } from '../../src/http/client.ts';
 import { type Probe, probeClinic } from '../../src/profile-finder/probe.ts';
-import { MOST_REQUESTS } from '../../src/profile-finder/probing/asking.ts';
+import { MOST_REQUESTS } from '../../src/profile-finder/questions.ts';
 import { APPOINTMENTS, PATIENTS, WINDOW as TRUE_WINDOW } from '../clinic/dialect-truth.ts';
 import { documented, pages, speak } from '../clinic/dialects.ts';
 import {
@@ -21,7 +21,7 @@ import { type Script, startScriptedServer } from '../clinic/scripted-server.ts';
 import { openClinicAccess } from '../control/open-clinic-access.ts';
 import { firstTenant, frontDeskToken, NOW } from '../sandbox/clinic/support.ts';
 import { answered } from './answers.ts';
-import { italianClinic } from './specification/italian-clinic.ts';
+import { italianClinic } from './italian-clinic.ts';
 
 const DAY_MS = 86_400_000;
 const WINDOW = { fromAt: NOW - 20 * DAY_MS, toAt: NOW + 50 * DAY_MS };

@@ -12,9 +12,9 @@ const TIMED = APPOINTMENTS.filter(({ start }) => start.length > 10);
 /** How a clinic of no known names tells its rows. */
 const anyManner = fc.record({
   total: fc.constantFrom('X-Total-Count', 'X-Total', 'Total-Count', 'X-Pagination-Total-Count', 'Content-Range'),
-  id: fc.constantFrom('uid', 'appointmentNumber', '_id', 'Key', 'appointment_key', 'bookingId', 'rowCode'),
+  id: fc.constantFrom('uid', 'appointmentNumber', '_id', 'Key', 'appointment_key', 'bookingId'),
   status: fc.constantFrom('State.code', 'state.Key', 'Stato.codice', 'status.value', 'appointmentStatus.id'),
-  lasts: fc.constantFrom('minutes', 'seconds', 'iso', 'clock', 'visitMinutes', 'many'),
+  lasts: fc.constantFrom('minutes', 'seconds', 'iso', 'clock', 'many'),
   whole: fc.constantFrom('patientName', 'patient_display_name', 'nominativo', 'clientName'),
   agenda: fc.constantFrom('calendar_id', 'calendars', 'resource', 'scheduleId', 'agenda'),
 });
@@ -31,8 +31,6 @@ function lengthIn({ lasts }: Manner, minutes: number): object {
       return { duration: clock };
     case 'many':
       return { duration: minutes * 60 };
-    case 'visitMinutes':
-      return { visitMinutes: minutes };
     default:
       return { duration: minutes };
   }
@@ -88,11 +86,7 @@ function speaking(manner: Spoken): Script {
 }
 
 function patientRow({ id, firstName, lastName }: (typeof PATIENTS)[number], name = 'fullName'): object {
-  const telecom = [
-    { system: 'email', value: `${id}@x.example` },
-    { system: 'phone', value: `+39 06 ${id}` },
-  ];
-  return { id, [name]: `${firstName} ${lastName}`, telecom, cellulari: [{ numero: '+39 333' }] };
+  return { id, [name]: `${firstName} ${lastName}`, email: `${id}@x.example` };
 }
 
 async function probed(manner: Spoken, written: WrittenProfile = {}) {
@@ -144,12 +138,8 @@ describe('a clinic whose names no profile has', () => {
     );
   });
 
-  test('has contacts in lists and whole names proposed, and the order of names is asked', async () => {
+  test('has whole names proposed, and the order of names is asked', async () => {
     const { probe, profile } = await probed(MANNER);
-    expect(profile.patients.fields).toMatchObject({
-      email: ['telecom[system=email].value'],
-      phone: ['telecom[system=phone].value'],
-    });
     expect(profile.patients.fullName).toMatchObject({ path: 'fullName' });
     expect(probe.toDecide.find(({ place }) => place === 'patients.fullName')?.ask).toContain('given name');
     expect(probe.proposedProfile).not.toContain('x.example');

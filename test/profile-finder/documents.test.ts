@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse, parseDocument } from 'yaml';
-import { clinicProfileSchema } from '../../../src/clinic/schema/profile.ts';
-import { checkSpecification } from '../../../src/profile-finder/check-spec.ts';
-import { compareSpecification } from '../../../src/profile-finder/specification/compare.ts';
-import { propose } from '../../../src/profile-finder/specification/propose.ts';
-import { readSpecification } from '../../../src/profile-finder/specification/specification.ts';
+import { clinicProfileSchema } from '../../src/clinic/schema/profile.ts';
+import { checkSpecification } from '../../src/profile-finder/check-spec.ts';
+import { compareSpecification } from '../../src/profile-finder/compare.ts';
+import { propose } from '../../src/profile-finder/findings.ts';
+import { readSpecification } from '../../src/profile-finder/openapi.ts';
 
 const DOCUMENTED = clinicProfileSchema.parse({});
 const PATH = '/v2/tenants/{id}/appointments';
@@ -139,7 +139,6 @@ describe('fields', () => {
   test.each([
     ['start', { start_time: { type: 'string', format: 'date-time' } }, 'start_time'],
     ['start', { dataOraInizio: text }, 'dataOraInizio'],
-    ['start', { quando: { type: 'string', format: 'date-time' } }, 'quando'],
     ['agendaId', { calendar: row({ id: text }) }, 'calendar.id'],
     ['patientId', { patient_id: text, patient: row({ id: text }) }, 'patient_id'],
     ['status', { stato: text }, 'stato'],

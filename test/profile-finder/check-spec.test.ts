@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { renderProfileCheck } from '../../src/cli/render-check-spec.ts';
-import { checkSpecification, concluded, type ProfileCheck } from '../../src/profile-finder/check-spec.ts';
-import { readRows } from '../../src/profile-finder/rows-read.ts';
+import { checkSpecification, concluded, type ProfileCheck, readRows } from '../../src/profile-finder/check-spec.ts';
 import { profileOf, type WrittenProfile } from '../clinic/open-client.ts';
 
 const ROW = {

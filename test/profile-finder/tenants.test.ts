@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readUserInfo } from '../../../src/clinic/read/users.ts';
-import { probeClinic } from '../../../src/profile-finder/probe.ts';
-import { tenantPlaces } from '../../../src/profile-finder/probing/tenants.ts';
-import { WINDOW } from '../../clinic/dialect-truth.ts';
-import { documented, speak } from '../../clinic/dialects.ts';
-import { anyUserForm, userIn } from '../../clinic/forms/user-form.ts';
-import { failureOf, profileOf, unhurried } from '../../clinic/open-client.ts';
-import { type Script, startScriptedServer } from '../../clinic/scripted-server.ts';
-import { openClinicAccess } from '../../control/open-clinic-access.ts';
+import { readUserInfo } from '../../src/clinic/read/users.ts';
+import { probeClinic } from '../../src/profile-finder/probe.ts';
+import { tenantPaths } from '../../src/profile-finder/tenants.ts';
+import { WINDOW } from '../clinic/dialect-truth.ts';
+import { documented, speak } from '../clinic/dialects.ts';
+import { anyUserForm, userIn } from '../clinic/forms/user-form.ts';
+import { failureOf, profileOf, unhurried } from '../clinic/open-client.ts';
+import { type Script, startScriptedServer } from '../clinic/scripted-server.ts';
+import { openClinicAccess } from '../control/open-clinic-access.ts';
 
 const anyIds = fc.uniqueArray(fc.integer({ min: 1, max: 99_999 }), { minLength: 3, maxLength: 3 });
 
@@ -18,7 +18,7 @@ describe('the tenants in user information', () => {
       fc.property(anyUserForm, anyIds, fc.boolean(), (form, numbers, isWord) => {
         const ids = numbers.slice(0, form.others + 1).map((one) => (isWord ? `t-${one}` : one));
         const answer = userIn(form, ids);
-        const [place] = tenantPlaces(answer);
+        const [place] = tenantPaths(answer);
         const fields = { id: [...(place?.id ?? [])], name: [...(place?.name ?? [])] };
         const { tenants } = readUserInfo(answer, profileOf({ tenants: { path: place?.path ?? 'none', fields } }));
         expect(tenants.map(({ id }) => id).sort()).toEqual(ids.map(String).sort());
@@ -28,7 +28,7 @@ describe('the tenants in user information', () => {
 
   test('are not seen in what a user may do, or who they are', () => {
     const user = { sub: 'u1', roles: [{ id: 1, name: 'doctor' }], permissions: ['a'], groups: [{ id: 5 }] };
-    expect(tenantPlaces({ ...user, email: 'ada@x.example', addresses: [{ id: 7 }] })).toEqual([]);
+    expect(tenantPaths({ ...user, email: 'ada@x.example', addresses: [{ id: 7 }] })).toEqual([]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { windowNameOf } from '../../../src/profile-finder/specification/window-names.ts';
+import { windowNameOf } from '../../src/profile-finder/names.ts';
 
 describe('the name of a parameter', () => {
   test.each([

@@ -1,16 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { createTenantSource } from '../../../src/clinic/tenant-source.ts';
-import { compareSpecification } from '../../../src/profile-finder/specification/compare.ts';
-import { propose } from '../../../src/profile-finder/specification/propose.ts';
-import { readSpecification } from '../../../src/profile-finder/specification/specification.ts';
-import { AGENDAS, expectedRecords, instantOf, WINDOW } from '../../clinic/dialect-truth.ts';
-import { openClient, profileOf, unhurried, type WrittenProfile } from '../../clinic/open-client.ts';
-import { startScriptedServer } from '../../clinic/scripted-server.ts';
+import { createTenantSource } from '../../src/clinic/tenant-source.ts';
+import { compareSpecification } from '../../src/profile-finder/compare.ts';
+import { propose } from '../../src/profile-finder/findings.ts';
+import { readSpecification } from '../../src/profile-finder/openapi.ts';
+import { AGENDAS, expectedRecords, instantOf, WINDOW } from '../clinic/dialect-truth.ts';
+import { openClient, profileOf, unhurried, type WrittenProfile } from '../clinic/open-client.ts';
+import { startScriptedServer } from '../clinic/scripted-server.ts';
 import { italianClinic } from './italian-clinic.ts';
 
-const document = readFileSync(new URL('../../fixtures/openapi-italian.json', import.meta.url), 'utf8');
+const document = readFileSync(new URL('../fixtures/openapi-italian.json', import.meta.url), 'utf8');
 const compared = compareSpecification(readSpecification(document), profileOf());
 const { yaml } = propose(profileOf(), compared.changes);
 

@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { type ClinicSandbox, startClinicSandbox } from '../../../sandbox/clinic/index.ts';
-import { checkSpecification } from '../../../src/profile-finder/check-spec.ts';
-import { committedProfile, openClient, profileOf, unhurried, type WrittenProfile } from '../../clinic/open-client.ts';
-import { firstTenant, frontDeskToken, NOW } from '../../sandbox/clinic/support.ts';
-import { answered } from '../answers.ts';
+import { type ClinicSandbox, startClinicSandbox } from '../../sandbox/clinic/index.ts';
+import { checkSpecification } from '../../src/profile-finder/check-spec.ts';
+import { committedProfile, openClient, profileOf, unhurried, type WrittenProfile } from '../clinic/open-client.ts';
+import { firstTenant, frontDeskToken, NOW } from '../sandbox/clinic/support.ts';
+import { answered } from './answers.ts';
 
 const DAY_MS = 86_400_000;
 const WINDOW = { fromAt: NOW - 20 * DAY_MS, toAt: NOW + 50 * DAY_MS };
-const document = readFileSync(new URL('../../fixtures/openapi-numbers.yaml', import.meta.url), 'utf8');
+const document = readFileSync(new URL('../fixtures/openapi-numbers.yaml', import.meta.url), 'utf8');
 const check = checkSpecification(document, profileOf());
 
 describe('the document of a clinic of numbers', () => {

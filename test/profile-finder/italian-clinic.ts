@@ -1,4 +1,4 @@
-import type { AppointmentStatus } from '../../../src/model/records.ts';
+import type { AppointmentStatus } from '../../src/model/records.ts';
 import {
   AGENDAS,
   APPOINTMENTS,
@@ -7,8 +7,8 @@ import {
   PATIENTS,
   type TrueAppointment,
   withOffset,
-} from '../../clinic/dialect-truth.ts';
-import type { Script } from '../../clinic/scripted-server.ts';
+} from '../clinic/dialect-truth.ts';
+import type { Script } from '../clinic/scripted-server.ts';
 
 const WORDS: Record<AppointmentStatus, string> = {
   booked: 'PRENOTATO',

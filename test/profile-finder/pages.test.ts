@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { type ClinicSandbox, startClinicSandbox } from '../../../sandbox/clinic/index.ts';
-import { compareSpecification } from '../../../src/profile-finder/specification/compare.ts';
-import { propose } from '../../../src/profile-finder/specification/propose.ts';
-import { readSpecification } from '../../../src/profile-finder/specification/specification.ts';
-import { committedProfile, openClient, profileOf, unhurried, type WrittenProfile } from '../../clinic/open-client.ts';
-import { firstTenant, frontDeskToken, NOW } from '../../sandbox/clinic/support.ts';
+import { type ClinicSandbox, startClinicSandbox } from '../../sandbox/clinic/index.ts';
+import { compareSpecification } from '../../src/profile-finder/compare.ts';
+import { propose } from '../../src/profile-finder/findings.ts';
+import { readSpecification } from '../../src/profile-finder/openapi.ts';
+import { committedProfile, openClient, profileOf, unhurried, type WrittenProfile } from '../clinic/open-client.ts';
+import { firstTenant, frontDeskToken, NOW } from '../sandbox/clinic/support.ts';
 
 const DAY_MS = 86_400_000;
 const WINDOW = { fromAt: NOW - 20 * DAY_MS, toAt: NOW + 50 * DAY_MS };
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.close());
 
-const document = readFileSync(new URL('../../fixtures/openapi-pages.yaml', import.meta.url), 'utf8');
+const document = readFileSync(new URL('../fixtures/openapi-pages.yaml', import.meta.url), 'utf8');
 
 function proposed() {
   const base = profileOf();

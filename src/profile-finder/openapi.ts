@@ -1,0 +1,358 @@
+import { parseDocument } from 'yaml';
+import { totalHeader } from '../clinic/http/answer-places.ts';
+import { isJsonObject, type JsonObject } from '../clinic/http/rows.ts';
+import { MirrorError } from '../model/errors.ts';
+import { parseJson } from '../model/json.ts';
+import { withoutStacks } from '../model/without-stacks.ts';
+import { epochUnitOfNumber, UNTOLD, type ValueSchema } from './values.ts';
+
+/** A parameter of an operation in the query. */
+export interface QueryParameter {
+  name: string;
+  required: boolean;
+  /** It was seen to ask for agendas, whatever its name. */
+  isAgenda?: boolean;
+  schema: ValueSchema;
+  /** Of a list of values: `a=1&a=2`, else `a=1,2`; null for a single value. */
+  several: 'repeated' | 'comma' | null;
+  minimum: number | null;
+  maximum: number | null;
+  default: string | number | boolean | null;
+  description: string;
+}
+
+/** A parameter of which only some is known. */
+export function queryParameter(name: string, more: Partial<QueryParameter> = {}): QueryParameter {
+  const usual = { required: false, schema: UNTOLD, several: null, minimum: null, maximum: null, default: null };
+  return { name, ...usual, description: '', ...more };
+}
+
+/** One operation as a clinic's own document describes it. */
+export interface SpecifiedOperation {
+  method: string;
+  /** With the base path. */
+  path: string;
+  query: readonly QueryParameter[];
+  /** What a success holds as JSON; null when the document does not say. */
+  answer: ValueSchema | null;
+  /** A success carries a `Link` header. */
+  hasLinkHeader: boolean;
+  /** The place of a total in a header of it, as a profile names it; null for none. */
+  totalHeader: string | null;
+  /** What failures hold that hold anything. */
+  failures: readonly ValueSchema[];
+  /** A form's fields, or what JSON is sent; by media type. */
+  bodies: ReadonlyMap<string, ValueSchema>;
+  /** Scopes that it needs. */
+  scopes: readonly string[];
+}
+
+/** A clinic's API, by its document or as far as a probe saw it. */
+export interface Specification {
+  operations: readonly SpecifiedOperation[];
+  /** What of the document could not be read. */
+  remarks: readonly string[];
+}
+
+/** Longest document that is read, in characters. Those of large systems are below 5 million. */
+const LONGEST_TEXT = 20_000_000;
+/** Aliases beyond this count as an attack on memory. */
+const MOST_ALIASES = 100;
+const METHODS = ['get', 'put', 'post', 'delete'] as const;
+/** Most operations that are read. */
+const MOST_OPERATIONS = 5_000;
+const JSON_TYPE = /^application\/(json|[\w.+-]*\+json)|^\*\/\*$/;
+
+/**
+ * Reads an OpenAPI 2.0 or 3.x document (swagger.io/specification/v2, spec.openapis.org/oas/v3.1.0), JSON or YAML.
+ * @throws MirrorError `settings`, codes `spec-too-large`, `spec-unreadable`, `spec-not-openapi`: the operator gives another file
+ */
+export function readSpecification(text: string): Specification {
+  if (text.length > LONGEST_TEXT) {
+    throw unusable('spec-too-large', `the document is longer than ${LONGEST_TEXT / 1e6} million characters`);
+  }
+  const document = parseText(text);
+  const version = isJsonObject(document) ? versionOf(document) : null;
+  if (!isJsonObject(document) || !isJsonObject(document.paths) || version === null) {
+    throw unusable('spec-not-openapi', 'the document is no OpenAPI 2.0 or 3.x: it has no version or no paths');
+  }
+  const reader = new OperationReader(document, version);
+  const base = version === 2 ? String(document.basePath ?? '') : serverPath(document);
+  const all = Object.entries(document.paths).flatMap(([path, value]) => {
+    const item = reader.schemas.resolve(value) ?? {};
+    return METHODS.map((method) => ({ method, path, item, operation: item[method] }));
+  });
+  const operations = all
+    .filter(({ operation }) => reader.schemas.resolve(operation) !== null)
+    .slice(0, MOST_OPERATIONS)
+    .map(({ method, path, item, operation }) => ({
+      method: method.toUpperCase(),
+      path: `${base.replace(/\/+$/, '')}/${path.replace(/^\/+/, '')}`,
+      ...reader.read(item, operation),
+    }));
+  const { references, isExcess } = reader.schemas;
+  const remarks = [
+    ...[...references].slice(0, 5).map((one) => `the reference ${one} leads out of the document or nowhere`),
+    ...(isExcess() ? ['the document holds more schemas than are looked at'] : []),
+    ...(operations.length >= MOST_OPERATIONS ? ['the document holds more operations than are looked at'] : []),
+  ];
+  return { operations, remarks };
+}
+
+function versionOf(document: JsonObject): 2 | 3 | null {
+  if (String(document.swagger).startsWith('2.')) return 2;
+  return String(document.openapi).startsWith('3.') ? 3 : null;
+}
+
+/** JSON first: it is much faster, and a parser of YAML refuses tabs in it. */
+function parseText(text: string): unknown {
+  const plain = text.startsWith('\uFEFF') ? text.slice(1) : text;
+  const value = parseJson(plain);
+  if (value !== undefined) return value;
+  try {
+    const options = { prettyErrors: false, logLevel: 'silent', uniqueKeys: false } as const;
+    const document = withoutStacks(() => parseDocument(plain, options));
+    if (document.errors.length === 0) return document.toJS({ maxAliasCount: MOST_ALIASES });
+  } catch {
+    // Too many aliases, or nesting beyond the stack: refused below like any other text that can't be read.
+  }
+  throw unusable('spec-unreadable', 'the document is neither JSON nor YAML that can be read');
+}
+
+function unusable(code: string, message: string): MirrorError {
+  const remedy = "give the file of the clinic system's own OpenAPI document, as JSON or YAML";
+  return new MirrorError(message, { actor: 'settings', code, retry: 'never', remedy });
+}
+
+/** The path of the first server (3.x); its host says nothing of the profile. */
+function serverPath(document: JsonObject): string {
+  const [server] = listOf(document.servers);
+  const url = isJsonObject(server) && typeof server.url === 'string' ? server.url : '';
+  return url.replace(/^[a-z]+:\/\/[^/]*/i, '');
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function entriesOf(value: unknown): [string, unknown][] {
+  return isJsonObject(value) ? Object.entries(value) : [];
+}
+
+/** Reads the operations of one document. */
+class OperationReader {
+  readonly schemas: ReturnType<typeof createSchemaReader>;
+  private readonly document: JsonObject;
+  private readonly version: 2 | 3;
+
+  constructor(document: JsonObject, version: 2 | 3) {
+    this.document = document;
+    this.version = version;
+    this.schemas = createSchemaReader(document);
+  }
+
+  /** Reads an operation of the paths that `item` describes. */
+  read(item: JsonObject, reference: unknown): Omit<SpecifiedOperation, 'method' | 'path'> {
+    const { resolve } = this.schemas;
+    const operation = resolve(reference) ?? {};
+    const all = [...listOf(item.parameters), ...listOf(operation.parameters)].map(resolve);
+    const parameters = all.filter((one) => one !== null);
+    const responses = entriesOf(operation.responses).map(([status, value]) => ({
+      status,
+      response: resolve(value) ?? {},
+    }));
+    const successes = responses.filter(({ status }) => /^2(\d\d|XX)$/i.test(status));
+    const failures = responses.filter(({ status }) => /^([45](\d\d|XX)|default)$/i.test(status));
+    const headers = successes.flatMap(({ response }) => entriesOf(response.headers).map(([name]) => name));
+    const query = parameters.filter((each) => each.in === 'query').map((each) => this.parameter(each));
+    const security = listOf(operation.security ?? this.document.security);
+    const scopes = security.flatMap((each) => entriesOf(each).flatMap(([, names]) => names));
+    return {
+      query: [...new Map(query.map((each) => [each.name, each])).values()],
+      answer: successes.flatMap(({ response }) => this.bodyOf(response) ?? [])[0] ?? null,
+      hasLinkHeader: headers.some((name) => name.toLowerCase() === 'link'),
+      totalHeader: totalHeader(headers),
+      failures: failures.flatMap(({ response }) => this.bodyOf(response) ?? []),
+      bodies: this.version === 2 ? this.formsOf(operation, parameters) : this.bodiesOf(operation),
+      scopes: [...new Set(scopes.filter((scope) => typeof scope === 'string'))],
+    };
+  }
+
+  private bodyOf(response: JsonObject): ValueSchema | null {
+    const media = entriesOf(response.content).find(([type]) => JSON_TYPE.test(type))?.[1];
+    const schema = this.version === 2 ? response.schema : this.schemas.resolve(media)?.schema;
+    return schema === undefined ? null : this.schemas.read(schema);
+  }
+
+  private parameter(one: JsonObject): QueryParameter {
+    const inner = (isJsonObject(one.schema) ? this.schemas.resolve(one.schema) : one) ?? {};
+    const schema = this.schemas.read(inner);
+    const number = (value: unknown) => (typeof value === 'number' ? value : null);
+    const example = schema.example ?? (typeof one.example === 'string' ? one.example : null);
+    return queryParameter(String(one.name), {
+      required: one.required === true,
+      schema: { ...schema, example },
+      several: schema.type === 'array' ? severalOf(one) : null,
+      minimum: number(inner.minimum),
+      maximum: number(inner.maximum),
+      default: scalarOf(inner.default),
+      description: descriptionOf(one),
+    });
+  }
+
+  private bodiesOf(operation: JsonObject): Map<string, ValueSchema> {
+    const { resolve, read } = this.schemas;
+    const content = entriesOf(resolve(operation.requestBody)?.content);
+    return new Map(content.map(([type, media]) => [type, read(resolve(media)?.schema)]));
+  }
+
+  /** Of 2.0: a body, or the fields of a form. */
+  private formsOf(operation: JsonObject, parameters: readonly JsonObject[]): Map<string, ValueSchema> {
+    const body = parameters.find((each) => each.in === 'body');
+    if (body !== undefined) return new Map([['application/json', this.schemas.read(body.schema)]]);
+    const members = parameters.flatMap((each) => {
+      if (each.in !== 'formData') return [];
+      const schema = each.type === 'file' ? { type: 'string', format: 'binary' } : each;
+      return [[String(each.name), this.schemas.read(schema)] as const];
+    });
+    if (members.length === 0) return new Map();
+    const type = listOf(operation.consumes ?? this.document.consumes)[0] ?? 'multipart/form-data';
+    return new Map([[String(type), { ...UNTOLD, type: 'object', members: new Map(members) }]]);
+  }
+}
+
+/** 2.0: `collectionFormat`, commas unless told; 3.x: `style` and `explode`, repeated unless told. */
+function severalOf({ schema, collectionFormat, explode }: JsonObject): 'repeated' | 'comma' {
+  if (schema === undefined) return collectionFormat === 'multi' ? 'repeated' : 'comma';
+  return explode === false ? 'comma' : 'repeated';
+}
+
+function scalarOf(value: unknown): ValueSchema['example'] {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : null;
+}
+
+/** Most schemas that are looked at in one document; beyond it the rest counts as not told. */
+const MOST_SCHEMAS = 100_000;
+/** Deepest nesting that is followed; deeper fields are of no use to a profile. */
+const DEEPEST = 8;
+/** Longest chain of references. */
+const LONGEST_CHAIN = 32;
+
+/** Reads schemas of one document: references within it are followed, `allOf` is merged, circles and excess end as not told. */
+function createSchemaReader(document: JsonObject) {
+  const references = new Set<string>();
+  let looked = 0;
+
+  /** What a `$ref` leads to, else the object itself; null for what leads nowhere. */
+  function resolve(value: unknown): JsonObject | null {
+    let current = value;
+    for (let step = 0; step < LONGEST_CHAIN && isJsonObject(current); step += 1) {
+      const { $ref: reference } = current;
+      if (typeof reference !== 'string') return current;
+      current = follow(document, reference);
+      if (current === undefined) references.add(reference.slice(0, 200));
+    }
+    return null;
+  }
+
+  function readWithin(value: unknown, depth: number, within: readonly JsonObject[]): ValueSchema {
+    looked += 1;
+    const schema = resolve(value);
+    if (schema === null || depth > DEEPEST || looked > MOST_SCHEMAS || within.includes(schema)) return UNTOLD;
+    const inside = [...within, schema];
+    const own = readOwn(schema, (inner) => readWithin(inner, depth + 1, inside));
+    // Variants of a value that may be null are what it is otherwise (OpenAPI 3.1).
+    const variants = [...listOf(schema.oneOf), ...listOf(schema.anyOf)].filter(
+      (each) => !(isJsonObject(each) && each.type === 'null'),
+    );
+    const parts = [...listOf(schema.allOf), ...variants];
+    return parts.map((part) => readWithin(part, depth, inside)).reduce(merged, own);
+  }
+
+  const read = (value: unknown) => readWithin(value, 0, []);
+  return { read, resolve, references, isExcess: () => looked > MOST_SCHEMAS };
+}
+
+/** A JSON pointer within the document (RFC 6901, as a URI fragment). */
+function follow(document: JsonObject, reference: string): unknown {
+  if (!reference.startsWith('#/')) return undefined;
+  let current: unknown = document;
+  for (const escaped of reference.slice(2).split('/')) {
+    const name = decoded(escaped).replaceAll('~1', '/').replaceAll('~0', '~');
+    const isThere = typeof current === 'object' && current !== null && Object.hasOwn(current, name);
+    current = isThere ? (current as JsonObject)[name] : undefined;
+  }
+  return current;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+const TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean'] as const;
+
+function readOwn(schema: JsonObject, inner: (value: unknown) => ValueSchema): ValueSchema {
+  const { format, items } = schema;
+  const said = Array.isArray(schema.type) ? schema.type.find((one) => one !== 'null') : schema.type;
+  const untyped = schema.properties !== undefined ? 'object' : items === undefined ? null : 'array';
+  const type = TYPES.find((one) => one === said) ?? untyped;
+  const words = listOf(schema.enum).filter((word) => typeof word === 'string' || Number.isSafeInteger(word));
+  const description = descriptionOf(schema);
+  const example = scalarOf(schema.example ?? listOf(schema.examples)[0]);
+  const isNumber = type === 'integer' || type === 'number';
+  return {
+    type,
+    format: typeof format === 'string' ? format : null,
+    words: words.length > 0 ? words.map(String) : null,
+    labels: labelsOf(schema, words.map(String), description),
+    epochUnit: isNumber ? epochUnitOf(`${format} ${description}`, example) : null,
+    members: new Map(entriesOf(schema.properties).map(([name, value]) => [name, inner(value)])),
+    rows: items === undefined ? null : inner(items),
+    example,
+    description,
+  };
+}
+
+function descriptionOf({ description }: JsonObject): string {
+  return typeof description === 'string' ? description.slice(0, 1_000) : '';
+}
+
+function epochUnitOf(said: string, example: ValueSchema['example']): ValueSchema['epochUnit'] {
+  if (/\b(unix|epoch|1970|timestamp)/i.test(said)) return /milli|\bms\b/i.test(said) ? 'ms' : 'seconds';
+  return typeof example === 'number' ? epochUnitOfNumber(example) : null;
+}
+
+/** Names of an enumeration's values, as generators of documents write them, else of numbers as the description has them: `90 = cancelled`. */
+function labelsOf(schema: JsonObject, words: readonly string[], description: string): Map<string, string> {
+  const lists = [schema['x-enum-varnames'], schema['x-enumNames'], schema['x-enum-descriptions']].map(listOf);
+  // In a list of another length, such as one with null in it, it is open which name is whose.
+  const isWhole = listOf(schema.enum).length === words.length;
+  const names = lists.find(({ length }) => isWhole && length === words.length) ?? [];
+  const labelOf = (word: string, name: unknown) => {
+    if (typeof name === 'string' || !/^-?\d+$/.test(word)) return name;
+    const said = new RegExp(`(?<![\\w.-])${word}\\s*[=:–→]\\s*["'\u201c]?(\\p{L}[\\p{L} _-]*)`, 'u');
+    return said.exec(description)?.[1]?.trim();
+  };
+  const labels = words.map((word, index) => [word, labelOf(word, names[index])] as const);
+  return new Map(labels.flatMap(([word, label]) => (typeof label === 'string' ? [[word, label]] : [])));
+}
+
+/** Both together: what the first does not tell, the second may. */
+function merged(one: ValueSchema, other: ValueSchema): ValueSchema {
+  const words = [...new Set([...(one.words ?? []), ...(other.words ?? [])])];
+  return {
+    type: one.type ?? other.type,
+    format: one.format ?? other.format,
+    words: words.length > 0 ? words : null,
+    labels: new Map([...other.labels, ...one.labels]),
+    epochUnit: one.epochUnit ?? other.epochUnit,
+    members: new Map([...other.members, ...one.members]),
+    rows: one.rows ?? other.rows,
+    example: one.example ?? other.example,
+    description: one.description || other.description,
+  };
+}

@@ -1,0 +1,244 @@
+import { addressOf } from '../clinic/http/addresses.ts';
+import { countTold, toldAt, totalHeader } from '../clinic/http/answer-places.ts';
+import { send } from '../clinic/http/call.ts';
+import type { ClinicContext } from '../clinic/http/context.ts';
+import { errorFromAnswer } from '../clinic/http/errors.ts';
+import { valueAt } from '../clinic/http/rows.ts';
+import { RESOURCE_PATHS, type ResourceName } from '../clinic/schema/resources.ts';
+import type { HttpResponse } from '../http/client.ts';
+import { isHtml } from '../http/json.ts';
+import { nextLink } from '../http/link-header.ts';
+import { MirrorError } from '../model/errors.ts';
+import { parseJson } from '../model/json.ts';
+import { type Envelope, envelopeOf } from './lists.ts';
+import { type QueryParameter, queryParameter } from './openapi.ts';
+import { sampled } from './values.ts';
+
+/** A query parameter with its value. */
+export type Asked = readonly [name: string, value: string];
+
+/** What a question was answered. */
+export interface Answer {
+  status: number;
+  /** Parsed JSON; undefined when it is none. */
+  body: unknown;
+  headers: Headers;
+}
+
+const LABEL = 'clinic.probe';
+/** Most requests of one probe. */
+export const MOST_REQUESTS = 120;
+/** Refusals that tell something; others end the probe. */
+const TELLING = new Set([400, 403, 404, 405, 410, 413, 414, 422]);
+
+/** The tenant that is asked about. */
+interface AskedClinic {
+  context: ClinicContext;
+  tenantId: string;
+  signal: AbortSignal;
+}
+
+/** Asks about one tenant of a clinic, with GET alone, and counts. */
+export class Asker {
+  requests = 0;
+  /** Statuses of the questions about the list of appointments. */
+  private readonly statuses: number[] = [];
+  private said: readonly string[] = [];
+
+  private readonly clinic: AskedClinic;
+
+  constructor(clinic: AskedClinic) {
+    this.clinic = clinic;
+  }
+
+  /** Asks for a list, or with an id for one record. @throws MirrorError when the clinic is away, or the probe has asked enough */
+  async ask(list: ResourceName, parameters: readonly Asked[] = [], id?: string): Promise<Answer> {
+    if (this.requests >= MOST_REQUESTS) throw exhausted();
+    const { context, tenantId, signal } = this.clinic;
+    const segments = ['tenants', tenantId, ...RESOURCE_PATHS[list], ...(id === undefined ? [] : [id])];
+    const query = parameters.map(([name, value]): [string, string] => [name, value]);
+    const answer = await send(context, {
+      label: LABEL,
+      url: addressOf(context, segments, query),
+      signal,
+      accepts: ({ status }) => TELLING.has(status),
+      onRequest: () => {
+        this.requests += 1;
+      },
+    });
+    if (list === 'appointments' && id === undefined) this.count(answer);
+    return {
+      status: answer.status,
+      body: isHtml(answer) ? undefined : parseJson(answer.body),
+      headers: answer.headers,
+    };
+  }
+
+  /** Asks for appointments. Null if there are no rows to find. */
+  async rows(...parameters: readonly Asked[]): Promise<RowsSeen | null> {
+    return rowsIn(await this.ask('appointments', parameters), 'appointments');
+  }
+
+  private count(answer: HttpResponse): void {
+    this.statuses.push(answer.status);
+    if (answer.status >= 400) this.said = errorFromAnswer(answer, LABEL, this.clinic.context).told();
+  }
+
+  /** There are no rows: all questions were refused, or there are too few appointments. */
+  nothingToTellBy(): MirrorError {
+    if (this.statuses.some((status) => status < 400)) {
+      return new MirrorError('there are too few appointments in these weeks to tell anything by', {
+        ...{ actor: 'settings', code: 'probe-empty', retry: 'never' },
+        remedy: 'probe a clinic that is at work, or compare its OpenAPI document: clinic-mirror check-spec',
+      });
+    }
+    const counts = [...Map.groupBy(this.statuses, (status) => status)];
+    const counted = counts.map(([status, all]) => `${all.length} with ${status}`).join(', ');
+    return new MirrorError(`the clinic refused every question about its list of appointments: ${counted}`, {
+      ...{ actor: 'settings', code: 'probe-refused', retry: 'never' },
+      remedy:
+        'name what the list needs in the profile and probe again: appointments.filters and window.format for a window, appointments.query for the rest; or clinic-mirror check-spec',
+      said: this.said,
+    });
+  }
+}
+
+function exhausted(): MirrorError {
+  return new MirrorError('the probe has asked as much as it may and has not found out', {
+    ...{ actor: 'contract', code: 'probe-exhausted', retry: 'never' },
+    remedy: 'compare the clinic system’s OpenAPI document instead: clinic-mirror check-spec',
+  });
+}
+
+/** The rows of one answer. */
+export interface RowsSeen extends Omit<Answer, 'status'> {
+  rows: unknown[];
+  envelope: Envelope;
+}
+
+/** The rows of an answer, with what is around them; null when there are none to find. */
+export function rowsIn({ status, body, headers }: Answer, list: string): RowsSeen | null {
+  const inBody = status >= 200 && status < 300 ? envelopeOf(sampled([body]), list) : null;
+  if (inBody === null) return null;
+  const counts = [...headers.keys()].filter((name) => countTold(headers.get(name)) !== null);
+  const envelope = { ...inBody, totalPath: inBody.totalPath ?? totalHeader(counts) };
+  const rows = envelope.listPath === null ? body : valueAt(body, envelope.listPath);
+  return Array.isArray(rows) ? { rows, envelope, body, headers } : null;
+}
+
+function linksNext({ headers }: RowsSeen): boolean {
+  return nextLink(headers.get('link')) !== null;
+}
+
+/** What is tried for the number of rows, for the first row, for a page and for a cursor, the likeliest first. */
+const SIZES = ['limit', 'pageSize', 'page_size', 'per_page', 'perPage', 'size', 'take', 'top'];
+const OFFSETS = ['offset', 'skip', 'start'];
+const PAGES = ['page', 'pageNumber', 'page_number'];
+const CURSORS = ['cursor', 'after', 'pageToken', 'page_token'];
+/** Rows that are asked for to see whether fewer come. */
+const FEW = 2;
+const MANY = 1_000;
+
+/** How a list was seen to page: the parameters that work, and how many rows come at most. */
+export interface PagingSeen {
+  query: QueryParameter[];
+  envelope: Envelope;
+  /** A `Link` header leads from page to page. */
+  hasLinkHeader: boolean;
+  /** All that can be asked for at once. */
+  largest: readonly Asked[];
+  /** As many rows as came at once. */
+  rows: readonly unknown[];
+  /** The answers that they came in. */
+  bodies: readonly unknown[];
+}
+
+/** Finds out how the list of appointments pages, by asking for two rows at a time. Null without enough rows to tell. */
+export async function probePaging(asker: Asker, base: readonly Asked[], paging: object): Promise<PagingSeen | null> {
+  const ask = (...more: Asked[]) => asker.rows(...base, ...more);
+  const first = await ask();
+  if (first === null || first.rows.length <= FEW * 2) return null;
+  const { envelope, rows, body } = first;
+  const candidates = (own: RegExp, usual: readonly string[]) => {
+    const named = Object.entries(paging).flatMap(([key, name]) => (own.test(key) ? (name ?? []) : []));
+    return new Set([...named.map(String), ...usual]);
+  };
+  let few: RowsSeen | null = null;
+  let size = '';
+  for (const name of candidates(/^(size|limit)Parameter$/, SIZES)) {
+    few = await ask([name, `${FEW}`]);
+    size = name;
+    if (few?.rows.length === FEW) break;
+  }
+  if (few?.rows.length !== FEW) {
+    return { query: [], envelope, hasLinkHeader: linksNext(first), largest: [], rows, bodies: [body] };
+  }
+  const hasLinkHeader = linksNext(first) || linksNext(few);
+  const next = (...more: Asked[]) => ask([size, `${FEW}`], ...more);
+  const position = hasLinkHeader
+    ? null
+    : ((await probePosition(
+        next,
+        rows,
+        candidates(/^offsetParameter$/, OFFSETS),
+        candidates(/^pageParameter$/, PAGES),
+      )) ?? (await probeCursor(next, few, candidates(/^cursorParameter$/, CURSORS))));
+  const many = await ask([size, `${MANY}`]);
+  const cap = many === null || many.rows.length >= MANY || !hasMore(many) ? null : many.rows.length;
+  return {
+    query: [queryParameter(size, { maximum: cap }), ...(position === null ? [] : [position])],
+    envelope,
+    hasLinkHeader,
+    largest: [[size, `${Math.min(MANY, cap ?? MANY)}`]],
+    rows: many?.rows ?? rows,
+    bodies: [body, many?.body ?? null],
+  };
+}
+
+type Next = (...more: Asked[]) => Promise<RowsSeen | null>;
+
+/** Two rows further on; what comes again unchanged is asked for twice, since some servers stumble once. */
+async function probePosition(
+  next: Next,
+  rows: readonly unknown[],
+  offsets: Iterable<string>,
+  pages: Iterable<string>,
+): Promise<QueryParameter | null> {
+  const [second, third] = [rows.slice(FEW, FEW * 2), rows.slice(FEW * 2, FEW * 3)];
+  const tried = [
+    ...[...offsets].map((name) => ({ name, value: `${FEW}`, minimum: 0 })),
+    ...[...pages].map((name) => ({ name, value: '2', minimum: 1 })),
+  ];
+  for (const { name, value, minimum } of tried) {
+    for (const _try of [1, 2]) {
+      const answer = await next([name, value]);
+      if (same(answer?.rows, second)) return queryParameter(name, { minimum });
+      // Pages that count from 0: the second is the third.
+      if (minimum === 1 && same(answer?.rows, third)) return queryParameter(name, { minimum: 0 });
+    }
+  }
+  return null;
+}
+
+async function probeCursor(next: Next, first: RowsSeen, names: Iterable<string>): Promise<QueryParameter | null> {
+  const { cursorPath } = first.envelope;
+  const cursor = cursorPath === null ? null : valueAt(first.body, cursorPath);
+  if (typeof cursor !== 'string' && typeof cursor !== 'number') return null;
+  for (const name of names) {
+    const answer = await next([name, String(cursor)]);
+    if (answer !== null && answer.rows.length > 0 && !same(answer.rows, first.rows)) return queryParameter(name);
+  }
+  return null;
+}
+
+/** Whether a page tells that it is not all. */
+function hasMore(page: RowsSeen): boolean {
+  const { hasMorePath, totalPath } = page.envelope;
+  const isTold = hasMorePath !== null && valueAt(page.body, hasMorePath) === true;
+  const total = totalPath === null ? null : countTold(toldAt(page, totalPath));
+  return linksNext(page) || isTold || (total ?? 0) > page.rows.length;
+}
+
+function same(rows: readonly unknown[] | undefined, others: readonly unknown[]): boolean {
+  return rows !== undefined && rows.length > 0 && JSON.stringify(rows) === JSON.stringify(others);
+}

@@ -1,0 +1,192 @@
+import { asId, isJsonObject } from '../clinic/http/rows.ts';
+import type { BookedAppointment } from '../clinic/read/appointment-rows.ts';
+import { formatInstant, type TimeFormat } from '../clinic/read/timestamps.ts';
+import { createZone } from '../clinic/read/zone.ts';
+import type { ClinicProfile } from '../clinic/schema/profile.ts';
+import { DAY_MS, type Instant, MINUTE_MS } from '../model/time.ts';
+import { type WindowName, windowNameOf } from './names.ts';
+import { type Answer, type Asked, type Asker, rowsIn } from './questions.ts';
+import { spotsOf } from './values.ts';
+
+/** Parameters of windows that are tried, the likeliest first. */
+const PAIRS: readonly (readonly [from: string, to: string])[] = [
+  ['from', 'to'],
+  ['date_start', 'date_end'],
+  ['dateFrom', 'dateTo'],
+  ['date_from', 'date_to'],
+  ['starts_from', 'starts_to'],
+  ['start_from', 'start_to'],
+  ['startFrom', 'startTo'],
+  ['starts_after', 'starts_before'],
+  ['from_date', 'to_date'],
+  ['startDate', 'endDate'],
+  ['start_date', 'end_date'],
+  ['dateStart', 'dateEnd'],
+  ['start', 'end'],
+  ['timeMin', 'timeMax'],
+  ['since', 'until'],
+  ['dal', 'al'],
+];
+const AGENDAS =
+  'agendaId agenda_ids agendaIds agenda_id calendarId calendar resourceId idAgenda agenda agendas calendar_id calendarIds calendars resource_id resource scheduleId schedule providerId practitionerId doctorId'.split(
+    ' ',
+  );
+/** Forms of times that are tried after those that the profile and the rows have. */
+const FORMATS: readonly TimeFormat[] = ['offset', 'date', 'epoch-seconds', 'local'];
+/** Pairs of parameters that are taken from the words of a refusal. */
+const MOST_HINTS = 4;
+/** Days of the window that every clinic should allow. */
+const USUAL_DAYS = 28;
+/** Long ago: there are no appointments. */
+const LONG_AGO: Instant = Date.parse('1990-01-01T00:00:00Z');
+const LENGTHS = [30, 92, 366];
+
+/** How a list is asked for a window. */
+export interface WindowSeen {
+  from: string;
+  to: string;
+  format: TimeFormat;
+}
+
+/** Writes a window for the clinic. */
+export function windowParameters(
+  { from, to, format }: WindowSeen,
+  { fromAt, toAt }: { fromAt: Instant; toAt: Instant },
+  profile: ClinicProfile,
+): Asked[] {
+  const zone = createZone(profile.zone);
+  return [
+    [from, formatInstant(fromAt, format, zone)],
+    [to, formatInstant(toAt, format, zone)],
+  ];
+}
+
+/** The weeks around now that every probe asks for. */
+export function usualWindow(now: Instant): { fromAt: Instant; toAt: Instant } {
+  const fromAt = now - (USUAL_DAYS / 4) * DAY_MS;
+  return { fromAt, toAt: fromAt + USUAL_DAYS * DAY_MS };
+}
+
+/** Finds the parameters of a window: those with which something comes from now, and nothing, or a refusal, from long ago. */
+export async function probeWindow(asker: Asker, now: Instant, profile: ClinicProfile): Promise<WindowSeen | null> {
+  const { filters, window } = profile.appointments;
+  const own = filters.from !== null && filters.to !== null ? [[filters.from, filters.to] as const] : [];
+  const unasked = await asker.ask('appointments');
+  const pairs = new Map([...own, ...hintsOf(unasked), ...PAIRS].map((pair) => [pair.join(' '), pair]));
+  const formats = new Set<TimeFormat>([window.format, ...epochsOf(unasked), ...FORMATS]);
+  for (const [from, to] of pairs.values()) {
+    for (const format of formats) {
+      const seen = { from, to, format };
+      const isEmpty = async (range: { fromAt: Instant; toAt: Instant }) =>
+        ((await asker.rows(...windowParameters(seen, range, profile)))?.rows ?? []).length === 0;
+      if (await isEmpty(usualWindow(now))) continue;
+      if (await isEmpty({ fromAt: LONG_AGO, toAt: LONG_AGO + DAY_MS })) return seen;
+      // Rows from long ago: the parameters are not heeded, in whatever form.
+      break;
+    }
+  }
+  return null;
+}
+
+/** A clinic that wants a window says so: the names in its refusal that speak of one, in pairs, the longest first. */
+function hintsOf({ status, body }: Answer): (readonly [from: string, to: string])[] {
+  if (status < 400 || !isJsonObject(body)) return [];
+  const names = [...new Set(JSON.stringify(body).match(/[\p{L}_][\p{L}\d_.[\]-]*/gu))];
+  const of = (end: WindowName['end']) =>
+    names.filter((name) => windowNameOf(name)?.end === end).sort((a, b) => b.length - a.length);
+  const pairs = of('from').flatMap((from) => of('to').map((to) => [from, to] as const));
+  return pairs.slice(0, MOST_HINTS);
+}
+
+/** The form of times that are numbers in the rows that came unasked. */
+function epochsOf(unasked: Answer): TimeFormat[] {
+  const row = rowsIn(unasked, 'appointments')?.envelope.row;
+  const units = row === undefined ? [] : spotsOf(row).flatMap(({ schema }) => schema.epochUnit ?? []);
+  return units.slice(0, 1).map((unit): TimeFormat => `epoch-${unit}`);
+}
+
+/** What is found out of a window other than its parameters. */
+export interface WindowManners {
+  /** Null: it could not be told. */
+  lists: 'overlap' | 'start' | null;
+  /** Whether the day of the end belongs to it; null if that is no question or could not be told. */
+  toIncluded: boolean | null;
+  /** Longest that was taken, in days, and whether a longer one was refused. */
+  longestDays: number;
+  isRefusedAbove: boolean;
+}
+
+/** @param paging what makes an answer as large as it gets */
+export async function probeWindowManners(
+  asker: Asker,
+  seen: WindowSeen,
+  rows: readonly BookedAppointment[],
+  paging: readonly Asked[],
+  profile: ClinicProfile,
+): Promise<WindowManners> {
+  const holds = async (fromAt: Instant, toAt: Instant, id: string) => {
+    const found = await asker.rows(...windowParameters(seen, { fromAt, toAt }, profile), ...paging);
+    return found?.rows.some((row) => hasId(row, id)) ?? null;
+  };
+  const timed = rows.find(({ start, end, allDay }) => allDay !== true && end !== null && end - start >= 10 * MINUTE_MS);
+  const manners: WindowManners = { lists: null, toIncluded: null, longestDays: USUAL_DAYS, isRefusedAbove: false };
+  if (timed !== undefined) {
+    const { start, end, id } = timed;
+    const middle = Math.floor((start + (end ?? start)) / 2 / MINUTE_MS) * MINUTE_MS;
+    const isDate = seen.format === 'date';
+    if (isDate) manners.toIncluded = await holds(start, start, id);
+    const isOverlap = isDate ? null : await holds(middle, middle + MINUTE_MS, id);
+    const isStart = isOverlap === false && (await holds(start - MINUTE_MS, start + MINUTE_MS, id));
+    manners.lists = isOverlap === true ? 'overlap' : isStart === true ? 'start' : null;
+  }
+  const fromAt = rows[0]?.start ?? LONG_AGO;
+  const one = paging.map(([name]): Asked => [name, '1']);
+  for (const days of LENGTHS) {
+    const parameters = windowParameters(seen, { fromAt, toAt: fromAt + days * DAY_MS }, profile);
+    const { status } = await asker.ask('appointments', [...parameters, ...one]);
+    manners.isRefusedAbove = status >= 400;
+    if (manners.isRefusedAbove) break;
+    manners.longestDays = days;
+  }
+  return manners;
+}
+
+function hasId(row: unknown, id: string): boolean {
+  const isThere = JSON.stringify(row).includes(JSON.stringify(id));
+  return isThere || (isJsonObject(row) && Object.values(row).some((value) => asId(value) === id));
+}
+
+/** How a list is asked for agendas. */
+export interface AgendaSeen {
+  name: string;
+  /** Null: one at a time. */
+  several: 'repeated' | 'comma' | null;
+}
+
+/**
+ * Finds the parameter for agendas: the one with which rows of one agenda come and no other.
+ * @param own the name in the profile
+ * @param read reads an answer's rows
+ */
+export async function probeAgendas(
+  asker: Asker,
+  base: readonly Asked[],
+  own: string | null,
+  rows: readonly BookedAppointment[],
+  read: (rows: readonly unknown[]) => BookedAppointment[],
+): Promise<AgendaSeen | null> {
+  const [one, other] = new Set(rows.map(({ agendaId }) => agendaId));
+  if (one === undefined || other === undefined) return null;
+  const both = [one, other].sort().join(' ');
+  const agendasOf = async (...more: Asked[]) => {
+    const found = await asker.rows(...base, ...more);
+    return [...new Set(read(found?.rows ?? []).map(({ agendaId }) => agendaId))].sort().join(' ');
+  };
+  for (const name of new Set([...(own === null ? [] : [own]), ...AGENDAS])) {
+    if ((await agendasOf([name, one])) !== one) continue;
+    if ((await agendasOf([name, one], [name, other])) === both) return { name, several: 'repeated' };
+    if ((await agendasOf([name, `${one},${other}`])) === both) return { name, several: 'comma' };
+    return { name, several: null };
+  }
+  return null;
+}
