@@ -14,7 +14,7 @@ export interface Looked {
   sealed: string | null;
   revisions: ReadonlyMap<string, string>;
   marked: number;
-  head: ManagedHead | 'unproved';
+  head: ManagedHead;
 }
 
 /** A document that takes another's place; null: it goes. */
@@ -90,11 +90,6 @@ export function openManagedLedger({ redis, writer, awaitDurable, identityKey, ma
       const changes = new Map(steps.map(({ id, next }) => [id, next?.revision ?? null]));
       return write(now, heads.next(now, changes), steps);
     },
-    adopt: () =>
-      forGood(
-        ({ head }) => head === 'unproved',
-        (now) => count(now, now.revisions.keys()),
-      ),
     /** A process that died may have left none. @returns the mark */
     raiseMark: async (marked: number): Promise<number> => {
       if (heads.seen() > marked) await mark.leave(heads.seen());
@@ -107,7 +102,7 @@ export function openManagedLedger({ redis, writer, awaitDurable, identityKey, ma
 export function comparedWith(before: ManagedTenants | undefined, now: Looked) {
   const same = new Map<string, ManagedTenant>();
   const [forged, others]: [string[], string[]] = [[], []];
-  const wanted = now.head === 'unproved' ? now.revisions : now.head.revisions;
+  const wanted = now.head.revisions;
   for (const id of new Set([...now.revisions.keys(), ...wanted.keys()])) {
     const there = now.revisions.get(id);
     const known = before?.get(id);
@@ -131,6 +126,6 @@ export function meantBy(now: Looked, id: string): string[] {
 }
 
 /** The revision of a tenant that counts; undefined for none. */
-function wantedOf({ head, revisions }: Looked, id: string): string | undefined {
-  return (head === 'unproved' ? revisions : head.revisions).get(id);
+function wantedOf({ head }: Looked, id: string): string | undefined {
+  return head.revisions.get(id);
 }

@@ -14,7 +14,7 @@ export interface OutboxEntry extends PendingChange {
   sentAt: Instant | null;
   /** Epoch of the key to use; above the link's when the target burnt the last one. */
   epoch: number;
-  /** The run that decided it; null when it was put in before runs were noted. */
+  /** The run that decided it; null when none did. */
   run: string | null;
 }
 
@@ -24,7 +24,7 @@ export interface StoredEntry {
   /** wanted: present or absent */ w: 'p' | 'a';
   /** fingerprint */ f: string | null;
   /** start, epoch ms */ s: number;
-  /** end, epoch ms; absent in entries of an earlier release */ t?: number;
+  /** end, epoch ms */ t: number;
   /** reason */ why: ReasonCode;
   /** attempts */ n: number;
   /** last error code */ e: string | null;
@@ -34,7 +34,7 @@ export interface StoredEntry {
   /** enqueued at */ q: number;
   /** due at */ d: number;
   /** sent before */ i: boolean;
-  /** sent last at */ z?: number | null;
+  /** sent last at; absent in an entry that was marked as not sent */ z?: number | null;
   /** key epoch */ k: number;
   /** seal of the item, or of nothing, over what was decided */ x: string;
   /** run */ u: string | null;
@@ -77,7 +77,7 @@ type Decision = Pick<StoredEntry, 'w' | 'f' | 's' | 't' | 'why' | 'u'>;
 
 /** What an entry's seal is bound to: its place, and all that was decided, so that nobody who can't seal can have anything written or deleted. */
 function decided(context: string, { w, f, s, t, why, u }: Decision): string {
-  return `${context}/${JSON.stringify([w, f, s, t ?? null, why, u])}`;
+  return `${context}/${JSON.stringify([w, f, s, t, why, u])}`;
 }
 
 /** An entry as Redis holds it. */
@@ -91,11 +91,11 @@ export function toPending(recordId: string, stored: StoredEntry): PendingChange 
     recordId,
     reason: stored.why,
     want: stored.w === 'p' ? 'present' : 'absent',
-    fingerprint: stored.f ?? null,
+    fingerprint: stored.f,
     startAt: stored.s,
-    endAt: stored.t ?? stored.s,
+    endAt: stored.t,
     attempts: stored.n,
-    lastError: stored.e === null || stored.e === undefined ? null : codeIn(stored.e),
+    lastError: stored.e === null ? null : codeIn(stored.e),
     ...(stored.b === undefined ? {} : { about: stored.b }),
     sent: stored.i,
     parked: stored.p,
@@ -129,6 +129,6 @@ function entryOf(recordId: string, stored: StoredEntry, sealer: Sealer, context:
     item: item === '' ? null : (JSON.parse(item) as Item),
     sentAt: stored.z ?? null,
     epoch: stored.k,
-    run: stored.u ?? null,
+    run: stored.u,
   };
 }

@@ -3,7 +3,7 @@ export const FIELD = 'proof';
 
 /** KEYS: protection, tables. ARGV: '1' for their entries, else their counts. */
 export const LOOK = `
-local told = {redis.call('HGETALL', KEYS[1])}
+local told = {redis.call('HGET', KEYS[1], '${FIELD}')}
 for i = 2, #KEYS do told[i] = redis.call(ARGV[1] == '1' and 'HGETALL' or 'HLEN', KEYS[i]) end
 return told`;
 

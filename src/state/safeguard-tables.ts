@@ -32,8 +32,6 @@ export interface ProtectionRecord {
 export interface ProtectionLook {
   /** `forged`: what stands there is not of our making. */
   record: ProtectionRecord | 'forged' | null;
-  /** What a version kept in clear before records were sealed; empty for nothing. */
-  inClear: Readonly<Record<string, string>>;
   /** Whether the tables are as the record says; of tables that were only counted, whether there are as many entries. */
   isAsProved: boolean;
   /** Null when they were only counted. */
@@ -83,8 +81,7 @@ async function lookAt(
 ): Promise<ProtectionLook> {
   const tables = SAFEGUARD_TABLES.map((table) => places[table]);
   const told = (await redis.eval(LOOK, 1 + tables.length, key, ...tables, whole ? '1' : '0')) as unknown[];
-  const { [FIELD]: sealed = null, ...inClear } = fieldsOf(told[0] as string[]);
-  const record = recordIn(sealed);
+  const record = recordIn(told[0] as string | null);
   const sumOf = (index: number): Partial<TableSum> =>
     whole
       ? digests.sumOf(SAFEGUARD_TABLES[index]!, fieldsOf(told[index + 1] as string[]))
@@ -101,7 +98,7 @@ async function lookAt(
         SAFEGUARD_TABLES.map((table, index) => [table, fieldsOf(told[index + 1] as string[])]),
       ) as Safeguards)
     : null;
-  return { record, inClear, isAsProved, safeguards };
+  return { record, isAsProved, safeguards };
 }
 
 /** Opens the tables of a tenant. @param identityKey the installation's, 32 bytes */

@@ -2,8 +2,8 @@
 export const FIELD = 'proof';
 
 /**
- * Changes the proof only if it is still as it was read: lane, planner and a person may come at once. What is no text counts as no value: a
- * version before kept pins otherwise.
+ * Changes the proof only if it is still as it was read: lane, planner and a person may come at once. What is no text counts as no value:
+ * clinic-mirror did not write it.
  * KEYS: target, and a value that changes with it. ARGV: proof as read or '', proof, the value as read or '', the value or '' for none, then
  * (field, value or '' for none) pairs.
  */

@@ -13,7 +13,7 @@ export interface TargetProof {
   firstRunApprovedAt: Instant | null;
   /** What left it in the last seven days, of removals those that nobody approved: `<reason>:<whole hours since 1970>`. */
   gone: Readonly<Record<string, number>>;
-  /** Names what is pinned in it; null for nothing. Absent: not looked at since pins are sealed (`pins.ts`). */
+  /** Names what is pinned in it (`pins.ts`); null for nothing. Absent: what was pinned under a former id of the target still counts. */
   pins?: string | null;
 }
 
@@ -53,12 +53,10 @@ export interface TargetProofs {
 }
 
 const NOTHING: TargetProof = { container: null, firstRunApprovedAt: null, gone: {} };
-/** What a version without proofs kept in clear, and what is said only of a target that has a calendar. */
-const SAID_WITH_PROOF = ['container', 'firstRunApprovedAt', 'adoptedAt'];
 const GONE_KEPT_MS = 7 * DAY_MS;
 
-/** Fields that go when a record is not as we wrote it: the target is then read anew. */
-const UNPROVED_FIELDS: readonly string[] = [FIELD, ...SAID_WITH_PROOF];
+/** The proof, and what is only written of a target that has one. They go when a record is not as clinic-mirror wrote it: the target is then read anew. */
+const PROVED_FIELDS: readonly string[] = [FIELD, 'adoptedAt'];
 
 /** Opens what is proved of a tenant's targets. @param proofs seals with the identity key */
 export function openTargetProofs(redis: RedisClient, tenant: string, proofs: Sealer): TargetProofs {
@@ -68,7 +66,7 @@ export function openTargetProofs(redis: RedisClient, tenant: string, proofs: Sea
   const proofOf = (target: string, fields: StoredFields) => {
     const proof = read(target, fields[FIELD]);
     if (proof !== null) return proof;
-    return UNPROVED_FIELDS.some((name) => fields[name] !== undefined) ? 'forged' : null;
+    return PROVED_FIELDS.some((name) => fields[name] !== undefined) ? 'forged' : null;
   };
   return {
     of: proofOf,
@@ -77,7 +75,7 @@ export function openTargetProofs(redis: RedisClient, tenant: string, proofs: Sea
       for (;;) {
         const fields = await redis.hgetall(key);
         if (proofOf(target, fields) !== 'forged') return false;
-        if ((await redis.eval(SET_ASIDE, 1, key, fields[FIELD] ?? '', ...UNPROVED_FIELDS)) === 1) return true;
+        if ((await redis.eval(SET_ASIDE, 1, key, fields[FIELD] ?? '', ...PROVED_FIELDS)) === 1) return true;
       }
     },
     async change(target, change, others = {}, beside) {
