@@ -4,8 +4,18 @@ import type { ManagedTenant, ManagedTenants } from '../settings/managed-tenant.t
 import type { AwaitDurable } from './durability.ts';
 import { keys } from './keys.ts';
 import { forgedRevision, type HeadMark, type ManagedHead, openManagedHeads } from './managed-head.ts';
-import { CHANGE, HEAD, VERSION } from './managed-tenant-scripts.ts';
 import type { RedisClient } from './redis.ts';
+import { compareAndSet, type PlacedValue } from './script.ts';
+
+/** No tenant has such a name: the field of the version, which another change replaces. */
+const VERSION = '*';
+/** The field of the sealed head, which names all revisions. */
+const HEAD = '*head';
+
+/** With what a version begins: the first change that this Redis had. Another beginning tells that it was emptied. */
+export function firstOf(version: string | null): string | null {
+  return version?.split(':')[0] ?? null;
+}
 
 /** What lies in Redis of all managed tenants, with what counts of it. */
 export interface Looked {
@@ -50,10 +60,18 @@ export function openManagedLedger({ redis, writer, awaitDurable, identityKey, ma
   }
 
   async function write(now: Looked, next: ReturnType<typeof heads.next>, steps: readonly ManagedStep[]) {
-    const given = [now.sealed ?? '', next.sealed, randomUUID()];
-    for (const { id, next } of steps)
-      given.push(id, now.revisions.get(id) ?? '', next?.revision ?? '', next?.sealed ?? '');
-    if ((await writer.eval(CHANGE, 2, revisions, tenants, ...given)) !== 1) return false;
+    const change = randomUUID();
+    const expected: PlacedValue[] = [{ key: revisions, field: HEAD, value: now.sealed }];
+    const written: PlacedValue[] = [
+      { key: revisions, field: HEAD, value: next.sealed },
+      { key: revisions, field: VERSION, value: `${firstOf(now.version) ?? change}:${change}` },
+    ];
+    for (const { id, next } of steps) {
+      expected.push({ key: revisions, field: id, value: now.revisions.get(id) ?? null });
+      written.push({ key: revisions, field: id, value: next?.revision ?? null });
+      written.push({ key: tenants, field: id, value: next?.sealed ?? null });
+    }
+    if ((await compareAndSet(writer, expected, written)) !== null) return false;
     heads.noteWritten(next.head);
     return true;
   }

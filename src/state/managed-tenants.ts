@@ -9,6 +9,7 @@ import {
 import { keys } from './keys.ts';
 import {
   comparedWith,
+  firstOf,
   type Looked,
   type ManagedLedger,
   type ManagedLedgerParts,
@@ -225,11 +226,6 @@ function contentOf(tenant: ManagedTenant): ManagedContent | null {
   } catch {
     return null;
   }
-}
-
-/** With what a version begins. */
-function firstOf(version: string | null): string | null {
-  return version?.split(':')[0] ?? null;
 }
 
 /** Sealed anew the same is another text. */

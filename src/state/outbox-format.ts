@@ -1,9 +1,10 @@
 import { MirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
-import type { ReasonCode } from '../model/operations.ts';
+import type { Link, ReasonCode } from '../model/operations.ts';
 import type { PendingChange, PlannedChange } from '../model/plan.ts';
 import type { Instant } from '../model/time.ts';
 import { codeIn } from './forged.ts';
+import type { JournalEffect } from './journal.ts';
 import type { Sealer } from './sealing.ts';
 
 /** An entry as the lane takes it: the wanted item opened. */
@@ -131,4 +132,57 @@ function entryOf(recordId: string, stored: StoredEntry, sealer: Sealer, context:
     epoch: stored.k,
     run: stored.u,
   };
+}
+
+/** What the lane learned of one entry. */
+export type OutboxSettlement =
+  /**
+   * Done: the link as it is now (null when the object is gone), and the entry is removed unless a newer one came. `effect`, when an
+   * object that was there before has changed or gone, goes to the journal of the run that wanted it.
+   */
+  | { entry: OutboxEntry; kind: 'done'; link: Link | null; effect?: JournalEffect }
+  /**
+   * To be tried again at `dueAt`, `parked` when only a change or a person will help. `about`: names that the error is about. `isAsked`: the
+   * other side named that time.
+   */
+  | {
+      entry: OutboxEntry;
+      kind: 'retry';
+      error: string;
+      about?: string;
+      dueAt: Instant;
+      parked: boolean;
+      isAsked?: boolean;
+    }
+  /** The key is burnt: at once again with the next epoch. */
+  | { entry: OutboxEntry; kind: 'next-epoch' }
+  /**
+   * The object carries a later write, `found`, so this one is given up: the link tells what stands there, and revisions go on above. The
+   * next plan decides again.
+   */
+  | { entry: OutboxEntry; kind: 'superseded'; link: Link | null; found: number };
+
+/** Positions of keys in the script's list, and the link as it is stored. */
+export interface Places {
+  bucket: number;
+  journal: number | '';
+  /** '' for one that is gone. */
+  link: string;
+  /** '' where nothing is journaled. */
+  line: string;
+}
+
+/** What the script is told of an entry after its kind, record and revision (`scripts/outbox-settle.lua`). */
+export function settlementArguments(
+  settlement: OutboxSettlement,
+  { bucket, journal, link, line }: Places,
+): (string | number)[] {
+  const { entry } = settlement;
+  if (settlement.kind === 'next-epoch') return ['', '', '', entry.epoch + 1, ''];
+  if (settlement.kind === 'retry') {
+    const { error, dueAt, parked, about = '', isAsked = false } = settlement;
+    return [error, dueAt, parked ? '1' : '0', about, isAsked ? '1' : ''];
+  }
+  if (settlement.kind === 'superseded') return [bucket, link, '', settlement.found, ''];
+  return line === '' ? [bucket, link, '', '', ''] : [bucket, link, journal, line, entry.run ?? ''];
 }

@@ -1,8 +1,8 @@
 import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
+import { compareAndSet, type PlacedValue } from './script.ts';
 import { openSealed, type Sealer } from './sealing.ts';
-import { CHANGE, FIELD, SET_ASIDE } from './target-proof-scripts.ts';
 
 /** Why a record left a target; `released`: by the passing of time, its object stays. */
 export type GoneReason = 'cancelled' | 'excluded' | 'vanished' | 'released';
@@ -24,6 +24,9 @@ export interface ValueBeside {
   before: string | null;
   value: string | null;
 }
+
+/** The field of a target in which its proof stands. */
+const FIELD = 'proof';
 
 /** Fields of a target's record as they lie in Redis. */
 export type StoredFields = Readonly<Record<string, string>>;
@@ -61,10 +64,10 @@ const PROVED_FIELDS: readonly string[] = [FIELD, 'adoptedAt'];
 /** Opens what is proved of a tenant's targets. @param proofs seals with the identity key */
 export function openTargetProofs(redis: RedisClient, tenant: string, proofs: Sealer): TargetProofs {
   const contextOf = (target: string) => `target/${target}`;
-  const read = (target: string, sealed: string | undefined) =>
-    sealed === undefined ? null : openSealed<TargetProof>(proofs, sealed, contextOf(target));
+  const read = (target: string, sealed: string | null) =>
+    sealed === null ? null : openSealed<TargetProof>(proofs, sealed, contextOf(target));
   const proofOf = (target: string, fields: StoredFields) => {
-    const proof = read(target, fields[FIELD]);
+    const proof = read(target, fields[FIELD] ?? null);
     if (proof !== null) return proof;
     return PROVED_FIELDS.some((name) => fields[name] !== undefined) ? 'forged' : null;
   };
@@ -75,20 +78,32 @@ export function openTargetProofs(redis: RedisClient, tenant: string, proofs: Sea
       for (;;) {
         const fields = await redis.hgetall(key);
         if (proofOf(target, fields) !== 'forged') return false;
-        if ((await redis.eval(SET_ASIDE, 1, key, fields[FIELD] ?? '', ...PROVED_FIELDS)) === 1) return true;
+        const gone = PROVED_FIELDS.map((field) => ({ key, field, value: null }));
+        if ((await compareAndSet(redis, [{ key, field: FIELD, value: fields[FIELD] ?? null }], gone)) !== null)
+          continue;
+        await redis.hincrby(key, 'forged', 1);
+        return true;
       }
     },
     async change(target, change, others = {}, beside) {
       const key = keys.target(tenant, target);
-      const named = beside === undefined ? [key] : [key, beside.key];
-      const pairs = Object.entries(others).flatMap(([name, value]) => [name, value ?? '']);
+      const [expected, written]: [PlacedValue[], PlacedValue[]] = [[], []];
+      if (beside !== undefined) {
+        expected.push({ key: beside.key, value: beside.before });
+        written.push({ key: beside.key, value: beside.value });
+      }
+      for (const [field, value] of Object.entries(others)) written.push({ key, field, value });
       for (;;) {
-        const sealed = (await redis.hget(key, FIELD)) ?? undefined;
-        const proof = change(read(target, sealed) ?? NOTHING);
-        const told = [sealed ?? '', proofs.seal(JSON.stringify(proof), contextOf(target))];
-        const given = [...told, beside?.before ?? '', beside?.value ?? '', ...pairs];
-        const done = await redis.eval(CHANGE, named.length, ...named, ...given);
-        if (done !== 0) return done === 1;
+        const sealed = (await redis.hget(key, FIELD)) ?? null;
+        const value = proofs.seal(JSON.stringify(change(read(target, sealed) ?? NOTHING)), contextOf(target));
+        const place = { key, field: FIELD };
+        const changed = await compareAndSet(
+          redis,
+          [{ ...place, value: sealed }, ...expected],
+          [{ ...place, value }, ...written],
+        );
+        // The proof itself: lane, planner and a person may come at once.
+        if (changed !== 0) return changed === null;
       }
     },
   };
