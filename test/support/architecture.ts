@@ -227,9 +227,11 @@ export function scriptBreaches(files: readonly SourceFile[]): string[] {
 
 /** @param texts of all scripts by path: `<folder>/scripts/<name>.lua` is named by a module of the folder, or included by a script */
 export function scriptFileBreaches(files: readonly SourceFile[], texts: ReadonlyMap<string, string>): string[] {
+  const isBehindModule = (tokens: readonly Token[], at: number) =>
+    ['meta', '.', 'url', ','].every((text, index) => tokens[at - 4 + index]?.text === text);
   const named = inSource(files).flatMap(({ path, tokens }) =>
     tokens
-      .filter(({ kind }, at) => kind === 'string' && tokens[at - 1]?.text === ',' && tokens[at - 4]?.text === 'meta')
+      .filter(({ kind }, at) => kind === 'string' && isBehindModule(tokens, at))
       .map(({ text }) => `${posix.dirname(path)}/scripts/${text}.lua`),
   );
   const included = [...texts].flatMap(([path, text]) =>
