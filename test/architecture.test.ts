@@ -17,6 +17,7 @@ import {
   purityBreaches,
   type SourceFile,
   scriptBreaches,
+  scriptFileBreaches,
   sourceFile,
   stateBreaches,
   VENDOR_FILES,
@@ -63,6 +64,14 @@ describe('the project', () => {
     ['scripts for Redis stand in files of their own', scriptBreaches],
   ])('%s', (_, breaches) => {
     expect(breaches(files)).toEqual([]);
+  });
+
+  test('each script for Redis is used, and says what its keys are', () => {
+    const scripts = filesBelow('src').filter((path) => path.endsWith('.lua'));
+    expect(scripts.length).toBeGreaterThan(0);
+    expect(
+      scriptFileBreaches(files, new Map(scripts.map((path) => [path, readFileSync(root + path, 'utf8')]))),
+    ).toEqual([]);
   });
 
   test('functions are of readable length, those of tools, measurements and tests too', () => {
@@ -265,8 +274,23 @@ describe('a breach is reported', () => {
 
   test('a script for Redis between other code', () => {
     const source = "// redis.call('GET')\nredis.call(key);\nconst GET = `\nreturn redis.call('GET', KEYS[1])`;";
-    expect(scriptBreaches(project({ 'src/state/links.ts': source, 'src/state/link-scripts.ts': source }))).toEqual([
-      'src/state/links.ts:3 holds a script for Redis: it belongs into a file named …-scripts.ts',
+    expect(scriptBreaches(project({ 'src/state/links.ts': source }))).toEqual([
+      'src/state/links.ts:3 holds a script for Redis: it belongs into a file scripts/….lua',
+    ]);
+  });
+
+  test('a script for Redis that is missing, unused or says nothing of its keys', () => {
+    const source =
+      "const a = redisScript<'x'>(import.meta.url, 'a');\nconst b = fencedScript(import.meta.url, 'gone');";
+    const scripts = new Map([
+      ['src/state/scripts/a.lua', '-- @include b\nreturn KEYS[1]'],
+      ['src/state/scripts/b.lua', '-- KEYS: 1 lease.\nreturn KEYS[1]'],
+      ['src/state/scripts/c.lua', 'return 1'],
+    ]);
+    expect(scriptFileBreaches(project({ 'src/state/links.ts': source }), scripts)).toEqual([
+      'there is no src/state/scripts/gone.lua',
+      'src/state/scripts/c.lua is used by nothing',
+      'src/state/scripts/a.lua does not say what its keys are',
     ]);
   });
 

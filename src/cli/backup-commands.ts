@@ -102,10 +102,8 @@ function addOfOne(program: Command, { withBackups, read, out, print }: BackupCom
 }
 
 function renderRestored({ restored, kept, protections, pins, rejections, at }: Restored): string {
-  const logins = `Restored: ${restored.join(', ') || 'none'}. Newer ones kept: ${kept.join(', ') || 'none'}.`;
-  if (at === null) return `${logins}\nThis backup holds logins alone: tombstones and opt-outs are not in it.`;
   return [
-    logins,
+    `Restored: ${restored.join(', ') || 'none'}. Newer ones kept: ${kept.join(', ') || 'none'}.`,
     `Tombstones, receipts and opt-outs put back: ${protections}; put back by hand before: ${pins}; rejections: ${rejections}.`,
     `The backup is of ${renderTime(at)}: who was forgotten or opted out after that has to be given again.`,
   ].join('\n');
@@ -121,7 +119,7 @@ function renderAllRestored({ at, restored, failed }: AllRestored): string {
   ];
   const rows = restored.map((one) => [
     one.tenant,
-    ...[one.restored.length, one.kept.length, one.protections ?? 0, one.pins ?? 0, one.rejections].map(String),
+    ...[one.restored.length, one.kept.length, one.protections, one.pins, one.rejections].map(String),
   ]);
   return [
     renderTable(columns, rows),

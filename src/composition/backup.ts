@@ -21,8 +21,7 @@ export function openBackups(composition: Composition, configurations: Configurat
   const clinicTenantOf = (id: string) => createClinicTenantStore(redis, id, createProofSealer(identityKey, id));
   /** One that is not there has no sealer of its own. */
   function contentIn(id: string, text: string): ManagedContent | null {
-    const backup = openBackup(createSealer(sealingRing(composition.configuration.settings), id), text, identity);
-    return backup.format === 3 ? (backup.managed ?? null) : null;
+    return openBackup(createSealer(sealingRing(composition.configuration.settings), id), text, identity).managed;
   }
   return {
     seal,
@@ -38,30 +37,29 @@ export function openBackups(composition: Composition, configurations: Configurat
       const clinicTenant = await clinicTenantOf(tenant.id).read();
       const managed = (await managedTenants.find(id))?.open() ?? null;
       const facts = { at, identity, credentials: stored, safeguards, pins, rejections, clinicTenant, managed };
-      return sealBackup(sealer, { format: 3, ...facts });
+      return sealBackup(sealer, facts);
     },
     ...(configurations === null ? {} : { managed: { desk: configurations, contentIn } }),
     async restore(id, text) {
       const tenant = requireTenant(installation, id);
       const { credentials, sealer } = requireEntry(composed, id);
       const backup = openBackup(sealer, text, identity);
-      const isWhole = backup.format === 3;
       // First of all: from here on a cycle may come at any time.
-      const protections = isWhole ? await tenant.protection.restore(backup.safeguards) : null;
+      const protections = await tenant.protection.restore(backup.safeguards);
       let pins = 0;
-      for (const [target, ends] of Object.entries(isWhole ? backup.pins : {})) {
+      for (const [target, ends] of Object.entries(backup.pins)) {
         for (const [recordId, untilAt] of Object.entries(ends)) await tenant.journal.pin(target, [recordId], untilAt);
         pins += Object.keys(ends).length;
       }
-      const rejections = isWhole ? await tenant.holds.putBack(backup.rejections, installation.clock()) : 0;
+      const rejections = await tenant.holds.putBack(backup.rejections, installation.clock());
       // Before a login or a cycle would find one by itself.
-      if (isWhole && backup.clinicTenant !== null) await clinicTenantOf(id).bind(backup.clinicTenant, false);
+      if (backup.clinicTenant !== null) await clinicTenantOf(id).bind(backup.clinicTenant, false);
       const logins = await credentials.restore(backup.credentials);
       await resumeTargets(tenant);
       await queues.pullNow(id);
       await queues.keepSubscriptions(id, { hurry: true });
       await tenant.triggers?.wake(0, { read: true });
-      return { ...logins, protections, rejections, pins: isWhole ? pins : null, at: isWhole ? backup.at : null };
+      return { ...logins, protections, rejections, pins, at: backup.at };
     },
   };
 }

@@ -135,7 +135,7 @@ class ReloadSteps {
     this.#settled = new SettledStamps((stamps) => parts.files.isAsRead(stamps));
     this.#readAt = this.#clock();
     // What a start read is known by its revisions, whatever their version is.
-    this.#managed = { version: null, tenants: parts.files.managed, lost: new Map(), forged: [], isUnproved: false };
+    this.#managed = { version: null, tenants: parts.files.managed, lost: new Map(), forged: [] };
     this.#managedRead = this.#managed;
   }
 
@@ -176,7 +176,6 @@ class ReloadSteps {
       this.#managed = await managedTenants.read();
       this.#isUnreadable = false;
       this.#tellForged(before);
-      if (this.#managed.isUnproved) await this.#adoptManaged();
       const { size } = this.#managed.lost;
       if (size > 0 === (this.#lostAt !== null)) return;
       this.#lostAt = size > 0 ? this.#clock() : null;
@@ -204,24 +203,6 @@ class ReloadSteps {
       const told = { code: 'record-forged', tenants: forged.slice(0, MOST_NAMED), count: forged.length };
       log.error(told, 'managed tenants in Redis are not as clinic-mirror wrote them last: none of them is taken up');
     } else log.info({}, 'managed tenants in Redis are as clinic-mirror wrote them again');
-  }
-
-  /** Once, after an upgrade from a version that did not seal which revision of each counts. */
-  async #adoptManaged(): Promise<void> {
-    const { managedTenants, acts, log } = this.#parts.composition;
-    const acting = { who: principalOfDaemon(), why: null, desk: acts };
-    const tenants = this.#managed.tenants.size;
-    await recordAct(
-      acting,
-      { verb: 'seal-tenants', tenant: null, what: { tenants } },
-      () => managedTenants.adopt(),
-      () => ({ counter: managedTenants.counter() }),
-    );
-    log.info(
-      { tenants },
-      'managed tenants count as they stand in Redis: from now on it is sealed which revision of each does',
-    );
-    this.#managed = await managedTenants.read();
   }
 
   async #readAgain(stamps: FileStamps): Promise<void> {

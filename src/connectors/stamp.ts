@@ -10,7 +10,7 @@ export interface Stamp {
   contactKey: ItemKey | null;
   contactGeneration?: number;
   startAt: Instant;
-  /** Of the write that made the object so; absent in stamps of before. */
+  /** Of the write that made the object so; absent where it is not known. */
   revision?: number;
 }
 

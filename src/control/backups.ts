@@ -8,13 +8,13 @@ export interface Restored {
   /** Logins that were put back, and those that stay because a newer one stands. */
   restored: string[];
   kept: string[];
-  /** Tombstones, receipts and opt-outs, and records that a person put back, that were missing; null when the backup is of before they were kept. */
-  protections: number | null;
-  pins: number | null;
+  /** Tombstones, receipts and opt-outs, and records that a person put back, that were missing. */
+  protections: number;
+  pins: number;
   /** Decisions to keep what was asked to be removed. */
   rejections: number;
   /** When the backup was made; who was forgotten or opted out after that is not in it. */
-  at: Instant | null;
+  at: Instant;
 }
 
 /** Sealed copies of what of a tenant can't be rebuilt. Both throw MirrorError `settings` for an unknown tenant. */

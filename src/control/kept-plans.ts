@@ -4,7 +4,7 @@ import { planCycle } from '../jobs/plan-cycle.ts';
 import type { StopSignals } from '../jobs/push.ts';
 import type { OpenTenant } from '../jobs/tenant.ts';
 import { MirrorError } from '../model/errors.ts';
-import type { KeptPlan, PlanLine, PlanLineView } from '../model/kept-plan.ts';
+import type { KeptPlan, PlanLine } from '../model/kept-plan.ts';
 import type { Progress } from '../model/progress.ts';
 import { DOCUMENT_KEEP_MS } from '../state/kept-documents.ts';
 import { type Installation, requireTenant } from './installation.ts';
@@ -64,7 +64,7 @@ function digestOf(content: unknown): string {
 /** A plan that was kept. @throws MirrorError `settings`, code `no-such-plan` or `no-such-tenant` */
 export async function keptPlan(installation: Installation, tenantId: string, planId: string): Promise<KeptPlan> {
   const plan = await requireTenant(installation, tenantId).plans.read(planId);
-  if (plan !== null) return withFields(plan);
+  if (plan !== null) return plan;
   throw new MirrorError('no plan of that id is kept', {
     actor: 'settings',
     code: 'no-such-plan',
@@ -77,19 +77,7 @@ export async function keptPlan(installation: Installation, tenantId: string, pla
 export async function newestPlan(installation: Installation, tenantId: string): Promise<KeptPlan | null> {
   const { plans } = requireTenant(installation, tenantId);
   const [newest] = await plans.ids();
-  const plan = newest === undefined ? null : await plans.read(newest);
-  return plan && withFields(plan);
-}
-
-const NO_FIELDS: Pick<PlanLineView, 'fieldChanges'> = { fieldChanges: [] };
-
-/** A process of an earlier release keeps plans whose lines tell no fields. */
-function withFields(plan: KeptPlan): KeptPlan {
-  const targets = plan.targets.map((target) => ({
-    ...target,
-    lines: target.lines.map((line) => ({ ...NO_FIELDS, ...line })),
-  }));
-  return { ...plan, targets };
+  return newest === undefined ? null : plans.read(newest);
 }
 
 /**

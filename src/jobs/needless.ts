@@ -4,8 +4,10 @@ import { keys } from '../state/keys.ts';
 import { createProofSealer } from '../state/proof-seal.ts';
 import type { RedisClient } from '../state/redis.ts';
 import { createRunStore } from '../state/runs.ts';
+import { redisScript } from '../state/script.ts';
 import type { JobName } from './catalogue.ts';
-import { FOUND } from './needless-scripts.ts';
+
+const existingKeys = redisScript<string[]>(import.meta.url, 'existing-keys');
 
 /** Whether a job of a tenant would find nothing to do. Safe to be wrong about in one direction: one that is not needless is done. */
 export type IsNeedless = (job: JobName, tenant: string) => Promise<boolean>;
@@ -32,7 +34,7 @@ export function createNeedless(
   async function find(tenant: Kept): Promise<readonly Trace[]> {
     const traces = Object.entries(tracesOf(tenant)) as [Trace, string[]][];
     const asked = traces.flatMap(([, those]) => those);
-    const found = (await redis.eval(FOUND, asked.length, ...asked)) as string[];
+    const found = await existingKeys(redis, asked);
     return traces.flatMap(([trace, those]) => (those.some((key) => found.includes(key)) ? [trace] : []));
   }
   function look(tenant: Kept): Promise<readonly Trace[]> {

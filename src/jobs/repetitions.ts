@@ -4,9 +4,11 @@ import { slices } from '../model/slices.ts';
 import { CLOCK_TOLERANCE_MS, MINUTE_MS } from '../model/time.ts';
 import { pauseFor } from '../state/pause.ts';
 import type { RedisClient } from '../state/redis.ts';
+import { redisScript } from '../state/script.ts';
 import type { JobName } from './catalogue.ts';
 import type { IsNeedless } from './needless.ts';
-import { SCHEDULES } from './repetition-scripts.ts';
+
+const schedules = redisScript<string[]>(import.meta.url, 'schedules');
 
 /** Jobs that repeat per tenant. */
 export type RepeatedJob = 'pull' | 'audit' | 'subscriptions' | 'triggers' | 'refresh-tokens';
@@ -153,7 +155,7 @@ class QueuedRepetitions implements Repetitions {
 
   async #schedulesOf(name: RepeatedJob): Promise<Map<string, Schedule>> {
     const queue = await this.#queueOf(name);
-    const told = (await (await this.#connection()).eval(SCHEDULES, 1, queue.toKey('repeat'))) as string[];
+    const told = await schedules(await this.#connection(), [queue.toKey('repeat')]);
     return new Map(
       slices(told, 3).map(([id = '', nextAt, everyMs]) => [id, { nextAt: Number(nextAt), everyMs: Number(everyMs) }]),
     );

@@ -8,11 +8,13 @@ import { SUPERSEDED } from '../state/generations.ts';
 import { QUEUE_PREFIX } from '../state/keys.ts';
 import type { Processes } from '../state/processes.ts';
 import { connectForWorkers, type RedisClient } from '../state/redis.ts';
+import { redisScript } from '../state/script.ts';
 import { JOBS, type JobData, type JobName } from './catalogue.ts';
-import { FREE_JOBS } from './job-lock-scripts.ts';
 import type { IsNeedless } from './needless.ts';
 import type { SharesOf } from './shares.ts';
 import type { Turns } from './turns.ts';
+
+const freeJobs = redisScript<number>(import.meta.url, 'free-jobs');
 
 /** What a handler is told beside the data of its job. */
 export interface JobSignals {
@@ -111,8 +113,7 @@ function followDeaths(
 async function takeUp(worker: Worker, connection: RedisClient, dead: readonly string[]): Promise<void> {
   const keyOf = (name: string) => worker.toKey(name);
   const named = [keyOf('active'), keyOf('stalled'), keyOf('stalled-check')];
-  const freed = await connection.eval(FREE_JOBS, named.length, ...named, keyOf(''), ...dead);
-  if (Number(freed) > 0) await worker.startStalledCheckTimer();
+  if ((await freeJobs(connection, named, [keyOf(''), ...dead])) > 0) await worker.startStalledCheckTimer();
 }
 
 function startWorker(

@@ -13,7 +13,7 @@ export type ActVerb = (typeof ACT_VERBS)[number];
 
 /**
  * What the log tells beside them: an administrator signed in, out, or set the passphrase; a browser opened the link of a login, or came back from the provider; a daemon took files up, was
- * started with other sealing keys, or sealed which revisions of managed tenants count, once after an upgrade; the log itself was begun, or its oldest entries went.
+ * started with other sealing keys; the log itself was begun, or its oldest entries went.
  */
 export type AuditVerb =
   | ActVerb
@@ -24,7 +24,6 @@ export type AuditVerb =
   | 'end-link'
   | 'reload-configuration'
   | 'change-keys'
-  | 'seal-tenants'
   | 'begin-log'
   | 'trim-log';
 

@@ -20,7 +20,7 @@ export interface TokenSet {
   refreshToken: string | null;
   /** Origin of the API that the tokens are good for, where the provider tells one: sealed and stored with them. */
   baseUrl?: string | null;
-  /** Whose tokens they are; null or absent: not known, since the vendor does not tell or the login is of an earlier release. */
+  /** Whose tokens they are; null or absent: not known, since the vendor does not tell. */
   account?: Account | null;
   /** Nobody has said that this is the right account: the tokens are kept alive, and given to nobody. */
   isUnconfirmed?: boolean;

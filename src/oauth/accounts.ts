@@ -43,8 +43,7 @@ export function accountText(account: Account | null): string {
 export type AccountObjection = Mismatch | 'account-unconfirmed';
 
 /**
- * What stands against using the tokens of a login; null when nothing does. A login of which nothing is known, since it is of an earlier
- * release, is used on.
+ * What stands against using the tokens of a login; null when nothing does. A login of which nothing is known is used on.
  * @param expected null where the settings expect nobody
  */
 export function objectionTo(

@@ -88,7 +88,6 @@ function statesTruth(entry: LedgerEntry, { appointment, zone, address }: Truth, 
   return entry.placeProof === null || entry.placeProof === proofs.place(appointment.id, comparableAddress(address));
 }
 
-/** Messages of earlier versions have no place in the order: they come first, by when they were settled. */
 function inOrder(one: LedgerEntry, other: LedgerEntry): number {
   return (one.handedAs ?? 0) - (other.handedAs ?? 0) || (one.settledAt ?? 0) - (other.settledAt ?? 0);
 }

@@ -8,7 +8,7 @@ import { openSealed } from './sealing.ts';
 /** Why whoever is to be told can't be told. */
 export interface AlertFailure {
   code: string;
-  /** What to do: constant words, and where a refused secret is kept. Absent in records of before, and where nothing is known. */
+  /** What to do: constant words, and where a refused secret is kept. Absent where nothing is known. */
   remedy?: string | undefined;
   sinceAt: Instant;
 }
@@ -41,7 +41,7 @@ export interface AlertStoreParts {
   log: Logger;
 }
 
-type Sealed = StoredAlerts & { version: number; writtenAt?: Instant };
+type Sealed = StoredAlerts & { version: number; writtenAt: Instant };
 
 /**
  * It is written with each look, which is at least hourly (`alerts.checkEveryMinutes`), while a daemon runs. An older one may have been put back while none did: rather a problem is told a second time
@@ -63,7 +63,7 @@ export function createAlertStore({ redis, identityKey, clock, log }: AlertStoreP
       log.error({ code: 'record-forged', channel }, 'memory of alerts is not as clinic-mirror wrote it');
       return { memory: null, failure: null, forgedAt: now };
     }
-    const { failure, forgedAt, version, writtenAt = 0 } = record;
+    const { failure, forgedAt, version, writtenAt } = record;
     seen.set(channel, version);
     const memory = now - writtenAt < BELIEVED_MS ? record.memory : null;
     return { memory, failure, forgedAt: forgedAt !== null && now - forgedAt < DAY_MS ? forgedAt : null };

@@ -1,10 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Answer } from '../model/reminders.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
-import { END } from './answer-scripts.ts';
 import { countOne } from './counting.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
+import { redisScript } from './script.ts';
+
+const endAnswer = redisScript<number>(import.meta.url, 'answer-end');
 
 /** What an address in a reminder is for: ids alone. */
 export interface AnswerLink {
@@ -73,8 +75,8 @@ export function createAnswerStore(redis: RedisClient, tenant: string): AnswerSto
       return (await redis.set(claimKey(reminder), claim, 'PX', CLAIM_MS, 'NX')) === 'OK' ? claim : null;
     },
     async end(reminder, claim, given) {
-      const facts = [claim, given?.answer ?? '', String(given?.at ?? '')];
-      await redis.eval(END, 2, keys.reminder(tenant, reminder), claimKey(reminder), ...facts);
+      const facts = [claim, given?.answer ?? '', given?.at ?? ''];
+      await endAnswer(redis, [keys.reminder(tenant, reminder), claimKey(reminder)], facts);
     },
   };
 }

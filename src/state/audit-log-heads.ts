@@ -1,7 +1,9 @@
 import type { Instant } from '../model/time.ts';
-import { RAISE } from './audit-log-head-scripts.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
+import { redisScript } from './script.ts';
+
+const raiseHead = redisScript<number>(import.meta.url, 'audit-log-raise');
 
 /** The end of a chain of the audit log, as Redis knows it. */
 export interface AuditLogHead {
@@ -31,7 +33,7 @@ export function openAuditLogHeads(redis: RedisClient): AuditLogHeads {
       return new Map(stored.map(([chain, head]) => [chain, headOf(head)]));
     },
     async raise(chain, { sequence, mac, at }) {
-      await redis.eval(RAISE, 1, key, chain, sequence, `${sequence} ${mac} ${at}`);
+      await raiseHead(redis, [key], [chain, sequence, `${sequence} ${mac} ${at}`]);
     },
   };
 }

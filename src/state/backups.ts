@@ -8,7 +8,6 @@ import type { Sealer } from './sealing.ts';
 
 /** What of a tenant can't be rebuilt from its targets. */
 export interface TenantBackup {
-  format: 3;
   at: Instant;
   /** Fingerprint of the identity key: with another one tombstones and opt-outs would protect nobody. */
   identity: string;
@@ -20,17 +19,8 @@ export interface TenantBackup {
   rejections: readonly Hold[];
   /** The clinic's own id of the tenant that all work was in; null before the first time. */
   clinicTenant: string | null;
-  /** How it is configured, where no file says so; absent in a backup of before there was such a tenant. */
-  managed?: ManagedContent | null;
-}
-
-/** A backup of before rejections and the clinic's id were part of it. */
-type EarlierBackup = Omit<TenantBackup, 'format' | 'rejections' | 'clinicTenant'> & { format: 2 };
-
-/** A backup of before tombstones, opt-outs and pins were part of it: logins alone. */
-export interface LoginsBackup {
-  format: 1;
-  credentials: Readonly<Record<string, Credential>>;
+  /** How it is configured, where no file says so; null for a tenant of a file. */
+  managed: ManagedContent | null;
 }
 
 const CONTEXT = 'credentials-backup';
@@ -45,16 +35,8 @@ export function sealBackup(sealer: Sealer, backup: TenantBackup): string {
  * @throws MirrorError `contract`, code `seal-broken`, when the text is another tenant's or was changed; `settings`, code
  *   `identity-key-changed`
  */
-export function openBackup(sealer: Sealer, text: string, identity: string): TenantBackup | LoginsBackup {
-  const opened = JSON.parse(sealer.open(text, CONTEXT)) as TenantBackup | EarlierBackup | LoginsBackup['credentials'];
-  // A connection of that name would be an object.
-  if (!('format' in opened) || (opened.format !== 2 && opened.format !== 3)) {
-    return { format: 1, credentials: opened as LoginsBackup['credentials'] };
-  }
-  // The one of before had neither rejections nor the clinic's id.
-  const stored = opened as TenantBackup | EarlierBackup;
-  const backup: TenantBackup =
-    stored.format === 3 ? stored : { ...stored, format: 3, rejections: [], clinicTenant: null };
+export function openBackup(sealer: Sealer, text: string, identity: string): TenantBackup {
+  const backup = JSON.parse(sealer.open(text, CONTEXT)) as TenantBackup;
   if (backup.identity !== identity) throw identityKeyChanged();
   return backup;
 }

@@ -2,10 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { MirrorError } from '../model/errors.ts';
 import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT } from '../model/rate-limits.ts';
 import { MINUTE_MS, SECOND_MS } from '../model/time.ts';
-import { ACCEPTED, PAUSE, REFUSED, TAKE } from './budget-scripts.ts';
 import { keys } from './keys.ts';
 import { pauseFor } from './pause.ts';
 import type { RedisClient } from './redis.ts';
+import { redisScript } from './script.ts';
+
+const scripts = {
+  take: redisScript<[waitMs: number, isPause: number, isTrial: number, ahead: number]>(import.meta.url, 'budget-take'),
+  refused: redisScript<null>(import.meta.url, 'budget-refused'),
+  accepted: redisScript<null>(import.meta.url, 'budget-accepted'),
+  pause: redisScript<[ownMs: number, ofAllMs: number, lastedMs: number]>(import.meta.url, 'budget-pause'),
+};
 
 /** What an application may ask of a server. */
 export interface BudgetLimits {
@@ -101,7 +108,7 @@ export function openBudgetShare(
   async function ask(ticket: string, units: number): Promise<Answer> {
     const { next, unused, sentAt } = ahead.question();
     const given = [participant, ticket, priority, intervalMs, limits.burst, reserved, units, ...TIMES, next, unused];
-    const answer = answerOf(await redis.eval(TAKE, all.length + 1, ...all, places.used, ...given));
+    const answer = answerOf(await scripts.take(redis, [...all, places.used], given));
     if (answer.waitMs === 0) ahead.granted(answer.ahead, { unused, sentAt });
     return answer;
   }
@@ -142,20 +149,19 @@ export function openBudgetShare(
       ahead.drop();
       isOnTrial = false;
       const pauseMs = durationMs === null ? '' : Math.min(durationMs, LONGEST_PAUSE_MS);
-      await redis.eval(REFUSED, all.length, ...all, participant, pauseMs, SEVERAL, SHORT_TIME_MS, ...UNNAMED);
+      await scripts.refused(redis, all, [participant, pauseMs, SEVERAL, SHORT_TIME_MS, ...UNNAMED]);
     },
     async accepted() {
       if (!isOnTrial) return;
       isOnTrial = false;
-      await redis.eval(ACCEPTED, all.length, ...all, participant);
+      await scripts.accepted(redis, all, [participant]);
     },
     pause: () => readPause(redis, places.budget, participant),
   };
 }
 
 async function readPause(redis: RedisClient, budget: string, participant: string): Promise<BudgetPause | null> {
-  const told = await redis.eval(PAUSE, 1, budget, participant, LONGEST_PAUSE_MS);
-  const [own, ofAll, lastedMs] = told as [number, number, number];
+  const [own, ofAll, lastedMs] = await scripts.pause(redis, [budget], [participant, LONGEST_PAUSE_MS]);
   const leftMs = Math.max(own, ofAll);
   return leftMs === 0 ? null : { leftMs, lastedMs, isOfAll: ofAll > own };
 }
@@ -212,8 +218,7 @@ interface Answer {
   ahead: number;
 }
 
-function answerOf(told: unknown): Answer {
-  const [waitMs, isPause, isTrial, ahead] = told as [number, number, number, number];
+function answerOf([waitMs, isPause, isTrial, ahead]: readonly [number, number, number, number]): Answer {
   return { waitMs, isPause: isPause === 1, isTrial: isTrial === 1, ahead };
 }
 

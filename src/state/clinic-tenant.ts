@@ -1,6 +1,6 @@
-import { BIND } from './clinic-tenant-scripts.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
+import { compareAndSet } from './script.ts';
 import { openSealed, type Sealer } from './sealing.ts';
 
 /** The clinic's own id of the tenant that a tenant of ours is bound to: set by its first login or cycle, then the only one it works in. */
@@ -31,7 +31,8 @@ export function createClinicTenantStore(redis: RedisClient, tenant: string, seal
         const before = await redis.get(key);
         const bound = boundBy(before);
         if (bound !== null && !replace) return bound;
-        if ((await redis.eval(BIND, 1, key, before ?? '', sealer.seal(JSON.stringify(id), CONTEXT))) === 1) return id;
+        const value = sealer.seal(JSON.stringify(id), CONTEXT);
+        if ((await compareAndSet(redis, [{ key, value: before }], [{ key, value }])) === null) return id;
       }
     },
   };

@@ -1,5 +1,7 @@
-import { COUNT } from './counter-scripts.ts';
 import type { RedisClient } from './redis.ts';
+import { redisScript } from './script.ts';
+
+const count = redisScript<[counted: number, waitMs: number]>(import.meta.url, 'count');
 
 /** A counter, and how many it lets through before it begins again. */
 export interface Limit {
@@ -23,6 +25,6 @@ export interface Counted {
 export async function countOne(redis: RedisClient, windowMs: number, limits: readonly Limit[]): Promise<Counted> {
   const places = limits.map(({ key }) => key);
   const most = limits.map((limit) => limit.most);
-  const [counted, waitMs] = (await redis.eval(COUNT, places.length, ...places, windowMs, ...most)) as [number, number];
+  const [counted, waitMs] = await count(redis, places, [windowMs, ...most]);
   return { counted, waitMs: waitMs === 0 ? null : waitMs };
 }

@@ -3,12 +3,13 @@ import type { Credential, CredentialStanding } from '../model/credentials.ts';
 import { MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { type CredentialFields, decodeCredential, encodeCredential, encodeStanding } from './credential-fields.ts';
-import { RESEAL, RESTORE, WRITE } from './credential-scripts.ts';
 import type { AwaitDurable } from './durability.ts';
 import { keys } from './keys.ts';
-import { fencedError, isFenced, type Lease } from './leases.ts';
 import type { RedisClient } from './redis.ts';
+import { compareAndSet, fencedScript, type LeaseToken } from './script.ts';
 import type { Sealer } from './sealing.ts';
+
+const writeCredential = fencedScript<number>(import.meta.url, 'credential-write');
 
 /** The credentials of one tenant, one per connection, tokens sealed. */
 export interface CredentialStore {
@@ -40,9 +41,6 @@ export interface CredentialStore {
   /** Puts them back where nothing stands: a credential that is there is newer, since providers replace refresh tokens. */
   restore(credentials: Readonly<Record<string, Credential>>): Promise<{ restored: string[]; kept: string[] }>;
 }
-
-/** What a fenced write needs to know of its lease. */
-export type LeaseToken = Pick<Lease, 'key' | 'token'>;
 
 /** What a credential store works with. */
 export interface CredentialStoreOptions {
@@ -94,18 +92,22 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
 
   async function reseal(connection: string, fields: CredentialFields, credential: Credential): Promise<void> {
     const { sealed } = encodeCredential(credential, sealer, connection);
-    await redis.eval(RESEAL, 1, keyOf(connection), fields.sealed ?? '', sealed ?? '');
+    const place = { key: keyOf(connection), field: 'sealed' };
+    await compareAndSet(redis, [{ ...place, value: fields.sealed ?? '' }], [{ ...place, value: sealed ?? '' }]);
   }
 
   async function change(lease: LeaseToken, connection: string, version: number | null, fields: CredentialFields) {
     const expected = version === null ? '' : String(version);
-    const given = [lease.token, expected, ...Object.entries(fields).flat()];
-    return fenced(recent.changing(writer.eval(WRITE, 2, lease.key, keyOf(connection), ...given)));
+    const given = [expected, ...Object.entries(fields).flat()];
+    return stored(recent.changing(writeCredential(writer, lease, [keyOf(connection)], given)));
   }
 
   async function restoreOne(connection: string, credential: Credential): Promise<boolean> {
-    const fields = Object.entries(encodeCredential(credential, sealer, connection)).flat();
-    return (await recent.changing(writer.eval(RESTORE, 1, keyOf(connection), ...fields))) === 1;
+    const key = keyOf(connection);
+    const fields = Object.entries(encodeCredential(credential, sealer, connection));
+    const written = fields.map(([field, value]) => ({ key, field, value }));
+    // Each credential has a version.
+    return (await recent.changing(compareAndSet(writer, [{ key, field: 'version', value: null }], written))) === null;
   }
 
   return {
@@ -176,11 +178,11 @@ class Recent {
   }
 }
 
-async function fenced(answer: Promise<unknown>): Promise<boolean> {
+async function stored(answer: Promise<number>): Promise<boolean> {
   try {
     return (await answer) === 1;
   } catch (error) {
-    throw isFenced(error) ? fencedError() : storeError(error);
+    throw error instanceof MirrorError ? error : storeError(error);
   }
 }
 

@@ -5,9 +5,11 @@ import { MirrorError } from '../model/errors.ts';
 import { type Clock, type Instant, SECOND_MS } from '../model/time.ts';
 import { type CounterName, type DataDirectory, openDataDirectory } from './data-directory.ts';
 import { type AwaitDurable, createAwaitDurable, type Durability } from './durability.ts';
-import { ADVANCE } from './epoch-scripts.ts';
 import { keys } from './keys.ts';
 import { type RedisClient, shardsOf } from './redis.ts';
+import { redisScript } from './script.ts';
+
+const advanceCounter = redisScript<(string | number)[]>(import.meta.url, 'epoch-advance');
 
 /** How the state is kept, for whoever looks. */
 export interface EpochView {
@@ -176,7 +178,7 @@ function openShard(shard: number, { redis, writer, clock, log, directory, awaitD
     const marked = (await directory.use((kept) => kept.readMark({ name, shard }))) ?? 0;
     const now = clock();
     const known = Math.max(highest[name], marked);
-    const answer = (await client.eval(ADVANCE, 1, keyOf[name], known, now, by)) as unknown[];
+    const answer = await advanceCounter(client, [keyOf[name]], [known, now, by]);
     const [counter = 0, at = 0, wentBackAt = 0, wentBackTo = 0] = answer.map(Number);
     if (wentBackAt === now) {
       log.error(

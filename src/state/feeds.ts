@@ -3,10 +3,14 @@ import { derivedKey } from '../model/derived-key.ts';
 import type { FeedEntry, FeedShelf, StoodThere } from '../model/feeds.ts';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import { countOne } from './counting.ts';
-import { PUT, TAKE_OUT, VERSION } from './feed-scripts.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
+import { redisScript } from './script.ts';
 import type { Sealer } from './sealing.ts';
+
+const changeFeed = redisScript<StoodThere>(import.meta.url, 'feed-change');
+/** In the hash of a feed beside its entries, whose names are 32 characters long. */
+const VERSION = 'version';
 
 /** The address of a feed, without its token. */
 export interface FeedAccess {
@@ -116,13 +120,9 @@ function createFeedShelf(redis: RedisClient, place: string, sealer: Sealer, targ
         ),
       );
     },
-    async put(key, { revision, ...entry }) {
-      const sealed = sealer.seal(JSON.stringify(entry), contextOf(key));
-      return (await redis.eval(PUT, 1, place, key, revision, sealed)) as StoodThere;
-    },
-    async takeOut(key, revision) {
-      return (await redis.eval(TAKE_OUT, 1, place, key, revision)) as StoodThere;
-    },
+    put: (key, { revision, ...entry }) =>
+      changeFeed(redis, [place], [key, revision, sealer.seal(JSON.stringify(entry), contextOf(key))]),
+    takeOut: (key, revision) => changeFeed(redis, [place], [key, revision, '']),
     version: async () => (await redis.hget(place, VERSION)) ?? '0',
   };
 }

@@ -1,10 +1,13 @@
 import { MirrorError } from '../model/errors.ts';
 import { slices } from '../model/slices.ts';
 import type { Clock, Instant } from '../model/time.ts';
-import { CHECK, REGISTER } from './generation-scripts.ts';
 import { keys } from './keys.ts';
 import type { Lease, Leases } from './leases.ts';
 import type { RedisClient } from './redis.ts';
+import { redisScript } from './script.ts';
+
+const registerConfiguration = redisScript<number>(import.meta.url, 'generation-register');
+const checkConfiguration = redisScript<number>(import.meta.url, 'generation-check');
 
 /** Name of the lease of a tenant's planner. */
 export const PLAN_LEASE = 'plan';
@@ -75,10 +78,10 @@ export function createGeneration({ redis, tenant, hash, targets, clock }: Genera
       const [number = null, known = null, newest = null] = await redis.hmget(key, 'number', 'targets', 'hash');
       if (newest === hash && number !== null) return Number(number);
       const leases = leaseKeys(tenant, new Set([...targets, ...(JSON.parse(known ?? '[]') as string[])]));
-      const answer = await redis.eval(REGISTER, leases.length + 1, key, ...leases, number ?? 0, hash, told);
+      const answer = await registerConfiguration(redis, [key, ...leases], [number ?? 0, hash, told]);
       if (answer === -1) continue;
       if (targets.length > 0) await redis.hdel(keys.removed(tenant), ...targets.map((target) => `target/${target}`));
-      return Number(answer);
+      return answer;
     }
   }
   const join = ({ isTakenUp = false, anew = false } = {}) => {
@@ -93,7 +96,7 @@ export function createGeneration({ redis, tenant, hash, targets, clock }: Genera
     join,
     async isNewest() {
       if (isEnded) return false;
-      const number = Number(await redis.eval(CHECK, 1, key, await join(), hash, told, clock()));
+      const number = await checkConfiguration(redis, [key], [await join(), hash, told, clock()]);
       if (number > 0) joined = Promise.resolve(number);
       return number > 0;
     },

@@ -2,9 +2,9 @@ import { createHash, randomInt } from 'node:crypto';
 import { MirrorError } from '../model/errors.ts';
 import type { Hold } from '../model/plan.ts';
 import type { Instant } from '../model/time.ts';
-import { CHANGE } from './hold-scripts.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
+import { compareAndSet } from './script.ts';
 import type { Sealer } from './sealing.ts';
 
 /** Letters and digits that can't be mistaken for one another when read aloud. */
@@ -139,9 +139,10 @@ function sealedHolds(redis: RedisClient, key: string, sealer: Sealer) {
   const list = async () => (await all()).flatMap(({ read }) => readable(read) ?? []);
   /** @param next null to remove it. @param part of it, put in beside. @returns false when the hold was changed meanwhile */
   const change = async (before: Read, next: Hold | null, part?: Hold): Promise<boolean> => {
-    const written = next === null ? '' : sealed(next);
-    const beside = part === undefined ? [] : [part.id, sealed(part)];
-    return (await redis.eval(CHANGE, 1, key, before.hold.id, before.value, written, ...beside)) === 1;
+    const place = { key, field: before.hold.id };
+    const written = [{ ...place, value: next === null ? null : sealed(next) }];
+    if (part !== undefined) written.push({ key, field: part.id, value: sealed(part) });
+    return (await compareAndSet(redis, [{ ...place, value: before.value }], written)) === null;
   };
   const read = async (id: string) => {
     const value = await redis.hget(key, id);

@@ -49,8 +49,8 @@ export interface Journal {
   /** Records that are pinned in a target, each with its end. */
   pins(target: string, now: Instant): Promise<Record<string, Instant>>;
   /**
-   * What is pinned in a target, after what was pinned under former ids and by versions before was taken over, and what has ended or is not
-   * ours taken out. For the planner.
+   * What is pinned in a target, after what was pinned under former ids was taken over, and what has ended or is not ours taken out. For the
+   * planner.
    */
   settlePins(target: string, now: Instant): Promise<{ pinned: ReadonlySet<string>; wereForged: boolean }>;
   /**
@@ -131,14 +131,14 @@ function openPinned(redis: RedisClient, tenant: string, identityKey: Uint8Array,
   const stores = isRenamed ? [own, openPins(redis, formerly.tenant as string, identityKey)] : [own];
   async function look(target: string): Promise<PinLook> {
     const there = await own.look(target);
-    if (there.state !== 'before') return there;
+    if (there.state !== 'new') return there;
     const targets = new Set([target, formerly.target?.(target) ?? target]);
     const looks = await Promise.all(stores.flatMap((store) => [...targets].map((one) => store.look(one))));
     return { ...there, ends: laterOf(looks.map(({ ends }) => ends)) };
   }
   const change: PinStore['change'] = async (target, changed) => {
     const { ends, state } = await look(target);
-    return own.change(target, (before) => changed(state === 'before' ? laterOf([before, ends]) : before));
+    return own.change(target, (before) => changed(state === 'new' ? laterOf([before, ends]) : before));
   };
   const pinned = async (target: string, now: Instant) => standing((await look(target)).ends, now);
   return {

@@ -109,7 +109,7 @@ export const KEY_SEALS: Readonly<Record<keyof typeof keys, KeySeal>> = {
   remindersTold: open('a patient is told of a correction once more, or not'),
   remindersOrder: COUNTS,
   remindersWrong: held(
-    'each is sealed under its field; a plain one of a version before counts where its ids can hold no sentence',
+    'each is sealed under its field',
     { left: 'who held wrong information before is told of until the next cycle' },
     ALERTS,
   ),

@@ -216,8 +216,6 @@ export const TARGET_KINDS = [
   'target',
   'links',
   'drifted',
-  // A kind of before: `drifted` took its place.
-  'marked',
   'unseen',
   'unanswered',
   'taken-out',

@@ -2,11 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
-import { FREE_OF_DEAD, RELEASE, RENEW, TAKE } from './lease-scripts.ts';
 import { type Life, MARGIN_SHARE } from './life.ts';
 import { pauseFor } from './pause.ts';
 import { type Processes, unregistered } from './processes.ts';
 import type { RedisClient } from './redis.ts';
+import { fencedError, redisScript } from './script.ts';
+
+const scripts = {
+  take: redisScript<string | null>(import.meta.url, 'lease-take'),
+  renew: redisScript<number>(import.meta.url, 'lease-renew'),
+  release: redisScript<number>(import.meta.url, 'lease-release'),
+  freeOfDead: redisScript<number>(import.meta.url, 'lease-free-of-dead'),
+};
 
 /** The right to do one thing alone for a while. Writes that it protects check `token` in the same script. */
 export interface Lease {
@@ -42,20 +49,6 @@ export interface Leases {
 /** A place whose holder hasn't asked again for this long is nobody's: it died, or has nothing to do any more. */
 const PLACE_LIFE_MS = 10 * SECOND_MS;
 
-/** The error of a write whose lease was lost: the work is done again by whoever holds it now. */
-export function fencedError(): MirrorError {
-  return new MirrorError('the lease was lost, nothing was written', {
-    actor: 'conflict',
-    code: 'lease-lost',
-    retry: 'later',
-  });
-}
-
-/** Whether an error of Redis is that of a fenced script. */
-export function isFenced(error: unknown): boolean {
-  return error instanceof Error && error.message.includes('FENCED');
-}
-
 /** Renewals in the time of a lease. One that failed is tried again after a third of that pause. */
 const RENEWALS = 3;
 
@@ -73,7 +66,7 @@ export function createLeases(
     const dead = processes.dead();
     if (dead.length === 0) return false;
     const places = [keys.lease(tenant, name), keys.leaseWaiting(tenant, name)];
-    return Number(await redis.eval(FREE_OF_DEAD, places.length, ...places, ...dead)) > 0;
+    return (await scripts.freeOfDead(redis, places, dead)) > 0;
   }
   async function tryTake(name: string, comesAgainAs = ''): Promise<Lease | null> {
     const key = keys.lease(tenant, name);
@@ -83,7 +76,7 @@ export function createLeases(
     const attempt = async () => {
       const sentAt = performance.now();
       const owner = `${life.id}/${randomUUID()}`;
-      const token = await redis.eval(TAKE, all.length, ...all, owner, ttlMs, comesAgainAs, PLACE_LIFE_MS);
+      const token = await scripts.take(redis, all, [owner, ttlMs, comesAgainAs, PLACE_LIFE_MS]);
       return typeof token === 'string' ? hold(redis, { name, key, token }, { ttlMs, life, takenAt: sentAt }) : null;
     };
     return (await attempt()) ?? ((await areFreed(name)) ? await attempt() : null);
@@ -145,7 +138,7 @@ function hold(
   };
   async function renew(): Promise<void> {
     const sentAt = performance.now();
-    const renewed = await redis.eval(RENEW, 1, held.key, held.token, ttlMs).catch(() => null);
+    const renewed = await scripts.renew(redis, [held.key], [held.token, ttlMs]).catch(() => null);
     if (isReleased || lost.signal.aborted) return;
     if (renewed === 0) return lose();
     if (renewed === null) return renewAfter(ttlMs / RENEWALS / 3);
@@ -168,7 +161,7 @@ function hold(
       isReleased = true;
       stop();
       // Where Redis is away the lease ends by itself; what was done under it stands.
-      await redis.eval(RELEASE, 1, held.key, held.token).catch(() => {});
+      await scripts.release(redis, [held.key], [held.token]).catch(() => {});
     },
   };
 }

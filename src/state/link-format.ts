@@ -9,7 +9,7 @@ const TRAILING_SEPARATORS = /\t+$/;
 /** Links of one tenant as they are stored under their record ids. */
 export interface LinkFormat {
   encode(target: string, link: Link): string;
-  /** The link behind what this version or an earlier one stored. */
+  /** The link behind what was stored. */
   decode(target: string, recordId: string, value: string): Link;
 }
 
@@ -88,8 +88,7 @@ function decodeWrite(write: string, tag: string): Pick<Link, 'epoch' | 'versionT
 }
 
 /**
- * Start, and length unless it is nothing, in base 36: in whole minutes where both are (`hj3bs.1e`), else in seconds (`td0n80+2s1`). Earlier
- * releases wrote the start alone, or seconds always.
+ * Start, and length unless it is nothing, in base 36: in whole minutes where both are (`hj3bs.1e`), else in seconds (`td0n80+2s1`).
  */
 export function encodeTime({ startAt, endAt }: TimeSpan): string {
   const start = Math.round(startAt / SECOND_MS);

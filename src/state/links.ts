@@ -7,10 +7,18 @@ import { slices } from '../model/slices.ts';
 import type { Instant } from '../model/time.ts';
 import { KeptLinks, type LinkVersions } from './kept-links.ts';
 import { keys } from './keys.ts';
-import { fencedError, isFenced, type Lease } from './leases.ts';
+import type { Lease } from './leases.ts';
 import { createLinkFormat, encodeTime, type LinkFormat } from './link-format.ts';
-import { FLIP, NOTE_TIMES, REMOVE, UNLINK, WRITE } from './link-scripts.ts';
 import type { RedisClient } from './redis.ts';
+import { type FencedScript, fencedScript, KeyIndex } from './script.ts';
+
+const scripts = {
+  write: fencedScript<number>(import.meta.url, 'links-write'),
+  noteTimes: fencedScript<number>(import.meta.url, 'links-note-times'),
+  remove: fencedScript<LinkVersions>(import.meta.url, 'links-remove'),
+  flip: fencedScript<number>(import.meta.url, 'links-flip'),
+  unlink: fencedScript<number>(import.meta.url, 'fenced-unlink'),
+};
 
 /**
  * Links per bucket that a new table is laid out for. A hash of at most 128 small fields stays a listpack in Redis
@@ -262,7 +270,7 @@ class RedisLinkStore implements LinkStore {
         link.fingerprint,
         encodeTime(link),
       ]);
-      await this.#change(NOTE_TIMES, named, lease, tuples);
+      await this.#change(scripts.noteTimes, named, lease, tuples);
     }
   }
 
@@ -272,7 +280,7 @@ class RedisLinkStore implements LinkStore {
     for (const slice of slices(recordIds, 500)) {
       const named = this.#keysOf(target, lease);
       const tuples = slice.flatMap((id) => [named.position(this.bucketKey(target, at, id)), id]);
-      const versions = (await this.#change(REMOVE, named, lease, tuples)) as LinkVersions;
+      const versions = await this.#change(scripts.remove, named, lease, tuples);
       this.noteChange(target, versions, new Map(slice.map((id) => [id, ''])));
     }
   }
@@ -322,8 +330,13 @@ class RedisLinkStore implements LinkStore {
   }
 
   /** Runs a script that changes links. */
-  #change(script: string, named: KeyIndex, lease: Lease, args: readonly (string | number)[]): Promise<unknown> {
-    return fenced(this.#redis.eval(script, named.keys.length, ...named.keys, lease.token, changeName(), ...args));
+  #change<Answer>(
+    script: FencedScript<Answer>,
+    named: KeyIndex,
+    lease: Lease,
+    args: readonly (string | number)[],
+  ): Promise<Answer> {
+    return script(this.#redis, lease, named.keys.slice(1), [changeName(), ...args]);
   }
 
   async #write(target: string, at: LinkLayout, links: readonly Link[], lease: Lease): Promise<void> {
@@ -334,7 +347,7 @@ class RedisLinkStore implements LinkStore {
         link.recordId,
         this.encoded(target, link),
       ]);
-      await this.#change(WRITE, named, lease, tuples);
+      await this.#change(scripts.write, named, lease, tuples);
     }
   }
 
@@ -345,42 +358,14 @@ class RedisLinkStore implements LinkStore {
     // A process that died before its flip left part of a table under the same names.
     await this.#remove(target, after, lease);
     await this.#write(target, after, links, lease);
-    await this.#change(FLIP, this.#keysOf(target, lease), lease, [after.generation, after.buckets]);
+    await this.#change(scripts.flip, this.#keysOf(target, lease), lease, [after.generation, after.buckets]);
     await this.#remove(target, before, lease);
   }
 
   async #remove(target: string, at: LinkLayout, lease: Lease): Promise<void> {
     for (const slice of slices(this.#bucketsOf(target, at), 500)) {
-      await fenced(this.#redis.eval(UNLINK, slice.length + 1, lease.key, ...slice, lease.token));
+      await scripts.unlink(this.#redis, lease, slice);
     }
-  }
-}
-
-/** Numbers the keys of a script as they come up; Lua counts from 1. */
-export class KeyIndex {
-  readonly keys: string[];
-  readonly #positions = new Map<string, number>();
-
-  constructor(...first: string[]) {
-    this.keys = [];
-    for (const key of first) this.position(key);
-  }
-
-  position(key: string): number {
-    const known = this.#positions.get(key);
-    if (known !== undefined) return known;
-    this.keys.push(key);
-    this.#positions.set(key, this.keys.length);
-    return this.keys.length;
-  }
-}
-
-/** Awaits a fenced script. @throws MirrorError `conflict`, code `lease-lost` */
-export async function fenced<T>(answer: Promise<T>): Promise<T> {
-  try {
-    return await answer;
-  } catch (error) {
-    throw isFenced(error) ? fencedError() : error;
   }
 }
 

@@ -34,8 +34,8 @@ export interface StoredHead {
 export interface ManagedHeads {
   /** Highest counter that this process has seen; 0 before the first. */
   seen(): number;
-  /** The revisions that count: of the head, or of the last one that this process could trust. `unproved`: of a version before there were heads */
-  trusted(stored: StoredHead): ManagedHead | 'unproved';
+  /** The revisions that count: of the head, or of the last one that this process could trust. */
+  trusted(stored: StoredHead): ManagedHead;
   /** @returns the head after changes; null for a tenant that goes */
   next(stored: StoredHead, changes: ReadonlyMap<string, string | null>): { head: ManagedHead; sealed: string };
   noteWritten(head: ManagedHead): void;
@@ -55,9 +55,8 @@ export function openManagedHeads(identityKey: Uint8Array, clock: Clock): Managed
     return opened === null ? null : { ...opened, revisions: new Map(Object.entries(opened.revisions)) };
   }
 
-  function trusted({ sealed, revisions, marked }: StoredHead): ManagedHead | 'unproved' {
+  function trusted({ sealed, marked }: StoredHead): ManagedHead {
     const least = Math.max(last.counter, marked);
-    if (sealed === null && least === 0 && revisions.size > 0) return 'unproved';
     const head = sealed === null ? null : read(sealed);
     if (head !== null && head.counter >= least) last = head;
     return last.counter >= marked ? last : { counter: marked, revisions: new Map() };
@@ -77,8 +76,7 @@ export function openManagedHeads(identityKey: Uint8Array, clock: Clock): Managed
     seen: () => last.counter,
     trusted,
     next(stored, changes) {
-      const before = trusted(stored);
-      const { revisions } = before === 'unproved' ? stored : before;
+      const { revisions } = trusted(stored);
       // Where nothing is left of what was, all else is known as lost by those who had it.
       const next = new Map(stored.sealed === null && stored.revisions.size === 0 ? [] : revisions);
       for (const [id, revision] of changes) {

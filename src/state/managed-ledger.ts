@@ -4,8 +4,18 @@ import type { ManagedTenant, ManagedTenants } from '../settings/managed-tenant.t
 import type { AwaitDurable } from './durability.ts';
 import { keys } from './keys.ts';
 import { forgedRevision, type HeadMark, type ManagedHead, openManagedHeads } from './managed-head.ts';
-import { CHANGE, HEAD, VERSION } from './managed-tenant-scripts.ts';
 import type { RedisClient } from './redis.ts';
+import { compareAndSet, type PlacedValue } from './script.ts';
+
+/** No tenant has such a name: the field of the version, which another change replaces. */
+const VERSION = '*';
+/** The field of the sealed head, which names all revisions. */
+const HEAD = '*head';
+
+/** With what a version begins: the first change that this Redis had. Another beginning tells that it was emptied. */
+export function firstOf(version: string | null): string | null {
+  return version?.split(':')[0] ?? null;
+}
 
 /** What lies in Redis of all managed tenants, with what counts of it. */
 export interface Looked {
@@ -14,7 +24,7 @@ export interface Looked {
   sealed: string | null;
   revisions: ReadonlyMap<string, string>;
   marked: number;
-  head: ManagedHead | 'unproved';
+  head: ManagedHead;
 }
 
 /** A document that takes another's place; null: it goes. */
@@ -50,10 +60,18 @@ export function openManagedLedger({ redis, writer, awaitDurable, identityKey, ma
   }
 
   async function write(now: Looked, next: ReturnType<typeof heads.next>, steps: readonly ManagedStep[]) {
-    const given = [now.sealed ?? '', next.sealed, randomUUID()];
-    for (const { id, next } of steps)
-      given.push(id, now.revisions.get(id) ?? '', next?.revision ?? '', next?.sealed ?? '');
-    if ((await writer.eval(CHANGE, 2, revisions, tenants, ...given)) !== 1) return false;
+    const change = randomUUID();
+    const expected: PlacedValue[] = [{ key: revisions, field: HEAD, value: now.sealed }];
+    const written: PlacedValue[] = [
+      { key: revisions, field: HEAD, value: next.sealed },
+      { key: revisions, field: VERSION, value: `${firstOf(now.version) ?? change}:${change}` },
+    ];
+    for (const { id, next } of steps) {
+      expected.push({ key: revisions, field: id, value: now.revisions.get(id) ?? null });
+      written.push({ key: revisions, field: id, value: next?.revision ?? null });
+      written.push({ key: tenants, field: id, value: next?.sealed ?? null });
+    }
+    if ((await compareAndSet(writer, expected, written)) !== null) return false;
     heads.noteWritten(next.head);
     return true;
   }
@@ -90,11 +108,6 @@ export function openManagedLedger({ redis, writer, awaitDurable, identityKey, ma
       const changes = new Map(steps.map(({ id, next }) => [id, next?.revision ?? null]));
       return write(now, heads.next(now, changes), steps);
     },
-    adopt: () =>
-      forGood(
-        ({ head }) => head === 'unproved',
-        (now) => count(now, now.revisions.keys()),
-      ),
     /** A process that died may have left none. @returns the mark */
     raiseMark: async (marked: number): Promise<number> => {
       if (heads.seen() > marked) await mark.leave(heads.seen());
@@ -107,7 +120,7 @@ export function openManagedLedger({ redis, writer, awaitDurable, identityKey, ma
 export function comparedWith(before: ManagedTenants | undefined, now: Looked) {
   const same = new Map<string, ManagedTenant>();
   const [forged, others]: [string[], string[]] = [[], []];
-  const wanted = now.head === 'unproved' ? now.revisions : now.head.revisions;
+  const wanted = now.head.revisions;
   for (const id of new Set([...now.revisions.keys(), ...wanted.keys()])) {
     const there = now.revisions.get(id);
     const known = before?.get(id);
@@ -131,6 +144,6 @@ export function meantBy(now: Looked, id: string): string[] {
 }
 
 /** The revision of a tenant that counts; undefined for none. */
-function wantedOf({ head, revisions }: Looked, id: string): string | undefined {
-  return (head === 'unproved' ? revisions : head.revisions).get(id);
+function wantedOf({ head }: Looked, id: string): string | undefined {
+  return head.revisions.get(id);
 }

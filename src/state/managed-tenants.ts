@@ -9,6 +9,7 @@ import {
 import { keys } from './keys.ts';
 import {
   comparedWith,
+  firstOf,
   type Looked,
   type ManagedLedger,
   type ManagedLedgerParts,
@@ -28,8 +29,6 @@ export interface ManagedSnapshot {
   lost: ManagedTenants;
   /** Those that do not open, because who wrote them last was not clinic-mirror. */
   forged: readonly string[];
-  /** Whether they are of a version that did not seal which revision counts: `adopt` does so. */
-  isUnproved: boolean;
 }
 
 /** The managed tenants of an installation. Of two who change one at once, one does. */
@@ -55,8 +54,6 @@ export interface ManagedTenantStore {
    * @returns false when it is not as it was read
    */
   accept(id: string, expected: string): Promise<boolean>;
-  /** Those of a version that did not seal which revision counts, all of them as they are. @returns false where that is sealed */
-  adopt(): Promise<boolean>;
   /** The highest counter of a change that this process has seen: of one that it made, its own unless another came at once. */
   counter(): number;
 }
@@ -106,7 +103,6 @@ export function createManagedTenants(parts: ManagedTenantParts): ManagedTenantSt
       last = {
         ...{ version: now.version, tenants: next, lost, marked: await ledger.raiseMark(marked) },
         forged: [...next.values()].flatMap(({ id, isForged = false }) => (isForged ? [id] : [])),
-        isUnproved: now.head === 'unproved',
       };
       return last;
     }
@@ -133,7 +129,6 @@ export function createManagedTenants(parts: ManagedTenantParts): ManagedTenantSt
         (now) => revisionShown(now, id) === expected,
         (now) => ledger.count(now, [id]),
       ),
-    adopt: ledger.adopt,
     counter: ledger.seen,
   };
 }
@@ -191,8 +186,7 @@ function openDocuments({ redis, ring }: ManagedTenantParts, ledger: ManagedLedge
       if (!isWhole) read.delete(id);
       next.set(id, isWhole ? tenant : forgedTenant(id, now));
     }
-    // Who made what is not proved yet is not known.
-    if (now.head !== 'unproved') await sealAnew(now, read, next);
+    await sealAnew(now, read, next);
     return next;
   }
 
@@ -232,11 +226,6 @@ function contentOf(tenant: ManagedTenant): ManagedContent | null {
   } catch {
     return null;
   }
-}
-
-/** With what a version begins. */
-function firstOf(version: string | null): string | null {
-  return version?.split(':')[0] ?? null;
 }
 
 /** Sealed anew the same is another text. */

@@ -1,10 +1,15 @@
 import { createHash } from 'node:crypto';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
-import { END_OUTAGE, WAIT_FOR_HOST } from './outage-scripts.ts';
 import { createProofSealer } from './proof-seal.ts';
 import type { RedisClient } from './redis.ts';
+import { redisScript } from './script.ts';
 import { openSealed } from './sealing.ts';
+
+const scripts = {
+  wait: redisScript<[isChosen: number, became: string]>(import.meta.url, 'outage-wait'),
+  end: redisScript<string[]>(import.meta.url, 'outage-end'),
+};
 
 /** Other work than cycles and lanes that asks a host: a reminder channel, a trigger endpoint, or the refresh of a connection's tokens. */
 export interface OtherWork {
@@ -96,8 +101,7 @@ export function createOutageStore(redis: RedisClient, identityKey: Uint8Array): 
       const work = nameOf(waitingWork);
       const sealed = mayTry ? sealer.seal(JSON.stringify({ host, code, sinceAt: now }), id) : '';
       const facts = [work, now, PROBE_EVERY_MS, KEPT_MS, mayTry ? '1' : '0', sealed, lastsAfterMs];
-      const answer = (await redis.eval(WAIT_FOR_HOST, 2, waiting, ended, ...facts)) as [number, string];
-      const [isChosen, became] = answer;
+      const [isChosen, became] = await scripts.wait(redis, [waiting, ended], facts);
       // With each try: who crashed between the two is followed by the next one.
       if (isChosen === 1) await redis.sadd(keys.outages(), id);
       return { isChosen: isChosen === 1, became: became === 'began' || became === 'lasts' ? became : null };
@@ -105,9 +109,7 @@ export function createOutageStore(redis: RedisClient, identityKey: Uint8Array): 
     async end(host, now) {
       const id = hashOf(host);
       const { waiting, ended } = keys.outage(id);
-      const flat = (await redis.eval(
-        ...[END_OUTAGE, 2, waiting, ended, now, LEAST_BETWEEN_ENDS_MS, NOT_TOLD_AGAIN_MS],
-      )) as string[];
+      const flat = await scripts.end(redis, [waiting, ended], [now, LEAST_BETWEEN_ENDS_MS, NOT_TOLD_AGAIN_MS]);
       if (flat.length === 0) return { works: [], outage: null };
       await redis.srem(keys.outages(), id);
       const stored = Object.fromEntries(flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? '']] : [])));

@@ -1,9 +1,10 @@
 import { MirrorError } from '../model/errors.ts';
 import type { Item } from '../model/items.ts';
-import type { ReasonCode } from '../model/operations.ts';
+import type { Link, ReasonCode } from '../model/operations.ts';
 import type { PendingChange, PlannedChange } from '../model/plan.ts';
 import type { Instant } from '../model/time.ts';
 import { codeIn } from './forged.ts';
+import type { JournalEffect } from './journal.ts';
 import type { Sealer } from './sealing.ts';
 
 /** An entry as the lane takes it: the wanted item opened. */
@@ -14,7 +15,7 @@ export interface OutboxEntry extends PendingChange {
   sentAt: Instant | null;
   /** Epoch of the key to use; above the link's when the target burnt the last one. */
   epoch: number;
-  /** The run that decided it; null when it was put in before runs were noted. */
+  /** The run that decided it; null when none did. */
   run: string | null;
 }
 
@@ -24,7 +25,7 @@ export interface StoredEntry {
   /** wanted: present or absent */ w: 'p' | 'a';
   /** fingerprint */ f: string | null;
   /** start, epoch ms */ s: number;
-  /** end, epoch ms; absent in entries of an earlier release */ t?: number;
+  /** end, epoch ms */ t: number;
   /** reason */ why: ReasonCode;
   /** attempts */ n: number;
   /** last error code */ e: string | null;
@@ -34,7 +35,7 @@ export interface StoredEntry {
   /** enqueued at */ q: number;
   /** due at */ d: number;
   /** sent before */ i: boolean;
-  /** sent last at */ z?: number | null;
+  /** sent last at; absent in an entry that was marked as not sent */ z?: number | null;
   /** key epoch */ k: number;
   /** seal of the item, or of nothing, over what was decided */ x: string;
   /** run */ u: string | null;
@@ -77,7 +78,7 @@ type Decision = Pick<StoredEntry, 'w' | 'f' | 's' | 't' | 'why' | 'u'>;
 
 /** What an entry's seal is bound to: its place, and all that was decided, so that nobody who can't seal can have anything written or deleted. */
 function decided(context: string, { w, f, s, t, why, u }: Decision): string {
-  return `${context}/${JSON.stringify([w, f, s, t ?? null, why, u])}`;
+  return `${context}/${JSON.stringify([w, f, s, t, why, u])}`;
 }
 
 /** An entry as Redis holds it. */
@@ -91,11 +92,11 @@ export function toPending(recordId: string, stored: StoredEntry): PendingChange 
     recordId,
     reason: stored.why,
     want: stored.w === 'p' ? 'present' : 'absent',
-    fingerprint: stored.f ?? null,
+    fingerprint: stored.f,
     startAt: stored.s,
-    endAt: stored.t ?? stored.s,
+    endAt: stored.t,
     attempts: stored.n,
-    lastError: stored.e === null || stored.e === undefined ? null : codeIn(stored.e),
+    lastError: stored.e === null ? null : codeIn(stored.e),
     ...(stored.b === undefined ? {} : { about: stored.b }),
     sent: stored.i,
     parked: stored.p,
@@ -129,6 +130,59 @@ function entryOf(recordId: string, stored: StoredEntry, sealer: Sealer, context:
     item: item === '' ? null : (JSON.parse(item) as Item),
     sentAt: stored.z ?? null,
     epoch: stored.k,
-    run: stored.u ?? null,
+    run: stored.u,
   };
+}
+
+/** What the lane learned of one entry. */
+export type OutboxSettlement =
+  /**
+   * Done: the link as it is now (null when the object is gone), and the entry is removed unless a newer one came. `effect`, when an
+   * object that was there before has changed or gone, goes to the journal of the run that wanted it.
+   */
+  | { entry: OutboxEntry; kind: 'done'; link: Link | null; effect?: JournalEffect }
+  /**
+   * To be tried again at `dueAt`, `parked` when only a change or a person will help. `about`: names that the error is about. `isAsked`: the
+   * other side named that time.
+   */
+  | {
+      entry: OutboxEntry;
+      kind: 'retry';
+      error: string;
+      about?: string;
+      dueAt: Instant;
+      parked: boolean;
+      isAsked?: boolean;
+    }
+  /** The key is burnt: at once again with the next epoch. */
+  | { entry: OutboxEntry; kind: 'next-epoch' }
+  /**
+   * The object carries a later write, `found`, so this one is given up: the link tells what stands there, and revisions go on above. The
+   * next plan decides again.
+   */
+  | { entry: OutboxEntry; kind: 'superseded'; link: Link | null; found: number };
+
+/** Positions of keys in the script's list, and the link as it is stored. */
+export interface Places {
+  bucket: number;
+  journal: number | '';
+  /** '' for one that is gone. */
+  link: string;
+  /** '' where nothing is journaled. */
+  line: string;
+}
+
+/** What the script is told of an entry after its kind, record and revision (`scripts/outbox-settle.lua`). */
+export function settlementArguments(
+  settlement: OutboxSettlement,
+  { bucket, journal, link, line }: Places,
+): (string | number)[] {
+  const { entry } = settlement;
+  if (settlement.kind === 'next-epoch') return ['', '', '', entry.epoch + 1, ''];
+  if (settlement.kind === 'retry') {
+    const { error, dueAt, parked, about = '', isAsked = false } = settlement;
+    return [error, dueAt, parked ? '1' : '0', about, isAsked ? '1' : ''];
+  }
+  if (settlement.kind === 'superseded') return [bucket, link, '', settlement.found, ''];
+  return line === '' ? [bucket, link, '', '', ''] : [bucket, link, journal, line, entry.run ?? ''];
 }

@@ -1,45 +1,36 @@
-import type { Link } from '../model/operations.ts';
 import type { PendingChange, PlannedChange } from '../model/plan.ts';
 import { slices } from '../model/slices.ts';
 import type { Instant } from '../model/time.ts';
-import { JOURNAL_KEEP_MS, type JournalEffect, journalLine } from './journal.ts';
+import { JOURNAL_KEEP_MS, journalLine } from './journal.ts';
 import type { LinkVersions } from './kept-links.ts';
 import { keys } from './keys.ts';
 import type { Lease } from './leases.ts';
-import { changeName, fenced, KeyIndex, type LinkStore } from './links.ts';
-import { type OutboxEntry, parseEntry, readableEntry, type StoredEntry, storedOf, toPending } from './outbox-format.ts';
-import { ABANDON, MARK_SENT, MARK_UNSENT, POSTPONE, PUT, RAISE_REVISION, SETTLE, TAKE_BACK } from './outbox-scripts.ts';
+import { changeName, type LinkStore } from './links.ts';
+import {
+  type OutboxEntry,
+  type OutboxSettlement,
+  type Places,
+  parseEntry,
+  readableEntry,
+  type StoredEntry,
+  settlementArguments,
+  storedOf,
+  toPending,
+} from './outbox-format.ts';
 import type { RedisClient } from './redis.ts';
+import { fencedScript, KeyIndex, redisScript } from './script.ts';
 import type { Sealer } from './sealing.ts';
 import type { TargetCounter } from './targets.ts';
 
-/** What the lane learned of one entry. */
-export type OutboxSettlement =
-  /**
-   * Done: the link as it is now (null when the object is gone), and the entry is removed unless a newer one came. `effect`, when an
-   * object that was there before has changed or gone, goes to the journal of the run that wanted it.
-   */
-  | { entry: OutboxEntry; kind: 'done'; link: Link | null; effect?: JournalEffect }
-  /**
-   * To be tried again at `dueAt`, `parked` when only a change or a person will help. `about`: names that the error is about. `isAsked`: the
-   * other side named that time.
-   */
-  | {
-      entry: OutboxEntry;
-      kind: 'retry';
-      error: string;
-      about?: string;
-      dueAt: Instant;
-      parked: boolean;
-      isAsked?: boolean;
-    }
-  /** The key is burnt: at once again with the next epoch. */
-  | { entry: OutboxEntry; kind: 'next-epoch' }
-  /**
-   * The object carries a later write, `found`, so this one is given up: the link tells what stands there, and revisions go on above. The
-   * next plan decides again.
-   */
-  | { entry: OutboxEntry; kind: 'superseded'; link: Link | null; found: number };
+const scripts = {
+  put: fencedScript<number>(import.meta.url, 'outbox-put'),
+  mark: fencedScript<number>(import.meta.url, 'outbox-mark'),
+  postpone: fencedScript<number>(import.meta.url, 'outbox-postpone'),
+  raiseRevision: fencedScript<number>(import.meta.url, 'outbox-raise-revision'),
+  settle: fencedScript<LinkVersions | 0>(import.meta.url, 'outbox-settle'),
+  takeBack: redisScript<number>(import.meta.url, 'outbox-take-back'),
+  abandon: fencedScript<number>(import.meta.url, 'outbox-abandon'),
+};
 
 /** The outboxes of one tenant: changes decided and not yet acknowledged, newest wins per record, contents sealed. */
 export interface Outbox {
@@ -179,8 +170,8 @@ class RedisOutbox implements Outbox {
         change.recordId,
         JSON.stringify(storedOf(change, { now, run }, this.#sealer, sealContext(target, change.recordId))),
       ]);
-      const named = [lease.key, keys.target(this.#tenant, target), outbox, due, failing];
-      await fenced(this.#redis.eval(PUT, named.length, ...named, lease.token, now, ...pairs));
+      const named = [keys.target(this.#tenant, target), outbox, due, failing];
+      await scripts.put(this.#redis, lease, named, [now, ...pairs]);
     }
   }
 
@@ -209,23 +200,22 @@ class RedisOutbox implements Outbox {
   async markSent(target: string, entries: readonly OutboxEntry[], now: Instant, lease: Lease): Promise<void> {
     const ids = entries.map(({ recordId }) => recordId);
     const { outbox } = this.#keysOf(target);
-    await fenced(this.#redis.eval(MARK_SENT, 2, lease.key, outbox, lease.token, now, ...ids));
+    await scripts.mark(this.#redis, lease, [outbox], [now, ...ids]);
   }
 
   async markUnsent(target: string, entries: readonly OutboxEntry[], lease: Lease): Promise<void> {
     const ids = entries.map(({ recordId }) => recordId);
     const { outbox } = this.#keysOf(target);
-    await fenced(this.#redis.eval(MARK_UNSENT, 2, lease.key, outbox, lease.token, ...ids));
+    await scripts.mark(this.#redis, lease, [outbox], ['', ...ids]);
   }
 
   async postpone(target: string, times: ReadonlyMap<string, Instant>, lease: Lease): Promise<void> {
     const { due } = this.#keysOf(target);
-    await fenced(this.#redis.eval(POSTPONE, 2, lease.key, due, lease.token, ...[...times].flat()));
+    await scripts.postpone(this.#redis, lease, [due], [...times].flat());
   }
 
   async raiseRevision(target: string, found: number, lease: Lease): Promise<void> {
-    const key = keys.target(this.#tenant, target);
-    await fenced(this.#redis.eval(RAISE_REVISION, 2, lease.key, key, lease.token, found));
+    await scripts.raiseRevision(this.#redis, lease, [keys.target(this.#tenant, target)], [found]);
   }
 
   async settle(
@@ -258,10 +248,10 @@ class RedisOutbox implements Outbox {
       return [settlement.kind, recordId, revision, ...settlementArguments(settlement, places)];
     });
     const noted = noteTakenOut ? '1' : '0';
-    const head = [lease.token, now, this.#journalKeepMs, target, noted, this.#settled, changeName()];
-    const versions = await fenced(this.#redis.eval(SETTLE, named.keys.length, ...named.keys, ...head, ...tuples));
+    const head = [now, this.#journalKeepMs, target, noted, this.#settled, changeName()];
+    const versions = await scripts.settle(this.#redis, lease, named.keys.slice(1), [...head, ...tuples]);
     // A number: it came a second time, and changed nothing.
-    if (Array.isArray(versions)) links.noteChange(target, versions as LinkVersions, stored);
+    if (versions !== 0) links.noteChange(target, versions, stored);
   }
 
   #lineOf(target: string, settlement: OutboxSettlement, now: Instant): string {
@@ -292,13 +282,13 @@ class RedisOutbox implements Outbox {
 
   async takeBack(target: string, now: Instant, toleranceMs: number): Promise<void> {
     const { outbox, due } = this.#keysOf(target);
-    await this.#redis.eval(TAKE_BACK, 2, outbox, due, now, now + toleranceMs, LOOKED_AT_IN_ONE_GO);
+    await scripts.takeBack(this.#redis, [outbox, due], [now, now + toleranceMs, LOOKED_AT_IN_ONE_GO]);
   }
 
   async abandon(target: string, recordIds: readonly string[], lease: Lease): Promise<void> {
     const { outbox, due, failing } = this.#keysOf(target);
     for (const slice of slices(recordIds, 500)) {
-      await fenced(this.#redis.eval(ABANDON, 4, lease.key, outbox, due, failing, lease.token, ...slice));
+      await scripts.abandon(this.#redis, lease, [outbox, due, failing], slice);
     }
   }
 
@@ -371,28 +361,4 @@ class RedisOutbox implements Outbox {
 /** What the seal of an entry's item is bound to. */
 function sealContext(target: string, recordId: string): string {
   return `outbox/${target}/${recordId}`;
-}
-
-/** Positions of keys in the script's list, and the link as it is stored. */
-interface Places {
-  bucket: number;
-  journal: number | '';
-  /** '' for one that is gone. */
-  link: string;
-  /** '' where nothing is journaled. */
-  line: string;
-}
-
-function settlementArguments(
-  settlement: OutboxSettlement,
-  { bucket, journal, link, line }: Places,
-): (string | number)[] {
-  const { entry } = settlement;
-  if (settlement.kind === 'next-epoch') return ['', '', '', entry.epoch + 1, ''];
-  if (settlement.kind === 'retry') {
-    const { error, dueAt, parked, about = '', isAsked = false } = settlement;
-    return [error, dueAt, parked ? '1' : '0', about, isAsked ? '1' : ''];
-  }
-  if (settlement.kind === 'superseded') return [bucket, link, '', settlement.found, ''];
-  return line === '' ? [bucket, link, '', '', ''] : [bucket, link, journal, line, entry.run ?? ''];
 }

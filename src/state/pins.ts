@@ -12,9 +12,9 @@ export type Pins = ReadonlyMap<string, Instant>;
 /** What stands in Redis of a target's pins. */
 export interface PinLook {
   ends: Pins;
-  /** `before`: this target's were not looked at since pins are sealed; `forged`: they are not as we left them, and none counts. */
-  state: 'proved' | 'before' | 'forged';
-  /** As it lies there; null where nothing does, or what a version before wrote. */
+  /** `new`: the target's proof names none yet; `forged`: they are not as clinic-mirror wrote them, and none counts. */
+  state: 'proved' | 'new' | 'forged';
+  /** As it lies there; null where nothing does. */
   sealed: string | null;
 }
 
@@ -46,16 +46,14 @@ export function openPins(redis: RedisClient, tenant: string, identityKey: Uint8A
     const newest = proved === null || proved === 'forged' ? undefined : proved.pins;
     if (pinned?.[0]) {
       if (!pinned[0].message.startsWith('WRONGTYPE')) throw pinned[0];
-      return newest === undefined
-        ? { ends: await readInClear(redis, key), state: 'before', sealed: null }
-        : forged(null);
+      return forged(null);
     }
     const sealed = pinned?.[1] as string | null;
     const pins = sealed === null ? [] : openSealed<[string, Instant][]>(sealer, sealed, contextOf(target));
     if (pins === null || (newest !== undefined && newest !== markOf(sealed))) {
       return forged(sealed);
     }
-    return { ends: new Map(pins), state: newest === undefined ? 'before' : 'proved', sealed };
+    return { ends: new Map(pins), state: newest === undefined ? 'new' : 'proved', sealed };
   }
 
   return {
@@ -82,10 +80,4 @@ function forged(sealed: string | null): PinLook {
 /** By which a target's proof names a sealed value; null for none. */
 function markOf(sealed: string | null): string | null {
   return sealed === null ? null : hash('sha256', sealed, 'base64url').slice(0, MARK_LENGTH);
-}
-
-/** As a version before wrote them. */
-async function readInClear(redis: RedisClient, key: string): Promise<Pins> {
-  const scored = await redis.zrangebyscore(key, '-inf', '+inf', 'WITHSCORES');
-  return new Map(scored.flatMap((recordId, at) => (at % 2 === 0 ? [[recordId, Number(scored[at + 1])]] : [])));
 }

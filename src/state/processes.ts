@@ -16,8 +16,8 @@ interface Entry {
   workers: readonly string[];
   /** Grows as long as the process lives. */
   beat: number;
-  /** Without a beat for so long it has died to all others, and has given up before. Absent: an older version, which does not give up. */
-  silentMs?: number;
+  /** Without a beat for so long it has died to all others, and has given up before. */
+  silentMs: number;
   /** It gave this life up itself. */
   isOver?: boolean;
 }
@@ -197,7 +197,7 @@ class RegisteredProcesses implements Processes {
   #hasDied(entry: Entry, silentMs: number, looks: number): boolean {
     if (entry.isOver === true) return true;
     if (silentMs >= BEAT_MS && this.#isGone(entry)) return true;
-    return entry.silentMs !== undefined && looks >= SILENT_LOOKS && silentMs >= entry.silentMs;
+    return looks >= SILENT_LOOKS && silentMs >= entry.silentMs;
   }
 
   /** Whether it is proved that a process ended: this kernel has none of its id, or another one by now. */

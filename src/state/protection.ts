@@ -2,13 +2,11 @@ import type { Logger } from '../log/logger.ts';
 import type { Clock, Instant } from '../model/time.ts';
 import type { DataDirectory, SafeguardChange, Safeguards } from './data-directory.ts';
 import type { TenantEpoch } from './epoch.ts';
-import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import {
   entriesOf,
   FIRST_RECORD,
   openSafeguards,
-  type ProtectionLook,
   type ProtectionRecord,
   type SafeguardStore,
 } from './safeguard-tables.ts';
@@ -113,8 +111,9 @@ function openWatch({ redis, tenant, identityKey, epoch, clock, log }: Protection
     const { record } = look;
     if (record === null) {
       const isLost = !isFirst || copy !== null;
-      if (lookOnly && !isLost && look.inClear.lostAt === undefined) return null;
-      const begun = changed(await firstRecord(redis, tenant, { look, isLost, now: clock() }), {});
+      if (lookOnly && !isLost) return null;
+      const now = clock();
+      const begun = changed(null, { beganAt: now, lostAt: isLost ? now : 0 });
       await tables.believe((before) => before ?? begun);
       return begun;
     }
@@ -228,21 +227,6 @@ function lacksSome(safeguards: Safeguards | null, copy: Safeguards | null): bool
   return entriesOf(copy).some(({ table, name }) => safeguards[table][name] === undefined);
 }
 
-/** A tenant that was never seen begins here; one that was seen before has lost its state; one of a version before goes on. */
-async function firstRecord(
-  redis: RedisClient,
-  tenant: string,
-  { look, isLost, now }: { look: ProtectionLook; isLost: boolean; now: Instant },
-): Promise<ProtectionRecord> {
-  const { beganAt = now, lostAt = 0, settledAt = 0, confirmedAt = 0 } = numbersOf(look.inClear);
-  const known = { ...FIRST_RECORD, beganAt, lostAt, settledAt, confirmedAt };
-  if (isLost) return { ...known, lostAt: Math.max(now, settledAt + 1) };
-  // A state of before any of this was kept.
-  const isOlder =
-    look.inClear.beganAt === undefined && (await redis.exists(keys.runs(tenant), keys.receipts(tenant))) > 0;
-  return isOlder ? { ...known, confirmedAt: now } : known;
-}
-
 /** Copies what the directory lacks. @param copied what it is known to have; is added to */
 async function copyMissing(
   directory: DataDirectory,
@@ -270,8 +254,4 @@ async function copyMissing(
   if (!copied.has(WHOLE)) await directory.beginSafeguards(tenant);
   for (const { table, name } of missing) copied.add(`${table}/${name}`);
   copied.add(WHOLE);
-}
-
-function numbersOf(fields: Readonly<Record<string, string>>): Record<string, number> {
-  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, Number(value)]));
 }

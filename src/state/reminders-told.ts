@@ -1,4 +1,3 @@
-import { parseJson } from '../model/json.ts';
 import type { WrongInformation } from '../model/reminders.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
@@ -39,7 +38,7 @@ export function openTold(redis: RedisClient, tenant: string, sealer: Sealer): To
     },
     async wrong(now) {
       const noted = Object.entries(await redis.hgetall(wrong)).flatMap(([field, value]) => {
-        const one = wrongOf(sealer, field, value);
+        const one = openSealed<WrongInformation>(sealer, value, contextOf(field));
         return one === null ? [] : [[field, one] as const];
       });
       const over = noted.flatMap(([field, { untilAt }]) => (untilAt <= now ? [field] : []));
@@ -59,21 +58,4 @@ export function openTold(redis: RedisClient, tenant: string, sealer: Sealer): To
 
 function contextOf(field: string): string {
   return `wrong/${field}`;
-}
-
-type Note = Omit<WrongInformation, 'held'> & Partial<Pick<WrongInformation, 'held'>>;
-
-/** Reads a note; one of an earlier version was never held, and is believed where its ids hold no sentence and no address: they are shown and sent. */
-function wrongOf(sealer: Sealer, field: string, written: string): WrongInformation | null {
-  const note = openSealed<Note>(sealer, written, contextOf(field)) ?? plainNote(parseJson(written));
-  return note === null ? null : { ...note, held: note.held ?? null };
-}
-
-const PLAIN_ID = /^[\w-]{1,64}$/;
-
-function plainNote(written: unknown): Note | null {
-  if (typeof written !== 'object' || written === null) return null;
-  const note = written as Note;
-  const isPlain = [note.appointmentId, note.channel, note.reason ?? '-'].every((id) => PLAIN_ID.test(id));
-  return isPlain ? note : null;
 }

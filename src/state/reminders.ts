@@ -13,9 +13,18 @@ import { HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
 import { codeIn } from './forged.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { CLAIM, INTEND, PLAN, POSTPONE, SETTLE, WITHDRAW } from './reminder-scripts.ts';
 import { openTold, type ToldLedger } from './reminders-told.ts';
+import { redisScript } from './script.ts';
 import type { Sealer } from './sealing.ts';
+
+const scripts = {
+  plan: redisScript<number>(import.meta.url, 'reminder-plan'),
+  withdraw: redisScript<number>(import.meta.url, 'reminder-withdraw'),
+  claim: redisScript<string[] | number | null>(import.meta.url, 'reminder-claim'),
+  intend: redisScript<'go' | 'limit' | 'opted-out' | 'lost'>(import.meta.url, 'reminder-intend'),
+  settle: redisScript<number>(import.meta.url, 'reminder-settle'),
+  postpone: redisScript<number>(import.meta.url, 'reminder-postpone'),
+};
 
 /** How long a worker may be at one reminder, unless told; then another one takes it up. */
 const CLAIM_MS = 2 * MINUTE_MS;
@@ -126,16 +135,15 @@ export function createReminderLedger(
       const places = [entryKey(id), open, settled, counts, keys.remindersOf(tenant, appointmentId)];
       const correction = reminder.correction == null ? '' : `${reminder.correction.kind}:${reminder.correction.fact}`;
       const facts = [dueAt, lifeMs, appointmentId, startAt, rule, channel, zone, correction].map(String);
-      return (await redis.eval(PLAN, 5, ...places, id, now, keepMs, dropped ?? '', ...facts)) === 1;
+      return (await scripts.plan(redis, places, [id, now, keepMs, dropped ?? '', ...facts])) === 1;
     },
-    async withdraw(id, reason, now) {
-      return (await redis.eval(WITHDRAW, 4, entryKey(id), open, settled, counts, id, now, keepMs, reason)) === 1;
-    },
+    withdraw: async (id, reason, now) =>
+      (await scripts.withdraw(redis, [entryKey(id), open, settled, counts], [id, now, keepMs, reason])) === 1,
     async claim(id) {
       const token = randomUUID();
-      const answer = await redis.eval(CLAIM, 3, entryKey(id), open, claimKey(id), id, token, claimMs);
+      const answer = await scripts.claim(redis, [entryKey(id), open, claimKey(id)], [id, token, claimMs]);
       if (typeof answer === 'number') return { busyMs: answer };
-      const entry = Array.isArray(answer) ? entryOf(fieldsOf(answer)) : null;
+      const entry = answer === null ? null : entryOf(fieldsOf(answer));
       return entry === null ? null : { entry, token };
     },
     async intend({ entry, token }, { now, maxPerHour, mayRepeat, recipient, patientProof, placeProof }) {
@@ -150,8 +158,7 @@ export function createReminderLedger(
         keys.remindersOrder(tenant),
       ];
       const facts = [entry.appointmentId, entry.startAt, patientProof, placeProof ?? ''].map(String);
-      const answer = await redis.eval(INTEND, 6, ...places, token, String(maxPerHour), may, recipient ?? '', ...facts);
-      return answer === 'go' || answer === 'limit' || answer === 'opted-out' ? answer : 'lost';
+      return scripts.intend(redis, places, [token, maxPerHour, may, recipient ?? '', ...facts]);
     },
     async settle({ entry: { id }, token }, settlement, now) {
       const { state } = settlement;
@@ -160,12 +167,12 @@ export function createReminderLedger(
       const reference = state === 'sent' ? (settlement.reference ?? '') : '';
       const places = [entryKey(id), open, settled, counts, claimKey(id)];
       const facts = [id, now, keepMs, token, state, reason, code, reference].map(String);
-      return (await redis.eval(SETTLE, 5, ...places, ...facts)) === 1;
+      return (await scripts.settle(redis, places, facts)) === 1;
     },
     async postpone({ entry: { id }, token }, { wakeAt, code, notSent }) {
       const places = [entryKey(id), open, claimKey(id)];
       const facts = [id, token, String(wakeAt), code ?? '', notSent ? '1' : '0'];
-      return (await redis.eval(POSTPONE, 3, ...places, ...facts)) === 1;
+      return (await scripts.postpone(redis, places, facts)) === 1;
     },
     ...openReads(redis, tenant),
     ...openChannels(redis, tenant, keepMs),
@@ -261,7 +268,7 @@ async function readEntries(redis: RedisClient, names: readonly string[]): Promis
 }
 
 /** A list of names and values, as HGETALL gives it within a script. */
-function fieldsOf(list: readonly unknown[]): Record<string, string> {
+function fieldsOf(list: readonly string[]): Record<string, string> {
   const fields: Record<string, string> = {};
   for (let at = 0; at < list.length; at += 2) fields[String(list[at])] = String(list[at + 1]);
   return fields;

@@ -2,10 +2,12 @@ import { slices } from '../model/slices.ts';
 import type { Instant } from '../model/time.ts';
 import { type KeyOwner, keys, keysOfTenant, ownerOfKey, type RemovablePart } from './keys.ts';
 import type { Lease } from './leases.ts';
-import { fenced } from './links.ts';
 import type { RedisClient } from './redis.ts';
-import { NOTE, UNLINK } from './removed-scripts.ts';
 import { keysLike } from './scan.ts';
+import { fencedScript } from './script.ts';
+
+const noteRemoved = fencedScript<number>(import.meta.url, 'removed-note');
+const unlinkKeys = fencedScript<number>(import.meta.url, 'fenced-unlink');
 
 /** What holds keys in a tenant: its targets and connections, and itself (null), each with the kinds of its keys. */
 export type KeyHolders = Map<RemovablePart | null, Set<string>>;
@@ -44,7 +46,7 @@ export function createRemovedStore(redis: RedisClient): RemovedStore {
   async function unlink(names: readonly string[], lease: Lease): Promise<number> {
     let count = 0;
     for (const slice of slices(names, KEYS_AT_ONCE)) {
-      count += Number(await fenced(redis.eval(UNLINK, slice.length + 1, lease.key, ...slice, lease.token)));
+      count += await unlinkKeys(redis, lease, slice);
     }
     return count;
   }
@@ -72,8 +74,7 @@ export function createRemovedStore(redis: RedisClient): RemovedStore {
     parts: async (tenant) => instantsOf(await redis.hgetall(keys.removed(tenant))),
     tenants: async () => instantsOf(await redis.hgetall(keys.removedTenants())),
     async noteParts(tenant, { missed, ended }, now, lease) {
-      const given = [lease.token, now, missed.length, ...missed, ...ended];
-      await fenced(redis.eval(NOTE, 2, lease.key, keys.removed(tenant), ...given));
+      await noteRemoved(redis, lease, [keys.removed(tenant)], [now, missed.length, ...missed, ...ended]);
     },
     async noteTenants({ missed, ended }, now) {
       const pipeline = redis.pipeline();

@@ -4,9 +4,11 @@ import type { Instant } from '../model/time.ts';
 import { FORGED } from './forged.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { REPLACE } from './run-scripts.ts';
+import { redisScript } from './script.ts';
 import { openSealed, type Sealer } from './sealing.ts';
 import type { TargetGap } from './target-gaps.ts';
+
+const replaceReport = redisScript<number>(import.meta.url, 'run-replace');
 
 /** What one cycle did for one target, in numbers. */
 export interface TargetRun {
@@ -160,7 +162,7 @@ export function createRunStore(redis: RedisClient, tenant: string, sealer: Seale
         const named = report.setAsideExamples.filter(names).length;
         if (named === 0) continue;
         const setAsideExamples = report.setAsideExamples.map((one) => (names(one) ? { ...one, recordId: null } : one));
-        await redis.eval(REPLACE, 1, key, value, sealed({ ...report, setAsideExamples }));
+        await replaceReport(redis, [key], [value, sealed({ ...report, setAsideExamples })]);
         removed += named;
       }
       return removed;

@@ -5,8 +5,10 @@ import { SAFEGUARD_TABLES, type SafeguardChange, type Safeguards, type Safeguard
 import { keys } from './keys.ts';
 import { createProofSealer } from './proof-seal.ts';
 import type { RedisClient } from './redis.ts';
-import { CHANGE, FIELD, LOOK } from './safeguard-table-scripts.ts';
+import { compareAndSet, type PlacedValue, redisScript } from './script.ts';
 import { openSealed } from './sealing.ts';
+
+const lookAtTables = redisScript<[string | null, ...(string[] | number)[]]>(import.meta.url, 'safeguard-look');
 
 /** What a table holds: how many entries, and the exclusive or of a keyed hash of each, which comes and goes with the entry. */
 interface TableSum {
@@ -32,8 +34,6 @@ export interface ProtectionRecord {
 export interface ProtectionLook {
   /** `forged`: what stands there is not of our making. */
   record: ProtectionRecord | 'forged' | null;
-  /** What a version kept in clear before records were sealed; empty for nothing. */
-  inClear: Readonly<Record<string, string>>;
   /** Whether the tables are as the record says; of tables that were only counted, whether there are as many entries. */
   isAsProved: boolean;
   /** Null when they were only counted. */
@@ -58,6 +58,8 @@ export interface SafeguardStore {
 }
 
 const CONTEXT = 'protection';
+/** The field in which the record stands. */
+const FIELD = 'proof';
 const DIGEST_BYTES = 16;
 const EMPTY: TableSum = { count: 0, digest: '0'.repeat(2 * DIGEST_BYTES) };
 
@@ -82,13 +84,10 @@ async function lookAt(
   whole: boolean,
 ): Promise<ProtectionLook> {
   const tables = SAFEGUARD_TABLES.map((table) => places[table]);
-  const told = (await redis.eval(LOOK, 1 + tables.length, key, ...tables, whole ? '1' : '0')) as unknown[];
-  const { [FIELD]: sealed = null, ...inClear } = fieldsOf(told[0] as string[]);
+  const [sealed, ...told] = await lookAtTables(redis, [key, ...tables], [whole ? 1 : 0]);
   const record = recordIn(sealed);
   const sumOf = (index: number): Partial<TableSum> =>
-    whole
-      ? digests.sumOf(SAFEGUARD_TABLES[index]!, fieldsOf(told[index + 1] as string[]))
-      : { count: Number(told[index + 1]) };
+    whole ? digests.sumOf(SAFEGUARD_TABLES[index]!, fieldsOf(told[index] as string[])) : { count: Number(told[index]) };
   const isAsProved =
     record === null ||
     record === 'forged' ||
@@ -98,10 +97,10 @@ async function lookAt(
     });
   const safeguards = whole
     ? (Object.fromEntries(
-        SAFEGUARD_TABLES.map((table, index) => [table, fieldsOf(told[index + 1] as string[])]),
+        SAFEGUARD_TABLES.map((table, index) => [table, fieldsOf(told[index] as string[])]),
       ) as Safeguards)
     : null;
-  return { record, inClear, isAsProved, safeguards };
+  return { record, isAsProved, safeguards };
 }
 
 /** Opens the tables of a tenant. @param identityKey the installation's, 32 bytes */
@@ -123,12 +122,18 @@ export function openSafeguards(redis: RedisClient, tenant: string, identityKey: 
   async function change(
     sealed: string | null,
     next: ProtectionRecord,
-    entry: readonly string[] = [],
+    entry?: { before: PlacedValue; after: PlacedValue },
   ): Promise<boolean> {
-    const [table, ...told] = entry;
-    const named = table === undefined ? [key] : [key, table];
+    const place = { key, field: FIELD };
     const record = sealer.seal(JSON.stringify({ ...next, version: next.version + 1 }), CONTEXT);
-    return (await redis.eval(CHANGE, named.length, ...named, sealed ?? '', record, ...told)) === 1;
+    const [expected, written] = entry === undefined ? [[], []] : [[entry.before], [entry.after]];
+    return (
+      (await compareAndSet(
+        redis,
+        [{ ...place, value: sealed }, ...expected],
+        [{ ...place, value: record }, ...written],
+      )) === null
+    );
   }
 
   async function noted(
@@ -159,7 +164,9 @@ export function openSafeguards(redis: RedisClient, tenant: string, identityKey: 
         const known = record === null || record === 'forged' ? FIRST_RECORD : record;
         const sum = digests.changed(known.sums[table], { table, name, before, value });
         const next = { ...known, sums: { ...known.sums, [table]: sum } };
-        if (await change(sealed, next, [places[table], name, before ?? '', value ?? ''])) return next.version + 1;
+        const place = { key: places[table], field: name };
+        const entry = { before: { ...place, value: before }, after: { ...place, value } };
+        if (await change(sealed, next, entry)) return next.version + 1;
       }
     },
     async putBack(safeguards) {

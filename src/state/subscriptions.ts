@@ -1,11 +1,13 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
-import { fencedError, isFenced, type Lease } from './leases.ts';
+import type { Lease } from './leases.ts';
 import { createProofSealer } from './proof-seal.ts';
 import type { RedisClient } from './redis.ts';
+import { fencedScript } from './script.ts';
 import { openSealed, type Sealer } from './sealing.ts';
-import { WRITE } from './subscription-scripts.ts';
+
+const setFields = fencedScript<number>(import.meta.url, 'fenced-set');
 
 /** A vendor's promise to tell us of changes, as it is kept. The secret is not in it. */
 export interface KeptSubscription {
@@ -103,13 +105,8 @@ export function createSubscriptionStore(redis: RedisClient, tenant: string, seal
     async write(target, subscriptions, lease) {
       const { current, closing, failure } = subscriptions;
       const isEmpty = current === null && closing.length === 0 && failure === null;
-      try {
-        const written = isEmpty ? '' : sealer.seal(JSON.stringify(subscriptions), contextOf(target));
-        await redis.eval(WRITE, 2, lease.key, key, lease.token, target, written);
-      } catch (error) {
-        if (isFenced(error)) throw fencedError();
-        throw error;
-      }
+      const written = isEmpty ? '' : sealer.seal(JSON.stringify(subscriptions), contextOf(target));
+      await setFields(redis, lease, [key], [target, written]);
     },
   };
 }

@@ -1,8 +1,8 @@
 import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
+import { compareAndSet, type PlacedValue } from './script.ts';
 import { openSealed, type Sealer } from './sealing.ts';
-import { CHANGE, FIELD, SET_ASIDE } from './target-proof-scripts.ts';
 
 /** Why a record left a target; `released`: by the passing of time, its object stays. */
 export type GoneReason = 'cancelled' | 'excluded' | 'vanished' | 'released';
@@ -13,7 +13,7 @@ export interface TargetProof {
   firstRunApprovedAt: Instant | null;
   /** What left it in the last seven days, of removals those that nobody approved: `<reason>:<whole hours since 1970>`. */
   gone: Readonly<Record<string, number>>;
-  /** Names what is pinned in it; null for nothing. Absent: not looked at since pins are sealed (`pins.ts`). */
+  /** Names what is pinned in it (`pins.ts`); null for nothing. Absent: what was pinned under a former id of the target still counts. */
   pins?: string | null;
 }
 
@@ -24,6 +24,9 @@ export interface ValueBeside {
   before: string | null;
   value: string | null;
 }
+
+/** The field of a target in which its proof stands. */
+const FIELD = 'proof';
 
 /** Fields of a target's record as they lie in Redis. */
 export type StoredFields = Readonly<Record<string, string>>;
@@ -53,22 +56,20 @@ export interface TargetProofs {
 }
 
 const NOTHING: TargetProof = { container: null, firstRunApprovedAt: null, gone: {} };
-/** What a version without proofs kept in clear, and what is said only of a target that has a calendar. */
-const SAID_WITH_PROOF = ['container', 'firstRunApprovedAt', 'adoptedAt'];
 const GONE_KEPT_MS = 7 * DAY_MS;
 
-/** Fields that go when a record is not as we wrote it: the target is then read anew. */
-const UNPROVED_FIELDS: readonly string[] = [FIELD, ...SAID_WITH_PROOF];
+/** The proof, and what is only written of a target that has one. They go when a record is not as clinic-mirror wrote it: the target is then read anew. */
+const PROVED_FIELDS: readonly string[] = [FIELD, 'adoptedAt'];
 
 /** Opens what is proved of a tenant's targets. @param proofs seals with the identity key */
 export function openTargetProofs(redis: RedisClient, tenant: string, proofs: Sealer): TargetProofs {
   const contextOf = (target: string) => `target/${target}`;
-  const read = (target: string, sealed: string | undefined) =>
-    sealed === undefined ? null : openSealed<TargetProof>(proofs, sealed, contextOf(target));
+  const read = (target: string, sealed: string | null) =>
+    sealed === null ? null : openSealed<TargetProof>(proofs, sealed, contextOf(target));
   const proofOf = (target: string, fields: StoredFields) => {
-    const proof = read(target, fields[FIELD]);
+    const proof = read(target, fields[FIELD] ?? null);
     if (proof !== null) return proof;
-    return UNPROVED_FIELDS.some((name) => fields[name] !== undefined) ? 'forged' : null;
+    return PROVED_FIELDS.some((name) => fields[name] !== undefined) ? 'forged' : null;
   };
   return {
     of: proofOf,
@@ -77,20 +78,32 @@ export function openTargetProofs(redis: RedisClient, tenant: string, proofs: Sea
       for (;;) {
         const fields = await redis.hgetall(key);
         if (proofOf(target, fields) !== 'forged') return false;
-        if ((await redis.eval(SET_ASIDE, 1, key, fields[FIELD] ?? '', ...UNPROVED_FIELDS)) === 1) return true;
+        const gone = PROVED_FIELDS.map((field) => ({ key, field, value: null }));
+        if ((await compareAndSet(redis, [{ key, field: FIELD, value: fields[FIELD] ?? null }], gone)) !== null)
+          continue;
+        await redis.hincrby(key, 'forged', 1);
+        return true;
       }
     },
     async change(target, change, others = {}, beside) {
       const key = keys.target(tenant, target);
-      const named = beside === undefined ? [key] : [key, beside.key];
-      const pairs = Object.entries(others).flatMap(([name, value]) => [name, value ?? '']);
+      const [expected, written]: [PlacedValue[], PlacedValue[]] = [[], []];
+      if (beside !== undefined) {
+        expected.push({ key: beside.key, value: beside.before });
+        written.push({ key: beside.key, value: beside.value });
+      }
+      for (const [field, value] of Object.entries(others)) written.push({ key, field, value });
       for (;;) {
-        const sealed = (await redis.hget(key, FIELD)) ?? undefined;
-        const proof = change(read(target, sealed) ?? NOTHING);
-        const told = [sealed ?? '', proofs.seal(JSON.stringify(proof), contextOf(target))];
-        const given = [...told, beside?.before ?? '', beside?.value ?? '', ...pairs];
-        const done = await redis.eval(CHANGE, named.length, ...named, ...given);
-        if (done !== 0) return done === 1;
+        const sealed = (await redis.hget(key, FIELD)) ?? null;
+        const value = proofs.seal(JSON.stringify(change(read(target, sealed) ?? NOTHING)), contextOf(target));
+        const place = { key, field: FIELD };
+        const changed = await compareAndSet(
+          redis,
+          [{ ...place, value: sealed }, ...expected],
+          [{ ...place, value }, ...written],
+        );
+        // The proof itself: lane, planner and a person may come at once.
+        if (changed !== 0) return changed === null;
       }
     },
   };

@@ -56,7 +56,7 @@ export interface StoredTarget {
   lookedOutsideTo: string | null;
   /** The target asked to be left alone until then. */
   pausedUntil: Instant | null;
-  /** When that began; null where an earlier release noted it. */
+  /** When that began; null where it did not. */
   pausedAt: Instant | null;
   /** The host whose outage keeps it, or entries of its outbox, from going on; null for none. */
   outage: string | null;

@@ -3,8 +3,8 @@ import type { StreamName } from '../model/streams.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { Lease } from './leases.ts';
-import { fenced } from './links.ts';
 import type { RedisClient } from './redis.ts';
+import { fencedScript, redisScript } from './script.ts';
 import { openSealed, type Sealer } from './sealing.ts';
 import {
   type GoneReason,
@@ -16,7 +16,15 @@ import {
   withGone,
 } from './target-proof.ts';
 import { fieldOf, notedIn, recordOf, type StoredTarget, type TargetCounter } from './target-record.ts';
-import { NOTE_FRESHNESS, SETTLE, SUMMARIZE } from './target-scripts.ts';
+
+const scripts = {
+  settle: fencedScript<number>(import.meta.url, 'target-settle'),
+  noteFreshness: redisScript<number>(import.meta.url, 'target-note-freshness'),
+  summarize: redisScript<[fields: string[], linksVersion: string | null, pending: number][]>(
+    import.meta.url,
+    'target-summarize',
+  ),
+};
 
 export type { DriftReport, StoredTarget, TargetCounter, TargetFailure } from './target-record.ts';
 
@@ -125,8 +133,7 @@ function openRecords(
     async summarize(targets) {
       const summaries = new Map<string, TargetSummary>();
       for (const slice of slices(targets, TARGETS_AT_ONCE)) {
-        const places = slice.flatMap(placesOf);
-        const answers = (await redis.eval(SUMMARIZE, places.length, ...places)) as [string[], string | null, number][];
+        const answers = await scripts.summarize(redis, slice.flatMap(placesOf));
         for (const [index, [told, linksVersion, pending]] of answers.entries()) {
           const target = slice[index] ?? '';
           const fields = Object.fromEntries(slices(told, 2)) as StoredFields;
@@ -138,8 +145,8 @@ function openRecords(
     async settle(looked, { plannedAt, plannedUnder, asOf }, lease) {
       for (const slice of slices([...looked], TARGETS_AT_ONCE)) {
         const places = slice.flatMap(([target]) => placesOf(target));
-        const told = [lease.token, plannedAt, plannedUnder, asOf ?? '', ...slice.map(([, version]) => version)];
-        await fenced(redis.eval(SETTLE, places.length + 1, lease.key, ...places, ...told));
+        const told = [plannedAt, plannedUnder, asOf ?? '', ...slice.map(([, version]) => version)];
+        await scripts.settle(redis, lease, places, told);
       }
     },
     ...openWrites(redis, tenant, proofs, sealer),
@@ -149,7 +156,7 @@ function openRecords(
     },
     async noteFreshness(target, overtaken, { plannedAsOf, isSettled }) {
       const settled = isSettled ? plannedAsOf : '';
-      await redis.eval(NOTE_FRESHNESS, 1, keys.target(tenant, target), overtaken, plannedAsOf, settled);
+      await scripts.noteFreshness(redis, [keys.target(tenant, target)], [overtaken, plannedAsOf, settled]);
     },
     async count(target, counters) {
       const pipeline = redis.pipeline();

@@ -9,10 +9,21 @@ import type {
 } from '../model/triggers.ts';
 import { codeIn, FORGED } from './forged.ts';
 import { keys } from './keys.ts';
-import { fencedError, isFenced, type Lease } from './leases.ts';
+import type { Lease } from './leases.ts';
 import type { RedisClient } from './redis.ts';
+import { type FencedScript, fencedScript } from './script.ts';
 import { openSealed, type Sealer } from './sealing.ts';
-import { DEFER, DROP, FOLLOW, KNOW, NOTE, READ, SEEN, SENT } from './trigger-scripts.ts';
+
+const scripts = {
+  setFields: fencedScript<number>(import.meta.url, 'fenced-set'),
+  know: fencedScript<number>(import.meta.url, 'trigger-know'),
+  note: fencedScript<number>(import.meta.url, 'trigger-note'),
+  follow: fencedScript<number>(import.meta.url, 'trigger-follow'),
+  seen: fencedScript<number>(import.meta.url, 'trigger-seen'),
+  sent: fencedScript<number>(import.meta.url, 'trigger-sent'),
+  drop: fencedScript<number>(import.meta.url, 'trigger-drop'),
+  defer: fencedScript<number>(import.meta.url, 'trigger-defer'),
+};
 
 /** One endpoint's share in an event. */
 export interface TriggerPlace {
@@ -127,7 +138,8 @@ export function createTriggerStore(redis: RedisClient, tenant: string, sealer: S
       return value === null ? NEVER_READ : readingIn(sealer, fieldOf(place), value);
     },
     async noteReading(place, reading, lease) {
-      await run(READ, place, lease, [fieldOf(place), writtenReading(sealer, fieldOf(place), reading)]);
+      const field = fieldOf(place);
+      await scripts.setFields(redis, lease, [readings], [field, writtenReading(sealer, field, reading)]);
     },
     async known(place) {
       const list = await redis.zrange(known(place), '0', '-1', 'WITHSCORES');
@@ -136,18 +148,18 @@ export function createTriggerStore(redis: RedisClient, tenant: string, sealer: S
       return names;
     },
     async know(place, names, lease) {
-      await inBatches(KNOW, place, lease, names);
+      await inBatches(scripts.know, place, lease, names);
     },
     note: (place, entries, lease) =>
       inBatches(
-        NOTE,
+        scripts.note,
         place,
         lease,
         entries.flatMap((entry) => [entry.id, written(entry)]),
       ),
     async noteAbsence(place, changes, lease) {
       const given = [...changes].flatMap(([name, score]) => [name, score ?? -1]);
-      await inBatches(SEEN, place, lease, given);
+      await inBatches(scripts.seen, place, lease, given);
     },
     async waiting(place) {
       const kept = Object.entries(await redis.hgetall(waiting(place)));
@@ -160,15 +172,15 @@ export function createTriggerStore(redis: RedisClient, tenant: string, sealer: S
     },
     waitingCount: (place) => redis.hlen(waiting(place)),
     async settleSent(place, id, now, lease) {
-      await run(SENT, place, lease, [id, `${fieldOf(place)}/sent/`, now]);
+      await run(scripts.sent, place, lease, [id, `${fieldOf(place)}/sent/`, now]);
     },
     async settleDropped(place, id, reason, lease) {
       const mayReturn = MAY_RETURN.includes(reason) ? '1' : '0';
-      await run(DROP, place, lease, [id, `${fieldOf(place)}/dropped/${reason}`, mayReturn]);
+      await run(scripts.drop, place, lease, [id, `${fieldOf(place)}/dropped/${reason}`, mayReturn]);
     },
     async defer(place, entry, { failed }, lease) {
       const count = failed ? `${fieldOf(place)}/failed/${entry.code ?? ''}` : '';
-      await run(DEFER, place, lease, [entry.id, count, written(entry)]);
+      await run(scripts.defer, place, lease, [entry.id, count, written(entry)]);
     },
     ...openAppointments(redis, tenant, sealer),
     ...openEndpoints(redis, tenant),
@@ -191,26 +203,24 @@ function placesOf(tenant: string) {
 function openScripts(redis: RedisClient, tenant: string) {
   const { known, waiting, appointments } = placesOf(tenant);
   const [readings, counts] = [keys.triggerReadings(tenant), keys.triggerCounts(tenant)];
-  const run = async (script: string, place: TriggerPlace, lease: Lease, given: readonly (string | number)[]) => {
-    const places = [
-      lease.key,
-      known(place),
-      waiting(place),
-      readings,
-      counts,
-      keys.triggerEndpoint(tenant, place.endpoint),
-      appointments(place),
-    ];
-    try {
-      return await redis.eval(script, places.length, ...places, lease.token, ...given);
-    } catch (error) {
-      throw isFenced(error) ? fencedError() : error;
-    }
+  const run = (
+    script: FencedScript<number>,
+    place: TriggerPlace,
+    lease: Lease,
+    given: readonly (string | number)[],
+  ) => {
+    const endpoint = keys.triggerEndpoint(tenant, place.endpoint);
+    return script(redis, lease, [known(place), waiting(place), readings, counts, endpoint, appointments(place)], given);
   };
-  const inBatches = async (script: string, place: TriggerPlace, lease: Lease, given: readonly (string | number)[]) => {
+  const inBatches = async (
+    script: FencedScript<number>,
+    place: TriggerPlace,
+    lease: Lease,
+    given: readonly (string | number)[],
+  ) => {
     let sum = 0;
     for (let at = 0; at < given.length; at += 2 * BATCH) {
-      sum += Number(await run(script, place, lease, given.slice(at, at + 2 * BATCH)));
+      sum += await run(script, place, lease, given.slice(at, at + 2 * BATCH));
     }
     return sum;
   };
@@ -233,7 +243,7 @@ function openAppointments(
     },
     follow: (place, followed, lease) =>
       inBatches(
-        FOLLOW,
+        scripts.follow,
         place,
         lease,
         followed.flatMap(({ name, now, message }) => [

@@ -35,7 +35,7 @@ export interface ItemForm {
 }
 
 const NEEDED_FIELDS = ['title', 'description', 'location', 'time', 'busy'] as const;
-/** New ones go to the end: the fingerprint of an item that has none of them is that of the version before. */
+/** New ones go to the end, so that an item without them keeps its fingerprint when clinic-mirror is upgraded. */
 const OPTIONAL_FIELDS = ['tentative', 'visibility', 'presets'] as const;
 
 /** Events of a calendar. */

@@ -98,7 +98,7 @@ describe('the record of a target', () => {
     mailbox.addCalendar('of the reception');
     const place = keys.target(TENANT, 'a1');
     const others = (await connection.hget(keys.target(TENANT, 'a2'), 'proof')) ?? '';
-    // As a version without proofs kept it, as the proof of another target, and as one of its own making.
+    // In clear, as the proof of another target, and as one of its own making.
     for (const forged of [
       { container: 'of the reception' },
       { proof: others },

@@ -185,7 +185,7 @@ const OF_TARGETS: GivenByVerb<
 
 const BACKUPS = {
   backup: async () => 'sealed',
-  restore: async () => ({ restored: ['clinic'], kept: [], protections: 3, pins: 2, rejections: 0, at: null }),
+  restore: async () => ({ restored: ['clinic'], kept: [], protections: 3, pins: 2, rejections: 0, at: 0 }),
 };
 
 const OF_ACCESS: GivenByVerb<'sign-in-link' | 'access-token' | 'revoke-access-token' | 'release-account'> = {

@@ -84,18 +84,6 @@ describe('a plan that is kept', () => {
     expect((await newestPlan(installation, tenant.id))?.id).toBe(other.id);
   });
 
-  test('by an earlier release, which told no fields, is read as one without them', async () => {
-    const { keep, installation, tenant } = await open();
-    const plan = await keep();
-    const targets = plan.targets.map((target) => {
-      return { ...target, lines: target.lines.map(({ fieldChanges: _, ...line }) => line) };
-    });
-    await tenant.plans.put(plan.id, { ...plan, targets } as unknown as typeof plan);
-    for (const read of [await keptPlan(installation, tenant.id, plan.id), await newestPlan(installation, tenant.id)]) {
-      expect(read?.targets[0]?.lines.map(({ fieldChanges }) => fieldChanges)).toEqual([[], []]);
-    }
-  });
-
   test('stands sealed in Redis, and goes after an hour', async () => {
     const { keep, connection, tenant } = await open();
     const { id, keptAt, expiresAt } = await keep();

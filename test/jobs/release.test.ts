@@ -357,8 +357,6 @@ test('of every key it is said whether it goes with its target, its connection or
     made.map((key) => kindOf(typeof key === 'string' ? key : String(Object.values(key as object)[0]))),
   );
   const named = [...TARGET_KINDS, ...CONNECTION_KINDS, ...TENANT_KINDS, ...KEPT_KINDS];
-  // What a version before kept goes too.
-  const before = ['marked'];
-  expect([...kinds, ...before].filter((kind) => !shared.has(kind)).sort()).toEqual([...new Set(named)].sort());
+  expect([...kinds].filter((kind) => !shared.has(kind)).sort()).toEqual([...new Set(named)].sort());
   expect(named).toHaveLength(new Set(named).size);
 });

@@ -44,7 +44,7 @@ describe('a block of a month', () => {
     expect(model.objects()).toEqual([]);
   });
 
-  test('whose link was written by an earlier release is told its end by the next cycle', async () => {
+  test('whose link tells no end is told its end by the next cycle', async () => {
     const { connection, clinic, clock, start } = await open();
     clinic.appointments.set('block', appointmentOf('block', { time: month }));
     const tenant = start();

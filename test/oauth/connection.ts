@@ -121,7 +121,7 @@ export async function connect(worker: Worker, changes: Partial<Credential> = {})
   return credential;
 }
 
-/** Makes the stored login one of an earlier release, of which it is not known whose it is. */
+/** Makes the stored login one of which it is not known whose it is. */
 export async function forgetAccount(worker: Worker): Promise<void> {
   const { credentials, leases } = worker.place;
   const credential = await credentials.read('clinic');

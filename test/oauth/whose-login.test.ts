@@ -210,7 +210,7 @@ test('the word of a person holds although a refresh of before was received and n
   });
 });
 
-describe('a login of an earlier release', () => {
+describe('a login whose account is not known', () => {
   const idToken = (claims: object) => `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.x`;
 
   test('is used on, and it is learned whose it is when a refresh tells', async () => {

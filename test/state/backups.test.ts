@@ -16,13 +16,13 @@ const credential: Credential = {
 } as unknown as Credential;
 
 const backup: TenantBackup = {
-  format: 3,
   at: 1_780_000_000_000,
   identity: IDENTITY,
   credentials: { clinic: credential },
   safeguards: { tombstones: { hash: '1' }, receipts: { abc: '{}' }, optOuts: { mark: '{}' } },
   pins: { doctor: { 'record-canary': 1_790_000_000_000 } },
   rejections: [],
+  managed: null,
   clinicTenant: 'clinic-canary',
 };
 
@@ -68,19 +68,5 @@ describe('a backup', () => {
     expect(() => openBackup(sealer, sealBackup(sealer, backup), other)).toThrow(
       expect.objectContaining({ actor: 'settings', code: 'identity-key-changed' }),
     );
-  });
-
-  test('of the form before is read, without what it did not have', () => {
-    const { rejections, clinicTenant, ...facts } = backup;
-    const text = sealer.seal(JSON.stringify({ ...facts, format: 2 }), 'credentials-backup');
-    expect(openBackup(sealer, text, IDENTITY)).toEqual({ ...facts, format: 3, rejections: [], clinicTenant: null });
-  });
-
-  test.each([
-    ['of before', { clinic: credential }],
-    ['of before with a login of this name', { format: credential }],
-  ])('of logins alone (%s) is read as such', (_, credentials) => {
-    const text = sealer.seal(JSON.stringify(credentials), 'credentials-backup');
-    expect(openBackup(sealer, text, IDENTITY)).toEqual({ format: 1, credentials });
   });
 });

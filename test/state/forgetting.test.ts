@@ -8,6 +8,7 @@ import { keys } from '../../src/state/keys.ts';
 import { createLeases, type Lease } from '../../src/state/leases.ts';
 import { createLinkStore } from '../../src/state/links.ts';
 import { createOutbox, type Outbox } from '../../src/state/outbox.ts';
+import { openPins } from '../../src/state/pins.ts';
 import { createProofSealer } from '../../src/state/proof-seal.ts';
 import { createProtection } from '../../src/state/protection.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
@@ -100,7 +101,11 @@ describe('records are taken', () => {
         await connection.hset(keys.journal(tenant, 'run-1'), field, line);
       }
       await connection.zadd(keys.journals(tenant), NOW, 'run-1');
-      await connection.zadd(keys.pins(tenant, 'old-doctor'), NOW + 1, 'one', NOW + 1, 'two');
+      const pins = new Map([
+        ['one', NOW + 1],
+        ['two', NOW + 1],
+      ]);
+      await openPins(connection, tenant, IDENTITY_KEY).change('old-doctor', () => pins);
     }
     const recordsOf = (target: string) => new Set(target.endsWith('doctor') ? ['one'] : []);
     expect(await journal.erase(recordsOf)).toEqual({ lines: 4, pins: 2 });

@@ -1,10 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import { FENCE } from '../../src/state/lease-scripts.ts';
-import { createLeases, isFenced, type Lease } from '../../src/state/leases.ts';
+import { createLeases, type Lease } from '../../src/state/leases.ts';
+import { fencedScript, isFenced } from '../../src/state/script.ts';
 import { untilSeen, useFakeTime } from '../support/fake-time.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
+
+/** A module beside the scripts. */
+const SCRIPTS = new URL('../../src/state/script.ts', import.meta.url).href;
 
 const TENANT = 'studio-rossi';
 const NEVER = new AbortController().signal;
@@ -421,9 +424,13 @@ describe("a lease's deadline", () => {
 test('a fenced script runs for the holder of the lease alone', async () => {
   const connection = redis.connect();
   const lease = await createLeases(connection, TENANT, 60_000).tryTake('plan');
-  const write = (token: string) => connection.eval(`${FENCE} return 1`, 1, lease?.key ?? '', token);
-  expect(await write(lease?.token ?? '')).toBe(1);
-  await expect(write('0:somebody').catch((error: unknown) => isFenced(error))).resolves.toBe(true);
+  const setFields = fencedScript<number>(SCRIPTS, 'fenced-set');
+  const HASH = `cm:{${TENANT}}:hash`;
+  const write = (token: string, value: string) =>
+    setFields(connection, { key: lease?.key ?? '', token }, [HASH], ['field', value]);
+  expect(await write(lease?.token ?? '', 'one')).toBe(1);
+  await expect(write('0:somebody', 'two')).rejects.toMatchObject({ code: 'lease-lost', actor: 'conflict' });
+  expect(await connection.hget(HASH, 'field')).toBe('one');
   await lease?.release();
 });
 

@@ -242,17 +242,12 @@ describe('an older state that somebody else put back', () => {
     expect(await store.accept('uno', await shown('uno'))).toBe(false);
   });
 
-  test('counts as it stands once, where no version before sealed which revision does', async () => {
-    const { connection, store } = await changed();
+  test('counts for nobody without the head: none of them is believed', async () => {
+    const { connection } = await changed();
     await connection.hdel(keys.managedRevisions(), '*head');
-    const { mark, given } = openMark();
-    const upgraded = openManagedStore(connection, RING, given);
-    expect(await upgraded.read()).toMatchObject({ isUnproved: true, forged: [] });
-    expect([await upgraded.adopt(), await upgraded.adopt()]).toEqual([true, false]);
-    expect(mark.at).toBeGreaterThan(store.counter());
-    expect(await openManagedStore(connection, RING, given).read()).toMatchObject({ isUnproved: false, forged: [] });
-    await connection.hdel(keys.managedRevisions(), '*head');
-    expect((await readBy(openManagedStore(connection, RING, given))).forged).toEqual(['tre', 'uno']);
+    expect(await readBy(openManagedStore(connection, RING, openMark().given))).toEqual({
+      ...{ open: [], forged: expect.arrayContaining(['tre', 'uno']) },
+    });
   });
 });
 

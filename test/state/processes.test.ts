@@ -91,16 +91,6 @@ test.each([
   expect(lease.token).toMatch(/^2:/);
 });
 
-test('an older version elsewhere, which does not give up by itself, keeps its lease', async () => {
-  const { holder, client, processes, tryTake } = await held();
-  await kill(holder);
-  await changeEntry(client, { kernel: 'another', silentMs: undefined });
-  await tryTake();
-  await looks(client);
-  expect(processes.dead()).toEqual([]);
-  expect(await tryTake()).toBeNull();
-});
-
 /** Changes what the register says of the only process in it. */
 async function changeEntry(client: ReturnType<typeof redis.connect>, change: object): Promise<string> {
   const [[id = '', entry = '{}'] = []] = Object.entries(await client.hgetall(keys.processes()));

@@ -217,15 +217,35 @@ export function consoleBreaches(files: readonly SourceFile[]): string[] {
     );
 }
 
-/** A script that Redis runs is read beside the others of its kind, not between lines of another language. */
+/** A script that Redis runs stands in a `.lua` file, not between lines of another language. */
 export function scriptBreaches(files: readonly SourceFile[]): string[] {
-  return inSource(files)
-    .filter(({ path }) => !path.endsWith('-scripts.ts'))
-    .flatMap(({ path, tokens }) =>
-      tokens
-        .filter(({ kind, text }) => (kind === 'string' || kind === 'template') && text.includes('redis.call('))
-        .map(({ line }) => `${path}:${line} holds a script for Redis: it belongs into a file named …-scripts.ts`),
-    );
+  return inSource(files).flatMap(({ path, tokens }) =>
+    tokens
+      .filter(({ kind, text }) => (kind === 'string' || kind === 'template') && text.includes('redis.call('))
+      .map(({ line }) => `${path}:${line} holds a script for Redis: it belongs into a file scripts/….lua`),
+  );
+}
+
+/** @param texts of all scripts by path: `<folder>/scripts/<name>.lua` is named by a module of the folder, or included by a script */
+export function scriptFileBreaches(files: readonly SourceFile[], texts: ReadonlyMap<string, string>): string[] {
+  const isBehindModule = (tokens: readonly Token[], at: number) =>
+    ['meta', '.', 'url', ','].every((text, index) => tokens[at - 4 + index]?.text === text);
+  const named = inSource(files).flatMap(({ path, tokens }) =>
+    tokens
+      .filter(({ kind }, at) => kind === 'string' && isBehindModule(tokens, at))
+      .map(({ text }) => `${posix.dirname(path)}/scripts/${text}.lua`),
+  );
+  const included = [...texts].flatMap(([path, text]) =>
+    [...text.matchAll(/^-- @include (\S+)$/gm)].map(([, name]) => `${posix.dirname(path)}/${name}.lua`),
+  );
+  const used = new Set([...named, ...included]);
+  return [
+    ...[...used].filter((path) => !texts.has(path)).map((path) => `there is no ${path}`),
+    ...[...texts.keys()].filter((path) => !used.has(path)).map((path) => `${path} is used by nothing`),
+    ...[...texts]
+      .filter(([, text]) => /\bKEYS\b/.test(text.replaceAll(/^--.*$/gm, '')) && !/^-- KEYS: /m.test(text))
+      .map(([path]) => `${path} does not say what its keys are`),
+  ];
 }
 
 /** What changes at the top of a module outlives its server, its tenant and its test: it wants an owner, such as what `compose` opens. */

@@ -1,5 +1,6 @@
 // Loaded into a daemon by `node --import`: it runs without the safety that CHAOS_WITHOUT names.
-import { registerHooks } from 'node:module';
+import fs from 'node:fs';
+import { registerHooks, syncBuiltinESMExports } from 'node:module';
 import { MECHANISMS } from '../without/mechanisms.ts';
 
 const mechanism = process.env.CHAOS_WITHOUT ?? '';
@@ -7,16 +8,28 @@ const rewrites = MECHANISMS[mechanism]?.rewrites;
 if (rewrites === undefined) throw new Error(`there is no safety "${mechanism}" to take out`);
 const root = new URL('../../../src/', import.meta.url).href;
 
+/** A file without what is taken out of it; null for one of which nothing is. */
+function rewritten(url: string, text: () => string): string | null {
+  const own = rewrites?.filter(({ module }) => url === `${root}${module}`) ?? [];
+  if (own.length === 0) return null;
+  return own.reduce((source, { module, find, replace }) => {
+    if (!source.includes(find)) throw new Error(`src/${module} does not hold what is to be taken out`);
+    return source.replace(find, () => replace);
+  }, text());
+}
+
 registerHooks({
   load(url, context, nextLoad) {
     const loaded = nextLoad(url, context);
-    const own = rewrites.filter(({ module }) => url === `${root}${module}`);
-    if (own.length === 0) return loaded;
-    let source = String(loaded.source);
-    for (const { module, find, replace } of own) {
-      if (!source.includes(find)) throw new Error(`src/${module} does not hold what is to be taken out`);
-      source = source.replace(find, () => replace);
-    }
-    return { ...loaded, source };
+    const source = rewritten(url, () => String(loaded.source));
+    return source === null ? loaded : { ...loaded, source };
   },
 });
+
+// Scripts of Redis are read, not imported.
+const { readFileSync } = fs;
+fs.readFileSync = ((path: URL | string, ...options: []) => {
+  const read = readFileSync(path, ...options);
+  return path instanceof URL ? (rewritten(path.href, () => String(read)) ?? read) : read;
+}) as typeof readFileSync;
+syncBuiltinESMExports();

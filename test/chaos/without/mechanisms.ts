@@ -3,7 +3,7 @@ import type { DefectKind } from '../judge/tally.ts';
 
 /** A text of a module that is read otherwise. */
 export interface Rewrite {
-  /** Below `src/`. */
+  /** Below `src/`; a script of Redis too. */
   module: string;
   find: string;
   replace: string;
@@ -23,7 +23,7 @@ export const MECHANISMS: Readonly<Record<string, Safety>> = {
     prevents: ['wrong', 'duplicates', 'falseInSync'],
     rewrites: [
       {
-        module: 'state/lease-scripts.ts',
+        module: 'state/scripts/fence.lua',
         find: "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return redis.error_reply('FENCED') end",
         replace: '',
       },
@@ -53,10 +53,10 @@ export const MECHANISMS: Readonly<Record<string, Safety>> = {
   epoch: {
     prevents: ['doubleReminders'],
     rewrites: [
-      { module: 'state/epoch-scripts.ts', find: 'if counter < mark then', replace: 'if false then' },
+      { module: 'state/scripts/epoch-advance.lua', find: 'if counter < mark then', replace: 'if false then' },
       {
-        module: 'state/epoch-scripts.ts',
-        find: "redis.call('HGET', KEYS[1], 'wentBackAt') or '0', redis.call('HGET', KEYS[1], 'wentBackTo') or '0'}",
+        module: 'state/scripts/epoch-advance.lua',
+        find: "redis.call('HGET', epoch, 'wentBackAt') or '0', redis.call('HGET', epoch, 'wentBackTo') or '0'}",
         replace: "'0', '0'}",
       },
     ],

@@ -149,9 +149,9 @@ export const PEOPLE_ROUTES: readonly Route[] = [
     reply: z.object({
       restored: z.array(z.string()),
       kept: z.array(z.string()),
-      protections: z.number().nullable(),
-      pins: z.number().nullable(),
-      at: instant.nullable(),
+      protections: z.number(),
+      pins: z.number(),
+      at: instant,
     }),
     handle: ({ acting, desk, params, body }) =>
       restore(acting, desk.installation, desk.backups, params.tenant, body.backup),

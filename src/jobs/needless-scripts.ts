@@ -1,7 +1,0 @@
-/** KEYS: all of one tenant. Those that there are, in one go. */
-export const FOUND = `
-local found = {}
-for _, key in ipairs(KEYS) do
-  if redis.call('EXISTS', key) == 1 then found[#found + 1] = key end
-end
-return found`;

@@ -1,0 +1,11 @@
+-- Answers how long the pauses of the participant and of all last yet, in ms, and for how long the participant has been refused.
+-- KEYS: 1 budget. ARGV: 1 participant, 2 longest pause ms.
+-- @include budget-common
+local budget, longestPauseMs = KEYS[1], tonumber(ARGV[2])
+local function left(suffix)
+  local ms = number(budget, 'paused' .. suffix) - now
+  if ms > longestPauseMs then return 0 end
+  return math.ceil(math.max(0, ms))
+end
+local since = number(budget, 'refusedSince:' .. who)
+return {left(':' .. who), left(''), since == 0 and 0 or math.ceil(math.max(0, now - since))}

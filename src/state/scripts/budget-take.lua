@@ -1,0 +1,130 @@
+-- Asks for a grant, or asks again with the same ticket. The order of grants is computed at each question, so that a dead waiter leaves no
+-- trace:
+-- - Within a class, by start-time fair queueing (Goyal, Vin and Cheng 1996): a participant's next request starts where its last one
+--   ended, but never before the start of what was granted last, so that what it took while nobody waited isn't held against it. Equal
+--   starts go in the order of asking.
+-- - A person's work goes first, until three units of it have gone ahead of waiting background work; then that has a turn.
+-- Whoever is ahead has its units reserved, also when its holder is a little late: the others wait as if it had taken them. Grants come
+-- at the rate of the budget (generic cell rate algorithm). Who is alone and leaves half of the burst to others is granted what it will want
+-- next in the same step.
+-- KEYS: 1 budget (hash), 2 who waits (hash: ticket → JSON), 3 how far each participant is (hash), 4 who was refused of late (sorted set),
+-- 5 what was granted (hash: `hour:<n>` and `day:<n>:<participant>` → units, numbered from 1970).
+-- ARGV: 1 participant, 2 ticket, 3 class, 4 interval ms, 5 burst, 6 units kept for persons, 7 units, 8 life of a ticket ms, 9 time for a
+-- trial ms, 10 pause between two looks whether a trial was answered, 11 longest pause ms, 12 units that are likely to be wanted next,
+-- 13 units of such that were not used.
+-- Answers the wait in ms (0: granted), whether that is a pause, whether the grant is the one trial after a pause, and the units ahead.
+-- @include budget-common
+local budget, waiting, shares, granted = KEYS[1], KEYS[2], KEYS[3], KEYS[5]
+local id, class = ARGV[2], ARGV[3]
+local interval, burst, reserved, units = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local ticketLifeMs, trialMs, trialLookMs = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
+local longestPauseMs, wantedNext, unused = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
+
+local function pauseOf(suffix)
+  local endsAt = redis.call('HGET', budget, 'paused' .. suffix)
+  if not endsAt then return 0, false, false end
+  if endsAt - now > longestPauseMs then
+    redis.call('HDEL', budget, 'paused' .. suffix, 'trial' .. suffix)
+    return 0, false, false
+  end
+  if tonumber(endsAt) > now then return endsAt - now, true, true end
+  local trialLeft = number(budget, 'trial' .. suffix) - now
+  if trialLeft > trialMs then trialLeft = 0 end
+  return math.max(0, math.min(trialLeft, trialLookMs)), false, true
+end
+local ownWait, isPaused, isOwnTrial = pauseOf(':' .. who)
+if ownWait > 0 then
+  redis.call('HDEL', waiting, id)
+  return {math.ceil(ownWait), isPaused and 1 or 0, 0, 0}
+end
+local clientWait, isClientPaused, isClientTrial = pauseOf('')
+
+local tickets, mine = {}, nil
+local stored = redis.call('HGETALL', waiting)
+for index = 1, #stored, 2 do
+  local ticket = cjson.decode(stored[index + 1])
+  ticket.id = stored[index]
+  if ticket.id == id then mine = ticket end
+  if ticket.id == id or ticket.expiresAt > now then
+    tickets[#tickets + 1] = ticket
+  else
+    redis.call('HDEL', waiting, ticket.id)
+  end
+end
+if not mine then
+  mine = {id = id, seq = redis.call('HINCRBY', budget, 'seq', 1), who = who, class = class, units = units}
+  tickets[#tickets + 1] = mine
+end
+
+local lines, ends = {interactive = {}, background = {}}, {}
+table.sort(tickets, function(one, other) return one.seq < other.seq end)
+for _, ticket in ipairs(tickets) do
+  local flow = ticket.class .. ':' .. ticket.who
+  ticket.start = ends[flow] or math.max(number(shares, 'start:' .. ticket.class), number(shares, flow))
+  ends[flow] = ticket.start + ticket.units
+  table.insert(lines[ticket.class], ticket)
+end
+for _, line in pairs(lines) do
+  table.sort(line, function(one, other)
+    if one.start ~= other.start then return one.start < other.start end
+    return one.seq < other.seq
+  end)
+end
+
+local passed, ahead, person, job = number(shares, 'passed'), 0, 1, 1
+local turn
+repeat
+  local hurried, patient = lines.interactive[person], lines.background[job]
+  if patient and (not hurried or passed >= 3 * patient.units) then
+    turn, job, passed = patient, job + 1, 0
+  else
+    turn, person, passed = hurried, person + 1, patient and passed + hurried.units or 0
+  end
+  ahead = ahead + turn.units
+until turn == mine
+
+local takenUntil = math.max(number(budget, 'takenUntil'), now)
+if takenUntil > now + interval * burst then
+  takenUntil = now + interval * burst
+  redis.call('HSET', budget, 'takenUntil', takenUntil)
+end
+-- The difference first: what is asked at once of all that fits must leave no rest of a rounding, for which it would wait for ever.
+local wait = math.max(takenUntil - now + interval * (ahead - burst + reserved), clientWait)
+for index = 1, 4 do redis.call('PEXPIRE', KEYS[index], 3600000) end
+if wait > 0 then
+  local expiresAt = now + ticketLifeMs + wait / 2
+  local ticket = cjson.encode({seq = mine.seq, who = who, class = class, units = units, expiresAt = expiresAt})
+  redis.call('HSET', waiting, id, ticket)
+  return {math.ceil(wait), isClientPaused and 1 or 0, 0, 0}
+end
+local next = 0
+if #tickets == 1 and not isOwnTrial and not isClientTrial then
+  local room = math.floor((now - takenUntil) / interval + burst / 2) - units
+  next = math.max(0, math.min(wantedNext, room))
+end
+redis.call('HDEL', waiting, id)
+redis.call('HSET', budget, 'takenUntil', takenUntil + interval * (units + next))
+if #tickets == 1 then
+  redis.call('DEL', shares)
+else
+  local start = math.max(mine.start, number(shares, 'start:' .. class))
+  redis.call('HSET', shares, 'start:' .. class, start, class .. ':' .. who, mine.start + units)
+  if class == 'background' then
+    redis.call('HSET', shares, 'passed', 0)
+  elseif #lines.background > 0 then
+    redis.call('HINCRBY', shares, 'passed', units)
+  end
+end
+local hour, day = math.floor(now / 3600000), math.floor(now / 86400000)
+local used = math.max(0, units + next - unused)
+redis.call('HINCRBY', granted, 'day:' .. day .. ':' .. who, used)
+if redis.call('HINCRBY', granted, 'hour:' .. hour, used) == used then
+  for _, field in ipairs(redis.call('HKEYS', granted)) do
+    local kind, number = string.match(field, '^(%a+):(%d+)')
+    if tonumber(number) < (kind == 'hour' and hour or day) - 1 then redis.call('HDEL', granted, field) end
+  end
+  redis.call('PEXPIRE', granted, 172800000)
+end
+if isOwnTrial then redis.call('HSET', budget, 'trial:' .. who, now + trialMs) end
+if isClientTrial then redis.call('HSET', budget, 'trial', now + trialMs) end
+return {0, 0, (isOwnTrial or isClientTrial) and 1 or 0, next}

@@ -1,0 +1,12 @@
+-- Puts an entry into a feed, or takes it out, unless a later one is there. Answers what was there: `nothing`, `earlier` or `later`.
+-- KEYS: 1 feed (hash: key → revision, blank, sealed entry; `version`). ARGV: 1 key, 2 revision, 3 sealed entry or '' to take it out.
+local feed = KEYS[1]
+local key, revision, entry = ARGV[1], ARGV[2], ARGV[3]
+local stored = redis.call('HGET', feed, key)
+local before = stored and tonumber(string.match(stored, '^%d+'))
+if before and before > tonumber(revision) then return 'later' end
+if entry == '' and not before then return 'nothing' end
+if entry == '' then redis.call('HDEL', feed, key) else redis.call('HSET', feed, key, revision .. ' ' .. entry) end
+local t = redis.call('TIME')
+redis.call('HSET', feed, 'version', t[1] .. '-' .. t[2])
+return before and 'earlier' or 'nothing'

@@ -1,0 +1,12 @@
+-- Looks whether a process has the newest configuration. What a lost or older state doesn't know is put back.
+-- KEYS: 1 configuration. ARGV: 1 number of the process, 2 hash, 3 targets, 4 now.
+-- Answers the number, a later one when another came and went in between; 0 when another configuration is the newest.
+local configuration = KEYS[1]
+local mine, hash, targets, now = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
+local number = tonumber(redis.call('HGET', configuration, 'number') or '0')
+if number >= mine and redis.call('HGET', configuration, 'hash') ~= hash then
+  redis.call('HSET', configuration, 'refusedAt', now)
+  return 0
+end
+if number < mine then redis.call('HSET', configuration, 'number', mine, 'hash', hash, 'targets', targets) end
+return math.max(number, mine)

@@ -1,0 +1,14 @@
+-- Frees what dead processes left. Answers how much it was.
+-- KEYS: 1 lease, 2 who waits for it. ARGV: ids of processes, which owners and places begin with.
+local lease, waiting = KEYS[1], KEYS[2]
+local freed = 0
+local token = redis.call('GET', lease)
+local places = redis.call('HKEYS', waiting)
+for _, id in ipairs(ARGV) do
+  local start = id .. '/'
+  if token and string.find(token, ':' .. start, 1, true) then freed = freed + redis.call('DEL', lease) end
+  for _, place in ipairs(places) do
+    if string.sub(place, 1, #start) == start then freed = freed + redis.call('HDEL', waiting, place) end
+  end
+end
+return freed

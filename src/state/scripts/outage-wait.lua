@@ -1,0 +1,26 @@
+-- Notes that work waits for a host. Answers 1 if this work is to try the host soon, and what became of the incident: `began`, `lasts` or ''.
+-- KEYS: 1 works that wait for the host (hash: work → since; `probe:` → when one was last chosen to try soon; of an incident `incident:`, its
+-- facts, sealed, `since:`, `told:` once its beginning was told, and `long:` once it was told that it lasts), 2 when the last outage ended.
+-- ARGV: 1 work, 2 now, 3 pause between probes ms, 4 life of the key ms, 5 '1' if it may be chosen, 6 the facts, 7 after how long it is told
+-- that it lasts ms.
+local waiting, ended = KEYS[1], KEYS[2]
+local work, now, probeEveryMs, lifeMs, mayTry, facts = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5] == '1', ARGV[6]
+local lastsAfterMs = tonumber(ARGV[7])
+redis.call('HSETNX', waiting, work, now)
+redis.call('PEXPIRE', waiting, lifeMs)
+if not mayTry then return {0, ''} end
+local became = ''
+if redis.call('HSETNX', waiting, 'incident:', facts) == 1 then
+  redis.call('HSET', waiting, 'since:', now)
+  if redis.call('EXISTS', ended) == 0 then
+    redis.call('HSET', waiting, 'told:', 1)
+    became = 'began'
+  end
+elseif now - redis.call('HGET', waiting, 'since:') >= lastsAfterMs and redis.call('HSETNX', waiting, 'long:', 1) == 1 then
+  redis.call('HSET', waiting, 'told:', 1)
+  became = 'lasts'
+end
+local probedAt = redis.call('HGET', waiting, 'probe:')
+if probedAt and math.abs(now - probedAt) < probeEveryMs then return {0, became} end
+redis.call('HSET', waiting, 'probe:', now)
+return {1, became}

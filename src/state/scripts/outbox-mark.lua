@@ -1,0 +1,15 @@
+-- Marks entries as sent, or as not sent after all. A newer entry for the record took over that it was sent, and loses that too.
+-- KEYS: 1 lease, 2 outbox. ARGV: 1 token, 2 now or '' for not sent, 3… record ids.
+-- @include fence
+local outbox, sentAt = KEYS[2], tonumber(ARGV[2])
+for at = 3, #ARGV do
+  local recordId = ARGV[at]
+  local stored = redis.call('HGET', outbox, recordId)
+  if stored then
+    local entry = cjson.decode(stored)
+    entry.i = sentAt ~= nil
+    entry.z = sentAt
+    redis.call('HSET', outbox, recordId, cjson.encode(entry))
+  end
+end
+return 1

@@ -1,0 +1,20 @@
+-- Puts changes in. One takes the place of an older one of its record, and keeps whether that was sent, when, and under which key.
+-- KEYS: 1 lease, 2 target, 3 outbox, 4 due, 5 failing. ARGV: 1 token, 2 now, 3… record id and entry (JSON) in turn.
+-- @include fence
+local target, outbox, due, failing = KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local now = ARGV[2]
+for at = 3, #ARGV, 2 do
+  local recordId, entry = ARGV[at], cjson.decode(ARGV[at + 1])
+  local stored = redis.call('HGET', outbox, recordId)
+  entry.r = redis.call('HINCRBY', target, 'revision', 1)
+  if stored then
+    local before = cjson.decode(stored)
+    entry.i = before.i
+    entry.z = before.z
+    entry.k = before.k
+  end
+  redis.call('HSET', outbox, recordId, cjson.encode(entry))
+  redis.call('ZADD', due, now, recordId)
+  redis.call('ZREM', failing, recordId)
+end
+return 1

@@ -1,0 +1,5 @@
+-- KEYS: 1 lease, 2 target. ARGV: 1 token, 2 revision that was found.
+-- @include fence
+-- @include outbox-raise
+raise(KEYS[2], ARGV[2])
+return 1

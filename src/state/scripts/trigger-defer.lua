@@ -1,0 +1,8 @@
+-- A message waits on.
+-- KEYS: as trigger-keys. ARGV: 1 token, 2 name, 3 field of the counts or '', 4 entry.
+-- @include trigger-keys
+local name, count, entry = ARGV[2], ARGV[3], ARGV[4]
+if redis.call('HEXISTS', waiting, name) == 0 then return 0 end
+redis.call('HSET', waiting, name, entry)
+if count ~= '' then redis.call('HINCRBY', counts, count, 1) end
+return 1
