@@ -2,7 +2,7 @@ import type { MirrorError } from '../../model/errors.ts';
 import type { Instant } from '../../model/time.ts';
 import { DAY_MS } from '../../model/time.ts';
 import { offsetMs } from '../../model/zones.ts';
-import { COMMON, common, defineErrors } from '../errors.ts';
+import { authorization, COMMON, common, contract, defineErrors, remote, settings } from '../errors.ts';
 import type { WireResponse } from '../wire.ts';
 import {
   DAILY_PAUSE_MS,
@@ -32,38 +32,28 @@ export const errors = defineErrors('HubSpot', wordsOf, {
       'add them to the app or the Service Key in HubSpot and connect again, or take the properties that need them out of the mapping',
   },
   /** @see https://developers.hubspot.com/changelog/crm-api-write-validation-enforcement */
-  'associations-not-allowed': {
-    ...{ actor: 'authorization', retry: 'never', scope: 'target' },
+  'associations-not-allowed': authorization.target('HubSpot does not let the user who connected the app join records', {
     words: [NO_EDIT_ASSOCIATIONS],
-    message: 'HubSpot does not let the user who connected the app join records',
     remedy: 'give that user the permission Edit Associations in HubSpot, or connect as another, or by a Service Key',
-  },
-  'crm-forbidden': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
+  }),
+  'crm-forbidden': settings.target('HubSpot does not allow this to the login', {
     statuses: [403],
-    message: 'HubSpot does not allow this to the login',
     remedy: 'look in HubSpot whether the app and the account may use this part of the CRM',
-  },
-  'crm-part-missing': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
-    message: 'a target in HubSpot needs its part crm',
+  }),
+  'crm-part-missing': settings.target('a target in HubSpot needs its part crm', {
     remedy: 'give the target its crm part: stream and mapping',
-  },
+  }),
   'changed-meanwhile': { ...COMMON['changed-meanwhile'], statuses: [409] },
-  'writes-locked': {
-    ...{ actor: 'remote', retry: 'later', scope: 'target' },
+  'writes-locked': remote.target('HubSpot has locked this kind of record for a moment', {
     statuses: [423],
     leastPauseMs: LOCK_PAUSE_MS,
-    message: 'HubSpot has locked this kind of record for a moment',
     note: 'It does so for two seconds when much is written fast',
-  },
-  'account-moving': {
-    ...{ actor: 'remote', retry: 'later', scope: 'target' },
+  }),
+  'account-moving': remote.target('HubSpot is moving the account to another data centre', {
     statuses: [477],
     pauseMs: MOVING_PAUSE_MS,
-    message: 'HubSpot is moving the account to another data centre',
     note: 'It can take a day',
-  },
+  }),
   /** @see https://developers.hubspot.com/docs/api/usage-details */
   'rate-limited': { ...COMMON['rate-limited'], pauseMs: TEN_SECONDLY_PAUSE_MS },
   'searches-limited': {
@@ -71,121 +61,83 @@ export const errors = defineErrors('HubSpot', wordsOf, {
     words: ['429 SECONDLY'],
     note: 'Of searches an account has five a second, whoever asks',
   },
-  'account-daily-limit': {
-    ...{ actor: 'remote', retry: 'later', scope: 'target' },
+  'account-daily-limit': remote.target("the account's daily allowance of requests at HubSpot is spent", {
     words: ['429 DAILY'],
-    message: "the account's daily allowance of requests at HubSpot is spent",
     remedy: 'it begins again at midnight of the account; all its Service Keys and private apps share it',
-  },
-  'batch-refused': {
-    ...{ actor: 'remote', retry: 'later', scope: 'item' },
-    message: 'HubSpot refused the batch for some of its rows',
+  }),
+  'batch-refused': remote.item('HubSpot refused the batch for some of its rows', {
     note: 'Which ones was not found within the allowance',
-  },
+  }),
   'contact-missing': {
     ...COMMON['contact-missing'],
     remedy: "see that the patients' target is in sync; a contact that people merged or deleted is missing too",
   },
-  'search-refused': {
-    ...{ actor: 'contract', retry: 'later', scope: 'target' },
-    message: 'HubSpot refuses to search for records by our key',
+  'search-refused': contract.target('HubSpot refuses to search for records by our key', {
     note: 'As right after the property was made, or when somebody deleted it',
-  },
-  'several-matches': {
-    ...{ actor: 'settings', retry: 'never', scope: 'item' },
-    message: 'several records in HubSpot carry the key of one record',
+  }),
+  'several-matches': settings.item('several records in HubSpot carry the key of one record', {
     remedy: 'delete all of them but one in HubSpot; the one that is left is written on',
-  },
-  'object-unsuitable': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
-    message: 'patients become contacts, since what belongs to them is joined with contacts',
+  }),
+  'object-unsuitable': settings.target('patients become contacts, since what belongs to them is joined with contacts', {
     remedy: 'take object out of the settings of the target that follows patients',
-  },
-  'object-missing': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
-    message: 'HubSpot has no such custom object',
+  }),
+  'object-missing': settings.target('HubSpot has no such custom object', {
     remedy: 'make it in HubSpot, associated with contacts, or correct object in the settings: its id or its full name',
-  },
+  }),
   /** @see https://developers.hubspot.com/docs/api-reference/latest/communication-preferences/guide */
-  'subscription-missing': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
-    message: 'HubSpot has no such subscription type',
+  'subscription-missing': settings.target('HubSpot has no such subscription type', {
     remedy: 'make it in HubSpot, or correct its id under subscriptions in the settings of the target',
-  },
-  'subscription-unmapped': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
-    message: 'a subscription follows what the mapping does not give',
+  }),
+  'subscription-unmapped': settings.target('a subscription follows what the mapping does not give', {
     remedy: 'map the property from a consent, as in newsletter: consents.marketing, and email from the address',
-  },
-  'subscription-not-taken': {
-    ...{ actor: 'remote', retry: 'later', scope: 'item' },
-    message: "HubSpot did not take the status of a contact's subscription",
+  }),
+  'subscription-not-taken': remote.item("HubSpot did not take the status of a contact's subscription", {
     remedy: 'look whether the account asks for another legal basis, and whether the address may be written to at all',
-  },
+  }),
   /** @see https://developers.hubspot.com/docs/api/crm/properties */
-  'crm-property-missing': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
+  'crm-property-missing': settings.target('HubSpot has no such property', {
     words: ['PROPERTY_DOESNT_EXIST'],
-    message: 'HubSpot has no such property',
     remedy: 'create the properties in HubSpot, or correct their names in the mapping: internal names, not labels',
-  },
-  'property-read-only': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
+  }),
+  'property-read-only': settings.target('HubSpot fills the property itself', {
     words: ['READ_ONLY_VALUE'],
-    message: 'HubSpot fills the property itself',
     remedy: 'take the properties out of the mapping, or map to others',
-  },
-  'property-unsuitable': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
-    message: 'the property in HubSpot does not fit',
+  }),
+  'property-unsuitable': settings.target('the property in HubSpot does not fit', {
     remedy: 'map to properties of the right type, or change what the mapping gives; our own need names of their own',
-  },
-  'option-missing': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
-    message: 'the mapping names what a list in HubSpot does not have',
+  }),
+  'option-missing': settings.target('the mapping names what a list in HubSpot does not have', {
     remedy:
       'use one of the names, or ids, that the message lists; for a stage whose name several pipelines have map the pipeline too',
-  },
-  'property-not-made': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
-    message: 'HubSpot refused to make the property',
+  }),
+  'property-not-made': settings.target('HubSpot refused to make the property', {
     remedy:
       'there may be at most ten unique properties of a kind of record, and no archived one of this name; make room, or give another name',
-  },
+  }),
   /** @see https://developers.hubspot.com/changelog/crm-api-write-validation-enforcement */
-  'property-required': {
-    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+  'property-required': settings.item('HubSpot makes no such record without a value for the property', {
     words: ['MISSING_REQUIRED_PROPERTY'],
-    message: 'HubSpot makes no such record without a value for the property',
     remedy:
       'map the property, or fill it in the clinic; or let an administrator take it out of the form by which HubSpot makes such records',
-  },
-  'property-required-by-rule': {
-    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+  }),
+  'property-required-by-rule': settings.item('a rule of the HubSpot account wants a value for the property', {
     words: ['MISSING_CONDITIONAL_REQUIRED_PROPERTY'],
-    message: 'a rule of the HubSpot account wants a value for the property',
     remedy: 'map the property, or fill it in the clinic; or let an administrator change the rule in HubSpot',
-  },
-  'property-option-missing': {
-    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+  }),
+  'property-option-missing': settings.item('HubSpot knows no such option of the property', {
     refusesValues: true,
     words: ['INVALID_OPTION'],
-    message: 'HubSpot knows no such option of the property',
     remedy: 'add the option to the property in HubSpot, or let the mapping give one that is there',
-  },
-  'property-value-refused': {
-    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+  }),
+  'property-value-refused': settings.item('HubSpot refused the value of a property', {
     refusesValues: true,
-    message: 'HubSpot refused the value of a property',
     remedy: "correct the value in the clinic's record, or let the mapping give what HubSpot takes",
-  },
-  'unique-value-taken': {
-    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+  }),
+  'unique-value-taken': settings.item('another record in HubSpot has the same value of a unique property', {
     refusesValues: true,
-    message: 'another record in HubSpot has the same value of a unique property',
     remedy:
       'let a person look which record is right; a value that families share does not belong into a unique property',
-  },
+  }),
 });
 
 /** When and where an answer came: what the wait after a daily limit goes by. */
