@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { type Actor, MirrorError, type Retry } from '../model/errors.ts';
 import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT } from '../model/rate-limits.ts';
 import type { WireResponse } from './wire.ts';
@@ -173,6 +174,18 @@ export function defineErrors<const Kinds extends Readonly<Record<string, ErrorKi
     scopeOf: ({ code }) => scopes.get(code) ?? null,
     tellsGone: ({ code }) => goneCodes.has(code),
   };
+}
+
+/** What an answer holds, by its schema. @throws MirrorError `unexpected-answer` */
+export function parsedBy<Parsed>(
+  { make }: Pick<VendorErrors<'unexpected-answer'>, 'make'>,
+  schema: z.ZodType<Parsed>,
+  body: unknown,
+  details: ErrorDetails = {},
+): Parsed {
+  const parsed = schema.safeParse(body);
+  if (!parsed.success) throw make('unexpected-answer', details);
+  return parsed.data;
 }
 
 /** What any vendor's connector may meet. */

@@ -1,3 +1,4 @@
+import { readJson } from '../http/json.ts';
 import type { Instant } from '../model/time.ts';
 
 /** One call to a vendor's API, as it goes into a batch. */
@@ -27,4 +28,15 @@ export interface WireResponse {
 /** Whether the call was carried out. */
 export function isSuccess(answer: WireResponse): boolean {
   return answer.status >= 200 && answer.status < 300;
+}
+
+/** The JSON of an answer. An unreadable body matters only where one was promised: a refusal speaks by its status. */
+export function bodyOf(answer: Parameters<typeof readJson>[0] & { status: number }, label: string): unknown {
+  if (answer.status === 204) return undefined;
+  try {
+    return readJson(answer, label);
+  } catch (error) {
+    if (answer.status >= 200 && answer.status < 300) throw error;
+    return undefined;
+  }
 }

@@ -1,6 +1,5 @@
 import { isZone } from '../../model/zones.ts';
 import type { HubSpotClient } from './client.ts';
-import { errors } from './errors.ts';
 import type { Paths } from './paths.ts';
 import { accountSchema } from './schemas.ts';
 
@@ -13,9 +12,7 @@ export interface Account {
 
 /** Asks which account it is (developers.hubspot.com, account information). */
 export async function readAccount(client: HubSpotClient, paths: Paths): Promise<Account> {
-  const body = await client.demand({ label: 'hubspot.account', method: 'GET', path: paths.account });
-  const account = accountSchema.safeParse(body).data;
-  if (account === undefined) throw errors.make('unexpected-answer');
-  const { portalId, timeZone } = account;
+  const call = { label: 'hubspot.account', method: 'GET', path: paths.account } as const;
+  const { portalId, timeZone } = await client.demand(accountSchema, call);
   return { portalId, zone: timeZone !== undefined && isZone(timeZone) ? timeZone : null };
 }

@@ -1,7 +1,6 @@
 import type { ItemKey } from '../../model/operations.ts';
 import { slices } from '../../model/slices.ts';
 import type { HubSpotClient } from './client.ts';
-import { errors } from './errors.ts';
 import { DISSOCIATE_BATCH_SIZE } from './limits.ts';
 import { readRecords } from './records.ts';
 import { associationSchema, batchSchema, errorBodySchema } from './schemas.ts';
@@ -35,20 +34,18 @@ export async function associate(
 ): Promise<{ joined: Set<string>; refused: Set<string> }> {
   const ends = { joined: new Set<string>(), refused: new Set<string>() };
   if (pairs.length === 0) return ends;
-  const body = await client.demand({
+  const batch = await client.demand(batchSchema, {
     label: 'hubspot.associations.create',
     method: 'POST',
     path: `${paths.associations(object, 'contacts')}/batch/associate/default`,
     body: { inputs: pairs.map(({ recordId, contactId }) => ({ from: { id: recordId }, to: { id: contactId } })) },
   });
-  const batch = batchSchema.safeParse(body);
-  if (!batch.success) throw errors.make('unexpected-answer');
   // Both directions are told; the contacts' own lines are no record's.
-  for (const result of batch.data.results) {
+  for (const result of batch.results) {
     const id = associationSchema.safeParse(result).data?.from.id;
     if (id !== undefined) ends.joined.add(id);
   }
-  for (const entry of batch.data.errors) {
+  for (const entry of batch.errors) {
     const ids = errorBodySchema.safeParse(entry).data?.context?.fromObjectId ?? [];
     for (const id of ids) ends.refused.add(id);
   }

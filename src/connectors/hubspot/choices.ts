@@ -1,5 +1,5 @@
 import type { MappedProperty } from '../../model/items.ts';
-import { type Choices, chooseOptions, type ListOption, strangeWords } from '../options.ts';
+import { type Choices, chooseAll, chooseOptions, type ListOption } from '../options.ts';
 import type { HubSpotClient } from './client.ts';
 import { errors } from './errors.ts';
 import { type Catalogue, readCatalogue } from './properties.ts';
@@ -19,19 +19,9 @@ export async function resolveChoices(
   scope: Scope,
   catalogue: Catalogue,
 ): Promise<Map<string, Choices>> {
-  const choices = new Map<string, Choices>();
-  const faults: string[] = [];
-  for (const property of scope.properties) {
-    const { name, words = [] } = property;
-    const options = words.length === 0 ? [] : await optionsOf(client, scope, property, catalogue);
-    // A list of HubSpot's own making, such as that of owners, is not told with the property.
-    if (options.length === 0) continue;
-    const chosen = chooseOptions(words, options);
-    if (chosen.strange.length > 0) faults.push(strangeWords(`${scope.object}.${name}`, chosen.strange, options));
-    choices.set(name, chosen);
-  }
-  if (faults.length > 0) throw errors.make('option-missing', { names: faults });
-  return choices;
+  // A list of HubSpot's own making, such as that of owners, is not told with the property.
+  const optionsFor = (property: MappedProperty) => optionsOf(client, scope, property, catalogue);
+  return await chooseAll(errors, scope.properties, optionsFor, (name) => `${scope.object}.${name}`);
 }
 
 /** The same for whoever only reads: the lists are asked for where the mapping names words. */
@@ -51,10 +41,8 @@ async function optionsOf(
   const [wanted, ...others] = properties.find((one) => one.name === PIPELINE_OF[name])?.words ?? [];
   if (wanted === undefined || others.length > 0) return definition.options;
   const path = paths.pipelines(object);
-  const body = await client.demand({ label: 'hubspot.pipelines.list', method: 'GET', path });
-  const list = batchSchema.safeParse(body);
-  if (!list.success) throw errors.make('unexpected-answer');
-  const pipelines = list.data.results.flatMap((one) => pipelineSchema.safeParse(one).data ?? []);
+  const list = await client.demand(batchSchema, { label: 'hubspot.pipelines.list', method: 'GET', path });
+  const pipelines = list.results.flatMap((one) => pipelineSchema.safeParse(one).data ?? []);
   const { toValue } = chooseOptions(
     [wanted],
     pipelines.map(({ id: value, label }) => ({ value, label })),

@@ -1,11 +1,12 @@
+import type { z } from 'zod';
 import type { HttpClient } from '../../http/client.ts';
-import { readJson } from '../../http/json.ts';
 import type { MirrorError } from '../../model/errors.ts';
 import type { Clock } from '../../model/time.ts';
 import { withLogin } from '../batches.ts';
 import type { Authorizer } from '../connector.ts';
-import { isSuccess, type WireResponse } from '../wire.ts';
-import { requireNothing, toMirrorError } from './errors.ts';
+import { parsedBy } from '../errors.ts';
+import { bodyOf, isSuccess, type WireResponse } from '../wire.ts';
+import { errors, requireNothing, toMirrorError } from './errors.ts';
 import { LARGEST_ANSWER_BYTES } from './limits.ts';
 
 /** What calls are sent with. */
@@ -31,8 +32,8 @@ export interface HubSpotCall {
 export interface HubSpotClient {
   /** Sends a call, after a 401 once more with a renewed login; gives the answer whatever its status. */
   send(call: HubSpotCall): Promise<WireResponse>;
-  /** The same, for a call whose answer must be a success. @returns the body @throws MirrorError */
-  demand(call: HubSpotCall): Promise<unknown>;
+  /** The same, for a call whose answer must be a success of the schema's shape. @throws MirrorError */
+  demand<Parsed>(schema: z.ZodType<Parsed>, call: HubSpotCall): Promise<Parsed>;
   /** The same, for a call that answers a success with 204 and nothing else. @throws MirrorError */
   demandNothing(call: HubSpotCall): Promise<void>;
   /** An answer that is not a success, as an error of the whole target. */
@@ -60,10 +61,10 @@ export function createClient(options: ClientOptions, signal: AbortSignal): HubSp
   return {
     send,
     errorOf,
-    async demand(call) {
+    async demand(schema, call) {
       const answer = await send(call);
       if (!isSuccess(answer)) throw errorOf(answer);
-      return answer.body;
+      return parsedBy(errors, schema, answer.body);
     },
     async demandNothing(call) {
       const answer = await send(call);
@@ -71,15 +72,4 @@ export function createClient(options: ClientOptions, signal: AbortSignal): HubSp
       requireNothing(answer);
     },
   };
-}
-
-/** An unreadable body matters only where one was promised: a refusal speaks by its status. */
-function bodyOf(answer: Parameters<typeof readJson>[0] & { status: number }, label: string): unknown {
-  if (answer.status === 204) return undefined;
-  try {
-    return readJson(answer, label);
-  } catch (error) {
-    if (answer.status >= 200 && answer.status < 300) throw error;
-    return undefined;
-  }
 }

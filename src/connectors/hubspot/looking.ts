@@ -1,6 +1,8 @@
+import { z } from 'zod';
 import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, Operation } from '../../model/operations.ts';
 import { slices } from '../../model/slices.ts';
+import { parsedBy } from '../errors.ts';
 import { guardWalk } from '../walk.ts';
 import { isSuccess } from '../wire.ts';
 import type { HubSpotClient } from './client.ts';
@@ -57,12 +59,10 @@ async function searchIds(client: HubSpotClient, scope: Scope, keys: readonly Ite
       const answer = await client.send({ label: 'hubspot.objects.search', method: 'POST', path, body });
       if (answer.status === 400) throw errors.make('search-refused', { status: 400 });
       if (!isSuccess(answer)) throw client.errorOf(answer);
-      const page = pageSchema.safeParse(answer.body);
-      const found = page.data?.results.map((result) => foundSchema.safeParse(result).data?.id) ?? [undefined];
+      const page = parsedBy(errors, pageSchema, answer.body);
       // What can't be read must not count as not there: a second record would be made.
-      if (!page.success || !found.every((id) => id !== undefined)) throw errors.make('unexpected-answer');
-      ids.push(...found);
-      after = page.data.paging?.next?.after;
+      ids.push(...parsedBy(errors, z.array(foundSchema), page.results).map(({ id }) => id));
+      after = page.paging?.next?.after;
     } while (after !== undefined);
   }
   return ids;
@@ -105,7 +105,7 @@ async function restoreKeys(
   const known = await readById(client, scope, updates);
   const keyless = known.filter(({ record }) => record.key === null);
   if (keyless.length > 0) {
-    await client.demand({
+    await client.demand(z.unknown(), {
       label: 'hubspot.objects.update',
       method: 'POST',
       path: `${scope.paths.objects(scope.object)}/batch/update`,

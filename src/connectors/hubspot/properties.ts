@@ -1,4 +1,6 @@
+import { z } from 'zod';
 import type { MappedProperty, PropertyKind } from '../../model/items.ts';
+import { parsedBy } from '../errors.ts';
 import { isSuccess } from '../wire.ts';
 import type { HubSpotClient } from './client.ts';
 import { errors, namesIn } from './errors.ts';
@@ -116,9 +118,8 @@ export async function readCatalogue(
     throw errors.make('object-missing', { status: answer.status, names: [object] });
   }
   if (!isSuccess(answer)) throw client.errorOf(answer);
-  const list = propertiesSchema.safeParse(answer.body);
-  if (!list.success) throw errors.make('unexpected-answer');
-  const definitions = list.data.results.flatMap((one) => propertySchema.safeParse(one).data ?? []);
+  const list = parsedBy(errors, propertiesSchema, answer.body);
+  const definitions = list.results.flatMap((one) => propertySchema.safeParse(one).data ?? []);
   return new Map(definitions.map((one) => [one.name, one]));
 }
 
@@ -144,7 +145,9 @@ async function checkSensitive(
 ): Promise<void> {
   const query = new URLSearchParams({ limit: '1', properties: names.join(',') });
   const path = `${paths.objects(object)}?${query}`;
-  const page = pageSchema.safeParse(await client.demand({ label: 'hubspot.objects.list', method: 'GET', path }));
+  const page = pageSchema.safeParse(
+    await client.demand(z.unknown(), { label: 'hubspot.objects.list', method: 'GET', path }),
+  );
   const record = recordSchema.safeParse(page.data?.results[0]).data;
   if (record === undefined) return;
   const hidden = names.filter((name) => !Object.hasOwn(record.properties, name));

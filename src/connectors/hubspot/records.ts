@@ -1,4 +1,5 @@
 import { slices } from '../../model/slices.ts';
+import { parsedBy } from '../errors.ts';
 import { guardWalk } from '../walk.ts';
 import { isSuccess } from '../wire.ts';
 import type { HubSpotClient } from './client.ts';
@@ -48,10 +49,9 @@ export async function readRecords(client: HubSpotClient, scope: Scope, wanted: W
       throw errors.make('crm-property-missing', { names: namesIn(wanted.object, [scope.keyProperty]) });
     }
     if (!isSuccess(answer)) throw client.errorOf(answer);
-    const batch = batchSchema.safeParse(answer.body);
-    if (!batch.success) throw errors.make('unexpected-answer');
-    found.records.push(...batch.data.results.flatMap((record) => readRecord(scope, record) ?? []));
-    for (const id of batch.data.errors.flatMap(missingIds)) found.missing.add(id);
+    const batch = parsedBy(errors, batchSchema, answer.body);
+    found.records.push(...batch.results.flatMap((record) => readRecord(scope, record) ?? []));
+    for (const id of batch.errors.flatMap(missingIds)) found.missing.add(id);
   }
   return found;
 }
@@ -86,10 +86,8 @@ export async function* listRecords(
     visit(after ?? null);
     if (after !== undefined) query.set('after', after);
     const path = `${scope.paths.objects(scope.object)}?${query}`;
-    const body = await client.demand({ label: 'hubspot.objects.list', method: 'GET', path });
-    const page = pageSchema.safeParse(body);
-    if (!page.success) throw errors.make('unexpected-answer');
-    yield page.data.results.flatMap(readListed);
-    after = page.data.paging?.next?.after;
+    const page = await client.demand(pageSchema, { label: 'hubspot.objects.list', method: 'GET', path });
+    yield page.results.flatMap(readListed);
+    after = page.paging?.next?.after;
   }
 }

@@ -1,5 +1,6 @@
 import type { MirrorError } from '../../model/errors.ts';
 import type { ItemKey } from '../../model/operations.ts';
+import { parsedBy } from '../errors.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import { heldAddresses, isRefusedForAddress } from './addresses.ts';
 import type { HubSpotClient } from './client.ts';
@@ -142,15 +143,14 @@ function readEnds(
   { body }: WireResponse,
   ends: Map<ItemKey, RowEnd>,
 ): void {
-  const batch = batchSchema.safeParse(body);
-  if (!batch.success) throw errors.make('unexpected-answer');
+  const batch = parsedBy(errors, batchSchema, body);
   const told = new Map<string, RowEnd>();
-  for (const result of batch.data.results) {
+  for (const result of batch.results) {
     const record = readRecord(scope, result);
     const name = record === null ? null : (record.traceId ?? record.key);
     if (record !== null && name !== null) told.set(name, { record: { ...record, isNew: isNewBy(verb, record) } });
   }
-  for (const entry of batch.data.errors) {
+  for (const entry of batch.errors) {
     const error = errorBodySchema.safeParse(entry).data;
     const refusal = readRefusal(STATUS_OF[error?.category ?? ''] ?? 400, entry);
     for (const name of error?.context?.objectWriteTraceId ?? error?.context?.ids ?? []) told.set(name, { refusal });

@@ -1,6 +1,7 @@
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { Clock, Instant } from '../../model/time.ts';
 import type { Subscription, SubscriptionRequest, Subscriptions } from '../connector.ts';
+import { parsedBy } from '../errors.ts';
 import { guardWalk } from '../walk.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import type { GraphCall } from './client.ts';
@@ -160,7 +161,5 @@ async function withLife(
 
 function readSubscription(answer: WireResponse): GraphSubscription {
   if (!isSuccess(answer)) throw notificationsRefused(answer);
-  const subscription = subscriptionSchema.safeParse(answer.body);
-  if (!subscription.success) throw errors.make('unexpected-answer', { ambiguous: true });
-  return subscription.data;
+  return parsedBy(errors, subscriptionSchema, answer.body, { ambiguous: true });
 }

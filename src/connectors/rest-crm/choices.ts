@@ -1,4 +1,4 @@
-import { type Choices, chooseOptions, type ListOption, strangeWords } from '../options.ts';
+import { type Choices, chooseAll, type ListOption } from '../options.ts';
 import { errors } from './errors.ts';
 import { valueAt } from './json-paths.ts';
 import { listedName, listFields } from './preparing.ts';
@@ -16,19 +16,14 @@ export function hasChoices({ resource, properties }: Scope): boolean {
  */
 export async function readChoices(scope: Scope): Promise<Map<string, Choices>> {
   const { fields } = scope.resource;
-  const choices = new Map<string, Choices>();
-  if (fields === undefined) return choices;
+  if (fields === undefined) return new Map();
   const listed = new Map(await listFields(scope, fields));
-  const faults: string[] = [];
-  for (const { name, words = [] } of scope.properties) {
-    const options = optionsOf(listed.get(listedName(scope, fields, name)), fields.options);
-    if (words.length === 0 || options.length === 0) continue;
-    const chosen = chooseOptions(words, options);
-    if (chosen.strange.length > 0) faults.push(strangeWords(name, chosen.strange, options));
-    choices.set(name, chosen);
-  }
-  if (faults.length > 0) throw errors.make('option-missing', { names: faults });
-  return choices;
+  return await chooseAll(
+    errors,
+    scope.properties,
+    ({ name }) => optionsOf(listed.get(listedName(scope, fields, name)), fields.options),
+    (name) => name,
+  );
 }
 
 type Options = NonNullable<Scope['resource']['fields']>['options'];

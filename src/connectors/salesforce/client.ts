@@ -3,6 +3,7 @@ import { isHtml } from '../../http/json.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import { parseJson } from '../../model/json.ts';
 import type { ConnectorContext } from '../connector.ts';
+import { parsedBy } from '../errors.ts';
 import type { WireResponse } from '../wire.ts';
 import { errors, wholeRefusalOf } from './errors.ts';
 import { LARGEST_ANSWER_BYTES } from './limits.ts';
@@ -181,10 +182,9 @@ function toAnswer(response: HttpResponse): WireResponse {
 
 /** The parts by the names that we gave them. */
 function toParts(body: unknown, count: number): (WireResponse | null)[] {
-  const composite = compositeSchema.safeParse(body);
-  if (!composite.success) throw errors.make('unexpected-answer', { ambiguous: true });
+  const { compositeResponse } = parsedBy(errors, compositeSchema, body, { ambiguous: true });
   const parts = new Map<string, WireResponse>();
-  for (const each of composite.data.compositeResponse) {
+  for (const each of compositeResponse) {
     const part = partSchema.safeParse(each);
     if (!part.success) continue;
     const { referenceId, httpStatusCode, body: content } = part.data;

@@ -10,7 +10,7 @@ import { INDIVIDUAL, type RecordForm } from './description.ts';
 import { emptyBin } from './emptying.ts';
 import { errors, isGone, isRace, rowErrorOf } from './errors.ts';
 import { COLLECTION_SIZE, COMPOSITE_PARTS, QUERY_KEYS } from './limits.ts';
-import { quoted, runQueries, type Scope } from './reading.ts';
+import { quoted, runQueries, type Scope, selectIn } from './reading.ts';
 import { type RowResult, rowResultsSchema, type SeenRecord } from './schemas.ts';
 
 /** An operation that deletes. */
@@ -28,22 +28,16 @@ export async function remove(
   signal: AbortSignal,
 ): Promise<Outcome<CrmItem>[]> {
   const queries = slices(deletions, QUERY_KEYS).map((slice) => lookUpQuery(scope.form, slice));
-  let records: SeenRecord[];
-  try {
-    records = (await runQueries(scope.client, 'salesforce.find', queries, signal)).flat();
-  } catch (error) {
-    const failure = asMirrorError(error);
-    return deletions.map((deletion) => failed(deletion, failure));
-  }
-  const idsOf = ownIds(scope, records);
-  const ids = [...new Set(deletions.flatMap((deletion) => idsOf(deletion) ?? []))];
   const erased = deletions.filter(({ erase }) => erase === true);
+  let idsOf: ReturnType<typeof ownIds>;
   try {
+    idsOf = ownIds(scope, (await runQueries(scope.client, 'salesforce.find', queries, signal)).flat());
     await empty(scope, [...new Set(erased.flatMap((deletion) => idsOf(deletion) ?? []))], signal);
   } catch (error) {
     const failure = asMirrorError(error);
     return deletions.map((deletion) => failed(deletion, failure));
   }
+  const ids = [...new Set(deletions.flatMap((deletion) => idsOf(deletion) ?? []))];
   const results = await deleteIds(scope, ids, signal);
   const raced = ids.filter((id) => isRaced(results.get(id)));
   for (const [id, result] of await deleteIds(scope, raced, signal)) results.set(id, result);
@@ -80,12 +74,10 @@ async function withIndividuals(
   const { keyField } = form.individuals;
   const done = new Set(outcomes.flatMap(({ recordId, result }) => (result === 'deleted' ? [recordId] : [])));
   const keys = deletions.filter(({ recordId }) => done.has(recordId)).map(({ key }) => key);
-  const queries = slices(keys, QUERY_KEYS).map(
-    (slice) => `SELECT Id, ${keyField} FROM ${INDIVIDUAL} WHERE ${keyField} IN (${slice.map(quoted).join(',')})`,
-  );
   let found: SeenRecord[];
   try {
-    found = (await runQueries(client, 'salesforce.find', queries, signal)).flat();
+    const selection = { fields: ['Id', keyField], object: INDIVIDUAL, field: keyField, values: keys };
+    found = await selectIn(client, selection, signal);
   } catch (error) {
     const failure = asMirrorError(error);
     return deletions.map((deletion, index) =>

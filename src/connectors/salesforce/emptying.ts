@@ -4,8 +4,8 @@ import { slices } from '../../model/slices.ts';
 import type { OrgClient } from './client.ts';
 import { INDIVIDUAL, type RecordForm } from './description.ts';
 import { errors } from './errors.ts';
-import { EMPTIED_AT_ONCE, QUERY_KEYS } from './limits.ts';
-import { quoted, runQueries, type Scope } from './reading.ts';
+import { EMPTIED_AT_ONCE } from './limits.ts';
+import { type Scope, selectIn } from './reading.ts';
 
 /**
  * Takes what carries the keys out of the recycle bin, whether it went there just now or before. Whoever deleted a record may do so, without a
@@ -47,12 +47,9 @@ async function idsInBin(
   ];
   const keyOf = new Map<string, ItemKey>();
   for (const { object: name, field } of kinds) {
-    const queries = slices(keys, QUERY_KEYS).map(
-      (some) =>
-        `SELECT Id, ${field} FROM ${name} WHERE IsDeleted = true AND ${field} IN (${some.map(quoted).join(',')})`,
-    );
-    const records = await runQueries(client, 'salesforce.bin', queries, signal, '/queryAll');
-    for (const record of records.flat()) keyOf.set(record.Id, String(record[field]));
+    const selection = { fields: ['Id', field], object: name, field, values: keys, where: 'IsDeleted = true' };
+    const how = { label: 'salesforce.bin', resource: '/queryAll' } as const;
+    for (const record of await selectIn(client, selection, signal, how)) keyOf.set(record.Id, String(record[field]));
   }
   return keyOf;
 }

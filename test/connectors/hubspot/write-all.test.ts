@@ -192,7 +192,7 @@ async function run(scope: Scope, account: Account, ...writes: Write[]) {
   };
   const client: HubSpotClient = {
     send,
-    demand: async (call) => (await send(call)).body,
+    demand: async (schema, call) => schema.parse((await send(call)).body),
     demandNothing: async (call) => void (await send(call)),
     errorOf: () => new MirrorError('x', { actor: 'remote', code: 'x', retry: 'later' }),
   };
