@@ -1,5 +1,4 @@
 import type { MappedProperty } from '../model/items.ts';
-import type { VendorErrors } from './errors.ts';
 
 /** One value of a list that a CRM lets people choose from. */
 export interface ListOption {
@@ -40,13 +39,13 @@ export function chooseOptions(words: readonly string[], options: readonly ListOp
 /**
  * What the words of a mapping stand for in the lists of a CRM. A property without a list takes what it is given.
  * @param nameOf a property as errors name it
- * @throws MirrorError `settings`, code `option-missing`, that lists the names there are
+ * @param missing makes the error of words that no list has; it lists the names there are
  */
 export async function chooseAll(
-  errors: Pick<VendorErrors<'option-missing'>, 'make'>,
   properties: readonly MappedProperty[],
   optionsOf: (property: MappedProperty) => readonly ListOption[] | Promise<readonly ListOption[]>,
   nameOf: (name: string) => string,
+  missing: (names: string[]) => Error,
 ): Promise<Map<string, Choices>> {
   const choices = new Map<string, Choices>();
   const faults: string[] = [];
@@ -58,7 +57,7 @@ export async function chooseAll(
     if (chosen.strange.length > 0) faults.push(strangeWords(nameOf(name), chosen.strange, options));
     choices.set(name, chosen);
   }
-  if (faults.length > 0) throw errors.make('option-missing', { names: faults });
+  if (faults.length > 0) throw missing(faults);
   return choices;
 }
 

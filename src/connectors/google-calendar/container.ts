@@ -1,8 +1,7 @@
 import type { z } from 'zod';
 import { parsedBy } from '../errors.ts';
 import { type Calendars, type ListedCalendar, lowestMarked, type Owner, ownerText } from '../owner.ts';
-import { guardWalk } from '../walk.ts';
-import { isSuccess, type WireResponse } from '../wire.ts';
+import { guardWalk, isSuccess, type WireResponse } from '../wire.ts';
 import { errors } from './errors.ts';
 import { calendarSchema, calendarsPageSchema } from './schemas.ts';
 
@@ -39,7 +38,7 @@ async function insertCalendar(calls: ContainerCalls, summary: string, ownerTag: 
 }
 
 /** The calendar with this id, asked alone; null when there is none. */
-export async function findCalendar(calls: ContainerCalls, id: string): Promise<string | null> {
+async function findCalendar(calls: ContainerCalls, id: string): Promise<string | null> {
   const answer = await calls.get(id);
   if (answer.status === 404 || answer.status === 410) return null;
   if (!isSuccess(answer)) throw errors.of(answer);

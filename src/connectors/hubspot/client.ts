@@ -2,12 +2,14 @@ import type { z } from 'zod';
 import type { HttpClient } from '../../http/client.ts';
 import type { MirrorError } from '../../model/errors.ts';
 import type { Clock } from '../../model/time.ts';
+import { isZone } from '../../model/zones.ts';
 import { withLogin } from '../batches.ts';
 import type { Authorizer } from '../connector.ts';
 import { parsedBy } from '../errors.ts';
 import { bodyOf, isSuccess, type WireResponse } from '../wire.ts';
 import { errors, requireNothing, toMirrorError } from './errors.ts';
 import { LARGEST_ANSWER_BYTES } from './limits.ts';
+import { accountSchema } from './schemas.ts';
 
 /** What calls are sent with. */
 export interface ClientOptions {
@@ -71,5 +73,47 @@ export function createClient(options: ClientOptions, signal: AbortSignal): HubSp
       if (!isSuccess(answer)) throw errorOf(answer);
       requireNothing(answer);
     },
+  };
+}
+
+/** The account that a login leads to. */
+export interface Account {
+  portalId: number;
+  /** IANA zone, by whose midnight daily limits begin again; null when HubSpot names none that is known. */
+  zone: string | null;
+}
+
+/** Asks which account it is (developers.hubspot.com, account information). */
+export async function readAccount(client: HubSpotClient, paths: Paths): Promise<Account> {
+  const call = { label: 'hubspot.account', method: 'GET', path: paths.account } as const;
+  const { portalId, timeZone } = await client.demand(accountSchema, call);
+  return { portalId, zone: timeZone !== undefined && isZone(timeZone) ? timeZone : null };
+}
+
+/** Where the calls of the API begin, in the version of the settings. */
+export interface Paths {
+  account: string;
+  /** Of contacts, meetings, deals, or a custom object by its name or its type id. */
+  objects(object: string): string;
+  properties(object: string): string;
+  /** Of deals or a custom object. */
+  pipelines(object: string): string;
+  associations(from: string, to: string): string;
+  /** Who gets which mails. */
+  communicationPreferences: string;
+}
+
+/**
+ * The paths of a version by date.
+ * @see https://developers.hubspot.com/docs/developer-tooling/platform/versioning
+ */
+export function pathsOf(version: string): Paths {
+  return {
+    account: `/account-info/${version}/details`,
+    objects: (object) => `/crm/objects/${version}/${object}`,
+    properties: (object) => `/crm/properties/${version}/${object}`,
+    pipelines: (object) => `/crm/pipelines/${version}/${object}`,
+    associations: (from, to) => `/crm/associations/${version}/${from}/${to}`,
+    communicationPreferences: `/communication-preferences/${version}`,
   };
 }

@@ -4,12 +4,11 @@ import { parsedBy } from '../errors.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import { heldAddresses, isRefusedForAddress } from './addresses.ts';
 import type { HubSpotClient } from './client.ts';
-import { errors, namesIn, toRowError } from './errors.ts';
+import { errors, namesIn, type Refusal, readRefusal, toRowError } from './errors.ts';
+import type { Scope } from './from-model.ts';
 import { type Row, readRecord, type StoredRecord } from './from-model.ts';
 import { HALVING_ALLOWANCE } from './limits.ts';
-import { type Refusal, readRefusal } from './refusals.ts';
 import { batchSchema, errorBodySchema } from './schemas.ts';
-import type { Scope } from './scope.ts';
 
 /** What became of a row. */
 export type RowEnd = { record: StoredRecord } | { refusal: Refusal } | { error: MirrorError };

@@ -5,6 +5,7 @@ import { slices } from '../../model/slices.ts';
 import { parsedBy } from '../errors.ts';
 import type { HubSpotClient } from './client.ts';
 import { errors, namesIn } from './errors.ts';
+import type { Scope } from './from-model.ts';
 import { STATUS_BATCH_SIZE } from './limits.ts';
 import {
   batchSchema,
@@ -13,7 +14,6 @@ import {
   subscriberSchema,
   writtenStatusSchema,
 } from './schemas.ts';
-import type { Scope } from './scope.ts';
 
 /** A contact that was just written. */
 interface Told {

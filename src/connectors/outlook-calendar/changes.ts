@@ -9,8 +9,7 @@ import { errors, isFeedRefused, isGone } from './errors.ts';
 import { eventsPath, type FlowScope } from './flows.ts';
 import { readOwnEvent, toRemoteItem } from './from-model.ts';
 import { CHANGES_READ_SINGLY, DELTA_SPARE_MS, MAX_DELTA_PAGES, MAX_REPEATED_PAGES } from './limits.ts';
-import { pageOf } from './pages.ts';
-import { EVENT_QUERY, withQuery } from './paths.ts';
+import { EVENT_QUERY, pageOf, withQuery } from './paths.ts';
 import { namedSchema } from './schemas.ts';
 
 /** What reading changes needs of a target. */

@@ -1,12 +1,10 @@
 import { parsedBy } from '../errors.ts';
 import { type Calendars, type ListedCalendar, lowestMarked, type Owner, ownerText } from '../owner.ts';
-import { guardWalk } from '../walk.ts';
-import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
+import { guardWalk, isSuccess, type WireCall, type WireResponse } from '../wire.ts';
 import { codesOf, errors, isGone } from './errors.ts';
 import { readProperties } from './from-model.ts';
 import { CALENDARS_PAGE_SIZE, NAME_TRIES, PROPERTIES } from './limits.ts';
-import { readPage } from './pages.ts';
-import { expandProperties, mailboxPath, withQuery } from './paths.ts';
+import { expandProperties, mailboxPath, readPage, withQuery } from './paths.ts';
 import { calendarSchema } from './schemas.ts';
 
 /** Sends one call of preparing, login included; `label` names it in metrics. */

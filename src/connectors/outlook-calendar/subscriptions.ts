@@ -2,13 +2,11 @@ import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { Clock, Instant } from '../../model/time.ts';
 import type { Subscription, SubscriptionRequest, Subscriptions } from '../connector.ts';
 import { parsedBy } from '../errors.ts';
-import { guardWalk } from '../walk.ts';
-import { isSuccess, type WireResponse } from '../wire.ts';
+import { guardWalk, isSuccess, type WireResponse } from '../wire.ts';
 import type { GraphCall } from './client.ts';
 import { errors, isGone, notificationsRefused } from './errors.ts';
 import { OLDER_SUBSCRIPTION_LIFE_MS, SUBSCRIPTION_LIFE_MS } from './limits.ts';
-import { readPage } from './pages.ts';
-import { subscriptionResource } from './paths.ts';
+import { readPage, subscriptionResource } from './paths.ts';
 import { subscriptionSchema } from './schemas.ts';
 
 /** What subscriptions are made with. */

@@ -6,10 +6,9 @@ import type { Authorizer } from '../connector.ts';
 import { bodyOf, type WireResponse } from '../wire.ts';
 import type { CrmCall } from './description.ts';
 import { errors, hasError, toMirrorError } from './errors.ts';
-import { isObject } from './json-paths.ts';
 import { LARGEST_ANSWER_BYTES } from './limits.ts';
 import type { RestCrmSettings } from './schemas.ts';
-import { renderBody, renderText, type TemplateValues } from './templates.ts';
+import { isObject, renderBody, renderText, type TemplateValues } from './templates.ts';
 
 /** An answer that is a success, or one of the statuses that the call takes for "nothing". */
 export interface CrmAnswer extends WireResponse {

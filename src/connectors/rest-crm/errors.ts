@@ -2,8 +2,8 @@ import type { MirrorError } from '../../model/errors.ts';
 import { COMMON, common, contract, defineErrors, NO_WORDS, refusal, remote, settings } from '../errors.ts';
 import type { WireResponse } from '../wire.ts';
 import type { CrmDescription, Meaning } from './description.ts';
-import { valueAt } from './json-paths.ts';
 import { NAMED_FIELDS } from './limits.ts';
+import { valueAt } from './templates.ts';
 
 /**
  * Errors of CRMs that a description tells of: known by what it says that codes and statuses mean (`words`), else by status.

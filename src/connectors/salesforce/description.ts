@@ -7,8 +7,7 @@ import { type Choices, chooseOptions, type ListOption, strangeWords } from '../o
 import type { WireResponse } from '../wire.ts';
 import type { OrgClient, Part } from './client.ts';
 import { errors } from './errors.ts';
-import { KEY_LENGTH, NAMELESS, STAMP_LENGTH } from './limits.ts';
-import { REFUSALS } from './refusals.ts';
+import { KEY_LENGTH, NAMELESS, REFUSALS, STAMP_LENGTH } from './limits.ts';
 import {
   type DescribedField,
   describeSchema,
