@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { type Actor, MirrorError, type Retry } from '../model/errors.ts';
 import { LONGEST_RATE_LIMIT_WAIT_MS, UNNAMED_WAIT } from '../model/rate-limits.ts';
 import type { WireResponse } from './wire.ts';
@@ -73,72 +74,55 @@ export interface VendorErrors<Kind extends string = string> {
   tellsGone(error: MirrorError): boolean;
 }
 
+/** Kinds of one target or one item, with what they have in common. */
+function kindsOf(actor: Actor, retry: Retry) {
+  const of =
+    (scope: Scope) =>
+    (message: string, more: Partial<ErrorKind> = {}): ErrorKind => ({ actor, retry, scope, message, ...more });
+  return { item: of('item'), target: of('target') };
+}
+
+/** Kinds by who acts: an operator; a person who logs in; nobody, since the vendor recovers; a developer, later again or never. */
+export const settings = kindsOf('settings', 'never');
+export const authorization = kindsOf('authorization', 'never');
+export const remote = kindsOf('remote', 'later');
+export const contract = kindsOf('contract', 'later');
+export const refusal = kindsOf('contract', 'never');
+
 /** Kinds that vendors have in common, taken as they are by {@link common}, or with words, a pause or a remedy of the vendor's. */
 export const COMMON = {
-  'login-refused': {
-    ...{ actor: 'authorization', retry: 'never', scope: 'target' },
-    statuses: [401],
-    message: '{vendor} does not accept the login',
-  },
-  'scope-missing': {
-    ...{ actor: 'authorization', retry: 'never', scope: 'target' },
-    message: 'the login was not granted the permissions that are needed',
-  },
-  'rate-limited': {
-    ...{ actor: 'remote', retry: 'later', scope: 'target' },
+  'login-refused': authorization.target('{vendor} does not accept the login', { statuses: [401] }),
+  'scope-missing': authorization.target('the login was not granted the permissions that are needed'),
+  'rate-limited': remote.target('{vendor} asks for fewer requests', {
     statuses: [429],
     pauseMs: UNNAMED_WAIT.firstMs,
     pauseGrowsToMs: UNNAMED_WAIT.longestMs,
     longestWaitMs: LONGEST_RATE_LIMIT_WAIT_MS,
     ambiguous: false,
-    message: '{vendor} asks for fewer requests',
-  },
-  'server-error': {
-    ...{ actor: 'remote', retry: 'later', scope: 'item' },
-    statuses: ['5xx'],
-    message: '{vendor} is failing',
-  },
-  timeout: {
-    ...{ actor: 'remote', retry: 'later', scope: 'item' },
-    statuses: [408],
-    message: 'the server gave up waiting',
-  },
-  'changed-meanwhile': {
-    ...{ actor: 'conflict', retry: 'now', scope: 'item' },
+  }),
+  'server-error': remote.item('{vendor} is failing', { statuses: ['5xx'] }),
+  timeout: remote.item('the server gave up waiting', { statuses: [408] }),
+  'changed-meanwhile': kindsOf('conflict', 'now').item('somebody else changed it at the same time', {
     statuses: [412],
-    message: 'somebody else changed it at the same time',
-  },
-  'not-found': { actor: 'contract', retry: 'later', scope: 'item', statuses: [404], message: 'not found' },
-  refused: {
-    ...{ actor: 'contract', retry: 'never', scope: 'item' },
-    statuses: ['4xx'],
-    message: '{vendor} refused the call',
-  },
-  'unexpected-status': { actor: 'contract', retry: 'later', scope: 'item', message: 'unknown status' },
-  'unexpected-answer': {
-    ...{ actor: 'contract', retry: 'later', scope: 'item' },
-    message: '{vendor} answered something else than its API would',
-  },
-  'html-answer': {
-    ...{ actor: 'remote', retry: 'later', scope: 'target' },
+  }),
+  'not-found': contract.item('not found', { statuses: [404] }),
+  refused: refusal.item('{vendor} refused the call', { statuses: ['4xx'] }),
+  'unexpected-status': contract.item('unknown status'),
+  'unexpected-answer': contract.item('{vendor} answered something else than its API would'),
+  'html-answer': remote.target('an HTML page came in place of an answer of {vendor}', {
     ambiguous: true,
-    message: 'an HTML page came in place of an answer of {vendor}',
     note: 'A proxy, a portal or maintenance',
-  },
-  'answer-missing': {
-    ...{ actor: 'remote', retry: 'later', scope: 'item' },
+  }),
+  'answer-missing': remote.item('the answer to a batch lacks a part', {
     ambiguous: true,
-    message: 'the answer to a batch lacks a part',
     note: 'It is sent again under the same name',
-  },
-  'batch-dependency': {
-    ...{ actor: 'remote', retry: 'later', scope: 'item' },
-    message: 'the call was not tried because another of its batch failed',
-  },
-  'contact-missing': {
-    ...{ actor: 'remote', retry: 'later', scope: 'item' },
-    message: "the patient's contact is not in {vendor} yet",
-  },
+  }),
+  'batch-dependency': remote.item('the call was not tried because another of its batch failed'),
+  'contact-missing': remote.item("the patient's contact is not in {vendor} yet"),
+  'notifications-refused': remote.target('{vendor} refused to tell of changes', {
+    retry: 'never',
+    note: 'Asked again each hour; the target is polled',
+  }),
 } as const satisfies Record<string, ErrorKind>;
 
 type CommonKind = keyof typeof COMMON;
@@ -192,36 +176,41 @@ export function defineErrors<const Kinds extends Readonly<Record<string, ErrorKi
   };
 }
 
+/** What an answer holds, by its schema. @throws MirrorError `unexpected-answer` */
+export function parsedBy<Parsed>(
+  { make }: Pick<VendorErrors<'unexpected-answer'>, 'make'>,
+  schema: z.ZodType<Parsed>,
+  body: unknown,
+  details: ErrorDetails = {},
+): Parsed {
+  const parsed = schema.safeParse(body);
+  if (!parsed.success) throw make('unexpected-answer', details);
+  return parsed.data;
+}
+
 /** What any vendor's connector may meet. */
 export const shared = defineErrors('the vendor', NO_WORDS, {
   ...common('answer-missing'),
-  aborted: {
-    ...{ actor: 'remote', retry: 'later', scope: 'target' },
-    message: 'the request was stopped',
-    note: 'The daemon ends, or a person gave up waiting',
-  },
-  'entry-refused-as-gone': {
-    ...{ actor: 'contract', retry: 'later', scope: 'item' },
-    message: 'the target is there, and answers for this entry as if it were not',
-  },
-  'reading-refused-as-gone': {
-    ...{ actor: 'contract', retry: 'later', scope: 'target' },
-    message: 'the target is there, and can not be read as if it were not',
+  aborted: remote.target('the request was stopped', { note: 'The daemon ends, or a person gave up waiting' }),
+  'entry-refused-as-gone': contract.item('the target is there, and answers for this entry as if it were not'),
+  'reading-refused-as-gone': contract.target('the target is there, and can not be read as if it were not', {
     note: 'A change feed that answers so is begun anew',
-  },
-  'identity-key-changed': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
-    message: 'there is a calendar of this target that was made with another identity key',
-    remedy:
-      'configure the key of before as secrets.identityKey in clinic-mirror.yaml; or delete that calendar, if it is no longer wanted',
-  },
-  'calendar-of-another': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
-    message:
-      'a calendar with our owner tag belongs to somebody else: nothing is written to it, and none is made beside it',
-    remedy: 'take that calendar out of those of the connected account; or name the one to write to in the tenant file',
-    note: 'Somebody copied the tag and shared the calendar, or another account of the clinic made it',
-  },
+  }),
+  'identity-key-changed': settings.target(
+    'there is a calendar of this target that was made with another identity key',
+    {
+      remedy:
+        'configure the key of before as secrets.identityKey in clinic-mirror.yaml; or delete that calendar, if it is no longer wanted',
+    },
+  ),
+  'calendar-of-another': settings.target(
+    'a calendar with our owner tag belongs to somebody else: nothing is written to it, and none is made beside it',
+    {
+      remedy:
+        'take that calendar out of those of the connected account; or name the one to write to in the tenant file',
+      note: 'Somebody copied the tag and shared the calendar, or another account of the clinic made it',
+    },
+  ),
 });
 
 function toError(vendor: string, name: string, kind: ErrorKind, details: ErrorDetails): MirrorError {

@@ -1,3 +1,5 @@
+import type { MappedProperty } from '../model/items.ts';
+
 /** One value of a list that a CRM lets people choose from. */
 export interface ListOption {
   /** What goes over the wire. */
@@ -32,6 +34,31 @@ export function chooseOptions(words: readonly string[], options: readonly ListOp
     else toValue.set(word, found.value);
   }
   return { toValue, toWord: new Map([...toValue].map(([word, value]) => [value, word])), strange };
+}
+
+/**
+ * What the words of a mapping stand for in the lists of a CRM. A property without a list takes what it is given.
+ * @param nameOf a property as errors name it
+ * @param missing makes the error of words that no list has; it lists the names there are
+ */
+export async function chooseAll(
+  properties: readonly MappedProperty[],
+  optionsOf: (property: MappedProperty) => readonly ListOption[] | Promise<readonly ListOption[]>,
+  nameOf: (name: string) => string,
+  missing: (names: string[]) => Error,
+): Promise<Map<string, Choices>> {
+  const choices = new Map<string, Choices>();
+  const faults: string[] = [];
+  for (const property of properties) {
+    const { name, words = [] } = property;
+    const options = words.length === 0 ? [] : await optionsOf(property);
+    if (options.length === 0) continue;
+    const chosen = chooseOptions(words, options);
+    if (chosen.strange.length > 0) faults.push(strangeWords(nameOf(name), chosen.strange, options));
+    choices.set(name, chosen);
+  }
+  if (faults.length > 0) throw missing(faults);
+  return choices;
 }
 
 /** Says of a property which words it does not know, and which names there are. None of it comes from the clinic. */

@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto';
+import { readJson } from '../http/json.ts';
 import type { Instant } from '../model/time.ts';
 
 /** One call to a vendor's API, as it goes into a batch. */
@@ -27,4 +29,34 @@ export interface WireResponse {
 /** Whether the call was carried out. */
 export function isSuccess(answer: WireResponse): boolean {
   return answer.status >= 200 && answer.status < 300;
+}
+
+/** The JSON of an answer. An unreadable body matters only where one was promised: a refusal speaks by its status. */
+export function bodyOf(answer: Parameters<typeof readJson>[0] & { status: number }, label: string): unknown {
+  if (answer.status === 204) return undefined;
+  try {
+    return readJson(answer, label);
+  } catch (error) {
+    if (answer.status >= 200 && answer.status < 300) throw error;
+    return undefined;
+  }
+}
+
+/** More pages than any reading that comes to an end has: at a hundred objects a page two million. Our choice. */
+const MOST_PAGES = 20_000;
+
+/**
+ * Guards a walk whose way the other side gives, page by page: it goes to each place once, and it ends. A page that leads to the one
+ * before is seen, and so is a longer circle, or ever new places.
+ * @param lost makes the error of a walk that leads nowhere
+ * @returns to be told of each place before it is asked for, the first one too
+ */
+export function guardWalk(lost: () => Error, mostPages = MOST_PAGES): (place: string | null) => void {
+  // Digests, since the other side chooses how long a place's name is.
+  const visited = new Set<string>();
+  return (place) => {
+    const digest = hash('sha256', JSON.stringify(place), 'base64url');
+    if (visited.has(digest) || visited.size >= mostPages) throw lost();
+    visited.add(digest);
+  };
 }

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { prepareCalendar as prepareGoogle } from '../../src/connectors/google-calendar/container.ts';
-import { settingsSchema as googleSettings } from '../../src/connectors/google-calendar/schemas.ts';
-import { prepareCalendar as prepareOutlook } from '../../src/connectors/outlook-calendar/container.ts';
+import { openCalendars as openGoogle } from '../../src/connectors/google-calendar/container.ts';
+import { openCalendars as openOutlook } from '../../src/connectors/outlook-calendar/container.ts';
 import { PROPERTIES } from '../../src/connectors/outlook-calendar/limits.ts';
-import { settingsSchema as outlookSettings } from '../../src/connectors/outlook-calendar/schemas.ts';
+import { prepareCalendar } from '../../src/connectors/owner.ts';
 import { found, MARK, multistatus, openOn, type Script, serve, signal } from '../connectors/caldav/scripted-server.ts';
 
 /*
@@ -34,8 +33,8 @@ describe('at Google', () => {
         return answer(own);
       },
     };
-    const settings = googleSettings.parse({ calendar: { create: 'Appointments' } });
-    const container = await prepareGoogle(calls, settings, { ownerTag: MARK, owner: null }, null).catch((error) => {
+    const calendars = openGoogle(calls, MARK, null);
+    const container = await prepareCalendar(calendars, { create: 'Appointments' }, null).catch((error) => {
       expect(made).toBe(0);
       throw error;
     });
@@ -61,9 +60,9 @@ describe('at Microsoft', () => {
   const tag = { singleValueExtendedProperties: [{ id: PROPERTIES.ownerTag, value: MARK }] };
 
   function prepare(mailbox: string, ...value: object[]): Promise<string> {
-    const settings = outlookSettings.parse({ calendar: { create: 'Appointments' }, mailbox });
     const answer = { status: 200, body: { value }, retryAfterMs: null };
-    return prepareOutlook(async () => answer, settings, { ownerTag: MARK, owner: null }, null);
+    const calendars = openOutlook({ call: async () => answer, mailbox, ownerTag: MARK, owner: null });
+    return prepareCalendar(calendars, { create: 'Appointments' }, null);
   }
 
   test('a calendar with a copied tag that was shared with the mailbox is not written to', async () => {

@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { readChanges } from '../../src/connectors/google-calendar/changes.ts';
 import type { HubSpotClient } from '../../src/connectors/hubspot/client.ts';
+import type { Scope } from '../../src/connectors/hubspot/from-model.ts';
 import { listRecords } from '../../src/connectors/hubspot/records.ts';
-import type { Scope } from '../../src/connectors/hubspot/scope.ts';
-import { guardWalk } from '../../src/connectors/walk.ts';
+import { guardWalk } from '../../src/connectors/wire.ts';
 import { sourceFile } from '../support/architecture.ts';
 import { vendorLoopBreaches } from '../support/vendor-loops.ts';
 

@@ -1,21 +1,12 @@
-import type { MirrorError } from '../../model/errors.ts';
+import { MirrorError } from '../../model/errors.ts';
 import { type Owner, ownerText, ownOfMarked, refuseOtherKey } from '../owner.ts';
-import { asCollection, comparablePath, nameOf } from './addresses.ts';
-import {
-  CALENDAR_PROPERTIES,
-  checked,
-  describe,
-  isEventCalendar,
-  isOfAnother,
-  proveThere,
-} from './calendar-resource.ts';
-import { discoverHome } from './discovery.ts';
+import { asCollection, comparablePath, nameOf, resolveHref } from './addresses.ts';
 import { errors } from './errors.ts';
 import { MAX_CALENDAR_NAMES } from './limits.ts';
-import { readRefused, unexpectedStatus } from './refusals.ts';
+import { calendarGone, readRefused, unexpectedStatus } from './refusals.ts';
 import { baseAddress, type CaldavSettings } from './schemas.ts';
 import { type DavMember, type DavSession, isMultistatus } from './webdav.ts';
-import { CALDAV, escapeXml, NAMESPACES } from './xml.ts';
+import { CALDAV, child, childrenOf, DAV, escapeXml, NAMESPACES, type XmlElement } from './xml.ts';
 
 /** What finding a target's calendar takes. */
 export interface CalendarSearch {
@@ -148,4 +139,131 @@ function calendarBody(displayName: string, { ownerTag, owner }: Pick<CalendarSea
 
 function creationRefused(status: number): MirrorError {
   return status >= 500 ? unexpectedStatus(status) : errors.make('calendar-creation-refused', { status });
+}
+
+/** What asking for a calendar takes. */
+interface Asking {
+  session: DavSession;
+  signal: AbortSignal;
+}
+
+/** Asks what decides whether something is a calendar, whose, and what we may do there. */
+const CALENDAR_PROPERTIES =
+  `<D:propfind ${NAMESPACES}><D:prop><D:resourcetype/><D:current-user-privilege-set/><D:owner/><D:current-user-principal/>` +
+  '<C:supported-calendar-component-set/><C:calendar-description/></D:prop></D:propfind>';
+
+/** The resource at an address; null when there is none. */
+export async function describe({ session, signal }: Asking, url: URL): Promise<DavMember | null> {
+  const request = { method: 'PROPFIND', url, headers: { depth: '0' }, body: CALENDAR_PROPERTIES } as const;
+  const answer = await session.ask(request, signal);
+  if (!isMultistatus(answer)) {
+    if (answer.status === 404 || answer.status === 410) return null;
+    if (answer.status === 403) throw readRefused(answer.status);
+    throw answer.status === 405 || answer.status === 501
+      ? errors.make('not-a-calendar')
+      : unexpectedStatus(answer.status);
+  }
+  const [member] = answer.members;
+  if (member === undefined || member.status === 404) return null;
+  // Where redirects led is where the calendar is.
+  return { ...member, url: answer.url };
+}
+
+/**
+ * Asks the calendar itself whether it is there. Servers differ in what they answer of an absent one: a write 403, 405 or 409, a
+ * report 207 with nothing in it, and neither proves anything.
+ * @throws MirrorError `settings`, code `calendar-gone` among others
+ */
+export async function proveThere(asking: Asking & { url: URL; isOwn: boolean }): Promise<DavMember> {
+  const found = await describe(asking, asking.url);
+  if (found === null) throw calendarGone(asking, 404);
+  return found;
+}
+
+/**
+ * The address of what is a calendar for events.
+ * @throws MirrorError `settings` unless events can be written there
+ */
+export function checked(member: DavMember): URL {
+  if (!isEventCalendar(member)) throw errors.make('not-a-calendar');
+  if (mayWrite(member) === false) throw errors.make('calendar-read-only');
+  return asCollection(member.url);
+}
+
+/** Whether the server says that it is another principal's (RFC 3744 section 5.1), as of a calendar that somebody shared with the login. */
+function isOfAnother({ url, properties }: DavMember): boolean {
+  const [owner, own] = [`${DAV}owner`, `${DAV}current-user-principal`].map((name) => {
+    const href = child(properties.get(name), `${DAV}href`)?.text.trim() ?? '';
+    return href === '' ? null : comparablePath(asCollection(resolveHref(url, href)));
+  });
+  return owner != null && own != null && owner !== own;
+}
+
+/** Whether the login may write there; null when the server doesn't say. */
+export function mayWrite({ properties }: DavMember): boolean | null {
+  const privileges = properties.get(`${DAV}current-user-privilege-set`);
+  const names = childrenOf(privileges, `${DAV}privilege`).flatMap(({ children }) => children.map(({ name }) => name));
+  if (names.length === 0) return null;
+  return ['all', 'write', 'write-content', 'bind'].some((name) => names.includes(`${DAV}${name}`));
+}
+
+/** Whether something is a calendar, and not one of tasks or journals alone. */
+function isEventCalendar({ properties }: DavMember): boolean {
+  if (child(properties.get(`${DAV}resourcetype`), `${CALDAV}calendar`) === undefined) return false;
+  const components = properties.get(`${CALDAV}supported-calendar-component-set`);
+  return components === undefined || components.children.length === 0 || components.children.some(isEventComponent);
+}
+
+function isEventComponent({ attributes }: XmlElement): boolean {
+  return attributes.name?.toUpperCase() === 'VEVENT';
+}
+
+/**
+ * Finds the login's calendar home: the current user's principal, then its
+ * homes, of which the first is taken.
+ * @throws MirrorError `settings`, code `discovery-failed`
+ * @see RFC 6764 section 6
+ * @see RFC 4791 section 6.2.1
+ */
+async function discoverHome(session: DavSession, base: URL, signal: AbortSignal): Promise<URL> {
+  const wellKnown = new URL('/.well-known/caldav', base);
+  const starts = base.pathname === '/' ? [wellKnown, base] : [base, wellKnown];
+  for (const start of starts) {
+    const home = await homeFrom(session, start, signal);
+    if (home !== null) return home;
+  }
+  throw errors.make('discovery-failed');
+}
+
+async function homeFrom(session: DavSession, start: URL, signal: AbortSignal): Promise<URL | null> {
+  const first = await principalOf(session, start, signal);
+  if (first === null || first.home !== null) return first?.home ?? null;
+  return first.principal === null ? null : ((await principalOf(session, first.principal, signal))?.home ?? null);
+}
+
+interface PrincipalLinks {
+  principal: URL | null;
+  home: URL | null;
+}
+
+async function principalOf(session: DavSession, url: URL, signal: AbortSignal): Promise<PrincipalLinks | null> {
+  const body = `<D:propfind ${NAMESPACES}><D:prop><D:current-user-principal/><C:calendar-home-set/></D:prop></D:propfind>`;
+  const request = { method: 'PROPFIND', url, headers: { depth: '0' }, body } as const;
+  const answer = await session.ask(request, signal).catch(ignoreWebPage);
+  if (answer === null || !isMultistatus(answer)) return null;
+  const link = (name: string) => {
+    const href = answer.members
+      .map(({ properties }) => child(properties.get(name), `${DAV}href`)?.text.trim())
+      .find((text) => text !== undefined && text !== '');
+    return href === undefined ? null : resolveHref(answer.url, href);
+  };
+  const home = link(`${CALDAV}calendar-home-set`);
+  return { principal: link(`${DAV}current-user-principal`), home: home === null ? null : asCollection(home) };
+}
+
+/** Many servers show a web page at their root; discovery then goes on elsewhere. */
+function ignoreWebPage(error: unknown): null {
+  if (error instanceof MirrorError && ['not-a-caldav-answer', 'bad-xml', 'server-error'].includes(error.code))
+    return null;
+  throw error;
 }

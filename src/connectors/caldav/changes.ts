@@ -4,9 +4,9 @@ import type { RemoteChanges } from '../connector.ts';
 import { fromCursor, toCursor } from '../cursor.ts';
 import { nameOf } from './addresses.ts';
 import type { Collection } from './collection.ts';
+import { readChanges } from './collection.ts';
 import { multiget } from './multiget.ts';
 import { readOurs, toRemoteItems } from './reading.ts';
-import { readChanges } from './sync-collection.ts';
 
 /**
  * The server's sync token, a URI.

@@ -8,10 +8,9 @@ import { addInstant, addText, addTimes, carriable, readTimes, textOf } from '../
 import { isModestCalendar } from '../modest-calendar.ts';
 import { joinNotes, NO_NOTES, type NotesThere, readNotes, toNotesStamp } from '../notes.ts';
 import { type PresetsThere, withPresets } from '../presets.ts';
-import { fromRevisionText, toRevisionText, withRevision } from '../revision.ts';
-import { keptOf, OF_A_SERIES } from './kept.ts';
+import { fromRevisionText, toRevisionText, withRevision } from '../stamp.ts';
 import { SEQUENCE_EPOCH_AT } from './limits.ts';
-import { addPresets, readPresets } from './presets.ts';
+import { addPresets, keptOf, OF_A_SERIES, readPresets } from './presets.ts';
 
 /** Everything that goes into one calendar object. */
 export interface ObjectToWrite {

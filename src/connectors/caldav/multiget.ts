@@ -1,13 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import { slices } from '../../model/slices.ts';
 import { comparablePath } from './addresses.ts';
-import { proveThere } from './calendar-resource.ts';
-import { askCollection, type Collection, type StoredObject } from './collection.ts';
+import { proveThere } from './calendars.ts';
+import { askCollection, type Collection, listMembers, type StoredObject } from './collection.ts';
 import { errors } from './errors.ts';
 import { fromCalendarObject } from './from-model.ts';
 import { MULTIGET_SIZE } from './limits.ts';
 import { isUnreadable, readRefused } from './refusals.ts';
-import { listMembers } from './sync-collection.ts';
 import { type DavMember, isMultistatus, strongTag } from './webdav.ts';
 import { CALDAV, DAV, escapeXml, NAMESPACES } from './xml.ts';
 

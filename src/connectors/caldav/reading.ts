@@ -9,12 +9,12 @@ import {
   findByProperty,
   isOurs,
   objectUrl,
+  readChanges,
   type StoredObject,
   toRemoteItem,
 } from './collection.ts';
 import { MULTIGET_SIZE } from './limits.ts';
 import { multiget } from './multiget.ts';
-import { readChanges } from './sync-collection.ts';
 import type { Multistatus } from './webdav.ts';
 
 /** Every object of ours, in pages of one multiget; within the window when one is given. */

@@ -3,9 +3,9 @@ import type { Operation, Outcome } from '../../model/operations.ts';
 import { BLANK_ITEM } from '../erasing.ts';
 import { NO_NOTES } from '../notes.ts';
 import { NO_PRESETS } from '../presets.ts';
-import { supersededBy } from '../revision.ts';
+import { supersededBy } from '../stamp.ts';
 import { isMember, resolveHref } from './addresses.ts';
-import { checked, mayWrite, proveThere } from './calendar-resource.ts';
+import { checked, mayWrite, proveThere } from './calendars.ts';
 import {
   type Collection,
   isOurs,

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import type { RemoteChanges } from '../connector.ts';
-import { fromCursor, toCursor } from '../cursor.ts';
+import { fromCursor, readFeed } from '../cursor.ts';
+import { parsedBy } from '../errors.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import { errors } from './errors.ts';
 import { readOwnEvent } from './from-model.ts';
@@ -33,26 +34,20 @@ export async function readChanges(
   container: string,
   cursor: string | null,
 ): Promise<RemoteChanges> {
-  const syncToken = fromCursor(container, cursor, placeSchema);
-  const feed = syncToken === null ? null : await follow(calls, syncToken);
-  if (feed !== null && feed.ours.length <= CHANGES_READ_SINGLY) {
-    const items = feed.ours.length === 0 ? [] : await calls.find(feed.ours);
-    const there = new Set(items.map(({ remoteId }) => remoteId));
-    const removed = [...feed.others, ...feed.ours.filter((id) => !there.has(id))];
-    return { scope: 'since', items, removed, cursor: cursorOf(container, feed.nextSyncToken) };
-  }
-  // The token comes first: what changes during the listing is told twice rather than never.
-  const { nextSyncToken } = feed ?? (await follow(calls, null)) ?? { nextSyncToken: null };
-  const pages = await Array.fromAsync(calls.readAll());
-  return { scope: 'whole', items: pages.flat(), removed: [], cursor: cursorOf(container, nextSyncToken) };
+  return await readFeed(container, fromCursor(container, cursor, placeSchema), {
+    mostIds: CHANGES_READ_SINGLY,
+    follow: (syncToken) => follow(calls, syncToken),
+    readEach: calls.find,
+    readAll: calls.readAll,
+  });
 }
 
 /** A round through the feed, by id; of an event that is named twice the last counts. */
 interface Feed {
-  ours: ItemKey[];
+  ids: ItemKey[];
   /** Cancelled, without our owner tag, or somebody else's all along. */
   others: string[];
-  nextSyncToken: string | null;
+  next: string | null;
 }
 
 /** Null when Google does not take the token any more, or never gave it, and for a feed that comes to no end. */
@@ -64,23 +59,15 @@ async function follow({ list, ownerTag }: ChangesCalls, syncToken: string | null
     if (syncToken !== null && (answer.status === 410 || answer.status === 400)) return null;
     if (answer.status === 404) throw errors.make('calendar-gone', { status: 404 });
     if (!isSuccess(answer)) throw errors.of(answer);
-    const page = eventsPageSchema.safeParse(answer.body);
-    if (!page.success) throw errors.make('unexpected-answer');
-    for (const event of page.data.items) {
+    const page = parsedBy(errors, eventsPageSchema, answer.body);
+    for (const event of page.items) {
       const head = eventHeadSchema.safeParse(event);
       if (head.success) isOurs.set(head.data.id, readOwnEvent(event, ownerTag)?.cancelled === false);
     }
-    pageToken = page.data.nextPageToken ?? null;
-    if (pageToken === null) return { ...toFeed(isOurs), nextSyncToken: page.data.nextSyncToken ?? null };
+    pageToken = page.nextPageToken ?? null;
+    if (pageToken !== null) continue;
+    const [ids, others] = [true, false].map((ours) => [...isOurs.keys()].filter((id) => isOurs.get(id) === ours));
+    return { ids: ids!, others: others!, next: page.nextSyncToken ?? null };
   }
   return null;
-}
-
-function toFeed(isOurs: ReadonlyMap<string, boolean>): Pick<Feed, 'ours' | 'others'> {
-  const ids = [...isOurs.keys()];
-  return { ours: ids.filter((id) => isOurs.get(id)), others: ids.filter((id) => !isOurs.get(id)) };
-}
-
-function cursorOf(container: string, syncToken: string | null): string | null {
-  return syncToken === null ? null : toCursor(container, syncToken);
 }

@@ -1,11 +1,10 @@
 import { calendar, type calendar_v3 } from 'googleapis/build/src/apis/calendar/index.js';
 import type { HttpClient } from '../../http/client.ts';
-import { readJson } from '../../http/json.ts';
 import { retryAfterMs } from '../../http/retry-after.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { Clock, TimeWindow } from '../../model/time.ts';
 import type { SubscriptionRequest } from '../connector.ts';
-import type { WireResponse } from '../wire.ts';
+import { bodyOf, type WireResponse } from '../wire.ts';
 import {
   CALENDARS_PAGE_SIZE,
   EVENT_FIELDS,
@@ -146,20 +145,9 @@ async function answerOf(label: string, clock: Clock, send: () => ReturnType<Send
   const text = typeof data === 'string' ? data : '';
   return {
     status,
-    body: bodyOf(label, status, headers, text),
+    body: bodyOf({ status, headers, body: Buffer.from(text) }, label),
     retryAfterMs: retryAfterMs({ status, headers }, clock()),
   };
-}
-
-/** An unreadable body matters only where one was promised: a refusal speaks by its status. */
-function bodyOf(label: string, status: number, headers: Headers, text: string): unknown {
-  if (status === 204) return undefined;
-  try {
-    return readJson({ headers, body: Buffer.from(text) }, label);
-  } catch (error) {
-    if (status >= 200 && status < 300) throw error;
-    return undefined;
-  }
 }
 
 /** The client wraps what the HTTP client throws, together with the request and its headers, which must not get any further. */

@@ -3,12 +3,13 @@ import type { TimeWindow } from '../../model/time.ts';
 import { askedAlone } from '../asked-alone.ts';
 import { withLogin } from '../batches.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
+import { parsedBy } from '../errors.ts';
 import { applyFlows, findByFlows } from '../flow.ts';
-import { guardWalk } from '../walk.ts';
-import { isSuccess, type WireResponse } from '../wire.ts';
+import { locateCalendar, prepareCalendar } from '../owner.ts';
+import { guardWalk, isSuccess, type WireResponse } from '../wire.ts';
 import { readChanges } from './changes.ts';
 import { type CalendarClient, type CallOptions, createCalendarClient } from './client.ts';
-import { type ContainerCalls, findCalendar, locateCalendar, prepareCalendar } from './container.ts';
+import { type ContainerCalls, openCalendars } from './container.ts';
 import { errors } from './errors.ts';
 import { findFlow, operationFlow, pageFlow } from './flows.ts';
 import { readOwnEvent, toRemoteItem } from './from-model.ts';
@@ -25,6 +26,7 @@ export function openGoogleCalendar(context: ConnectorContext<GoogleCalendarSetti
   const scopeOf = (calendarId: string) => ({ calendarId, ownerTag, quotaUser: authorizer.quotaUser });
   const call = (signal: AbortSignal, send: (options: CallOptions) => Promise<WireResponse>) =>
     withLogin({ authorizer, loginRefused: errors.of }, signal, (authorization) => send({ authorization, signal }));
+  const calendarsOf = (signal: AbortSignal) => openCalendars(containerCalls(client, call, signal), ownerTag, owner);
   const read = (container: string, window: TimeWindow | null, signal: AbortSignal) =>
     readPages(
       (pageToken) =>
@@ -36,11 +38,8 @@ export function openGoogleCalendar(context: ConnectorContext<GoogleCalendarSetti
     return findByFlows(flows, batches(signal));
   };
   const connector: Connector = {
-    prepare: (known, signal) =>
-      prepareCalendar(containerCalls(client, call, signal), settings, { ownerTag, owner }, known),
-    ...('create' in settings.calendar
-      ? { locate: (signal: AbortSignal) => locateCalendar(containerCalls(client, call, signal), ownerTag, owner) }
-      : {}),
+    prepare: (known, signal) => prepareCalendar(calendarsOf(signal), settings.calendar, known),
+    ...('create' in settings.calendar ? { locate: (signal: AbortSignal) => locateCalendar(calendarsOf(signal)) } : {}),
     async apply(container, operations, signal) {
       const scope = scopeOf(container);
       return applyFlows(operations, (operation) => operationFlow(scope, operation), batches(signal), errors);
@@ -64,8 +63,7 @@ export function openGoogleCalendar(context: ConnectorContext<GoogleCalendarSetti
   };
   return askedAlone(connector, {
     errors,
-    isThere: async (container, signal) =>
-      (await findCalendar(containerCalls(client, call, signal), container)) !== null,
+    isThere: async (container, signal) => (await calendarsOf(signal).find(container)) !== null,
   });
 }
 
@@ -90,11 +88,10 @@ async function* readPages(
     const answer = await list(pageToken);
     if (answer.status === 404) throw errors.make('calendar-gone', { status: 404 });
     if (!isSuccess(answer)) throw errors.of(answer);
-    const page = eventsPageSchema.safeParse(answer.body);
-    if (!page.success) throw errors.make('unexpected-answer');
-    const events = page.data.items.flatMap((event) => readOwnEvent(event, ownerTag) ?? []);
+    const page = parsedBy(errors, eventsPageSchema, answer.body);
+    const events = page.items.flatMap((event) => readOwnEvent(event, ownerTag) ?? []);
     const alive = events.filter((event) => !event.cancelled);
     if (alive.length > 0) yield alive.map(toRemoteItem);
-    pageToken = page.data.nextPageToken ?? null;
+    pageToken = page.nextPageToken ?? null;
   } while (pageToken !== null);
 }

@@ -1,5 +1,5 @@
 import type { MirrorError } from '../../model/errors.ts';
-import { COMMON, common, defineErrors } from '../errors.ts';
+import { COMMON, common, defineErrors, refusal, remote, settings } from '../errors.ts';
 import type { WireResponse } from '../wire.ts';
 import { USAGE_LIMIT_PAUSE_MS } from './limits.ts';
 import { errorBodySchema } from './schemas.ts';
@@ -18,94 +18,69 @@ const DAILY_WORD = 'dailyLimitExceeded';
  * @see https://developers.google.com/workspace/calendar/api/guides/errors
  */
 export const errors = defineErrors('Google', wordsOf, {
-  ...common('changed-meanwhile', 'html-answer', 'not-found', 'refused', 'server-error', 'timeout', 'unexpected-answer'),
+  ...common(
+    'changed-meanwhile',
+    'html-answer',
+    'not-found',
+    'notifications-refused',
+    'refused',
+    'server-error',
+    'timeout',
+    'unexpected-answer',
+  ),
   'login-refused': { ...COMMON['login-refused'], remedy: 'connect the Google account again' },
   'scope-missing': {
     ...COMMON['scope-missing'],
     words: ['insufficientPermissions'],
     remedy: 'connect again and leave all calendar permissions ticked',
   },
-  'calendar-gone': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
+  'calendar-gone': settings.target('the calendar is gone, or the connected account cannot see it', {
     tellsGone: true,
-    message: 'the calendar is gone, or the connected account cannot see it',
     remedy: 'check the calendar id, and that the calendar is shared with the connected account',
     note: 'One of our own is made again by the next `sync`',
-  },
-  'calendar-forbidden': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
+  }),
+  'calendar-forbidden': settings.target('Google does not allow this in the calendar', {
     statuses: [403],
     words: ['forbidden', 'requiredAccessLevel'],
-    message: 'Google does not allow this in the calendar',
     remedy: 'give the connected account the right to make changes to events in this calendar',
-  },
-  'event-forbidden': {
-    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+  }),
+  'event-forbidden': settings.item('Google lets only the organizer change this event', {
     words: ['forbiddenForNonOrganizer'],
-    message: 'Google lets only the organizer change this event',
     remedy: 'remove the event by hand; it is written again with the next change',
-  },
-  'api-disabled': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
+  }),
+  'api-disabled': settings.target('the Calendar API is not enabled in the Google Cloud project', {
     words: ['accessNotConfigured'],
-    message: 'the Calendar API is not enabled in the Google Cloud project',
     remedy: 'enable the Google Calendar API in the project of the OAuth client',
-  },
-  'empty-time-range': {
-    ...{ actor: 'contract', retry: 'never', scope: 'item' },
-    words: ['timeRangeEmpty'],
-    message: 'Google refused an event that ends before it starts',
-  },
-  'not-yet-readable': {
-    ...{ actor: 'remote', retry: 'later', scope: 'item' },
-    message: 'the event exists but cannot be read yet',
+  }),
+  'empty-time-range': refusal.item('Google refused an event that ends before it starts', { words: ['timeRangeEmpty'] }),
+  'not-yet-readable': remote.item('the event exists but cannot be read yet', {
     note: 'After a day its name is given up, and the next one is taken',
-  },
+  }),
   /** @see https://developers.google.com/workspace/calendar/api/guides/quota and https://support.google.com/a/answer/2905486 */
-  'rate-limited': {
-    ...COMMON['rate-limited'],
-    words: RATE_WORDS,
-  },
-  'usage-limit': {
-    ...{ actor: 'remote', retry: 'later', scope: 'target' },
+  'rate-limited': { ...COMMON['rate-limited'], words: RATE_WORDS },
+  'usage-limit': remote.target('the account has reached the usage limits of Google Calendar', {
     words: ['quotaExceeded'],
     leastPauseMs: USAGE_LIMIT_PAUSE_MS,
-    message: 'the account has reached the usage limits of Google Calendar',
     remedy: 'wait; the limits recover by themselves, after hours or days',
-  },
-  'daily-limit': {
-    ...{ actor: 'remote', retry: 'later', scope: 'target' },
+  }),
+  'daily-limit': remote.target('the daily quota of the Google Cloud project is spent', {
     words: [DAILY_WORD],
     leastPauseMs: USAGE_LIMIT_PAUSE_MS,
-    message: 'the daily quota of the Google Cloud project is spent',
     remedy: 'wait until midnight Pacific time, or raise the quota of the project',
-  },
+  }),
   /** @see https://developers.google.com/workspace/calendar/api/guides/batch */
-  'batch-conflict': {
-    ...{ actor: 'remote', retry: 'later', scope: 'item' },
-    words: ['conflict'],
-    message: 'the call did not go together with the others of its batch',
-  },
+  'batch-conflict': remote.item('the call did not go together with the others of its batch', { words: ['conflict'] }),
   /** @see https://developers.google.com/workspace/calendar/api/guides/push */
-  'notification-address-refused': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
+  'notification-address-refused': settings.target('Google does not take the address for notifications', {
     words: ['push.webhookUrlUnauthorized', 'push.webhookUrlNotHttps'],
-    message: 'Google does not take the address for notifications',
     remedy:
       'notifications.url must be https with a valid certificate, and of a domain that the Google Cloud project may use',
     note: 'Until then the target is polled ([notifications](operating.md#notifications))',
-  },
-  'notifications-unsupported': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
+  }),
+  'notifications-unsupported': settings.target('Google has no notifications for this calendar', {
     words: ['pushNotSupportedForRequestedResource'],
-    message: 'Google has no notifications for this calendar',
     remedy: 'none is needed: the calendar is polled; only calendars that people write to have notifications',
-  },
-  'notifications-refused': {
-    ...{ actor: 'remote', retry: 'never', scope: 'target' },
-    message: 'Google refused to tell of changes',
-    note: 'Asked again each hour; the target is polled',
-  },
+  }),
 });
 
 function wordsOf({ body }: Pick<WireResponse, 'body'>): string[] {

@@ -1,12 +1,21 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { CalendarItem, ItemTime } from '../../model/items.ts';
+import { type CalendarItem, COLOURS, type ItemTime, type Presets } from '../../model/items.ts';
 import type { RemoteItem } from '../../model/operations.ts';
 import { shortened } from '../../model/shown-text.ts';
 import { isZone, toZonedIso } from '../../model/zones.ts';
 import { BLANK_ITEM } from '../erasing.ts';
 import { joinNotes, lengthBeside, NO_NOTES, type NotesThere, readNotes, toNotesStamp } from '../notes.ts';
-import { hasPresets, NO_PRESETS, type PresetsThere, toPresetsText, withPresets } from '../presets.ts';
-import { fromRevisionText, toRevisionText, withRevision } from '../revision.ts';
+import {
+  fromPresetsText,
+  hasPresets,
+  NO_PRESETS,
+  type PresetsThere,
+  presetChanges,
+  presetsThere,
+  toPresetsText,
+  withPresets,
+} from '../presets.ts';
+import { fromRevisionText, toRevisionText, withRevision } from '../stamp.ts';
 import {
   LOCATOR_PROPERTY,
   LONGEST_DESCRIPTION,
@@ -15,8 +24,7 @@ import {
   PRESETS_PROPERTY,
   REVISION_PROPERTY,
 } from './limits.ts';
-import { readPresets, toPresetFields } from './presets.ts';
-import { eventContentSchema, eventHeadSchema } from './schemas.ts';
+import { type EventHead, eventContentSchema, eventHeadSchema } from './schemas.ts';
 
 /** An event of ours, read far enough to decide what to do with it. */
 export interface OwnEvent {
@@ -243,4 +251,41 @@ function shortenedNotes(text: string, longest: number): string {
 /** Google shows a description as HTML, so plain text must not contain any. */
 function escapeHtml(text: string): string {
   return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
+}
+
+/** What stands for reminders that we never set. */
+const OTHER = 'other';
+
+/**
+ * The fields of an event that a write changes for its presets: `colorId`, `reminders` and `source`, null where one is to go.
+ * @see https://developers.google.com/workspace/calendar/api/v3/reference/events
+ */
+function toPresetFields(there: PresetsThere, wanted: Presets | undefined): object {
+  const { colour, reminderMinutes, pageUrl } = presetChanges(there, wanted);
+  return {
+    ...(colour === undefined ? {} : { colorId: colour === null ? null : String(COLOURS.indexOf(colour) + 1) }),
+    ...(reminderMinutes === undefined ? {} : { reminders: { useDefault: false, overrides: alarms(reminderMinutes) } }),
+    ...(pageUrl === undefined ? {} : { source: pageUrl === null ? null : { url: pageUrl, title: hostOf(pageUrl) } }),
+  };
+}
+
+/** Whose the presets of an event are. @param stamped what our last write wanted */
+function readPresets({ colorId, reminders, source }: EventHead, stamped: string | undefined): PresetsThere {
+  const last = fromPresetsText(stamped);
+  const colour = colorId === undefined ? undefined : (COLOURS[Number(colorId) - 1] ?? OTHER);
+  return presetsThere(last, { colour, reminderMinutes: shownReminder(reminders), pageUrl: source?.url });
+}
+
+function alarms(minutes: Presets['reminderMinutes'] | null): object[] {
+  return typeof minutes === 'number' ? [{ method: 'popup', minutes }] : [];
+}
+
+function shownReminder(reminders: EventHead['reminders']): unknown {
+  const [first, ...more] = reminders?.overrides ?? [];
+  if (reminders?.useDefault === true || more.length > 0) return OTHER;
+  return first?.method === 'email' ? OTHER : first?.minutes;
+}
+
+function hostOf(url: string): string {
+  return new URL(url).host;
 }

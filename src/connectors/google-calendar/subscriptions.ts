@@ -1,6 +1,7 @@
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { Instant } from '../../model/time.ts';
 import type { Subscription, SubscriptionRequest, Subscriptions } from '../connector.ts';
+import { parsedBy } from '../errors.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import type { CalendarClient, CallOptions } from './client.ts';
 import { errors, notificationsRefused } from './errors.ts';
@@ -82,9 +83,7 @@ async function replaceLost(
 function readOpened(answer: WireResponse, { id, expiresAt }: SubscriptionRequest): Opened {
   if (answer.status === 404) throw errors.make('calendar-gone', { status: 404 });
   if (!isSuccess(answer)) throw notificationsRefused(answer);
-  const channel = channelSchema.safeParse(answer.body);
-  if (!channel.success) throw errors.make('unexpected-answer', { ambiguous: true });
-  const { resourceId, expiration } = channel.data;
+  const { resourceId, expiration } = parsedBy(errors, channelSchema, answer.body, { ambiguous: true });
   return { id, resourceId, expiresAt: expiration === undefined ? expiresAt : Number(expiration) };
 }
 

@@ -4,11 +4,11 @@ import { slices } from '../../model/slices.ts';
 import type { Holder } from '../connector.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import type { HubSpotClient } from './client.ts';
+import { type Refusal, readRefusal } from './errors.ts';
+import type { Scope } from './from-model.ts';
 import { type Row, readRecord, type StoredRecord } from './from-model.ts';
 import { BATCH_SIZE } from './limits.ts';
-import { type Refusal, readRefusal } from './refusals.ts';
 import { batchSchema } from './schemas.ts';
-import type { Scope } from './scope.ts';
 
 /**
  * HubSpot gives an address to one contact, additional addresses included, and tells a batch with a taken one as refused, whole or by row.

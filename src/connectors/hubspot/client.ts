@@ -1,12 +1,15 @@
+import type { z } from 'zod';
 import type { HttpClient } from '../../http/client.ts';
-import { readJson } from '../../http/json.ts';
 import type { MirrorError } from '../../model/errors.ts';
 import type { Clock } from '../../model/time.ts';
+import { isZone } from '../../model/zones.ts';
 import { withLogin } from '../batches.ts';
 import type { Authorizer } from '../connector.ts';
-import { isSuccess, type WireResponse } from '../wire.ts';
-import { requireNothing, toMirrorError } from './errors.ts';
+import { parsedBy } from '../errors.ts';
+import { bodyOf, isSuccess, type WireResponse } from '../wire.ts';
+import { errors, requireNothing, toMirrorError } from './errors.ts';
 import { LARGEST_ANSWER_BYTES } from './limits.ts';
+import { accountSchema } from './schemas.ts';
 
 /** What calls are sent with. */
 export interface ClientOptions {
@@ -31,8 +34,8 @@ export interface HubSpotCall {
 export interface HubSpotClient {
   /** Sends a call, after a 401 once more with a renewed login; gives the answer whatever its status. */
   send(call: HubSpotCall): Promise<WireResponse>;
-  /** The same, for a call whose answer must be a success. @returns the body @throws MirrorError */
-  demand(call: HubSpotCall): Promise<unknown>;
+  /** The same, for a call whose answer must be a success of the schema's shape. @throws MirrorError */
+  demand<Parsed>(schema: z.ZodType<Parsed>, call: HubSpotCall): Promise<Parsed>;
   /** The same, for a call that answers a success with 204 and nothing else. @throws MirrorError */
   demandNothing(call: HubSpotCall): Promise<void>;
   /** An answer that is not a success, as an error of the whole target. */
@@ -60,10 +63,10 @@ export function createClient(options: ClientOptions, signal: AbortSignal): HubSp
   return {
     send,
     errorOf,
-    async demand(call) {
+    async demand(schema, call) {
       const answer = await send(call);
       if (!isSuccess(answer)) throw errorOf(answer);
-      return answer.body;
+      return parsedBy(errors, schema, answer.body);
     },
     async demandNothing(call) {
       const answer = await send(call);
@@ -73,13 +76,44 @@ export function createClient(options: ClientOptions, signal: AbortSignal): HubSp
   };
 }
 
-/** An unreadable body matters only where one was promised: a refusal speaks by its status. */
-function bodyOf(answer: Parameters<typeof readJson>[0] & { status: number }, label: string): unknown {
-  if (answer.status === 204) return undefined;
-  try {
-    return readJson(answer, label);
-  } catch (error) {
-    if (answer.status >= 200 && answer.status < 300) throw error;
-    return undefined;
-  }
+/** The account that a login leads to. */
+export interface Account {
+  portalId: number;
+  /** IANA zone, by whose midnight daily limits begin again; null when HubSpot names none that is known. */
+  zone: string | null;
+}
+
+/** Asks which account it is (developers.hubspot.com, account information). */
+export async function readAccount(client: HubSpotClient, paths: Paths): Promise<Account> {
+  const call = { label: 'hubspot.account', method: 'GET', path: paths.account } as const;
+  const { portalId, timeZone } = await client.demand(accountSchema, call);
+  return { portalId, zone: timeZone !== undefined && isZone(timeZone) ? timeZone : null };
+}
+
+/** Where the calls of the API begin, in the version of the settings. */
+export interface Paths {
+  account: string;
+  /** Of contacts, meetings, deals, or a custom object by its name or its type id. */
+  objects(object: string): string;
+  properties(object: string): string;
+  /** Of deals or a custom object. */
+  pipelines(object: string): string;
+  associations(from: string, to: string): string;
+  /** Who gets which mails. */
+  communicationPreferences: string;
+}
+
+/**
+ * The paths of a version by date.
+ * @see https://developers.hubspot.com/docs/developer-tooling/platform/versioning
+ */
+export function pathsOf(version: string): Paths {
+  return {
+    account: `/account-info/${version}/details`,
+    objects: (object) => `/crm/objects/${version}/${object}`,
+    properties: (object) => `/crm/properties/${version}/${object}`,
+    pipelines: (object) => `/crm/pipelines/${version}/${object}`,
+    associations: (from, to) => `/crm/associations/${version}/${from}/${to}`,
+    communicationPreferences: `/communication-preferences/${version}`,
+  };
 }

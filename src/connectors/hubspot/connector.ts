@@ -6,22 +6,16 @@ import { askedAlone } from '../asked-alone.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { applyFitting, type PropertyRule, type RefusedValues } from '../fitting.ts';
 import { failed, settle } from '../settle.ts';
-import { type Account, readAccount } from './account.ts';
 import { findHolders } from './addresses.ts';
-import { lookUpChoices, resolveChoices } from './choices.ts';
-import { createClient, type HubSpotClient } from './client.ts';
+import { type Account, createClient, type HubSpotClient, pathsOf, readAccount } from './client.ts';
 import { deleteAll } from './deleting.ts';
 import { errors } from './errors.ts';
 import { openExisting } from './existing.ts';
-import { type StoredRecord, toRemoteItem } from './from-model.ts';
-import { BATCH_SIZE, LONGEST_VALUE, OBJECT_OF_STREAM } from './limits.ts';
-import { findByKeys, type Write } from './looking.ts';
-import { pagesOf } from './pages.ts';
-import { pathsOf } from './paths.ts';
-import { prepareProperties } from './properties.ts';
-import { listRecords } from './records.ts';
+import { namesToRead, type Scope, type StoredRecord, toRemoteItem } from './from-model.ts';
+import { BATCH_SIZE, LONGEST_VALUE, OBJECT_OF_STREAM, TYPE_IDS } from './limits.ts';
+import { lookUpChoices, prepareProperties, resolveChoices } from './properties.ts';
+import { findByKeys, listRecords, type Write } from './records.ts';
 import type { HubSpotSettings } from './schemas.ts';
-import { namesToRead, type Scope } from './scope.ts';
 import { checkSubscriptions } from './subscriptions.ts';
 import { writeAll } from './writing.ts';
 
@@ -154,4 +148,19 @@ async function* readOurs(
     const ours = page.filter(isIn);
     if (ours.length > 0) yield ours.map((record) => toRemoteItem(scope, record));
   }
+}
+
+/** Where people work with HubSpot. It leads accounts of other data centres to their own address. */
+const APP_URL = 'https://app.hubspot.com';
+
+/**
+ * Pages of records: account, kind of record and id. A custom object by its name has no number to be had here, so no pages.
+ * @param container as `prepare` gave it: the account's id, and the kind of record
+ * @see https://knowledge.hubspot.com/records/work-with-records
+ */
+export function pagesOf(container: string, remoteIds: readonly string[]): ReadonlyMap<string, string> {
+  const [portalId, object = ''] = container.split('/');
+  const typeId = object.startsWith('2-') ? object : TYPE_IDS[object];
+  if (typeId === undefined) return new Map();
+  return new Map(remoteIds.map((id) => [id, `${APP_URL}/contacts/${portalId}/record/${typeId}/${id}`]));
 }

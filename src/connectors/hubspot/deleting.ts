@@ -2,14 +2,12 @@ import type { Operation } from '../../model/operations.ts';
 import { slices } from '../../model/slices.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import type { HubSpotClient } from './client.ts';
-import { errors, requireNothing } from './errors.ts';
+import { errors, type Refusal, readRefusal, requireNothing } from './errors.ts';
 import type { StoredRecord } from './from-model.ts';
+import { namesToRead, type Scope } from './from-model.ts';
 import { BATCH_SIZE } from './limits.ts';
-import { findByKeys } from './looking.ts';
-import { readRecords } from './records.ts';
-import { type Refusal, readRefusal } from './refusals.ts';
+import { findByKeys, readRecords } from './records.ts';
 import { batchSchema } from './schemas.ts';
-import { namesToRead, type Scope } from './scope.ts';
 import type { NoteOutcome } from './writing.ts';
 
 type Deletion = Extract<Operation, { kind: 'delete' }>;

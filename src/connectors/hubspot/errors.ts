@@ -1,8 +1,8 @@
 import type { MirrorError } from '../../model/errors.ts';
-import type { Instant } from '../../model/time.ts';
-import { DAY_MS } from '../../model/time.ts';
+import { parseJson } from '../../model/json.ts';
+import { DAY_MS, type Instant } from '../../model/time.ts';
 import { offsetMs } from '../../model/zones.ts';
-import { COMMON, common, defineErrors } from '../errors.ts';
+import { authorization, COMMON, common, contract, defineErrors, remote, settings } from '../errors.ts';
 import type { WireResponse } from '../wire.ts';
 import {
   DAILY_PAUSE_MS,
@@ -12,7 +12,10 @@ import {
   SEARCH_PAUSE_MS,
   TEN_SECONDLY_PAUSE_MS,
 } from './limits.ts';
-import { NO_EDIT_ASSOCIATIONS, type Refusal, readRefusal } from './refusals.ts';
+import { errorBodySchema } from './schemas.ts';
+
+/** The one refusal that is told by its sentence alone (see the changelog at `readRefusal`). */
+const NO_EDIT_ASSOCIATIONS = 'NO_EDIT_ASSOCIATIONS';
 
 /**
  * HubSpot's errors: calls by status, the limit and category that it names, rows by their codes.
@@ -32,38 +35,28 @@ export const errors = defineErrors('HubSpot', wordsOf, {
       'add them to the app or the Service Key in HubSpot and connect again, or take the properties that need them out of the mapping',
   },
   /** @see https://developers.hubspot.com/changelog/crm-api-write-validation-enforcement */
-  'associations-not-allowed': {
-    ...{ actor: 'authorization', retry: 'never', scope: 'target' },
+  'associations-not-allowed': authorization.target('HubSpot does not let the user who connected the app join records', {
     words: [NO_EDIT_ASSOCIATIONS],
-    message: 'HubSpot does not let the user who connected the app join records',
     remedy: 'give that user the permission Edit Associations in HubSpot, or connect as another, or by a Service Key',
-  },
-  'crm-forbidden': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
+  }),
+  'crm-forbidden': settings.target('HubSpot does not allow this to the login', {
     statuses: [403],
-    message: 'HubSpot does not allow this to the login',
     remedy: 'look in HubSpot whether the app and the account may use this part of the CRM',
-  },
-  'crm-part-missing': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
-    message: 'a target in HubSpot needs its part crm',
+  }),
+  'crm-part-missing': settings.target('a target in HubSpot needs its part crm', {
     remedy: 'give the target its crm part: stream and mapping',
-  },
+  }),
   'changed-meanwhile': { ...COMMON['changed-meanwhile'], statuses: [409] },
-  'writes-locked': {
-    ...{ actor: 'remote', retry: 'later', scope: 'target' },
+  'writes-locked': remote.target('HubSpot has locked this kind of record for a moment', {
     statuses: [423],
     leastPauseMs: LOCK_PAUSE_MS,
-    message: 'HubSpot has locked this kind of record for a moment',
     note: 'It does so for two seconds when much is written fast',
-  },
-  'account-moving': {
-    ...{ actor: 'remote', retry: 'later', scope: 'target' },
+  }),
+  'account-moving': remote.target('HubSpot is moving the account to another data centre', {
     statuses: [477],
     pauseMs: MOVING_PAUSE_MS,
-    message: 'HubSpot is moving the account to another data centre',
     note: 'It can take a day',
-  },
+  }),
   /** @see https://developers.hubspot.com/docs/api/usage-details */
   'rate-limited': { ...COMMON['rate-limited'], pauseMs: TEN_SECONDLY_PAUSE_MS },
   'searches-limited': {
@@ -71,121 +64,83 @@ export const errors = defineErrors('HubSpot', wordsOf, {
     words: ['429 SECONDLY'],
     note: 'Of searches an account has five a second, whoever asks',
   },
-  'account-daily-limit': {
-    ...{ actor: 'remote', retry: 'later', scope: 'target' },
+  'account-daily-limit': remote.target("the account's daily allowance of requests at HubSpot is spent", {
     words: ['429 DAILY'],
-    message: "the account's daily allowance of requests at HubSpot is spent",
     remedy: 'it begins again at midnight of the account; all its Service Keys and private apps share it',
-  },
-  'batch-refused': {
-    ...{ actor: 'remote', retry: 'later', scope: 'item' },
-    message: 'HubSpot refused the batch for some of its rows',
+  }),
+  'batch-refused': remote.item('HubSpot refused the batch for some of its rows', {
     note: 'Which ones was not found within the allowance',
-  },
+  }),
   'contact-missing': {
     ...COMMON['contact-missing'],
     remedy: "see that the patients' target is in sync; a contact that people merged or deleted is missing too",
   },
-  'search-refused': {
-    ...{ actor: 'contract', retry: 'later', scope: 'target' },
-    message: 'HubSpot refuses to search for records by our key',
+  'search-refused': contract.target('HubSpot refuses to search for records by our key', {
     note: 'As right after the property was made, or when somebody deleted it',
-  },
-  'several-matches': {
-    ...{ actor: 'settings', retry: 'never', scope: 'item' },
-    message: 'several records in HubSpot carry the key of one record',
+  }),
+  'several-matches': settings.item('several records in HubSpot carry the key of one record', {
     remedy: 'delete all of them but one in HubSpot; the one that is left is written on',
-  },
-  'object-unsuitable': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
-    message: 'patients become contacts, since what belongs to them is joined with contacts',
+  }),
+  'object-unsuitable': settings.target('patients become contacts, since what belongs to them is joined with contacts', {
     remedy: 'take object out of the settings of the target that follows patients',
-  },
-  'object-missing': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
-    message: 'HubSpot has no such custom object',
+  }),
+  'object-missing': settings.target('HubSpot has no such custom object', {
     remedy: 'make it in HubSpot, associated with contacts, or correct object in the settings: its id or its full name',
-  },
+  }),
   /** @see https://developers.hubspot.com/docs/api-reference/latest/communication-preferences/guide */
-  'subscription-missing': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
-    message: 'HubSpot has no such subscription type',
+  'subscription-missing': settings.target('HubSpot has no such subscription type', {
     remedy: 'make it in HubSpot, or correct its id under subscriptions in the settings of the target',
-  },
-  'subscription-unmapped': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
-    message: 'a subscription follows what the mapping does not give',
+  }),
+  'subscription-unmapped': settings.target('a subscription follows what the mapping does not give', {
     remedy: 'map the property from a consent, as in newsletter: consents.marketing, and email from the address',
-  },
-  'subscription-not-taken': {
-    ...{ actor: 'remote', retry: 'later', scope: 'item' },
-    message: "HubSpot did not take the status of a contact's subscription",
+  }),
+  'subscription-not-taken': remote.item("HubSpot did not take the status of a contact's subscription", {
     remedy: 'look whether the account asks for another legal basis, and whether the address may be written to at all',
-  },
+  }),
   /** @see https://developers.hubspot.com/docs/api/crm/properties */
-  'crm-property-missing': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
+  'crm-property-missing': settings.target('HubSpot has no such property', {
     words: ['PROPERTY_DOESNT_EXIST'],
-    message: 'HubSpot has no such property',
     remedy: 'create the properties in HubSpot, or correct their names in the mapping: internal names, not labels',
-  },
-  'property-read-only': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
+  }),
+  'property-read-only': settings.target('HubSpot fills the property itself', {
     words: ['READ_ONLY_VALUE'],
-    message: 'HubSpot fills the property itself',
     remedy: 'take the properties out of the mapping, or map to others',
-  },
-  'property-unsuitable': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
-    message: 'the property in HubSpot does not fit',
+  }),
+  'property-unsuitable': settings.target('the property in HubSpot does not fit', {
     remedy: 'map to properties of the right type, or change what the mapping gives; our own need names of their own',
-  },
-  'option-missing': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
-    message: 'the mapping names what a list in HubSpot does not have',
+  }),
+  'option-missing': settings.target('the mapping names what a list in HubSpot does not have', {
     remedy:
       'use one of the names, or ids, that the message lists; for a stage whose name several pipelines have map the pipeline too',
-  },
-  'property-not-made': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
-    message: 'HubSpot refused to make the property',
+  }),
+  'property-not-made': settings.target('HubSpot refused to make the property', {
     remedy:
       'there may be at most ten unique properties of a kind of record, and no archived one of this name; make room, or give another name',
-  },
+  }),
   /** @see https://developers.hubspot.com/changelog/crm-api-write-validation-enforcement */
-  'property-required': {
-    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+  'property-required': settings.item('HubSpot makes no such record without a value for the property', {
     words: ['MISSING_REQUIRED_PROPERTY'],
-    message: 'HubSpot makes no such record without a value for the property',
     remedy:
       'map the property, or fill it in the clinic; or let an administrator take it out of the form by which HubSpot makes such records',
-  },
-  'property-required-by-rule': {
-    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+  }),
+  'property-required-by-rule': settings.item('a rule of the HubSpot account wants a value for the property', {
     words: ['MISSING_CONDITIONAL_REQUIRED_PROPERTY'],
-    message: 'a rule of the HubSpot account wants a value for the property',
     remedy: 'map the property, or fill it in the clinic; or let an administrator change the rule in HubSpot',
-  },
-  'property-option-missing': {
-    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+  }),
+  'property-option-missing': settings.item('HubSpot knows no such option of the property', {
     refusesValues: true,
     words: ['INVALID_OPTION'],
-    message: 'HubSpot knows no such option of the property',
     remedy: 'add the option to the property in HubSpot, or let the mapping give one that is there',
-  },
-  'property-value-refused': {
-    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+  }),
+  'property-value-refused': settings.item('HubSpot refused the value of a property', {
     refusesValues: true,
-    message: 'HubSpot refused the value of a property',
     remedy: "correct the value in the clinic's record, or let the mapping give what HubSpot takes",
-  },
-  'unique-value-taken': {
-    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+  }),
+  'unique-value-taken': settings.item('another record in HubSpot has the same value of a unique property', {
     refusesValues: true,
-    message: 'another record in HubSpot has the same value of a unique property',
     remedy:
       'let a person look which record is right; a value that families share does not belong into a unique property',
-  },
+  }),
 });
 
 /** When and where an answer came: what the wait after a daily limit goes by. */
@@ -259,4 +214,92 @@ export function namesIn(object: string, properties: readonly string[]): string[]
 /** @throws MirrorError for a success that is not the one of a call which answers with 204 and nothing else: HubSpot did not say so */
 export function requireNothing({ status }: WireResponse): void {
   if (status !== 204) throw errors.make('unexpected-answer');
+}
+
+/** Why HubSpot refused a call or a row, without its sentences: they repeat values that were sent. */
+export interface Refusal {
+  status: number;
+  category: string | null;
+  /** Which limit, with 429. */
+  policy: string | null;
+  /** Codes of what is wrong with values, such as `INVALID_OPTION`. */
+  codes: string[];
+  /** What looks like names of properties; only those that were sent may be repeated. */
+  properties: string[];
+  /** Properties whose values made a rule demand others; only those that the account has may be repeated. */
+  ruledBy: string[];
+  /** Permissions that are wanted. */
+  scopes: string[];
+  /** A unique value belongs to another record. */
+  isTaken: boolean;
+  /** Id of the record that has the unique value, where HubSpot names it. */
+  holderId: string | null;
+  /** The property by which records are named is not there, or not unique. */
+  isKeyUnusable: boolean;
+}
+
+const PROPERTY_NAME = /^[a-z][a-z0-9_]{0,99}$/;
+const SCOPE = /^[a-z0-9._-]{1,100}$/;
+
+/**
+ * Reads what an error's body, or an entry of a 207's `errors`, says; an unreadable one says nothing but its status.
+ * @see https://developers.hubspot.com/changelog/crm-api-write-validation-enforcement
+ */
+export function readRefusal(status: number, body: unknown): Refusal {
+  const error = errorBodySchema.safeParse(body).data ?? {};
+  const details = error.errors ?? [];
+  const contexts = [error.context ?? {}, ...details.map(({ context }) => context ?? {})];
+  const message = error.message ?? '';
+  const faults = faultsIn(message);
+  const codes = [...details.flatMap(({ code }) => code ?? []), ...faults.map(({ code }) => code)];
+  if (/'Edit Associations' permission/i.test(message)) codes.push(NO_EDIT_ASSOCIATIONS);
+  const told = [
+    ...contexts.flatMap(({ propertyName, properties }) => [...(propertyName ?? []), ...(properties ?? [])]),
+    ...faults.map(({ name }) => name),
+    ...[...message.matchAll(/\bpropertyName=([a-z0-9_]+)/g)].map((match) => match[1]!),
+  ];
+  const scopes = contexts.flatMap(({ requiredGranularScopes, requiredScopes }) => [
+    ...(requiredGranularScopes ?? []),
+    ...(requiredScopes ?? []),
+  ]);
+  return {
+    status,
+    category: error.category ?? null,
+    policy: error.policyName ?? null,
+    codes: [...new Set(codes)],
+    properties: [...new Set(told)].filter((name) => PROPERTY_NAME.test(name)),
+    ruledBy: [message, ...details.map((detail) => detail.message ?? '')].flatMap(namesOfRule),
+    scopes: [...new Set(scopes)].filter((scope) => SCOPE.test(scope)),
+    isTaken: isTaken(status, error.category, codes, message),
+    holderId:
+      /\bExisting ID: (\d+)/i.exec(message)?.[1] ?? /\b(\d+) already has that value/i.exec(message)?.[1] ?? null,
+    isKeyUnusable: /\bnon-unique\b/i.test(message),
+  };
+}
+
+/** What stands in brackets at the end of `… is required because of a conditional property rule based on [country]`. */
+function namesOfRule(message: string): string[] {
+  const list = /\bbased on \[([a-z0-9_, ]+)\]/i.exec(message)?.[1] ?? '';
+  return list.split(',').flatMap((name) => (PROPERTY_NAME.test(name.trim()) ? [name.trim()] : []));
+}
+
+/** A contact's address that another has is told as 409, another unique value by a code or by its sentence. */
+function isTaken(status: number, category: string | undefined, codes: readonly string[], message: string): boolean {
+  const isConflict = status === 409 || category === 'CONFLICT' || codes.includes('CONFLICTING_UNIQUE_VALUE');
+  return isConflict || /already has that value/i.test(message);
+}
+
+/** What a sentence lists as JSON: `Property values were not valid: [{"name": "…", "error": "…", …}]`. */
+function faultsIn(message: string): { name: string; code: string }[] {
+  const start = message.indexOf('[{');
+  if (start === -1) return [];
+  const list = parseJson(message.slice(start, message.lastIndexOf(']') + 1));
+  return Array.isArray(list) ? list.flatMap(faultOf) : [];
+}
+
+function faultOf(fault: unknown): { name: string; code: string }[] {
+  if (typeof fault !== 'object' || fault === null || !('name' in fault) || !('error' in fault)) return [];
+  return typeof fault.name === 'string' && typeof fault.error === 'string'
+    ? [{ name: fault.name, code: fault.error }]
+    : [];
 }

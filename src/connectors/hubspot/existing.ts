@@ -4,11 +4,10 @@ import type { ContactStamp, ExistingContact, ExistingContacts } from '../connect
 import { toStamp } from '../stamp.ts';
 import type { HubSpotClient } from './client.ts';
 import { errors } from './errors.ts';
-import { type StoredRecord, toItem, type Values } from './from-model.ts';
+import { namesToRead, type Scope, type StoredRecord, toItem, type Values } from './from-model.ts';
 import { BATCH_SIZE } from './limits.ts';
 import { listRecords, readRecords } from './records.ts';
 import { errorOfRow, sendUpdates } from './rows.ts';
-import { namesToRead, type Scope } from './scope.ts';
 
 /** Addresses beside the one in `email`, with semicolons between (developers.hubspot.com, CRM contacts, secondary emails). */
 const OTHER_ADDRESSES = 'hs_additional_emails';

@@ -1,11 +1,21 @@
+import { z } from 'zod';
 import type { MappedProperty, PropertyKind } from '../../model/items.ts';
+import { parsedBy } from '../errors.ts';
+import { type Choices, chooseAll, chooseOptions, type ListOption } from '../options.ts';
 import { isSuccess } from '../wire.ts';
 import type { HubSpotClient } from './client.ts';
-import { errors, namesIn } from './errors.ts';
+import { errors, namesIn, readRefusal } from './errors.ts';
+import type { Scope } from './from-model.ts';
 import { KEY_OF_NOTHING, TYPE_IDS } from './limits.ts';
-import { readRefusal } from './refusals.ts';
-import { type PropertyDefinition, pageSchema, propertiesSchema, propertySchema, recordSchema } from './schemas.ts';
-import type { Scope } from './scope.ts';
+import {
+  batchSchema,
+  type PropertyDefinition,
+  pageSchema,
+  pipelineSchema,
+  propertiesSchema,
+  propertySchema,
+  recordSchema,
+} from './schemas.ts';
 
 type Sensitivity = 'non_sensitive' | 'sensitive' | 'highly_sensitive';
 /** Definitions of properties, by name. */
@@ -101,7 +111,7 @@ function canHold({ type, options }: PropertyDefinition, kind: PropertyKind): boo
 }
 
 /** Every property of a kind of record. */
-export async function readCatalogue(
+async function readCatalogue(
   client: HubSpotClient,
   { paths }: Scope,
   object: string,
@@ -116,9 +126,8 @@ export async function readCatalogue(
     throw errors.make('object-missing', { status: answer.status, names: [object] });
   }
   if (!isSuccess(answer)) throw client.errorOf(answer);
-  const list = propertiesSchema.safeParse(answer.body);
-  if (!list.success) throw errors.make('unexpected-answer');
-  const definitions = list.data.results.flatMap((one) => propertySchema.safeParse(one).data ?? []);
+  const list = parsedBy(errors, propertiesSchema, answer.body);
+  const definitions = list.results.flatMap((one) => propertySchema.safeParse(one).data ?? []);
   return new Map(definitions.map((one) => [one.name, one]));
 }
 
@@ -144,7 +153,9 @@ async function checkSensitive(
 ): Promise<void> {
   const query = new URLSearchParams({ limit: '1', properties: names.join(',') });
   const path = `${paths.objects(object)}?${query}`;
-  const page = pageSchema.safeParse(await client.demand({ label: 'hubspot.objects.list', method: 'GET', path }));
+  const page = pageSchema.safeParse(
+    await client.demand(z.unknown(), { label: 'hubspot.objects.list', method: 'GET', path }),
+  );
   const record = recordSchema.safeParse(page.data?.results[0]).data;
   if (record === undefined) return;
   const hidden = names.filter((name) => !Object.hasOwn(record.properties, name));
@@ -221,4 +232,52 @@ function unsuitable(object: string, names: readonly string[], wanted: string) {
 
 function namesOf(properties: readonly MappedProperty[]): string[] {
   return properties.map(({ name }) => name);
+}
+
+/** By property of a stage: that of its pipeline (developers.hubspot.com, pipelines; custom objects have the latter). */
+const PIPELINE_OF: Readonly<Record<string, string>> = { dealstage: 'pipeline', hs_pipeline_stage: 'hs_pipeline' };
+
+/**
+ * What the words of the mapping stand for in HubSpot's lists: pipelines, stages and every other one may be named as people see them, or by their
+ * ids. Stages are those of the pipeline, where the mapping names one.
+ * @throws MirrorError `settings`, code `option-missing`, that lists the names there are
+ */
+export async function resolveChoices(
+  client: HubSpotClient,
+  scope: Scope,
+  catalogue: Catalogue,
+): Promise<Map<string, Choices>> {
+  // A list of HubSpot's own making, such as that of owners, is not told with the property.
+  const optionsFor = (property: MappedProperty) => optionsOf(client, scope, property, catalogue);
+  const missing = (names: string[]) => errors.make('option-missing', { names });
+  return await chooseAll(scope.properties, optionsFor, (name) => `${scope.object}.${name}`, missing);
+}
+
+/** The same for whoever only reads: the lists are asked for where the mapping names words. */
+export async function lookUpChoices(client: HubSpotClient, scope: Scope): Promise<Map<string, Choices>> {
+  if (!scope.properties.some(({ words }) => words !== undefined)) return new Map();
+  return await resolveChoices(client, scope, await readCatalogue(client, scope, scope.object));
+}
+
+async function optionsOf(
+  client: HubSpotClient,
+  { object, properties, paths }: Scope,
+  { name }: MappedProperty,
+  catalogue: Catalogue,
+): Promise<readonly ListOption[]> {
+  const definition = catalogue.get(name);
+  if (definition?.type !== 'enumeration' || definition.fieldType === 'checkbox') return [];
+  const [wanted, ...others] = properties.find((one) => one.name === PIPELINE_OF[name])?.words ?? [];
+  if (wanted === undefined || others.length > 0) return definition.options;
+  const path = paths.pipelines(object);
+  const list = await client.demand(batchSchema, { label: 'hubspot.pipelines.list', method: 'GET', path });
+  const pipelines = list.results.flatMap((one) => pipelineSchema.safeParse(one).data ?? []);
+  const { toValue } = chooseOptions(
+    [wanted],
+    pipelines.map(({ id: value, label }) => ({ value, label })),
+  );
+  const pipeline = pipelines.find(({ id }) => id === (toValue.get(wanted) ?? wanted));
+  return pipeline === undefined
+    ? definition.options
+    : pipeline.stages.map(({ id: value, label }) => ({ value, label }));
 }

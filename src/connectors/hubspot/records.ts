@@ -1,13 +1,14 @@
+import { z } from 'zod';
+import type { CrmItem } from '../../model/items.ts';
+import type { ItemKey, Operation } from '../../model/operations.ts';
 import { slices } from '../../model/slices.ts';
-import { guardWalk } from '../walk.ts';
-import { isSuccess } from '../wire.ts';
+import { parsedBy } from '../errors.ts';
+import { guardWalk, isSuccess } from '../wire.ts';
 import type { HubSpotClient } from './client.ts';
-import { errors, namesIn } from './errors.ts';
-import { readRecord, type StoredRecord } from './from-model.ts';
-import { BATCH_SIZE, PAGE_SIZE } from './limits.ts';
-import { readRefusal } from './refusals.ts';
-import { batchSchema, errorBodySchema, joinedSchema, pageSchema } from './schemas.ts';
-import { namesToRead, type Scope } from './scope.ts';
+import { errors, namesIn, readRefusal } from './errors.ts';
+import { namesToRead, readRecord, type Scope, type StoredRecord } from './from-model.ts';
+import { BATCH_SIZE, PAGE_SIZE, SEARCH_BATCH_SIZE, SEARCH_PAGE_SIZE } from './limits.ts';
+import { batchSchema, errorBodySchema, foundSchema, joinedSchema, pageSchema } from './schemas.ts';
 
 /** Which records are read. */
 export interface Wanted {
@@ -48,10 +49,9 @@ export async function readRecords(client: HubSpotClient, scope: Scope, wanted: W
       throw errors.make('crm-property-missing', { names: namesIn(wanted.object, [scope.keyProperty]) });
     }
     if (!isSuccess(answer)) throw client.errorOf(answer);
-    const batch = batchSchema.safeParse(answer.body);
-    if (!batch.success) throw errors.make('unexpected-answer');
-    found.records.push(...batch.data.results.flatMap((record) => readRecord(scope, record) ?? []));
-    for (const id of batch.data.errors.flatMap(missingIds)) found.missing.add(id);
+    const batch = parsedBy(errors, batchSchema, answer.body);
+    found.records.push(...batch.results.flatMap((record) => readRecord(scope, record) ?? []));
+    for (const id of batch.errors.flatMap(missingIds)) found.missing.add(id);
   }
   return found;
 }
@@ -86,10 +86,156 @@ export async function* listRecords(
     visit(after ?? null);
     if (after !== undefined) query.set('after', after);
     const path = `${scope.paths.objects(scope.object)}?${query}`;
-    const body = await client.demand({ label: 'hubspot.objects.list', method: 'GET', path });
-    const page = pageSchema.safeParse(body);
-    if (!page.success) throw errors.make('unexpected-answer');
-    yield page.data.results.flatMap(readListed);
-    after = page.data.paging?.next?.after;
+    const page = await client.demand(pageSchema, { label: 'hubspot.objects.list', method: 'GET', path });
+    yield page.results.flatMap(readListed);
+    after = page.paging?.next?.after;
   }
+}
+
+/** A create or an update. */
+export type Write = Exclude<Operation<CrmItem>, { kind: 'delete' }>;
+type Update = Extract<Write, { kind: 'update' }>;
+
+/** What a look before the writes found. */
+interface Standing {
+  /** The record of each key that has one. */
+  records: Map<ItemKey, StoredRecord>;
+  /** Keys that lead to another patient's record, or to another target's. */
+  burnt: ItemKey[];
+  /** Keys that several records of ours carry, none of them known by its id. */
+  several: ItemKey[];
+}
+
+/**
+ * Records of the target's kind that carry these keys, several for one key where HubSpot does not hold keys unique. A search shows writes
+ * late, so what it names is read once more as it is now; what it does not show yet is not found.
+ */
+export async function findByKeys(
+  client: HubSpotClient,
+  scope: Scope,
+  keys: readonly ItemKey[],
+  properties: readonly string[],
+): Promise<StoredRecord[]> {
+  const { object, hasUniqueKey } = scope;
+  const ids = hasUniqueKey ? keys : await searchIds(client, scope, [...new Set(keys)]);
+  const { records } = await readRecords(client, scope, { object, ids, byKey: hasUniqueKey, properties });
+  const asked = new Set(keys);
+  return records.filter(({ key }) => key !== null && asked.has(key));
+}
+
+/** Ids of records that the search shows under these keys. Keys are in lower case, as `IN` wants texts. */
+async function searchIds(client: HubSpotClient, scope: Scope, keys: readonly ItemKey[]): Promise<string[]> {
+  const ids: string[] = [];
+  const path = `${scope.paths.objects(scope.object)}/search`;
+  for (const values of slices(keys, SEARCH_BATCH_SIZE)) {
+    const filters = [{ propertyName: scope.keyProperty, operator: 'IN', values }];
+    const visit = guardWalk(() => errors.make('unexpected-answer'));
+    let after: string | undefined;
+    do {
+      visit(after ?? null);
+      const paging = after === undefined ? {} : { after };
+      const body = { filterGroups: [{ filters }], properties: [scope.keyProperty], limit: SEARCH_PAGE_SIZE, ...paging };
+      const answer = await client.send({ label: 'hubspot.objects.search', method: 'POST', path, body });
+      if (answer.status === 400) throw errors.make('search-refused', { status: 400 });
+      if (!isSuccess(answer)) throw client.errorOf(answer);
+      const page = parsedBy(errors, pageSchema, answer.body);
+      // What can't be read must not count as not there: a second record would be made.
+      ids.push(...parsedBy(errors, z.array(foundSchema), page.results).map(({ id }) => id));
+      after = page.paging?.next?.after;
+    } while (after !== undefined);
+  }
+  return ids;
+}
+
+/** What stands in HubSpot before the writes. Where keys are unique, creates need no look: an upsert finds what is there. */
+export async function lookBefore(client: HubSpotClient, scope: Scope, writes: readonly Write[]): Promise<Standing> {
+  return scope.hasUniqueKey
+    ? await lookAtUpdates(client, scope, writes.filter(isUpdate))
+    : await lookUpAll(client, scope, writes);
+}
+
+function isUpdate(write: Write): write is Update {
+  return write.kind === 'update';
+}
+
+/**
+ * What stands under the keys of updates. A key that HubSpot neither answers nor calls missing leads to another record: ours was merged
+ * into it. That record is another patient's, so nothing is written into it and the key is burnt.
+ */
+async function lookAtUpdates(client: HubSpotClient, scope: Scope, updates: readonly Update[]): Promise<Standing> {
+  const { object } = scope;
+  const ids = updates.map(({ key }) => key);
+  const wanted = { object, ids, byKey: true, properties: namesToLookAt(scope) };
+  const { records, missing } = await readRecords(client, scope, wanted);
+  const standing = new Map(records.map((record) => [record.key ?? '', record]));
+  const gone = updates.filter(({ key }) => missing.has(key));
+  const isElsewhere = (key: ItemKey) => !standing.has(key) && !missing.has(key);
+  const burnt = ids.filter((key) => isElsewhere(key) || standing.get(key)?.isForeign === true);
+  for (const [key, record] of await restoreKeys(client, scope, gone)) standing.set(key, record);
+  return { records: standing, burnt, several: [] };
+}
+
+/** Gives records their key back from which somebody took it; the stamp says whose they are. */
+async function restoreKeys(
+  client: HubSpotClient,
+  scope: Scope,
+  updates: readonly Update[],
+): Promise<Map<ItemKey, StoredRecord>> {
+  const known = await readById(client, scope, updates);
+  const keyless = known.filter(({ record }) => record.key === null);
+  if (keyless.length > 0) {
+    await client.demand(z.unknown(), {
+      label: 'hubspot.objects.update',
+      method: 'POST',
+      path: `${scope.paths.objects(scope.object)}/batch/update`,
+      body: {
+        inputs: keyless.map(({ record: { id }, key }) => ({ id, properties: { [scope.keyProperty]: key } })),
+      },
+    });
+  }
+  return new Map(keyless.map(({ record, key }) => [key, record]));
+}
+
+/**
+ * What stands for each write where keys are not unique: by the id that was stored, which HubSpot answers as it is now, else by a search
+ * for the key. One record with the key is it, and of several none is chosen.
+ */
+async function lookUpAll(client: HubSpotClient, scope: Scope, writes: readonly Write[]): Promise<Standing> {
+  const known = await readById(client, scope, writes.filter(isUpdate));
+  const records = new Map(known.map(({ record, key }) => [key, record]));
+  const keys = writes.flatMap(({ key }) => (records.has(key) ? [] : [key]));
+  const found = Map.groupBy(await findByKeys(client, scope, keys, namesToLookAt(scope)), ({ key }) => key ?? '');
+  const standing: Standing = { records, burnt: [], several: [] };
+  for (const [key, carriers] of found) {
+    const [first, ...others] = carriers.filter(({ isForeign }) => !isForeign);
+    if (first === undefined) standing.burnt.push(key);
+    else if (others.length > 0) standing.several.push(key);
+    else records.set(key, first);
+  }
+  return standing;
+}
+
+/** Records that updates know by id, as far as they are ours: by the key, or without one by the stamp. */
+async function readById(
+  client: HubSpotClient,
+  scope: Scope,
+  updates: readonly Update[],
+): Promise<{ record: StoredRecord; key: ItemKey }[]> {
+  const byId = new Map(updates.flatMap((write) => (write.remoteId === null ? [] : [[write.remoteId, write]])));
+  const { object } = scope;
+  const wanted = { object, ids: [...byId.keys()], byKey: false, properties: namesToLookAt(scope) };
+  const { records } = await readRecords(client, scope, wanted);
+  return records.flatMap((record) => {
+    const write = byId.get(record.id);
+    if (write === undefined || record.isForeign) return [];
+    const isOurs =
+      record.key === null ? record.stamp?.sealedRecordId === write.sealedRecordId : record.key === write.key;
+    return isOurs ? [{ record, key: write.key }] : [];
+  });
+}
+
+/** Names of what a look before writes goes by: whose a record is, and of contacts the address that they have now. */
+function namesToLookAt({ object, properties, keyProperty, stampProperty }: Scope): string[] {
+  const hasAddress = object === 'contacts' && properties.some(({ name }) => name === 'email');
+  return [keyProperty, stampProperty, ...(hasAddress ? ['email'] : [])];
 }

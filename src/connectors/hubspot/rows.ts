@@ -1,14 +1,14 @@
 import type { MirrorError } from '../../model/errors.ts';
 import type { ItemKey } from '../../model/operations.ts';
+import { parsedBy } from '../errors.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import { heldAddresses, isRefusedForAddress } from './addresses.ts';
 import type { HubSpotClient } from './client.ts';
-import { errors, namesIn, toRowError } from './errors.ts';
+import { errors, namesIn, type Refusal, readRefusal, toRowError } from './errors.ts';
+import type { Scope } from './from-model.ts';
 import { type Row, readRecord, type StoredRecord } from './from-model.ts';
 import { HALVING_ALLOWANCE } from './limits.ts';
-import { type Refusal, readRefusal } from './refusals.ts';
 import { batchSchema, errorBodySchema } from './schemas.ts';
-import type { Scope } from './scope.ts';
 
 /** What became of a row. */
 export type RowEnd = { record: StoredRecord } | { refusal: Refusal } | { error: MirrorError };
@@ -142,15 +142,14 @@ function readEnds(
   { body }: WireResponse,
   ends: Map<ItemKey, RowEnd>,
 ): void {
-  const batch = batchSchema.safeParse(body);
-  if (!batch.success) throw errors.make('unexpected-answer');
+  const batch = parsedBy(errors, batchSchema, body);
   const told = new Map<string, RowEnd>();
-  for (const result of batch.data.results) {
+  for (const result of batch.results) {
     const record = readRecord(scope, result);
     const name = record === null ? null : (record.traceId ?? record.key);
     if (record !== null && name !== null) told.set(name, { record: { ...record, isNew: isNewBy(verb, record) } });
   }
-  for (const entry of batch.data.errors) {
+  for (const entry of batch.errors) {
     const error = errorBodySchema.safeParse(entry).data;
     const refusal = readRefusal(STATUS_OF[error?.category ?? ''] ?? 400, entry);
     for (const name of error?.context?.objectWriteTraceId ?? error?.context?.ids ?? []) told.set(name, { refusal });

@@ -1,8 +1,11 @@
+import { z } from 'zod';
 import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey } from '../../model/operations.ts';
 import { slices } from '../../model/slices.ts';
+import { parsedBy } from '../errors.ts';
 import type { HubSpotClient } from './client.ts';
 import { errors, namesIn } from './errors.ts';
+import type { Scope } from './from-model.ts';
 import { STATUS_BATCH_SIZE } from './limits.ts';
 import {
   batchSchema,
@@ -11,7 +14,6 @@ import {
   subscriberSchema,
   writtenStatusSchema,
 } from './schemas.ts';
-import type { Scope } from './scope.ts';
 
 /** A contact that was just written. */
 interface Told {
@@ -45,10 +47,8 @@ export async function checkSubscriptions(client: HubSpotClient, scope: Scope): P
   if (!kinds.has('email')) unmapped.push('email');
   if (unmapped.length > 0) throw errors.make('subscription-unmapped', { names: namesIn(object, unmapped) });
   const path = `${paths.communicationPreferences}/definitions`;
-  const body = await client.demand({ label: 'hubspot.subscriptions.list', method: 'GET', path });
-  const list = batchSchema.safeParse(body);
-  if (!list.success) throw errors.make('unexpected-answer');
-  const known = new Set(list.data.results.flatMap((one) => definitionSchema.safeParse(one).data?.id ?? []));
+  const list = await client.demand(batchSchema, { label: 'hubspot.subscriptions.list', method: 'GET', path });
+  const known = new Set(list.results.flatMap((one) => definitionSchema.safeParse(one).data?.id ?? []));
   const missing = subscriptions.map(({ subscription }) => String(subscription)).filter((id) => !known.has(id));
   if (missing.length > 0) throw errors.make('subscription-missing', { names: missing });
 }
@@ -115,12 +115,11 @@ async function readStatuses(
   const statuses = new Map<string, string>();
   for (const inputs of slices([...new Set(wishes.map(({ address }) => address))], STATUS_BATCH_SIZE)) {
     const path = `${paths.communicationPreferences}/statuses/batch/read?channel=EMAIL`;
-    const body = await client.demand({ label: 'hubspot.subscriptions.read', method: 'POST', path, body: { inputs } });
-    const batch = batchSchema.safeParse(body);
-    const subscribers = batch.data?.results.map((one) => subscriberSchema.safeParse(one).data) ?? [undefined];
-    if (!batch.success || !subscribers.every((one) => one !== undefined)) throw errors.make('unexpected-answer');
+    const call = { label: 'hubspot.subscriptions.read', method: 'POST', path, body: { inputs } } as const;
+    const batch = await client.demand(batchSchema, call);
+    const subscribers = parsedBy(errors, z.array(subscriberSchema), batch.results);
     const answered = new Set(subscribers.map(({ subscriberIdString }) => subscriberIdString.trim().toLowerCase()));
-    const unread = batch.data.errors.length === 0 ? [] : inputs.filter((address) => !answered.has(address));
+    const unread = batch.errors.length === 0 ? [] : inputs.filter((address) => !answered.has(address));
     for (const address of unread) {
       for (const { subscription } of subscriptions) statuses.set(nameOf(address, subscription), UNREAD);
     }
@@ -146,10 +145,9 @@ async function writeStatuses(
     ...(rule.explanation === undefined ? {} : { legalBasisExplanation: rule.explanation }),
   }));
   const path = `${paths.communicationPreferences}/statuses/batch/write`;
-  const body = await client.demand({ label: 'hubspot.subscriptions.write', method: 'POST', path, body: { inputs } });
-  const batch = batchSchema.safeParse(body);
-  if (!batch.success) throw errors.make('unexpected-answer');
-  const statuses = batch.data.results.flatMap((one) => writtenStatusSchema.safeParse(one).data ?? []);
+  const call = { label: 'hubspot.subscriptions.write', method: 'POST', path, body: { inputs } } as const;
+  const batch = await client.demand(batchSchema, call);
+  const statuses = batch.results.flatMap((one) => writtenStatusSchema.safeParse(one).data ?? []);
   return new Map(statuses.map((one) => [nameOf(one.subscriberIdString, one.subscriptionId), one.status]));
 }
 

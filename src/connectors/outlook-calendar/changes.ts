@@ -2,15 +2,14 @@ import { z } from 'zod';
 import type { RemoteItem } from '../../model/operations.ts';
 import type { TimeWindow } from '../../model/time.ts';
 import type { RemoteChanges } from '../connector.ts';
-import { fromCursor, toCursor } from '../cursor.ts';
+import { fromCursor, readFeed } from '../cursor.ts';
 import type { Flow } from '../flow.ts';
 import { isSuccess, type WireResponse } from '../wire.ts';
 import { errors, isFeedRefused, isGone } from './errors.ts';
 import { eventsPath, type FlowScope } from './flows.ts';
 import { readOwnEvent, toRemoteItem } from './from-model.ts';
 import { CHANGES_READ_SINGLY, DELTA_SPARE_MS, MAX_DELTA_PAGES, MAX_REPEATED_PAGES } from './limits.ts';
-import { pageOf } from './pages.ts';
-import { EVENT_QUERY, withQuery } from './paths.ts';
+import { EVENT_QUERY, pageOf, withQuery } from './paths.ts';
 import { namedSchema } from './schemas.ts';
 
 /** What reading changes needs of a target. */
@@ -42,17 +41,12 @@ export async function readChanges(
 ): Promise<RemoteChanges> {
   const place = fromCursor(container, cursor, placeSchema);
   const isCovering = place !== null && place.fromAt <= window.fromAt && window.toAt <= place.toAt;
-  const round = isCovering ? await follow(calls, place) : null;
-  if (round !== null && round.ids.length <= CHANGES_READ_SINGLY) {
-    const items = round.ids.length === 0 ? [] : await calls.readEach(round.ids);
-    const there = new Set(items.map(({ remoteId }) => remoteId));
-    const removed = round.ids.filter((id) => !there.has(id));
-    return { scope: 'since', items, removed, cursor: cursorOf(container, round.next) };
-  }
-  // The link comes first: what changes during the listing is told twice rather than never.
-  const { next } = round ?? (await follow(calls, placeFor(calls.scope, window))) ?? { next: null };
-  const pages = await Array.fromAsync(calls.readAll());
-  return { scope: 'whole', items: pages.flat(), removed: [], cursor: cursorOf(container, next) };
+  return await readFeed(container, isCovering ? place : null, {
+    mostIds: CHANGES_READ_SINGLY,
+    follow: (from) => follow(calls, from ?? placeFor(calls.scope, window)),
+    readEach: calls.readEach,
+    readAll: calls.readAll,
+  });
 }
 
 /** Reads one event as it is now; null when it is not in the calendar, or not ours. */
@@ -84,7 +78,10 @@ function inUtc(at: number): string {
  * what is no page: all is read then, and what ails more than the round shows there. Empty pages on the way are as they should be
  * (github.com/microsoftgraph/msgraph-sdk-java/issues/493).
  */
-async function follow({ list }: ChangesCalls, place: Place): Promise<{ ids: string[]; next: Place | null } | null> {
+async function follow(
+  { list }: ChangesCalls,
+  place: Place,
+): Promise<{ ids: string[]; others: []; next: Place | null } | null> {
   const ids = new Set<string>();
   let path = place.path;
   let repeated = 0;
@@ -100,14 +97,10 @@ async function follow({ list }: ChangesCalls, place: Place): Promise<{ ids: stri
       if (named.success) ids.add(named.data.id);
     }
     if (page.next === null) {
-      return { ids: [...ids], next: page.delta === null ? null : { ...place, path: page.delta } };
+      return { ids: [...ids], others: [], next: page.delta === null ? null : { ...place, path: page.delta } };
     }
     if (page.elements.length > 0) repeated = ids.size === before ? repeated + 1 : 0;
     path = page.next;
   }
   return null;
-}
-
-function cursorOf(container: string, place: Place | null): string | null {
-  return place === null ? null : toCursor(container, place);
 }

@@ -6,11 +6,10 @@ import {
   ResponseType,
 } from '@microsoft/microsoft-graph-client';
 import type { HttpClient } from '../../http/client.ts';
-import { readJson } from '../../http/json.ts';
 import { retryAfterMs } from '../../http/retry-after.ts';
 import { asMirrorError, MirrorError } from '../../model/errors.ts';
 import type { Clock } from '../../model/time.ts';
-import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
+import { bodyOf, type WireCall, type WireResponse } from '../wire.ts';
 import { bodyOrChallenge } from './errors.ts';
 import { API_VERSION, LARGEST_ANSWER_BYTES, PREFER } from './limits.ts';
 
@@ -89,17 +88,9 @@ class HttpClientMiddleware implements Middleware {
 async function answerOf(label: string, response: Response, clock: Clock): Promise<WireResponse> {
   const { status, headers } = response;
   const body = Buffer.from(await response.arrayBuffer());
-  const answer = {
+  return {
     status,
-    body: bodyOrChallenge(status, headers, undefined),
+    body: bodyOrChallenge(status, headers, undefined) ?? bodyOf({ status, headers, body }, label),
     retryAfterMs: retryAfterMs(response, clock()),
   };
-  if (answer.body !== undefined || status === 204) return answer;
-  try {
-    return { ...answer, body: readJson({ headers, body }, label) };
-  } catch (error) {
-    // An unreadable body matters only where one was promised: a refusal speaks by its status.
-    if (isSuccess(answer)) throw error;
-    return answer;
-  }
 }

@@ -5,17 +5,16 @@ import { withLogin } from '../batches.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { applyFlows, findByFlows } from '../flow.ts';
 import { Mutex } from '../mutex.ts';
-import { guardWalk } from '../walk.ts';
-import { isSuccess, type WireResponse } from '../wire.ts';
+import { locateCalendar, prepareCalendar } from '../owner.ts';
+import { guardWalk, isSuccess, type WireResponse } from '../wire.ts';
 import { readChanges, readFlow } from './changes.ts';
 import { createGraphClient, type GraphCall } from './client.ts';
-import { findCalendar, locateCalendar, prepareCalendar } from './container.ts';
+import { openCalendars } from './container.ts';
 import { errors, isGone } from './errors.ts';
 import { eventsPath, type FlowScope, findFlow, operationFlow, pageFlow } from './flows.ts';
 import { readOwnEvent, toRemoteItem, UTC } from './from-model.ts';
 import { DELTA_PAGE_SIZE, PROPERTIES } from './limits.ts';
-import { readPage } from './pages.ts';
-import { eventsQuery, mailboxPath, withQuery } from './paths.ts';
+import { eventsQuery, mailboxPath, readPage, withQuery } from './paths.ts';
 import type { OutlookCalendarSettings } from './schemas.ts';
 import { createGraphSubscriptions } from './subscriptions.ts';
 import { createBatchTransport } from './transport.ts';
@@ -45,14 +44,11 @@ export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSet
     const list = (path: string) => call('graph.events.list', { method: 'GET', path }, signal);
     return readPages(list, scopeOf(container), window);
   };
-  const callWith = (signal: AbortSignal) => (label: string, wire: GraphCall) => call(label, wire, signal);
+  const calendarsOf = (signal: AbortSignal) =>
+    openCalendars({ call: (label, wire) => call(label, wire, signal), mailbox, ownerTag, owner });
   const connector: Connector = {
-    prepare: (known, signal) => prepareCalendar(callWith(signal), settings, { ownerTag, owner }, known),
-    ...('create' in settings.calendar
-      ? {
-          locate: (signal: AbortSignal) => locateCalendar({ call: callWith(signal), mailbox, ownerTag, owner }),
-        }
-      : {}),
+    prepare: (known, signal) => prepareCalendar(calendarsOf(signal), settings.calendar, known),
+    ...('create' in settings.calendar ? { locate: (signal: AbortSignal) => locateCalendar(calendarsOf(signal)) } : {}),
     async apply(container, operations, signal) {
       const scope = scopeOf(container);
       return applyFlows(operations, (operation) => operationFlow(scope, operation), batches(signal), errors);
@@ -87,7 +83,7 @@ export function openOutlookCalendar(context: ConnectorContext<OutlookCalendarSet
   };
   return askedAlone(connector, {
     errors,
-    isThere: async (id, signal) => (await findCalendar({ call: callWith(signal), mailbox }, id)) !== null,
+    isThere: async (id, signal) => (await calendarsOf(signal).find(id)) !== null,
   });
 }
 

@@ -1,5 +1,5 @@
 import type { MirrorError } from '../../model/errors.ts';
-import { COMMON, common, defineErrors } from '../errors.ts';
+import { authorization, COMMON, common, defineErrors, remote, settings } from '../errors.ts';
 import type { WireResponse } from '../wire.ts';
 import { MAILBOX_FULL_PAUSE_MS } from './limits.ts';
 import { errorBodySchema } from './schemas.ts';
@@ -12,7 +12,15 @@ const CLAIMS_CHALLENGE = 'ClaimsChallenge';
  * @see https://learn.microsoft.com/graph/errors
  */
 export const errors = defineErrors('Microsoft', codesOf, {
-  ...common('html-answer', 'not-found', 'refused', 'server-error', 'timeout', 'unexpected-answer'),
+  ...common(
+    'html-answer',
+    'not-found',
+    'notifications-refused',
+    'refused',
+    'server-error',
+    'timeout',
+    'unexpected-answer',
+  ),
   'login-refused': {
     ...COMMON['login-refused'],
     words: ['InvalidAuthenticationToken'],
@@ -22,73 +30,53 @@ export const errors = defineErrors('Microsoft', codesOf, {
    * Microsoft wants the login proved again, by a token that only another login brings (Continuous Access Evaluation).
    * @see https://learn.microsoft.com/entra/identity-platform/claims-challenge
    */
-  'claims-challenge': {
-    ...{ actor: 'authorization', retry: 'never', scope: 'target' },
+  'claims-challenge': authorization.target('Microsoft asks to prove the login again', {
     words: [CLAIMS_CHALLENGE],
-    message: 'Microsoft asks to prove the login again',
     remedy: 'log in again: a policy of the organisation, or a revoked session, ended the login',
-  },
+  }),
   'scope-missing': {
     ...COMMON['scope-missing'],
     words: ['Authorization_RequestDenied'],
     remedy: 'connect again and consent to all calendar permissions',
   },
-  'calendar-gone': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
+  'calendar-gone': settings.target('the calendar is gone, or the login cannot see it', {
     tellsGone: true,
-    message: 'the calendar is gone, or the login cannot see it',
     remedy: 'check the mailbox and the calendar id, and that the calendar is shared with the connected account',
     note: 'One of our own is made again by the next `sync`',
-  },
-  'calendar-forbidden': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
+  }),
+  'calendar-forbidden': settings.target('Microsoft does not allow this in the calendar', {
     statuses: [403],
     words: ['ErrorAccessDenied'],
-    message: 'Microsoft does not allow this in the calendar',
     remedy: 'give the connected account, or the application, the right to change this calendar',
-  },
-  'calendar-name-taken': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
-    message: 'the mailbox has calendars of this name that are not ours',
+  }),
+  'calendar-name-taken': settings.target('the mailbox has calendars of this name that are not ours', {
     remedy: 'choose another name for the calendar',
-  },
-  'mailbox-unlicensed': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
+  }),
+  'mailbox-unlicensed': settings.target('the mailbox is not served by Exchange Online', {
     words: ['MailboxNotEnabledForRESTAPI', 'MailboxNotSupportedForRESTAPI'],
-    message: 'the mailbox is not served by Exchange Online',
     remedy: 'give the user a licence with Exchange Online, or name another mailbox',
-  },
-  'mailbox-gone': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
+  }),
+  'mailbox-gone': settings.target('there is no such mailbox, or the login cannot see it', {
     words: ['ErrorNonExistentMailbox', 'ErrorInvalidUser', 'Request_ResourceNotFound'],
-    message: 'there is no such mailbox, or the login cannot see it',
     remedy: 'check the user principal name of the mailbox',
-  },
-  'mailbox-needed': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
-    message: 'the login of an application has no mailbox of its own',
+  }),
+  'mailbox-needed': settings.target('the login of an application has no mailbox of its own', {
     remedy: 'give the user principal name of the mailbox instead of me',
-  },
-  'mailbox-full': {
-    ...{ actor: 'remote', retry: 'later', scope: 'target' },
+  }),
+  'mailbox-full': remote.target('the mailbox is full', {
     statuses: [507],
     words: ['ErrorQuotaExceeded'],
     pauseMs: MAILBOX_FULL_PAUSE_MS,
-    message: 'the mailbox is full',
     remedy: 'make room in the mailbox, or raise its quota',
-  },
-  'event-has-guests': {
-    ...{ actor: 'settings', retry: 'never', scope: 'item' },
-    message: 'somebody invited guests to the event, and Outlook would mail them any change',
+  }),
+  'event-has-guests': settings.item('somebody invited guests to the event, and Outlook would mail them any change', {
     remedy: 'remove the guests from the event, or the event itself, by hand',
-  },
+  }),
   'changed-meanwhile': { ...COMMON['changed-meanwhile'], words: ['ErrorIrresolvableConflict'] },
-  'item-locked': {
-    ...{ actor: 'remote', retry: 'later', scope: 'item' },
+  'item-locked': remote.item('the item is locked, or somebody else is saving it', {
     statuses: [409, 423],
     words: ['ConcurrentItemSave'],
-    message: 'the item is locked, or somebody else is saving it',
-  },
+  }),
   /** @see https://learn.microsoft.com/graph/throttling */
   'rate-limited': {
     ...COMMON['rate-limited'],
@@ -97,30 +85,20 @@ export const errors = defineErrors('Microsoft', codesOf, {
   /** @see https://learn.microsoft.com/graph/json-batching */
   'batch-dependency': { ...COMMON['batch-dependency'], statuses: [424] },
   /** @see https://learn.microsoft.com/graph/change-notifications-delivery-webhooks */
-  'notification-address-refused': {
-    ...{ actor: 'settings', retry: 'later', scope: 'target' },
-    message: 'Microsoft could not check the address for notifications',
+  'notification-address-refused': settings.target('Microsoft could not check the address for notifications', {
+    retry: 'later',
     remedy: 'see that notifications.url is https with a valid certificate, and reaches this port from the internet',
     note: 'Until then the target is polled ([notifications](operating.md#notifications))',
-  },
-  'notifications-forbidden': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
-    message: 'Microsoft does not tell this login of changes in the calendar',
+  }),
+  'notifications-forbidden': settings.target('Microsoft does not tell this login of changes in the calendar', {
     remedy:
       "for another person's mailbox let that person log in, or use a login of the application; else the mailbox may have too many subscriptions",
     note: 'The target is polled',
-  },
-  'notifications-taken': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
-    message: 'another installation is told of the changes in this calendar',
+  }),
+  'notifications-taken': settings.target('another installation is told of the changes in this calendar', {
     remedy: 'give each installation an application of its own at Microsoft',
     note: 'The target is polled',
-  },
-  'notifications-refused': {
-    ...{ actor: 'remote', retry: 'never', scope: 'target' },
-    message: 'Microsoft refused to tell of changes',
-    note: 'Asked again each hour; the target is polled',
-  },
+  }),
 });
 
 /** Codes of an id that names nothing here: unknown, malformed or of another mailbox. */

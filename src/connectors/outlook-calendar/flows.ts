@@ -3,9 +3,8 @@ import type { ItemTime } from '../../model/items.ts';
 import type { ItemKey, Operation, Outcome, RemoteItem } from '../../model/operations.ts';
 import { BLANK_ITEM } from '../erasing.ts';
 import type { Flow } from '../flow.ts';
-import { supersededBy } from '../revision.ts';
-import { guardWalk } from '../walk.ts';
-import { isSuccess, type WireCall, type WireResponse } from '../wire.ts';
+import { supersededBy } from '../stamp.ts';
+import { guardWalk, isSuccess, type WireCall, type WireResponse } from '../wire.ts';
 import { errors, isConflict, isDuplicate, isGone, isNoSuchAction, mayMeanZone } from './errors.ts';
 import {
   holds,
@@ -22,8 +21,7 @@ import {
   writtenZone,
 } from './from-model.ts';
 import { EARLIER_BY_MS, PROPERTIES } from './limits.ts';
-import { readPage } from './pages.ts';
-import { eventsQuery, withQuery } from './paths.ts';
+import { eventsQuery, readPage, withQuery } from './paths.ts';
 import { type EventHead, eventHeadSchema, type OutlookCalendarSettings, pageLinkSchema } from './schemas.ts';
 
 type Write = Exclude<Operation, { kind: 'delete' }>;

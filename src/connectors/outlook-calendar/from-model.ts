@@ -1,17 +1,25 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { CalendarItem, ItemTime } from '../../model/items.ts';
+import type { CalendarItem, ItemTime, Presets } from '../../model/items.ts';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import { isVisible, shortened } from '../../model/shown-text.ts';
 import type { Instant } from '../../model/time.ts';
 import { isZone, meansOnly, offsetMs, toZonedIso } from '../../model/zones.ts';
 import { BLANK_ITEM } from '../erasing.ts';
 import { joinNotes, NO_NOTES, type NotesThere, readNotes, toNotesStamp } from '../notes.ts';
-import { hasPresets, NO_PRESETS, type PresetsThere, toPresetsText, withPresets } from '../presets.ts';
-import { fromRevisionText, toRevisionText, withRevision } from '../revision.ts';
+import {
+  fromPresetsText,
+  hasPresets,
+  NO_PRESETS,
+  type PresetsThere,
+  presetChanges,
+  presetsThere,
+  toPresetsText,
+  withPresets,
+} from '../presets.ts';
+import { fromRevisionText, toRevisionText, withRevision } from '../stamp.ts';
 import { htmlToText } from './html.ts';
 import { LONGEST_LINE, NO_RECORD, PROPERTIES } from './limits.ts';
-import { readPresets, toPresetFields } from './presets.ts';
-import { eventContentSchema, eventHeadSchema } from './schemas.ts';
+import { type EventHead, eventContentSchema, eventHeadSchema } from './schemas.ts';
 
 /** The zone that is always taken. */
 export const UTC = 'UTC';
@@ -296,4 +304,40 @@ function plainText(text: string): string {
 
 function oneLine(text: string): string {
   return plainText(text).replaceAll(/\s+/g, (space) => (space.includes('\n') ? ' ' : space));
+}
+
+/** Whose the presets of an event are, and all of its categories. */
+export interface CategoriesThere {
+  presets: PresetsThere;
+  categories: readonly string[];
+}
+
+/**
+ * The fields of an event that a write changes for its presets. Of the categories one is ours; the others stay.
+ * @see https://learn.microsoft.com/graph/api/resources/event
+ */
+function toPresetFields({ presets, categories }: CategoriesThere, wanted: Presets | undefined): object {
+  const { category, reminderMinutes } = presetChanges(presets, wanted);
+  const others = categories.filter((one) => one !== presets.last.category && one !== category);
+  return {
+    ...(category === undefined ? {} : { categories: category === null ? others : [...others, category] }),
+    ...(reminderMinutes === undefined ? {} : toReminder(reminderMinutes)),
+  };
+}
+
+/** Whose the presets of an event are. @param stamped what our last write wanted */
+function readPresets(head: EventHead, stamped: string | undefined): PresetsThere {
+  const { categories, isReminderOn, reminderMinutesBeforeStart } = head;
+  const last = fromPresetsText(stamped);
+  const hasOurs = last.category !== undefined && categories?.includes(last.category) === true;
+  return presetsThere(last, {
+    category: hasOurs ? last.category : undefined,
+    reminderMinutes: isReminderOn === true ? reminderMinutesBeforeStart : undefined,
+  });
+}
+
+function toReminder(minutes: Presets['reminderMinutes'] | null): object {
+  return typeof minutes === 'number'
+    ? { isReminderOn: true, reminderMinutesBeforeStart: minutes }
+    : { isReminderOn: false };
 }

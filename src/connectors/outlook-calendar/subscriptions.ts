@@ -1,13 +1,12 @@
 import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { Clock, Instant } from '../../model/time.ts';
 import type { Subscription, SubscriptionRequest, Subscriptions } from '../connector.ts';
-import { guardWalk } from '../walk.ts';
-import { isSuccess, type WireResponse } from '../wire.ts';
+import { parsedBy } from '../errors.ts';
+import { guardWalk, isSuccess, type WireResponse } from '../wire.ts';
 import type { GraphCall } from './client.ts';
 import { errors, isGone, notificationsRefused } from './errors.ts';
 import { OLDER_SUBSCRIPTION_LIFE_MS, SUBSCRIPTION_LIFE_MS } from './limits.ts';
-import { readPage } from './pages.ts';
-import { subscriptionResource } from './paths.ts';
+import { readPage, subscriptionResource } from './paths.ts';
 import { subscriptionSchema } from './schemas.ts';
 
 /** What subscriptions are made with. */
@@ -160,7 +159,5 @@ async function withLife(
 
 function readSubscription(answer: WireResponse): GraphSubscription {
   if (!isSuccess(answer)) throw notificationsRefused(answer);
-  const subscription = subscriptionSchema.safeParse(answer.body);
-  if (!subscription.success) throw errors.make('unexpected-answer', { ambiguous: true });
-  return subscription.data;
+  return parsedBy(errors, subscriptionSchema, answer.body, { ambiguous: true });
 }

@@ -1,15 +1,14 @@
-import { asMirrorError } from '../../model/errors.ts';
-import type { CrmItem } from '../../model/items.ts';
+import { asMirrorError, type MirrorError } from '../../model/errors.ts';
+import type { CrmItem, PropertyValue } from '../../model/items.ts';
 import type { ItemKey, Operation, Outcome } from '../../model/operations.ts';
-import { inTurn, notSent, settle } from '../settle.ts';
-import { type Removal, removeAll, toRemovals } from './deleting.ts';
-import { errors } from './errors.ts';
-import type { CrmRow } from './from-model.ts';
-import { findByKeys, findContacts, theOne } from './lookup.ts';
-import type { Scope } from './scope.ts';
-import { writeSharing } from './sharing.ts';
-import { type ReadyWrite, upsertAll } from './upserting.ts';
-import { carryOut } from './writing.ts';
+import { failed, inTurn, notSent, settle } from '../settle.ts';
+import { inBatches, type Removal, removeAll, toRemovals } from './deleting.ts';
+import type { CrmResource } from './description.ts';
+import { errors, rowRefused } from './errors.ts';
+import { type CrmRow, idAt, type Scope, selection, writeValues } from './from-model.ts';
+import { findByKeys, findContacts, rowsIn, theOne } from './lookup.ts';
+import { isObject, renderBody, valueAt } from './templates.ts';
+import { carryOut, type Write } from './writing.ts';
 
 /**
  * Carries out operations; what fails for the whole target ends the series without another request.
@@ -76,4 +75,153 @@ function contactIdOf(contacts: Seen['contacts'], operation: Operation<CrmItem>):
   const contact = theOne(contacts.get(operation.item.contactKey) ?? [], null);
   if (contact === null) throw notSent(errors.make('contact-missing'));
   return contact.id;
+}
+
+type Upsert = NonNullable<CrmResource['upsert']>;
+/** A write with the id of the contact that it belongs to. */
+export type ReadyWrite = { operation: Write; contactId: string | null };
+
+/**
+ * Writes rows by the CRM's own upsert, in batches. A batch that is refused as a whole is halved until the row that spoils it stands
+ * alone.
+ * Never throws: what fails stands in the outcomes.
+ */
+async function upsertAll(scope: Scope, upsert: Upsert, writes: readonly ReadyWrite[]): Promise<Outcome<CrmItem>[]> {
+  return await inBatches(writes, upsert.size, (some) => upsertSome(scope, upsert, some));
+}
+
+async function upsertSome(scope: Scope, upsert: Upsert, writes: readonly ReadyWrite[]): Promise<Outcome<CrmItem>[]> {
+  try {
+    return await upsertBatch(scope, upsert, writes);
+  } catch (thrown) {
+    const error = asMirrorError(thrown);
+    if (!spoilsBatch(error) || writes.length === 1) return writes.map(({ operation }) => failed(operation, error));
+    const middle = Math.ceil(writes.length / 2);
+    const first = await upsertSome(scope, upsert, writes.slice(0, middle));
+    return [...first, ...(await upsertSome(scope, upsert, writes.slice(middle)))];
+  }
+}
+
+/** Whether one row may have brought the whole batch down, so that nothing of it was written. */
+function spoilsBatch({ code }: MirrorError): boolean {
+  return code === 'record-refused' || code === 'record-too-large';
+}
+
+async function upsertBatch(scope: Scope, upsert: Upsert, writes: readonly ReadyWrite[]): Promise<Outcome<CrmItem>[]> {
+  const { client, resource, signal } = scope;
+  const rows = writes.map(({ operation, contactId }) =>
+    renderBody(upsert.body, writeValues(scope, operation, contactId)),
+  );
+  const values = { ...selection(scope, resource), rows };
+  const answer = await client.send('rest-crm.upsert', upsert.call, values, signal);
+  const answers = rowsIn(answer, upsert.rows);
+  // Rows are told apart by their order alone: with one missing none can be told.
+  if (answers.length !== writes.length) throw errors.make('answer-missing');
+  return writes.map(({ operation }, index) => toOutcome(scope, upsert, operation, answers[index]));
+}
+
+function toOutcome(scope: Scope, upsert: Upsert, operation: Write, row: unknown): Outcome<CrmItem> {
+  const status = valueAt(row, upsert.status);
+  const isTaken = isObject(row) && upsert.taken.some((taken) => taken === status);
+  if (!isTaken) return failed(operation, rowRefused(row, scope.description.errors, scope.known));
+  const remoteId = idAt(row, upsert.id);
+  if (remoteId === null) return failed(operation, errors.make('unexpected-answer', { names: ['id'] }));
+  const wasCreated = upsert.effect !== undefined && valueAt(row, upsert.effect) === upsert.created;
+  return {
+    recordId: operation.recordId,
+    result: 'written',
+    effect: effectOf(operation, upsert.effect === undefined ? operation.kind === 'create' : wasCreated),
+    versionTag: null,
+    remoteId,
+  };
+}
+
+function effectOf({ kind }: Write, wasCreated: boolean) {
+  if (kind === 'create') return wasCreated ? 'created' : 'adopted';
+  return wasCreated ? 'recreated' : 'updated';
+}
+
+/** Carries out operations; `before`: what was seen under their keys then. */
+type CarryOutAll = (
+  operations: readonly Operation<CrmItem>[],
+) => Promise<{ outcomes: Outcome<CrmItem>[]; before: ReadonlyMap<ItemKey, readonly CrmRow[]> }>;
+
+/**
+ * Carries out operations where the CRM lets no two records have the same value of a property, as relatives have one address. What it
+ * refuses is written once more without such values, whatever it was refused for, and `stored` tells so; where another one of this call
+ * gave the value up, as when two exchange theirs, it is tried with it after that.
+ * @returns one outcome for each operation
+ */
+async function writeSharing(
+  scope: Scope,
+  operations: readonly Operation<CrmItem>[],
+  carryOutAll: CarryOutAll,
+): Promise<Outcome<CrmItem>[]> {
+  const { outcomes, before } = await carryOutAll(operations);
+  const { unique } = scope.resource;
+  const ends = new Map(outcomes.map((outcome) => [outcome.recordId, outcome]));
+  const refused = operations.filter((operation) => hasAny(operation, unique)).filter((one) => isRefused(ends, one));
+  if (refused.length === 0) return outcomes;
+  const reduced = new Map(refused.map((operation) => [operation.recordId, without(operation, unique)]));
+  for (const end of (await carryOutAll([...reduced.values()])).outcomes) {
+    // What it was refused for first says more than what was refused of the rest.
+    if (end.result === 'failed' && end.error.code === 'record-refused') reduced.delete(end.recordId);
+    else ends.set(end.recordId, withStored(end, reduced));
+  }
+  const now = operations.map((operation) => reduced.get(operation.recordId) ?? operation);
+  const freed = valuesGivenUp(unique, now, ends, before);
+  const freely = refused.filter(
+    ({ recordId, item }) => reduced.has(recordId) && valuesOf(unique, item).some((value) => freed.has(value)),
+  );
+  if (freely.length === 0) return [...ends.values()];
+  for (const end of (await carryOutAll(freely)).outcomes) {
+    const first = ends.get(end.recordId);
+    if (end.result === 'written' && first?.result === 'written')
+      ends.set(end.recordId, { ...end, effect: first.effect });
+  }
+  return [...ends.values()];
+}
+
+/** What was left out is told, also where the CRM shows nothing of what it stored. */
+function withStored(end: Outcome<CrmItem>, reduced: ReadonlyMap<string, Write>): Outcome<CrmItem> {
+  return end.result === 'written' ? { ...end, stored: end.stored ?? reduced.get(end.recordId)!.item } : end;
+}
+
+function isRefused(ends: ReadonlyMap<string, Outcome<CrmItem>>, { recordId }: Write): boolean {
+  const end = ends.get(recordId);
+  return end?.result === 'failed' && end.error.code === 'record-refused';
+}
+
+function hasAny(operation: Operation<CrmItem>, names: readonly string[]): operation is Write {
+  return operation.kind !== 'delete' && valuesOf(names, operation.item).length > 0;
+}
+
+function without(operation: Write, names: readonly string[]): Write {
+  const properties: Record<string, PropertyValue> = { ...operation.item.properties };
+  for (const name of names) if (Object.hasOwn(properties, name)) properties[name] = null;
+  return { ...operation, item: { ...operation.item, properties } };
+}
+
+/** Values that records had before and have no more, since this call wrote or deleted them. */
+function valuesGivenUp(
+  names: readonly string[],
+  operations: readonly Operation<CrmItem>[],
+  ends: ReadonlyMap<string, Outcome<CrmItem>>,
+  before: ReadonlyMap<ItemKey, readonly CrmRow[]>,
+): Set<string> {
+  const given = operations.flatMap((operation) => {
+    if (ends.get(operation.recordId)?.result === 'failed') return [];
+    const now = new Set(operation.kind === 'delete' ? [] : valuesOf(names, operation.item));
+    const had = (before.get(operation.key) ?? []).flatMap(({ remote }) => valuesOf(names, remote.item));
+    return had.filter((value) => !now.has(value));
+  });
+  return new Set(given);
+}
+
+/** Values with their properties' names, the same whatever their case; those that are empty are none. */
+function valuesOf(names: readonly string[], item: CrmItem | null): string[] {
+  return names.flatMap((name) => {
+    const value = item?.properties[name] ?? null;
+    return value === null || value === '' ? [] : [`${name} ${String(value).toLowerCase()}`];
+  });
 }

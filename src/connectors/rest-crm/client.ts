@@ -1,15 +1,14 @@
 import type { HttpClient, HttpResponse } from '../../http/client.ts';
-import { isHtml, readJson } from '../../http/json.ts';
+import { isHtml } from '../../http/json.ts';
 import { nextLink } from '../../http/link-header.ts';
 import { MirrorError } from '../../model/errors.ts';
 import type { Authorizer } from '../connector.ts';
-import type { WireResponse } from '../wire.ts';
+import { bodyOf, type WireResponse } from '../wire.ts';
 import type { CrmCall } from './description.ts';
 import { errors, hasError, toMirrorError } from './errors.ts';
-import { isObject } from './json-paths.ts';
 import { LARGEST_ANSWER_BYTES } from './limits.ts';
 import type { RestCrmSettings } from './schemas.ts';
-import { renderBody, renderText, type TemplateValues } from './templates.ts';
+import { isObject, renderBody, renderText, type TemplateValues } from './templates.ts';
 
 /** An answer that is a success, or one of the statuses that the call takes for "nothing". */
 export interface CrmAnswer extends WireResponse {
@@ -145,7 +144,7 @@ function toAnswer(
   const answer: CrmAnswer = {
     status,
     retryAfterMs,
-    body: bodyOf(label, response, isOk),
+    body: isOk && response.body.length === 0 ? undefined : bodyOf(response, label),
     // A page of a proxy says nothing of what the CRM has.
     isNothing: status === 204 || (call.nothing.includes(status) && !isHtml(response)),
     nextLink: nextLink(headers.get('link')),
@@ -164,17 +163,6 @@ function asked(error: MirrorError, label: string): MirrorError {
   return error.code === 'crm-forbidden' && CHANGES.has(label)
     ? errors.make('record-forbidden', { status: 403 })
     : error;
-}
-
-/** An unreadable body matters only where one was promised: a refusal speaks by its status. */
-function bodyOf(label: string, response: HttpResponse, isOk: boolean): unknown {
-  if (response.status === 204 || (isOk && response.body.length === 0)) return undefined;
-  try {
-    return readJson(response, label);
-  } catch (error) {
-    if (isOk) throw error;
-    return undefined;
-  }
 }
 
 /**

@@ -3,18 +3,14 @@ import { askedAlone } from '../asked-alone.ts';
 import type { Connector, ConnectorContext } from '../connector.ts';
 import { applyFitting, type RefusedValues } from '../fitting.ts';
 import { applyAll } from './applying.ts';
-import { belongingReader } from './belonging.ts';
-import { hasChoices, readChoices } from './choices.ts';
 import { createCrmClient } from './client.ts';
 import { errors } from './errors.ts';
 import { openExisting } from './existing.ts';
+import type { Scope } from './from-model.ts';
 import { BATCH_SIZE } from './limits.ts';
-import { readOurs } from './listing.ts';
-import { findByKeys } from './lookup.ts';
-import { prepareTarget } from './preparing.ts';
-import { rulesDescribed } from './rules.ts';
+import { belongingReader, findByKeys, readOurs } from './lookup.ts';
+import { hasChoices, prepareTarget, readChoices, rulesDescribed } from './preparing.ts';
 import type { RestCrmSettings } from './schemas.ts';
-import type { Scope } from './scope.ts';
 import { pageAt } from './templates.ts';
 
 /** Opens one target in a CRM. */

@@ -1,16 +1,15 @@
-import { asMirrorError } from '../../model/errors.ts';
+import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { Operation, Outcome } from '../../model/operations.ts';
-import { supersededBy } from '../revision.ts';
-import { concernsOneItem, failed, inTurn } from '../settle.ts';
-import { inBatches } from './batches.ts';
+import { slices } from '../../model/slices.ts';
+import { concernsOneItem, failed, inTurn, notSent } from '../settle.ts';
+import { supersededBy } from '../stamp.ts';
 import { isMissing, speaksOf } from './client.ts';
 import type { CrmResource } from './description.ts';
 import { errors } from './errors.ts';
-import { type CrmRow, idAt } from './from-model.ts';
-import { valueAt } from './json-paths.ts';
+import { type CrmRow, idAt, type Scope } from './from-model.ts';
 import { lookAgain, lookAtId, rowsIn } from './lookup.ts';
-import type { Scope } from './scope.ts';
+import { valueAt } from './templates.ts';
 
 type Delete = Extract<Operation<CrmItem>, { kind: 'delete' }>;
 type DeleteMany = NonNullable<CrmResource['deleteMany']>;
@@ -148,4 +147,25 @@ async function removeOne(scope: Scope, { operation, id, stored }: Removal): Prom
 
 function gone({ recordId }: Delete) {
   return { recordId, result: 'deleted', effect: 'already-gone' } as const;
+}
+
+/**
+ * Sends what is ready in batches, one after the other. What meets one and concerns the whole target ends the series: the rest is not sent.
+ * @param send gives the outcomes of one batch and never throws
+ */
+export async function inBatches<Ready extends { operation: Operation<CrmItem> }>(
+  ready: readonly Ready[],
+  size: number,
+  send: (some: readonly Ready[]) => Promise<Outcome<CrmItem>[]>,
+): Promise<Outcome<CrmItem>[]> {
+  const outcomes: Outcome<CrmItem>[] = [];
+  for (const some of slices(ready, size)) {
+    const ending = endingOf(outcomes.at(-1));
+    outcomes.push(...(ending === null ? await send(some) : some.map(({ operation }) => failed(operation, ending))));
+  }
+  return outcomes;
+}
+
+function endingOf(before: Outcome<CrmItem> | undefined): MirrorError | null {
+  return before?.result === 'failed' && !concernsOneItem(before.error, errors) ? notSent(before.error) : null;
 }

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import type { StreamName } from '../../model/streams.ts';
 import { TEXT_FORMS } from '../fitting.ts';
-import { isPath } from './json-paths.ts';
 import { BATCH_SIZE } from './limits.ts';
-import { type Placeholder, pageAt, placeholdersIn } from './templates.ts';
+import { isPath, type Placeholder, pageAt, placeholdersIn } from './templates.ts';
 import { BOOLEAN_STYLES, DATE_STYLES, INSTANT_STYLES, NULL_STYLES } from './values.ts';
 
 const path = z.string().refine(isPath, 'give names between dots, as in data.people, or list[name=value] to choose');

@@ -1,9 +1,9 @@
 import type { MirrorError } from '../../model/errors.ts';
-import { COMMON, common, defineErrors, NO_WORDS } from '../errors.ts';
+import { COMMON, common, contract, defineErrors, NO_WORDS, refusal, remote, settings } from '../errors.ts';
 import type { WireResponse } from '../wire.ts';
 import type { CrmDescription, Meaning } from './description.ts';
-import { valueAt } from './json-paths.ts';
 import { NAMED_FIELDS } from './limits.ts';
+import { valueAt } from './templates.ts';
 
 /**
  * Errors of CRMs that a description tells of: known by what it says that codes and statuses mean (`words`), else by status.
@@ -17,21 +17,14 @@ export const errors = defineErrors('the CRM', NO_WORDS, {
     ambiguous: false,
     remedy: 'renew the key, password or login of the connection',
   },
-  'crm-forbidden': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
+  'crm-forbidden': settings.target('the CRM does not let this login do that', {
     statuses: [403],
     words: ['forbidden'],
     ambiguous: false,
-    message: 'the CRM does not let this login do that',
     remedy: 'give the login the right to read, write and delete these records',
-  },
+  }),
   'rate-limited': { ...COMMON['rate-limited'], words: ['throttled'] },
-  'server-unavailable': {
-    ...{ actor: 'remote', retry: 'later', scope: 'target' },
-    statuses: [408, '5xx'],
-    ambiguous: true,
-    message: 'the CRM is not available',
-  },
+  'server-unavailable': remote.target('the CRM is not available', { statuses: [408, '5xx'], ambiguous: true }),
   'server-error': {
     ...COMMON['server-error'],
     statuses: [423, 500],
@@ -40,98 +33,68 @@ export const errors = defineErrors('the CRM', NO_WORDS, {
     message: 'the CRM failed on the request',
   },
   'changed-meanwhile': { ...COMMON['changed-meanwhile'], words: ['changed'], ambiguous: false },
-  'several-matches': {
-    ...{ actor: 'settings', retry: 'later', scope: 'item' },
+  'several-matches': settings.item('several objects of the CRM carry the same key', {
+    retry: 'later',
     words: ['several'],
     ambiguous: false,
-    message: 'several objects of the CRM carry the same key',
     remedy: 'find the objects with the same key in the CRM, and delete or merge the copies that people made',
-  },
-  'option-missing': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
-    message: 'the mapping names what a list of the CRM does not have',
+  }),
+  'option-missing': settings.target('the mapping names what a list of the CRM does not have', {
     remedy: 'use one of the names, or values, that the message lists',
-  },
-  'record-refused': {
-    ...{ actor: 'contract', retry: 'never', scope: 'item' },
+  }),
+  'record-refused': refusal.item('the CRM refuses the record', {
     statuses: [400, 409, 415, 422],
     words: ['refused'],
     ambiguous: false,
     refusesValues: true,
-    message: 'the CRM refuses the record',
     note: 'With the names of the fields, where the description says how the CRM tells them. Compare mapping and CRM',
-  },
-  'record-too-large': {
-    ...{ actor: 'contract', retry: 'never', scope: 'item' },
-    statuses: [413],
-    message: 'the CRM finds the record too large',
-  },
-  'record-forbidden': {
-    ...{ actor: 'settings', retry: 'never', scope: 'item' },
-    message: 'the CRM does not let this login change the record',
+  }),
+  'record-too-large': refusal.item('the CRM finds the record too large', { statuses: [413] }),
+  'record-forbidden': settings.item('the CRM does not let this login change the record', {
     remedy: 'give the login the right to change and delete records that others own',
-  },
-  'record-without-id': {
-    ...{ actor: 'contract', retry: 'later', scope: 'item' },
-    message: 'the CRM gave an id that can be no part of an address',
-  },
-  'error-in-answer': {
-    ...{ actor: 'contract', retry: 'later', scope: 'item' },
+  }),
+  'record-without-id': contract.item('the CRM gave an id that can be no part of an address'),
+  'error-in-answer': contract.item('the CRM answered success with an error inside', {
     statuses: ['2xx'],
     ambiguous: true,
-    message: 'the CRM answered success with an error inside',
     note: 'Name its codes in `errors.codes` of the description',
-  },
+  }),
   'unexpected-status': {
     ...COMMON['unexpected-status'],
     scope: 'target',
     message: 'the CRM gave an unexpected status',
   },
-  'unexpected-answer': {
-    ...{ actor: 'contract', retry: 'later', scope: 'target' },
-    message: 'the answer lacks what it has by the description',
+  'unexpected-answer': contract.target('the answer lacks what it has by the description', {
     remedy: 'correct the paths in the description',
-  },
-  'write-not-shown': {
-    ...{ actor: 'remote', retry: 'later', scope: 'target' },
+  }),
+  'write-not-shown': remote.target('the CRM said that it wrote and does not show it', {
     code: 'unexpected-answer',
     ambiguous: true,
-    message: 'the CRM said that it wrote and does not show it',
-  },
-  'key-filter-ignored': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
-    message: 'the CRM does not search by the key',
+  }),
+  'key-filter-ignored': settings.target('the CRM does not search by the key', {
     remedy: 'make the property of keyField, correct its name, or correct find in the description',
-  },
-  'crm-property-missing': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
-    message: 'the CRM has no such property',
+  }),
+  'crm-property-missing': settings.target('the CRM has no such property', {
     remedy: 'make the properties in the CRM, or correct the names in mapping or description',
-  },
-  'stream-not-described': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
-    message: 'the description has nothing for the stream of this target',
+  }),
+  'stream-not-described': settings.target('the description has nothing for the stream of this target', {
     remedy: 'describe the stream under description.streams, or choose another',
-  },
-  'crm-path-missing': {
-    ...{ actor: 'settings', retry: 'later', scope: 'target' },
+  }),
+  'crm-path-missing': settings.target('there is nothing at the address that the description gives', {
+    retry: 'later',
     statuses: [404, 410],
     tellsGone: true,
-    message: 'there is nothing at the address that the description gives',
     remedy: 'correct baseUrl, or the path in the description',
-  },
-  'crm-question-refused': {
-    ...{ actor: 'settings', retry: 'later', scope: 'target' },
+  }),
+  'crm-question-refused': settings.target('the CRM refuses a search or a list', {
+    retry: 'later',
     ambiguous: false,
-    message: 'the CRM refuses a search or a list',
     remedy:
       'see that the properties of keyField and stampField are there, or correct find, get and list in the description',
-  },
-  'crm-paging-broken': {
-    ...{ actor: 'contract', retry: 'later', scope: 'target' },
-    message: 'the pages of a list come to no end, or lead elsewhere',
+  }),
+  'crm-paging-broken': contract.target('the pages of a list come to no end, or lead elsewhere', {
     remedy: 'correct paging in the description',
-  },
+  }),
 });
 
 /**

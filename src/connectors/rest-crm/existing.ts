@@ -2,10 +2,8 @@ import { asMirrorError, type MirrorError } from '../../model/errors.ts';
 import type { ContactStamp, ExistingContact, ExistingContacts } from '../connector.ts';
 import { isMissing, speaksOf } from './client.ts';
 import { errors } from './errors.ts';
-import { propertiesOf, readRow, stampValues } from './from-model.ts';
-import { listPages } from './listing.ts';
-import { getById } from './lookup.ts';
-import { type Scope, selection } from './scope.ts';
+import { propertiesOf, readRow, type Scope, selection, stampValues } from './from-model.ts';
+import { getById, listPages } from './lookup.ts';
 
 /** The contacts of a CRM that were there before us, where its description has the calls for it (`knowsExisting`). */
 export function openExisting(scopeFor: (signal: AbortSignal) => Promise<Scope>): ExistingContacts {

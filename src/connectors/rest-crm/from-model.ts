@@ -1,12 +1,14 @@
-import type { CrmItem, PropertyValue } from '../../model/items.ts';
+import type { Logger } from '../../log/logger.ts';
+import type { CrmItem, MappedProperty, PropertyValue } from '../../model/items.ts';
 import type { ItemKey, Operation, RemoteItem } from '../../model/operations.ts';
+import type { StreamName } from '../../model/streams.ts';
 import type { ContactStamp } from '../connector.ts';
-import { withRevision } from '../revision.ts';
-import { belongingOf, fromStamp, isStampOfAnother, toStamp } from '../stamp.ts';
-import type { CrmResource } from './description.ts';
-import { isObject, type JsonObject, newObject, setAt, valueAt } from './json-paths.ts';
-import type { Scope } from './scope.ts';
-import type { TemplateValues } from './templates.ts';
+import type { PropertyRule } from '../fitting.ts';
+import type { Choices } from '../options.ts';
+import { belongingOf, fromStamp, isStampOfAnother, toStamp, withRevision } from '../stamp.ts';
+import type { CrmClient } from './client.ts';
+import type { CrmDescription, CrmResource } from './description.ts';
+import { isObject, type JsonObject, newObject, setAt, type TemplateValues, valueAt } from './templates.ts';
 import { readValue, renderValue } from './values.ts';
 
 /** Keys are 32 characters of base32hex; anything else in the key's property was written by somebody else. */
@@ -151,4 +153,36 @@ function propertiesIn(
     found[name] = typeof value === 'string' ? (choices.get(name)?.toWord.get(value) ?? value) : value;
   }
   return { ...found };
+}
+
+/** One target, as a call works with it. */
+export interface Scope {
+  client: CrmClient;
+  description: CrmDescription;
+  /** How the stream's records are found and written. */
+  resource: CrmResource;
+  stream: StreamName;
+  properties: readonly MappedProperty[];
+  /** What words of the mapping stand for in lists of the CRM, by property. */
+  choices: ReadonlyMap<string, Choices>;
+  /** What properties take, as far as it is known: more once the target is prepared. */
+  rules: Map<string, PropertyRule>;
+  /** Names of properties that errors may tell: the mapped ones, and those that the CRM lists. */
+  known: Set<string>;
+  ownerTag: string;
+  baseUrl: string;
+  log: Logger;
+  signal: AbortSignal;
+}
+
+/** What every call of a resource may ask for. */
+export function selection(
+  { description, properties }: Pick<Scope, 'description' | 'properties'>,
+  resource: CrmResource,
+) {
+  const { keyField, stampField, row } = resource;
+  const names = [keyField, ...(stampField === undefined ? [] : [stampField]), ...properties.map(({ name }) => name)];
+  const first = (name: string) => (description.names === 'nested' ? (name.split('.')[0] ?? name) : name);
+  const fields = [...new Set([first(row.id), ...names.map(first)])].join(',');
+  return { fields, keyField, stampField };
 }

@@ -1,11 +1,13 @@
 import type { CrmItem } from '../../model/items.ts';
-import type { ItemKey, Operation } from '../../model/operations.ts';
+import type { ItemKey, Operation, RemoteItem } from '../../model/operations.ts';
+import type { TimeWindow } from '../../model/time.ts';
+import { guardWalk } from '../wire.ts';
 import type { CrmAnswer } from './client.ts';
-import type { CrmResource } from './description.ts';
+import type { CrmCall, CrmResource } from './description.ts';
 import { errors } from './errors.ts';
-import { type CrmRow, readRow } from './from-model.ts';
-import { isObject, valueAt } from './json-paths.ts';
-import { type Scope, selection } from './scope.ts';
+import { type CrmRow, readRow, type Scope, selection } from './from-model.ts';
+import { MAX_PAGES } from './limits.ts';
+import { isObject, valueAt } from './templates.ts';
 
 /**
  * Objects that carry the keys, by key; a key that is not there has none. Rows that the CRM gives beside are left out, whatever its
@@ -103,4 +105,121 @@ export function rowsIn(answer: CrmAnswer, path: string): unknown[] {
   if (Array.isArray(rows)) return rows;
   if (isObject(rows) && Object.keys(rows).length === 0) return [];
   throw errors.make('unexpected-answer', { names: ['rows'] });
+}
+
+/**
+ * Every object that carries our owner tag, page by page; of appointments and invoices those that begin in the window. Without a stamp
+ * nothing is known as ours.
+ */
+export async function* readOurs(scope: Scope, window: TimeWindow | null): AsyncGenerator<RemoteItem<CrmItem>[]> {
+  if (scope.resource.stampField === undefined) return;
+  const withContacts = belongingReader(scope);
+  for await (const rows of listPages(scope, scope.resource.list.call)) {
+    const ours = rows.flatMap((raw): CrmRow[] => {
+      const row = readRow(scope, scope.resource, raw);
+      return row?.owner === 'ours' && isIn(window, scope, row.remote.item) ? [row] : [];
+    });
+    const items = (await withContacts(ours)).flatMap(({ key, remote }) => (key === null ? [] : [{ key, ...remote }]));
+    if (items.length > 0) yield items;
+  }
+}
+
+function isIn(window: TimeWindow | null, { stream }: Scope, item: CrmItem | null): boolean {
+  if (window === null || stream === 'patients' || item === null) return true;
+  return item.startAt >= window.fromAt && item.startAt < window.toAt;
+}
+
+/** Where a list stands. */
+interface Place {
+  page: number;
+  offset: number;
+  cursor: string | null;
+  url: string | null;
+}
+
+/**
+ * The rows of a list. A short page ends nothing, since a CRM may give less than it was asked for: an empty page does, or the CRM's
+ * own word.
+ * @param call of the description's `list`, or one that is paged as that is
+ */
+export async function* listPages(scope: Scope, call: CrmCall): AsyncGenerator<unknown[]> {
+  const { rows: path, size, paging } = scope.resource.list;
+  let place: Place | null = { page: paging.by === 'page' ? paging.first : 1, offset: 0, cursor: null, url: null };
+  const visit = guardWalk(() => errors.make('crm-paging-broken'), MAX_PAGES);
+  while (place !== null) {
+    visit(JSON.stringify(place));
+    const { url, ...values }: Place = place;
+    const answer: CrmAnswer =
+      url === null
+        ? await scope.client.send(
+            'rest-crm.list',
+            call,
+            { ...selection(scope, scope.resource), ...values, size, ownerTag: scope.ownerTag },
+            scope.signal,
+          )
+        : await scope.client.follow('rest-crm.list', call, url, scope.signal);
+    const rows = rowsIn(answer, path);
+    if (rows.length > 0) yield rows;
+    place = nextPlace(scope, place, answer, rows.length);
+  }
+}
+
+function nextPlace({ resource, baseUrl }: Scope, place: Place, answer: CrmAnswer, count: number): Place | null {
+  const { paging } = resource.list;
+  if (paging.by === 'none' || answer.isNothing) return null;
+  const offset = place.offset + count;
+  if (paging.by === 'page' || paging.by === 'offset') {
+    const { more, total } = paging;
+    const whole = total === undefined ? null : Number(valueAt(answer.body, total));
+    const isLast = count === 0 || (more !== undefined && !valueAt(answer.body, more)) || isReached(offset, whole);
+    return isLast ? null : { ...place, page: place.page + 1, offset };
+  }
+  if (paging.by === 'cursor') {
+    const cursor = valueAt(answer.body, paging.next);
+    const isLast = paging.more !== undefined && !valueAt(answer.body, paging.more);
+    return isLast || cursor === undefined || cursor === null || cursor === ''
+      ? null
+      : { ...place, cursor: String(cursor) };
+  }
+  const link = paging.next === 'header' ? answer.nextLink : valueAt(answer.body, paging.next);
+  return typeof link === 'string' && link !== '' ? { ...place, url: ownAddress(baseUrl, link) } : null;
+}
+
+/** A total of -1 or -2 is no total (docs.espocrm.com/development/api/crud). */
+function isReached(offset: number, total: number | null): boolean {
+  return total !== null && total >= 0 && offset >= total;
+}
+
+/** The login goes nowhere but to the CRM. */
+function ownAddress(baseUrl: string, link: string): string {
+  const url = URL.parse(link, `${baseUrl}/`);
+  if (url === null || url.origin !== new URL(baseUrl).origin) throw errors.make('crm-paging-broken');
+  return url.href;
+}
+
+/**
+ * Tells objects with what they belong to now: a person may have given one to another contact, which its stamp knows nothing of. Where
+ * rows tell their contacts, those that stamps name are looked for, each once a reading.
+ */
+export function belongingReader(scope: Scope): (rows: readonly CrmRow[]) => Promise<CrmRow[]> {
+  const contactIds = new Map<ItemKey, ReadonlySet<string>>();
+  return async (rows) => {
+    const keys = new Set(rows.flatMap((row) => (row.contactIds === null ? [] : (row.remote.item?.contactKey ?? []))));
+    const unknown = [...keys].filter((key) => !contactIds.has(key));
+    const found = await findContacts(scope, unknown);
+    for (const key of unknown) contactIds.set(key, new Set(found.get(key)?.map(({ id }) => id)));
+    return rows.map((row) => (isParted(row, contactIds) ? { ...row, remote: parted(row.remote) } : row));
+  };
+}
+
+function isParted({ contactIds, remote }: CrmRow, known: ReadonlyMap<ItemKey, ReadonlySet<string>>): boolean {
+  const contactKey = remote.item?.contactKey ?? null;
+  if (contactIds === null || contactKey === null) return false;
+  const wanted = known.get(contactKey);
+  // Nothing can be joined with a contact that is gone: that one is made again first, and what belongs to it is written then.
+  return wanted !== undefined && wanted.size > 0 && !contactIds.some((id) => wanted.has(id));
+}
+
+function parted(remote: CrmRow['remote']): CrmRow['remote'] {
+  return remote.item === null ? remote : { ...remote, item: { ...remote.item, contactGeneration: 0 } };
 }

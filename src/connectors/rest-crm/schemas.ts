@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { baseAddress } from '../../settings/common-schemas.ts';
 import { type CrmDescription, descriptionSchema } from './description.ts';
-import { isObject, type JsonObject, newObject } from './json-paths.ts';
 import { SEARCH_LAG_SECONDS } from './limits.ts';
 import { profiles } from './profiles/index.ts';
+import { isObject, type JsonObject, newObject } from './templates.ts';
 
 /** Settings of one target, with the description whole. */
 export interface RestCrmSettings {

@@ -1,14 +1,13 @@
 import { asMirrorError } from '../../model/errors.ts';
 import type { CrmItem } from '../../model/items.ts';
 import type { Operation, Outcome } from '../../model/operations.ts';
-import { supersededBy } from '../revision.ts';
+import { supersededBy } from '../stamp.ts';
 import { type CrmAnswer, isMissing, speaksOf } from './client.ts';
 import { remove } from './deleting.ts';
 import { errors } from './errors.ts';
-import { type CrmRow, idAt, isSameItem, readRow, writeValues } from './from-model.ts';
-import { valueAt } from './json-paths.ts';
+import { type CrmRow, idAt, isSameItem, readRow, type Scope, selection, writeValues } from './from-model.ts';
 import { findByKeys, lookAgain, lookAtId, theOne } from './lookup.ts';
-import { type Scope, selection } from './scope.ts';
+import { valueAt } from './templates.ts';
 
 /** A create or an update. */
 export type Write = Extract<Operation<CrmItem>, { kind: 'create' | 'update' }>;

@@ -1,13 +1,13 @@
 import type { MappedProperty, PropertyKind, PropertyValue } from '../../model/items.ts';
 import type { StreamName } from '../../model/streams.ts';
 import type { CrmContext } from '../connector.ts';
+import { parsedBy } from '../errors.ts';
 import type { PropertyRule, PropertyRules, TextForm } from '../fitting.ts';
 import { type Choices, chooseOptions, type ListOption, strangeWords } from '../options.ts';
 import type { WireResponse } from '../wire.ts';
 import type { OrgClient, Part } from './client.ts';
 import { errors } from './errors.ts';
-import { KEY_LENGTH, NAMELESS, STAMP_LENGTH } from './limits.ts';
-import { REFUSALS } from './refusals.ts';
+import { KEY_LENGTH, NAMELESS, REFUSALS, STAMP_LENGTH } from './limits.ts';
 import {
   type DescribedField,
   describeSchema,
@@ -153,9 +153,7 @@ function describedFields(
 ): { byName: Fields; faults: string[] } {
   if (answer?.status === 404)
     throw errors.make('crm-setup-incomplete', { names: [`object ${object} is not there, or hidden from the login`] });
-  const described = describeSchema.safeParse(required(answer).body);
-  if (!described.success) throw errors.make('unexpected-answer');
-  const { createable, updateable, deletable, fields } = described.data;
+  const { createable, updateable, deletable, fields } = parsedBy(errors, describeSchema, required(answer).body);
   const isWritable = createable && updateable && deletable;
   return {
     byName: new Map(fields.map((field) => [field.name, field])),

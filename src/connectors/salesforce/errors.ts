@@ -1,5 +1,5 @@
 import type { MirrorError } from '../../model/errors.ts';
-import { COMMON, common, defineErrors, type ErrorKind } from '../errors.ts';
+import { authorization, COMMON, common, defineErrors, type ErrorKind, refusal, remote, settings } from '../errors.ts';
 import type { WireResponse } from '../wire.ts';
 import { API_LIMIT_PAUSE_MS, NAMED_FIELDS, STORAGE_FULL_PAUSE_MS } from './limits.ts';
 import { type RowResult, refusalSchema } from './schemas.ts';
@@ -23,30 +23,22 @@ export const errors = defineErrors('Salesforce', codesOf, {
     words: ['INVALID_SESSION_ID'],
     remedy: 'connect the Salesforce account again',
   },
-  'instance-unknown': {
-    ...{ actor: 'authorization', retry: 'never', scope: 'target' },
-    message: 'the login does not tell where the org is',
+  'instance-unknown': authorization.target('the login does not tell where the org is', {
     remedy: 'log in again, or set instanceUrl',
-  },
-  'redirected-elsewhere': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
-    message: 'the org sends to another address, which the login does not name',
+  }),
+  'redirected-elsewhere': settings.target('the org sends to another address, which the login does not name', {
     remedy: 'log in again, or correct instanceUrl',
-  },
-  'api-disabled': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
+  }),
+  'api-disabled': settings.target('the org or the user may not use the API', {
     words: ['API_DISABLED_FOR_ORG', 'API_CURRENTLY_DISABLED'],
-    message: 'the org or the user may not use the API',
     remedy: 'use an edition with API access, and give the user the permission API Enabled',
-  },
-  'version-retired': {
-    ...{ actor: 'settings', retry: 'never', scope: 'target' },
+  }),
+  'version-retired': settings.target('Salesforce does not serve this version of its API', {
     tellsGone: true,
     statuses: [410],
     words: ['UNSUPPORTED_API_VERSION'],
-    message: 'Salesforce does not serve this version of its API',
     remedy: 'set apiVersion to one that the org lists at /services/data',
-  },
+  }),
   'crm-setup-incomplete': {
     ...SETUP_INCOMPLETE,
     message: 'the org lacks what the target needs',
@@ -64,56 +56,39 @@ export const errors = defineErrors('Salesforce', codesOf, {
     message: 'the org has no such object, or its key field is no external id, or the login may not see them',
     remedy: 'run clinic-mirror sync: it names what is missing',
   },
-  'crm-forbidden': {
-    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+  'crm-forbidden': settings.item('Salesforce does not allow this to the login', {
     statuses: [403],
     words: ['INSUFFICIENT_ACCESS_OR_READONLY', 'INSUFFICIENT_ACCESS', 'INVALID_FIELD_FOR_INSERT_UPDATE'],
-    message: 'Salesforce does not allow this to the login',
     remedy:
       "give the login's user the right to create, edit and delete the object's records, and to edit the fields named",
-  },
+  }),
   /** @see https://developer.salesforce.com/docs/atlas.en-us.api_rest.meta/api_rest/headers_api_usage.htm */
-  'api-limit-reached': {
-    ...{ actor: 'remote', retry: 'later', scope: 'target' },
+  'api-limit-reached': remote.target("the org's API calls of 24 hours are used up", {
     words: ['REQUEST_LIMIT_EXCEEDED'],
     pauseMs: API_LIMIT_PAUSE_MS,
-    message: "the org's API calls of 24 hours are used up",
-  },
+  }),
   /** @see https://developer.salesforce.com/docs/atlas.en-us.salesforce_app_limits_cheatsheet.meta/salesforce_app_limits_cheatsheet/salesforce_app_limits_platform_api.htm */
   'calls-at-once': {
     ...{ ...COMMON['rate-limited'], statuses: [] },
     message: 'as many calls run at once in the org as it allows',
     note: 'Told by the code of the daily limit while `Sforce-Limit-Info` is far from it',
   },
-  'api-limit-near': {
-    ...{ actor: 'remote', retry: 'later', scope: 'target' },
+  'api-limit-near': remote.target("more of the org's API calls of 24 hours are used than stopAtShare allows", {
     pauseMs: API_LIMIT_PAUSE_MS,
-    message: "more of the org's API calls of 24 hours are used than stopAtShare allows",
     remedy: 'find out who uses them, or raise stopAtShare',
-  },
-  'storage-full': {
-    ...{ actor: 'settings', retry: 'later', scope: 'target' },
+  }),
+  'storage-full': settings.target("the org's storage is full", {
+    retry: 'later',
     words: ['STORAGE_LIMIT_EXCEEDED'],
     pauseMs: STORAGE_FULL_PAUSE_MS,
-    message: "the org's storage is full",
     remedy: 'make room in the org',
-  },
-  'server-unavailable': {
-    ...{ actor: 'remote', retry: 'later', scope: 'item' },
-    statuses: [503],
-    message: 'Salesforce is away',
-  },
-  'reading-expired': {
-    ...{ actor: 'remote', retry: 'later', scope: 'item' },
+  }),
+  'server-unavailable': remote.item('Salesforce is away', { statuses: [503] }),
+  'reading-expired': remote.item('Salesforce gave up a reading before its end', {
     words: ['INVALID_QUERY_LOCATOR'],
-    message: 'Salesforce gave up a reading before its end',
     note: 'It is read again',
-  },
-  'row-locked': {
-    ...{ actor: 'remote', retry: 'later', scope: 'item' },
-    words: ['UNABLE_TO_LOCK_ROW'],
-    message: 'another write holds the record or its parent',
-  },
+  }),
+  'row-locked': remote.item('another write holds the record or its parent', { words: ['UNABLE_TO_LOCK_ROW'] }),
   'batch-dependency': {
     ...COMMON['batch-dependency'],
     words: ['ALL_OR_NONE_OPERATION_ROLLED_BACK', 'PROCESSING_HALTED'],
@@ -122,42 +97,31 @@ export const errors = defineErrors('Salesforce', codesOf, {
     ...COMMON['contact-missing'],
     remedy: "the patients' target writes it; see that its contacts are in step",
   },
-  'key-ambiguous': {
-    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+  'key-ambiguous': settings.item('several records carry the same key', {
     statuses: [300],
     words: ['DUPLICATE_EXTERNAL_ID'],
-    message: 'several records carry the same key',
     remedy: 'tick Unique on the key field, and clear the key on all but one of the records',
-  },
-  'unique-value-taken': {
-    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+  }),
+  'unique-value-taken': settings.item('another record has the same value in a field that must be unique', {
     refusesValues: true,
     words: ['DUPLICATE_VALUE'],
-    message: 'another record has the same value in a field that must be unique',
     remedy: 'correct the other record, or leave the field out of the mapping',
-  },
-  'duplicate-rule': {
-    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+  }),
+  'duplicate-rule': settings.item('a duplicate rule of the org refuses the record', {
     words: ['DUPLICATES_DETECTED'],
-    message: 'a duplicate rule of the org refuses the record',
     remedy:
       "let the rule leave out the login's user, since patients of one family share addresses and numbers; or, where it only alerts, set allowDuplicates",
-  },
-  'validation-rule': {
-    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+  }),
+  'validation-rule': settings.item('a validation rule of the org refuses the record', {
     refusesValues: true,
     words: ['FIELD_CUSTOM_VALIDATION_EXCEPTION', 'FIELD_FILTER_VALIDATION_EXCEPTION'],
-    message: 'a validation rule of the org refuses the record',
     remedy: "change the mapping or the data so that the rule is kept, or let the rule leave out the login's user",
-  },
-  'required-field-missing': {
-    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+  }),
+  'required-field-missing': settings.item('the org requires a field that the record leaves empty', {
     words: ['REQUIRED_FIELD_MISSING'],
-    message: 'the org requires a field that the record leaves empty',
     remedy: 'map the field, or fill it in the clinic',
-  },
-  'property-value-refused': {
-    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+  }),
+  'property-value-refused': settings.item('Salesforce refuses a value', {
     refusesValues: true,
     words: [
       'INVALID_EMAIL_ADDRESS',
@@ -167,50 +131,35 @@ export const errors = defineErrors('Salesforce', codesOf, {
       'INVALID_TYPE_ON_FIELD_IN_RECORD',
       'MALFORMED_ID',
     ],
-    message: 'Salesforce refuses a value',
     remedy: 'correct the value in the clinic, or how it is mapped',
-  },
-  'property-value-too-long': {
-    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+  }),
+  'property-value-too-long': settings.item('a value is longer than its field', {
     refusesValues: true,
     words: ['STRING_TOO_LONG'],
-    message: 'a value is longer than its field',
     remedy: 'correct the value in the clinic, or how it is mapped',
-  },
-  'reference-refused': {
-    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+  }),
+  'reference-refused': settings.item('a reference leads to no record that the login may use', {
     words: ['INVALID_CROSS_REFERENCE_KEY', 'INSUFFICIENT_ACCESS_ON_CROSS_REFERENCE_ENTITY'],
-    message: 'a reference leads to no record that the login may use',
     remedy: 'correct the ids in the mapping',
-  },
-  'automation-failed': {
-    ...{ actor: 'settings', retry: 'later', scope: 'item' },
+  }),
+  'automation-failed': settings.item('a trigger or flow of the org failed on the record', {
+    retry: 'later',
     words: ['CANNOT_INSERT_UPDATE_ACTIVATE_ENTITY', 'CANNOT_EXECUTE_FLOW_TRIGGER'],
-    message: 'a trigger or flow of the org failed on the record',
     remedy: "look at the org's automation for this object",
-  },
-  'deletion-refused': {
-    ...{ actor: 'settings', retry: 'never', scope: 'item' },
+  }),
+  'deletion-refused': settings.item('Salesforce does not delete the record', {
     words: ['DELETE_FAILED'],
-    message: 'Salesforce does not delete the record',
     remedy: 'take away what hangs on it, such as cases, or the rule that forbids it',
-  },
-  'bin-not-emptied': {
-    ...{ actor: 'settings', retry: 'later', scope: 'item' },
-    message: 'Salesforce did not take a deleted record out of its recycle bin',
+  }),
+  'bin-not-emptied': settings.item('Salesforce did not take a deleted record out of its recycle bin', {
+    retry: 'later',
     remedy:
       "let the login's user use the SOAP API and see the org's recycle bin, or empty it there; or set emptyBin to false: the bin keeps it for 15 days",
-  },
-  'opt-out-not-taken': {
-    ...{ actor: 'remote', retry: 'later', scope: 'item' },
-    message: "Salesforce did not take the opt-out of a contact's Individual",
+  }),
+  'opt-out-not-taken': remote.item("Salesforce did not take the opt-out of a contact's Individual", {
     remedy: 'look whether the login may create and edit Individuals, and whether a rule of the org refuses them',
-  },
-  'item-too-large': {
-    ...{ actor: 'contract', retry: 'never', scope: 'item' },
-    statuses: [413, 414],
-    message: 'Salesforce finds the request too large',
-  },
+  }),
+  'item-too-large': refusal.item('Salesforce finds the request too large', { statuses: [413, 414] }),
   refused: { ...COMMON.refused, message: 'Salesforce refused the record' },
 });
 

@@ -5,9 +5,9 @@ import { toStamp } from '../stamp.ts';
 import type { Part } from './client.ts';
 import { resultsOf } from './deleting.ts';
 import { rowErrorOf } from './errors.ts';
-import { fieldsOf, propertiesOf } from './from-model.ts';
-import { COLLECTION_SIZE, QUERY_KEYS } from './limits.ts';
-import { queryPages, quoted, runQueries, type Scope } from './reading.ts';
+import { propertiesOf } from './from-model.ts';
+import { COLLECTION_SIZE } from './limits.ts';
+import { queryPages, type Scope, selectIn, wholeRecord } from './reading.ts';
 import type { SeenRecord } from './schemas.ts';
 import { ALLOW_DUPLICATES } from './writing.ts';
 
@@ -24,12 +24,8 @@ export function openExisting(scopeFor: (signal: AbortSignal) => Promise<Scope>):
     async read(remoteIds, signal) {
       const scope = await scopeFor(signal);
       const { form, client } = scope;
-      const select = `SELECT ${fieldsOf(form).join(', ')} FROM ${form.object}`;
-      const queries = slices(remoteIds, QUERY_KEYS).map(
-        (ids) => `${select} WHERE Id IN (${ids.map(quoted).join(',')})`,
-      );
-      const records = await runQueries(client, 'salesforce.find', queries, signal);
-      return records.flat().map((record) => toExisting(scope, record));
+      const records = await selectIn(client, { ...wholeRecord(form), field: 'Id', values: remoteIds }, signal);
+      return records.map((record) => toExisting(scope, record));
     },
     async stamp(stamps, signal) {
       const scope = await scopeFor(signal);

@@ -1,8 +1,7 @@
 import type { CrmItem } from '../../model/items.ts';
 import type { ConnectorModule } from '../connector.ts';
 import { loadedLater } from '../loaded-later.ts';
-import { BATCH_SIZE, CONCURRENCY } from './limits.ts';
-import { REFUSALS } from './refusals.ts';
+import { BATCH_SIZE, CONCURRENCY, REFUSALS } from './limits.ts';
 import { type SalesforceSettings, settingsSchema } from './schemas.ts';
 
 /** Salesforce's REST API: contacts or person accounts, events and opportunities of an org, or objects of one's own. */

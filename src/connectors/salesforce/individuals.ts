@@ -8,7 +8,7 @@ import { INDIVIDUAL, INDIVIDUAL_FIELD, type Individuals } from './description.ts
 import { errors } from './errors.ts';
 import type { Write } from './from-model.ts';
 import { COLLECTION_SIZE, NAMELESS } from './limits.ts';
-import { quoted, runQueries, type Scope } from './reading.ts';
+import { type Scope, selectIn } from './reading.ts';
 import type { SeenRecord } from './schemas.ts';
 
 /** A contact that was just written, of somebody who refuses. */
@@ -110,8 +110,16 @@ async function standingOf(
   signal: AbortSignal,
 ): Promise<Map<string, SeenRecord>> {
   const names = [...new Set(rules.map(({ optOut }) => optOut))];
-  const ofContacts = `SELECT Id, ${INDIVIDUAL_FIELD} FROM ${form.object} WHERE Id IN (${idList(refusing.map(({ contactId }) => contactId))})`;
-  const [contacts = []] = await runQueries(client, 'salesforce.find', [ofContacts], signal);
+  const contacts = await selectIn(
+    client,
+    {
+      fields: ['Id', INDIVIDUAL_FIELD],
+      object: form.object,
+      field: 'Id',
+      values: refusing.map(({ contactId }) => contactId),
+    },
+    signal,
+  );
   const idOf = new Map(
     contacts.flatMap((contact) => {
       const id = contact[INDIVIDUAL_FIELD];
@@ -119,8 +127,12 @@ async function standingOf(
     }),
   );
   if (idOf.size === 0) return new Map();
-  const ofIndividuals = `SELECT Id, ${names.join(', ')} FROM ${INDIVIDUAL} WHERE Id IN (${idList([...idOf.values()])})`;
-  const [found = []] = await runQueries(client, 'salesforce.find', [ofIndividuals], signal);
+  const ids = [...new Set(idOf.values())];
+  const found = await selectIn(
+    client,
+    { fields: ['Id', ...names], object: INDIVIDUAL, field: 'Id', values: ids },
+    signal,
+  );
   const byId = new Map(found.map((record) => [record.Id, record]));
   return new Map([...idOf].flatMap(([contactId, id]) => (byId.has(id) ? [[contactId, byId.get(id)!] as const] : [])));
 }
@@ -145,10 +157,6 @@ async function sendRows(
     const isTaken = result.success && typeof result.id === 'string';
     return { ...one, end: isTaken ? String(result.id) : errors.make('opt-out-not-taken') };
   });
-}
-
-function idList(ids: readonly string[]): string {
-  return [...new Set(ids)].map(quoted).join(',');
 }
 
 function textOr(value: CrmItem['properties'][string] | undefined, otherwise: string): string {

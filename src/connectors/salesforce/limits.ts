@@ -1,4 +1,5 @@
 import { MEBIBYTE } from '../../http/client.ts';
+import type { Refusal } from '../../model/refusals.ts';
 import { HOUR_MS, MINUTE_MS } from '../../model/time.ts';
 
 /** The version of the REST API that is asked for unless the settings name another; retired ones answer 404 or 410. */
@@ -78,3 +79,11 @@ export const NAMED_FIELDS = 8;
 
 /** Stands for a name where Salesforce wants one and nothing is to be told. Our choice. */
 export const NAMELESS = '–';
+
+/** Fields by which people refuse: of contacts, and of accounts of one person (Object Reference, Contact and Account). */
+export const REFUSALS: readonly Refusal[] = ['HasOptedOutOfEmail', 'HasOptedOutOfFax', 'DoNotCall'].flatMap(
+  (property) => [
+    { property, by: null },
+    { property: `Person${property}`, by: null },
+  ],
+);

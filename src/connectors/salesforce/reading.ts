@@ -3,8 +3,9 @@ import type { CrmItem } from '../../model/items.ts';
 import type { ItemKey, RemoteItem } from '../../model/operations.ts';
 import { slices } from '../../model/slices.ts';
 import type { TimeWindow } from '../../model/time.ts';
-import { guardWalk } from '../walk.ts';
+import { parsedBy } from '../errors.ts';
 import type { WireResponse } from '../wire.ts';
+import { guardWalk } from '../wire.ts';
 import type { OrgClient, Part } from './client.ts';
 import type { ContactReference, RecordForm } from './description.ts';
 import { errors } from './errors.ts';
@@ -54,10 +55,9 @@ export async function* queryPages(
     visit(path);
     const headers = { 'sforce-query-options': `batchSize=${PAGE_SIZE}` };
     const body = await client.send({ label: 'salesforce.query', method: 'GET', path, headers }, signal);
-    const page = pageSchema.safeParse(body);
-    if (!page.success) throw errors.make('unexpected-answer');
-    yield page.data.records;
-    path = page.data.done ? null : nextPath(client, page.data.nextRecordsUrl);
+    const page = parsedBy(errors, pageSchema, body);
+    yield page.records;
+    path = page.done ? null : nextPath(client, page.nextRecordsUrl);
   }
 }
 
@@ -68,14 +68,40 @@ export async function findByKey(
   signal: AbortSignal,
 ): Promise<RemoteItem<CrmItem>[]> {
   const { client, form } = scope;
-  const queries = slices(keys, QUERY_KEYS).map((slice) => byKeyQuery(form, slice));
-  const records = await runQueries(client, 'salesforce.find', queries, signal);
-  return toItems(scope, records.flat(), new Map(), signal);
+  const records = await selectIn(client, { ...wholeRecord(form), field: form.keyField, values: keys }, signal);
+  return toItems(scope, records, new Map(), signal);
 }
 
-/** The query for what carries one of the keys. */
-export function byKeyQuery(form: RecordForm, keys: readonly ItemKey[]): string {
-  return `SELECT ${fieldsOf(form).join(', ')} FROM ${form.object} WHERE ${form.keyField} IN (${keys.map(quoted).join(',')})`;
+/** What is asked for: fields of the records of an object of which a field has one of the values. */
+export interface Selection {
+  fields: readonly string[];
+  object: string;
+  field: string;
+  values: readonly string[];
+  /** A further condition in SOQL. */
+  where?: string;
+}
+
+/** All that is read of a target's records. */
+export function wholeRecord(form: RecordForm): Pick<Selection, 'fields' | 'object'> {
+  return { fields: fieldsOf(form), object: form.object };
+}
+
+/** A selection in SOQL. */
+export function soqlOf({ fields, object, field, values, where }: Selection): string {
+  const also = where === undefined ? '' : `${where} AND `;
+  return `SELECT ${fields.join(', ')} FROM ${object} WHERE ${also}${field} IN (${values.map(quoted).join(',')})`;
+}
+
+/** The records of a selection, however many values it has. @param how label of the calls, and where they go */
+export async function selectIn(
+  client: OrgClient,
+  selection: Selection,
+  signal: AbortSignal,
+  how: { label?: string; resource?: QueryResource } = {},
+): Promise<SeenRecord[]> {
+  const queries = slices(selection.values, QUERY_KEYS).map((values) => soqlOf({ ...selection, values }));
+  return (await runQueries(client, how.label ?? 'salesforce.find', queries, signal, how.resource)).flat();
 }
 
 /** A query as a part of a composite. */
@@ -157,10 +183,8 @@ async function learnContacts(
   contacts: Map<string, string>,
   signal: AbortSignal,
 ): Promise<void> {
-  const queries = slices(ids, QUERY_KEYS).map(
-    (slice) => `SELECT Id, ${keyField} FROM ${object} WHERE Id IN (${slice.map(quoted).join(',')})`,
-  );
-  for (const record of (await runQueries(client, 'salesforce.contacts', queries, signal)).flat()) {
+  const selection = { fields: ['Id', keyField], object, field: 'Id', values: ids };
+  for (const record of await selectIn(client, selection, signal, { label: 'salesforce.contacts' })) {
     const key = record[keyField];
     if (typeof key === 'string') contacts.set(record.Id, key);
   }

@@ -8,7 +8,7 @@ import type { Part } from './client.ts';
 import { errors, isContactMissing, isKeyInBin, isRace, rowErrorOf } from './errors.ts';
 import { toRemoteItem, toRow, type Write } from './from-model.ts';
 import { BATCH_SIZE, COLLECTION_BYTES, COLLECTION_SIZE, LEAST_ROWS, MAX_HALVINGS } from './limits.ts';
-import { byKeyQuery, queryPart, type Scope, wholeResult } from './reading.ts';
+import { queryPart, type Scope, soqlOf, wholeRecord, wholeResult } from './reading.ts';
 import { type RowResult, rowResultsSchema } from './schemas.ts';
 
 /** Collections of one composite call: each is followed by the query that reads back what became of it. */
@@ -61,12 +61,7 @@ class UpsertRun {
     const { client, form } = this.#scope;
     const parts = collections.flatMap((rows): Part[] => [
       collectionPart(this.#scope, rows),
-      queryPart(
-        byKeyQuery(
-          form,
-          rows.map(({ write }) => write.key),
-        ),
-      ),
+      queryPart(soqlOf({ ...wholeRecord(form), field: form.keyField, values: rows.map(({ write }) => write.key) })),
     ]);
     let answers: (WireResponse | null)[];
     try {

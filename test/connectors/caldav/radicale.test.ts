@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { readChanges } from '../../../src/connectors/caldav/collection.ts';
 import { toCalendarObject } from '../../../src/connectors/caldav/from-model.ts';
 import { caldav } from '../../../src/connectors/caldav/index.ts';
-import { readChanges } from '../../../src/connectors/caldav/sync-collection.ts';
 import { DavSession } from '../../../src/connectors/caldav/webdav.ts';
 import type { Connector } from '../../../src/connectors/connector.ts';
 import { SharedState } from '../../../src/connectors/shared-state.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Collection } from '../../../src/connectors/caldav/collection.ts';
-import { readChanges } from '../../../src/connectors/caldav/sync-collection.ts';
+import { readChanges } from '../../../src/connectors/caldav/collection.ts';
 import { DavSession } from '../../../src/connectors/caldav/webdav.ts';
 import { createHttpClient } from '../../../src/http/client.ts';
 import type { RemoteItem } from '../../../src/model/operations.ts';

@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest';
-import { prepareCalendar } from '../../../src/connectors/google-calendar/container.ts';
-import { settingsSchema } from '../../../src/connectors/google-calendar/schemas.ts';
-
-const SETTINGS = settingsSchema.parse({ calendar: { create: 'Appointments' } });
+import { openCalendars } from '../../../src/connectors/google-calendar/container.ts';
+import { prepareCalendar } from '../../../src/connectors/owner.ts';
 
 /** An account whose calendars are all made before any of their makers gets an answer. */
 function accountWhereAllCreateAtOnce(workers: number) {
@@ -25,7 +23,8 @@ function accountWhereAllCreateAtOnce(workers: number) {
 
 test('workers that create their calendar at the same moment agree on the one with the lowest id', async () => {
   const account = accountWhereAllCreateAtOnce(3);
-  const prepare = (ownerTag: string) => prepareCalendar(account, SETTINGS, { ownerTag, owner: null }, null);
+  const prepare = (ownerTag: string) =>
+    prepareCalendar(openCalendars(account, ownerTag, null), { create: 'Appointments' }, null);
   expect(await Promise.all(['ownerTag', 'ownerTag', 'ownerTag'].map(prepare))).toEqual(['c_1', 'c_1', 'c_1']);
   expect(await prepare('ownerTag')).toBe('c_1');
   expect(account.items).toHaveLength(3);

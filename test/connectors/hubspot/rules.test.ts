@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { pagesOf } from '../../../src/connectors/hubspot/pages.ts';
+import { pagesOf } from '../../../src/connectors/hubspot/connector.ts';
 import { CONTACT, contact, describeOutcome, failure, meeting, rejection, startWorld } from './support.ts';
 
 const DEAL = [

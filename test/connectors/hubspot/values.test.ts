@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { toMirrorError, toRowError, untilMidnightMs } from '../../../src/connectors/hubspot/errors.ts';
+import { pathsOf } from '../../../src/connectors/hubspot/client.ts';
+import { readRefusal, toMirrorError, toRowError, untilMidnightMs } from '../../../src/connectors/hubspot/errors.ts';
+import type { Scope } from '../../../src/connectors/hubspot/from-model.ts';
 import { fromText, toItem, toValues } from '../../../src/connectors/hubspot/from-model.ts';
-import { pathsOf } from '../../../src/connectors/hubspot/paths.ts';
-import { readRefusal } from '../../../src/connectors/hubspot/refusals.ts';
-import type { Scope } from '../../../src/connectors/hubspot/scope.ts';
 import { fromStamp } from '../../../src/connectors/stamp.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import type { CrmItem, PropertyKind, PropertyValue } from '../../../src/model/items.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { HubSpotCall, HubSpotClient } from '../../../src/connectors/hubspot/client.ts';
-import type { Write } from '../../../src/connectors/hubspot/looking.ts';
-import { pathsOf } from '../../../src/connectors/hubspot/paths.ts';
-import type { Scope } from '../../../src/connectors/hubspot/scope.ts';
+import { pathsOf } from '../../../src/connectors/hubspot/client.ts';
+import type { Scope } from '../../../src/connectors/hubspot/from-model.ts';
+import type { Write } from '../../../src/connectors/hubspot/records.ts';
 import { writeAll } from '../../../src/connectors/hubspot/writing.ts';
 import { toStamp } from '../../../src/connectors/stamp.ts';
 import type { WireResponse } from '../../../src/connectors/wire.ts';
@@ -192,7 +192,7 @@ async function run(scope: Scope, account: Account, ...writes: Write[]) {
   };
   const client: HubSpotClient = {
     send,
-    demand: async (call) => (await send(call)).body,
+    demand: async (schema, call) => schema.parse((await send(call)).body),
     demandNothing: async (call) => void (await send(call)),
     errorOf: () => new MirrorError('x', { actor: 'remote', code: 'x', retry: 'later' }),
   };

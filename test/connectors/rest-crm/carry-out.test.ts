@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { CrmAnswer, CrmClient } from '../../../src/connectors/rest-crm/client.ts';
 import { descriptionSchema } from '../../../src/connectors/rest-crm/description.ts';
+import type { Scope } from '../../../src/connectors/rest-crm/from-model.ts';
 import { type CrmRow, readRow } from '../../../src/connectors/rest-crm/from-model.ts';
-import type { Scope } from '../../../src/connectors/rest-crm/scope.ts';
 import { carryOut } from '../../../src/connectors/rest-crm/writing.ts';
 import { toStamp } from '../../../src/connectors/stamp.ts';
 import { silentLogger } from '../../../src/log/logger.ts';

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addressOf } from '../../../src/connectors/rest-crm/client.ts';
-import { newObject, setAt, valueAt } from '../../../src/connectors/rest-crm/json-paths.ts';
-import { renderBody, renderText } from '../../../src/connectors/rest-crm/templates.ts';
+import { newObject, renderBody, renderText, setAt, valueAt } from '../../../src/connectors/rest-crm/templates.ts';
 import {
   BOOLEAN_STYLES,
   DATE_STYLES,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { OrgClient, Part } from '../../../src/connectors/salesforce/client.ts';
 import type { RecordForm } from '../../../src/connectors/salesforce/description.ts';
 import { toRow, type Write } from '../../../src/connectors/salesforce/from-model.ts';
-import { byKeyQuery, queryPart, type Scope } from '../../../src/connectors/salesforce/reading.ts';
+import { queryPart, type Scope, soqlOf, wholeRecord } from '../../../src/connectors/salesforce/reading.ts';
 import type { RowResult } from '../../../src/connectors/salesforce/schemas.ts';
 import { upsert } from '../../../src/connectors/salesforce/writing.ts';
 import type { WireResponse } from '../../../src/connectors/wire.ts';
@@ -149,12 +149,7 @@ describe('an upsert', () => {
           path: '/composite/sobjects/Contact/Clinic_Key__c',
           body: { allOrNone: false, records: sorted.map((each) => toRow(CONTACTS, MARK, each)) },
         },
-        queryPart(
-          byKeyQuery(
-            CONTACTS,
-            sorted.map(({ key }) => key),
-          ),
-        ),
+        queryPart(soqlOf({ ...wholeRecord(CONTACTS), field: CONTACTS.keyField, values: sorted.map(({ key }) => key) })),
       ],
     ]);
   });

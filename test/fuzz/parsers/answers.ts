@@ -5,7 +5,7 @@ import { tellsMore } from '../../../src/clinic/http/more-told.ts';
 import { isFromCache, pagingHeadersOf, usableEtag } from '../../../src/clinic/http/validators.ts';
 import { knownStretches, pageOf } from '../../../src/clinic/read/list-page.ts';
 import { clinicProfileSchema } from '../../../src/clinic/schema/profile.ts';
-import { parseBatch } from '../../../src/connectors/google-calendar/batch.ts';
+import { parseBatch } from '../../../src/connectors/google-calendar/transport.ts';
 import { readJson } from '../../../src/http/json.ts';
 import { checkJson } from '../../../src/http/json-check.ts';
 import { nextLink, parseLinks } from '../../../src/http/link-header.ts';
