@@ -59,7 +59,7 @@ const MOST_NAMED = 20;
  * is taken up when nothing changed since the look before.
  */
 export function keepReloading(parts: ReloadParts): Reloading {
-  const { files, log } = parts;
+  const { log } = parts;
   const end = new AbortController();
   const { signal } = end;
   const steps = new ReloadSteps(parts, signal);
@@ -101,7 +101,6 @@ export function keepReloading(parts: ReloadParts): Reloading {
       end.abort();
       await running;
       await steps.withdraw();
-      files.keep();
     },
   };
 }

@@ -9,8 +9,7 @@ import { readProfiles } from './surroundings.ts';
 export type { LoadOptions } from './configuration-files.ts';
 
 /**
- * Reads and checks the whole configuration, secrets included. Where there is a data directory, a tenant's file that is as it was when it
- * was found to be without faults is neither parsed nor checked again, as long as all that decides is as it was.
+ * Reads and checks the whole configuration, secrets included.
  * @throws ConfigurationError with all faults of all files; the operator must act
  */
 export function loadConfiguration(options: LoadOptions): Configuration {

@@ -9,7 +9,7 @@ import type { SeenFiles } from './seen-files.ts';
 export interface SecretSource {
   env: Readonly<Record<string, string | undefined>>;
   dir: string;
-  /** Keeps what was read before of files that are as they were; nothing is kept when absent. */
+  /** Records every file that a secret is read from. */
   seen?: SeenFiles;
   /** Who may be told what; when absent, as for the settings, everything. */
   scope?: SecretScope;
@@ -165,8 +165,7 @@ function fromFile(name: string, { dir, seen, scope }: SecretSource): FoundSecret
     const refusal = scope?.realFile(realName) ?? null;
     if (refusal !== null) return refusal;
     // Looked at by the name that is written, since the link may be changed; read by the one that was judged.
-    const read = () => readSecret(realName, { mayBeLinked: scope === undefined });
-    return seen === undefined ? read() : seen.secretIn(fileName, read);
+    return readSecret(realName, { mayBeLinked: scope === undefined });
   } catch (error) {
     return unreadable(error);
   }

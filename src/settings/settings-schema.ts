@@ -227,7 +227,7 @@ export function settingsSchema(secrets: SecretSchemas) {
     dataDirectory: text
       .optional()
       .describe(
-        'Directory that outlives Redis, for all daemons and commands of this installation; by it a Redis that lost something is told, tombstones and opt-outs come back, the audit log is kept, and files that did not change are not checked again',
+        'Directory that outlives Redis, for all daemons and commands of this installation; by it a Redis that lost something is told, tombstones and opt-outs come back, the audit log is kept, and commands work on what a daemon runs where a file has faults',
       ),
     http,
     operator: operatorSection(secrets),

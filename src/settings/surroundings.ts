@@ -47,32 +47,21 @@ export interface Surroundings {
   digest: string;
 }
 
-/** Profiles that were found to be without faults when settings and profiles had this digest. */
-export type KeptProfiles = (settings: Settings, digest: string) => ReadonlyMap<string, ClinicProfile>;
-
-/**
- * Reads settings and profiles. Each that is as it was before stays the same object, and so does the whole.
- * @param kept asked before any profile is parsed
- */
+/** Reads settings and profiles. Each that is as it was before stays the same object, and so does the whole. */
 export function readSurroundings(
   options: ReadOptions,
   secrets: SecretSchemas,
   seen: SeenFiles,
-  { before = null, kept = () => NONE_KEPT }: { before?: Surroundings | null; kept?: KeptProfiles } = {},
+  before: Surroundings | null = null,
 ): Surroundings {
   const listed = listProfiles(options.dir, seen);
   const read = readSettings(options.dir, seen);
   const settings = settingsOf(read, secrets, namesOf(listed), before);
   const digest = JSON.stringify([settings.digest, digestsOf(listed)]);
-  const profiles = checkProfiles(listed, {
-    ...(before === null ? {} : { before: before.profiles }),
-    kept: settings.value === null ? NONE_KEPT : kept(settings.value, digest),
-  });
+  const profiles = checkProfiles(listed, before?.profiles);
   if (before !== null && settings === before.settings && profiles === before.profiles) return before;
   return { settings, profiles, known: knownNames(options, settings, profiles), digest };
 }
-
-const NONE_KEPT: ReadonlyMap<string, ClinicProfile> = new Map();
 
 /** The same with profiles as they were before in the place of those with faults; the same object where there are none. */
 export function withProfilesOfBefore(
@@ -210,18 +199,15 @@ function listProfiles(dir: string, seen: SeenFiles): ListedProfiles {
 
 /** Reads every profile. */
 export function readProfiles(dir: string, seen: SeenFiles): ReadProfiles {
-  return checkProfiles(listProfiles(dir, seen), { kept: NONE_KEPT });
+  return checkProfiles(listProfiles(dir, seen));
 }
 
 /** One whose bytes are as before stays the same object, and so do all of them together. */
-function checkProfiles(
-  listed: ListedProfiles,
-  { before, kept }: { before?: ReadProfiles; kept: ReadonlyMap<string, ClinicProfile> },
-): ReadProfiles {
+function checkProfiles(listed: ListedProfiles, before?: ReadProfiles): ReadProfiles {
   const digests = new Map(digestsOf(listed));
   const profiles: ReadProfiles = { valid: new Map(), broken: new Map(), digests, strayFaults: listed.strayFaults };
   for (const { id, digest, parse } of listed.files) {
-    const known = before?.digests.get(id) === digest ? before.valid.get(id) : kept.get(id);
+    const known = before?.digests.get(id) === digest ? before.valid.get(id) : undefined;
     const checked = known === undefined ? checkProfile(parse()) : { value: known };
     if ('faults' in checked) profiles.broken.set(id, checked.faults);
     else profiles.valid.set(id, checked.value);
