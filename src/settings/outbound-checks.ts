@@ -1,8 +1,7 @@
 import { isIP } from 'node:net';
-import { faultAt } from './describe-issue.ts';
 import type { ConfigurationFault } from './faults.ts';
+import type { FilePart } from './file-part.ts';
 import { type Outbound, type Purpose, reachOf } from './outbound-schema.ts';
-import type { YamlFile } from './yaml-file.ts';
 
 /** An address that a tenant names, where it stands, and for what it is connected to. */
 export interface NamedAddress {
@@ -37,13 +36,15 @@ export function* addressesOf(tenant: unknown): Generator<NamedAddress> {
  * Addresses whose place is known before anything is connected to: numbers in any spelling, `localhost`, and http where no network is allowed.
  * What a name stands for is checked with each connection.
  */
-export function checkAddresses(file: YamlFile, outbound: Outbound | null): ConfigurationFault[] {
-  if (outbound === null) return [];
-  return [...addressesOf(file.value)].flatMap(({ purpose, path, url }) => {
+export function* checkAddresses(
+  tenant: FilePart,
+  { outbound }: { outbound: Outbound | null },
+): Generator<ConfigurationFault> {
+  if (outbound === null) return;
+  for (const { purpose, path, url } of addressesOf(tenant.value)) {
     const fault = faultOf(url, purpose, outbound);
-    if (fault === null) return [];
-    return [faultAt(file, path, fault.message, fault.remedy)];
-  });
+    if (fault !== null) yield tenant.at(...path).fault(fault.message, fault.remedy);
+  }
 }
 
 function faultOf(url: URL, purpose: Purpose, outbound: Outbound): { message: string; remedy: string } | null {
