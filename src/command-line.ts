@@ -124,11 +124,11 @@ function outsideOf(
     write: writeNewFile,
     lines: readLines,
     async names(directory) {
-      const { configuredNames } = await import('./settings/configured-names.ts');
+      const { configuredNames } = await import('./settings/list-files.ts');
       return configuredNames(directory);
     },
     async profile({ config }, name) {
-      const { loadProfile } = await import('./settings/load.ts');
+      const { loadProfile } = await import('./settings/surroundings.ts');
       return loadProfile(config, name);
     },
     progress: () => createProgress(host.stderr),
@@ -180,7 +180,7 @@ async function readManaged(
 async function checkConfiguration(host: CommandHost, options: GlobalOptions) {
   const [{ renderConfigurationSummary, renderOpenSecret }, { closingOf }] = await Promise.all([
     import('./settings/summary.ts'),
-    import('./settings/open-secrets.ts'),
+    import('./settings/secret-reference.ts'),
   ]);
   const faults: ConfigurationFault[] = [];
   const unread: string[] = [];

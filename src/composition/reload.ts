@@ -13,8 +13,8 @@ import {
   NO_CHANGES,
 } from '../settings/configuration-changes.ts';
 import type { ConfigurationFiles } from '../settings/configuration-files.ts';
+import type { FileStamps } from '../settings/list-files.ts';
 import type { ManagedTenants } from '../settings/managed-tenant.ts';
-import type { FileStamps } from '../settings/seen-files.ts';
 import type { ManagedSnapshot } from '../state/managed-tenants.ts';
 import type { RefusedFiles } from '../state/reload-reports.ts';
 import { principalOfDaemon } from './acts.ts';

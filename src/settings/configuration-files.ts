@@ -3,18 +3,16 @@ import { join } from 'node:path';
 import { NAME } from '../model/names.ts';
 import { atOnce, type Pieces } from '../model/pieces.ts';
 import { type Configuration, deepFreeze } from './configuration.ts';
-import { findDoubleTenants } from './double-tenants.ts';
+import { takeUpSettings } from './configuration-changes.ts';
 import { ConfigurationError, type ConfigurationFault } from './faults.ts';
 import { type FileUse, type LastRun, NO_LAST_RUN, readLastRun, writeLastRun } from './last-run.ts';
-import { listYamlFiles } from './list-files.ts';
+import { type FileStamps, isSameStamps, listYamlFiles, SeenFiles, stampOf } from './list-files.ts';
 import type { ManagedTenant, ManagedTenants } from './managed-tenant.ts';
 import { OnDemand } from './on-demand.ts';
-import { type OpenSecret, openSecretsIn } from './open-secrets.ts';
-import { takeUpSettings } from './restart-settings.ts';
-import { secretSchemas } from './secret-reference.ts';
-import { type FileStamps, isSameStamps, SeenFiles, stampOf } from './seen-files.ts';
+import { type OpenSecret, openSecretsIn, secretSchemas } from './secret-reference.ts';
 import {
   everyFault,
+  findDoubleTenants,
   LastGood,
   type Running,
   type SelectedTenants,
@@ -84,6 +82,14 @@ interface Begun {
   lastRun: LastRun;
   /** Of profiles in whose place those of before count. */
   ofProfiles: readonly ConfigurationFault[];
+}
+
+/**
+ * Reads and checks the whole configuration, secrets included.
+ * @throws ConfigurationError with all faults of all files; the operator must act
+ */
+export function loadConfiguration(options: LoadOptions): Configuration {
+  return new ConfigurationFiles(options).configuration;
 }
 
 /**

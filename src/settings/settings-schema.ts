@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { accessSection, operatorUrl } from './access-schema.ts';
-import { alertsSection } from './alert-schema.ts';
 import { approvals, auditLog } from './approval-schema.ts';
 import { baseAddress, mapOf, name, network, text, wholeNumber } from './common-schemas.ts';
 import { budget, certificate, hubSpotClient, oauthClient, salesforceClient, secretEndsOn } from './crm-clients.ts';
+import { alertsSection } from './delivery-schema.ts';
 import { outboundSection } from './outbound-schema.ts';
 import { redisSection } from './redis-schema.ts';
 import type { SecretSchemas } from './secret-reference.ts';

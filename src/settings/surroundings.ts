@@ -12,10 +12,9 @@ import {
   type KnownNames,
 } from './cross-checks.ts';
 import { checkFile } from './describe-issue.ts';
-import type { ConfigurationFault } from './faults.ts';
-import { listYamlFiles } from './list-files.ts';
+import { ConfigurationError, type ConfigurationFault } from './faults.ts';
+import { listYamlFiles, SeenFiles } from './list-files.ts';
 import { referencesIn, type SecretReference, type SecretSchemas } from './secret-reference.ts';
-import type { SeenFiles } from './seen-files.ts';
 import { type Settings, settingsSchema } from './settings-schema.ts';
 import { keysAt, readBytes, readYaml, type YamlFile } from './yaml-file.ts';
 
@@ -198,7 +197,7 @@ function listProfiles(dir: string, seen: SeenFiles): ListedProfiles {
 }
 
 /** Reads every profile. */
-export function readProfiles(dir: string, seen: SeenFiles): ReadProfiles {
+function readProfiles(dir: string, seen: SeenFiles): ReadProfiles {
   return checkProfiles(listProfiles(dir, seen));
 }
 
@@ -226,4 +225,19 @@ function namesOf({ files }: ListedProfiles): string[] {
 
 function digestsOf({ files }: ListedProfiles): [string, string][] {
   return files.map(({ id, digest }) => [id, digest]);
+}
+
+/**
+ * One clinic profile, without the rest of the configuration; `documented` is built in where there is no such file.
+ * @throws ConfigurationError when the file has faults or, for another name, when there is none
+ */
+export function loadProfile(dir: string, name: string): ClinicProfile {
+  const { valid, broken } = readProfiles(dir, new SeenFiles());
+  const faults = broken.get(name);
+  if (faults !== undefined) throw new ConfigurationError(faults);
+  const profile = valid.get(name) ?? (name === 'documented' ? clinicProfileSchema.parse({}) : undefined);
+  if (profile !== undefined) return profile;
+  const remedy = `choose one of: ${[...valid.keys()].join(', ') || 'documented'}`;
+  const file = join(dir, 'profiles', `${name}.yaml`);
+  throw new ConfigurationError([{ file, line: null, path: '', message: 'there is no such profile', remedy }]);
 }

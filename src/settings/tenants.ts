@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import type { z } from 'zod';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
-import { calendarUses } from './calendar-uses.ts';
 import {
   type CalendarUse,
   deepFreeze,
@@ -10,18 +9,16 @@ import {
   type TenantConfiguration,
   type TenantOutline,
 } from './configuration.ts';
-import { configurationHashes } from './configuration-hash.ts';
 import { expressionsToOutline, type OutlineApart, rememberOutlines } from './crm-expressions.ts';
 import { checkTenantReferences, type KnownNames } from './cross-checks.ts';
 import { checkFile } from './describe-issue.ts';
 import { ConfigurationError, type ConfigurationFault } from './faults.ts';
-import { listYamlFiles, type NamedFile } from './list-files.ts';
+import { listYamlFiles, type NamedFile, type SeenFiles } from './list-files.ts';
 import { type ManagedTenant, type ManagedTenants, managedName, readManaged } from './managed-tenant.ts';
 import type { ReminderFile } from './reminder-schema.ts';
 import { referencesIn, type SecretReference } from './secret-reference.ts';
-import type { SeenFiles } from './seen-files.ts';
 import type { GuardSettings, Settings } from './settings-schema.ts';
-import { outlineOf } from './tenant-outline.ts';
+import { calendarUses, configurationHashes, outlineOf } from './tenant-outline.ts';
 import { type TargetFile, type TenantFile, tenantSchema } from './tenant-schema.ts';
 import type { TenantSecrets } from './tenant-secrets.ts';
 import { fileOf, keysAt, readBytes, readYaml, readYamlFile, type YamlFile, type YamlRead } from './yaml-file.ts';
