@@ -124,7 +124,7 @@ function outsideOf(
     write: writeNewFile,
     lines: readLines,
     async names(directory) {
-      const { configuredNames } = await import('./settings/list-files.ts');
+      const { configuredNames } = await import('./settings/surroundings.ts');
       return configuredNames(directory);
     },
     async profile({ config }, name) {

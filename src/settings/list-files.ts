@@ -2,8 +2,6 @@ import { readdirSync, statSync } from 'node:fs';
 import { basename, extname, join, sep } from 'node:path';
 import { NAME, NAME_REMEDY } from '../model/names.ts';
 import { ConfigurationError, type ConfigurationFault } from './faults.ts';
-import { CLINIC_CONNECTION } from './tenant-schema.ts';
-import { keysAt, readYamlFile } from './yaml-file.ts';
 
 /** A YAML file whose name, without `.yaml`, is the id of what it describes. */
 export interface NamedFile {
@@ -100,18 +98,4 @@ export function isSameStamps(one: FileStamps, other: FileStamps): boolean {
   if (one.size !== other.size) return false;
   for (const fileName of one.keys()) if (other.get(fileName) !== one.get(fileName)) return false;
   return true;
-}
-
-/** Names in the files of a configuration; what can't be read names nothing. */
-export function configuredNames(dir: string) {
-  const folder = join(dir, 'tenants');
-  const keysOf = (tenant: string, part: string) => {
-    const read = readYamlFile(join(folder, `${tenant}.yaml`));
-    return 'file' in read ? keysAt(read.file, [part]) : [];
-  };
-  return {
-    tenants: () => listYamlFiles(folder).files.map(({ id }) => id),
-    targets: (tenant: string) => keysOf(tenant, 'targets'),
-    connections: (tenant: string) => [CLINIC_CONNECTION, ...keysOf(tenant, 'connections')],
-  };
 }

@@ -16,7 +16,8 @@ import { ConfigurationError, type ConfigurationFault } from './faults.ts';
 import { listYamlFiles, SeenFiles } from './list-files.ts';
 import { referencesIn, type SecretReference, type SecretSchemas } from './secret-reference.ts';
 import { type Settings, settingsSchema } from './settings-schema.ts';
-import { keysAt, readBytes, readYaml, type YamlFile } from './yaml-file.ts';
+import { CLINIC_CONNECTION } from './tenant-schema.ts';
+import { keysAt, readBytes, readYaml, readYamlFile, type YamlFile } from './yaml-file.ts';
 
 /** File of the daemon's own settings, in the configuration directory. */
 export const SETTINGS_FILE = 'clinic-mirror.yaml';
@@ -240,4 +241,18 @@ export function loadProfile(dir: string, name: string): ClinicProfile {
   const remedy = `choose one of: ${[...valid.keys()].join(', ') || 'documented'}`;
   const file = join(dir, 'profiles', `${name}.yaml`);
   throw new ConfigurationError([{ file, line: null, path: '', message: 'there is no such profile', remedy }]);
+}
+
+/** Names in the files of a configuration; what can't be read names nothing. */
+export function configuredNames(dir: string) {
+  const folder = join(dir, 'tenants');
+  const keysOf = (tenant: string, part: string) => {
+    const read = readYamlFile(join(folder, `${tenant}.yaml`));
+    return 'file' in read ? keysAt(read.file, [part]) : [];
+  };
+  return {
+    tenants: () => listYamlFiles(folder).files.map(({ id }) => id),
+    targets: (tenant: string) => keysOf(tenant, 'targets'),
+    connections: (tenant: string) => [CLINIC_CONNECTION, ...keysOf(tenant, 'connections')],
+  };
 }
