@@ -5,7 +5,7 @@ import { status } from '../src/control/status.ts';
 import type { Status } from '../src/control/status-view.ts';
 import { silentLogger } from '../src/log/logger.ts';
 import { reminderChannels } from '../src/reminders/channels/registry.ts';
-import { loadConfiguration } from '../src/settings/load.ts';
+import { loadConfiguration } from '../src/settings/configuration-files.ts';
 import type { World } from './world.ts';
 
 /** Looks at the daemon's own status, as `clinic-mirror status` does. */

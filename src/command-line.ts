@@ -124,11 +124,11 @@ function outsideOf(
     write: writeNewFile,
     lines: readLines,
     async names(directory) {
-      const { configuredNames } = await import('./settings/configured-names.ts');
+      const { configuredNames } = await import('./settings/surroundings.ts');
       return configuredNames(directory);
     },
     async profile({ config }, name) {
-      const { loadProfile } = await import('./settings/load.ts');
+      const { loadProfile } = await import('./settings/surroundings.ts');
       return loadProfile(config, name);
     },
     progress: () => createProgress(host.stderr),
@@ -146,21 +146,25 @@ function outsideOf(
 
 /** Reads the configuration. @param managedOf reads the managed tenants, with the connection that the settings tell */
 async function open(
-  { env }: CommandHost,
+  { env, interrupted }: CommandHost,
   { config, only }: Wanted,
   mode: 'strict' | 'set-aside',
   managedOf: (settings: Settings) => Promise<ManagedTenants>,
   use?: FileUse,
 ): Promise<ConfigurationFiles> {
-  const [{ ConfigurationFiles }, { outlineApart }, { connectors }, { reminderChannels }] = await Promise.all([
-    import('./settings/configuration-files.ts'),
-    import('./composition/outline-apart.ts'),
-    import('./connectors/registry.ts'),
-    import('./reminders/channels/registry.ts'),
-  ]);
+  const [{ ConfigurationFiles }, { inPieces }, { outlineApart }, { connectors }, { reminderChannels }] =
+    await Promise.all([
+      import('./settings/configuration-files.ts'),
+      import('./jobs/in-pieces.ts'),
+      import('./composition/outline-apart.ts'),
+      import('./connectors/registry.ts'),
+      import('./reminders/channels/registry.ts'),
+    ]);
   const parts = { dir: config, env, connectors, reminderChannels, mode, outlineApart };
   const given = use === undefined ? parts : { ...parts, use };
-  return ConfigurationFiles.open(only === undefined ? given : { ...given, only }, managedOf);
+  return ConfigurationFiles.open(only === undefined ? given : { ...given, only }, managedOf, (work) =>
+    inPieces(work, interrupted),
+  );
 }
 
 async function readManaged(
@@ -176,7 +180,7 @@ async function readManaged(
 async function checkConfiguration(host: CommandHost, options: GlobalOptions) {
   const [{ renderConfigurationSummary, renderOpenSecret }, { closingOf }] = await Promise.all([
     import('./settings/summary.ts'),
-    import('./settings/open-secrets.ts'),
+    import('./settings/secret-reference.ts'),
   ]);
   const faults: ConfigurationFault[] = [];
   const unread: string[] = [];

@@ -14,7 +14,7 @@ import { pushTarget } from '../../src/jobs/push.ts';
 import { pullAfresh } from '../../src/jobs/read-streams.ts';
 import type { OpenTenant } from '../../src/jobs/tenant.ts';
 import { silentLogger } from '../../src/log/logger.ts';
-import { loadConfiguration } from '../../src/settings/load.ts';
+import { loadConfiguration } from '../../src/settings/configuration-files.ts';
 import { type PrivateRedis, startRedis } from '../../tools/redis.ts';
 import type { VendorTarget } from '../vendors/vendors.ts';
 import { type ClinicProcess, startClinicProcess } from './clinic-process.ts';

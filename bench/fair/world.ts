@@ -17,7 +17,7 @@ import { openQueues, type WorkQueues } from '../../src/jobs/queues.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { slices } from '../../src/model/slices.ts';
 import { reminderChannels } from '../../src/reminders/channels/registry.ts';
-import { loadConfiguration } from '../../src/settings/load.ts';
+import { loadConfiguration } from '../../src/settings/configuration-files.ts';
 import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
 import { createProofSealer } from '../../src/state/proof-seal.ts';
 import { connectRedis } from '../../src/state/redis.ts';

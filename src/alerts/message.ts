@@ -2,7 +2,7 @@ import { clinicsOf, type Problem } from '../model/problems.ts';
 import { inItalian } from '../model/sentences.ts';
 import { AXES_WORDS, type Axes } from '../model/standing.ts';
 import { HOUR_MS, type Instant, MINUTE_MS } from '../model/time.ts';
-import type { AlertSettings } from '../settings/alert-schema.ts';
+import type { AlertSettings } from '../settings/delivery-schema.ts';
 import type { Digest } from './digest.ts';
 
 /** Problems that a message names; more are counted: a webhook takes 20,000 bytes, and a person reads less. */

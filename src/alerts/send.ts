@@ -4,7 +4,7 @@ import { pinnedLookup } from '../http/pinned.ts';
 import { postSigned } from '../http/signed-webhook.ts';
 import { MirrorError } from '../model/errors.ts';
 import type { Instant } from '../model/time.ts';
-import type { AlertSettings } from '../settings/alert-schema.ts';
+import type { AlertSettings } from '../settings/delivery-schema.ts';
 import { OPERATORS_REACH } from '../settings/outbound-schema.ts';
 import type { Digest } from './digest.ts';
 import { payloadOf, textOf } from './message.ts';

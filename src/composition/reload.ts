@@ -13,8 +13,8 @@ import {
   NO_CHANGES,
 } from '../settings/configuration-changes.ts';
 import type { ConfigurationFiles } from '../settings/configuration-files.ts';
+import type { FileStamps } from '../settings/list-files.ts';
 import type { ManagedTenants } from '../settings/managed-tenant.ts';
-import type { FileStamps } from '../settings/seen-files.ts';
 import type { ManagedSnapshot } from '../state/managed-tenants.ts';
 import type { RefusedFiles } from '../state/reload-reports.ts';
 import { principalOfDaemon } from './acts.ts';
@@ -59,7 +59,7 @@ const MOST_NAMED = 20;
  * is taken up when nothing changed since the look before.
  */
 export function keepReloading(parts: ReloadParts): Reloading {
-  const { files, log } = parts;
+  const { log } = parts;
   const end = new AbortController();
   const { signal } = end;
   const steps = new ReloadSteps(parts, signal);
@@ -101,7 +101,6 @@ export function keepReloading(parts: ReloadParts): Reloading {
       end.abort();
       await running;
       await steps.withdraw();
-      files.keep();
     },
   };
 }

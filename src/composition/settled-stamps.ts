@@ -1,4 +1,4 @@
-import { type FileStamps, isSameStamps } from '../settings/seen-files.ts';
+import { type FileStamps, isSameStamps } from '../settings/list-files.ts';
 
 /** Tells at each look at the files whether it is time to read them: when they changed, and not since the look before. */
 export class SettledStamps {

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import type { StateProbe } from '../control/doctor.ts';
 import { asMirrorError } from '../model/errors.ts';
 import type { ConfigurationFiles } from '../settings/configuration-files.ts';
-import { placesIn } from '../settings/named-places.ts';
+import { placesIn } from '../settings/outbound-checks.ts';
 import { requireRights } from '../state/redis-rights.ts';
 import type { Composition } from './compose.ts';
 

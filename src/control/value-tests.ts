@@ -9,7 +9,7 @@ import { oauthErrorCode } from '../oauth/errors.ts';
 import { createBasicAuthorizer } from '../oauth/fixed-login.ts';
 import { clinicProvider, googleProvider, microsoftProvider, type Provider } from '../oauth/providers.ts';
 import { createAuthorizationServer } from '../oauth/server.ts';
-import { unprotected } from '../settings/redis-protection.ts';
+import { unprotected } from '../settings/redis-schema.ts';
 import { connectRedis } from '../state/redis.ts';
 import { checkRedis } from '../state/redis-check.ts';
 import { requireRights } from '../state/redis-rights.ts';

@@ -2,8 +2,8 @@ import { createRequire } from 'node:module';
 import type * as StandardWebhooks from 'standardwebhooks';
 import { MirrorError } from '../model/errors.ts';
 import { type Instant, SECOND_MS } from '../model/time.ts';
+import type { WebhookEndpoint } from '../settings/delivery-schema.ts';
 import { namingPlaces } from '../settings/secret.ts';
-import type { WebhookEndpoint } from '../settings/webhook-schema.ts';
 import type { HttpClient, HttpResponse } from './client.ts';
 
 /** Loads a package when it is first needed: many installations never need this one. */

@@ -3,7 +3,7 @@ import type { HttpClient } from '../http/client.ts';
 import type { Appointment, Invoice } from '../model/records.ts';
 import type { AppointmentSnapshot, Lookup, Snapshot } from '../model/snapshots.ts';
 import type { Report } from '../model/triggers.ts';
-import type { TriggerFile } from '../settings/trigger-schema.ts';
+import type { TriggerFile } from '../settings/tenant-schema.ts';
 import type { TriggerStore } from '../state/triggers.ts';
 import type { NameTrigger } from '../triggers/identity.ts';
 

@@ -2,7 +2,7 @@ import { isTooLarge, postSigned, type WebhookAnswer } from '../http/signed-webho
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import type { TriggerDrop, WaitingTrigger } from '../model/triggers.ts';
-import type { TriggerEndpoint } from '../settings/trigger-schema.ts';
+import type { TriggerEndpoint } from '../settings/tenant-schema.ts';
 import type { Lease } from '../state/leases.ts';
 import type { TriggerPlace } from '../state/triggers.ts';
 import type { Subject } from '../triggers/events.ts';

@@ -1,5 +1,5 @@
 import { MirrorError, type MirrorErrorOptions } from '../model/errors.ts';
-import type { MailServer } from '../settings/mail-schema.ts';
+import type { MailServer } from '../settings/delivery-schema.ts';
 import { namingPlaces } from '../settings/secret.ts';
 import type { SmtpFailure } from './smtp.ts';
 

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import { MirrorError } from '../model/errors.ts';
 import { SECOND_MS } from '../model/time.ts';
-import type { MailServer } from '../settings/mail-schema.ts';
+import type { MailServer } from '../settings/delivery-schema.ts';
 
 /** How handing a mail to the server ended. */
 export type SmtpResult =

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { NAME, NAME_REMEDY } from '../model/names.ts';
-import { guessZone } from './zone-places.ts';
+import { didYouMean } from './did-you-mean.ts';
 
 /** A name that people choose. */
 export const name = z.string().regex(NAME, NAME_REMEDY);
@@ -79,4 +79,120 @@ function canonicalZone(written: string): string | null {
   } catch {
     return null;
   }
+}
+
+/**
+ * Countries of Europe by the zone of their mainland, with cities that no zone is named after, in English and in their own language. Zones: `zone1970.tab` of
+ * the IANA time zone database, https://data.iana.org/time-zones/tzdb/zone1970.tab. Cities: for Italy the capitals of provinces
+ * (Istat, https://www.istat.it/classificazione/codici-dei-comuni-delle-province-e-delle-regioni/), for Switzerland those of cantons, elsewhere those of
+ * about 250,000 inhabitants and more (city-timezones 1.3, MIT).
+ */
+const PLACES: readonly (readonly [zone: string, country: string, cities: string])[] = [
+  [
+    'Europe/Rome',
+    'IT',
+    `Agrigento, Alessandria, Ancona, Andria, Aosta, Arezzo, Ascoli Piceno, Asti, Avellino, Bari, Barletta, Belluno, Benevento, Bergamo, Biella, Bologna,
+    Bolzano, Brescia, Brindisi, Cagliari, Caltanissetta, Campobasso, Carbonia, Carrara, Caserta, Catania, Catanzaro, Cesena, Chieti, Como, Cosenza, Cremona,
+    Crotone, Cuneo, Enna, Fermo, Ferrara, Florence, Firenze, Foggia, Forli, Frosinone, Genoa, Genova, Gorizia, Grosseto, Imperia, Isernia, L'Aquila, La Spezia,
+    Latina, Lecce, Lecco, Livorno, Lodi, Lucca, Macerata, Mantua, Mantova, Massa, Matera, Messina, Milan, Milano, Modena, Monza, Naples, Napoli, Novara, Nuoro,
+    Oristano, Padua, Padova, Palermo, Parma, Pavia, Perugia, Pesaro, Pescara, Piacenza, Pisa, Pistoia, Pordenone, Potenza, Prato, Ragusa, Ravenna,
+    Reggio Calabria, Reggio Emilia, Rieti, Rimini, Roma, Rovigo, Salerno, Sassari, Savona, Siena, Sondrio, Syracuse, Siracusa, Taranto, Teramo, Terni, Trani,
+    Trapani, Trento, Treviso, Trieste, Turin, Torino, Udine, Urbino, Varese, Venice, Venezia, Verbania, Vercelli, Verona, Vibo Valentia, Vicenza, Viterbo`,
+  ],
+  [
+    'Europe/Berlin',
+    'DE',
+    `Augsburg, Bielefeld, Bochum, Bonn, Braunschweig, Bremen, Chemnitz, Cologne, Köln, Dortmund, Dresden, Duisburg, Düsseldorf, Essen, Frankfurt,
+    Frankfurt am Main, Gelsenkirchen, Hamburg, Hanover, Hannover, Heidelberg, Karlsruhe, Kiel, Leipzig, Mannheim, Munich, München, Münster, Nuremberg, Nürnberg,
+    Saarbrücken, Stuttgart, Wiesbaden, Wuppertal`,
+  ],
+  [
+    'Europe/Paris',
+    'FR',
+    `Bordeaux, Grenoble, Lille, Lyon, Lyons, Marseille, Marseilles, Metz, Montpellier, Nantes, Nice, Rennes, Rouen, Strasbourg, Toulon, Toulouse`,
+  ],
+  [
+    'Europe/Madrid',
+    'ES',
+    `Alicante, Barcelona, Bilbao, Cordoba, Gijón, Granada, La Coruña, A Coruña, Málaga, Murcia, Palma, San Sebastián, Seville, Sevilla, Valencia, Valladolid,
+    Vigo, Zaragoza`,
+  ],
+  ['Atlantic/Canary', 'ES', 'Las Palmas, Santa Cruz de Tenerife, Tenerife'],
+  ['Europe/Lisbon', 'PT', 'Braga, Lisboa, Oporto, Porto'],
+  [
+    'Europe/London',
+    'GB',
+    `Belfast, Birmingham, Bournemouth, Bradford, Brighton, Bristol, Cardiff, Coventry, Edinburgh, Glasgow, Kingston upon Hull, Leeds, Leicester, Liverpool,
+    Manchester, Middlesbrough, Newcastle, Nottingham, Portsmouth, Reading, Sheffield, Southampton, Southend, Stoke, Sunderland`,
+  ],
+  ['Europe/Dublin', 'IE', 'Cork, Galway, Limerick, Waterford'],
+  [
+    'Europe/Zurich',
+    'CH',
+    `Aarau, Altdorf, Appenzell, Basel, Basle, Bellinzona, Bern, Berne, Biel, Chur, Delémont, Frauenfeld, Fribourg, Geneva, Genève, Ginevra, Glarus, Herisau,
+    Lausanne, Liestal, Lucerne, Luzern, Lugano, Neuchâtel, Sankt Gallen, St Gallen, Sarnen, Schaffhausen, Schwyz, Sion, Solothurn, Stans, Winterthur, Zug,
+    Zürich, Zuerich`,
+  ],
+  ['Europe/Vienna', 'AT', 'Graz, Innsbruck, Klagenfurt, Linz, Salzburg, Villach, Wels, Wien'],
+  ['Europe/Amsterdam', 'NL', 'Den Haag, Eindhoven, Rotterdam, The Hague, Utrecht'],
+  ['Europe/Brussels', 'BE', 'Antwerp, Antwerpen, Bruges, Brugge, Brussel, Bruxelles, Charleroi, Ghent, Gent, Liège'],
+  ['Europe/Luxembourg', 'LU', 'Esch-sur-Alzette'],
+  ['Europe/Copenhagen', 'DK', 'Aarhus, København'],
+  ['Europe/Stockholm', 'SE', 'Gothenburg, Göteborg, Malmö'],
+  ['Europe/Oslo', 'NO', 'Bergen, Trondheim'],
+  ['Europe/Helsinki', 'FI', 'Espoo, Tampere'],
+  [
+    'Europe/Warsaw',
+    'PL',
+    'Białystok, Bydgoszcz, Bytom, Cracow, Gdańsk, Gdynia, Gliwice, Katowice, Kraków, Łódź, Lublin, Poznań, Szczecin, Warszawa, Wrocław',
+  ],
+  ['Europe/Prague', 'CZ', 'Brno, Ostrava, Praha'],
+  ['Europe/Bratislava', 'SK', 'Košice'],
+  ['Europe/Budapest', 'HU', 'Debrecen'],
+  ['Europe/Ljubljana', 'SI', 'Maribor, Koper'],
+  ['Europe/Zagreb', 'HR', 'Split, Rijeka'],
+  ['Europe/Athens', 'GR', 'Piraeus, Thessaloniki'],
+  ['Europe/Bucharest', 'RO', 'Brașov, București, Cluj-Napoca, Constanța, Craiova, Galați, Iași, Timișoara'],
+  ['Europe/Sofia', 'BG', 'Plovdiv'],
+  ['Europe/Malta', 'MT', 'Valletta'],
+  ['Europe/San_Marino', 'SM', ''],
+  ['Europe/Vatican', 'VA', ''],
+  ['Europe/Monaco', 'MC', ''],
+  ['Europe/Vaduz', 'LI', ''],
+];
+/** In which countries are called by name. */
+const LANGUAGES = ['en', 'it', 'de', 'fr', 'es'];
+
+/**
+ * The IANA zone that was meant by an unknown name: by its city or country, else by a name with few other letters; null where none is near. Only the part
+ * after the last slash is compared: `Europe/Milan` has more letters in common with `Europe/Malta` than cities tell.
+ */
+export function guessZone(written: string): string | null {
+  const wanted = plain(written);
+  const zones = Intl.supportedValuesOf('timeZone');
+  const byName = new Map(zones.map((zone) => [plain(zone), zone]));
+  for (const [zone, country, cities] of PLACES) {
+    for (const name of [...cities.split(','), ...countryNames(country)]) {
+      if (!byName.has(plain(name)) && plain(name) !== '') byName.set(plain(name), zone);
+    }
+  }
+  return byName.get(wanted) ?? byName.get(didYouMean(wanted, byName.keys()) ?? '') ?? null;
+}
+
+/** A country in words; of a country that has several mainland zones, the first of the table. */
+function countryNames(country: string): string[] {
+  return LANGUAGES.flatMap((language) => new Intl.DisplayNames(language, { type: 'region' }).of(country) ?? []);
+}
+
+/** The place in the name of a zone, as people may write it: without accents, capitals, blanks and signs. */
+function plain(name: string): string {
+  const place = name
+    .slice(name.lastIndexOf('/') + 1)
+    .replaceAll('ł', 'l')
+    .replaceAll('Ł', 'L')
+    .replaceAll('ø', 'o');
+  return place
+    .normalize('NFD')
+    .replaceAll(/[^\p{L}]/gu, '')
+    .toLowerCase();
 }

@@ -1,31 +1,25 @@
-import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { NAME } from '../model/names.ts';
-import type { Pieces } from '../model/pieces.ts';
-import type { Configuration } from './configuration.ts';
-import { findDoubleTenants } from './double-tenants.ts';
+import { atOnce, type Pieces } from '../model/pieces.ts';
+import { type Configuration, deepFreeze } from './configuration.ts';
+import { takeUpSettings } from './configuration-changes.ts';
 import { ConfigurationError, type ConfigurationFault } from './faults.ts';
-import { type KnownOptions, knownVerdicts } from './known-verdicts.ts';
-import { type FileUse, type LastRun, NO_LAST_RUN, openLastRun } from './last-run.ts';
-import { listYamlFiles } from './list-files.ts';
-import { type ManagedTenant, type ManagedTenants, managedName } from './managed-tenant.ts';
-import { type OpenSecret, openSecretsIn } from './open-secrets.ts';
-import { programDigest } from './program-digest.ts';
+import { type FileUse, type LastRun, NO_LAST_RUN, readLastRun, writeLastRun } from './last-run.ts';
+import { type FileStamps, isSameStamps, listYamlFiles, SeenFiles, stampOf } from './list-files.ts';
+import type { ManagedTenant, ManagedTenants } from './managed-tenant.ts';
+import { OnDemand } from './on-demand.ts';
+import { type OpenSecret, openSecretsIn, secretSchemas } from './secret-reference.ts';
 import {
-  type ConfigurationReading,
-  configurationOf,
   everyFault,
-  lastGoods,
-  noTenants,
+  findDoubleTenants,
+  LastGood,
   type Running,
-  settingsOf,
+  type SelectedTenants,
+  selectTenants,
   withProfileFaults,
-} from './readings.ts';
-import { secretSchemas } from './secret-reference.ts';
-import { type FileStamps, isSameStamps, SeenFiles, stampOf } from './seen-files.ts';
+} from './select-tenants.ts';
 import type { Settings } from './settings-schema.ts';
-import { type SettledTenants, settleTenants } from './settle-tenants.ts';
 import {
   type ReadOptions,
   readSurroundings,
@@ -34,8 +28,14 @@ import {
   withProfilesOfBefore,
 } from './surroundings.ts';
 import { tenantSecrets } from './tenant-secrets.ts';
-import { NO_CLINIC, openTenantFiles, type ReadTenant, type TenantFiles } from './tenants.ts';
-import { contentOf, type KeptFile, NOTHING_KEPT, openVerdicts, type Verdict, type VerdictFile } from './verdicts.ts';
+import {
+  contentOf,
+  NO_CLINIC,
+  openTenantFiles,
+  type ReadTenant,
+  type TenantFiles,
+  type TenantParts,
+} from './tenants.ts';
 
 /** What a configuration is loaded with. */
 export interface LoadOptions extends ReadOptions {
@@ -45,34 +45,51 @@ export interface LoadOptions extends ReadOptions {
    */
   mode: 'strict' | 'set-aside';
   /**
-   * The one tenant that is asked about. Files of others count as they were when they were last found to be without faults, so that they need
-   * not be read; only for who looks and changes nothing. Default: all tenants are.
+   * The one tenant that is asked about: files of others are not read; only for who looks and changes nothing. Default, and where there is no
+   * such tenant: all are.
    */
   only?: string;
   /** What the files are read for; absent: only to check them. */
   use?: FileUse;
 }
 
+/** Has work done in slices, between which others have their turn. */
+type InSlices = <Result>(work: Pieces<Result>) => Promise<Result>;
+
+/** One reading of all files. */
+interface Reading {
+  surroundings: Surroundings;
+  /** As they were then. */
+  managed: ManagedTenants;
+  running: ReadonlyMap<string, Running>;
+  seen: SeenFiles;
+  configuration: Configuration;
+}
+
 /** Tenants as settings and profiles let them run. */
-interface Judged extends SettledTenants {
+interface Judged extends Omit<SelectedTenants, 'running'> {
   running: ReadonlyMap<string, Running>;
   /** Why tenants that run now could not go on. */
   lost: ConfigurationFault[];
 }
 
-/** What a reading begins with, where it was looked at before. */
+/** What a first reading begins with. */
 interface Begun {
   surroundings: Surroundings;
   seen: SeenFiles;
   managed: ManagedTenants;
-  /** Null: the settings have faults. */
-  verdicts: VerdictFile | null;
-  kept: KeptFile;
-  lastRun: LastRun;
   /** By this tenants ran last. */
-  ranBy: KeptFile;
+  lastRun: LastRun;
   /** Of profiles in whose place those of before count. */
-  refused: readonly ConfigurationFault[];
+  ofProfiles: readonly ConfigurationFault[];
+}
+
+/**
+ * Reads and checks the whole configuration, secrets included.
+ * @throws ConfigurationError with all faults of all files; the operator must act
+ */
+export function loadConfiguration(options: LoadOptions): Configuration {
+  return new ConfigurationFiles(options).configuration;
 }
 
 /**
@@ -83,57 +100,51 @@ interface Begun {
  */
 export class ConfigurationFiles {
   readonly #options: LoadOptions;
-  readonly #verdicts: VerdictFile | null;
-  readonly #lastRun: LastRun;
-  #kept: ReadonlyMap<string, Verdict> = new Map();
-  #reading: ConfigurationReading;
+  #written: LastRun = NO_LAST_RUN;
+  #reading: Reading;
 
   /**
    * Reads all files, and what is managed besides.
-   * @param managedOf asked once the settings could be read, since they tell where it is
-   * @throws ConfigurationError with all faults, and what `managedOf` throws
+   * @param managedOf called once the settings could be read, since they tell where it is
+   * @throws ConfigurationError with all faults, and what `managedOf` and `inSlices` throw
    */
   static async open(
     options: LoadOptions,
     managedOf: (settings: Settings) => Promise<ManagedTenants>,
+    inSlices: InSlices,
   ): Promise<ConfigurationFiles> {
     const begun = begin(options);
     const { value } = begun.surroundings.settings;
-    const managed = value === null ? begun.managed : await managedOf(value);
-    begun.seen.note(stampsOf(managed));
-    const files = openAtFirst(options, { ...begun, managed });
-    const read: ReadTenant[] = [];
-    for (const step of files.read()) {
-      if (step instanceof Promise) await step;
-      else read.push(step);
-    }
-    return new ConfigurationFiles(options, { ...begun, managed }, { files, read });
+    if (value !== null) begun.managed = await managedOf(value);
+    const files = openFiles(options, begun);
+    return new ConfigurationFiles(options, begun, { files, read: await inSlices(readAll(files, options.only)) });
   }
 
   /** Reads all files; without managed tenants, unless they are given. @throws ConfigurationError with all faults */
   constructor(options: LoadOptions, begun: Begun = begin(options), { files, read } = readAtOnce(options, begun)) {
-    const { surroundings, seen, managed, verdicts, kept, refused } = begun;
+    const { surroundings, seen, managed, lastRun, ofProfiles } = begun;
     this.#options = options;
-    this.#lastRun = begun.lastRun;
     const settings = surroundings.settings.value;
-    this.#verdicts = verdicts;
-    this.#kept = kept.tenantsWith(managed);
-    noteStray(read, seen);
-    const found = new Map(read.flatMap(({ id, verdict }) => (verdict === null ? [] : [[id, verdict]])));
-    // By profiles of before nothing was found of those of now.
-    if (refused.length === 0) this.#keep(found, surroundings);
+    recordStray(read, seen);
     const faults = everyFault(surroundings, read, options.mode);
     if (settings === null || (options.mode === 'strict' && faults.length > 0)) throw new ConfigurationError(faults);
-    const ran = new Map([...begun.ranBy.tenantsWith(new Map())].map(([id, verdict]) => [id, { verdict, files }]));
-    const before = lastGoods({ running: ran }, files, surroundings);
-    const settled = settleTenants(withProfileFaults(read, surroundings), before);
-    const running = new Map(settled.standing.map(({ id, verdict }) => [id, { verdict: verdict as Verdict, files }]));
-    const others = refused.length === 0 ? [] : [{ tenant: null, faults: refused }];
+    const ran = new Map([...lastRun.tenants].map(([id, checked]) => [id, { checked, files }]));
+    const isRead = new Set(read.map(({ id }) => id));
+    const unread = [...lastRun.tenants.values()].flatMap(({ outline }) =>
+      isRead.has(outline.id) || this.fileOf(outline.id) === null ? [] : { ...outline, rank: 0 },
+    );
+    const selected = selectTenants(
+      read.map((tenant) => withProfileFaults(tenant, surroundings)),
+      new LastGood(ran, files, surroundings),
+      unread,
+    );
+    const running = new Map(selected.running.map(({ id, checked }) => [id, { checked, files }]));
+    const others = ofProfiles.length === 0 ? [] : [{ tenant: null, faults: ofProfiles }];
     const configuration = configurationOf(surroundings, running, {
-      ...{ settings, awaitsRestart: [], setAside: settled.setAside, refused: [...others, ...settled.refused] },
+      ...{ settings, awaitsRestart: [], setAside: selected.setAside, refused: [...others, ...selected.refused] },
     });
     this.#reading = { surroundings, managed, running, seen, configuration };
-    this.#lastRun.note(this.#reading);
+    this.#writeLastRun();
   }
 
   /** As it was read last. */
@@ -156,8 +167,8 @@ export class ConfigurationFiles {
   openSecrets(tenant: string | null): OpenSecret[] {
     const { surroundings, running } = this.#reading;
     if (tenant === null) return openSecretsIn(surroundings.settings.file?.value, this.#options.dir);
-    const { verdict } = running.get(tenant) ?? {};
-    return verdict === undefined ? [] : openSecretsIn(JSON.parse(contentOf(verdict)), this.#options.dir);
+    const { checked } = running.get(tenant) ?? {};
+    return checked === undefined ? [] : openSecretsIn(JSON.parse(contentOf(checked)), this.#options.dir);
   }
 
   /**
@@ -166,16 +177,15 @@ export class ConfigurationFiles {
    */
   async faultsOf(tenant: ManagedTenant): Promise<ConfigurationFault[]> {
     const { surroundings, running, configuration } = this.#reading;
-    const known = { verdicts: new Map(), seen: new SeenFiles(), isOfFile: () => false };
-    const files = this.#open(surroundings, new Map(), known);
+    const files = openFiles(this.#options, { surroundings, managed: new Map(), seen: new SeenFiles() });
     const steps: ReadTenant[] = [];
     for (const step of files.readManaged(tenant)) {
       if (step instanceof Promise) await step;
       else steps.push(step);
     }
-    const [read] = withProfileFaults(steps, surroundings) as [ReadTenant];
+    const read = withProfileFaults(steps[0] as ReadTenant, surroundings);
     const others = [
-      ...[...running.values()].map(({ verdict: { outline } }) => ({ ...outline, rank: 0 })),
+      ...[...running.values()].map(({ checked: { outline } }) => ({ ...outline, rank: 0 })),
       ...configuration.setAside.map(({ id }) => ({ id, clinic: NO_CLINIC, formerly: undefined, rank: 0 })),
     ].filter(({ id }) => id !== tenant.id);
     return [...read.faults, ...findDoubleTenants([...others, { ...read, rank: 1 }])(read)];
@@ -215,8 +225,7 @@ export class ConfigurationFiles {
    */
   *readAgain(stamps: FileStamps, { sure = false, managed = this.managed } = {}): Pieces<Configuration> {
     const before = this.#reading;
-    const seen = new SeenFiles(sure ? null : before.seen, stamps);
-    seen.note(stampsOf(managed));
+    const seen = new SeenFiles(sure ? new Map() : before.seen.stamps, stamps);
     try {
       this.#reading = yield* this.#readChanges(before, managed, seen);
     } catch (error) {
@@ -225,24 +234,18 @@ export class ConfigurationFiles {
       const refused = [{ tenant: null, faults: error.faults }, ...stillRefused];
       this.#reading = { ...before, configuration: { ...before.configuration, refused } };
     }
-    this.#lastRun.note(this.#reading);
+    this.#writeLastRun();
     return this.configuration;
   }
 
-  /** Keeps what was found in the files for the next start. */
-  keep(): void {
-    const { surroundings } = this.#reading;
-    this.#keep(verdictsIn(this.#reading), surroundings);
-  }
-
-  *#readChanges(before: ConfigurationReading, managed: ManagedTenants, seen: SeenFiles): Pieces<ConfigurationReading> {
+  *#readChanges(before: Reading, managed: ManagedTenants, seen: SeenFiles): Pieces<Reading> {
     const secrets = secretSchemas({ ...this.#options, seen });
-    const wanted = readSurroundings(this.#options, secrets, seen, { before: before.surroundings });
+    const wanted = readSurroundings(this.#options, secrets, seen, before.surroundings);
     let judged = wanted.settings.value === null ? null : yield* this.#judge(wanted, managed, seen, before);
     const faults = judged === null ? wanted.settings.faults : judged.lost;
     const surroundings = faults.length === 0 ? wanted : before.surroundings;
     if (judged === null || faults.length > 0) judged = yield* this.#judge(surroundings, managed, seen, before);
-    const ofFiles = [filesIn(before), filesIn(judged)].map((ids) => ids.filter((id) => !managed.has(id)).length);
+    const ofFiles = [before, judged].map((one) => filesIn(one.running).filter(([id]) => !managed.has(id)).length);
     if (ofFiles[0] !== 0 && ofFiles[1] === 0) throw noTenants(this.#options.dir);
     const { settings, awaitsRestart } = settingsOf(surroundings, before);
     const refused = [...(faults.length === 0 ? [] : [{ tenant: null, faults }]), ...judged.refused];
@@ -251,141 +254,134 @@ export class ConfigurationFiles {
     return { surroundings, managed, running, seen, configuration };
   }
 
-  *#judge(
-    surroundings: Surroundings,
-    managed: ManagedTenants,
-    seen: SeenFiles,
-    before: ConfigurationReading,
-  ): Pieces<Judged> {
+  *#judge(surroundings: Surroundings, managed: ManagedTenants, seen: SeenFiles, before: Reading): Pieces<Judged> {
     const isAround = surroundings.digest === before.surroundings.digest;
-    const verdicts = isAround
-      ? verdictsIn(before)
-      : (this.#verdicts?.read(surroundings.digest) ?? NOTHING_KEPT).tenantsWith(managed);
-    const isOfFile = isAround ? whetherNotRefused(before) : () => false;
-    const files = this.#open(surroundings, managed, { verdicts, seen, isOfFile });
-    const lastGood = lastGoods(before, isAround ? null : files, surroundings);
-    const read: ReadTenant[] = [];
-    for (const step of files.read()) {
-      if (step instanceof Promise) yield step;
-      else {
-        read.push(step);
-        yield;
-      }
-    }
-    noteStray(read, seen);
-    const settled = settleTenants(withProfileFaults(read, surroundings), lastGood);
-    const refused = new Set(settled.refused.map(({ tenant }) => tenant));
-    const running = settled.standing.map(({ id, verdict }): [string, Running] => {
+    const earlier = isAround ? [...before.running].map(([id, { checked }]) => [id, checked] as const) : [];
+    const refusedBefore = before.configuration.refused.flatMap(({ tenant }) => tenant ?? []);
+    const files = openFiles(this.#options, {
+      ...{ surroundings, managed, seen },
+      earlier: new Map(earlier),
+      refused: new Set(refusedBefore),
+    });
+    const lastGood = new LastGood(before.running, isAround ? null : files, surroundings);
+    const read = yield* readAll(files);
+    recordStray(read, seen);
+    const selected = selectTenants(
+      read.map((tenant) => withProfileFaults(tenant, surroundings)),
+      lastGood,
+    );
+    const refused = new Set(selected.refused.map(({ tenant }) => tenant));
+    const running = selected.running.map(({ id, checked }): [string, Running] => {
       const goesOn = isAround && refused.has(id) ? before.running.get(id) : undefined;
-      return [id, goesOn ?? { verdict: verdict as Verdict, files }];
+      return [id, goesOn ?? { checked, files }];
     });
     // A profile's faults are those of every tenant under it.
-    const lost = new Set(settled.setAside.flatMap(({ id }) => lastGood.faultsOf(id)));
-    return { ...settled, running: new Map(running), lost: [...lost] };
+    const lost = new Set(selected.setAside.flatMap(({ id }) => lastGood.faultsOf(id)));
+    return { ...selected, running: new Map(running), lost: [...lost] };
   }
 
-  #open(surroundings: Surroundings, managed: ManagedTenants, known: Omit<KnownOptions, 'secrets'>): TenantFiles {
-    return openFiles(this.#options, this.#verdicts, { surroundings, managed }, known);
+  /** Managed tenants are kept elsewhere. */
+  #writeLastRun(): void {
+    if (this.#options.use !== 'daemon') return;
+    const { running, surroundings, configuration } = this.#reading;
+    const tenants = new Map(filesIn(running).map(([id, { checked }]) => [id, checked]));
+    const now = { tenants, profiles: surroundings.profiles.valid };
+    if (isSame(now.tenants, this.#written.tenants) && isSame(now.profiles, this.#written.profiles)) return;
+    this.#written = now;
+    writeLastRun(this.#options.dir, configuration.settings, now);
   }
+}
 
-  #keep(tenants: ReadonlyMap<string, Verdict>, { digest, profiles }: Surroundings): void {
-    const kept = this.#kept;
-    const isKept = tenants.size === kept.size && [...tenants].every(([id, verdict]) => kept.get(id) === verdict);
-    if (isKept) return;
-    this.#kept = tenants;
-    this.#verdicts?.keep({ tenants, profiles: profiles.valid }, digest, {
-      makeDirectory: this.#options.mode === 'set-aside',
-    });
-  }
+function isSame(one: ReadonlyMap<string, object>, other: ReadonlyMap<string, object>): boolean {
+  return one.size === other.size && [...one].every(([id, value]) => other.get(id) === value);
 }
 
 function openFiles(
   options: LoadOptions,
-  verdictFile: VerdictFile | null,
-  { surroundings, managed }: Pick<Begun, 'surroundings' | 'managed'>,
-  known: Omit<KnownOptions, 'secrets'>,
+  {
+    surroundings,
+    managed,
+    seen,
+    earlier = new Map(),
+    refused = new Set(),
+  }: Pick<Begun, 'surroundings' | 'managed' | 'seen'> & Partial<Pick<TenantParts, 'earlier' | 'refused'>>,
 ): TenantFiles {
-  const { settings, profiles } = surroundings;
+  const { settings, profiles, known } = surroundings;
   const ofSettings = settings.secrets.map(([reference]) => reference);
-  const secrets = tenantSecrets({ ...options, seen: known.seen }, ofSettings);
-  const verdicts = verdictFile === null ? null : knownVerdicts({ ...known, secrets }, verdictFile.tagOf);
-  const usable =
-    settings.value === null || verdicts === null
-      ? null
-      : { settings: settings.value, profiles: profiles.valid, verdicts };
+  const secrets = tenantSecrets({ ...options, seen }, ofSettings);
+  const usable = settings.value === null ? null : { settings: settings.value, profiles: profiles.valid };
   const { dir, outlineApart } = options;
-  return openTenantFiles({ dir, managed, secrets, known: surroundings.known, usable, outlineApart });
+  return openTenantFiles({ dir, managed, secrets, known, seen, earlier, refused, usable, outlineApart });
 }
 
-/** The files as they are read first. */
-function openAtFirst(options: LoadOptions, begun: Begun): TenantFiles {
-  const { only } = options;
-  return openFiles(options, begun.verdicts, begun, {
-    ...{ verdicts: begun.kept.tenantsWith(begun.managed), seen: begun.seen },
-    isOfFile: () => false,
-    isAside: (id) => only !== undefined && id !== only,
-  });
+function* readAll(files: TenantFiles, only?: string): Pieces<ReadTenant[]> {
+  const read: ReadTenant[] = [];
+  for (const step of files.read(only)) {
+    if (step instanceof Promise) yield step;
+    else {
+      read.push(step);
+      yield;
+    }
+  }
+  return read;
 }
 
 function readAtOnce(options: LoadOptions, begun: Begun): { files: TenantFiles; read: ReadTenant[] } {
-  begun.seen.note(stampsOf(begun.managed));
-  const files = openAtFirst(options, begun);
-  return { files, read: [...files.read()].filter((step) => 'id' in step) };
+  const files = openFiles(options, begun);
+  return { files, read: atOnce(readAll(files, options.only)) };
 }
 
 /** Reads what decides over tenants: settings and profiles. */
 function begin(options: LoadOptions): Begun {
   const seen = new SeenFiles();
-  let verdicts: VerdictFile | null = null;
-  let [kept, lastRun, ranBy] = [NOTHING_KEPT, NO_LAST_RUN, NOTHING_KEPT];
-  const read = readSurroundings(options, secretSchemas({ ...options, seen }), seen, {
-    kept(settings, digest) {
-      if (options.use !== undefined) lastRun = openLastRun(options.dir, settings, options.use);
-      ranBy = lastRun.read();
-      verdicts = verdictsOf(options, settings);
-      kept = verdicts.read(digest);
-      return kept.profiles;
-    },
-  });
-  const surroundings = withProfilesOfBefore(options, read, ranBy.profiles);
+  const read = readSurroundings(options, secretSchemas({ ...options, seen }), seen);
+  const { value } = read.settings;
+  const lastRun = options.use !== 'command' || value === null ? NO_LAST_RUN : readLastRun(options.dir, value);
+  const surroundings = withProfilesOfBefore(options, read, lastRun.profiles);
   const isOfNow = (id: string) => surroundings.profiles.broken.has(id);
-  const refused = [...read.profiles.broken].flatMap(([id, faults]) => (isOfNow(id) ? [] : faults));
-  return { surroundings, seen, managed: new Map(), verdicts, kept, lastRun, ranBy, refused };
-}
-
-/** Each document with its revision, as files have their times. */
-function stampsOf(managed: ManagedTenants): [name: string, revision: string][] {
-  return [...managed.values()].map(({ id, revision }) => [managedName(id), revision]);
-}
-
-function verdictsOf({ dir, connectors, reminderChannels }: ReadOptions, { dataDirectory, secrets }: Settings) {
-  const modules = [...connectors.keys(), ...reminderChannels.keys()];
-  return openVerdicts({
-    name: 'checked',
-    dir,
-    dataDirectory: dataDirectory ?? null,
-    identityKey: secrets.identityKey.reveal(),
-    sealingKeys: secrets.sealingKeys.map(({ key }) => key.reveal()),
-    program: () => hash('sha256', JSON.stringify([programDigest(), modules])),
-  });
-}
-
-function verdictsIn({ running }: ConfigurationReading): Map<string, Verdict> {
-  return new Map([...running].map(([id, { verdict }]) => [id, verdict]));
+  const ofProfiles = [...read.profiles.broken].flatMap(([id, faults]) => (isOfNow(id) ? [] : faults));
+  return { surroundings, seen, managed: new Map(), lastRun, ofProfiles };
 }
 
 /** Tenants that run by a file. */
-function filesIn({ running }: Pick<ConfigurationReading, 'running'>): string[] {
-  return [...running].flatMap(([id, { verdict }]) => (verdict.managed === null ? [id] : []));
-}
-
-/** What a refused file held before is not what it holds. */
-function whetherNotRefused({ configuration }: ConfigurationReading): (id: string) => boolean {
-  const refused = new Set(configuration.refused.map(({ tenant }) => tenant));
-  return (id) => !refused.has(id);
+function filesIn(running: ReadonlyMap<string, Running>): [string, Running][] {
+  return [...running].filter(([, { checked }]) => checked.managed === null);
 }
 
 /** Files under names that no tenant can have are not read; they are seen all the same. */
-function noteStray(read: readonly ReadTenant[], seen: SeenFiles): void {
+function recordStray(read: readonly ReadTenant[], seen: SeenFiles): void {
   for (const { id, fileName } of read) if (id === fileName) seen.isAsBefore(fileName);
+}
+
+/** Settings as a running process takes them up; the same objects when nothing was read again. */
+function settingsOf(surroundings: Surroundings, before: Reading): Pick<Configuration, 'settings' | 'awaitsRestart'> {
+  const { settings, awaitsRestart } = before.configuration;
+  const { value } = surroundings.settings;
+  if (surroundings === before.surroundings || value === null) return { settings, awaitsRestart };
+  return takeUpSettings(value, settings);
+}
+
+/** The configuration that a reading amounts to. */
+function configurationOf(
+  { profiles }: Surroundings,
+  running: ReadonlyMap<string, Running>,
+  { settings, awaitsRestart, setAside, refused }: Omit<Configuration, 'outlines' | 'tenants' | 'profiles' | 'managed'>,
+): Configuration {
+  const open = (id: string) => {
+    const { checked, files } = running.get(id) as Running;
+    return files.open(checked);
+  };
+  return {
+    ...deepFreeze({ settings, profiles: profiles.valid, setAside, refused, awaitsRestart }),
+    outlines: new Map([...running].map(([id, { checked }]) => [id, checked.outline])),
+    managed: new Set([...running].filter(([, { checked }]) => checked.managed !== null).map(([id]) => id)),
+    tenants: new OnDemand(running.keys(), open, { keep: 0 }),
+  };
+}
+
+/** The error of a folder that lost every file at once: it counts as one that can't be read now. */
+function noTenants(dir: string): ConfigurationError {
+  const message = 'no tenant of a file would be left';
+  const remedy = 'put the files back; to run without them, restart the daemon';
+  return new ConfigurationError([{ file: join(dir, 'tenants'), line: null, path: '', message, remedy }]);
 }

@@ -65,8 +65,8 @@ export interface TenantOutline {
   triggersEveryMinutes: number | null;
   /** Sensitive fields that CRMs are told, and on what ground. */
   sensitive: readonly { target: string; field: string; reason: string }[];
-  /** Expressions of its mappings, which need not be parsed again; null where they are to be taken from its document. */
-  expressions: readonly [expression: string, outline: PlainOutline | null][] | null;
+  /** Expressions of its mappings, which need not be parsed again. */
+  expressions: readonly [expression: string, outline: PlainOutline | null][];
   /** Of everything that decides what is planned. */
   hash: string;
 }

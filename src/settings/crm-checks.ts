@@ -3,7 +3,6 @@ import { DEFAULT_DAYS, TRANSFORMS } from './crm-schema.ts';
 import {
   CONSENT_PREFIX,
   CRM_SOURCES,
-  type CrmSource,
   type CrmStream,
   type CrmTransform,
   consentOf,
@@ -11,10 +10,8 @@ import {
   kindAfter,
   type SourceKind,
 } from './crm-sources.ts';
-import { faultAt } from './describe-issue.ts';
-import { didYouMean } from './did-you-mean.ts';
 import type { ConfigurationFault } from './faults.ts';
-import { keysAt, type ValuePath, type YamlFile } from './yaml-file.ts';
+import { FilePart, question } from './file-part.ts';
 
 /** Names that the part for a CRM may refer to. */
 export interface KnownConsents {
@@ -23,259 +20,193 @@ export interface KnownConsents {
 }
 
 /** One target's part for a CRM, as it stands in the file. */
-interface Part {
-  file: YamlFile;
-  /** Path of the part. */
-  at: ValuePath;
+interface CrmPart {
+  crm: FilePart;
   stream: CrmStream;
   /** Null when the clinic's profile could not be read. */
   consents: readonly string[] | null;
-  /** Fields with an allowance. */
-  allowed: readonly string[];
 }
+
+type Faults = Generator<ConfigurationFault>;
 
 /**
  * Checks of a target in a CRM between its parts and with the rest of the file: fields that there are, allowances of sensitive
  * ones, transforms that fit, expressions, and the target that holds the contacts. Reads the raw file and passes over what is
  * missing or of the wrong type, since the schema reports it.
- * @param at path of the target; its part for a CRM is `crm` below
  */
-export function checkCrm(file: YamlFile, at: ValuePath, known: KnownConsents): ConfigurationFault[] {
-  const part = partOf(file, [...at, 'crm'], known);
-  if (part === null) return [];
-  const rules = keysAt(file, [...part.at, 'mapping']);
-  return [
-    ...rules.flatMap((property) => checkRule(part, property)),
-    ...checkTwins(part, rules),
-    ...checkAllowances(part, rules),
-    ...checkConsents(part),
-    ...checkContacts(part, at),
-    ...checkDays(part),
-  ];
+export function* checkCrm(target: FilePart, known: KnownConsents): Faults {
+  const crm = target.at('crm');
+  const stream = crm.at('stream').value ?? 'patients';
+  if (crm.isMissing || !isStream(stream)) return;
+  const consents = known.consents(String(target.file.valueAt(['clinic', 'client'])));
+  const part = { crm, stream, consents };
+  for (const rule of crm.matching('mapping.*')) yield* checkRule(part, rule);
+  yield* checkSpelling(crm.at('mapping'));
+  yield* checkAllowances(part);
+  for (const consent of crm.matching('consents.*')) yield* checkConsent(part, consent, consent.text);
+  yield* checkContacts(part, target);
+  yield* checkDays(crm.at('derived'));
 }
 
-function partOf(file: YamlFile, at: ValuePath, known: KnownConsents): Part | null {
-  if (file.valueAt(at) === undefined) return null;
-  const stream = file.valueAt([...at, 'stream']) ?? 'patients';
-  if (stream !== 'patients' && stream !== 'appointments' && stream !== 'invoices') return null;
-  const consents = known.consents(String(file.valueAt(['clinic', 'client'])));
-  return { file, at, stream, consents, allowed: keysAt(file, [...at, 'sensitive']) };
+function isStream(stream: unknown): stream is CrmStream {
+  return Object.keys(CRM_SOURCES).some((known) => known === stream);
 }
 
-function checkRule(part: Part, property: string): ConfigurationFault[] {
-  const at = [...part.at, 'mapping', property];
-  const rule = part.file.valueAt(at);
-  if (typeof rule === 'string') return checkField(part, at, rule.trim(), []);
-  const from = part.file.valueAt([...at, 'from']);
-  if (typeof from === 'string') return checkField(part, [...at, 'from'], from.trim(), transformsOf(part, at));
-  const expression = part.file.valueAt([...at, 'expression']);
-  return typeof expression === 'string' ? checkExpression(part, at, expression) : [];
+function* checkRule(part: CrmPart, rule: FilePart): Faults {
+  const from = rule.at('from');
+  const expression = rule.at('expression').text;
+  if (rule.text !== null) yield* checkField(part, rule, []);
+  else if (from.text !== null) yield* checkField(part, from, transformsOf(rule));
+  else if (expression !== null) yield* checkExpression(part, rule, expression);
 }
 
 /** Transforms of a rule; none when one of them is unknown, which the schema reports. */
-function transformsOf({ file }: Part, at: ValuePath): readonly CrmTransform[] {
-  const written = file.valueAt([...at, 'transforms']);
-  return Array.isArray(written) && written.every(isTransform) ? written : [];
+function transformsOf(rule: FilePart): readonly CrmTransform[] {
+  const { list } = rule.at('transforms');
+  const isTransform = (word: unknown): word is CrmTransform => TRANSFORMS.some((transform) => transform === word);
+  return list.every(isTransform) ? list : [];
 }
 
-function isTransform(word: unknown): word is CrmTransform {
-  return TRANSFORMS.some((transform) => transform === word);
+/** @param field names it */
+function* checkField(part: CrmPart, field: FilePart, transforms: readonly CrmTransform[]): Faults {
+  const path = field.text?.trim() ?? '';
+  const { stream, consents } = part;
+  const source = crmSourceOf(stream, path);
+  if (source === null) {
+    const ofConsents = stream === 'patients' ? (consents ?? []).map((name) => `${CONSENT_PREFIX}${name}`) : [];
+    const known = [...Object.keys(CRM_SOURCES[stream]), ...ofConsents];
+    const ending = known.find((name) => name.endsWith(`.${path}`));
+    const guess = ending === undefined ? question(path, known) : `did you mean ${ending}? `;
+    yield field.fault(`${stream} have no field ${JSON.stringify(path)}`, `${guess}there are: ${known.join(', ')}`);
+    return;
+  }
+  yield* checkConsent(part, field, consentOf(stream, path));
+  if (source.sensitive) yield* checkAllowed(part, field, path);
+  yield* checkTransforms(field, source.kind, transforms);
 }
 
-function checkField(
-  part: Part,
-  at: ValuePath,
-  path: string,
-  transforms: readonly CrmTransform[],
-): ConfigurationFault[] {
-  const source = crmSourceOf(part.stream, path);
-  if (source === null) return [unknownField(part, at, path)];
-  return [
-    ...checkConsent(part, at, consentOf(part.stream, path)),
-    ...checkAllowance(part, at, path, source),
-    ...checkTransforms(part, at, source.kind, transforms),
-  ];
-}
-
-function unknownField({ file, stream, consents }: Part, at: ValuePath, path: string): ConfigurationFault {
-  const known = fieldsOf(stream, consents);
-  const guess = known.find((field) => field.endsWith(`.${path}`)) ?? didYouMean(path, known);
-  const question = guess === null ? '' : `did you mean ${guess}? `;
-  const message = `${stream} have no field ${JSON.stringify(path)}`;
-  return faultAt(file, at, message, `${question}there are: ${known.join(', ')}`);
-}
-
-function fieldsOf(stream: CrmStream, consents: readonly string[] | null): string[] {
-  const told = stream === 'patients' ? (consents ?? []).map((name) => `${CONSENT_PREFIX}${name}`) : [];
-  return [...Object.keys(CRM_SOURCES[stream]), ...told];
-}
-
-function checkConsent({ file, consents }: Part, at: ValuePath, name: unknown): ConfigurationFault[] {
-  if (typeof name !== 'string' || consents === null || consents.includes(name)) return [];
-  const guess = didYouMean(name, consents);
-  const question = guess === null ? '' : `did you mean ${guess}? `;
+/** @param at where the name of the consent stands */
+function* checkConsent({ consents }: CrmPart, at: FilePart, name: string | null): Faults {
+  if (name === null || consents === null || consents.includes(name)) return;
   const list = consents.length === 0 ? 'there is no consent yet' : `there are: ${consents.join(', ')}`;
-  const remedy = `${question}${list}; add it to patients.consents in the clinic profile`;
-  return [faultAt(file, at, `there is no consent ${JSON.stringify(name)}`, remedy)];
+  const remedy = `${question(name, consents)}${list}; add it to patients.consents in the clinic profile`;
+  yield at.fault(`there is no consent ${JSON.stringify(name)}`, remedy);
 }
 
-function checkConsents(part: Part): ConfigurationFault[] {
-  const at = [...part.at, 'consents'];
-  const named = part.file.valueAt(at);
-  return (Array.isArray(named) ? named : []).flatMap((name, index) => checkConsent(part, [...at, index], name));
-}
-
-function checkAllowance({ file, allowed }: Part, at: ValuePath, path: string, source: CrmSource): ConfigurationFault[] {
-  if (!source.sensitive || allowed.includes(path)) return [];
+function* checkAllowed({ crm }: CrmPart, at: FilePart, path: string): Faults {
+  if (crm.at('sensitive').names.includes(path)) return;
   const remedy = `add it to sensitive with the reason (who decided, and on what ground), or leave it out`;
-  return [faultAt(file, at, `the field ${path} is sensitive, and no reason is given`, remedy)];
+  yield at.fault(`the field ${path} is sensitive, and no reason is given`, remedy);
 }
 
-function checkTransforms(
-  { file }: Part,
-  at: ValuePath,
-  kind: SourceKind,
-  transforms: readonly CrmTransform[],
-): ConfigurationFault[] {
+function* checkTransforms(at: FilePart, kind: SourceKind, transforms: readonly CrmTransform[]): Faults {
   const after = kindAfter(kind, transforms);
-  if (!('misfit' in after)) return [];
-  const message = `the transform ${after.misfit} can't be applied to what is of the kind ${after.given}`;
+  if (!('misfit' in after)) return;
   const fitting = TRANSFORMS.filter((transform) => !('misfit' in kindAfter(after.given, [transform])));
   const remedy = fitting.length === 0 ? 'leave it out' : `what fits: ${fitting.join(', ')}`;
-  return [faultAt(file, at, message, remedy)];
-}
-
-function checkExpression(part: Part, at: ValuePath, expression: string): ConfigurationFault[] {
-  const { file } = part;
-  const where = [...at, 'expression'];
-  const isAllowed = file.valueAt([...part.at, 'expressions']) === 'allowed';
-  const refused = isAllowed
-    ? []
-    : [
-        faultAt(
-          file,
-          where,
-          'expressions are refused in this target',
-          'set expressions: allowed, or name a field in from',
-        ),
-      ];
-  // Beyond its limits: the schema reports it.
-  if (!isModestExpression(expression.trim())) return refused;
-  const outline = outlineExpression(expression.trim());
-  if (outline === null) {
-    const remedy = 'try it on try.jsonata.org, with invented data';
-    return [...refused, faultAt(file, where, 'is no JSONata expression', remedy)];
-  }
-  const sensitive = Object.entries(CRM_SOURCES[part.stream]).filter(([path]) => outline.names.has(path));
-  const functions = outline.refused.map((name) =>
-    faultAt(
-      file,
-      where,
-      `the function $${name} is refused`,
-      `do without ${REFUSED_FUNCTIONS.map((one) => `$${one}`).join(', ')}`,
-    ),
-  );
-  const kind = kindOf(file.valueAt([...at, 'kind']));
-  return [
-    ...refused,
-    ...functions,
-    ...sensitive.flatMap(([path, source]) => checkAllowance(part, where, path, source)),
-    ...(kind === null ? [] : checkTransforms(part, at, kind, transformsOf(part, at))),
-  ];
+  yield at.fault(`the transform ${after.misfit} can't be applied to what is of the kind ${after.given}`, remedy);
 }
 
 const KINDS: readonly SourceKind[] = ['text', 'number', 'boolean', 'date', 'instant'];
 
-function kindOf(written: unknown): SourceKind | null {
-  return written === undefined ? 'text' : (KINDS.find((kind) => kind === written) ?? null);
+function* checkExpression(part: CrmPart, rule: FilePart, written: string): Faults {
+  const where = rule.at('expression');
+  const expression = written.trim();
+  if (part.crm.at('expressions').value !== 'allowed') {
+    const remedy = 'set expressions: allowed, or name a field in from';
+    yield where.fault('expressions are refused in this target', remedy);
+  }
+  // Beyond its limits: the schema reports it.
+  if (!isModestExpression(expression)) return;
+  const outline = outlineExpression(expression);
+  if (outline === null) {
+    yield where.fault('is no JSONata expression', 'try it on try.jsonata.org, with invented data');
+    return;
+  }
+  for (const name of outline.refused) {
+    const remedy = `do without ${REFUSED_FUNCTIONS.map((one) => `$${one}`).join(', ')}`;
+    yield where.fault(`the function $${name} is refused`, remedy);
+  }
+  for (const path of sensitiveOf(part)) if (outline.names.has(path)) yield* checkAllowed(part, where, path);
+  const named = rule.at('kind').value ?? 'text';
+  const kind = KINDS.find((one) => one === named);
+  if (kind !== undefined) yield* checkTransforms(rule, kind, transformsOf(rule));
+}
+
+function sensitiveOf({ stream }: CrmPart): string[] {
+  return Object.entries(CRM_SOURCES[stream]).flatMap(([path, { sensitive }]) => (sensitive ? [path] : []));
 }
 
 /** Salesforce and others take `Email` and `email` for one property: the second would overwrite the first. */
-function checkTwins({ file, at }: Part, rules: readonly string[]): ConfigurationFault[] {
-  return rules.flatMap((property, index) => {
-    const twin = rules.slice(0, index).find((other) => other.toLowerCase() === property.toLowerCase());
-    if (twin === undefined) return [];
-    const message = `differs from ${twin} by capital letters alone`;
-    return [faultAt(file, [...at, 'mapping', property], message, 'keep one of the two')];
-  });
+function* checkSpelling(mapping: FilePart): Faults {
+  const { names } = mapping;
+  for (const [index, property] of names.entries()) {
+    const first = names.slice(0, index).find((other) => other.toLowerCase() === property.toLowerCase());
+    if (first === undefined) continue;
+    yield mapping.at(property).fault(`differs from ${first} by capital letters alone`, 'keep one of the two');
+  }
 }
 
 /** An allowance must be of a sensitive field and be used, so that the file says what leaves the clinic, and no more. */
-function checkAllowances(part: Part, rules: readonly string[]): ConfigurationFault[] {
-  const sensitive = Object.entries(CRM_SOURCES[part.stream]).flatMap(([path, one]) => (one.sensitive ? [path] : []));
-  return part.allowed.flatMap((path) => {
-    const at = [...part.at, 'sensitive', path];
+function* checkAllowances(part: CrmPart): Faults {
+  const { crm, stream } = part;
+  const sensitive = sensitiveOf(part);
+  for (const path of crm.at('sensitive').names) {
+    const allowance = crm.at('sensitive', path);
     if (!sensitive.includes(path)) {
-      const guess = didYouMean(path, sensitive);
-      const question = guess === null ? '' : `did you mean ${guess}? `;
-      const message = `${part.stream} have no sensitive field ${JSON.stringify(path)}`;
-      return [faultAt(part.file, at, message, `${question}there are: ${sensitive.join(', ')}`)];
+      const remedy = `${question(path, sensitive)}there are: ${sensitive.join(', ')}`;
+      yield allowance.fault(`${stream} have no sensitive field ${JSON.stringify(path)}`, remedy);
+    } else if (![...crm.matching('mapping.*')].some((rule) => isUsed(rule, path))) {
+      yield allowance.fault('nothing in the mapping uses it', 'remove it, or map the field');
     }
-    if (rules.some((property) => isUsed(part, property, path))) return [];
-    return [faultAt(part.file, at, 'nothing in the mapping uses it', 'remove it, or map the field')];
-  });
+  }
 }
 
-function isUsed({ file, at }: Part, property: string, path: string): boolean {
-  const rule = [...at, 'mapping', property];
-  const from = file.valueAt(rule) === undefined ? undefined : (file.valueAt([...rule, 'from']) ?? file.valueAt(rule));
-  if (typeof from === 'string') return from.trim() === path;
-  const expression = file.valueAt([...rule, 'expression']);
-  if (typeof expression !== 'string') return false;
+function isUsed(rule: FilePart, path: string): boolean {
+  const from = rule.text ?? rule.at('from').text;
+  if (from !== null) return from.trim() === path;
+  const expression = rule.at('expression').text;
+  if (expression === null) return false;
   const outline = outlineExpression(expression.trim());
   return outline === null || outline.isOpen || outline.names.has(path) || outline.texts.has(path);
 }
 
 /** Activities and deals belong to contacts, which another target of the same place holds. */
-function checkContacts({ file, at, stream }: Part, target: ValuePath): ConfigurationFault[] {
-  const where = [...at, 'contacts'];
-  const name = file.valueAt(where);
+function* checkContacts({ crm, stream }: CrmPart, target: FilePart): Faults {
+  const contacts = crm.at('contacts');
   if (stream === 'patients') {
-    if (name === undefined) return [];
-    return [faultAt(file, where, 'patients are contacts themselves', 'remove contacts')];
+    if (!contacts.isMissing) yield contacts.fault('patients are contacts themselves', 'remove contacts');
+    return;
   }
-  const holders = keysAt(file, ['targets']).filter((id) => holdsContacts(file, id));
+  const targets = new FilePart(target.file, ['targets']);
+  const holders = targets.names.filter((id) => {
+    const other = targets.at(id, 'crm');
+    return !other.isMissing && (other.at('stream').value ?? 'patients') === 'patients';
+  });
   const list = holders.length === 0 ? 'add a target with crm.stream: patients' : `there are: ${holders.join(', ')}`;
-  if (name === undefined) {
-    return [
-      faultAt(
-        file,
-        at,
-        `contacts is missing, and ${stream} belong to contacts`,
-        `name the target that holds them; ${list}`,
-      ),
-    ];
+  const name = contacts.text;
+  if (contacts.isMissing) {
+    const message = `contacts is missing, and ${stream} belong to contacts`;
+    yield crm.fault(message, `name the target that holds them; ${list}`);
+  } else if (name === null) return;
+  else if (!holders.includes(name)) {
+    yield contacts.fault(`no target ${JSON.stringify(name)} holds contacts`, `${question(name, holders)}${list}`);
+  } else if (['connector', 'connection'].some((key) => target.at(key).value !== targets.at(name, key).value)) {
+    const remedy = 'name one with the same connector and connection';
+    yield contacts.fault(`the target ${name} writes to another place`, remedy);
   }
-  if (typeof name !== 'string') return [];
-  if (!holders.includes(name)) {
-    const guess = didYouMean(name, holders);
-    const question = guess === null ? '' : `did you mean ${guess}? `;
-    return [faultAt(file, where, `no target ${JSON.stringify(name)} holds contacts`, `${question}${list}`)];
-  }
-  const isSamePlace = ['connector', 'connection'].every(
-    (key) => file.valueAt([...target, key]) === file.valueAt(['targets', name, key]),
-  );
-  if (isSamePlace) return [];
-  const message = `the target ${name} writes to another place`;
-  return [faultAt(file, where, message, 'name one with the same connector and connection')];
-}
-
-function holdsContacts(file: YamlFile, id: string): boolean {
-  const crm = ['targets', id, 'crm'];
-  if (file.valueAt(crm) === undefined) return false;
-  return (file.valueAt([...crm, 'stream']) ?? 'patients') === 'patients';
 }
 
 /** What is not read can't be counted. */
-function checkDays({ file, at }: Part): ConfigurationFault[] {
-  const days = (key: string, unset: number) => {
-    const value = file.valueAt([...at, 'derived', key]);
-    return typeof value === 'number' ? value : unset;
+function* checkDays(derived: FilePart): Faults {
+  const days = (key: keyof typeof DEFAULT_DAYS) => {
+    const { value } = derived.at(key);
+    return typeof value === 'number' ? value : DEFAULT_DAYS[key];
   };
-  const history = days('historyDays', DEFAULT_DAYS.historyDays);
-  return (['periodDays', 'lapsedAfterDays'] as const).flatMap((key) => {
-    if (days(key, DEFAULT_DAYS[key]) <= history) return [];
+  const history = days('historyDays');
+  for (const key of ['periodDays', 'lapsedAfterDays'] as const) {
+    if (days(key) <= history) continue;
     const message = `is longer than historyDays (${history}), the time whose appointments count`;
-    return [faultAt(file, [...at, 'derived', key], message, 'make it shorter, or historyDays longer')];
-  });
+    yield derived.at(key).fault(message, 'make it shorter, or historyDays longer');
+  }
 }

@@ -1,15 +1,13 @@
 import { parseTitleFormat, valuesOf } from '../model/title-format.ts';
-import { checkEntries } from './calendar-checks.ts';
 import { isForOthers } from './common-schemas.ts';
 import type { ChannelDescription, ConnectorDescription } from './configuration.ts';
 import { checkCrm } from './crm-checks.ts';
-import { faultAt } from './describe-issue.ts';
-import { didYouMean } from './did-you-mean.ts';
 import type { ConfigurationFault } from './faults.ts';
+import { FilePart } from './file-part.ts';
 import { checkAddresses } from './outbound-checks.ts';
 import type { Outbound } from './outbound-schema.ts';
-import { CLINIC_CONNECTION } from './tenant-schema.ts';
-import { keysAt, type ValuePath, type YamlFile } from './yaml-file.ts';
+import { CLINIC_CONNECTION, FREE_BY_DEFAULT } from './tenant-schema.ts';
+import type { YamlFile } from './yaml-file.ts';
 
 /*
  * Checks between parts and files. They read the raw files, so that a fault of one part does not hide those of another; what
@@ -52,76 +50,6 @@ export interface KnownNames {
   links(clinicClient: string): Readonly<Record<'page' | 'teleVisit', boolean>> | null;
 }
 
-/** Every clinic client's profile must be there, and the ports must be as what is said of them asks. */
-export function checkSettingsReferences(file: YamlFile, profiles: readonly string[]): ConfigurationFault[] {
-  const clients = keysAt(file, ['clinicClients']).flatMap((client) =>
-    checkName(file, ['clinicClients', client, 'profile'], profiles, 'profile', 'add the file to profiles/'),
-  );
-  return [...clients, ...checkPublicPort(file), ...checkOperatorPort(file), ...checkAuditLog(file)];
-}
-
-/** An address for the outside leads to the port for the outside. */
-function checkPublicPort(file: YamlFile): ConfigurationFault[] {
-  if (file.valueAt(['http', 'port']) !== undefined) return [];
-  const addresses = [
-    ['http', 'publicUrl'],
-    ['notifications', 'url'],
-  ].filter((path) => file.valueAt(path) !== undefined);
-  const remedy = 'set http.port to the port that this address leads to, such as 8080: without it none is opened';
-  return addresses.map((path) => faultAt(file, path, 'no port is open for this address', remedy));
-}
-
-/** This machine alone, as an address to listen on. */
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
-
-/** Metrics name every tenant and target. */
-function checkOperatorPort(file: YamlFile): ConfigurationFault[] {
-  const path = ['operator', 'host'];
-  const host = file.valueAt(path);
-  if (typeof host !== 'string' || LOOPBACK.test(host) || file.valueAt(['operator', 'token']) !== undefined) return [];
-  const remedy = 'add operator.token as { env: NAME } or { file: path }, or listen on 127.0.0.1';
-  return [faultAt(file, path, 'others than this machine could read the metrics', remedy)];
-}
-
-/** What asks for evidence has to have a place for it. */
-function checkAuditLog(file: YamlFile): ConfigurationFault[] {
-  if (file.valueAt(['dataDirectory']) !== undefined) return [];
-  const asking = ['approvals', 'auditLog'].filter((section) => file.valueAt([section]) !== undefined);
-  const remedy = 'set dataDirectory: the audit log is kept there';
-  return asking.map((section) => faultAt(file, [section], `${section} need a dataDirectory`, remedy));
-}
-
-/** Every name in a tenant file must be defined, and what it names must fit. */
-export function checkTenantReferences(file: YamlFile, known: KnownNames): ConfigurationFault[] {
-  const clients = checkName(
-    file,
-    ['clinic', 'client'],
-    known.clinicClients,
-    'clinic client',
-    inSettings('clinicClients'),
-  );
-  const connections = keysAt(file, ['connections']).flatMap((id) => checkLogin(file, ['connections', id], known));
-  const targets = keysAt(file, ['targets']).flatMap((id) => targetFaults(file, ['targets', id], known));
-  const channels = keysAt(file, ['reminders', 'channels']).flatMap((id) => checkChannel(file, id, known));
-  const rules = keysAt(file, ['reminders', 'rules']).flatMap((id) => checkRule(file, id));
-  return [
-    ...clients,
-    ...connections,
-    ...targets,
-    ...checkDoubleTargets(file),
-    ...checkFormerTargets(file),
-    ...channels,
-    ...rules,
-    ...checkLinks(file, known),
-    ...checkDoubleEndpoints(file),
-    ...checkAddresses(file, known.outbound),
-  ];
-}
-
-function inSettings(section: string): string {
-  return `add it to ${section} in clinic-mirror.yaml`;
-}
-
 /** The section that holds the registrations of a kind of connection. */
 export const SECTION_OF_KIND: ReadonlyMap<unknown, ClientSection> = new Map([
   ['google', 'googleClients'],
@@ -133,109 +61,166 @@ export const SECTION_OF_KIND: ReadonlyMap<unknown, ClientSection> = new Map([
   ['oauth', 'oauthClients'],
 ]);
 
-/** The client of a connection, of those that its kind uses. */
-function checkLogin(file: YamlFile, at: ValuePath, { vendorClients }: KnownNames): ConfigurationFault[] {
-  const path = [...at, 'client'];
-  const kind = file.valueAt([...at, 'kind']);
-  const section = SECTION_OF_KIND.get(kind);
-  if (section === undefined || vendorClients === null) return [];
-  const clients = vendorClients[section];
-  const unknown = checkName(file, path, [...clients.keys()], CLIENT_SECTIONS[section], inSettings(section));
-  const name = String(file.valueAt(path));
-  const client = clients.get(name);
-  if (unknown.length > 0 || client === undefined) return unknown;
-  if (kind === 'microsoft-app') return checkMicrosoftApp(file, path, name, client);
-  return kind === 'salesforce-app' ? checkSalesforceApp(file, at, name, client) : [];
+/** Finds the faults of one part of a file. */
+type Check<Known> = (part: FilePart, known: Known) => Iterable<ConfigurationFault>;
+/** Checks with the parts that they look at, as {@link FilePart.matching} takes them. */
+type Checks<Known> = readonly (readonly [pattern: string, check: Check<Known>])[];
+
+const SETTINGS_CHECKS: Checks<readonly string[]> = [
+  ['clinicClients.*.profile', (part, profiles) => part.unknownName(profiles, 'profile', 'add the file to profiles/')],
+  ['http.publicUrl', checkPublicPort],
+  ['notifications.url', checkPublicPort],
+  ['operator', checkOperatorPort],
+  ['approvals', checkAuditLog],
+  ['auditLog', checkAuditLog],
+];
+
+const TENANT_CHECKS: Checks<KnownNames> = [
+  [
+    'clinic.client',
+    (part, known) => part.unknownName(known.clinicClients, 'clinic client', inSettings('clinicClients')),
+  ],
+  ['connections.*', checkLogin],
+  ['targets.*.connector', (part, { connectors }) => part.unknownName([...connectors.keys()], 'connector', CHOOSE)],
+  ['targets.*', checkConnection],
+  ['targets.*', checkTitle],
+  ['targets.*', checkTitleFormat],
+  ['targets.*', checkTentative],
+  ['targets.*.links', checkShownLinks],
+  ['targets.*', checkPresets],
+  ['targets.*', checkParts],
+  ['targets.*', checkCrm],
+  ['targets', checkDoubleTargets],
+  ['targets', checkFormerTargets],
+  [
+    'reminders.channels.*.kind',
+    (part, { reminderChannels }) => part.unknownName([...reminderChannels.keys()], 'kind of channel', CHOOSE),
+  ],
+  [
+    'reminders.channels.*.consent',
+    (part, { consents }) =>
+      part.unknownName(consents(clientOf(part)), 'consent', 'add it to patients.consents in the clinic profile'),
+  ],
+  [
+    'reminders.rules.*.channels.*',
+    (part) =>
+      part.unknownName(
+        new FilePart(part.file, ['reminders', 'channels']).names,
+        'channel',
+        'add it to reminders.channels',
+      ),
+  ],
+  ['reminders.links', checkReminderLinks],
+  ['triggers.endpoints', checkDoubleEndpoints],
+  ['', checkAddresses],
+];
+
+const CHOOSE = 'choose one of these';
+
+function inSettings(section: string): string {
+  return `add it to ${section} in clinic-mirror.yaml`;
 }
 
-function checkMicrosoftApp(file: YamlFile, path: ValuePath, name: string, client: KnownClient): ConfigurationFault[] {
-  if (client.hasSecret || client.hasCertificate) return [];
-  const message = `the Microsoft client ${name} can't log in as itself`;
-  return [faultAt(file, path, message, 'give it a clientSecret or a certificate in clinic-mirror.yaml')];
+/** The clinic client of the tenant that a part belongs to, as written. */
+function clientOf({ file }: FilePart): string {
+  return String(file.valueAt(['clinic', 'client']));
+}
+
+/** Every clinic client's profile must be there, and the ports must be as what is said of them asks. */
+export function checkSettingsReferences(file: YamlFile, profiles: readonly string[]): ConfigurationFault[] {
+  return faultsOf(SETTINGS_CHECKS, file, profiles);
+}
+
+/** Every name in a tenant file must be defined, and what it names must fit. */
+export function checkTenantReferences(file: YamlFile, known: KnownNames): ConfigurationFault[] {
+  return faultsOf(TENANT_CHECKS, file, known);
+}
+
+function faultsOf<Known>(checks: Checks<Known>, file: YamlFile, known: Known): ConfigurationFault[] {
+  return checks.flatMap(([pattern, check]) =>
+    [...new FilePart(file).matching(pattern)].flatMap((part) => [...check(part, known)]),
+  );
+}
+
+/** A URL for the outside leads to the port for the outside. */
+function* checkPublicPort(url: FilePart): Generator<ConfigurationFault> {
+  if (url.isMissing || url.file.valueAt(['http', 'port']) !== undefined) return;
+  const remedy = 'set http.port to the port that this address leads to, such as 8080: without it none is opened';
+  yield url.fault('no port is open for this address', remedy);
+}
+
+/** This machine alone, as an address to listen on. */
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/;
+
+/** Metrics name every tenant and target. */
+function* checkOperatorPort(operator: FilePart): Generator<ConfigurationFault> {
+  const host = operator.at('host');
+  if (host.text === null || LOOPBACK.test(host.text) || !operator.at('token').isMissing) return;
+  const remedy = 'add operator.token as { env: NAME } or { file: path }, or listen on 127.0.0.1';
+  yield host.fault('others than this machine could read the metrics', remedy);
+}
+
+/** What asks for evidence has to have a place for it. */
+function* checkAuditLog(section: FilePart): Generator<ConfigurationFault> {
+  if (section.isMissing || section.file.valueAt(['dataDirectory']) !== undefined) return;
+  const message = `${section.path.join('.')} need a dataDirectory`;
+  yield section.fault(message, 'set dataDirectory: the audit log is kept there');
 }
 
 /** The servers that all organisations share; they take no secret in place of a person. */
 const SHARED_LOGIN = /^https:\/\/(login|test)\.salesforce\.com\/*$/;
 
-function checkSalesforceApp(file: YamlFile, at: ValuePath, name: string, client: KnownClient): ConfigurationFault[] {
-  const path = [...at, 'client'];
-  if (file.valueAt([...at, 'subject']) !== undefined) {
-    if (client.hasCertificate) return [];
+/** The client of a connection, of those that its kind uses. */
+function* checkLogin(connection: FilePart, { vendorClients }: KnownNames): Generator<ConfigurationFault> {
+  const part = connection.at('client');
+  const kind = connection.at('kind').value;
+  const section = SECTION_OF_KIND.get(kind);
+  if (section === undefined || vendorClients === null) return;
+  const clients = vendorClients[section];
+  yield* part.unknownName([...clients.keys()], CLIENT_SECTIONS[section], inSettings(section));
+  const name = String(part.value);
+  const client = clients.get(name);
+  if (client === undefined) return;
+  if (kind === 'microsoft-app' && !client.hasSecret && !client.hasCertificate) {
+    const message = `the Microsoft client ${name} can't log in as itself`;
+    yield part.fault(message, 'give it a clientSecret or a certificate in clinic-mirror.yaml');
+  }
+  if (kind !== 'salesforce-app') return;
+  if (!connection.at('subject').isMissing) {
+    if (client.hasCertificate) return;
     const remedy = 'give it a certificate in clinic-mirror.yaml, or leave subject out to log in by its secret';
-    return [faultAt(file, path, `the Salesforce client ${name} can't log in as a named user`, remedy)];
-  }
-  if (!client.hasSecret) {
+    yield part.fault(`the Salesforce client ${name} can't log in as a named user`, remedy);
+  } else if (!client.hasSecret) {
     const remedy = 'give it a clientSecret in clinic-mirror.yaml, or name a subject to log in by its certificate';
-    return [faultAt(file, path, `the Salesforce client ${name} can't log in without a person`, remedy)];
+    yield part.fault(`the Salesforce client ${name} can't log in without a person`, remedy);
+  } else if (client.loginUrl === undefined || SHARED_LOGIN.test(String(client.loginUrl))) {
+    const remedy =
+      "set its loginUrl in clinic-mirror.yaml to the organisation's own address, such as https://example.my.salesforce.com";
+    yield part.fault(`the Salesforce client ${name} logs in where its secret alone is not taken`, remedy);
   }
-  const { loginUrl } = client;
-  if (loginUrl !== undefined && !SHARED_LOGIN.test(String(loginUrl))) return [];
-  const remedy =
-    "set its loginUrl in clinic-mirror.yaml to the organisation's own address, such as https://example.my.salesforce.com";
-  return [faultAt(file, path, `the Salesforce client ${name} logs in where its secret alone is not taken`, remedy)];
-}
-
-/** A channel of reminders must be of a kind that there is, and what it asks consent to must be read from the clinic. */
-function checkChannel(file: YamlFile, id: string, known: KnownNames): ConfigurationFault[] {
-  const at = ['reminders', 'channels', id];
-  const kinds = [...known.reminderChannels.keys()];
-  const consents = known.consents(String(file.valueAt(['clinic', 'client'])));
-  return [
-    ...checkName(file, [...at, 'kind'], kinds, 'kind of channel', 'choose one of these'),
-    ...checkName(file, [...at, 'consent'], consents, 'consent', 'add it to patients.consents in the clinic profile'),
-  ];
 }
 
 /** Links in reminders lead to the daemon, so patients must be able to reach it. */
-function checkLinks(file: YamlFile, { publicUrl }: KnownNames): ConfigurationFault[] {
-  const at = ['reminders', 'links'];
-  if (file.valueAt(at) === undefined || isForOthers(String(publicUrl))) return [];
+function* checkReminderLinks(links: FilePart, { publicUrl }: KnownNames): Generator<ConfigurationFault> {
+  if (links.isMissing || isForOthers(String(publicUrl))) return;
   const remedy =
     'set http.publicUrl in clinic-mirror.yaml to an https address that patients can reach, or leave links out';
-  return [faultAt(file, at, 'links in reminders need a public address', remedy)];
+  yield links.fault('links in reminders need a public address', remedy);
 }
 
 /** One receiver under two names would be told of each document twice, under two ids. */
-function checkDoubleEndpoints(file: YamlFile): ConfigurationFault[] {
-  const at = ['triggers', 'endpoints'];
-  const names = keysAt(file, at);
-  const eventsOf = (name: string) => {
-    const events = file.valueAt([...at, name, 'events']);
-    return Array.isArray(events) ? events : [];
-  };
-  return names.flatMap((name, index) => {
-    const url = file.valueAt([...at, name, 'url']);
-    const twin = names.slice(0, index).find((other) => {
-      const isSame = url !== undefined && file.valueAt([...at, other, 'url']) === url;
-      return isSame && eventsOf(other).some((event) => eventsOf(name).includes(event));
-    });
-    if (twin === undefined) return [];
-    const message = `is the same address as the endpoint ${twin}, with the same events`;
-    return [faultAt(file, [...at, name], message, 'give them different events or addresses, or remove one')];
-  });
-}
-
-/** A rule's channels must be defined beside it. */
-function checkRule(file: YamlFile, id: string): ConfigurationFault[] {
-  const at = ['reminders', 'rules', id, 'channels'];
-  const named = file.valueAt(at);
-  const known = keysAt(file, ['reminders', 'channels']);
-  return (Array.isArray(named) ? named : []).flatMap((_, index) =>
-    checkName(file, [...at, index], known, 'channel', 'add it to reminders.channels'),
-  );
-}
-
-function targetFaults(file: YamlFile, at: ValuePath, known: KnownNames): ConfigurationFault[] {
-  const connectors = [...known.connectors.keys()];
-  return [
-    ...checkName(file, [...at, 'connector'], connectors, 'connector', 'choose one of these'),
-    ...checkConnection(file, at, known),
-    ...checkTitle(file, at),
-    ...checkTitleFormat(file, at),
-    ...checkEntries(file, at, known),
-    ...checkParts(file, at, known),
-    ...checkCrm(file, at, known),
-  ];
+function* checkDoubleEndpoints(endpoints: FilePart): Generator<ConfigurationFault> {
+  const { names } = endpoints;
+  const isSame = (one: FilePart, other: FilePart) =>
+    !one.at('url').isMissing &&
+    one.at('url').value === other.at('url').value &&
+    other.at('events').list.some((event) => one.at('events').list.includes(event));
+  for (const [index, name] of names.entries()) {
+    const first = names.slice(0, index).find((other) => isSame(endpoints.at(name), endpoints.at(other)));
+    if (first === undefined) continue;
+    const message = `is the same address as the endpoint ${first}, with the same events`;
+    yield endpoints.at(name).fault(message, 'give them different events or addresses, or remove one');
+  }
 }
 
 const OF_CALENDARS = [
@@ -244,118 +229,148 @@ const OF_CALENDARS = [
 ];
 
 /** A calendar names its agendas and has no part for a CRM; a CRM has one, and shows nothing as a calendar does. */
-function checkParts(file: YamlFile, at: ValuePath, known: KnownNames): ConfigurationFault[] {
-  const name = String(file.valueAt([...at, 'connector']));
-  const connector = known.connectors.get(name);
-  if (connector === undefined) return [];
-  const has = (key: string) => file.valueAt([...at, key]) !== undefined;
+function* checkParts(target: FilePart, { connectors }: KnownNames): Generator<ConfigurationFault> {
+  const name = String(target.at('connector').value);
+  const connector = connectors.get(name);
+  if (connector === undefined) return;
+  const crm = target.at('crm');
   if (connector.holds === 'events') {
-    const stray = has('crm') ? [faultAt(file, [...at, 'crm'], `${name} is a calendar`, 'remove crm')] : [];
-    const agendas = 'name the ids of the agendas that go into this calendar, or all';
-    return has('agendas') ? stray : [...stray, faultAt(file, at, 'agendas are not named', agendas)];
+    if (!crm.isMissing) yield crm.fault(`${name} is a calendar`, 'remove crm');
+    const remedy = 'name the ids of the agendas that go into this calendar, or all';
+    if (target.at('agendas').isMissing) yield target.fault('agendas are not named', remedy);
+    return;
   }
-  const ofCalendars = OF_CALENDARS.filter(has);
-  const stray = ofCalendars.map((key) =>
-    faultAt(file, [...at, key], `${key} is for calendars`, 'remove it: crm.mapping says what a CRM is told'),
-  );
-  if (has('crm')) return [...stray, ...checkStream(file, [...at, 'crm', 'stream'], connector)];
-  return [...stray, faultAt(file, at, 'the part crm is missing', 'add crm with a mapping: what each property holds')];
+  for (const key of OF_CALENDARS) {
+    if (target.at(key).isMissing) continue;
+    yield target.at(key).fault(`${key} is for calendars`, 'remove it: crm.mapping says what a CRM is told');
+  }
+  if (crm.isMissing) {
+    yield target.fault('the part crm is missing', 'add crm with a mapping: what each property holds');
+    return;
+  }
+  const { streams } = connector;
+  const stream = crm.at('stream').value ?? 'patients';
+  if (typeof stream !== 'string' || streams.includes(stream)) return;
+  yield crm.at('stream').fault(`this connector can't follow ${stream}`, `choose one of ${streams.join(', ')}`);
 }
 
-function checkStream(file: YamlFile, at: ValuePath, { streams }: ConnectorDescription): ConfigurationFault[] {
-  const stream = file.valueAt(at) ?? 'patients';
-  if (typeof stream !== 'string' || streams.some((known) => known === stream)) return [];
-  return [faultAt(file, at, `this connector can't follow ${stream}`, `choose one of ${streams.join(', ')}`)];
-}
-
-function checkConnection(file: YamlFile, at: ValuePath, known: KnownNames): ConfigurationFault[] {
-  const path = [...at, 'connection'];
-  const name = file.valueAt(path);
+function* checkConnection(target: FilePart, { connectors }: KnownNames): Generator<ConfigurationFault> {
+  const part = target.at('connection');
+  const name = part.text;
+  if (name === null) return;
   if (name === CLINIC_CONNECTION) {
-    return [faultAt(file, path, 'the login to the clinic can write to no target', 'name one of connections')];
+    yield part.fault('the login to the clinic can write to no target', 'name one of connections');
+    return;
   }
-  const unknown = checkName(file, path, keysAt(file, ['connections']), 'connection', 'add it to connections');
-  if (unknown.length > 0 || typeof name !== 'string') return unknown;
-  const connector = known.connectors.get(String(file.valueAt([...at, 'connector'])));
-  const kind = file.valueAt(['connections', name, 'kind']);
-  if (connector === undefined || typeof kind !== 'string' || connector.connectionKinds.includes(kind)) return [];
+  const connections = new FilePart(target.file, ['connections']);
+  yield* part.unknownName(connections.names, 'connection', 'add it to connections');
+  const kind = connections.at(name, 'kind').text;
+  const kinds = connectors.get(String(target.at('connector').value))?.connectionKinds;
+  if (kinds === undefined || kind === null || kinds.includes(kind)) return;
   const message = `the connection ${name} is of the kind ${kind}, which this connector can't use`;
-  return [faultAt(file, path, message, `name a connection of the kind ${connector.connectionKinds.join(' or ')}`)];
+  yield part.fault(message, `name a connection of the kind ${kinds.join(' or ')}`);
 }
 
 /** Titles that tell of the patient need a reason in writing. */
-function checkTitle(file: YamlFile, at: ValuePath): ConfigurationFault[] {
-  const title = file.valueAt([...at, 'title']);
-  if (title !== 'initials' && title !== 'full') return [];
-  if (file.valueAt([...at, 'titleReason']) !== undefined) return [];
+function* checkTitle(target: FilePart): Generator<ConfigurationFault> {
+  const title = target.at('title');
+  if ((title.value !== 'initials' && title.value !== 'full') || !target.at('titleReason').isMissing) return;
   const remedy = 'add titleReason: who decided it and on what ground; or choose a title that tells nothing of patients';
-  return [faultAt(file, [...at, 'title'], `the title ${title} tells of the patient, and no reason is given`, remedy)];
+  yield title.fault(`the title ${title.value} tells of the patient, and no reason is given`, remedy);
 }
 
 /** A title tells of an appointment what the target's fields allow, and no more. */
-function checkTitleFormat(file: YamlFile, at: ValuePath): ConfigurationFault[] {
-  const path = [...at, 'titleFormat'];
-  const format = file.valueAt(path);
-  const fields = file.valueAt([...at, 'fields']);
-  const allowed = ['title', ...(Array.isArray(fields) ? fields : [])];
-  const values = typeof format === 'string' ? valuesOf(parseTitleFormat(format) ?? []) : [];
-  const stray = values.find((value) => !allowed.includes(value));
-  if (stray === undefined) return [];
-  return [
-    faultAt(
-      file,
-      path,
-      `titles would tell the ${stray}, which is not among fields`,
-      `add ${stray} to fields, or leave it out`,
-    ),
+function* checkTitleFormat(target: FilePart): Generator<ConfigurationFault> {
+  const format = target.at('titleFormat');
+  const allowed = ['title', ...target.at('fields').list];
+  const stray = valuesOf(parseTitleFormat(format.text ?? '') ?? []).find((value) => !allowed.includes(value));
+  if (stray === undefined) return;
+  const message = `titles would tell the ${stray}, which is not among fields`;
+  yield format.fault(message, `add ${stray} to fields, or leave it out`);
+}
+
+/** An appointment blocks its time, leaves it free, or is tentative. */
+function* checkTentative(target: FilePart): Generator<ConfigurationFault> {
+  const tentative = target.at('tentative');
+  const free = target.at('free').isMissing ? FREE_BY_DEFAULT : target.at('free').list;
+  const both = tentative.list.find((status) => free.some((one) => one === status));
+  if (both === undefined) return;
+  yield tentative.fault(`${both} is among free too, which is ${free.join(', ')}`, 'name each status in one of the two');
+}
+
+/** A profile that has no URL for it leaves nothing to show. */
+function* checkShownLinks(links: FilePart, known: KnownNames): Generator<ConfigurationFault> {
+  const inProfile = known.links(clientOf(links));
+  for (const name of links.list) {
+    if (inProfile?.[name as keyof typeof inProfile] !== false) continue;
+    const key = `appointments.${name === 'page' ? 'pageUrl' : 'teleVisitUrl'}`;
+    yield links.fault(`the clinic profile tells no address for ${name}`, `set ${key} there, or leave it out`);
+  }
+}
+
+/** What a vendor has no place for can't be asked of it. */
+function* checkPresets(target: FilePart, { connectors }: KnownNames): Generator<ConfigurationFault> {
+  const name = String(target.at('connector').value);
+  const connector = connectors.get(name);
+  if (connector?.holds !== 'events') return;
+  const refused: [preset: string, parts: Iterable<FilePart>, remedy: string][] = [
+    ['colour', target.matching('labels.*.colour'), 'give a category, whose colour is chosen in the calendar'],
+    ['category', target.matching('labels.*.category'), 'give a colour'],
+    [
+      'noAlert',
+      target.at('reminderMinutes').value === 'none' ? [target.at('reminderMinutes')] : [],
+      'leave it out: entries are made without reminders',
+    ],
   ];
+  for (const [preset, parts, remedy] of refused) {
+    if (connector.supports.presets?.includes(preset) === true) continue;
+    for (const part of parts) if (!part.isMissing) yield part.fault(`${name} has no place for it`, remedy);
+  }
 }
 
 /** What is kept under a target's name, and carries its owner tag, is of one target alone. */
-function checkFormerTargets(file: YamlFile): ConfigurationFault[] {
-  const ids = keysAt(file, ['targets']);
-  const formerOf = (id: string) => file.valueAt(['targets', id, 'formerly']);
-  return ids.flatMap((id, index) => {
-    const former = formerOf(id);
-    if (typeof former !== 'string' || former === id) return [];
-    const twin = ids.includes(former) ? former : ids.slice(0, index).find((other) => formerOf(other) === former);
-    if (twin === undefined) return [];
-    const message = twin === former ? `there is a target ${twin}` : `the target ${twin} was formerly the same`;
-    const remedy = 'remove formerly: the entries under a name are of one target alone';
-    return [faultAt(file, ['targets', id, 'formerly'], message, remedy)];
-  });
+function* checkFormerTargets(targets: FilePart): Generator<ConfigurationFault> {
+  const { names } = targets;
+  const formerOf = (name: string) => targets.at(name, 'formerly');
+  for (const [index, name] of names.entries()) {
+    const former = formerOf(name).text;
+    if (former === null || former === name) continue;
+    const first = names.includes(former)
+      ? former
+      : names.slice(0, index).find((other) => formerOf(other).text === former);
+    if (first === undefined) continue;
+    const message = first === former ? `there is a target ${first}` : `the target ${first} was formerly the same`;
+    yield formerOf(name).fault(message, 'remove formerly: the entries under a name are of one target alone');
+  }
 }
 
 /** One calendar that is fed twice with the same agenda would show each of its appointments twice. */
-function checkDoubleTargets(file: YamlFile): ConfigurationFault[] {
-  const ids = keysAt(file, ['targets']);
-  return ids.flatMap((id, index) => {
-    const twin = ids.slice(0, index).find((other) => isSameUse(file, id, other));
-    if (twin === undefined) return [];
-    const isCrm = file.valueAt(['targets', id, 'crm']) !== undefined;
-    const message = isCrm
-      ? `writes the same records into the same CRM as the target ${twin}`
-      : `writes to the same calendar as the target ${twin}, with the same agendas`;
-    const remedy = isCrm
-      ? 'remove one: each record would be there twice'
-      : 'give them different agendas or calendars, or remove one';
-    return [faultAt(file, ['targets', id], message, remedy)];
-  });
+function* checkDoubleTargets(targets: FilePart): Generator<ConfigurationFault> {
+  const { names } = targets;
+  for (const [index, name] of names.entries()) {
+    const target = targets.at(name);
+    const first = names.slice(0, index).find((other) => isSameUse(target, targets.at(other)));
+    if (first === undefined) continue;
+    if (target.at('crm').isMissing) {
+      const message = `writes to the same calendar as the target ${first}, with the same agendas`;
+      yield target.fault(message, 'give them different agendas or calendars, or remove one');
+    } else {
+      const message = `writes the same records into the same CRM as the target ${first}`;
+      yield target.fault(message, 'remove one: each record would be there twice');
+    }
+  }
 }
 
-function isSameUse(file: YamlFile, one: string, other: string): boolean {
-  const of = (target: string, ...part: string[]) => file.valueAt(['targets', target, ...part]);
-  const isSame = (...part: string[]) => sortedJson(of(one, ...part)) === sortedJson(of(other, ...part));
-  const [first, second] = [of(one, 'crm'), of(other, 'crm')];
-  if (first === undefined || second === undefined) {
-    const isThere = ['connector', 'connection', 'settings'].every(
-      (part) => of(one, part) !== undefined && isSame(part),
-    );
-    return isThere && doOverlap(of(one, 'agendas'), of(other, 'agendas'));
+function isSameUse(one: FilePart, other: FilePart): boolean {
+  const parts = ['connector', 'connection', 'settings'];
+  if (!parts.every((part) => sortedJson(one.at(part).value) === sortedJson(other.at(part).value))) return false;
+  const [agendas, otherAgendas] = [one.at('agendas').value, other.at('agendas').value];
+  if (one.at('crm').isMissing || other.at('crm').isMissing) {
+    return parts.every((part) => !one.at(part).isMissing) && doOverlap(agendas, otherAgendas);
   }
-  const [stream, otherStream] = [one, other].map((target) => of(target, 'crm', 'stream') ?? 'patients');
-  if (stream !== otherStream || !['connector', 'connection', 'settings'].every((part) => isSame(part))) return false;
-  return stream !== 'appointments' || doOverlap(of(one, 'agendas') ?? 'all', of(other, 'agendas') ?? 'all');
+  const [stream, otherStream] = [one, other].map((target) => target.at('crm', 'stream').value ?? 'patients');
+  if (stream !== otherStream) return false;
+  return stream !== 'appointments' || doOverlap(agendas ?? 'all', otherAgendas ?? 'all');
 }
 
 function doOverlap(one: unknown, other: unknown): boolean {
@@ -369,19 +384,4 @@ export function sortedJson(value: unknown): string {
     if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner;
     return Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)));
   });
-}
-
-function checkName(
-  file: YamlFile,
-  path: ValuePath,
-  known: readonly string[] | null,
-  what: string,
-  remedy: string,
-): ConfigurationFault[] {
-  const name = file.valueAt(path);
-  if (typeof name !== 'string' || known === null || known.includes(name)) return [];
-  const guess = didYouMean(name, known);
-  const list = known.length === 0 ? `there is no ${what} yet` : `there are: ${known.join(', ')}`;
-  const question = guess === null ? '' : `did you mean ${guess}? `;
-  return [faultAt(file, path, `there is no ${what} ${JSON.stringify(name)}`, `${question}${list}; ${remedy}`)];
 }

@@ -38,11 +38,6 @@ export function managedName(tenant: string): string {
   return `${NAMED}${tenant}`;
 }
 
-/** Whether a name is that of a document, and no file's: a file's is a path. */
-export function isManagedName(name: string): boolean {
-  return name.startsWith(NAMED) && !/[/\\]/.test(name);
-}
-
 /** The document as a file would be read. Faults hold nothing of its text. */
 export function readManaged(tenant: ManagedTenant): YamlRead {
   const name = managedName(tenant.id);

@@ -1,8 +1,7 @@
 import { isIP } from 'node:net';
-import { faultAt } from './describe-issue.ts';
 import type { ConfigurationFault } from './faults.ts';
+import type { FilePart } from './file-part.ts';
 import { type Outbound, type Purpose, reachOf } from './outbound-schema.ts';
-import type { YamlFile } from './yaml-file.ts';
 
 /** An address that a tenant names, where it stands, and for what it is connected to. */
 export interface NamedAddress {
@@ -37,13 +36,15 @@ export function* addressesOf(tenant: unknown): Generator<NamedAddress> {
  * Addresses whose place is known before anything is connected to: numbers in any spelling, `localhost`, and http where no network is allowed.
  * What a name stands for is checked with each connection.
  */
-export function checkAddresses(file: YamlFile, outbound: Outbound | null): ConfigurationFault[] {
-  if (outbound === null) return [];
-  return [...addressesOf(file.value)].flatMap(({ purpose, path, url }) => {
+export function* checkAddresses(
+  tenant: FilePart,
+  { outbound }: { outbound: Outbound | null },
+): Generator<ConfigurationFault> {
+  if (outbound === null) return;
+  for (const { purpose, path, url } of addressesOf(tenant.value)) {
     const fault = faultOf(url, purpose, outbound);
-    if (fault === null) return [];
-    return [faultAt(file, path, fault.message, fault.remedy)];
-  });
+    if (fault !== null) yield tenant.at(...path).fault(fault.message, fault.remedy);
+  }
 }
 
 function faultOf(url: URL, purpose: Purpose, outbound: Outbound): { message: string; remedy: string } | null {
@@ -97,4 +98,38 @@ function entriesOf(value: unknown, key?: string): [string, unknown][] {
   const found = key === undefined ? value : partOf(value, key);
   if (found instanceof Map) return [...found].map(([name, inner]) => [String(name), inner]);
   return typeof found === 'object' && found !== null ? Object.entries(found) : [];
+}
+
+/** A machine that a configuration names, and where: `clinicClients.main.baseUrl`. */
+export interface NamedPlace {
+  host: string;
+  at: string;
+}
+
+/** Addresses at which we are reached ourselves: the outside may know other names than this machine does. */
+const OUR_OWN = new Set(['publicUrl', 'notifications', 'redis']);
+
+/** Every machine that a part of a configuration names by an address or as a server's `host`, but those of secrets. */
+export function placesIn(part: unknown, at: readonly string[] = []): NamedPlace[] {
+  if (typeof part === 'string') {
+    const host = hostOf(part, at.at(-1) === 'host');
+    return host === null ? [] : [{ host, at: at.join('.') }];
+  }
+  if (typeof part !== 'object' || part === null) return [];
+  const entries = part instanceof Map ? [...part] : Object.entries(part);
+  return entries
+    .filter(([name, value]) => !OUR_OWN.has(name) && !isListening(name, value))
+    .flatMap(([name, value]) => placesIn(value, [...at, String(name)]));
+}
+
+/** Sections of ports that the daemon itself opens: their `host` is one of this machine. */
+function isListening(name: string, value: unknown): boolean {
+  return (name === 'http' || name === 'operator') && typeof value === 'object' && value !== null && 'port' in value;
+}
+
+function hostOf(text: string, isHost: boolean): string | null {
+  if (isHost) return text;
+  if (!/^https?:\/\//i.test(text)) return null;
+  const host = URL.parse(text)?.hostname ?? '';
+  return host === '' ? null : host.replace(/^\[|\]$/g, '');
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { accessSection, operatorUrl } from './access-schema.ts';
-import { alertsSection } from './alert-schema.ts';
 import { approvals, auditLog } from './approval-schema.ts';
 import { baseAddress, mapOf, name, network, text, wholeNumber } from './common-schemas.ts';
 import { budget, certificate, hubSpotClient, oauthClient, salesforceClient, secretEndsOn } from './crm-clients.ts';
+import { alertsSection } from './delivery-schema.ts';
 import { outboundSection } from './outbound-schema.ts';
 import { redisSection } from './redis-schema.ts';
 import type { SecretSchemas } from './secret-reference.ts';
@@ -227,7 +227,7 @@ export function settingsSchema(secrets: SecretSchemas) {
     dataDirectory: text
       .optional()
       .describe(
-        'Directory that outlives Redis, for all daemons and commands of this installation; by it a Redis that lost something is told, tombstones and opt-outs come back, the audit log is kept, and files that did not change are not checked again',
+        'Directory that outlives Redis, for all daemons and commands of this installation; by it a Redis that lost something is told, tombstones and opt-outs come back, the audit log is kept, and commands work on what a daemon runs where a file has faults',
       ),
     http,
     operator: operatorSection(secrets),

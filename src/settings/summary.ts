@@ -1,6 +1,6 @@
 import type { Configuration, TargetConfiguration, TenantConfiguration } from './configuration.ts';
 import { renderFaults } from './faults.ts';
-import { closingOf, type OpenSecret } from './open-secrets.ts';
+import { closingOf, type OpenSecret } from './secret-reference.ts';
 
 /** What a configuration amounts to, as text for a terminal; tells no secret. Tenants that were set aside come last. */
 export function renderConfigurationSummary(configuration: Configuration): string {

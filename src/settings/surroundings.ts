@@ -12,12 +12,12 @@ import {
   type KnownNames,
 } from './cross-checks.ts';
 import { checkFile } from './describe-issue.ts';
-import type { ConfigurationFault } from './faults.ts';
-import { listYamlFiles } from './list-files.ts';
+import { ConfigurationError, type ConfigurationFault } from './faults.ts';
+import { listYamlFiles, SeenFiles } from './list-files.ts';
 import { referencesIn, type SecretReference, type SecretSchemas } from './secret-reference.ts';
-import type { SeenFiles } from './seen-files.ts';
 import { type Settings, settingsSchema } from './settings-schema.ts';
-import { keysAt, readBytes, readYaml, type YamlFile } from './yaml-file.ts';
+import { CLINIC_CONNECTION } from './tenant-schema.ts';
+import { keysAt, readBytes, readYaml, readYamlFile, type YamlFile } from './yaml-file.ts';
 
 /** File of the daemon's own settings, in the configuration directory. */
 export const SETTINGS_FILE = 'clinic-mirror.yaml';
@@ -47,32 +47,21 @@ export interface Surroundings {
   digest: string;
 }
 
-/** Profiles that were found to be without faults when settings and profiles had this digest. */
-export type KeptProfiles = (settings: Settings, digest: string) => ReadonlyMap<string, ClinicProfile>;
-
-/**
- * Reads settings and profiles. Each that is as it was before stays the same object, and so does the whole.
- * @param kept asked before any profile is parsed
- */
+/** Reads settings and profiles. Each that is as it was before stays the same object, and so does the whole. */
 export function readSurroundings(
   options: ReadOptions,
   secrets: SecretSchemas,
   seen: SeenFiles,
-  { before = null, kept = () => NONE_KEPT }: { before?: Surroundings | null; kept?: KeptProfiles } = {},
+  before: Surroundings | null = null,
 ): Surroundings {
   const listed = listProfiles(options.dir, seen);
   const read = readSettings(options.dir, seen);
   const settings = settingsOf(read, secrets, namesOf(listed), before);
   const digest = JSON.stringify([settings.digest, digestsOf(listed)]);
-  const profiles = checkProfiles(listed, {
-    ...(before === null ? {} : { before: before.profiles }),
-    kept: settings.value === null ? NONE_KEPT : kept(settings.value, digest),
-  });
+  const profiles = checkProfiles(listed, before?.profiles);
   if (before !== null && settings === before.settings && profiles === before.profiles) return before;
   return { settings, profiles, known: knownNames(options, settings, profiles), digest };
 }
-
-const NONE_KEPT: ReadonlyMap<string, ClinicProfile> = new Map();
 
 /** The same with profiles as they were before in the place of those with faults; the same object where there are none. */
 export function withProfilesOfBefore(
@@ -209,19 +198,16 @@ function listProfiles(dir: string, seen: SeenFiles): ListedProfiles {
 }
 
 /** Reads every profile. */
-export function readProfiles(dir: string, seen: SeenFiles): ReadProfiles {
-  return checkProfiles(listProfiles(dir, seen), { kept: NONE_KEPT });
+function readProfiles(dir: string, seen: SeenFiles): ReadProfiles {
+  return checkProfiles(listProfiles(dir, seen));
 }
 
 /** One whose bytes are as before stays the same object, and so do all of them together. */
-function checkProfiles(
-  listed: ListedProfiles,
-  { before, kept }: { before?: ReadProfiles; kept: ReadonlyMap<string, ClinicProfile> },
-): ReadProfiles {
+function checkProfiles(listed: ListedProfiles, before?: ReadProfiles): ReadProfiles {
   const digests = new Map(digestsOf(listed));
   const profiles: ReadProfiles = { valid: new Map(), broken: new Map(), digests, strayFaults: listed.strayFaults };
   for (const { id, digest, parse } of listed.files) {
-    const known = before?.digests.get(id) === digest ? before.valid.get(id) : kept.get(id);
+    const known = before?.digests.get(id) === digest ? before.valid.get(id) : undefined;
     const checked = known === undefined ? checkProfile(parse()) : { value: known };
     if ('faults' in checked) profiles.broken.set(id, checked.faults);
     else profiles.valid.set(id, checked.value);
@@ -240,4 +226,33 @@ function namesOf({ files }: ListedProfiles): string[] {
 
 function digestsOf({ files }: ListedProfiles): [string, string][] {
   return files.map(({ id, digest }) => [id, digest]);
+}
+
+/**
+ * One clinic profile, without the rest of the configuration; `documented` is built in where there is no such file.
+ * @throws ConfigurationError when the file has faults or, for another name, when there is none
+ */
+export function loadProfile(dir: string, name: string): ClinicProfile {
+  const { valid, broken } = readProfiles(dir, new SeenFiles());
+  const faults = broken.get(name);
+  if (faults !== undefined) throw new ConfigurationError(faults);
+  const profile = valid.get(name) ?? (name === 'documented' ? clinicProfileSchema.parse({}) : undefined);
+  if (profile !== undefined) return profile;
+  const remedy = `choose one of: ${[...valid.keys()].join(', ') || 'documented'}`;
+  const file = join(dir, 'profiles', `${name}.yaml`);
+  throw new ConfigurationError([{ file, line: null, path: '', message: 'there is no such profile', remedy }]);
+}
+
+/** Names in the files of a configuration; what can't be read names nothing. */
+export function configuredNames(dir: string) {
+  const folder = join(dir, 'tenants');
+  const keysOf = (tenant: string, part: string) => {
+    const read = readYamlFile(join(folder, `${tenant}.yaml`));
+    return 'file' in read ? keysAt(read.file, [part]) : [];
+  };
+  return {
+    tenants: () => listYamlFiles(folder).files.map(({ id }) => id),
+    targets: (tenant: string) => keysOf(tenant, 'targets'),
+    connections: (tenant: string) => [CLINIC_CONNECTION, ...keysOf(tenant, 'connections')],
+  };
 }

@@ -1,25 +1,40 @@
 import { hash } from 'node:crypto';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { z } from 'zod';
 import type { ClinicProfile } from '../clinic/schema/profile.ts';
-import { calendarUses } from './calendar-uses.ts';
-import { type CalendarUse, deepFreeze, type TargetConfiguration, type TenantConfiguration } from './configuration.ts';
-import { configurationHashes } from './configuration-hash.ts';
+import {
+  type CalendarUse,
+  deepFreeze,
+  type TargetConfiguration,
+  type TenantConfiguration,
+  type TenantOutline,
+} from './configuration.ts';
 import { expressionsToOutline, type OutlineApart, rememberOutlines } from './crm-expressions.ts';
 import { checkTenantReferences, type KnownNames } from './cross-checks.ts';
 import { checkFile } from './describe-issue.ts';
 import { ConfigurationError, type ConfigurationFault } from './faults.ts';
-import type { KnownVerdicts } from './known-verdicts.ts';
-import { listYamlFiles, type NamedFile } from './list-files.ts';
+import { listYamlFiles, type NamedFile, type SeenFiles } from './list-files.ts';
 import { type ManagedTenant, type ManagedTenants, managedName, readManaged } from './managed-tenant.ts';
 import type { ReminderFile } from './reminder-schema.ts';
 import { referencesIn, type SecretReference } from './secret-reference.ts';
 import type { GuardSettings, Settings } from './settings-schema.ts';
-import { outlineOf } from './tenant-outline.ts';
+import { calendarUses, configurationHashes, outlineOf } from './tenant-outline.ts';
 import { type TargetFile, type TenantFile, tenantSchema } from './tenant-schema.ts';
 import type { TenantSecrets } from './tenant-secrets.ts';
-import { contentOf, type Verdict } from './verdicts.ts';
 import { fileOf, keysAt, readBytes, readYaml, readYamlFile, type YamlFile, type YamlRead } from './yaml-file.ts';
+
+/** A tenant's file, or the document of a managed tenant, that has no fault, with what was made of it. */
+export interface CheckedTenant {
+  /** SHA-256 of the file's bytes; of a managed tenant its revision. */
+  digest: string;
+  /** Every secret that it names and that is outside of it, as it was then. */
+  secrets: readonly (readonly [SecretReference, string | null])[];
+  outline: TenantOutline;
+  /** The file's content as JSON; empty for a managed tenant, whose document stays sealed. */
+  json: string;
+  /** Null: a file's. */
+  managed: ManagedTenant | null;
+}
 
 /** A tenant as far as its file, or its document, could be read. */
 export interface ReadTenant {
@@ -33,7 +48,7 @@ export interface ReadTenant {
   formerly: unknown;
   faults: ConfigurationFault[];
   /** Null with faults, of this file or of the settings. */
-  verdict: Verdict | null;
+  checked: CheckedTenant | null;
 }
 
 /** What the files of tenants are read with. */
@@ -44,22 +59,27 @@ export interface TenantParts {
   managed: ManagedTenants;
   secrets: TenantSecrets;
   known: KnownNames;
+  seen: SeenFiles;
+  /** Tenants that were checked under the same settings and profiles: one whose file and secrets are the same is not checked again. */
+  earlier: ReadonlyMap<string, CheckedTenant>;
+  /** Of `earlier`, those whose file held something else when it was read last. */
+  refused: ReadonlySet<string>;
   /** Absent: expressions are outlined in this thread. */
   outlineApart?: OutlineApart | undefined;
   /** Null when the settings have faults: then no tenant can be used. */
-  usable: { settings: Settings; profiles: ReadonlyMap<string, ClinicProfile>; verdicts: KnownVerdicts } | null;
+  usable: { settings: Settings; profiles: ReadonlyMap<string, ClinicProfile> } | null;
 }
 
 /** The files of `tenants/` below the configuration directory, and the documents of managed tenants. */
 export interface TenantFiles {
-  /** Reads all of them, one after the other, in the order of their ids. One that has a verdict is not parsed. */
-  read(): Iterable<ReadTenant | Outlining>;
+  /** Reads all of them, one after the other, in the order of their ids. @param only the one that is asked about, where there is one */
+  read(only?: string): Iterable<ReadTenant | Outlining>;
   /** Reads one document. */
   readManaged(tenant: ManagedTenant): Iterable<ReadTenant | Outlining>;
-  /** Checks what a file held when it was found to be without faults, under other settings and profiles. */
-  checkAgain(verdict: Verdict): ReadTenant;
+  /** Checks what a file held when it had no faults, under other settings and profiles. */
+  checkAgain(checked: CheckedTenant): ReadTenant;
   /** The whole configuration of a tenant without faults, with the settings' defaults put in. */
-  open(verdict: Verdict): TenantConfiguration;
+  open(checked: CheckedTenant): TenantConfiguration;
 }
 
 /** Comes before a tenant whose expressions are outlined meanwhile: it is read on when this is over. */
@@ -75,7 +95,7 @@ interface Schemas {
 }
 
 /** What the schemas make of a file. */
-interface Checked {
+interface CheckedFile {
   /** Null when the schema found faults. */
   value: TenantFile | null;
   /** What the connectors' schemas made of each target's own part. */
@@ -88,7 +108,7 @@ interface Checked {
 }
 
 /** A file as it was found, or a document: what it is known by, and what it says. */
-interface Found extends Pick<Verdict, 'digest' | 'json' | 'managed'> {
+interface Found extends Pick<CheckedTenant, 'digest' | 'json' | 'managed'> {
   id: string;
 }
 
@@ -119,72 +139,92 @@ export function openTenantFiles(parts: TenantParts): TenantFiles {
   };
   const hashOf = usable === null ? null : configurationHashes(usable.settings, usable.profiles);
   const checking: Checking = { ...parts, schemas, hashOf };
-  const nameOf = ({ managed: document, outline: { id } }: Verdict) =>
+  const nameOf = ({ managed: document, outline: { id } }: CheckedTenant) =>
     document === null ? join(folder, `${id}.yaml`) : managedName(id);
 
   function readManagedTenant(document: ManagedTenant): Iterable<ReadTenant | Outlining> {
     const { id, revision } = document;
     const source = { digest: revision, managed: document, yaml: () => readManaged(document) };
-    return read(checking, { id, fileName: managedName(id) }, () => source);
+    return readSource(checking, { id, fileName: managedName(id) }, source);
   }
 
   return {
-    *read() {
+    *read(only) {
       const listed = listYamlFiles(folder);
       const files = new Map(listed.files.map((named) => [named.id, named]));
-      for (const id of [...new Set([...files.keys(), ...managed.keys()])].toSorted()) {
+      const ids = new Set([...files.keys(), ...managed.keys()]);
+      for (const id of only !== undefined && ids.has(only) ? [only] : [...ids].toSorted()) {
         const [document, named] = [managed.get(id), files.get(id)];
         if (document !== undefined) yield* readManagedTenant(document);
-        else if (named !== undefined) yield* read(checking, named, () => fromFile(named));
+        else if (named !== undefined) yield* readFile(checking, named);
         if (document !== undefined && named !== undefined) yield stray(outdone(named));
       }
       for (const fault of listed.faults) yield stray(fault);
     },
     readManaged: readManagedTenant,
-    checkAgain(verdict) {
-      const { digest, managed: document, outline } = verdict;
-      rememberOutlines(outline.expressions ?? []);
-      const found = { id: outline.id, digest, managed: document, json: contentOf(verdict) };
-      const again = check(checking, found, nameOf(verdict));
+    checkAgain(checked) {
+      const { digest, managed: document, outline } = checked;
+      rememberOutlines(outline.expressions);
+      const found = { id: outline.id, digest, managed: document, json: contentOf(checked) };
+      const again = check(checking, found, nameOf(checked));
       // By now other lines may stand in the file.
       return { ...again, faults: again.faults.map((fault) => ({ ...fault, line: null })) };
     },
-    open(verdict) {
+    open(checked) {
       if (usable === null) throw new TypeError('a tenant is never opened under settings with faults');
-      const { id } = verdict.outline;
-      rememberOutlines(verdict.outline.expressions ?? []);
-      const json = contentOf(verdict);
-      const file = fileOf(nameOf(verdict), JSON.parse(json), () => json);
-      const checked = secrets.as(id, () => checkTenant(file, schemas(), known), verdict.managed);
-      if (checked.faults.length > 0) throw new ConfigurationError(checked.faults);
-      return deepFreeze(buildTenant(id, checked, usable.settings, known));
+      const { id } = checked.outline;
+      rememberOutlines(checked.outline.expressions);
+      const json = contentOf(checked);
+      const file = fileOf(nameOf(checked), JSON.parse(json), () => json);
+      const opened = secrets.as(id, () => checkTenant(file, schemas(), known), checked.managed);
+      if (opened.faults.length > 0) throw new ConfigurationError(opened.faults);
+      return deepFreeze(buildTenant(id, opened, usable.settings, known));
     },
   };
 }
 
-/** @param sourceOf asked where no verdict tells all */
-function* read(checking: Checking, named: NamedFile, sourceOf: () => Source): Generator<ReadTenant | Outlining, void> {
+/** What a tenant's file or document held when it was checked, as JSON. @throws MirrorError when the document of a managed tenant does not open */
+export function contentOf({ json, managed }: CheckedTenant): string {
+  return managed === null ? json : managed.open().json;
+}
+
+/** Neither the file nor its secrets are read while their stamps are those of the last reading. */
+function* readFile(checking: Checking, named: NamedFile): Generator<ReadTenant | Outlining, void> {
+  const { seen, earlier, refused, dir } = checking;
   const { id, fileName } = named;
-  const { usable } = checking;
-  const unread = usable?.verdicts.unread(named) ?? null;
-  if (unread !== null) return yield* known(checking, named, unread);
-  const { digest, managed, yaml } = sourceOf();
-  const verdict = usable?.verdicts.find(id, digest) ?? null;
-  if (verdict !== null) return yield* known(checking, named, verdict);
-  const parsed = yaml();
+  const checked = earlier.get(id);
+  const isSame = seen.isAsBefore(fileName) && !refused.has(id);
+  if (isSame && checked?.managed === null && areSecretFilesAsBefore(checked, seen, dir)) {
+    return yield asChecked(named, checked);
+  }
+  const read = readBytes(fileName);
+  if ('faults' in read) return yield withoutFile(id, fileName, read.faults);
+  const { bytes } = read;
+  const source = { digest: hash('sha256', bytes), managed: null, yaml: () => readYaml(fileName, bytes) };
+  yield* readSource(checking, named, source);
+}
+
+/** Looks at all of them, so that the stamps of this reading hold each. */
+function areSecretFilesAsBefore({ secrets }: CheckedTenant, seen: SeenFiles, dir: string): boolean {
+  const files = secrets.flatMap(([reference]) => ('file' in reference ? [resolve(dir, reference.file)] : []));
+  return files.filter((file) => !seen.isAsBefore(file)).length === 0;
+}
+
+function* readSource(checking: Checking, named: NamedFile, source: Source): Generator<ReadTenant | Outlining, void> {
+  const { id, fileName } = named;
+  const { digest, managed } = source;
+  const earlier = checking.earlier.get(id);
+  if (earlier?.digest === digest && areSecretsAsBefore(checking, earlier)) return yield asChecked(named, earlier);
+  const parsed = source.yaml();
   if ('faults' in parsed) return yield withoutFile(id, fileName, parsed.faults);
   yield* outlined(checking, parsed.file.value);
   const json = JSON.stringify(parsed.file.value);
   yield check(checking, { id, digest, json, managed }, fileName, parsed.file.lineOf);
 }
 
-function* known(checking: Checking, named: NamedFile, verdict: Verdict): Generator<ReadTenant | Outlining, void> {
-  const { outline, managed } = verdict;
-  if (outline.expressions === null && managed !== null) {
-    const parsed = readManaged(managed);
-    if ('file' in parsed) yield* outlined(checking, parsed.file.value);
-  }
-  yield withVerdict(named, verdict);
+function areSecretsAsBefore({ secrets }: Checking, { outline, secrets: before, managed }: CheckedTenant): boolean {
+  const isAsBefore = () => before.every(([reference, value]) => secrets.secretAt(reference) === value);
+  return secrets.as(outline.id, isAsBefore, managed);
 }
 
 function* outlined({ outlineApart }: TenantParts, value: unknown): Generator<Outlining, void> {
@@ -205,34 +245,26 @@ function check(checking: Checking, found: Found, name: string, lineOf?: YamlFile
   const faults = [...checked.faults, ...checkTenantReferences(checked.meant, known)];
   const of = (part: string) => file.valueAt(['clinic', part]);
   const clinic = { client: of('client'), tenantId: of('tenantId'), calendars: calendarUses(file) };
-  const verdict = faults.length > 0 ? null : judge(checking, found, file, { checked, calendars: clinic.calendars });
+  const tenant =
+    faults.length > 0 ? null : checkedTenant(checking, found, file, { checked, calendars: clinic.calendars });
   const yaml = () => ({ file });
-  return { id, fileName: name, yaml, clinic, formerly: file.valueAt(['formerly']), faults, verdict };
+  return { id, fileName: name, yaml, clinic, formerly: file.valueAt(['formerly']), faults, checked: tenant };
 }
 
-function judge(
-  checking: Checking,
-  found: Found,
+function checkedTenant(
+  { usable, hashOf, secrets, known }: Checking,
+  { id, digest, json, managed }: Found,
   file: YamlFile,
-  { checked, calendars }: { checked: Checked; calendars: readonly CalendarUse[] },
-): Verdict | null {
-  const { usable, hashOf, secrets, known } = checking;
+  { checked, calendars }: { checked: CheckedFile; calendars: readonly CalendarUse[] },
+): CheckedTenant | null {
   if (usable === null || hashOf === null) return null;
-  const { id, digest, json, managed } = found;
   const tenant = buildTenant(id, checked, usable.settings, known);
-  const tagOf = (reference: SecretReference) => usable.verdicts.tagOf(secrets.secretAt(reference) ?? '');
   // What a managed tenant keeps sealed is part of its revision.
   const named = secrets.as(id, () =>
-    referencesIn(file.value).map((reference) => [reference, tagOf(reference)] as const),
+    referencesIn(file.value).map((reference) => [reference, secrets.secretAt(reference)] as const),
   );
   const outline = outlineOf(tenant, calendars, hashOf(tenant));
   return { digest, managed, json: managed === null ? json : '', secrets: named, outline };
-}
-
-function fromFile({ fileName }: NamedFile): Source {
-  const read = readBytes(fileName);
-  if ('faults' in read) return { digest: '', managed: null, yaml: () => read };
-  return { digest: hash('sha256', read.bytes), managed: null, yaml: () => readYaml(fileName, read.bytes) };
 }
 
 /** Of a file that configures nobody it is said by its name. */
@@ -248,18 +280,18 @@ function outdone({ id, fileName }: NamedFile): ConfigurationFault {
   };
 }
 
-function withVerdict({ id, fileName }: NamedFile, verdict: Verdict): ReadTenant {
-  const { managed, outline } = verdict;
+function asChecked({ id, fileName }: NamedFile, checked: CheckedTenant): ReadTenant {
+  const { managed, outline } = checked;
   const { clinic, formerly } = outline;
   const yaml = () => (managed === null ? readYamlFile(fileName) : readManaged(managed));
-  return { id, fileName, yaml, clinic, formerly, faults: [], verdict };
+  return { id, fileName, yaml, clinic, formerly, faults: [], checked };
 }
 
 function withoutFile(id: string, fileName: string, faults: ConfigurationFault[]): ReadTenant {
-  return { id, fileName, yaml: () => ({ faults }), clinic: NO_CLINIC, formerly: undefined, faults, verdict: null };
+  return { id, fileName, yaml: () => ({ faults }), clinic: NO_CLINIC, formerly: undefined, faults, checked: null };
 }
 
-function checkTenant(file: YamlFile, schemas: Schemas, known: KnownNames): Checked {
+function checkTenant(file: YamlFile, schemas: Schemas, known: KnownNames): CheckedFile {
   const checked = checkFile(file, schemas.tenant);
   const meant = 'meant' in checked ? checked.meant : file;
   const vendor = readVendorSettings(meant, known);
@@ -305,7 +337,7 @@ function readChannelSettings(file: YamlFile, schemas: Schemas) {
 
 function buildTenant(
   id: string,
-  { value, vendorSettings, channelSettings }: Checked,
+  { value, vendorSettings, channelSettings }: CheckedFile,
   settings: Settings,
   known: KnownNames,
 ): TenantConfiguration {

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import {
+  type Alias,
   type Document,
   isAlias,
   isMap,
@@ -9,7 +10,6 @@ import {
   Lexer,
   LineCounter,
   parseDocument,
-  visit,
   type YAMLError,
 } from 'yaml';
 import { withoutStacks } from '../model/without-stacks.ts';
@@ -72,7 +72,8 @@ export function readYaml(fileName: string, bytes: Buffer): YamlRead {
     return { faults: [fileFault(fileName, { message, remedy: 'make it smaller, or several files of it' })] };
   }
   const text = bytes.toString('utf8');
-  if (hasMoreTokens(text, MOST_TOKENS)) {
+  // A sign is at most four tokens.
+  if (text.length > MOST_TOKENS / 4 && hasMoreTokens(text, MOST_TOKENS)) {
     const remedy = 'check that it is YAML; if so, make several files of it';
     return { faults: [fileFault(fileName, { message: `it has more than ${MOST_TOKENS} signs and words`, remedy })] };
   }
@@ -88,8 +89,11 @@ export function readYaml(fileName: string, bytes: Buffer): YamlRead {
   const repeated = repeatedKeys(nodes);
   if (repeated.length > 0)
     return { faults: repeated.slice(0, MOST_FAULTS).map((problem) => yamlFault(fileName, problem, lines)) };
-  if (nodes.filter(({ node }) => isAlias(node)).length > MAX_ALIASES) return { faults: [tooManyAliases(fileName)] };
-  return readDocument(fileName, text, { document, lines });
+  const aliases = nodes.map(({ node }) => node).filter((node) => isAlias(node));
+  if (aliases.length > MAX_ALIASES) return { faults: [tooManyAliases(fileName)] };
+  const dangling = aliases.filter((alias) => alias.resolve(document) === undefined);
+  if (dangling.length > 0) return { faults: dangling.map((alias) => withoutAnchor(fileName, alias, lines)) };
+  return readDocument(fileName, text, document);
 }
 
 interface ParsedYaml {
@@ -130,9 +134,7 @@ function parseNested(text: string): ParsedYaml | null {
   }
 }
 
-function readDocument(name: string, text: string, { document, lines }: ParsedYaml): YamlRead {
-  const dangling = danglingAliases(name, document, lines);
-  if (dangling.length > 0) return { faults: dangling.slice(0, MOST_FAULTS) };
+function readDocument(name: string, text: string, document: Document): YamlRead {
   let value: unknown;
   try {
     value = document.toJS({ maxAliasCount: MAX_ALIASES });
@@ -275,17 +277,10 @@ function yamlFault(
   return { file, line, path: '', message: `not valid YAML: ${message} (${problem.code})`, remedy };
 }
 
-/** Aliases that no anchor stands before; most often a value in want of quotes. */
-function danglingAliases(file: string, document: Document, lines: LineCounter): ConfigurationFault[] {
-  const faults: ConfigurationFault[] = [];
-  visit(document, {
-    Alias(_key, alias) {
-      if (alias.resolve(document) !== undefined) return;
-      const [message, remedy] = ['not valid YAML: the alias has no anchor', 'put a value that begins with * in quotes'];
-      faults.push({ file, line: lines.linePos(alias.range?.[0] ?? 0).line, path: '', message, remedy });
-    },
-  });
-  return faults;
+/** Of an alias that no anchor stands before; most often a value in want of quotes. */
+function withoutAnchor(file: string, alias: Alias, lines: LineCounter): ConfigurationFault {
+  const [message, remedy] = ['not valid YAML: the alias has no anchor', 'put a value that begins with * in quotes'];
+  return { file, line: lines.linePos(alias.range?.[0] ?? 0).line, path: '', message, remedy };
 }
 
 /** Offset of the key that leads to the value, of the list's element, or of the nearest thing around. */

@@ -7,7 +7,7 @@ import { alertChannels } from '../../src/alerts/send.ts';
 import { createHttpClient } from '../../src/http/client.ts';
 import type { Problem } from '../../src/model/problems.ts';
 import { HOUR_MS } from '../../src/model/time.ts';
-import { alertsSection } from '../../src/settings/alert-schema.ts';
+import { alertsSection } from '../../src/settings/delivery-schema.ts';
 import { secretSchemas } from '../../src/settings/secret-reference.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 

@@ -11,6 +11,7 @@ import { pinnedLookup } from '../../src/http/pinned.ts';
 import { handOver } from '../../src/mail/smtp.ts';
 import type { MirrorError } from '../../src/model/errors.ts';
 import { reminderChannels } from '../../src/reminders/channels/registry.ts';
+import { FilePart } from '../../src/settings/file-part.ts';
 import { checkAddresses } from '../../src/settings/outbound-checks.ts';
 import { outboundSection, PURPOSES, reachOf } from '../../src/settings/outbound-schema.ts';
 import { readYaml } from '../../src/settings/yaml-file.ts';
@@ -98,7 +99,7 @@ describe.each(Object.entries(PARTS))('an address of a tenant for %s', (purpose, 
   const isRefused = (address: string, written: object = {}) => {
     const read = readYaml('tenants/uno.yaml', Buffer.from(stringify(part(address))));
     if ('faults' in read) throw new Error('the file is no YAML');
-    return checkAddresses(read.file, outboundSection.parse(written)).length > 0;
+    return [...checkAddresses(new FilePart(read.file), { outbound: outboundSection.parse(written) })].length > 0;
   };
   // A mail server is named by its host alone; what a name stands for is checked with each connection.
   const spoken = purpose === 'mail' ? INSIDE.filter((address) => address.startsWith('https:')) : INSIDE;

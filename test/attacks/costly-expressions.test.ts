@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { outlineApart } from '../../src/composition/outline-apart.ts';
 import { connectors } from '../../src/connectors/registry.ts';
+import { inPieces } from '../../src/jobs/in-pieces.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
 import {
   expressionsToOutline,
@@ -31,7 +32,11 @@ ${rules}`;
 async function opened(expressions: readonly string[], apart: OutlineApart = outlineApart) {
   const dir = writeConfiguration({ 'tenants/uno.yaml': tenantWith(expressions) });
   const before = process.threadCpuUsage();
-  const files = await ConfigurationFiles.open({ ...OPTIONS, dir, outlineApart: apart }, async () => new Map());
+  const files = await ConfigurationFiles.open(
+    { ...OPTIONS, dir, outlineApart: apart },
+    async () => new Map(),
+    inPieces,
+  );
   const { user, system } = process.threadCpuUsage(before);
   const faults = files.configuration.setAside.flatMap((tenant) => tenant.faults);
   const told = faults

@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { NAME } from '../../src/model/names.ts';
 import { atOnce } from '../../src/model/pieces.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
+import { isSameStamps } from '../../src/settings/list-files.ts';
 import { secretSchemas } from '../../src/settings/secret-reference.ts';
-import { isSameStamps } from '../../src/settings/seen-files.ts';
 import { tenantSecretFile, tenantSecrets, tenantVariable } from '../../src/settings/tenant-secrets.ts';
 import {
   CHANNELS,

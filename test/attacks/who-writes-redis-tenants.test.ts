@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { readManagedTenants } from '../../src/composition/managed-tenants.ts';
 import { connectors } from '../../src/connectors/registry.ts';
+import { inPieces } from '../../src/jobs/in-pieces.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { startDaemon } from '../../src/main.ts';
 import { reminderChannels } from '../../src/reminders/channels/registry.ts';
@@ -44,7 +45,7 @@ async function open() {
   const begin = async () => {
     const { configDir: dir, env } = world;
     const options = { dir, env, connectors, reminderChannels, mode: 'set-aside' } as const;
-    const files = await ConfigurationFiles.open(options, (settings) => readManagedTenants(settings, NEVER));
+    const files = await ConfigurationFiles.open(options, (settings) => readManagedTenants(settings, NEVER), inPieces);
     const daemon = await startDaemon(files.configuration, log, NEVER, { files });
     onTestFinished(() => daemon.close());
     const { composition } = daemon;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { completionsOf } from '../../src/cli/completion.ts';
 import { createProgram } from '../../src/cli/program.ts';
-import { configuredNames } from '../../src/settings/configured-names.ts';
+import { configuredNames } from '../../src/settings/surroundings.ts';
 import { unusedOutside } from '../../tools/unused-outside.ts';
 
 let dir = '';

@@ -8,7 +8,7 @@ import { compose } from '../../src/composition/compose.ts';
 import { connectors } from '../../src/connectors/registry.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { reminderChannels } from '../../src/reminders/channels/registry.ts';
-import { loadConfiguration } from '../../src/settings/load.ts';
+import { loadConfiguration } from '../../src/settings/configuration-files.ts';
 import { tenantVariable } from '../../src/settings/tenant-secrets.ts';
 import { useRedis } from '../support/redis.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { SettledStamps } from '../../src/composition/settled-stamps.ts';
-import { type FileStamps, isSameStamps } from '../../src/settings/seen-files.ts';
+import { type FileStamps, isSameStamps } from '../../src/settings/list-files.ts';
 
 const look = (stamp: string): FileStamps => new Map([['a.yaml', stamp]]);
 /** Looks of a process that read the file as `first`. */

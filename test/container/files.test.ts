@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { connectors } from '../../src/connectors/registry.ts';
 import { reminderChannels } from '../../src/reminders/channels/registry.ts';
-import { loadConfiguration } from '../../src/settings/load.ts';
+import { loadConfiguration } from '../../src/settings/configuration-files.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));

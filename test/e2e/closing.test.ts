@@ -5,7 +5,7 @@ import { connectors } from '../../src/connectors/registry.ts';
 import { syncTenant } from '../../src/control/sync.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { reminderChannels } from '../../src/reminders/channels/registry.ts';
-import { loadConfiguration } from '../../src/settings/load.ts';
+import { loadConfiguration } from '../../src/settings/configuration-files.ts';
 import { useRedis } from '../support/redis.ts';
 import type { SmallWorld } from './support/small-world.ts';
 import { expectExact, useSmallWorld } from './support/use-small-world.ts';

@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { readManagedTenants } from '../../src/composition/managed-tenants.ts';
 import { sealingRing } from '../../src/composition/stores.ts';
 import { connectors } from '../../src/connectors/registry.ts';
+import { inPieces } from '../../src/jobs/in-pieces.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { type Daemon, startDaemon } from '../../src/main.ts';
 import { reminderChannels } from '../../src/reminders/channels/registry.ts';
@@ -26,7 +27,7 @@ const MANAGED = 'clinic-2';
 /** A daemon in this process, as a process of its own begins. */
 async function begin({ configDir: dir, env }: SmallWorld): Promise<Daemon> {
   const options = { dir, env, connectors, reminderChannels, mode: 'set-aside' } as const;
-  const files = await ConfigurationFiles.open(options, (settings) => readManagedTenants(settings, NEVER));
+  const files = await ConfigurationFiles.open(options, (settings) => readManagedTenants(settings, NEVER), inPieces);
   const daemon = await startDaemon(files.configuration, silentLogger, NEVER, { files });
   onTestFinished(() => daemon.close());
   return daemon;

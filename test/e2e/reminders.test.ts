@@ -5,7 +5,7 @@ import { silentLogger } from '../../src/log/logger.ts';
 import { startDaemon } from '../../src/main.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/model/time.ts';
 import { reminderChannels } from '../../src/reminders/channels/registry.ts';
-import { loadConfiguration } from '../../src/settings/load.ts';
+import { loadConfiguration } from '../../src/settings/configuration-files.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { useRedis } from '../support/redis.ts';
 import { useShiftedTime } from '../support/shifted-time.ts';

@@ -6,7 +6,7 @@ import { type Daemon, startDaemon } from '../../src/main.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import type { TriggerEvent } from '../../src/model/triggers.ts';
 import { reminderChannels } from '../../src/reminders/channels/registry.ts';
-import { loadConfiguration } from '../../src/settings/load.ts';
+import { loadConfiguration } from '../../src/settings/configuration-files.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { useRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait-for.ts';

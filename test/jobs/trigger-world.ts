@@ -12,7 +12,7 @@ import { HOUR_MS, overlaps } from '../../src/model/time.ts';
 import type { Report } from '../../src/model/triggers.ts';
 import { reachOf } from '../../src/settings/outbound-schema.ts';
 import { secretSchemas } from '../../src/settings/secret-reference.ts';
-import { triggerSchema } from '../../src/settings/trigger-schema.ts';
+import { triggerSchema } from '../../src/settings/tenant-schema.ts';
 import type { RedisClient } from '../../src/state/redis.ts';
 import { createSealer } from '../../src/state/sealing.ts';
 import { createTriggerStore } from '../../src/state/triggers.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { takeUpSettings } from '../../src/settings/restart-settings.ts';
+import { takeUpSettings } from '../../src/settings/configuration-changes.ts';
 import { ENV, faultLines, load, SETTINGS, writeConfiguration } from './configuration-directory.ts';
 
 const written = (operator: string) =>

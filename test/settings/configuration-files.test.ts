@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { atOnce } from '../../src/model/pieces.ts';
 import { changesBetween } from '../../src/settings/configuration-changes.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
-import { isSameStamps } from '../../src/settings/seen-files.ts';
+import { isSameStamps } from '../../src/settings/list-files.ts';
 import {
   CHANNELS,
   CONNECTORS,

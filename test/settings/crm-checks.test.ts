@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { checkCrm } from '../../src/settings/crm-checks.ts';
 import { CRM_SOURCES } from '../../src/settings/crm-sources.ts';
+import { FilePart } from '../../src/settings/file-part.ts';
 import { crmOf, faultsOf, tenantWith, tenantWithPart } from './crm-file.ts';
 
 /** The only fault of a part, as `where: message → remedy`. */
@@ -27,7 +28,7 @@ describe('the fields of a mapping', () => {
   test('a consent of the profile is a field, and any is while the profile is unknown', () => {
     expect(faultsOf(tenantWithPart('mapping: { p: consents.marketing }'))).toEqual([]);
     const file = tenantWithPart('mapping: { p: consents.letters }\nconsents: [letters]');
-    expect(checkCrm(file, ['targets', 'people'], { consents: () => null })).toEqual([]);
+    expect([...checkCrm(new FilePart(file, ['targets', 'people']), { consents: () => null })]).toEqual([]);
   });
 
   test('a consent that is asked for must be read', () => {
@@ -174,5 +175,5 @@ test('a period beyond the history is a fault', () => {
 
 test('a target without a part for a CRM has no faults here', () => {
   const file = tenantWith('  people: { connector: calendar }\n');
-  expect(checkCrm(file, ['targets', 'people'], { consents: () => [] })).toEqual([]);
+  expect([...checkCrm(new FilePart(file, ['targets', 'people']), { consents: () => [] })]).toEqual([]);
 });

@@ -6,6 +6,7 @@ import { checkCrm } from '../../src/settings/crm-checks.ts';
 import { type CrmFile, crmSchema } from '../../src/settings/crm-schema.ts';
 import { checkFile } from '../../src/settings/describe-issue.ts';
 import type { ConfigurationFault } from '../../src/settings/faults.ts';
+import { FilePart } from '../../src/settings/file-part.ts';
 import { readYamlFile, type YamlFile } from '../../src/settings/yaml-file.ts';
 
 /** A tenant file as far as the part for a CRM needs it, with what is given as `targets`. */
@@ -29,7 +30,7 @@ export function tenantWithPart(lines: string): YamlFile {
 export function faultsOf(file: YamlFile, target = 'people'): ConfigurationFault[] {
   const checked = checkFile(file, crmSchema, ['targets', target, 'crm']);
   if ('faults' in checked) return checked.faults;
-  return checkCrm(file, ['targets', target], { consents: () => ['privacy', 'marketing'] });
+  return [...checkCrm(new FilePart(file, ['targets', target]), { consents: () => ['privacy', 'marketing'] })];
 }
 
 /** A part for a CRM as read; it must be without faults. */

@@ -1,12 +1,13 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { inPieces } from '../../src/jobs/in-pieces.ts';
 import { atOnce } from '../../src/model/pieces.ts';
 import { changesBetween } from '../../src/settings/configuration-changes.ts';
 import { ConfigurationFiles } from '../../src/settings/configuration-files.ts';
 import { type ManagedTenant, type ManagedTenants, withVariables } from '../../src/settings/managed-tenant.ts';
 import { readYaml } from '../../src/settings/yaml-file.ts';
-import { CHANNELS, CONNECTORS, ENV, SETTINGS, TENANT, writeConfiguration } from './configuration-directory.ts';
+import { CHANNELS, CONNECTORS, ENV, TENANT, writeConfiguration } from './configuration-directory.ts';
 
 const SECRETS = { dav: 'correct-horse' };
 
@@ -50,6 +51,7 @@ async function world(first: ManagedTenants, more: Record<string, string> = {}) {
     ConfigurationFiles.open(
       { dir, env, connectors: CONNECTORS, reminderChannels: CHANNELS, mode: 'set-aside' },
       async () => tenants,
+      inPieces,
     );
   const files = await open(first);
   return {
@@ -91,27 +93,6 @@ describe('tenants that no file configures', () => {
     });
     expect(readAgain(all(due))).toMatchObject({ ...NONE, removed: ['tre'] });
     expect(readAgain(all())).toMatchObject({ ...NONE, removed: ['due'], unchanged: 1 });
-  });
-
-  test('need not be opened at a start where their revision is known', async () => {
-    const dataDirectory = `\ndataDirectory: ${join('/tmp', `mirror-managed-${process.pid}`)}\n`;
-    const due = managed('due', documentOf('2'));
-    const { open, dir } = await world(all(due), { 'clinic-mirror.yaml': `${SETTINGS}${dataDirectory}` });
-    expect(due.opened).toBeGreaterThan(0);
-    due.opened = 0;
-    const again = await open(all(due));
-    expect([...again.configuration.outlines.keys(), due.opened]).toEqual(['due', 'uno', 0]);
-    expect(again.configuration.tenants.get('due')?.name).toBe('Studio Uno');
-    const other = await open(all(managed('due', documentOf('2', 'busy'))));
-    expect(other.configuration.tenants.get('due')?.targets.get('rossi')?.title).toBe('busy');
-    // Behind the same name of a sealing key is another one.
-    await open(all(due));
-    due.opened = 0;
-    const [key] = Object.keys(ENV).filter((name) => /seal/i.test(name));
-    await open(all(due), { ...ENV, [key ?? '']: Buffer.alloc(32, 7).toString('base64') });
-    expect(due.opened).toBeGreaterThan(0);
-    rmSync(join('/tmp', `mirror-managed-${process.pid}`), { recursive: true });
-    expect(dir).not.toBe('');
   });
 
   test('go on as they were where a change has faults, and the change is named by its line', async () => {

@@ -10,7 +10,7 @@ import { status } from '../../../src/control/status.ts';
 import type { Status } from '../../../src/control/status-view.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import { reminderChannels } from '../../../src/reminders/channels/registry.ts';
-import { loadConfiguration } from '../../../src/settings/load.ts';
+import { loadConfiguration } from '../../../src/settings/configuration-files.ts';
 import type { Login, World } from './world.ts';
 
 /** The person who runs the daemons: what their commands do, without starting a process for each. */

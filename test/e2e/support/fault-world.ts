@@ -34,7 +34,7 @@ import { html } from '../../../src/model/html.ts';
 import type { Problem } from '../../../src/model/problems.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../../src/model/time.ts';
 import { reminderChannels } from '../../../src/reminders/channels/registry.ts';
-import { loadConfiguration } from '../../../src/settings/load.ts';
+import { loadConfiguration } from '../../../src/settings/configuration-files.ts';
 import { type SmallWorld, startSmallWorld } from './small-world.ts';
 
 /** The one clinic, and its two targets, each with a login of the same name. */

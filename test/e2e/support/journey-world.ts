@@ -10,7 +10,7 @@ import { connectors } from '../../../src/connectors/registry.ts';
 import { silentLogger } from '../../../src/log/logger.ts';
 import { type Daemon, startDaemon } from '../../../src/main.ts';
 import { reminderChannels } from '../../../src/reminders/channels/registry.ts';
-import { loadConfiguration } from '../../../src/settings/load.ts';
+import { loadConfiguration } from '../../../src/settings/configuration-files.ts';
 import { freePort } from '../../../tools/free-port.ts';
 import { type Ran, runHere } from './run-command.ts';
 

@@ -19,7 +19,7 @@ import type { SyncResult } from '../../../src/control/sync.ts';
 import { syncTenant } from '../../../src/control/sync.ts';
 import { type Logger, silentLogger } from '../../../src/log/logger.ts';
 import { reminderChannels } from '../../../src/reminders/channels/registry.ts';
-import { loadConfiguration } from '../../../src/settings/load.ts';
+import { loadConfiguration } from '../../../src/settings/configuration-files.ts';
 import { paced } from '../../support/pace.ts';
 import { type Ran, runHere } from './run-command.ts';
 import {

@@ -1,6 +1,6 @@
 import { smtpError } from '../../../mail/errors.ts';
 import type { SmtpFailure } from '../../../mail/smtp.ts';
-import type { MailServer } from '../../../settings/mail-schema.ts';
+import type { MailServer } from '../../../settings/delivery-schema.ts';
 import type { Delivery } from '../channel.ts';
 
 /**

@@ -5,7 +5,7 @@ import {
   mailServerKeys,
   SERVER_FAULT,
   withPort,
-} from '../../../settings/mail-schema.ts';
+} from '../../../settings/delivery-schema.ts';
 import type { SecretSchemas } from '../../../settings/secret-reference.ts';
 
 /** A channel's own part in the tenant file. */

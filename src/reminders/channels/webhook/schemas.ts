@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { webhookKeys } from '../../../settings/delivery-schema.ts';
 import type { SecretSchemas } from '../../../settings/secret-reference.ts';
-import { webhookKeys } from '../../../settings/webhook-schema.ts';
 
 /** What a payload may hold beside ids, when the settings name it. */
 export const PAYLOAD_FIELDS = [

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { zone } from '../../src/settings/common-schemas.ts';
-import { guessZone } from '../../src/settings/zone-places.ts';
+import { guessZone, zone } from '../../src/settings/common-schemas.ts';
 
 describe('a zone that does not exist', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { placesIn } from '../../src/settings/named-places.ts';
+import { placesIn } from '../../src/settings/outbound-checks.ts';
 import { Secret } from '../../src/settings/secret.ts';
 
 test('a configuration names machines by addresses and as hosts of servers, its own ports and secrets left out', () => {

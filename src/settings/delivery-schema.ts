@@ -1,0 +1,136 @@
+import { z } from 'zod';
+import { wholeNumber } from './common-schemas.ts';
+import type { Secret } from './secret.ts';
+import type { SecretSchemas } from './secret-reference.ts';
+
+const PORTS = { starttls: 587, tls: 465, none: 25 } as const;
+/** What is said of what is no mail address. */
+export const ADDRESS_REMEDY = 'give a mail address, such as reminders@clinic.example';
+
+/** A mail server, and whom its mails come from, as a part of a file is read. */
+export interface MailServer {
+  host: string;
+  port: number;
+  security: 'starttls' | 'tls' | 'none';
+  login?: { user: string; password: Secret<string> } | undefined;
+  /** PEM, where the server's certificate is not one that everybody trusts. */
+  certificateAuthority?: Secret<string> | undefined;
+  from: string;
+  timeoutSeconds: number;
+}
+
+/** The keys that every mail server has in a file; {@link hasSafeServer} and {@link withPort} complete them. */
+export function mailServerKeys(secrets: SecretSchemas) {
+  return {
+    host: z.hostname().describe('Mail server that takes our mails'),
+    port: z.int().min(1).max(65_535).optional().describe('Default 587, for tls 465, for none 25'),
+    security: z
+      .enum(['starttls', 'tls', 'none'])
+      .default('starttls')
+      .describe('Encryption: required from the first mail on (starttls), from the first byte on (tls), or none'),
+    login: z
+      .strictObject({ user: z.string().min(1), password: secrets.text })
+      .optional()
+      .describe('Login at the mail server'),
+    certificateAuthority: secrets.plainOrReference
+      .optional()
+      .describe("Certificate that the server's own is signed by, PEM, where it is not one that everybody trusts"),
+    from: z.email(ADDRESS_REMEDY).describe('Mail address that the mails come from'),
+    timeoutSeconds: z.int().min(1).max(75).default(60).describe('Until the mail server has taken a mail'),
+  };
+}
+
+/** Whether mails may be handed to the server in this way. */
+export function hasSafeServer({ security, host }: Pick<MailServer, 'security' | 'host'>): boolean {
+  return security !== 'none' || /^127\.|^::1$/.test(host) || !/[.:]/.test(host);
+}
+
+/** What is said of a server that mails may not be handed to in clear. */
+export const SERVER_FAULT = {
+  path: ['security'],
+  message: 'only a server on this machine or with a bare host name may be spoken to in clear',
+};
+
+/** The settings with the port that the encryption usually has, unless they name one. */
+export function withPort<Read extends { port?: number | undefined; security: MailServer['security'] }>(settings: Read) {
+  return { ...settings, port: settings.port ?? PORTS[settings.security] };
+}
+
+/** Standard Webhooks 1.0, "Signature scheme": 24 to 64 bytes. */
+const SECRET_BYTES = { least: 24, most: 64 };
+const SECRET_PREFIX = 'whsec_';
+
+/** A receiver of signed webhooks, as its part of a file is read. */
+export interface WebhookEndpoint {
+  url: string;
+  /** Newest first; each signs. */
+  secrets: readonly Secret<string>[];
+  /** For a receiver that the operator names: it is in their own network. Networks of tenants' receivers: `outbound.webhooks`. */
+  allowPrivateAddresses?: boolean;
+}
+
+/** The keys that every receiver of webhooks has in a file. */
+export function webhookKeys(secrets: SecretSchemas) {
+  const secret = secrets.text.refine((written) => isSigningSecret(written.reveal()), {
+    error: 'a signing secret is whsec_ and 24 to 64 bytes in base64: echo "whsec_$(openssl rand -base64 32)"',
+  });
+  return {
+    url: z.url({ protocol: /^https?$/ }).describe('Where messages are posted to'),
+    secrets: z
+      .array(secret)
+      .min(1)
+      .max(5)
+      .describe('Signing secrets, newest first; each signs, so that a receiver may change at its own time'),
+  };
+}
+
+function isSigningSecret(text: string): boolean {
+  const encoded = text.startsWith(SECRET_PREFIX) ? text.slice(SECRET_PREFIX.length) : '';
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(encoded) || encoded.length % 4 !== 0) return false;
+  const { length } = Buffer.from(encoded, 'base64');
+  return length >= SECRET_BYTES.least && length <= SECRET_BYTES.most;
+}
+
+/** Who is told of what needs a person. */
+export function alertsSection(secrets: SecretSchemas) {
+  return z
+    .strictObject({
+      checkEveryMinutes: wholeNumber(1, 60)
+        .default(5)
+        .describe('How often it is looked whether something needs a person'),
+      outageAfterMinutes: wholeNumber(1, 1_440)
+        .default(15)
+        .describe('After how long it is told that a server is away that clinics wait for'),
+      language: z.enum(['en', 'it']).default('en').describe('Language of mails'),
+      email: z
+        .strictObject({
+          ...mailServerKeys(secrets),
+          to: z.array(z.email(ADDRESS_REMEDY)).min(1).max(20).describe('Mail addresses of those who are told'),
+        })
+        .refine(hasSafeServer, SERVER_FAULT)
+        .transform(withPort)
+        .optional()
+        .describe('Tells by mail'),
+      webhook: z
+        .strictObject({
+          ...webhookKeys(secrets),
+          allowPrivateAddresses: z
+            .boolean()
+            .default(false)
+            .describe('The receiver is in your own network: private addresses and http are allowed'),
+        })
+        .refine(({ url, allowPrivateAddresses }) => allowPrivateAddresses || url.startsWith('https:'), {
+          path: ['url'],
+          message: 'give an https address, or set allowPrivateAddresses for a receiver in your own network',
+        })
+        .optional()
+        .describe('Tells a program, by a message signed as Standard Webhooks 1.0 has it'),
+    })
+    .prefault({})
+    .describe(
+      'Who is told of what needs a person, before a practitioner notices: at first, on days 3, 7 and 14, and when it is over',
+    );
+}
+
+/** Who is told, as read. */
+export type AlertSettings = z.output<ReturnType<typeof alertsSection>>;

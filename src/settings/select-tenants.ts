@@ -1,0 +1,235 @@
+import type { RefusedChange, TenantSetAside } from './configuration.ts';
+import { faultAt } from './describe-issue.ts';
+import type { ConfigurationFault } from './faults.ts';
+import { profileFaults, type Surroundings } from './surroundings.ts';
+import { type CheckedTenant, NO_CLINIC, type ReadTenant, type TenantFiles } from './tenants.ts';
+import type { ValuePath } from './yaml-file.ts';
+
+/** Under which content a tenant is run, and the files that it was read with: its secrets are as they were then. */
+export interface Running {
+  checked: CheckedTenant;
+  files: TenantFiles;
+}
+
+/** A tenant that has no faults. */
+type UsableTenant = ReadTenant & { checked: CheckedTenant };
+
+/** Under which content each tenant is run. */
+export interface SelectedTenants {
+  /** Their files are without faults, or are refused and these are what they held before. */
+  running: UsableTenant[];
+  refused: (RefusedChange & { tenant: string })[];
+  /** Tenants whose files have faults and that did not run. */
+  setAside: TenantSetAside[];
+}
+
+/** What tenants were run under since the last reading, as far as it is good under the settings and profiles of now. */
+export class LastGood {
+  readonly #running: ReadonlyMap<string, Running>;
+  readonly #files: TenantFiles | null;
+  readonly #surroundings: Surroundings;
+  readonly #checked = new Map<string, ReadTenant>();
+
+  /** @param files checks again what was checked under other settings and profiles; null when they are the same */
+  constructor(running: ReadonlyMap<string, Running>, files: TenantFiles | null, surroundings: Surroundings) {
+    this.#running = running;
+    this.#files = files;
+    this.#surroundings = surroundings;
+  }
+
+  /** Null for a tenant that did not run, or can't go on. */
+  of(id: string): UsableTenant | null {
+    const found = this.#find(id);
+    return found !== null && found.faults.length === 0 ? (found as UsableTenant) : null;
+  }
+
+  /** Whether it is the clinic of the tenant that ran. */
+  isClinicOf({ id, clinic }: ReadTenant): boolean {
+    const now = this.#running.get(id)?.checked.outline.clinic;
+    return now !== undefined && now.client === clinic.client && now.tenantId === clinic.tenantId;
+  }
+
+  /** Why a tenant that ran can't go on. */
+  faultsOf(id: string): readonly ConfigurationFault[] {
+    return this.#find(id)?.faults ?? [];
+  }
+
+  #find(id: string): ReadTenant | null {
+    const now = this.#running.get(id);
+    if (now === undefined) return null;
+    const found = this.#checked.get(id) ?? this.#check(now.checked);
+    this.#checked.set(id, found);
+    return found;
+  }
+
+  #check(checked: CheckedTenant): ReadTenant {
+    if (this.#files !== null) return withProfileFaults(this.#files.checkAgain(checked), this.#surroundings);
+    const { id, clinic, formerly } = checked.outline;
+    return { id, fileName: '', yaml: () => ({ faults: [] }), clinic, formerly, faults: [], checked };
+  }
+}
+
+/**
+ * Decides for each tenant under which content it is run. A file with faults is refused: a tenant that runs goes on under its last good
+ * content, another is set aside. So is one that wants a clinic or a name that another tenant has; who has it now keeps it.
+ * @param unread rivals whose files were not read
+ */
+export function selectTenants(
+  read: readonly ReadTenant[],
+  lastGood: LastGood,
+  unread: readonly Rival[] = [],
+): SelectedTenants {
+  const faulty = new Map<string, readonly ConfigurationFault[]>();
+  for (const { id, faults } of read) if (faults.length > 0) faulty.set(id, faults);
+  for (;;) {
+    const running = read.flatMap((tenant) =>
+      faulty.has(tenant.id) ? (lastGood.of(tenant.id) ?? []) : (tenant as UsableTenant),
+    );
+    const rankOf = (tenant: ReadTenant) => (faulty.has(tenant.id) ? 0 : lastGood.isClinicOf(tenant) ? 1 : 2);
+    const unusable = read.filter(({ id }) => faulty.has(id) && lastGood.of(id) === null);
+    const doublesOf = findDoubleTenants([
+      ...unread,
+      ...running.map((tenant) => ({ ...tenant, rank: rankOf(tenant) })),
+      // They hurt no other, but for their names: what is kept under these waits for them.
+      ...unusable.map((tenant) => ({ ...tenant, clinic: NO_CLINIC, formerly: undefined, rank: 2 })),
+    ]);
+    const doubles = running.flatMap((tenant): [string, ConfigurationFault[]][] => {
+      const faults = faulty.has(tenant.id) ? [] : doublesOf(tenant);
+      return faults.length === 0 ? [] : [[tenant.id, faults]];
+    });
+    if (doubles.length === 0) {
+      const [goOn, stay] = [true, false].map((runs) =>
+        [...faulty].filter(([id]) => (lastGood.of(id) !== null) === runs),
+      );
+      return {
+        running,
+        refused: (goOn ?? []).map(([tenant, faults]) => ({ tenant, faults })),
+        setAside: (stay ?? []).map(([id, faults]) => ({ id, faults })),
+      };
+    }
+    // What a refused tenant goes on with may be what another one wants.
+    for (const [id, faults] of doubles) faulty.set(id, faults);
+  }
+}
+
+/** Every fault of every file. With `set-aside` a tenant with faults is no rival of another. */
+export function everyFault(
+  { settings, profiles }: Surroundings,
+  read: readonly ReadTenant[],
+  mode: 'strict' | 'set-aside',
+): ConfigurationFault[] {
+  const rivals = mode === 'strict' ? read : read.filter((tenant) => tenant.faults.length === 0);
+  const doublesOf = findDoubleTenants(rivals.map((tenant) => ({ ...tenant, rank: 0 })));
+  return [
+    ...settings.faults,
+    ...[...profiles.broken.values()].flat(),
+    ...profiles.strayFaults,
+    ...read.flatMap((tenant) => [...tenant.faults, ...doublesOf(tenant)]),
+  ];
+}
+
+/** A tenant whose clinic goes by a profile with faults can't be used either. */
+export function withProfileFaults(tenant: ReadTenant, surroundings: Surroundings): ReadTenant {
+  const faults = profileFaults(surroundings, tenant.clinic.client);
+  return faults.length === 0 ? tenant : { ...tenant, faults: [...tenant.faults, ...faults] };
+}
+
+/** What double tenants are told by. */
+type Claimant = Pick<ReadTenant, 'id' | 'clinic' | 'formerly'>;
+
+/** A tenant that wants what others may want; of two that want the same, the one of the lower rank has it. */
+export interface Rival extends Claimant {
+  rank: number;
+}
+
+/** Something that one tenant alone can have. */
+interface Claim {
+  /** The same text for the same thing. */
+  what: string;
+  /** By which key of its file; null: by the file's name. Of equal rank that goes before what another says it was formerly. */
+  by: 'formerly' | 'clinic' | 'calendar' | null;
+  /** Of a calendar the target that writes to it. */
+  target?: string;
+}
+
+/** How far ahead somebody is in wanting something. */
+type Standing = Pick<Rival, 'id' | 'rank'> & { isOwn: boolean };
+
+/**
+ * Two files for one clinic would each write its appointments, and two for one name would share what is kept under it: reminders, opt-outs,
+ * tombstones. One of them is at fault.
+ * @param rivals tenants that will be used, and the names of those that are set aside, whose state waits for them
+ * @returns the faults of a tenant
+ */
+export function findDoubleTenants(
+  rivals: readonly Rival[],
+): (tenant: Claimant & Pick<ReadTenant, 'yaml'>) => ConfigurationFault[] {
+  const firsts = new Map<string, Standing>();
+  for (const rival of rivals) {
+    for (const { what, by } of claimsOf(rival)) {
+      const standing = { id: rival.id, rank: rival.rank, isOwn: by === null };
+      const first = firsts.get(what);
+      if (first === undefined || isAhead(standing, first)) firsts.set(what, standing);
+    }
+  }
+  const ranks = new Map(rivals.map(({ id, rank }) => [id, rank]));
+  return (tenant) => {
+    const lost = claimsOf(tenant).flatMap((claim) => {
+      const first = firsts.get(claim.what);
+      if (first === undefined || first.id === tenant.id) return [];
+      const standing = { id: tenant.id, rank: ranks.get(tenant.id) ?? first.rank, isOwn: claim.by === null };
+      return isAhead(standing, first) ? [] : [toldOf(claim, first.id, tenant)];
+    });
+    if (lost.length === 0) return [];
+    const read = tenant.yaml();
+    if ('faults' in read) return read.faults;
+    // Of a target that shares several agendas it is said once.
+    const told = new Map(lost.map((each) => [`${each.at.join('.')} ${each.other}`, each]));
+    return [...told.values()].map(({ at, message, remedy, other }) => ({
+      ...faultAt(read.file, at, message, remedy),
+      other,
+    }));
+  };
+}
+
+function isAhead(one: Standing, other: Standing): boolean {
+  if (one.rank !== other.rank) return one.rank < other.rank;
+  if (one.isOwn !== other.isOwn) return one.isOwn;
+  return one.id < other.id;
+}
+
+/** Nothing is claimed where the file does not tell. A start looks at thousands, so what is said of one is made for who lost it. */
+function claimsOf({ id, clinic: { client, tenantId, calendars }, formerly }: Claimant): Claim[] {
+  const claims: Claim[] = [{ what: `name ${id}`, by: null }];
+  if (typeof formerly === 'string' && formerly !== id) claims.push({ what: `name ${formerly}`, by: 'formerly' });
+  if (typeof client === 'string' && typeof tenantId === 'string') {
+    claims.push({ what: JSON.stringify([client, tenantId]), by: 'clinic' });
+  }
+  for (const [use, target] of calendars) claims.push({ what: `calendar ${use}`, by: 'calendar', target });
+  return claims;
+}
+
+/** What is said to whoever wants what another tenant has, and where its file says that it wants it. */
+function toldOf(
+  { by, target = '' }: Claim,
+  first: string,
+  { formerly }: Claimant,
+): { at: ValuePath; message: string; remedy: string; other: string } {
+  const other = first;
+  if (by === null) {
+    const message = `the tenant ${first} was formerly called so, and its state has this name`;
+    return { at: [], message, remedy: 'give this file another name', other };
+  }
+  if (by === 'formerly') {
+    const message = first === formerly ? `there is a tenant ${first}` : `the tenant ${first} was formerly the same`;
+    const remedy = 'remove formerly, or the other file: what is kept under a name is of one tenant alone';
+    return { at: ['formerly'], message, remedy, other };
+  }
+  if (by === 'calendar') {
+    const message = `the tenant ${first} writes the same agendas into the same calendar`;
+    const remedy = 'keep one file for one clinic, with all of its targets; of two clinics name each in clinic.tenantId';
+    return { at: ['targets', target], message, remedy, other };
+  }
+  const remedy = 'keep one file for one clinic, with all of its targets';
+  return { at: ['clinic', 'tenantId'], message: `the tenant ${first} is the same clinic`, remedy, other };
+}
