@@ -19,72 +19,123 @@ type Binding = CommandBinding<Record<string, unknown>>;
 /** What stands above the commands that begin with one word. */
 const ABOUT_GROUPS: Readonly<Record<string, string>> = {
   holds: 'decide deletions that were held back',
+  credentials: 'keep a sealed copy of one tenant outside Redis',
   feeds: 'calendars that others fetch: their addresses, and who fetched',
   reminders: 'what patients are reminded of, and why or why not',
   triggers: 'what receivers are told of reports, invoices and appointments',
 };
 
-/** Adds the commands of all operations whose first word is this one. */
-export function addOperations(program: Command, given: OperationCommands, ...firstWords: string[]): void {
-  for (const [name, operation] of Object.entries(OPERATIONS as Record<string, AnyOperation>)) {
-    for (const binding of operation.commands) {
-      if (firstWords.includes(binding.words.split(' ')[0] ?? ''))
-        addOperation(program, given, name, operation, binding);
-    }
-  }
+/** One operation of a command. */
+interface Variant {
+  name: string;
+  operation: AnyOperation;
+  binding: Binding;
 }
 
-function addOperation(
-  program: Command,
-  given: OperationCommands,
-  name: string,
-  operation: AnyOperation,
-  binding: Binding,
-): void {
-  const words = binding.words.split(' ').filter((word) => !/^[<[]/.test(word));
-  const names = [...binding.words.matchAll(/[<[](\w+)(?:\.\.\.)?[>\]]/g)].map(([, field = '']) => field);
+/** Adds the commands of all operations whose first word is one of these. */
+export function addOperations(program: Command, given: OperationCommands, ...firstWords: string[]): void {
+  const all = Object.entries(OPERATIONS as Record<string, AnyOperation>).flatMap(([name, operation]) =>
+    operation.commands.map((binding): Variant => ({ name, operation, binding })),
+  );
+  const wanted = all.filter(({ binding }) => firstWords.includes(binding.words.split(' ')[0] ?? ''));
+  const byWords = Map.groupBy(wanted, ({ binding }) => binding.words);
+  for (const [words, variants] of byWords) addCommand(program, given, words, variants);
+}
+
+function addCommand(program: Command, given: OperationCommands, usage: string, variants: readonly Variant[]): void {
+  const [first] = variants;
+  if (first === undefined) return;
+  const words = usage.split(' ').filter((word) => !/^[<[]/.test(word));
+  const usedArguments = [...usage.matchAll(/[<[]\w+(?:\.\.\.)?[>\]]/g)].map(([argument]) => argument);
+  const names = usedArguments.map((argument) => argument.replaceAll(/[<>[\].]/g, ''));
   const parent = words.slice(0, -1).reduce(groupOf, program);
-  const command = parent.command(words.at(-1) ?? '', { isDefault: binding.isDefault === true });
-  command.description(binding.about ?? operation.summary);
-  for (const [argument] of binding.words.matchAll(/[<[]\w+(?:\.\.\.)?[>\]]/g))
-    command.addArgument(argumentOf(argument, operation));
-  const taken = new Set([...names, ...Object.keys(binding.fixed ?? {}), binding.stdin, 'after', 'limit', 'ifMatch']);
-  const fields = Object.keys(operation.input.shape).filter((field) => !taken.has(field));
-  for (const field of fields) command.addOption(optionOf(field, operation, binding.options?.[field] ?? {}));
-  if (binding.isList === true || 'limit' in operation.input.shape) paged(command);
-  command.option('--json', 'as JSON');
+  const command = parent.command(words.at(-1) ?? '', { isDefault: first.binding.isDefault === true });
+  command.description(first.binding.about ?? first.operation.summary);
+  for (const argument of usedArguments) command.addArgument(argumentOf(argument, first.operation));
+  const selectors = variants.map(({ binding }) => binding.by ?? binding.writes).filter((each) => each !== undefined);
+  const attributes = selectors.map(({ flags }) => new Option(flags).attributeName());
+  for (const { flags, about } of selectors) {
+    const option = new Option(flags, about);
+    command.addOption(option.conflicts(attributes.filter((name) => name !== option.attributeName())));
+  }
+  const fieldsOf = new Map(variants.map((variant) => [variant, optionalFields(variant, names)]));
+  for (const [{ operation, binding }, fields] of fieldsOf) {
+    for (const field of fields) {
+      const option = optionOf(field, operation, binding.options?.[field] ?? {});
+      if (!command.options.some(({ long }) => long === option.long)) command.addOption(option);
+    }
+  }
+  if (variants.some(({ operation, binding }) => binding.isList === true || 'limit' in operation.input.shape))
+    paged(command);
+  if (variants.some(({ binding }) => binding.isText !== true)) command.option('--json', 'as JSON');
   command.action(async (...args: unknown[]) => {
     const asked = args[names.length] as Asked & Record<string, unknown>;
+    const variant = selectedOf(variants, asked) ?? first;
     const values = Object.fromEntries(names.map((field, index) => [field, args[index]]));
-    await runOperation(given, { name, operation, binding }, { ...values, ...pick(asked, fields) }, asked);
+    await runOperation(given, variant, { ...values, ...pick(asked, fieldsOf.get(variant) ?? []) }, asked);
   });
+}
+
+/** Fields of the input that are options of the command. */
+function optionalFields({ operation, binding }: Variant, names: readonly string[]): string[] {
+  const { fixed = {}, reads, by } = binding;
+  const others = [...names, ...Object.keys(fixed), reads?.field, by?.file, 'after', 'limit', 'ifMatch'];
+  return Object.keys(operation.input.shape).filter((field) => !others.includes(field));
+}
+
+/** The operation that an option selects, else the usual one. */
+function selectedOf(variants: readonly Variant[], asked: Record<string, unknown>): Variant | undefined {
+  const isSelected = ({ binding: { by } }: Variant) =>
+    by !== undefined && asked[new Option(by.flags).attributeName()] !== undefined;
+  return variants.find(isSelected) ?? variants.find(({ binding: { by } }) => by === undefined || by.isUsual === true);
 }
 
 async function runOperation(
   { outside, options, print }: OperationCommands,
-  { name, operation, binding }: { name: string; operation: AnyOperation; binding: Binding },
+  { name, operation, binding }: Variant,
   typed: Record<string, unknown>,
-  asked: Asked,
+  asked: Asked & Record<string, unknown>,
 ): Promise<void> {
   const wanted = { ...options(), ...(binding.isOfOneTenant === true ? { only: String(typed.tenant) } : {}) };
   const text = await OPERATION_TEXTS[name as keyof typeof OPERATION_TEXTS]?.();
   await outside.withInstallation(wanted, async (open) => {
-    const { stdin } = binding;
-    const read = stdin === undefined ? {} : { [stdin]: (await outside.read(undefined)).trim() };
-    for (const [field, option] of Object.entries(binding.options ?? {})) {
-      const file = typed[field];
-      if (option?.fromFile !== undefined && typeof file === 'string')
-        typed[field] = option.fromFile(await outside.read(file));
-    }
-    const input = inputOf(operation, { ...typed, ...read, ...binding.fixed }, asked);
+    const input = inputOf(operation, { ...(await withFiles(outside, binding, typed, asked)), ...binding.fixed }, asked);
     const progress = outside.progress();
     const context = await contextOf(open, { progress, signals: { stop: outside.signal, abort: outside.signal } });
     const result = await operation.run(input, context).finally(() => progress.end());
+    const file = binding.writes === undefined ? undefined : asked[new Option(binding.writes.flags).attributeName()];
+    if (typeof file === 'string') await outside.write(file, binding.writes?.of(result) ?? '');
     const zone = zoneOf(open.installation, typeof input.tenant === 'string' ? input.tenant : undefined);
     const shown = operation.output.parse(result) as object;
-    print(asked, shown, () => (text as OperationText<unknown, unknown>)(result, input), zone);
+    print(
+      asked,
+      shown,
+      () => (text as OperationText<unknown, unknown>)(result, typeof file === 'string' ? { ...input, file } : input),
+      zone,
+    );
     if (operation.endsWithOne?.holds(result, input) === true) outside.exit(1);
   });
+}
+
+/** What was typed, with the texts of files and of standard input in the fields that are made of them. */
+async function withFiles(
+  { read }: CliOutside,
+  { reads, by, options = {} }: Binding,
+  typed: Record<string, unknown>,
+  asked: Record<string, unknown>,
+): Promise<Record<string, unknown>> {
+  const whole = { ...typed };
+  if (reads !== undefined) {
+    const file = reads.argument === undefined ? undefined : whole[reads.argument];
+    if (reads.argument !== undefined) delete whole[reads.argument];
+    whole[reads.field] = (await read(file as string | undefined)).trim();
+  }
+  if (by?.file !== undefined) whole[by.file] = await read(String(asked[new Option(by.flags).attributeName()]));
+  for (const [field, option] of Object.entries(options)) {
+    const file = whole[field];
+    if (option?.fromFile !== undefined && typeof file === 'string') whole[field] = option.fromFile(await read(file));
+  }
+  return whole;
 }
 
 /** An operation takes all of a list from a command. @throws MirrorError `settings`, code `request-invalid` */

@@ -3,7 +3,7 @@ import type { InputOf, ResultOf } from '../operations/operation.ts';
 import type { OPERATIONS, OperationName } from '../operations/operations.ts';
 
 /** Renders what an operation answered for a terminal. */
-export type OperationText<Result, Input> = (result: Result, input: Input) => string;
+export type OperationText<Result, Input> = (result: Result, input: Input & { file?: string }) => string;
 
 type Texts = {
   [Name in OperationName]?: () => Promise<
@@ -72,6 +72,32 @@ export const OPERATION_TEXTS: Texts = {
   withdrawFeed: async () => {
     return ({ target, hadOne }) =>
       `The feed ${target} ${hadOne ? 'ended. What calendars have fetched stays with them.' : 'had no address.'}`;
+  },
+  previewForgetting: async () => (await import('./render-forget.ts')).renderForgetPreview,
+  forgetPatient: async () => (await import('./render-forget.ts')).renderReceipt,
+  followAgain: async () => {
+    return ({ changed }) => (changed ? 'The patient is followed again.' : 'There was no tombstone.');
+  },
+  listReceipts: async () => (await import('./render-forget.ts')).renderReceipts,
+  backUp: async () => {
+    return ({ backup }) => backup;
+  },
+  restore: async () => (await import('./render-backup.ts')).renderRestored,
+  acceptLoss: async () => {
+    return ({ changed }) =>
+      changed ? 'What waited of people goes with the next cycle.' : 'Nothing was lost that had to be accepted.';
+  },
+  async proposeMatches() {
+    const { renderMatches } = await import('./render-match.ts');
+    return ({ view }, { file }) => renderMatches(view, file ?? null);
+  },
+  async applyMatches() {
+    const { renderMatchResult } = await import('./render-match.ts');
+    return (result) => renderMatchResult(result, 'apply');
+  },
+  async undoMatches() {
+    const { renderMatchResult } = await import('./render-match.ts');
+    return (result) => renderMatchResult(result, 'undo');
   },
 };
 

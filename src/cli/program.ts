@@ -13,11 +13,9 @@ import { addCompletion } from './completion.ts';
 import { addConfig } from './config-command.ts';
 import { addDoctor, type DoctorCommand } from './doctor-command.ts';
 import { tellExitCodes } from './exit-codes.ts';
-import { addForget } from './forget-command.ts';
 import { addHealth } from './health-command.ts';
 import { addInit } from './init/command.ts';
 import { addLogins } from './login-commands.ts';
-import { addMatch } from './match-command.ts';
 import { addOperations } from './operation-commands.ts';
 import type { CliOutside, GlobalOptions } from './outside.ts';
 import { USUAL_CONFIG } from './outside.ts';
@@ -87,10 +85,7 @@ export function createProgram(outside: CliOutside): Command {
   addAuditLog(program, { ...outside, ...common });
 
   program.commandsGroup('Decide, undo and forget:');
-  addOperations(program, operations, 'holds');
-  addMatch(program, { ...outside, ...common });
-  addOperations(program, operations, 'runs', 'undo', 'release');
-  addForget(program, { ...outside, ...common });
+  addOperations(program, operations, 'holds', 'match', 'runs', 'undo', 'forget', 'receipts');
 
   program.commandsGroup('Back up and recover:');
   addBackups(program, {
@@ -101,6 +96,8 @@ export function createProgram(outside: CliOutside): Command {
         work(installation, await backups(), acting),
       ),
   });
+
+  addOperations(program, operations, 'credentials', 'accept-loss');
 
   program.commandsGroup('For other programs:');
   addMcp(program, outside, options);

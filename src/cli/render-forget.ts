@@ -108,7 +108,7 @@ function upcomingLine(upcoming: number): string {
 }
 
 /** Receipts as a table: what went, and what waits. */
-export function renderReceipts(receipts: readonly ForgetReceipt[]): string {
+export function renderReceipts({ receipts }: { receipts: readonly ForgetReceipt[] }): string {
   if (receipts.length === 0) return 'Nobody was forgotten.';
   const columns = [
     { heading: 'receipt' },

@@ -62,7 +62,7 @@ export function renderUndo({ run, tenant, dryRun, pinnedUntil, records }: UndoVi
     pinnedUntil === null
       ? ''
       : `\n\n${wrap(
-          `What was put back stays until ${renderTime(pinnedUntil)} whatever the target's rules say; to let them decide again: clinic-mirror release ${run}`,
+          `What was put back stays until ${renderTime(pinnedUntil)} whatever the target's rules say; to let them decide again: clinic-mirror undo ${run} --release`,
         )}`;
   return `${head}\n\n${renderTable(columns, rows)}${pin}`;
 }

@@ -8,23 +8,12 @@ import { asMirrorError } from '../model/errors.ts';
 import { accountText } from '../oauth/accounts.ts';
 import type { LoginResult } from '../oauth/login.ts';
 import type { HoldChoice } from '../state/holds.ts';
-import * as backups from './backups.ts';
 import * as clinic from './clinic.ts';
 import { operationOf } from './clinic-question.ts';
-import * as forget from './forget.ts';
 import * as holds from './holds.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import * as logins from './logins.ts';
-import { matchableTarget } from './match.ts';
-import * as match from './match-apply.ts';
 import { type ActAbout, type Acting, act, nameOf, note, recordAct } from './recording.ts';
-import { addTenant } from './tenant-acts.ts';
-import * as undo from './undo.ts';
-
-/** The id of a tenant that there is: nobody's name gets into the log by a slip of the fingers. */
-function tenantOf(installation: Installation, id: string): string {
-  return requireTenant(installation, id).id;
-}
 
 /**
  * Decides a hold as it is now, or as it was seen, whole or in part: one that changes meanwhile is not decided.
@@ -62,122 +51,6 @@ export async function decideHold(
   const choice = { seen: seen ?? (hold === undefined ? null : holds.shownHold(hold, tenantId).seen), only };
   return recordAct(acting, about, () => holds.decideHold(installation, tenantId, holdId, decision, choice));
 }
-
-/** How many contacts were given to patients, or taken back. */
-const matchFacts = ({ approved, done, already, refused }: match.MatchResult) => ({
-  ...{ approved, done, already },
-  refused: refused.length,
-});
-
-/** @see match.applyMatches */
-export const applyMatches = act(
-  match.applyMatches,
-  (_, installation, { tenant, target }) => ({
-    verb: 'match',
-    tenant: tenantOf(installation, tenant),
-    what: { target: matchableTarget(requireTenant(installation, tenant), target).target.id },
-  }),
-  matchFacts,
-);
-
-/** @see match.undoMatches */
-export const undoMatches = act(
-  match.undoMatches,
-  (_, installation, { tenant, target }) => ({
-    verb: 'unmatch',
-    tenant: tenantOf(installation, tenant),
-    what: { target: matchableTarget(requireTenant(installation, tenant), target).target.id },
-  }),
-  matchFacts,
-);
-
-/** @see undo.undoRun */
-export const undoRun = act(
-  undo.undoRun,
-  async (_, installation, run, { tenant, dryRun }) =>
-    dryRun ? null : { verb: 'undo', tenant: (await undo.tenantOfRun(installation, run, tenant)).id, what: { run } },
-  ({ records }) => ({
-    records: records.length,
-    restored: records.filter(({ result }) => result === 'restored').length,
-  }),
-);
-
-/** @see undo.releaseRun */
-export const releaseRun = act(
-  undo.releaseRun,
-  async (_, installation, run, { tenant }) => ({
-    verb: 'release',
-    tenant: (await undo.tenantOfRun(installation, run, tenant)).id,
-    what: { run },
-  }),
-  ({ released }) => ({ released }),
-);
-
-/** @see forget.forgetPatient */
-export const forgetPatient = act(
-  forget.forgetPatient,
-  (desk, installation, id, patientId) => {
-    const tenant = tenantOf(installation, id);
-    const patient = desk.keyed(tenant, patientId);
-    const second = { subject: patient, isNeeded: (policy: { forget: boolean }) => policy.forget };
-    return { verb: 'forget', tenant, what: { patient }, second };
-  },
-  ({ receipt, targets }) => ({
-    receipt,
-    erased: targets.reduce((sum, { erased }) => sum + erased, 0),
-    waiting: targets.reduce((sum, { waiting, failed }) => sum + waiting + failed, 0),
-  }),
-);
-
-/** @see forget.followAgain */
-export const followAgain = act(
-  forget.followAgain,
-  (desk, installation, id, patientId) => {
-    const tenant = tenantOf(installation, id);
-    return { verb: 'follow-again', tenant, what: { patient: desk.keyed(tenant, patientId) } };
-  },
-  ({ changed }) => ({ changed }),
-);
-
-/** @see backups.Backups.backup */
-export const backUp = act(
-  (_: Installation, open: backups.Backups, id: string) => open.backup(id),
-  (_, installation, __, id) => ({ verb: 'backup', tenant: tenantOf(installation, id) }),
-);
-
-/**
- * A managed tenant that is not there any more is added first, as it was.
- * @see backups.Backups.restore
- */
-export async function restore(
-  acting: Acting,
-  installation: Installation,
-  open: backups.Backups,
-  id: string,
-  text: string,
-): Promise<backups.Restored> {
-  const isGone = installation.tenants.get(id) === undefined && !installation.setAside.some((aside) => aside.id === id);
-  const lost = isGone ? (open.managed?.contentIn(id, text) ?? null) : null;
-  if (lost !== null && open.managed !== undefined) await addTenant(acting, open.managed.desk, id, lost);
-  return restoreTenant(acting, installation, open, id, text);
-}
-
-const restoreTenant = act(
-  (_: Installation, open: backups.Backups, id: string, text: string) => open.restore(id, text),
-  (_, installation, __, id, text) => {
-    const backup = digestOf(text);
-    const second = { subject: backup, isNeeded: (policy: { restore: boolean }) => policy.restore };
-    return { verb: 'restore', tenant: tenantOf(installation, id), what: { backup }, second };
-  },
-  ({ restored, kept, protections, pins }) => ({ logins: restored.length, kept: kept.length, protections, pins }),
-);
-
-/** @see backups.acceptLoss */
-export const acceptLoss = act(
-  backups.acceptLoss,
-  (_, installation, id) => ({ verb: 'accept-loss', tenant: tenantOf(installation, id) }),
-  ({ changed }) => ({ changed }),
-);
 
 /** @see clinic.writeClinic */
 export const writeClinic = act(clinic.writeClinic, ({ keyed }, { tenant }, question) => {

@@ -2,10 +2,9 @@ import { createHash } from 'node:crypto';
 import { asMirrorError, MirrorError } from '../model/errors.ts';
 import { parseJson } from '../model/json.ts';
 import { ConfigurationError } from '../settings/faults.ts';
-import { backUp, restore } from './acts.ts';
-import type { AllBackups, Restored } from './backups.ts';
+import { type AllBackups, type Restored, restoreBackup } from './backups.ts';
 import type { Installation } from './installation.ts';
-import type { Acting } from './recording.ts';
+import { type Acting, recordAct } from './recording.ts';
 
 /** First line of a file of all tenants: its form, when it was made, and whom it lacks. */
 export interface BackupHead {
@@ -46,7 +45,7 @@ export async function* backUpAll(
   yield line({ ...HEAD, at: new Date(installation.clock()).toISOString(), without } satisfies BackupHead);
   let tenants = 0;
   for (const tenant of installation.tenants.keys()) {
-    yield line({ tenant, sealed: await backUp(acting, installation, backups, tenant) });
+    yield line({ tenant, sealed: await recordAct(acting, { verb: 'backup', tenant }, () => backups.backup(tenant)) });
     tenants += 1;
   }
   yield `${JSON.stringify({ end: backups.seal(JSON.stringify({ tenants, sha256: sum.digest('hex') })) })}\n`;
@@ -76,7 +75,7 @@ export async function restoreAll(
     const { tenant, sealed } = entryOf(line);
     if (tenant === null || !wanted.has(tenant)) continue;
     try {
-      restored.push({ tenant, ...(await restore(acting, installation, backups, tenant, sealed)) });
+      restored.push({ tenant, ...(await restoreBackup(acting, installation, backups, tenant, sealed)) });
     } catch (error) {
       failed.push({ tenant, code: error instanceof ConfigurationError ? error.code : asMirrorError(error).code });
     }

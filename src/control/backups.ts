@@ -1,7 +1,10 @@
+import { createHash } from 'node:crypto';
 import type { Instant } from '../model/time.ts';
 import type { ManagedContent } from '../settings/managed-tenant.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import type { ConfigurationDesk } from './managed-tenants.ts';
+import { type Acting, recordAct } from './recording.ts';
+import { addTenant } from './tenant-acts.ts';
 
 /** What came of restoring a backup. */
 export interface Restored {
@@ -53,4 +56,28 @@ export async function acceptLoss(
   const changed = await requireTenant(installation, tenantId).protection.accept();
   if (changed) await installation.pullNow(tenantId);
   return { tenant: tenantId, changed };
+}
+
+/**
+ * Restores the backup of a tenant. A managed tenant that is not there any more is added first, as it was.
+ * @throws as {@link Backups.restore}
+ */
+export async function restoreBackup(
+  acting: Acting,
+  installation: Installation,
+  open: Backups,
+  id: string,
+  text: string,
+): Promise<Restored> {
+  const isGone = installation.tenants.get(id) === undefined && !installation.setAside.some((each) => each.id === id);
+  const lost = isGone ? (open.managed?.contentIn(id, text) ?? null) : null;
+  if (lost !== null && open.managed !== undefined) await addTenant(acting, open.managed.desk, id, lost);
+  const backup = createHash('sha256').update(text).digest('base64url');
+  const second = { subject: backup, isNeeded: (policy: { restore: boolean }) => policy.restore };
+  const about = { verb: 'restore', tenant: requireTenant(installation, id).id, what: { backup }, second } as const;
+  const factsOf = ({ restored, kept, protections, pins }: Restored) => ({
+    ...{ logins: restored.length, kept: kept.length },
+    ...{ protections, pins },
+  });
+  return recordAct(acting, about, () => open.restore(id, text), factsOf);
 }

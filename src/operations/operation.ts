@@ -81,8 +81,20 @@ export interface CommandBinding<Input> {
   /** Values that this command gives. */
   fixed?: Partial<Input>;
   options?: Partial<Record<keyof Input & string, OptionBinding>>;
-  /** The field that is read from standard input. */
-  stdin?: keyof Input & string;
+  /** The field that is the text of the file that an argument names, else of standard input. */
+  reads?: { field: keyof Input & string; argument?: string };
+  /** Of several operations with the same words, an option selects this one. Without its option another binding, or the usual one, counts. */
+  by?: {
+    flags: string;
+    about: string;
+    isUsual?: boolean;
+    /** The field that is the text of the file that the option names. */
+    file?: keyof Input & string;
+  };
+  /** An option writes a part of the result into a new file that only its owner may read. */
+  writes?: { flags: string; about: string; of(result: unknown): string };
+  /** The answer is a text for a program: there is no `--json`. */
+  isText?: boolean;
   /** The command looks at its tenant alone, so that files of other tenants need not be read. */
   isOfOneTenant?: boolean;
 }

@@ -1,6 +1,7 @@
 import { CYCLE_OPERATIONS } from './cycles.ts';
 import { FEED_OPERATIONS } from './feeds.ts';
 import { HOLD_OPERATIONS } from './holds.ts';
+import { MATCH_OPERATIONS, PEOPLE_OPERATIONS } from './people.ts';
 import { REMINDER_OPERATIONS } from './reminders.ts';
 import { RUN_OPERATIONS } from './runs.ts';
 import { TRIGGER_OPERATIONS } from './triggers.ts';
@@ -13,6 +14,8 @@ export const OPERATIONS = {
   ...REMINDER_OPERATIONS,
   ...TRIGGER_OPERATIONS,
   ...FEED_OPERATIONS,
+  ...MATCH_OPERATIONS,
+  ...PEOPLE_OPERATIONS,
 };
 /** Name of an operation. */
 export type OperationName = keyof typeof OPERATIONS;

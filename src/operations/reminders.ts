@@ -122,7 +122,7 @@ export const REMINDER_OPERATIONS = {
         words: 'reminders opt-out <tenant> <kind>',
         about: 'never remind at an address again; the address is read from standard input',
         options: { lift: { about: 'take the address out of the opt-outs' } },
-        stdin: 'address',
+        reads: { field: 'address' },
       },
     ],
     audit: ({ tenant, kind, lift }, { services: { installation } }) => ({

@@ -64,11 +64,20 @@ export const RUN_OPERATIONS = {
     }),
     http: { method: 'POST', path: '/tenants/{tenant}/runs/{run}/undo', task: 'undo' },
     commands: [{ words: 'undo <run>' }],
-    audit: 'itself',
-    async run({ tenant, run, dryRun }, { services, acting, progress, signals }) {
-      const { undoRun } = await import('../control/acts.ts');
-      return undoRun(acting, services.installation, run, { tenant, dryRun }, progress, signals);
+    async audit({ run, tenant, dryRun }, { services }) {
+      const { tenantOfRun } = await import('../control/undo.ts');
+      return dryRun
+        ? null
+        : { verb: 'undo', tenant: (await tenantOfRun(services.installation, run, tenant)).id, what: { run } };
     },
+    async run({ tenant, run, dryRun }, { services, progress, signals }) {
+      const { undoRun } = await import('../control/undo.ts');
+      return undoRun(services.installation, run, { tenant, dryRun }, progress, signals);
+    },
+    auditResult: ({ records }) => ({
+      records: records.length,
+      restored: records.filter(({ result }) => result === 'restored').length,
+    }),
     endsWithOne: {
       when: 'something is not in place yet, or could not be read',
       holds: ({ dryRun, records }) =>
@@ -81,11 +90,20 @@ export const RUN_OPERATIONS = {
     input: z.strictObject(ofRun),
     output: z.object({ tenant: z.string(), released: z.number() }),
     http: { method: 'POST', path: '/tenants/{tenant}/runs/{run}/release' },
-    commands: [{ words: 'release <run>' }],
-    audit: 'itself',
-    async run({ tenant, run }, { services, acting }) {
-      const { releaseRun } = await import('../control/acts.ts');
-      return releaseRun(acting, services.installation, run, { tenant });
+    commands: [
+      {
+        words: 'undo <run>',
+        by: { flags: '--release', about: "let the target's rules decide again about what an undo restored" },
+      },
+    ],
+    async audit({ run, tenant }, { services }) {
+      const { tenantOfRun } = await import('../control/undo.ts');
+      return { verb: 'release', tenant: (await tenantOfRun(services.installation, run, tenant)).id, what: { run } };
     },
+    async run({ tenant, run }, { services }) {
+      const { releaseRun } = await import('../control/undo.ts');
+      return releaseRun(services.installation, run, { tenant });
+    },
+    auditResult: ({ released }) => ({ released }),
   }),
 };

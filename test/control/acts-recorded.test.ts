@@ -20,7 +20,6 @@ import { openActsClinic, openActsLogins, openActsWorld, openTriggerInstallation,
 import { openConfigurations } from './open-configurations.ts';
 
 const redis = useRedis();
-const SIGNALS = { stop: NEVER, abort: NEVER };
 const QUIET = () => {};
 const CONNECTION = 'clinic';
 const ADDRESS = '333-1234567';
@@ -51,11 +50,12 @@ async function decided(decision: 'approved' | 'rejected'): Promise<Given> {
   };
 }
 
-async function matched(verb: typeof acts.applyMatches): Promise<Given> {
+async function matched(verb: 'applyMatches' | 'undoMatches'): Promise<Given> {
   const { installation, identity } = await world();
   const ids = { tenant: TENANT, target: 'contacts' };
   return {
-    act: (acting) => verb(acting, installation, ids, toMatchFile([], identity), QUIET, NEVER),
+    act: (acting) =>
+      OPERATIONS[verb].run({ ...ids, pairs: toMatchFile([], identity) }, contextWith({ installation, acting })),
     what: { target: 'contacts' },
     facts: { approved: 0, done: 0, already: 0, refused: 0 },
   };
@@ -127,7 +127,7 @@ const OF_TARGETS: GivenByVerb<
     const { installation, changedRun } = await world();
     const run = await changedRun();
     return {
-      act: (acting) => acts.undoRun(acting, installation, run, { dryRun: false }, QUIET, SIGNALS),
+      act: (acting) => OPERATIONS.undoRun.run({ run, dryRun: false }, contextWith({ installation, acting })),
       what: { run },
       facts: { records: 1, restored: 1 },
     };
@@ -136,13 +136,13 @@ const OF_TARGETS: GivenByVerb<
     const opened = await world();
     const run = await opened.pinnedRun();
     return {
-      act: (acting) => acts.releaseRun(acting, opened.installation, run, {}),
+      act: (acting) => OPERATIONS.releaseRun.run({ run }, contextWith({ installation: opened.installation, acting })),
       what: { run },
       facts: { released: 1 },
     };
   },
-  match: () => matched(acts.applyMatches),
-  unmatch: () => matched(acts.undoMatches),
+  match: () => matched('applyMatches'),
+  unmatch: () => matched('undoMatches'),
   async sync() {
     const { installation } = await world();
     return {
@@ -183,10 +183,12 @@ const OF_TARGETS: GivenByVerb<
   },
 };
 
-const BACKUPS = {
+const BACKUPS = async () => ({
   backup: async () => 'sealed',
   restore: async () => ({ restored: ['clinic'], kept: [], protections: 3, pins: 2, rejections: 0, at: 0 }),
-};
+  seal: (text: string) => text,
+  open: (text: string) => text,
+});
 
 const OF_ACCESS: GivenByVerb<'sign-in-link' | 'access-token' | 'revoke-access-token' | 'release-account'> = {
   async 'sign-in-link'() {
@@ -292,7 +294,8 @@ const OF_STATE: GivenByVerb<
   async forget() {
     const { installation } = await world();
     return {
-      act: (acting) => acts.forgetPatient(acting, installation, TENANT, PATIENT, QUIET, SIGNALS),
+      act: (acting) =>
+        OPERATIONS.forgetPatient.run({ tenant: TENANT, patient: PATIENT }, contextWith({ installation, acting })),
       what: { patient: keyed(PATIENT) },
       facts: { receipt: expect.any(String), erased: 31, waiting: 0 },
     };
@@ -300,7 +303,8 @@ const OF_STATE: GivenByVerb<
   async 'follow-again'() {
     const { installation } = await world();
     return {
-      act: (acting) => acts.followAgain(acting, installation, TENANT, PATIENT),
+      act: (acting) =>
+        OPERATIONS.followAgain.run({ tenant: TENANT, patient: PATIENT }, contextWith({ installation, acting })),
       what: { patient: keyed(PATIENT) },
       facts: { changed: false },
     };
@@ -317,19 +321,29 @@ const OF_STATE: GivenByVerb<
   },
   async backup() {
     const { installation } = await world();
-    return { act: (acting) => acts.backUp(acting, installation, BACKUPS, TENANT) };
+    return {
+      act: (acting) =>
+        OPERATIONS.backUp.run({ tenant: TENANT }, contextWith({ installation, acting, backups: BACKUPS })),
+    };
   },
   async restore() {
     const { installation } = await world();
     return {
-      act: (acting) => acts.restore(acting, installation, BACKUPS, TENANT, 'sealed'),
+      act: (acting) =>
+        OPERATIONS.restore.run(
+          { tenant: TENANT, backup: 'sealed' },
+          contextWith({ installation, acting, backups: BACKUPS }),
+        ),
       what: { backup: expect.stringMatching(/^[\w-]{43}$/) },
       facts: { logins: 1, kept: 0, protections: 3, pins: 2 },
     };
   },
   async 'accept-loss'() {
     const { installation } = await world();
-    return { act: (acting) => acts.acceptLoss(acting, installation, TENANT), facts: { changed: false } };
+    return {
+      act: (acting) => OPERATIONS.acceptLoss.run({ tenant: TENANT }, contextWith({ installation, acting })),
+      facts: { changed: false },
+    };
   },
   'opt-out': () => optedOut(false),
   'lift-opt-out': () => optedOut(true),

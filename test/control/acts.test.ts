@@ -1,12 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { decideHold, restore, undoRun } from '../../src/control/acts.ts';
+import { decideHold } from '../../src/control/acts.ts';
+import { restoreBackup } from '../../src/control/backups.ts';
+import { OPERATIONS } from '../../src/operations/operations.ts';
 import { createApprovalStore } from '../../src/state/approvals.ts';
-import { cycle, NEVER } from '../jobs/cycle.ts';
+import { cycle } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
+import { contextWith } from '../operations/run-operation.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { openActing, person } from './acting.ts';
@@ -91,10 +94,12 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
   ],
   'is a part of acts': ['resumeTargets', 'tryWhatWaits', 'drainTarget', 'changeTenant', 'acceptAsStored'],
   'does a recorded act for each tenant': ['backUpAll', 'restoreAll'],
+  'records what it restores': ['restoreBackup'],
   'is what a patient or a vendor does': ['createAnswerDesk', 'createNotificationReceiver', 'takeReminderCallback'],
   'is run by an operation, which records it': [
     ...['optOut', 'reopenChannel', 'reopenEndpoint', 'rotateFeed', 'withdrawFeed'],
-    ...['applyPlan', 'auditNow', 'retryHost', 'syncTenant'],
+    ...['applyPlan', 'auditNow', 'retryHost', 'syncTenant', 'undoRun', 'releaseRun', 'applyMatches', 'undoMatches'],
+    ...['forgetPatient', 'followAgain', 'acceptLoss'],
   ],
   'records acts': ['recordAct', 'note', 'act', 'nameOf'],
   'is what a calendar does that fetches': ['showFeed'],
@@ -229,7 +234,7 @@ test('a backup is restored by two persons who have the same one', async () => {
     },
   };
   const as = (who: string) => openActing({ who: person(who), store, policy: { restore: true } });
-  const give = (who: string, text: string) => restore(as(who), installation, backups, 'studio-rossi', text);
+  const give = (who: string, text: string) => restoreBackup(as(who), installation, backups, 'studio-rossi', text);
   await expect(give('anna', 'one')).rejects.toMatchObject({ code: 'second-person-needed' });
   await expect(give('bruno', 'another')).rejects.toMatchObject({ code: 'second-person-needed' });
   expect(restored).toEqual([]);
@@ -240,8 +245,8 @@ test('a backup is restored by two persons who have the same one', async () => {
 test('what only looks, or names what is not there, leaves no entry', async () => {
   const { installation } = await openHold();
   const acting = openActing();
-  const signals = { stop: NEVER, abort: NEVER };
-  const undo = (run: string, dryRun: boolean) => undoRun(acting, installation, run, { dryRun }, () => {}, signals);
+  const undo = (run: string, dryRun: boolean) =>
+    OPERATIONS.undoRun.run({ run, dryRun }, contextWith({ installation, acting }));
   await expect(undo('Mario Rossi', false)).rejects.toMatchObject({ code: 'no-such-run' });
   expect(acting.recorded).toEqual([]);
 });

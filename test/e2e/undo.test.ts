@@ -35,7 +35,7 @@ test('a calendar that a wrong filter emptied is put back by one command, and sta
   expect((await world.cli('sync', 'clinic-1')).code).toBe(1);
   await expectExact(world);
 
-  expect((await world.cli('release', run)).code).toBe(0);
+  expect((await world.cli('undo', run, '--release')).code).toBe(0);
   expect((await world.cli('sync', 'clinic-1')).code).toBe(1);
   expect((await world.compareAll())[0]?.missing).toBe(emptied[0]?.missing);
 });

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { undoRun } from '../../../control/acts.ts';
 import type { UndoView } from '../../../control/undo.ts';
 import { type Html, html } from '../../../model/html.ts';
 import { SECOND_MS } from '../../../model/time.ts';
+import { RUN_OPERATIONS } from '../../../operations/runs.ts';
 import type { OperatorDesk } from '../../operator-desk.ts';
-import { actingOf, reasonField } from '../acting.ts';
+import { operationContext, reasonField } from '../acting.ts';
 import { contextOf, type PageContext } from '../context.ts';
 import { sendPage } from '../layout.ts';
 import { clinicAddress } from '../navigation.ts';
@@ -28,8 +28,10 @@ export function addUndoPage(app: FastifyInstance, desk: OperatorDesk): void {
     const context = contextOf(request, desk, tenant);
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const signals = { stop: signal, abort: signal };
-    const acting = actingOf(request, desk);
-    const view = await undoRun(acting, desk.installation, run, { tenant, dryRun }, () => {}, signals);
+    const view = await RUN_OPERATIONS.undoRun.run(
+      { tenant, run, dryRun },
+      operationContext(request, desk, { signals }),
+    );
     return { context, view, title: ACTS[context.language].undoTitle(run) };
   };
   app.get<Place>(ROUTE, options, async (request, reply) => {
