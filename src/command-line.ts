@@ -284,11 +284,10 @@ async function runDaemon(host: CommandHost, options: GlobalOptions, role: Role):
   process.on('SIGHUP', () => reload());
   const files = await open(host, options, 'set-aside', (settings) => readManaged(settings, interrupted), 'daemon');
   const { configuration } = files;
-  const [{ createLogger }, { startTelemetry }, { startDaemon }, { giveBackMemory }] = await Promise.all([
+  const [{ createLogger }, { startTelemetry }, { startDaemon }] = await Promise.all([
     import('./log/create-logger.ts'),
     import('./composition/telemetry.ts'),
     import('./main.ts'),
-    import('./composition/give-back.ts'),
   ]);
   const { level, format } = configuration.settings.log;
   const telemetry = await startTelemetry(configuration.settings, () => log);
@@ -307,10 +306,6 @@ async function runDaemon(host: CommandHost, options: GlobalOptions, role: Role):
     tell: (text) => void host.stderr.write(`${text}\n`),
   });
   reload = daemon.reload;
-  // Reading thousands of files takes much that is never needed again.
-  void daemon.begun.then(() => {
-    if (!interrupted.aborted) giveBackMemory();
-  });
   if (!interrupted.aborted) {
     await new Promise<void>((resolve) => interrupted.addEventListener('abort', () => resolve(), { once: true }));
   }
