@@ -50,8 +50,6 @@ export interface Daemon {
   /** The port for the outside; null where the settings name none, or another process's role it is. */
   publicPort: number | null;
   composition: Composition;
-  /** When all that a start asks for was asked; never fails. */
-  begun: Promise<void>;
   /** Reads all files of the configuration again, and makes it the newest; nothing where there are none. */
   reload(): void;
   /** Ends cleanly within the grace time and a second; nothing is lost, since what was decided stands in the outbox. */
@@ -134,7 +132,6 @@ export async function startDaemon(
   return {
     ...listening,
     composition,
-    begun: running.begun,
     reload: () => reloading?.reload(),
     async close() {
       log.info({}, 'the daemon ends');

@@ -34,8 +34,6 @@ const IN_FLIGHT = {
 
 /** The work of a daemon while it runs. */
 export interface RunningWork {
-  /** When all that a start asks for was asked; never fails. */
-  begun: Promise<void>;
   /** Null where nothing follows the configuration. */
   reloading: Reloading | null;
   /** Ends all of it within six seconds. What is not ended by then is taken up again at the next start. */
@@ -55,13 +53,13 @@ export function openWork(parts: {
 }): RunningWork {
   const { composition, role, files, metrics, statuses, turns, spans, work } = parts;
   const workers = does(role, 'worker') ? openWorkers(composition, turns, spans) : null;
-  const { begun, end } = begin(work, role);
+  const { end } = begin(work, role);
   const isScheduler = does(role, 'scheduler');
   const releasing = isScheduler ? keepReleasing(composition) : null;
   const upkeep = isScheduler ? [keepAlerting(composition, statuses), keepLookingAhead(composition)] : [];
   const reloading = files === undefined ? null : openReloading({ files, composition, metrics, releasing });
   return {
-    ...{ begun, reloading },
+    reloading,
     async end() {
       // Side by side: a look at a Redis that just went away takes no time from the work.
       const ends = [workers?.close(STOP_GRACE_MS), end(), releasing?.end(), reloading?.end()];
@@ -77,11 +75,10 @@ export async function within(longestMs: number, work: readonly (Promise<unknown>
 }
 
 /** Asks for all that a start asks for. @returns ends the asking */
-function begin(work: Parameters<typeof beginWork>[0], role: Role): { begun: Promise<void>; end(): Promise<void> } {
+function begin(work: Parameters<typeof beginWork>[0], role: Role): { end(): Promise<void> } {
   const asking = new AbortController();
   const begun = does(role, 'scheduler') ? beginWork(work, asking.signal) : Promise.resolve();
   return {
-    begun,
     end() {
       asking.abort();
       return begun;
