@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { type FunctionLength, functionsOf } from './function-lengths.ts';
+import { readSource, type SourceFunction } from '../../tools/house/source.ts';
 import { type Import, importsOf, linesWith, type Token, tokensOf } from './source-scanner.ts';
 
 /** A file of the project by its path from the root ("src/sync/plan.ts"). */
@@ -9,7 +9,7 @@ export interface SourceFile {
   readonly imports: readonly Import[];
   readonly lineCount: number;
   /** Looked for when it is asked for. */
-  readonly functions: readonly FunctionLength[];
+  readonly functions: readonly SourceFunction[];
 }
 
 export function sourceFile(path: string, source: string): SourceFile {
@@ -20,7 +20,7 @@ export function sourceFile(path: string, source: string): SourceFile {
     imports: importsOf(tokens),
     lineCount: source.trimEnd().split('\n').length,
     get functions() {
-      return functionsOf(source);
+      return readSource(path, source).functions;
     },
   };
 }
@@ -201,10 +201,11 @@ export function lengthBreaches(files: readonly SourceFile[]): string[] {
 export function functionLengthBreaches(files: readonly SourceFile[]): string[] {
   return files.flatMap(({ path, functions }) =>
     functions
-      .filter(({ lineCount, isSuite }) => lineCount > MAXIMUM_FUNCTION_LINES && !(isSuite && path.startsWith('test/')))
+      .filter(
+        ({ lines, declaresTests }) => lines > MAXIMUM_FUNCTION_LINES && !(declaresTests && path.startsWith('test/')),
+      )
       .map(
-        ({ name, line, lineCount }) =>
-          `${path}:${line} ${name} has ${lineCount} lines, more than ${MAXIMUM_FUNCTION_LINES}`,
+        ({ name, line, lines }) => `${path}:${line} ${name} has ${lines} lines, more than ${MAXIMUM_FUNCTION_LINES}`,
       ),
   );
 }

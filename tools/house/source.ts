@@ -7,6 +7,8 @@ export interface SourceFunction {
   lines: number;
   /** Number of positional parameters. */
   parameters: number;
+  /** Whether tests are declared in it: then it is a list of tests, as long as there are cases. */
+  declaresTests: boolean;
   /** Names of the types that the parameters are annotated with, without those inside of other types. */
   takes: string[];
 }
@@ -48,6 +50,9 @@ const NO_CODE = new Set([
   'TSTypeAliasDeclaration',
   'TSDeclareFunction',
 ]);
+
+/** What declares a test, or a group of them. */
+const TEST_FUNCTIONS = new Set(['test', 'it', 'describe']);
 
 /** Parses a TypeScript file and measures it. @throws Error that names the file, if the file cannot be parsed */
 export function readSource(path: string, content: string): Source {
@@ -132,6 +137,7 @@ function functionOf(node: Node, parent: Node | null, lineAt: (offset: number) =>
     line: lineAt(node.start),
     lines: lineAt(node.end - 1) - lineAt(node.start) + 1,
     parameters: parameters.length,
+    declaresTests: declaresTests(node),
     takes: parameters.flatMap(typeNames),
   };
 }
@@ -164,6 +170,16 @@ function calledBy(node: Node): string[] {
   const { name, property } = node.callee as { name?: string; property?: { name?: string } };
   const called = name ?? property?.name;
   return called === undefined ? [] : [called];
+}
+
+function declaresTests(node: Node): boolean {
+  let isFound = false;
+  visit(node, null, (each) => {
+    let callee = each.type === 'CallExpression' ? (each.callee as Node) : null;
+    while (callee !== null && callee.type !== 'Identifier') callee = ((callee.object ?? callee.callee) as Node) ?? null;
+    isFound ||= callee !== null && TEST_FUNCTIONS.has(String(callee.name));
+  });
+  return isFound;
 }
 
 function typeNames(parameter: Node): string[] {

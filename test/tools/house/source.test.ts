@@ -24,7 +24,9 @@ test('counts lines of code without blank lines, comments, imports, re-exports an
 
 test('lists functions with their parameters, and texts with what a template inserts left out', () => {
   const { functions, texts } = readSource('src/sync/area.ts', SOURCE);
-  expect(functions).toEqual([{ name: 'area', line: 11, lines: 3, parameters: 4, takes: ['Shape'] }]);
+  expect(functions).toEqual([
+    { name: 'area', line: 11, lines: 3, parameters: 4, declaresTests: false, takes: ['Shape'] },
+  ]);
   expect(texts.map(({ text }) => text)).toEqual(['m', 'the area is … …']);
 });
 
