@@ -4,11 +4,11 @@ import { MirrorError } from '../model/errors.ts';
 import type { AnyOperation, CommandBinding, OperationContext, OptionBinding } from '../operations/operation.ts';
 import { OPERATIONS } from '../operations/operations.ts';
 import { type Asked, type Print, paged, wholeNumber, zoneOf } from './answer.ts';
-import { OPERATION_TEXTS, type OperationText } from './operation-texts.ts';
+import { OPERATION_REMARKS, OPERATION_TEXTS, type OperationText } from './operation-texts.ts';
 import type { CliOutside, GlobalOptions, OpenInstallation } from './outside.ts';
 
 /** What the commands of operations need of the command line. */
-interface OperationCommands {
+export interface OperationCommands {
   outside: CliOutside;
   options(): GlobalOptions;
   print: Print;
@@ -18,6 +18,11 @@ type Binding = CommandBinding<Record<string, unknown>>;
 
 /** What stands above the commands that begin with one word. */
 const ABOUT_GROUPS: Readonly<Record<string, string>> = {
+  access: 'who may look at the pages and call the API',
+  logins: 'look after logins',
+  links: 'links that were made with login --link, and that nobody has opened',
+  tenants: 'where tenants are configured, and those that no file configures',
+  token: 'tokens by which programs call the API',
   holds: 'decide deletions that were held back',
   feeds: 'calendars that others fetch: their addresses, and who fetched',
   reminders: 'what patients are reminded of, and why or why not',
@@ -48,7 +53,8 @@ function addOperation(
   command.description(binding.about ?? operation.summary);
   for (const [argument] of binding.words.matchAll(/[<[]\w+(?:\.\.\.)?[>\]]/g))
     command.addArgument(argumentOf(argument, operation));
-  const taken = new Set([...names, ...Object.keys(binding.fixed ?? {}), binding.stdin, 'after', 'limit', 'ifMatch']);
+  const read = [binding.stdin, binding.file];
+  const taken = new Set([...names, ...read, ...Object.keys(binding.fixed ?? {}), 'after', 'limit']);
   const fields = Object.keys(operation.input.shape).filter((field) => !taken.has(field));
   for (const field of fields) command.addOption(optionOf(field, operation, binding.options?.[field] ?? {}));
   if (binding.isList === true || 'limit' in operation.input.shape) paged(command);
@@ -68,23 +74,42 @@ async function runOperation(
 ): Promise<void> {
   const wanted = { ...options(), ...(binding.isOfOneTenant === true ? { only: String(typed.tenant) } : {}) };
   const text = await OPERATION_TEXTS[name as keyof typeof OPERATION_TEXTS]?.();
+  const remark = OPERATION_REMARKS[name as keyof typeof OPERATION_REMARKS] as
+    | OperationText<unknown, unknown>
+    | undefined;
   await outside.withInstallation(wanted, async (open) => {
-    const { stdin } = binding;
-    const read = stdin === undefined ? {} : { [stdin]: (await outside.read(undefined)).trim() };
-    for (const [field, option] of Object.entries(binding.options ?? {})) {
-      const file = typed[field];
-      if (option?.fromFile !== undefined && typeof file === 'string')
-        typed[field] = option.fromFile(await outside.read(file));
-    }
-    const input = inputOf(operation, { ...typed, ...read, ...binding.fixed }, asked);
+    const input = inputOf(operation, { ...(await readFiles(outside, binding, typed)), ...binding.fixed }, asked);
     const progress = outside.progress();
     const context = await contextOf(open, { progress, signals: { stop: outside.signal, abort: outside.signal } });
     const result = await operation.run(input, context).finally(() => progress.end());
     const zone = zoneOf(open.installation, typeof input.tenant === 'string' ? input.tenant : undefined);
     const shown = operation.output.parse(result) as object;
+    const words = remark?.(result, input) ?? '';
+    if (words !== '') outside.err(words);
     print(asked, shown, () => (text as OperationText<unknown, unknown>)(result, input), zone);
     if (operation.endsWithOne?.holds(result, input) === true) outside.exit(1);
+    if (operation.endsWithTwo?.(result) === true) outside.exit(2);
   });
+}
+
+/** What was typed, with the texts of standard input and of files in the fields that they are for. */
+async function readFiles(
+  outside: CliOutside,
+  { stdin, file: document, options = {} }: Binding,
+  typed: Record<string, unknown>,
+): Promise<Record<string, unknown>> {
+  const read = { ...typed };
+  if (stdin !== undefined) read[stdin] = (await outside.read(undefined)).trim();
+  if (document !== undefined) {
+    read[document] = await outside.read(read.file as string | undefined);
+    delete read.file;
+  }
+  for (const [field, option] of Object.entries(options)) {
+    const file = read[field];
+    if (option?.fromFile !== undefined && typeof file === 'string')
+      read[field] = await option.fromFile(await outside.read(file));
+  }
+  return read;
 }
 
 /** An operation takes all of a list from a command. @throws MirrorError `settings`, code `request-invalid` */
@@ -107,7 +132,8 @@ function inputOf(
   return { ...data, limit: most };
 }
 
-async function contextOf(
+/** What an operation is run with by whoever may run commands: as an owner of all tenants. */
+export async function contextOf(
   open: OpenInstallation,
   rest: Pick<OperationContext, 'progress' | 'signals'>,
 ): Promise<OperationContext> {
@@ -127,7 +153,10 @@ function groupOf(parent: Command, word: string): Command {
 
 function argumentOf(words: string, { input }: AnyOperation): Argument {
   const schema = input.shape[words.replaceAll(/[<>[\].]/g, '')] as z.ZodType | undefined;
-  const argument = new Argument(words, schema?.description);
+  const argument = new Argument(
+    words,
+    schema?.description ?? (words === '[file]' ? 'its document; else standard input' : ''),
+  );
   if (schema instanceof z.ZodEnum) argument.choices(schema.options.map(String));
   return argument;
 }

@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { removeTenant, replaceTenant } from '../../src/control/tenant-acts.ts';
+import { CONFIGURATION_OPERATIONS } from '../../src/operations/configurations.ts';
 import type { ApprovalSettings } from '../../src/settings/approval-schema.ts';
+import { openActing } from '../control/acting.ts';
+import { openConfigurations, openManagedStore, RING } from '../control/open-configurations.ts';
+import { openInstallation } from '../control/open-installation.ts';
 import { useRedis } from '../support/redis.ts';
-import { openActing } from './acting.ts';
-import { openConfigurations, openManagedStore, RING } from './open-configurations.ts';
+import { contextWith } from './run-operation.ts';
 
+const { removeTenant, replaceConfiguration } = CONFIGURATION_OPERATIONS;
 const redis = useRedis();
 const WANTED = { yaml: 'name: Studio\n', secrets: {} };
 const KEPT = { replaced: 'second-person-needed', removed: 'second-person-needed', isThere: true };
@@ -18,11 +21,16 @@ async function changed(approvals: object, policy: Partial<ApprovalSettings> = {}
   const tenant = `aside-${count}`;
   const json = JSON.stringify({ name: 'Studio', approvals });
   const revision = await openManagedStore(connection, ring).put(tenant, { yaml: json, json, secrets: {} }, null);
-  const acting = openActing({ policy });
+  const context = contextWith({
+    installation: openInstallation({ tenants: [] }),
+    acting: openActing({ policy }),
+    configurations: async () => desk,
+  });
+  const shown = { tenant, ifMatch: revision };
   const codeOf = (call: Promise<unknown>) => call.then(() => 'done').catch(({ code }: { code: string }) => code);
   return {
-    replaced: await codeOf(replaceTenant(acting, desk, tenant, WANTED, String(revision))),
-    removed: await codeOf(removeTenant(acting, desk, tenant, String(revision))),
+    replaced: await codeOf(replaceConfiguration.run({ ...shown, ...WANTED }, context)),
+    removed: await codeOf(removeTenant.run(shown, context)),
     isThere: (await desk.store.read()).tenants.has(tenant),
   };
 }
