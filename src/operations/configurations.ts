@@ -137,7 +137,10 @@ export const CONFIGURATION_OPERATIONS = {
     ],
     audit: 'itself',
     run: ({ tenant, ...written }, context) =>
-      change(context, 'add-tenant', ({ planAddition }, desk) => planAddition(desk, tenant, wantedOf(written))),
+      change(context, 'add-tenant', async (desk) => {
+        const { planAddition } = await import('../control/managed-tenants.ts');
+        return planAddition(desk, tenant, wantedOf(written));
+      }),
   }),
   replaceConfiguration: operation({
     summary: 'change the configuration of a managed tenant that has the named revision',
@@ -167,7 +170,8 @@ export const CONFIGURATION_OPERATIONS = {
     ],
     audit: 'itself',
     run: ({ tenant, ifMatch, ...written }, context) =>
-      change(context, 'replace-tenant', ({ planReplacement }, desk) => {
+      change(context, 'replace-tenant', async (desk) => {
+        const { planReplacement } = await import('../control/managed-tenants.ts');
         const revision = ifMatch ?? REVISION_LINE.exec(written.yaml)?.[1] ?? null;
         return planReplacement(desk, tenant, wantedOf(written), revision);
       }),
@@ -187,7 +191,8 @@ export const CONFIGURATION_OPERATIONS = {
     ],
     audit: 'itself',
     run: ({ tenant, ifMatch }, context) =>
-      change(context, 'remove-tenant', async ({ planReplacement, readDocument }, desk) => {
+      change(context, 'remove-tenant', async (desk) => {
+        const { planReplacement, readDocument } = await import('../control/managed-tenants.ts');
         const revision = ifMatch === undefined ? (await readDocument(desk, tenant, () => true)).revision : ifMatch;
         return planReplacement(desk, tenant, null, revision);
       }),
@@ -201,7 +206,10 @@ export const CONFIGURATION_OPERATIONS = {
     commands: [{ words: 'tenants adopt <tenant>' }],
     audit: 'itself',
     run: ({ tenant }, context) =>
-      change(context, 'adopt-tenant', ({ planAdoption }, desk) => planAdoption(desk, tenant)),
+      change(context, 'adopt-tenant', async (desk) => {
+        const { planAdoption } = await import('../control/managed-tenants.ts');
+        return planAdoption(desk, tenant);
+      }),
   }),
   acceptTenants: operation({
     summary: 'have a managed tenant that is record-forged count as Redis has it, after you restored an older Redis',
@@ -216,13 +224,12 @@ export const CONFIGURATION_OPERATIONS = {
     commands: [{ words: 'tenants accept [tenant]' }],
     audit: 'itself',
     async run({ tenant, all }, context) {
-      const { forgedTenants } = await import('../control/managed-tenants.ts');
+      const { forgedTenants, planReplacement } = await import('../control/managed-tenants.ts');
       const forged = await forgedTenants(await context.services.configurations());
       const accepted: TenantChanged[] = [];
       for (const each of forged.filter((each) => all || each.tenant === tenant)) {
         // As weighty as a removal: nobody knows what it replaces.
-        const plan = ({ planReplacement }: Control, desk: ConfigurationDesk) =>
-          planReplacement(desk, each.tenant, null, each.revision);
+        const plan = (desk: ConfigurationDesk) => planReplacement(desk, each.tenant, null, each.revision);
         accepted.push(await change(context, 'accept-tenant', plan));
       }
       return { accepted };
@@ -230,18 +237,16 @@ export const CONFIGURATION_OPERATIONS = {
   }),
 };
 
-type Control = typeof import('../control/managed-tenants.ts');
-
 /** Plans a change, records it and makes it: what has faults was no act. */
 async function change(
   { services, acting, rights }: OperationContext,
   verb: ActVerb,
-  plan: (control: Control, desk: ConfigurationDesk) => Promise<TenantChange>,
+  plan: (desk: ConfigurationDesk) => Promise<TenantChange>,
 ): Promise<TenantChanged> {
   requireAllTenants(rights);
-  const control = await import('../control/managed-tenants.ts');
+  const { changeTenant } = await import('../control/managed-tenants.ts');
   const desk = await services.configurations();
-  return control.changeTenant(acting, desk, verb, await plan(control, desk));
+  return changeTenant(acting, desk, verb, await plan(desk));
 }
 
 /** A document without the line that names its revision. */
