@@ -2,9 +2,9 @@ import { Argument, type Command, Option } from 'commander';
 import { z } from 'zod';
 import { MirrorError } from '../model/errors.ts';
 import type { AnyOperation, CommandBinding, OperationContext, OptionBinding } from '../operations/operation.ts';
-import { OPERATIONS } from '../operations/operations.ts';
+import { OPERATIONS, type OperationName } from '../operations/operations.ts';
 import { type Asked, type Print, paged, wholeNumber, zoneOf } from './answer.ts';
-import { OPERATION_REMARKS, OPERATION_TEXTS, type OperationText } from './operation-texts.ts';
+import { OPERATION_REMARKS, OPERATION_SENTENCES, OPERATION_TEXTS, type OperationText } from './operation-texts.ts';
 import type { CliOutside, GlobalOptions, OpenInstallation } from './outside.ts';
 
 /** What the commands of operations need of the command line. */
@@ -15,6 +15,7 @@ export interface OperationCommands {
 }
 
 type Binding = CommandBinding<Record<string, unknown>>;
+type AnyText = OperationText<unknown, unknown>;
 
 /** What stands above the commands that begin with one word. */
 const ABOUT_GROUPS: Readonly<Record<string, string>> = {
@@ -62,21 +63,24 @@ function addOperation(
   command.action(async (...args: unknown[]) => {
     const asked = args[names.length] as Asked & Record<string, unknown>;
     const values = Object.fromEntries(names.map((field, index) => [field, args[index]]));
-    await runOperation(given, { name, operation, binding }, { ...values, ...pick(asked, fields) }, asked);
+    await runOperation(
+      given,
+      { name: name as OperationName, operation, binding },
+      { ...values, ...pick(asked, fields) },
+      asked,
+    );
   });
 }
 
 async function runOperation(
   { outside, options, print }: OperationCommands,
-  { name, operation, binding }: { name: string; operation: AnyOperation; binding: Binding },
+  { name, operation, binding }: { name: OperationName; operation: AnyOperation; binding: Binding },
   typed: Record<string, unknown>,
   asked: Asked,
 ): Promise<void> {
   const wanted = { ...options(), ...(binding.isOfOneTenant === true ? { only: String(typed.tenant) } : {}) };
-  const text = await OPERATION_TEXTS[name as keyof typeof OPERATION_TEXTS]?.();
-  const remark = OPERATION_REMARKS[name as keyof typeof OPERATION_REMARKS] as
-    | OperationText<unknown, unknown>
-    | undefined;
+  const text = (OPERATION_SENTENCES[name] ?? (await OPERATION_TEXTS[name]?.())) as AnyText;
+  const remark = OPERATION_REMARKS[name] as AnyText | undefined;
   await outside.withInstallation(wanted, async (open) => {
     const input = inputOf(operation, { ...(await readFiles(outside, binding, typed)), ...binding.fixed }, asked);
     const progress = outside.progress();
@@ -86,7 +90,7 @@ async function runOperation(
     const shown = operation.output.parse(result) as object;
     const words = remark?.(result, input) ?? '';
     if (words !== '') outside.err(words);
-    print(asked, shown, () => (text as OperationText<unknown, unknown>)(result, input), zone);
+    print(asked, shown, () => text(result, input), zone);
     if (operation.endsWithOne?.holds(result, input) === true) outside.exit(1);
     if (operation.endsWithTwo?.(result) === true) outside.exit(2);
   });

@@ -19,52 +19,35 @@ const REVOCATIONS: Readonly<Record<Revocation, string>> = {
   'nothing-to-revoke': 'There was no login.',
 };
 
-/** How the command line shows what operations answer; each operation with a command has one. What a text takes to render is loaded when it is rendered. */
+/** One sentence that shows what an operation answered. */
+export const OPERATION_SENTENCES: { [Name in OperationName]?: TextOf<Name> } = {
+  acceptAccount: ({ tenant, connection, account }) =>
+    `The account of ${connection} of ${tenant} is accepted: ${account}.`,
+  logOut: ({ connection, revocation }) => `${REVOCATIONS[revocation]} The login of ${connection} is forgotten here.`,
+  withdrawLoginLink: ({ link }) => `The link ${link} is good for nothing any more.`,
+  exportConfiguration: ({ yaml }) => yaml.trimEnd(),
+  addTenant: ({ tenant }) => `The tenant ${tenant} is added. Log in for it: clinic-mirror login ${tenant} clinic`,
+  replaceConfiguration: ({ tenant }) => `The tenant ${tenant} is configured so from now on.`,
+  adoptTenant: ({ tenant, file }) =>
+    `The tenant ${tenant} is managed from now on. Remove ${file}: it does not count any more.`,
+  makeSignInLink: ({ url }) => url,
+  releaseAccount: () => 'The next account that signs in with this address gets its rule.',
+  createAccessToken: ({ shown }) => shown,
+  revokeAccessToken: ({ name }) => `The token ${name} is good for nothing any more.`,
+};
+
+/** How the command line shows what operations answer; each operation with a command has one, or a sentence. What a text takes to render is loaded when it is rendered. */
 export const OPERATION_TEXTS: { [Name in OperationName]?: () => Promise<TextOf<Name>> } = {
-  acceptAccount: async () => {
-    return ({ tenant, connection, account }) => `The account of ${connection} of ${tenant} is accepted: ${account}.`;
-  },
-  logOut: async () => {
-    return ({ connection, revocation }) => `${REVOCATIONS[revocation]} The login of ${connection} is forgotten here.`;
-  },
   listLoginLinks: async () => (await import('./render-access.ts')).renderLinks,
-  withdrawLoginLink: async () => {
-    return ({ link }) => `The link ${link} is good for nothing any more.`;
-  },
   listConfigurations: async () => (await import('./render-tenants.ts')).renderSources,
   readConfiguration: async () => (await import('./render-tenants.ts')).renderDocument,
-  exportConfiguration: async () => {
-    return ({ yaml }) => yaml.trimEnd();
-  },
   async checkConfiguration() {
     const { renderFaults } = await import('../settings/faults.ts');
     return ({ faults }) => (faults.length === 0 ? 'It has no faults.' : renderFaults(faults));
   },
-  addTenant: async () => {
-    return ({ tenant }) => `The tenant ${tenant} is added. Log in for it: clinic-mirror login ${tenant} clinic`;
-  },
-  replaceConfiguration: async () => {
-    return ({ tenant }) => `The tenant ${tenant} is configured so from now on.`;
-  },
   removeTenant: async () => (await import('./render-tenants.ts')).renderRemoved,
-  adoptTenant: async () => {
-    return ({ tenant, file }) =>
-      `The tenant ${tenant} is managed from now on. Remove ${file}: it does not count any more.`;
-  },
   acceptTenants: async () => (await import('./render-tenants.ts')).renderAccepted,
-  makeSignInLink: async () => {
-    return ({ url }) => url;
-  },
-  releaseAccount: async () => {
-    return () => 'The next account that signs in with this address gets its rule.';
-  },
-  createAccessToken: async () => {
-    return ({ shown }) => shown;
-  },
   listAccessTokens: async () => (await import('./render-access.ts')).renderTokens,
-  revokeAccessToken: async () => {
-    return ({ name }) => `The token ${name} is good for nothing any more.`;
-  },
   async planTenant() {
     const { renderKeptPlan, renderPlan } = await import('./render-plan.ts');
     return (plan) => (isKept(plan) ? renderKeptPlan(plan) : renderPlan(plan));
