@@ -2,22 +2,28 @@ import { Argument, type Command, Option } from 'commander';
 import { z } from 'zod';
 import { MirrorError } from '../model/errors.ts';
 import type { AnyOperation, CommandBinding, OperationContext, OptionBinding } from '../operations/operation.ts';
-import { OPERATIONS } from '../operations/operations.ts';
+import { OPERATIONS, type OperationName } from '../operations/operations.ts';
 import { type Asked, type Print, paged, wholeNumber, zoneOf } from './answer.ts';
-import { OPERATION_TEXTS, type OperationText } from './operation-texts.ts';
+import { OPERATION_REMARKS, OPERATION_SENTENCES, OPERATION_TEXTS, type OperationText } from './operation-texts.ts';
 import type { CliOutside, GlobalOptions, OpenInstallation } from './outside.ts';
 
 /** What the commands of operations need of the command line. */
-interface OperationCommands {
+export interface OperationCommands {
   outside: CliOutside;
   options(): GlobalOptions;
   print: Print;
 }
 
 type Binding = CommandBinding<Record<string, unknown>>;
+type AnyText = OperationText<unknown, unknown>;
 
 /** What stands above the commands that begin with one word. */
 const ABOUT_GROUPS: Readonly<Record<string, string>> = {
+  access: 'who may look at the pages and call the API',
+  logins: 'look after logins',
+  links: 'links that were made with login --link, and that nobody has opened',
+  tenants: 'where tenants are configured, and those that no file configures',
+  token: 'tokens by which programs call the API',
   holds: 'decide deletions that were held back',
   credentials: 'keep a sealed copy of one tenant outside Redis',
   feeds: 'calendars that others fetch: their addresses, and who fetched',
@@ -27,7 +33,7 @@ const ABOUT_GROUPS: Readonly<Record<string, string>> = {
 
 /** One operation of a command. */
 interface Variant {
-  name: string;
+  name: OperationName;
   operation: AnyOperation;
   binding: Binding;
 }
@@ -35,7 +41,7 @@ interface Variant {
 /** Adds the commands of all operations whose first word is one of these. */
 export function addOperations(program: Command, given: OperationCommands, ...firstWords: string[]): void {
   const all = Object.entries(OPERATIONS as Record<string, AnyOperation>).flatMap(([name, operation]) =>
-    operation.commands.map((binding): Variant => ({ name, operation, binding })),
+    operation.commands.map((binding): Variant => ({ name: name as OperationName, operation, binding })),
   );
   const wanted = all.filter(({ binding }) => firstWords.includes(binding.words.split(' ')[0] ?? ''));
   const byWords = Map.groupBy(wanted, ({ binding }) => binding.words);
@@ -97,7 +103,8 @@ async function runOperation(
   asked: Asked & Record<string, unknown>,
 ): Promise<void> {
   const wanted = { ...options(), ...(binding.isOfOneTenant === true ? { only: String(typed.tenant) } : {}) };
-  const text = await OPERATION_TEXTS[name as keyof typeof OPERATION_TEXTS]?.();
+  const text = (OPERATION_SENTENCES[name] ?? (await OPERATION_TEXTS[name]?.())) as AnyText;
+  const remark = OPERATION_REMARKS[name] as AnyText | undefined;
   await outside.withInstallation(wanted, async (open) => {
     const input = inputOf(operation, { ...(await withFiles(outside, binding, typed, asked)), ...binding.fixed }, asked);
     const progress = outside.progress();
@@ -107,13 +114,11 @@ async function runOperation(
     if (typeof file === 'string') await outside.write(file, binding.writes?.of(result) ?? '');
     const zone = zoneOf(open.installation, typeof input.tenant === 'string' ? input.tenant : undefined);
     const shown = operation.output.parse(result) as object;
-    print(
-      asked,
-      shown,
-      () => (text as OperationText<unknown, unknown>)(result, typeof file === 'string' ? { ...input, file } : input),
-      zone,
-    );
+    const words = remark?.(result, input) ?? '';
+    if (words !== '') outside.err(words);
+    print(asked, shown, () => text(result, typeof file === 'string' ? { ...input, file } : input), zone);
     if (operation.endsWithOne?.holds(result, input) === true) outside.exit(1);
+    if (operation.endsWithTwo?.(result) === true) outside.exit(2);
   });
 }
 
@@ -128,12 +133,14 @@ async function withFiles(
   if (reads !== undefined) {
     const file = reads.argument === undefined ? undefined : whole[reads.argument];
     if (reads.argument !== undefined) delete whole[reads.argument];
-    whole[reads.field] = (await read(file as string | undefined)).trim();
+    const text = await read(file as string | undefined);
+    whole[reads.field] = reads.argument === undefined ? text.trim() : text;
   }
   if (by?.file !== undefined) whole[by.file] = await read(String(asked[new Option(by.flags).attributeName()]));
   for (const [field, option] of Object.entries(options)) {
     const file = whole[field];
-    if (option?.fromFile !== undefined && typeof file === 'string') whole[field] = option.fromFile(await read(file));
+    if (option?.fromFile !== undefined && typeof file === 'string')
+      whole[field] = await option.fromFile(await read(file));
   }
   return whole;
 }
@@ -158,7 +165,8 @@ function inputOf(
   return { ...data, limit: most };
 }
 
-async function contextOf(
+/** What an operation is run with by whoever may run commands: as an owner of all tenants. */
+export async function contextOf(
   open: OpenInstallation,
   rest: Pick<OperationContext, 'progress' | 'signals'>,
 ): Promise<OperationContext> {
@@ -178,7 +186,10 @@ function groupOf(parent: Command, word: string): Command {
 
 function argumentOf(words: string, { input }: AnyOperation): Argument {
   const schema = input.shape[words.replaceAll(/[<>[\].]/g, '')] as z.ZodType | undefined;
-  const argument = new Argument(words, schema?.description);
+  const argument = new Argument(
+    words,
+    schema?.description ?? (words === '[file]' ? 'its document; else standard input' : ''),
+  );
   if (schema instanceof z.ZodEnum) argument.choices(schema.options.map(String));
   return argument;
 }

@@ -1,18 +1,53 @@
+import type { Revocation } from '../control/logins.ts';
 import type { KeptPlan, PlanView } from '../model/kept-plan.ts';
 import type { InputOf, ResultOf } from '../operations/operation.ts';
 import type { OPERATIONS, OperationName } from '../operations/operations.ts';
+import { renderTime } from './table.ts';
 
 /** Renders what an operation answered for a terminal. */
 export type OperationText<Result, Input> = (result: Result, input: Input & { file?: string }) => string;
 
-type Texts = {
-  [Name in OperationName]?: () => Promise<
-    OperationText<ResultOf<(typeof OPERATIONS)[Name]>, InputOf<(typeof OPERATIONS)[Name]>>
-  >;
+type TextOf<Name extends OperationName> = OperationText<
+  ResultOf<(typeof OPERATIONS)[Name]>,
+  InputOf<(typeof OPERATIONS)[Name]>
+>;
+
+const REVOCATIONS: Readonly<Record<Revocation, string>> = {
+  revoked: 'The provider has revoked it.',
+  'not-supported': 'The provider offers no way to revoke it: do so in its own pages.',
+  failed: 'The provider could not be asked to revoke it: do so in its own pages.',
+  'nothing-to-revoke': 'There was no login.',
 };
 
-/** How the command line shows what operations answer; each operation with a command has one. What a text takes to render is loaded when it is rendered. */
-export const OPERATION_TEXTS: Texts = {
+/** One sentence that shows what an operation answered. */
+export const OPERATION_SENTENCES: { [Name in OperationName]?: TextOf<Name> } = {
+  acceptAccount: ({ tenant, connection, account }) =>
+    `The account of ${connection} of ${tenant} is accepted: ${account}.`,
+  logOut: ({ connection, revocation }) => `${REVOCATIONS[revocation]} The login of ${connection} is forgotten here.`,
+  withdrawLoginLink: ({ link }) => `The link ${link} is good for nothing any more.`,
+  exportConfiguration: ({ yaml }) => yaml.trimEnd(),
+  addTenant: ({ tenant }) => `The tenant ${tenant} is added. Log in for it: clinic-mirror login ${tenant} clinic`,
+  replaceConfiguration: ({ tenant }) => `The tenant ${tenant} is configured so from now on.`,
+  adoptTenant: ({ tenant, file }) =>
+    `The tenant ${tenant} is managed from now on. Remove ${file}: it does not count any more.`,
+  makeSignInLink: ({ url }) => url,
+  releaseAccount: () => 'The next account that signs in with this address gets its rule.',
+  createAccessToken: ({ shown }) => shown,
+  revokeAccessToken: ({ name }) => `The token ${name} is good for nothing any more.`,
+};
+
+/** How the command line shows what operations answer; each operation with a command has one, or a sentence. What a text takes to render is loaded when it is rendered. */
+export const OPERATION_TEXTS: { [Name in OperationName]?: () => Promise<TextOf<Name>> } = {
+  listLoginLinks: async () => (await import('./render-access.ts')).renderLinks,
+  listConfigurations: async () => (await import('./render-tenants.ts')).renderSources,
+  readConfiguration: async () => (await import('./render-tenants.ts')).renderDocument,
+  async checkConfiguration() {
+    const { renderFaults } = await import('../settings/faults.ts');
+    return ({ faults }) => (faults.length === 0 ? 'It has no faults.' : renderFaults(faults));
+  },
+  removeTenant: async () => (await import('./render-tenants.ts')).renderRemoved,
+  acceptTenants: async () => (await import('./render-tenants.ts')).renderAccepted,
+  listAccessTokens: async () => (await import('./render-access.ts')).renderTokens,
   async planTenant() {
     const { renderKeptPlan, renderPlan } = await import('./render-plan.ts');
     return (plan) => (isKept(plan) ? renderKeptPlan(plan) : renderPlan(plan));
@@ -99,6 +134,15 @@ export const OPERATION_TEXTS: Texts = {
     const { renderMatchResult } = await import('./render-match.ts');
     return (result) => renderMatchResult(result, 'undo');
   },
+};
+
+/** What is said on standard error with the answer, which may go to a file or a program; empty: nothing. */
+export const OPERATION_REMARKS: { [Name in OperationName]?: TextOf<Name> } = {
+  exportConfiguration: ({ file, variables }) =>
+    variables.length === 0 ? '' : `Set before ${file} is read: ${variables.join(', ')}.\n`,
+  makeSignInLink: () => 'Open this address in a browser within ten minutes. It signs the owner in, once.\n',
+  createAccessToken: ({ token: { endsAt } }) =>
+    `Good until ${renderTime(endsAt)}. A program shows it so: Authorization: Bearer <token>\n`,
 };
 
 function isKept(plan: PlanView | KeptPlan): plan is KeptPlan {

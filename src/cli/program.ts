@@ -4,7 +4,6 @@ import type { ClinicAccess } from '../control/clinic.ts';
 import type { Installation } from '../control/installation.ts';
 import type { Acting } from '../control/recording.ts';
 import { ROLES, type Role } from '../control/roles.ts';
-import { addAccess } from './access-commands.ts';
 import { type Print, printer } from './answer.ts';
 import { addAuditLog } from './audit-log-commands.ts';
 import { addBackups } from './backup-commands.ts';
@@ -15,14 +14,13 @@ import { addDoctor, type DoctorCommand } from './doctor-command.ts';
 import { tellExitCodes } from './exit-codes.ts';
 import { addHealth } from './health-command.ts';
 import { addInit } from './init/command.ts';
-import { addLogins } from './login-commands.ts';
-import { addOperations } from './operation-commands.ts';
+import { addLogin } from './login-command.ts';
+import { addOperations, type OperationCommands } from './operation-commands.ts';
 import type { CliOutside, GlobalOptions } from './outside.ts';
 import { USUAL_CONFIG } from './outside.ts';
 import { paper } from './paper.ts';
 import { addProfiles } from './profile-commands.ts';
 import { addStatus } from './status-commands.ts';
-import { addTenants } from './tenant-commands.ts';
 
 const ROLE_HELP =
   'a part of it, where several processes share the work: scheduler puts work into the queues in its time, worker does it, http takes logins, notifications and answers of patients; all have the probes';
@@ -59,7 +57,7 @@ export function createProgram(outside: CliOutside): Command {
   const print = printer(outside.out, () => program.opts<{ utc?: boolean }>().utc === true);
   const operations = { outside, options, print };
 
-  const doctor = addSetUp(program, outside, options, print);
+  const doctor = addSetUp(program, operations);
   const common = {
     withInstallation: (work: (installation: Installation, acting: Acting) => Promise<void>) =>
       outside.withInstallation(options(), ({ installation, acting }) => work(installation, acting)),
@@ -108,7 +106,8 @@ export function createProgram(outside: CliOutside): Command {
 }
 
 /** What an installation begins with. @returns how `doctor` examines */
-function addSetUp(program: Command, outside: CliOutside, options: () => GlobalOptions, print: Print): DoctorCommand {
+function addSetUp(program: Command, operations: OperationCommands): DoctorCommand {
+  const { outside, options, print } = operations;
   program.commandsGroup('Set up:');
   const doctor: DoctorCommand = {
     ...outside,
@@ -127,23 +126,8 @@ function addSetUp(program: Command, outside: CliOutside, options: () => GlobalOp
         work(installation, await desk(), acting),
       ),
   });
-  addLogins(program, {
-    ...outside,
-    print,
-    withDesk: (work) => outside.withInstallation(options(), async ({ desk, acting }) => work(await desk(), acting)),
-  });
-  addTenants(program, {
-    ...outside,
-    print,
-    withConfigurations: (work) =>
-      outside.withInstallation(options(), async ({ configurations, acting }) => work(await configurations(), acting)),
-  });
-  addAccess(program, {
-    ...outside,
-    print,
-    withAccess: (work) =>
-      outside.withInstallation(options(), async ({ access, acting }) => work(await access(), acting)),
-  });
+  addLogin(program, operations);
+  addOperations(program, operations, 'accept-account', 'logout', 'logins', 'tenants', 'access');
   addClinicCommands(program, outside, options, print);
   addProfiles(program, { ...outside, profile: (name) => outside.profile(options(), name), print });
   return doctor;

@@ -11,7 +11,7 @@ import type { PassphraseStore } from '../state/passphrase.ts';
 import type { Sealer } from '../state/sealing.ts';
 import type { SessionLife, SessionStore } from '../state/sessions.ts';
 import { accountIdOf, rightsOf, type SignedIn, toRights } from './access-rights.ts';
-import type { ActDesk } from './recording.ts';
+import { type ActDesk, type Acting, recordAct } from './recording.ts';
 import { newSecret } from './secrets.ts';
 
 /** What administrators are let in with; put together by `composition/`. */
@@ -110,18 +110,22 @@ const LINK_LIFE_MS = 10 * MINUTE_MS;
 const FIRST_LINK_LIFE_MS = HOUR_MS;
 
 /**
- * Makes an address at which the owner signs in once, and may set the passphrase.
+ * Makes an address at which the owner signs in once, and may set the passphrase, and records that.
  * @param isFirst made by a daemon at its first start
  * @throws MirrorError `settings`, code `passphrase-off` or `no-operator-address`
  */
-export async function makeSignInLink(desk: AccessDesk, isFirst = false): Promise<{ url: string; endsAt: number }> {
+export function makeSignInLink(acting: Acting, desk: AccessDesk, isFirst = false): Promise<{ url: string }> {
+  const about = { verb: 'sign-in-link', tenant: null, what: { first: isFirst } } as const;
+  return recordAct(acting, about, () => signInLink(desk, isFirst));
+}
+
+async function signInLink(desk: AccessDesk, isFirst: boolean): Promise<{ url: string }> {
   if (desk.settings()?.passphrase !== true) throw passphraseOff();
   const base = desk.publicUrl();
   if (base === null) throw noAddress();
   const ticket = newSecret();
-  const lifeMs = isFirst ? FIRST_LINK_LIFE_MS : LINK_LIFE_MS;
-  await desk.links.put(ticket, { mustSet: isFirst }, lifeMs);
-  return { url: `${base}${SIGN_IN_PATH}/link/${ticket}`, endsAt: desk.clock() + lifeMs };
+  await desk.links.put(ticket, { mustSet: isFirst }, isFirst ? FIRST_LINK_LIFE_MS : LINK_LIFE_MS);
+  return { url: `${base}${SIGN_IN_PATH}/link/${ticket}` };
 }
 
 /** Whether somebody has to set the passphrase before anybody gets in by it. */
@@ -152,11 +156,6 @@ export async function createAccessToken(
   const shown = await desk.tokens.make(token);
   if (shown === null) throw nameTaken(name);
   return { shown, token };
-}
-
-/** The tokens that are good, by name; none shows its secret. */
-export function listAccessTokens(desk: AccessDesk): Promise<AccessToken[]> {
-  return desk.tokens.list();
 }
 
 /** Ends a token at once. @throws MirrorError `settings`, code `no-such-token` */

@@ -13,7 +13,7 @@ import { operationOf } from './clinic-question.ts';
 import * as holds from './holds.ts';
 import { type Installation, requireTenant } from './installation.ts';
 import * as logins from './logins.ts';
-import { type ActAbout, type Acting, act, nameOf, note, recordAct } from './recording.ts';
+import { type ActAbout, type Acting, act, note, recordAct } from './recording.ts';
 
 /**
  * Decides a hold as it is now, or as it was seen, whole or in part: one that changes meanwhile is not decided.
@@ -67,39 +67,16 @@ export const writeClinic = act(clinic.writeClinic, ({ keyed }, { tenant }, quest
 /** @see logins.loginWithBrowser */
 export const loginWithBrowser = act(
   logins.loginWithBrowser,
-  (_, desk, tenant, connection) => loginAbout('login', desk, tenant, connection, { way: 'browser' }),
+  (_, desk, tenant, connection) => loginAbout('browser', desk, tenant, connection),
   loginFacts,
 );
 
 /** @see logins.loginWithDevice */
 export const loginWithDevice = act(
   logins.loginWithDevice,
-  (_, desk, tenant, connection) => loginAbout('login', desk, tenant, connection, { way: 'device' }),
+  (_, desk, tenant, connection) => loginAbout('device', desk, tenant, connection),
   loginFacts,
 );
-
-/**
- * Of who acts.
- * @see logins.beginRemoteLogin
- */
-export async function beginRemoteLogin(
-  acting: Acting,
-  desk: logins.LoginDesk,
-  tenant: string,
-  connection: string,
-  hours: number | null = null,
-): Promise<logins.MadeLink> {
-  const about = loginAbout('login-link', desk, tenant, connection, { hours });
-  const work = () => logins.beginRemoteLogin(desk, tenant, connection, nameOf(acting.who), hours);
-  return recordAct(acting, about, work, ({ id }) => ({ link: id }));
-}
-
-/** @see logins.withdrawLoginLink */
-export const withdrawLoginLink = act(logins.withdrawLoginLink, async (_, desk, tenant, id) => {
-  const link = (await desk.links.list(tenant)).find((each) => each.id === id);
-  desk.about(tenant, link?.connection ?? '');
-  return { verb: 'withdraw-link', tenant, what: { connection: link?.connection ?? null, link: link?.id ?? null } };
-});
 
 /**
  * Records only what a good link began: whoever posts others fills nothing.
@@ -149,29 +126,9 @@ export async function completeRemoteLogin(
   return result;
 }
 
-/** @see logins.acceptAccount */
-export const acceptAccount = act(
-  logins.acceptAccount,
-  (_, desk, tenant, connection) => loginAbout('accept-account', desk, tenant, connection, {}),
-  (account) => ({ account }),
-);
-
-/** @see logins.logOut */
-export const logOut = act(
-  logins.logOut,
-  (_, desk, tenant, connection) => loginAbout('logout', desk, tenant, connection, {}),
-  (revocation) => ({ revocation }),
-);
-
-function loginAbout(
-  verb: 'login' | 'login-link' | 'accept-account' | 'logout',
-  desk: logins.LoginDesk,
-  tenant: string,
-  connection: string,
-  what: ActFacts,
-): ActAbout {
+function loginAbout(way: 'browser' | 'device', desk: logins.LoginDesk, tenant: string, connection: string): ActAbout {
   desk.target(tenant, connection);
-  return { verb, tenant, what: { connection, ...what } };
+  return { verb: 'login', tenant, what: { connection, way } };
 }
 
 /** Whose account it is: no patient, and what an administrator looks for after a login that nobody wanted. */

@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Instant } from '../model/time.ts';
 import type { ManagedContent } from '../settings/managed-tenant.ts';
 import { type Installation, requireTenant } from './installation.ts';
-import type { ConfigurationDesk } from './managed-tenants.ts';
+import { type ConfigurationDesk, changeTenant, planAddition } from './managed-tenants.ts';
 import { type Acting, recordAct } from './recording.ts';
-import { addTenant } from './tenant-acts.ts';
 
 /** What came of restoring a backup. */
 export interface Restored {
@@ -71,7 +70,10 @@ export async function restoreBackup(
 ): Promise<Restored> {
   const isGone = installation.tenants.get(id) === undefined && !installation.setAside.some((each) => each.id === id);
   const lost = isGone ? (open.managed?.contentIn(id, text) ?? null) : null;
-  if (lost !== null && open.managed !== undefined) await addTenant(acting, open.managed.desk, id, lost);
+  if (lost !== null && open.managed !== undefined) {
+    const { desk } = open.managed;
+    await changeTenant(acting, desk, 'add-tenant', await planAddition(desk, id, lost));
+  }
   const backup = createHash('sha256').update(text).digest('base64url');
   const second = { subject: backup, isNeeded: (policy: { restore: boolean }) => policy.restore };
   const about = { verb: 'restore', tenant: requireTenant(installation, id).id, what: { backup }, second } as const;

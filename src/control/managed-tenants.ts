@@ -1,5 +1,8 @@
+import { createHash } from 'node:crypto';
+import type { ActVerb } from '../model/acts.ts';
 import { MirrorError } from '../model/errors.ts';
 import { NAME, NAME_REMEDY } from '../model/names.ts';
+import { type ApprovalSettings, approvalsWith, loosensApprovals } from '../settings/approval-schema.ts';
 import type { ConfigurationFiles } from '../settings/configuration-files.ts';
 import { ConfigurationError, type ConfigurationFault, faultsAsSeen } from '../settings/faults.ts';
 import { type ManagedContent, type ManagedTenant, managedName, withVariables } from '../settings/managed-tenant.ts';
@@ -8,6 +11,7 @@ import { tenantVariable } from '../settings/tenant-secrets.ts';
 import { readBytes, readYaml } from '../settings/yaml-file.ts';
 import type { ManagedTenantStore } from '../state/managed-tenants.ts';
 import { type Page, type PageQuestion, pageOf } from './paging.ts';
+import { type ActAbout, type Acting, recordAct } from './recording.ts';
 
 const CHECK = 'run "clinic-mirror config check"';
 /** Longest secret that is taken: as of one in a file. */
@@ -148,25 +152,27 @@ export async function planAddition(
 }
 
 /**
- * A managed tenant that is configured otherwise.
- * @param revision the one that was seen
+ * A managed tenant that is configured otherwise, or removed.
+ * @param wanted null: it is removed
+ * @param revision the one that was seen; null for none
  * @throws ConfigurationError with all faults; MirrorError `settings`, code `no-such-tenant`, `tenant-in-file`; `conflict`, code
- *   `revision-changed`
+ *   `revision-missing`, `revision-changed`
  */
 export async function planReplacement(
   desk: ConfigurationDesk,
   tenant: string,
-  wanted: WantedDocument,
-  revision: string,
+  wanted: WantedDocument | null,
+  revision: string | null,
 ): Promise<TenantChange> {
-  const { before } = await requireRevision(desk, tenant, revision);
-  return { tenant, content: await requireContent(desk, tenant, wanted, before), before, revision };
-}
-
-/** A managed tenant that is removed. @throws MirrorError as {@link planReplacement} */
-export async function planRemoval(desk: ConfigurationDesk, tenant: string, revision: string): Promise<TenantChange> {
-  const { before } = await requireRevision(desk, tenant, revision);
-  return { tenant, content: null, before, revision };
+  const { stored, before } = await managedNow(desk, tenant);
+  if (stored === null) {
+    requireNoFile(desk, tenant);
+    throw noSuchTenant(tenant);
+  }
+  if (revision === null) throw revisionMissing(tenant);
+  if (stored.revision !== revision) throw revisionChanged(tenant);
+  const content = wanted === null ? null : await requireContent(desk, tenant, wanted, before);
+  return { tenant, content, before, revision };
 }
 
 /**
@@ -193,12 +199,46 @@ export interface TenantChanged {
 }
 
 /**
- * Makes a change, as long as the tenant is as it was when the change was planned. What is removed is released late, as one whose file is
- * taken away.
- * @throws MirrorError `conflict`, code `revision-changed`; `settings`, code `tenant-exists`
+ * Records a planned change and makes it, as long as the tenant is as it was when the change was planned. What is removed is released late, as one
+ * whose file is taken away.
+ * @throws MirrorError `conflict`, code `revision-changed`; `settings`, code `tenant-exists`; and those of `recordAct`
  */
-export async function changeTenant(desk: ConfigurationDesk, change: TenantChange): Promise<TenantChanged> {
-  const { tenant, content, revision } = change;
+export function changeTenant(
+  acting: Acting,
+  desk: ConfigurationDesk,
+  verb: ActVerb,
+  planned: TenantChange,
+): Promise<TenantChanged> {
+  const { tenant, content, revision } = planned;
+  const subject = createHash('sha256')
+    .update(JSON.stringify([content, revision]))
+    .digest('base64url');
+  const about: ActAbout = {
+    ...{ verb, tenant, what: { revision, secrets: Object.keys(content?.secrets ?? {}).length } },
+    second: { subject, isNeeded: (policy) => needsSecond(planned, policy) },
+  };
+  const work = () => (verb === 'accept-tenant' ? acceptAsStored(desk, planned) : makeChange(desk, planned));
+  return recordAct(acting, about, work, ({ revision: now }) => ({ now, counter: desk.store.counter() }));
+}
+
+/** @param policy of the tenant as it runs: one that is set aside has its own rules in what is stored of it alone */
+function needsSecond({ content, before, revision }: TenantChange, policy: ApprovalSettings): boolean {
+  if (before === null) {
+    // What does not open may hold any rule.
+    const mayHide = revision !== null && (policy.forget || policy.restore || policy.holdsAbove !== undefined);
+    return policy.configuration || mayHide;
+  }
+  const document: unknown = JSON.parse(before.json);
+  const strict = approvalsWith(policy, document);
+  const hasRules = strict.holdsAbove !== undefined || strict.forget || strict.restore;
+  // Removed and added again, it would have lost its rules too.
+  return strict.configuration || (hasRules && loosensApprovals(document, JSON.parse(content?.json ?? '{}')));
+}
+
+async function makeChange(
+  desk: ConfigurationDesk,
+  { tenant, content, revision }: TenantChange,
+): Promise<TenantChanged> {
   const file = desk.files.fileOf(tenant);
   const next = content === null ? null : await desk.store.put(tenant, content, revision);
   const isDone = content === null ? await desk.store.remove(tenant, revision ?? '') : next !== null;
@@ -207,11 +247,8 @@ export async function changeTenant(desk: ConfigurationDesk, change: TenantChange
   return { tenant, revision: next, file };
 }
 
-/** Has a tenant that is `record-forged` count as Redis has it. @throws MirrorError `conflict`, code `revision-changed` */
-export async function acceptAsStored(
-  desk: ConfigurationDesk,
-  { tenant, revision }: TenantChange,
-): Promise<TenantChanged> {
+/** Has a tenant that is `record-forged` count as Redis has it. */
+async function acceptAsStored(desk: ConfigurationDesk, { tenant, revision }: TenantChange): Promise<TenantChanged> {
   if (!(await desk.store.accept(tenant, revision ?? ''))) throw revisionChanged(tenant);
   await desk.follow();
   const stored = await desk.store.find(tenant);
@@ -288,20 +325,6 @@ async function managedNow(
   return { stored, before: stored === null ? null : contentOf(stored) };
 }
 
-async function requireRevision(
-  desk: ConfigurationDesk,
-  tenant: string,
-  revision: string,
-): Promise<{ before: ManagedContent | null }> {
-  const { stored, before } = await managedNow(desk, tenant);
-  if (stored === null) {
-    requireNoFile(desk, tenant);
-    throw noSuchTenant(tenant);
-  }
-  if (stored.revision !== revision) throw revisionChanged(tenant);
-  return { before };
-}
-
 function requireNoFile({ files }: ConfigurationDesk, tenant: string): void {
   const file = files.fileOf(tenant);
   if (file === null) return;
@@ -348,6 +371,13 @@ function noSuchTenant(tenant: string): MirrorError {
 function tenantExists(tenant: string): MirrorError {
   return tenantRefusal('tenant-exists', `there is a managed tenant "${tenant}"`, {
     remedy: 'read it, and replace what it is configured as',
+  });
+}
+
+function revisionMissing(tenant: string): MirrorError {
+  return tenantRefusal('revision-missing', 'the revision that is to be changed was not given', {
+    actor: 'conflict',
+    remedy: `read the configuration, and give its ETag as If-Match; with commands change what "clinic-mirror tenants export ${tenant}" prints, or give --revision`,
   });
 }
 

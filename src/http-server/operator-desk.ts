@@ -24,7 +24,7 @@ export interface OperatorDesk {
 }
 
 /** What tenants are configured with. @throws TypeError in a test whose configuration came from no files */
-export function configurationsOf({ configurations }: OperatorDesk): ConfigurationDesk {
+function configurationsOf({ configurations }: OperatorDesk): ConfigurationDesk {
   if (configurations === null) throw new TypeError('the configuration of this process came from no files');
   return configurations;
 }

@@ -1,6 +1,5 @@
 import type { FastifyRequest } from 'fastify';
 import { ACCESS_LEVELS, type AccessLevel, type AccessRights } from '../model/access.ts';
-import { MirrorError } from '../model/errors.ts';
 
 export { maySee } from '../model/access.ts';
 export type { AccessLevel };
@@ -39,16 +38,4 @@ export function visitorOf({ visitor }: FastifyRequest): Visitor {
 /** Whether they may do what takes this level. */
 export function mayDo({ level }: Visitor, least: AccessLevel): boolean {
   return ACCESS_LEVELS.indexOf(level) >= ACCESS_LEVELS.indexOf(least);
-}
-
-/**
- * How a tenant is configured concerns others: whose clinic it is, and which clients it shares.
- * @throws MirrorError `guard`, code `not-allowed`
- */
-export function requireAllTenants({ tenants }: Visitor): void {
-  if (tenants === null) return;
-  throw new MirrorError('whoever may see some tenants alone may not change how they are configured', {
-    ...{ actor: 'guard', code: 'not-allowed', retry: 'never' },
-    remedy: 'ask an owner of all tenants',
-  });
 }

@@ -47,6 +47,8 @@ export interface HttpBinding {
   path: string;
   /** The same of one tenant, below `/tenants/{tenant}`, has a route of this name; the tenant is no field of the other route. */
   ofTenant?: string;
+  /** Values that this route gives. */
+  fixed?: Readonly<Record<string, unknown>>;
   /** Largest body in bytes; default: 64 KiB. */
   bodyLimit?: number;
   /** The output has a `revision`: it is the ETag, and `ifMatch` of the input comes from the header If-Match (RFC 9110 section 13.1.1). */
@@ -142,6 +144,8 @@ export interface OperationDefinition<
   auditResult?(result: Result): ActFacts;
   /** Its commands exit with 1 if this holds, although the operation was run. */
   endsWithOne?: { when: string; holds(result: Result, input: z.output<Input>): boolean };
+  /** Its commands exit with 2 if this holds: the settings that were checked have faults. */
+  endsWithTwo?(result: Result): boolean;
 }
 
 /** Declares an operation. The API, the command line, assistants, the audit log and the reference pages are made from it. */
@@ -165,10 +169,11 @@ export function operation<
 /** An operation whatever it takes and gives. */
 export type AnyOperation = Omit<
   OperationDefinition<z.ZodObject, z.ZodType>,
-  'commands' | 'assistant' | 'audit' | 'auditResult' | 'endsWithOne' | 'run'
+  'commands' | 'assistant' | 'audit' | 'auditResult' | 'endsWithOne' | 'endsWithTwo' | 'run'
 > & {
   commands: readonly CommandBinding<Record<string, unknown>>[];
   endsWithOne?: { when: string; holds(result: unknown, input: Record<string, unknown>): boolean };
+  endsWithTwo?(result: unknown): boolean;
   assistant?: AssistantBinding<unknown>;
   audit?: unknown;
   run(input: Record<string, unknown>, context: OperationContext): Promise<unknown>;

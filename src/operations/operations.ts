@@ -1,6 +1,9 @@
+import { ACCESS_OPERATIONS } from './access.ts';
+import { CONFIGURATION_OPERATIONS } from './configurations.ts';
 import { CYCLE_OPERATIONS } from './cycles.ts';
 import { FEED_OPERATIONS } from './feeds.ts';
 import { HOLD_OPERATIONS } from './holds.ts';
+import { LOGIN_OPERATIONS } from './logins.ts';
 import { MATCH_OPERATIONS, PEOPLE_OPERATIONS } from './people.ts';
 import { REMINDER_OPERATIONS } from './reminders.ts';
 import { RUN_OPERATIONS } from './runs.ts';
@@ -8,6 +11,9 @@ import { TRIGGER_OPERATIONS } from './triggers.ts';
 
 /** Every operation by its name: one word in camel case. */
 export const OPERATIONS = {
+  ...LOGIN_OPERATIONS,
+  ...CONFIGURATION_OPERATIONS,
+  ...ACCESS_OPERATIONS,
   ...CYCLE_OPERATIONS,
   ...RUN_OPERATIONS,
   ...HOLD_OPERATIONS,

@@ -176,7 +176,7 @@ export const PEOPLE_OPERATIONS = {
     audit: 'itself',
     async run({ tenant, backup }, { services, acting }) {
       const { restoreBackup } = await import('../control/backups.ts');
-      return restoreBackup(acting, services.installation, await services.backups(), tenant, backup);
+      return restoreBackup(acting, services.installation, await services.backups(), tenant, backup.trim());
     },
   }),
   acceptLoss: operation({

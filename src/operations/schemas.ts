@@ -66,6 +66,15 @@ export const failure = z.object({
   remedy: z.string().nullable(),
 });
 
+/** One thing that is wrong in a configuration. */
+export const configurationFault = z.object({
+  file: z.string(),
+  line: z.number().nullable(),
+  path: z.string().describe('Where in the file; empty for the file as a whole'),
+  message: z.string(),
+  remedy: z.string(),
+});
+
 /** A page of items. */
 export function pageOfItems<Item extends z.ZodType>(item: Item) {
   return z.object({

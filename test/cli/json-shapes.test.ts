@@ -17,7 +17,7 @@ const TENANT = 'studio-rossi';
 const SHAPES = 'json-shapes.snap';
 
 /** What they print is a text for a program by itself, or nothing. */
-const WITHOUT_JSON = ['run', 'credentials backup', 'audit-log export', 'completion', 'mcp', 'tenants export'];
+const WITHOUT_JSON = ['run', 'credentials backup', 'audit-log export', 'completion', 'mcp'];
 
 type Shape = string | Shape[] | { [name: string]: Shape };
 

@@ -2,12 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import * as accessActs from '../../src/control/access-acts.ts';
+import type { AccessDesk } from '../../src/control/access.ts';
 import * as acts from '../../src/control/acts.ts';
 import { keepPlan } from '../../src/control/kept-plans.ts';
+import type { LoginDesk } from '../../src/control/logins.ts';
+import type { ConfigurationDesk } from '../../src/control/managed-tenants.ts';
 import { toMatchFile } from '../../src/control/match-file.ts';
 import type { Acting } from '../../src/control/recording.ts';
-import * as tenantActs from '../../src/control/tenant-acts.ts';
 import { ACT_VERBS, type ActFacts, type ActVerb } from '../../src/model/acts.ts';
 import { OPERATIONS } from '../../src/operations/operations.ts';
 import { keys } from '../../src/state/keys.ts';
@@ -18,10 +19,12 @@ import { accessSettings, openAccessWorld } from './access-world.ts';
 import { openActing, person } from './acting.ts';
 import { openActsClinic, openActsLogins, openActsWorld, openTriggerInstallation, PATIENT } from './acts-world.ts';
 import { openConfigurations } from './open-configurations.ts';
+import { openInstallation } from './open-installation.ts';
 
 const redis = useRedis();
 const QUIET = () => {};
 const CONNECTION = 'clinic';
+const LOGIN = { tenant: TENANT, connection: CONNECTION };
 const ADDRESS = '333-1234567';
 
 /** An act that can be done, and what the log has to say of it. */
@@ -37,6 +40,13 @@ interface Given {
 type GivenByVerb<Verb extends ActVerb = ActVerb> = Readonly<Record<Verb, () => Promise<Given>>>;
 
 const world = () => openActsWorld(redis.connect());
+const NO_TENANTS = openInstallation({ tenants: [] });
+const withLogins = (desk: LoginDesk, acting: Acting) =>
+  contextWith({ installation: NO_TENANTS, acting, logins: async () => desk });
+const withAccess = (desk: AccessDesk, acting: Acting) =>
+  contextWith({ installation: NO_TENANTS, acting, access: async () => desk });
+const withConfigurations = (desk: ConfigurationDesk, acting: Acting) =>
+  contextWith({ installation: NO_TENANTS, acting, configurations: async () => desk });
 const logins = () => openActsLogins(() => redis.connect());
 /** A hash under the tenant's key, as the desk makes it. */
 const keyed = (id: string) => openActing().desk.keyed(TENANT, id);
@@ -85,24 +95,24 @@ const OF_LOGINS: GivenByVerb<'login' | 'login-link' | 'withdraw-link' | 'logout'
   async 'login-link'() {
     const { desk } = await logins();
     return {
-      act: (acting) => acts.beginRemoteLogin(acting, desk, TENANT, CONNECTION, 48),
+      act: (acting) => OPERATIONS.makeLoginLink.run({ ...LOGIN, hours: 48 }, withLogins(desk, acting)),
       what: { connection: CONNECTION, hours: 48 },
       facts: { link: expect.stringMatching(/^[0-9a-f]{12}$/) },
     };
   },
   async 'withdraw-link'() {
     const { desk } = await logins();
-    const { id } = await acts.beginRemoteLogin(openActing(), desk, TENANT, CONNECTION);
+    const { link } = await OPERATIONS.makeLoginLink.run({ ...LOGIN, hours: null }, withLogins(desk, openActing()));
     return {
-      act: (acting) => acts.withdrawLoginLink(acting, desk, TENANT, id),
-      what: { connection: CONNECTION, link: id },
+      act: (acting) => OPERATIONS.withdrawLoginLink.run({ tenant: TENANT, link }, withLogins(desk, acting)),
+      what: { connection: CONNECTION, link },
     };
   },
   async logout() {
     const { desk, worker } = await logins();
     await connect(worker);
     return {
-      act: (acting) => acts.logOut(acting, desk, TENANT, CONNECTION, NEVER),
+      act: (acting) => OPERATIONS.logOut.run(LOGIN, withLogins(desk, acting)),
       what: { connection: CONNECTION },
       facts: { revocation: 'revoked' },
     };
@@ -111,7 +121,7 @@ const OF_LOGINS: GivenByVerb<'login' | 'login-link' | 'withdraw-link' | 'logout'
     const { desk, worker } = await logins();
     await connect(worker);
     return {
-      act: (acting) => acts.acceptAccount(acting, desk, TENANT, CONNECTION, 'unknown', NEVER),
+      act: (acting) => OPERATIONS.acceptAccount.run({ ...LOGIN, account: 'unknown' }, withLogins(desk, acting)),
       what: { connection: CONNECTION },
       facts: { account: 'unknown' },
     };
@@ -193,13 +203,17 @@ const BACKUPS = async () => ({
 const OF_ACCESS: GivenByVerb<'sign-in-link' | 'access-token' | 'revoke-access-token' | 'release-account'> = {
   async 'sign-in-link'() {
     const { desk } = openAccessWorld(redis.connect());
-    return { act: (acting) => accessActs.makeSignInLink(acting, desk), what: { first: false }, tenant: null };
+    return {
+      act: (acting) => OPERATIONS.makeSignInLink.run({}, withAccess(desk, acting)),
+      what: { first: false },
+      tenant: null,
+    };
   },
   async 'access-token'() {
     const { desk } = openAccessWorld(redis.connect());
-    const wish = { name: 'monitor', level: 'viewer', tenants: [TENANT], days: 1 } as const;
+    const wish = { name: 'monitor', level: 'viewer' as const, tenants: [TENANT], days: 1 };
     return {
-      act: (acting) => accessActs.createAccessToken(acting, desk, wish),
+      act: (acting) => OPERATIONS.createAccessToken.run(wish, withAccess(desk, acting)),
       what: { token: 'monitor', level: 'viewer', tenants: TENANT, days: 1 },
       tenant: null,
     };
@@ -208,7 +222,7 @@ const OF_ACCESS: GivenByVerb<'sign-in-link' | 'access-token' | 'revoke-access-to
     const { desk, token } = openAccessWorld(redis.connect());
     await token('viewer');
     return {
-      act: (acting) => accessActs.revokeAccessToken(acting, desk, 'viewer'),
+      act: (acting) => OPERATIONS.revokeAccessToken.run({ name: 'viewer' }, withAccess(desk, acting)),
       what: { token: 'viewer' },
       tenant: null,
     };
@@ -217,11 +231,16 @@ const OF_ACCESS: GivenByVerb<'sign-in-link' | 'access-token' | 'revoke-access-to
     const oidc = { issuer: 'https://id.test', clientId: 'mirror', groups: [{ value: 'all', level: 'viewer' }] };
     const { desk } = openAccessWorld(redis.connect(), { access: accessSettings({ oidc }) });
     await desk.accounts.claim(oidc.issuer, 'olga@clinic.example', 'subject-of-olga');
-    return { act: (acting) => accessActs.releaseAccount(acting, desk, 'Olga@clinic.example'), what: {}, tenant: null };
+    const address = 'Olga@clinic.example';
+    return {
+      act: (acting) => OPERATIONS.releaseAccount.run({ address }, withAccess(desk, acting)),
+      what: {},
+      tenant: null,
+    };
   },
 };
 
-const WANTED = { yaml: 'name: Studio\n', secrets: {} };
+const WANTED = { tenant: TENANT, yaml: 'name: Studio\n', secrets: {} };
 const REVISION = expect.stringMatching(/^[\w-]{22}$/);
 
 /** A managed tenant that is there already. */
@@ -229,7 +248,7 @@ async function managed() {
   const desk = openConfigurations(redis.connect());
   const revision = (await desk.store.read()).tenants.get(TENANT)?.revision ?? null;
   if (revision !== null) await desk.store.remove(TENANT, revision);
-  const added = await tenantActs.addTenant(openActing(), desk, TENANT, WANTED);
+  const added = await OPERATIONS.addTenant.run(WANTED, withConfigurations(desk, openActing()));
   return { desk, revision: String(added.revision) };
 }
 
@@ -240,7 +259,7 @@ const OF_TENANTS: GivenByVerb<'add-tenant' | 'replace-tenant' | 'remove-tenant' 
     const { desk, revision } = await managed();
     await desk.store.remove(TENANT, revision);
     return {
-      act: (acting) => tenantActs.addTenant(acting, desk, TENANT, WANTED),
+      act: (acting) => OPERATIONS.addTenant.run(WANTED, withConfigurations(desk, acting)),
       what: { revision: null, secrets: 0 },
       facts: { now: REVISION, counter: COUNTER },
     };
@@ -248,7 +267,8 @@ const OF_TENANTS: GivenByVerb<'add-tenant' | 'replace-tenant' | 'remove-tenant' 
   async 'replace-tenant'() {
     const { desk, revision } = await managed();
     return {
-      act: (acting) => tenantActs.replaceTenant(acting, desk, TENANT, WANTED, revision),
+      act: (acting) =>
+        OPERATIONS.replaceConfiguration.run({ ...WANTED, ifMatch: revision }, withConfigurations(desk, acting)),
       what: { revision, secrets: 0 },
       facts: { now: REVISION, counter: COUNTER },
     };
@@ -256,7 +276,8 @@ const OF_TENANTS: GivenByVerb<'add-tenant' | 'replace-tenant' | 'remove-tenant' 
   async 'remove-tenant'() {
     const { desk, revision } = await managed();
     return {
-      act: (acting) => tenantActs.removeTenant(acting, desk, TENANT, revision),
+      act: (acting) =>
+        OPERATIONS.removeTenant.run({ tenant: TENANT, ifMatch: revision }, withConfigurations(desk, acting)),
       what: { revision, secrets: 0 },
       facts: { now: null, counter: COUNTER },
     };
@@ -267,7 +288,7 @@ const OF_TENANTS: GivenByVerb<'add-tenant' | 'replace-tenant' | 'remove-tenant' 
     await redis.connect().hset(keys.managedRevisions(), '*', 'other');
     const shown = (await desk.store.find(TENANT))?.revision ?? '';
     return {
-      act: (acting) => tenantActs.acceptTenant(acting, desk, TENANT, shown),
+      act: (acting) => OPERATIONS.acceptTenants.run({ tenant: TENANT, all: false }, withConfigurations(desk, acting)),
       what: { revision: shown, secrets: 0 },
       facts: { now: null, counter: COUNTER },
     };
@@ -281,7 +302,10 @@ const OF_TENANTS: GivenByVerb<'add-tenant' | 'replace-tenant' | 'remove-tenant' 
     writeFileSync(file, WANTED.yaml);
     return {
       act: (acting) =>
-        tenantActs.adoptTenant(acting, { ...desk, files: { ...desk.files, fileOf: () => file } }, TENANT),
+        OPERATIONS.adoptTenant.run(
+          { tenant: TENANT },
+          withConfigurations({ ...desk, files: { ...desk.files, fileOf: () => file } }, acting),
+        ),
       what: { revision: null, secrets: 0 },
       facts: { now: REVISION, counter: COUNTER },
     };

@@ -8,7 +8,7 @@ import type { LoginResult } from '../../oauth/login.ts';
 import { CLINIC_CONNECTION } from '../../settings/tenant-schema.ts';
 import { keysAt, type YamlFile } from '../../settings/yaml-file.ts';
 import type { Print } from '../answer.ts';
-import { askToOpen } from '../login-commands.ts';
+import { askToOpen } from '../login-command.ts';
 import { wrap } from '../table.ts';
 import { answersOf } from './answers-file.ts';
 import type { Asker } from './asker.ts';

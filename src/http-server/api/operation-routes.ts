@@ -21,10 +21,13 @@ export const OPERATION_ROUTES: readonly Route[] = Object.entries(OPERATIONS as R
 
 function routeOf(name: string, operation: AnyOperation, http: NonNullable<AnyOperation['http']>): Route {
   const { summary, level, input, output, run } = operation;
-  const { method, path, bodyLimit = BODY_LIMIT_BYTES, isRevised = false, isOfAny = false, task = null } = http;
+  const { method, path, fixed = {}, bodyLimit = BODY_LIMIT_BYTES } = http;
+  const { isRevised = false, isOfAny = false, task = null } = http;
   const inPath = Object.fromEntries([...path.matchAll(/\{(\w+)\}/g)].map(([, field = '']) => [field, true as const]));
   const fromHeaders: Record<string, true> = 'ifMatch' in input.shape ? { ifMatch: true } : {};
-  const shape = Object.entries(input.shape).filter(([field]) => !(field in inPath || field in fromHeaders));
+  const shape = Object.entries(input.shape).filter(
+    ([field]) => !(field in inPath || field in fromHeaders || field in fixed),
+  );
   const rest = z.strictObject(Object.fromEntries(shape) as z.ZodRawShape);
   const isRead = method === 'GET';
   return {
@@ -38,7 +41,7 @@ function routeOf(name: string, operation: AnyOperation, http: NonNullable<AnyOpe
     reply: output,
     handle(given) {
       const { reason: _, ...body } = (given.body ?? {}) as Record<string, unknown>;
-      const asked = { ...(given.params as object), ...(given.query as object), ...body };
+      const asked = { ...(given.params as object), ...(given.query as object), ...body, ...fixed };
       return run('ifMatch' in fromHeaders ? { ...asked, ifMatch: given.ifMatch } : asked, contextOf(given));
     },
   };

@@ -1,19 +1,11 @@
 import { z } from 'zod';
 import type { Actor, MirrorError } from '../../model/errors.ts';
 import { SECOND_MS } from '../../model/time.ts';
+import { configurationFault } from '../../operations/schemas.ts';
 import type { ConfigurationError } from '../../settings/faults.ts';
 
 /** Content type of {@link ProblemDocument}: RFC 9457 section 3. */
 export const PROBLEM_TYPE = 'application/problem+json';
-
-/** One thing that is wrong in a configuration. */
-export const configurationFault = z.object({
-  file: z.string(),
-  line: z.number().nullable(),
-  path: z.string().describe('Where in the file; empty for the file as a whole'),
-  message: z.string(),
-  remedy: z.string(),
-});
 
 /** What every route answers when it can't do what it was asked: RFC 9457, with the code and the remedy of every other surface. */
 export const problemDocument = z.object({

@@ -6,6 +6,7 @@ import { visitorOf } from '../../../src/http-server/visitors.ts';
 import { ACCESS_LEVELS, type AccessLevel } from '../../../src/model/access.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/model/time.ts';
 import { accessSettings } from '../../control/access-world.ts';
+import { openActing } from '../../control/acting.ts';
 import { useRedis } from '../../support/redis.ts';
 import { account, FROM_HERE, openPort, PEOPLE, refusalIn } from './open-port.ts';
 
@@ -372,7 +373,7 @@ describe('whoever guesses', () => {
 describe('the address of a first sign-in', () => {
   const linkOf = async ({ desk }: Awaited<ReturnType<typeof open>>, isFirst: boolean) => {
     const { makeSignInLink } = await import('../../../src/control/access.ts');
-    return (await makeSignInLink(desk, isFirst)).url.replace('https://mirror.test', '');
+    return (await makeSignInLink(openActing(), desk, isFirst)).url.replace('https://mirror.test', '');
   };
   const both = { passphrase: PASSPHRASE, again: PASSPHRASE };
 

@@ -76,7 +76,7 @@ describe('a managed tenant', () => {
     const broken = { tenant: 'nuova', yaml: 'name: broken\n' };
     const fault = { file: 'managed tenant nuova', line: 1, path: 'name', message: 'is broken', remedy: 'mend it' };
     const checked = await owner('POST', '/configurations/check', broken);
-    expect([checked.status, checked.body]).toEqual([200, { faults: [fault] }]);
+    expect([checked.status, checked.body]).toEqual([200, { ok: false, faults: [fault] }]);
     const refused = await owner('POST', '/tenants', broken);
     expect(refused).toEqual(problemLike(422, 'configuration'));
     expect(refused.body.faults).toEqual([fault]);

@@ -1,13 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { acceptAccount, beginRemoteLogin, withdrawLoginLink } from '../../../control/acts.ts';
 import { type ConnectionStatus, requireTenant } from '../../../control/installation.ts';
-import { listLoginLinks, type MadeLink } from '../../../control/logins.ts';
+import { listLoginLinks } from '../../../control/logins.ts';
 import { MirrorError } from '../../../model/errors.ts';
 import { type Html, type HtmlPart, html } from '../../../model/html.ts';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../../../model/time.ts';
+import { LOGIN_OPERATIONS } from '../../../operations/logins.ts';
+import type { ResultOf } from '../../../operations/operation.ts';
 import { formOf } from '../../forms.ts';
 import type { OperatorDesk } from '../../operator-desk.ts';
-import { actingOf, reasonField } from '../acting.ts';
+import { operationContext, reasonField } from '../acting.ts';
 import { contextOf, type PageContext } from '../context.ts';
 import { sendPage } from '../layout.ts';
 import { copyable, csrfField, linkButton, section, table } from '../parts.ts';
@@ -15,6 +16,7 @@ import { ACTS } from '../texts/acts.ts';
 import { FRAME } from '../texts/frame.ts';
 import { connectionAddress, standing } from './connections.ts';
 
+const { acceptAccount, makeLoginLink, withdrawLoginLink } = LOGIN_OPERATIONS;
 const ROUTE = '/tenants/:tenant/connections/:connection';
 /** The account is asked for at its provider. */
 const ACCEPT_TIMEOUT_MS = 30 * SECOND_MS;
@@ -36,13 +38,14 @@ export function addConnectionPage(app: FastifyInstance, desk: OperatorDesk): voi
     const { tenant, connection } = request.params;
     const found = await requireConnection(desk, tenant, connection);
     const hours = formOf(request).get('hours') || null;
-    const life = hours === null ? null : Number(hours);
-    const link = await beginRemoteLogin(actingOf(request, desk), desk.loginDesk(), tenant, connection, life);
+    const wanted = { tenant, connection, hours: hours === null ? null : Number(hours) };
+    const link = await makeLoginLink.run(wanted, operationContext(request, desk));
     return show(request, reply, desk, found, madeLink(contextOf(request, desk, tenant), link));
   });
   app.post<Place>(`${ROUTE}/withdraw-link`, { config }, async (request, reply) => {
     const { tenant, connection } = request.params;
-    await withdrawLoginLink(actingOf(request, desk), desk.loginDesk(), tenant, formOf(request).get('link') ?? '');
+    const link = formOf(request).get('link') ?? '';
+    await withdrawLoginLink.run({ tenant, link }, operationContext(request, desk));
     return reply.redirect(connectionAddress(tenant, connection), 303);
   });
   const accepting = { config, handlerTimeout: ACCEPT_TIMEOUT_MS + SECOND_MS };
@@ -50,7 +53,8 @@ export function addConnectionPage(app: FastifyInstance, desk: OperatorDesk): voi
     const { tenant, connection } = request.params;
     const account = formOf(request).get('account') ?? '';
     const signal = AbortSignal.timeout(ACCEPT_TIMEOUT_MS);
-    await acceptAccount(actingOf(request, desk), desk.loginDesk(), tenant, connection, account, signal);
+    const context = operationContext(request, desk, { signals: { stop: signal, abort: signal } });
+    await acceptAccount.run({ tenant, connection, account }, context);
     return reply.redirect(connectionAddress(tenant, connection), 303);
   });
 }
@@ -109,7 +113,7 @@ function linkLife({ language }: PageContext): Html {
   return html`<p><label>${words.linkLife} <select name="hours"><option value="">${words.tenMinutes}</option><option value="${day}">${words.aDay}</option><option value="${week}">${words.aWeek}</option></select></label></p>`;
 }
 
-function madeLink(context: PageContext, { url: link, endsAt }: MadeLink): Html {
+function madeLink(context: PageContext, { url: link, endsAt }: ResultOf<typeof makeLoginLink>): Html {
   const words = ACTS[context.language];
   return html`<div class="notice stack" role="status"><p>${words.linkMade(context.times.text(endsAt))}</p><p>${copyable(context, link)}</p><p>${linkButton(link, words.openLink)}</p></div>`;
 }

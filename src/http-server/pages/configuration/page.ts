@@ -1,19 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import {
-  type ConfigurationDesk,
-  checkDocument,
-  neededSecrets,
-  readDocument,
-  type TenantDocument,
-} from '../../../control/managed-tenants.ts';
-import { addTenant, removeTenant, replaceTenant } from '../../../control/tenant-acts.ts';
+import { neededSecrets, type TenantDocument } from '../../../control/managed-tenants.ts';
+import { requireAllTenants } from '../../../model/access.ts';
 import { MirrorError } from '../../../model/errors.ts';
 import { type Html, html } from '../../../model/html.ts';
+import { CONFIGURATION_OPERATIONS } from '../../../operations/configurations.ts';
 import { ConfigurationError } from '../../../settings/faults.ts';
 import { formOf } from '../../forms.ts';
-import { configurationsOf, type OperatorDesk } from '../../operator-desk.ts';
-import { maySee, requireAllTenants, visitorOf } from '../../visitors.ts';
-import { actingOf, reasonField } from '../acting.ts';
+import type { OperatorDesk } from '../../operator-desk.ts';
+import { visitorOf } from '../../visitors.ts';
+import { operationContext, reasonField } from '../acting.ts';
 import { contextOf } from '../context.ts';
 import { sendPage } from '../layout.ts';
 import { ADD_CLINIC_PATH, clinicAddress } from '../navigation.ts';
@@ -24,6 +19,8 @@ import { type Draft, renderConfirmation, renderEditor, renderFaults, renderOfFil
 /** A document of 512 KiB, in which a form may write each character as three. */
 const FORM_BYTES = 2_097_152;
 const ROUTE = '/tenants/:tenant/configuration';
+const { readConfiguration, checkConfiguration, addTenant, replaceConfiguration, removeTenant } =
+  CONFIGURATION_OPERATIONS;
 
 interface Place {
   Params: { tenant: string };
@@ -33,14 +30,13 @@ interface Place {
 export function addConfigurationPages(app: FastifyInstance, desk: OperatorDesk): void {
   const config = { level: 'owner' } as const;
   app.get<Place>(ROUTE, { config }, async (request, reply) => {
-    const visitor = visitorOf(request);
-    const document = await readDocument(configurationsOf(desk), request.params.tenant, (id) => maySee(visitor, id));
+    const document = await readConfiguration.run(request.params, operationContext(request, desk));
     return sendDocument(request, reply, desk, document);
   });
   app.post<Place>(ROUTE, { config, bodyLimit: FORM_BYTES }, async (request, reply) => {
     requireAllTenants(visitorOf(request));
     const { tenant } = request.params;
-    const now = await readDocument(configurationsOf(desk), tenant, () => true);
+    const now = await readConfiguration.run({ tenant }, operationContext(request, desk));
     // What is changed is what was seen, whatever it is by now.
     const document = { ...now, revision: formOf(request).get('revision') ?? now.revision };
     return step(request, reply, desk, { document, tenant, yaml: writtenIn(request) ?? document.yaml ?? '' });
@@ -71,17 +67,17 @@ async function step(
   draft: Draft,
 ): Promise<FastifyReply> {
   const form = formOf(request);
-  const configurations = configurationsOf(desk);
+  const { tenant, document } = draft;
   try {
     switch (form.get('step')) {
       case 'check':
         return await sendConfirmation(request, reply, desk, draft);
       case 'save':
         await save(request, desk, draft);
-        return reply.redirect(clinicAddress(draft.tenant, '/configuration'), 303);
+        return reply.redirect(clinicAddress(tenant, '/configuration'), 303);
       case 'remove':
-        if (form.get('sure') !== draft.tenant) break;
-        await removeTenant(actingOf(request, desk), configurations, draft.tenant, draft.document?.revision ?? '');
+        if (form.get('sure') !== tenant) break;
+        await removeTenant.run({ tenant, ifMatch: document?.revision ?? null }, operationContext(request, desk));
         return reply.redirect('/', 303);
     }
     return sendEditor(request, reply, desk, draft);
@@ -102,11 +98,10 @@ async function save(request: FastifyRequest, desk: OperatorDesk, draft: Draft): 
   const form = formOf(request);
   const given = [...form].filter(([name, value]) => name.startsWith('secret-') && value !== '');
   const secrets = Object.fromEntries(given.map(([name, value]) => [name.slice('secret-'.length), value]));
-  const wanted = { yaml: draft.yaml, secrets };
-  const acting = actingOf(request, desk);
-  const configurations = configurationsOf(desk);
-  if (draft.document === null) await addTenant(acting, configurations, draft.tenant, wanted);
-  else await replaceTenant(acting, configurations, draft.tenant, wanted, draft.document.revision ?? '');
+  const { tenant, yaml, document } = draft;
+  const context = operationContext(request, desk);
+  if (document === null) await addTenant.run({ tenant, yaml, secrets }, context);
+  else await replaceConfiguration.run({ tenant, ifMatch: document.revision, yaml, secrets }, context);
 }
 
 /** Checks as if the secrets that are missing were given: they are asked for with what is saved, and no page holds one. */
@@ -117,10 +112,10 @@ async function sendConfirmation(
   draft: Draft,
 ): Promise<FastifyReply> {
   const { document, tenant, yaml } = draft;
-  const configurations: ConfigurationDesk = configurationsOf(desk);
   const secrets = neededSecrets(yaml).map((name) => ({ name, isKept: document?.secrets.includes(name) === true }));
   const missing = secrets.filter(({ isKept }) => !isKept).map(({ name }) => [name, 'given when it is saved'] as const);
-  const faults = await checkDocument(configurations, tenant, { yaml, secrets: Object.fromEntries(missing) });
+  const wanted = { tenant, yaml, secrets: Object.fromEntries(missing) };
+  const { faults } = await checkConfiguration.run(wanted, operationContext(request, desk));
   if (faults.length > 0) throw new ConfigurationError(faults);
   const context = contextOf(request, desk, document === null ? undefined : tenant);
   const reason = reasonField(context, desk, document === null ? 'add-tenant' : 'replace-tenant');

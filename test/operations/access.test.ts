@@ -1,6 +1,5 @@
-import { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { addAccess } from '../../src/cli/access-commands.ts';
+import { runProgram } from '../cli/run-program.ts';
 import { openAccessWorld } from '../control/access-world.ts';
 import { openActing } from '../control/acting.ts';
 import { useRedis } from '../support/redis.ts';
@@ -12,23 +11,9 @@ function open() {
   const world = openAccessWorld(redis.connect());
   const acting = openActing();
   const run = async (...args: string[]) => {
-    const ran = { out: '', err: '' };
-    const program = new Command().exitOverride();
-    addAccess(program, {
-      withAccess: (work) => work(world.desk, acting),
-      print: ({ json = false }, value, render) => {
-        ran.out += json ? JSON.stringify(value) : render();
-      },
-      err: (text) => {
-        ran.err += text;
-      },
-    });
-    for (const command of [program, ...program.commands.flatMap((each) => [each, ...each.commands])]) {
-      command.exitOverride().configureOutput({ writeErr: () => {} });
-      for (const inner of command.commands) inner.exitOverride().configureOutput({ writeErr: () => {} });
-    }
-    await program.parseAsync(['node', 'clinic-mirror', 'access', ...args]);
-    return ran;
+    const { out, err, thrown } = await runProgram(['access', ...args], { access: world.desk, acting });
+    if (thrown !== null) throw thrown;
+    return { out: out.trimEnd(), err };
   };
   return { ...world, run, acting };
 }
@@ -76,5 +61,5 @@ test('an address signs in once, where somebody signs in with a passphrase, and b
   await expect(run('sign-in')).rejects.toMatchObject({ code: 'passphrase-off' });
   const { desk } = openAccessWorld(redis.connect(), { publicUrl: null });
   const { makeSignInLink } = await import('../../src/control/access.ts');
-  await expect(makeSignInLink(desk)).rejects.toMatchObject({ code: 'no-operator-address' });
+  await expect(makeSignInLink(openActing(), desk)).rejects.toMatchObject({ code: 'no-operator-address' });
 });

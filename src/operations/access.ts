@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { nameOf } from '../control/recording.ts';
+import { ACCESS_LEVELS } from '../model/access.ts';
+import { NAME, NAME_REMEDY } from '../model/names.ts';
+import { operation } from './operation.ts';
+import { instant } from './schemas.ts';
+
+const MOST_DAYS = 366;
+
+const token = z.object({
+  name: z.string(),
+  level: z.enum(ACCESS_LEVELS),
+  tenants: z.array(z.string()).nullable().describe('Null for all'),
+  by: z.string().describe('Who made it'),
+  madeAt: instant,
+  endsAt: instant,
+});
+
+/** Operations on who may open the pages and call the API. They are offered to an administrator of the machine alone. */
+export const ACCESS_OPERATIONS = {
+  makeSignInLink: operation({
+    summary: 'show a URL at which the owner signs in once, and may choose another passphrase',
+    level: 'owner',
+    input: z.strictObject({}),
+    output: z.object({ url: z.string() }),
+    http: null,
+    commands: [{ words: 'access sign-in' }],
+    audit: 'itself',
+    async run(_, { services, acting }) {
+      const { makeSignInLink } = await import('../control/access.ts');
+      return makeSignInLink(acting, await services.access());
+    },
+  }),
+  releaseAccount: operation({
+    summary: 'let the next account that the provider verifies with this address sign in by its rule',
+    level: 'owner',
+    input: z.strictObject({ address: z.string() }),
+    output: z.object({ address: z.string() }),
+    http: null,
+    commands: [{ words: 'access release-account <address>' }],
+    // The address is personal data.
+    audit: () => ({ verb: 'release-account', tenant: null }),
+    async run({ address }, { services }) {
+      const { releaseAccount } = await import('../control/access.ts');
+      await releaseAccount(await services.access(), address);
+      return { address };
+    },
+  }),
+  createAccessToken: operation({
+    summary: 'make a token, and show it: it is shown this once',
+    level: 'owner',
+    input: z.strictObject({
+      name: z.string().regex(NAME, NAME_REMEDY).describe('As it is listed, and named in the audit log'),
+      level: z.enum(ACCESS_LEVELS).default('viewer').describe('What it may do; default: viewer'),
+      tenants: z.array(z.string()).nullable().default(null).describe('These tenants alone; default: all'),
+      days: z
+        .number()
+        .int()
+        .min(1)
+        .max(MOST_DAYS)
+        .default(90)
+        .describe(`How long it is good, at most ${MOST_DAYS}; default: 90`),
+    }),
+    output: z.object({ token, shown: z.string().describe('What a program shows') }),
+    http: null,
+    commands: [
+      {
+        words: 'access token create <name>',
+        options: { tenants: { flags: '--tenant <tenant...>' }, days: { flags: '--days <days>' } },
+      },
+    ],
+    async audit({ name, level, tenants, days }, { services }) {
+      const configured = (await services.access()).tenants();
+      const known = tenants?.filter((tenant) => configured.includes(tenant)).join(' ') ?? null;
+      return { verb: 'access-token', tenant: null, what: { token: name, level, tenants: known, days } };
+    },
+    async run(wish, { services, acting }) {
+      const { createAccessToken } = await import('../control/access.ts');
+      return createAccessToken(await services.access(), wish, nameOf(acting.who));
+    },
+  }),
+  listAccessTokens: operation({
+    summary: 'show the tokens that are good, not what they are',
+    level: 'owner',
+    input: z.strictObject({}),
+    output: z.object({ tokens: z.array(token) }),
+    http: null,
+    commands: [{ words: 'access token list' }],
+    run: async (_, { services }) => ({ tokens: await (await services.access()).tokens.list() }),
+  }),
+  revokeAccessToken: operation({
+    summary: 'end a token at once',
+    level: 'owner',
+    input: z.strictObject({ name: z.string() }),
+    output: z.object({ name: z.string() }),
+    http: null,
+    commands: [{ words: 'access token revoke <name>' }],
+    async audit({ name }, { services }) {
+      const isKnown = (await (await services.access()).tokens.list()).some((each) => each.name === name);
+      return { verb: 'revoke-access-token', tenant: null, what: { token: isKnown ? name : null } };
+    },
+    async run({ name }, { services }) {
+      const { revokeAccessToken } = await import('../control/access.ts');
+      await revokeAccessToken(await services.access(), name);
+      return { name };
+    },
+  }),
+};

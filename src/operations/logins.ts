@@ -1,0 +1,132 @@
+import { z } from 'zod';
+import { nameOf } from '../control/recording.ts';
+import type { ActFacts, ActVerb } from '../model/acts.ts';
+import { type OperationContext, operation } from './operation.ts';
+import { id, instant, tenant } from './schemas.ts';
+
+const ofConnection = z.strictObject({
+  tenant,
+  connection: id.describe('Id of a connection; `clinic` for the login to the clinic'),
+});
+const ofConnectionOrClinic = ofConnection.extend({ connection: id.default('clinic') });
+
+/** An act on a login that is configured. */
+async function about(
+  verb: ActVerb,
+  { tenant, connection }: z.output<typeof ofConnection>,
+  { services }: OperationContext,
+  what: ActFacts = {},
+) {
+  (await services.logins()).target(tenant, connection);
+  return { verb, tenant, what: { connection, ...what } };
+}
+
+/** Operations on logins, besides the ones that an operator makes in a terminal. */
+export const LOGIN_OPERATIONS = {
+  makeLoginLink: operation({
+    summary: 'make a link at which a person logs in; it can be used once',
+    level: 'operator',
+    input: ofConnection.extend({
+      hours: z.number().nullable().default(null).describe('How long it is good, at most 168; null: ten minutes'),
+    }),
+    output: z.object({
+      tenant: z.string(),
+      connection: z.string(),
+      url: z.string(),
+      link: z.string().describe('Names the link'),
+      endsAt: instant,
+    }),
+    http: { method: 'POST', path: '/tenants/{tenant}/connections/{connection}/login-link' },
+    // `login --link` of the command line runs it.
+    commands: [],
+    audit: ({ hours, ...login }, context) => about('login-link', login, context, { hours }),
+    async run({ tenant, connection, hours }, { services, acting }) {
+      const { beginRemoteLogin } = await import('../control/logins.ts');
+      const by = nameOf(acting.who);
+      const { id, ...made } = await beginRemoteLogin(await services.logins(), tenant, connection, by, hours);
+      return { tenant, connection, link: id, ...made };
+    },
+    auditResult: ({ link }) => ({ link }),
+  }),
+  acceptAccount: operation({
+    summary: 'say that the account of a login is the right one: what waits for that goes on',
+    level: 'operator',
+    input: ofConnection.extend({
+      account: z.string().describe('Its id or address, as status and the connections show it'),
+    }),
+    output: z.object({ tenant: z.string(), connection: z.string(), account: z.string() }),
+    http: { method: 'POST', path: '/tenants/{tenant}/connections/{connection}/account' },
+    commands: [{ words: 'accept-account <tenant> <connection> <account>' }],
+    audit: (login, context) => about('accept-account', login, context),
+    async run({ tenant, connection, account }, { services, signals }) {
+      const { acceptAccount } = await import('../control/logins.ts');
+      const desk = await services.logins();
+      return {
+        tenant,
+        connection,
+        account: await acceptAccount(desk, tenant, connection, account, signals.stop),
+      };
+    },
+    auditResult: ({ account }) => ({ account }),
+  }),
+  logOut: operation({
+    summary: 'end a login: revoke it at the provider and forget it here',
+    level: 'operator',
+    input: ofConnectionOrClinic,
+    output: z.object({
+      tenant: z.string(),
+      connection: z.string(),
+      revocation: z.enum(['revoked', 'not-supported', 'failed', 'nothing-to-revoke']),
+    }),
+    http: null,
+    commands: [{ words: 'logout <tenant> [connection]' }],
+    audit: (login, context) => about('logout', login, context),
+    async run({ tenant, connection }, { services, signals }) {
+      const { logOut } = await import('../control/logins.ts');
+      const desk = await services.logins();
+      return { tenant, connection, revocation: await logOut(desk, tenant, connection, signals.stop) };
+    },
+    auditResult: ({ revocation }) => ({ revocation }),
+  }),
+  listLoginLinks: operation({
+    summary:
+      'show links that were made with login --link and that nobody has opened: who made them, and until when they are good',
+    level: 'operator',
+    input: z.strictObject({ tenant }),
+    output: z.object({
+      links: z.array(
+        z.object({
+          ...{ id: z.string(), tenant: z.string(), connection: z.string() },
+          by: z.string().describe('Who made it'),
+          ...{ madeAt: instant, endsAt: instant },
+        }),
+      ),
+    }),
+    http: null,
+    commands: [{ words: 'logins links list <tenant>' }],
+    async run({ tenant }, { services }) {
+      const { listLoginLinks } = await import('../control/logins.ts');
+      return { links: await listLoginLinks(await services.logins(), tenant) };
+    },
+  }),
+  withdrawLoginLink: operation({
+    summary: 'withdraw a link that nobody has opened',
+    level: 'operator',
+    input: z.strictObject({ tenant, link: id }),
+    output: z.object({ tenant: z.string(), link: z.string() }),
+    http: null,
+    commands: [{ words: 'logins links withdraw <tenant> <link>' }],
+    async audit({ tenant, link: id }, { services }) {
+      const desk = await services.logins();
+      const link = (await desk.links.list(tenant)).find((each) => each.id === id);
+      desk.about(tenant, link?.connection ?? '');
+      const what = { connection: link?.connection ?? null, link: link?.id ?? null };
+      return { verb: 'withdraw-link', tenant, what };
+    },
+    async run({ tenant, link }, { services }) {
+      const { withdrawLoginLink } = await import('../control/logins.ts');
+      await withdrawLoginLink(await services.logins(), tenant, link);
+      return { tenant, link };
+    },
+  }),
+};
