@@ -1,7 +1,12 @@
 import { Argument, type Command, Option } from 'commander';
 import { z } from 'zod';
-import { MirrorError } from '../model/errors.ts';
-import type { AnyOperation, CommandBinding, OperationContext, OptionBinding } from '../operations/operation.ts';
+import {
+  type AnyOperation,
+  type CommandBinding,
+  inputOf,
+  type OperationContext,
+  type OptionBinding,
+} from '../operations/operation.ts';
 import { OPERATIONS } from '../operations/operations.ts';
 import { type Asked, type Print, paged, wholeNumber, zoneOf } from './answer.ts';
 import { OPERATION_TEXTS, type OperationText } from './operation-texts.ts';
@@ -12,6 +17,8 @@ interface OperationCommands {
   outside: CliOutside;
   options(): GlobalOptions;
   print: Print;
+  /** Default: all. */
+  operations?: Record<string, AnyOperation>;
 }
 
 type Binding = CommandBinding<Record<string, unknown>>;
@@ -21,12 +28,14 @@ const ABOUT_GROUPS: Readonly<Record<string, string>> = {
   holds: 'decide deletions that were held back',
   feeds: 'calendars that others fetch: their addresses, and who fetched',
   reminders: 'what patients are reminded of, and why or why not',
+  'audit-log': 'what persons did, when and why',
   triggers: 'what receivers are told of reports, invoices and appointments',
 };
 
 /** Adds the commands of all operations whose first word is this one. */
 export function addOperations(program: Command, given: OperationCommands, ...firstWords: string[]): void {
-  for (const [name, operation] of Object.entries(OPERATIONS as Record<string, AnyOperation>)) {
+  const { operations = OPERATIONS as Record<string, AnyOperation> } = given;
+  for (const [name, operation] of Object.entries(operations)) {
     for (const binding of operation.commands) {
       if (firstWords.includes(binding.words.split(' ')[0] ?? ''))
         addOperation(program, given, name, operation, binding);
@@ -51,8 +60,8 @@ function addOperation(
   const taken = new Set([...names, ...Object.keys(binding.fixed ?? {}), binding.stdin, 'after', 'limit', 'ifMatch']);
   const fields = Object.keys(operation.input.shape).filter((field) => !taken.has(field));
   for (const field of fields) command.addOption(optionOf(field, operation, binding.options?.[field] ?? {}));
-  if (binding.isList === true || 'limit' in operation.input.shape) paged(command);
-  command.option('--json', 'as JSON');
+  if (binding.isList === true || 'limit' in operation.input.shape) paged(command, binding.options?.limit?.about);
+  if (binding.isText !== true) command.option('--json', 'as JSON');
   command.action(async (...args: unknown[]) => {
     const asked = args[names.length] as Asked & Record<string, unknown>;
     const values = Object.fromEntries(names.map((field, index) => [field, args[index]]));
@@ -66,48 +75,45 @@ async function runOperation(
   typed: Record<string, unknown>,
   asked: Asked,
 ): Promise<void> {
-  const wanted = { ...options(), ...(binding.isOfOneTenant === true ? { only: String(typed.tenant) } : {}) };
+  const { isOfOneTenant = false, tellsRefused = false, stdin } = binding;
+  const wanted = {
+    ...{ ...options(), tellsRefused },
+    ...(isOfOneTenant && typeof typed.tenant === 'string' ? { only: typed.tenant } : {}),
+  };
   const text = await OPERATION_TEXTS[name as keyof typeof OPERATION_TEXTS]?.();
   await outside.withInstallation(wanted, async (open) => {
-    const { stdin } = binding;
     const read = stdin === undefined ? {} : { [stdin]: (await outside.read(undefined)).trim() };
     for (const [field, option] of Object.entries(binding.options ?? {})) {
       const file = typed[field];
       if (option?.fromFile !== undefined && typeof file === 'string')
         typed[field] = option.fromFile(await outside.read(file));
     }
-    const input = inputOf(operation, { ...typed, ...read, ...binding.fixed }, asked);
+    const fields = { ...typed, ...read, ...binding.fixed };
+    const input = limited(inputOf(operation, fields, 'add --help to see what the command takes'), operation, asked);
     const progress = outside.progress();
     const context = await contextOf(open, { progress, signals: { stop: outside.signal, abort: outside.signal } });
     const result = await operation.run(input, context).finally(() => progress.end());
     const zone = zoneOf(open.installation, typeof input.tenant === 'string' ? input.tenant : undefined);
-    const shown = operation.output.parse(result) as object;
-    print(asked, shown, () => (text as OperationText<unknown, unknown>)(result, input), zone);
+    const shown = operation.output.parse(result) as Record<string, unknown>;
+    const jsonFields = binding.jsonFields?.(input) ?? null;
+    print(
+      asked,
+      jsonFields === null ? shown : pick(shown, jsonFields),
+      () => (text as OperationText<unknown, unknown>)(result, input),
+      zone,
+    );
     if (operation.endsWithOne?.holds(result, input) === true) outside.exit(1);
   });
 }
 
-/** An operation takes all of a list from a command. @throws MirrorError `settings`, code `request-invalid` */
-function inputOf(
-  { input }: AnyOperation,
-  typed: Record<string, unknown>,
-  { limit, all }: Asked,
-): Record<string, unknown> {
-  const { success, data, error } = input.safeParse(typed);
-  if (!success) {
-    const [{ path, message } = { path: [], message: '' }] = error.issues;
-    throw new MirrorError(`${path.join('.')}: ${message}`, {
-      ...{ actor: 'settings', code: 'request-invalid', retry: 'never' },
-      remedy: 'add --help to see what the command takes',
-    });
-  }
-  if (!('limit' in input.shape)) return data;
-  const isPaged = 'after' in input.shape;
-  const most = isPaged || all === true ? Number.MAX_SAFE_INTEGER : (limit ?? data.limit);
-  return { ...data, limit: most };
+/** Of a list without pages a person may want fewer or all. */
+function limited(input: Record<string, unknown>, { input: { shape } }: AnyOperation, { limit, all }: Asked) {
+  if (!('limit' in shape) || 'after' in shape) return input;
+  return { ...input, limit: all === true ? Number.MAX_SAFE_INTEGER : (limit ?? input.limit) };
 }
 
-async function contextOf(
+/** What an operation is run with by whoever runs commands. */
+export async function contextOf(
   open: OpenInstallation,
   rest: Pick<OperationContext, 'progress' | 'signals'>,
 ): Promise<OperationContext> {
@@ -137,8 +143,7 @@ function optionOf(field: string, { input }: AnyOperation, { flags, about, preset
   const inner = withoutDefault(schema);
   const name = field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   const value = inner instanceof z.ZodBoolean ? '' : ` <${inner instanceof z.ZodNumber ? 'count' : name}>`;
-  const described = about ?? schema.description ?? '';
-  const option = new Option(flags ?? `--${name}${value}`, `${described.charAt(0).toLowerCase()}${described.slice(1)}`);
+  const option = new Option(flags ?? `--${name}${value}`, helpOf(about ?? schema.description));
   option.attributeName = () => field;
   if (preset !== undefined) option.preset(preset);
   if (inner instanceof z.ZodEnum) option.choices(inner.options.map(String));
@@ -146,6 +151,11 @@ function optionOf(field: string, { input }: AnyOperation, { flags, about, preset
   if (inner instanceof z.ZodBoolean) option.default(false);
   else if (!schema.safeParse(undefined).success) option.makeOptionMandatory();
   return option;
+}
+
+/** A description as help has it. */
+function helpOf(description = ''): string {
+  return `${description.charAt(0).toLowerCase()}${description.slice(1)}`;
 }
 
 function withoutDefault(schema: z.ZodType): z.ZodType {

@@ -13,6 +13,13 @@ type Texts = {
 
 /** How the command line shows what operations answer; each operation with a command has one. What a text takes to render is loaded when it is rendered. */
 export const OPERATION_TEXTS: Texts = {
+  async readStatus() {
+    const { renderStatus } = await import('./render-status.ts');
+    return (view, { problems }) => renderStatus(view, { problemsOnly: problems });
+  },
+  explainAppointment: async () => (await import('./render-explain.ts')).renderExplanation,
+  readHealth: async () => (await import('./render-health.ts')).renderHealth,
+  listDuplicates: async () => (await import('./render-duplicates.ts')).renderDuplicates,
   async planTenant() {
     const { renderKeptPlan, renderPlan } = await import('./render-plan.ts');
     return (plan) => (isKept(plan) ? renderKeptPlan(plan) : renderPlan(plan));
@@ -62,6 +69,15 @@ export const OPERATION_TEXTS: Texts = {
       return `The endpoint ${endpoint} ${was}. ${skip ? 'What is there by now is not sent.' : 'What waits for it is tried now.'}`;
     };
   },
+  async showAuditLog() {
+    const { renderAuditLog } = await import('./render-audit-log.ts');
+    return ({ entries, changed }) => renderAuditLog(entries, changed);
+  },
+  exportAuditLog:
+    async () =>
+    ({ lines }) =>
+      lines.join('\n'),
+  verifyAuditLog: async () => (await import('./render-audit-log.ts')).renderVerdict,
   listFeeds: async () => (await import('./render-feeds.ts')).renderFeeds,
   rotateFeed: async () => {
     return ({ url, hadOne }) => {

@@ -56,7 +56,17 @@ const NO_ACTS: Readonly<Record<string, readonly string[]>> = {
     ...['proposeMatches', 'findMatches', 'unmatchedPatients', 'matchableTarget', 'asMatchable', 'contactDigest'],
     ...['toMatchFile', 'fromMatchFile', 'keepPlan', 'keptPlan', 'newestPlan', 'planView', 'planLines'],
     ...['planSummary', 'refusedFiles'],
-    ...['listRecords', 'listTenants', 'wantedBy', 'requireLog', 'openTasks', 'pageOf', 'cursorOf', 'readCursor'],
+    ...[
+      'listRecords',
+      'listTenants',
+      'wantedBy',
+      'requireLog',
+      'openTasks',
+      'readTask',
+      'pageOf',
+      'cursorOf',
+      'readCursor',
+    ],
     ...[
       'viewWeek',
       'weekOf',

@@ -5,8 +5,11 @@ import { servicesOf } from '../operator-desk.ts';
 import { BODY_LIMIT_BYTES, type Given, type Route, withReason } from './route.ts';
 
 /** A route of the API for each operation that it offers. */
-export const OPERATION_ROUTES: readonly Route[] = Object.entries(OPERATIONS as Record<string, AnyOperation>).flatMap(
-  ([name, operation]) => {
+export const OPERATION_ROUTES = routesOf(OPERATIONS as Record<string, AnyOperation>);
+
+/** Routes of a table of operations. */
+export function routesOf(operations: Record<string, AnyOperation>): readonly Route[] {
+  return Object.entries(operations).flatMap(([name, operation]) => {
     const { http, input } = operation;
     if (http === null) return [];
     if (http.ofTenant === undefined) return [routeOf(name, operation, http)];
@@ -16,8 +19,8 @@ export const OPERATION_ROUTES: readonly Route[] = Object.entries(OPERATIONS as R
       routeOf(name, ofAll, http),
       routeOf(http.ofTenant, operation, { ...http, path: `/tenants/{tenant}${http.path}` }),
     ];
-  },
-);
+  });
+}
 
 function routeOf(name: string, operation: AnyOperation, http: NonNullable<AnyOperation['http']>): Route {
   const { summary, level, input, output, run } = operation;
