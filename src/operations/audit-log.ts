@@ -33,7 +33,7 @@ const filter = {
 /** A filter as a person types it. */
 const typedFilter = {
   ...filter,
-  since: z
+  sinceAt: z
     .string()
     .transform((text) => Date.parse(text))
     .refine((at) => !Number.isNaN(at), 'write 2026-11-30, or 2026-11-30T08:00:00Z')
@@ -42,7 +42,7 @@ const typedFilter = {
     .describe('From then on: a day such as 2026-11-30 (UTC), or a time of RFC 3339'),
 };
 
-const filterOptions = { since: { flags: '--since <time>' }, record: { flags: '--record <id>' } };
+const filterOptions = { sinceAt: { flags: '--since <time>' }, record: { flags: '--record <id>' } };
 
 /** Entries that `audit-log show` has by default. */
 const SHOWN = 100;
@@ -86,9 +86,9 @@ export const AUDIT_LOG_OPERATIONS = {
         options: { ...filterOptions, limit: { about: `the newest entries; default: ${SHOWN}; 0: all` } },
       },
     ],
-    async run({ since, limit, ...filter }, { acting }) {
+    async run({ limit, ...filter }, { acting }) {
       const { readAuditLog } = await import('../control/audit-log.ts');
-      const lines = await Array.fromAsync(readAuditLog(acting.desk, { ...filter, sinceAt: since }));
+      const lines = await Array.fromAsync(readAuditLog(acting.desk, filter));
       const entries = lines.flatMap(({ entry: each }) => each ?? []);
       return { entries: entries.slice(-limit), changed: lines.length - entries.length };
     },
@@ -100,9 +100,9 @@ export const AUDIT_LOG_OPERATIONS = {
     output: z.object({ lines: z.array(z.string()) }),
     http: null,
     commands: [{ words: 'audit-log export', isText: true, options: filterOptions }],
-    async run({ since, ...filter }, { acting }) {
+    async run(filter, { acting }) {
       const { readAuditLog } = await import('../control/audit-log.ts');
-      const lines = await Array.fromAsync(readAuditLog(acting.desk, { ...filter, sinceAt: since }));
+      const lines = await Array.fromAsync(readAuditLog(acting.desk, filter));
       return { lines: lines.map(({ line }) => line) };
     },
   }),
