@@ -135,10 +135,10 @@ function outsideOf(
     exit,
     checkConfiguration: (options) => checkConfiguration(host, options),
     withInstallation: (options, work) => withInstallation(host, options, work, onRefused),
-    async serveMcp(installation, version) {
+    async serveMcp(context, version) {
       // Loaded with its command alone.
-      const { serveMcp } = await import('./mcp-server/serve.ts');
-      await serveMcp(installation, version, host.interrupted);
+      const { serveMcp } = await import('./mcp-server/server.ts');
+      await serveMcp(context, version);
     },
     run: (options, role) => runDaemon(host, options, role),
   };

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Installation } from '../control/installation.ts';
+import { toJson } from '../operations/schemas.ts';
 import { inZone, onPaper } from './paper.ts';
 
 /** How an answer is wanted: the options of its command. */
@@ -23,18 +24,9 @@ export function printer(out: (text: string) => void, isUtc: () => boolean): Prin
   return ({ json = false, limit, all = false }, value, render, zone = null) => {
     if (json) return out(toJson(value));
     const mostRows = all || limit === 0 ? Number.POSITIVE_INFINITY : (limit ?? null);
-    out(onPaper({ mostRows }, () => inZone(isUtc() ? null : zone, render)));
+    const text = onPaper({ mostRows }, () => inZone(isUtc() ? null : zone, render));
+    if (text !== '') out(text);
   };
-}
-
-/** Names of what is an instant: epoch milliseconds inside, RFC 3339 in what others read. */
-const INSTANT = /^at$|(?:At|AsOf|Until|Since|BackTo)$|^asOf$/;
-
-/** An answer as JSON, with its instants in UTC as RFC 3339. */
-export function toJson(value: object): string {
-  const told = (name: string, one: unknown) =>
-    typeof one === 'number' && INSTANT.test(name) ? new Date(one).toISOString() : one;
-  return JSON.stringify(value, told, 2);
 }
 
 /** The zone of a clinic; that of all, where none is named and they share one; else null. */
@@ -45,10 +37,8 @@ export function zoneOf({ outlines }: Pick<Installation, 'outlines'>, tenant?: st
 }
 
 /** Lets a person say how many rows of a list are shown. */
-export function paged(command: Command): Command {
-  return command
-    .option('--limit <count>', 'most rows of each list', wholeNumber)
-    .option('--all', 'every row of each list');
+export function paged(command: Command, about = 'most rows of each list'): Command {
+  return command.option('--limit <count>', about, wholeNumber).option('--all', 'every row of each list');
 }
 
 /** A number among the arguments. @throws InvalidArgumentError */

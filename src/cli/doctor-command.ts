@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { StateProbe } from '../control/doctor.ts';
 import type { Finding } from '../control/findings.ts';
 import type { Installation } from '../control/installation.ts';
-import { toJson } from './answer.ts';
+import { toJson } from '../operations/schemas.ts';
 import { stateWord } from './paper.ts';
 import { wrap } from './table.ts';
 

@@ -13,16 +13,13 @@ export const EXIT_CODES = {
 /** When commands end with 1 although they could do what they were asked, by their usage. */
 const ENDS_WITH_ONE: Readonly<Record<string, string>> = {
   'check-spec': 'the document differs from the profile, or leaves something to decide',
-  'audit-log verify': 'an entry was changed, moved or removed',
   'clinic probe': 'the clinic answers otherwise than the profile says',
   'config check': 'with --live something does not answer, or an id is not known to the clinic',
   doctor: 'something is in the way',
   forget: 'not all is erased yet',
-  health: 'a record is failing',
   login:
     'a permission was not granted, the account waits for accept-account, or whether the user can be used is not known',
   match: 'something of the file was left as it is',
-  status: 'with --problems something needs a person',
 };
 
 /** Commands that do something, with their words, in the order in which the help has them; not those that only hold others. */

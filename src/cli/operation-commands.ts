@@ -1,7 +1,12 @@
 import { Argument, type Command, Option } from 'commander';
 import { z } from 'zod';
-import { MirrorError } from '../model/errors.ts';
-import type { AnyOperation, CommandBinding, OperationContext, OptionBinding } from '../operations/operation.ts';
+import {
+  type AnyOperation,
+  type CommandBinding,
+  inputOf,
+  type OperationContext,
+  type OptionBinding,
+} from '../operations/operation.ts';
 import { OPERATIONS, type OperationName } from '../operations/operations.ts';
 import { type Asked, type Print, paged, wholeNumber, zoneOf } from './answer.ts';
 import { OPERATION_REMARKS, OPERATION_SENTENCES, OPERATION_TEXTS, type OperationText } from './operation-texts.ts';
@@ -12,6 +17,8 @@ export interface OperationCommands {
   outside: CliOutside;
   options(): GlobalOptions;
   print: Print;
+  /** Default: all. */
+  operations?: Record<string, AnyOperation>;
 }
 
 type Binding = CommandBinding<Record<string, unknown>>;
@@ -28,6 +35,7 @@ const ABOUT_GROUPS: Readonly<Record<string, string>> = {
   credentials: 'keep a sealed copy of one tenant outside Redis',
   feeds: 'calendars that others fetch: their addresses, and who fetched',
   reminders: 'what patients are reminded of, and why or why not',
+  'audit-log': 'what persons did, when and why',
   triggers: 'what receivers are told of reports, invoices and appointments',
 };
 
@@ -40,7 +48,8 @@ interface Variant {
 
 /** Adds the commands of all operations whose first word is one of these. */
 export function addOperations(program: Command, given: OperationCommands, ...firstWords: string[]): void {
-  const all = Object.entries(OPERATIONS as Record<string, AnyOperation>).flatMap(([name, operation]) =>
+  const { operations = OPERATIONS as Record<string, AnyOperation> } = given;
+  const all = Object.entries(operations).flatMap(([name, operation]) =>
     operation.commands.map((binding): Variant => ({ name: name as OperationName, operation, binding })),
   );
   const wanted = all.filter(({ binding }) => firstWords.includes(binding.words.split(' ')[0] ?? ''));
@@ -72,7 +81,7 @@ function addCommand(program: Command, given: OperationCommands, usage: string, v
     }
   }
   if (variants.some(({ operation, binding }) => binding.isList === true || 'limit' in operation.input.shape))
-    paged(command);
+    paged(command, first.binding.options?.limit?.about);
   if (variants.some(({ binding }) => binding.isText !== true)) command.option('--json', 'as JSON');
   command.action(async (...args: unknown[]) => {
     const asked = args[names.length] as Asked & Record<string, unknown>;
@@ -85,7 +94,7 @@ function addCommand(program: Command, given: OperationCommands, usage: string, v
 /** Fields of the input that are options of the command. */
 function optionalFields({ operation, binding }: Variant, names: readonly string[]): string[] {
   const { fixed = {}, reads, by } = binding;
-  const others = [...names, ...Object.keys(fixed), reads?.field, by?.file, 'after', 'limit', 'ifMatch'];
+  const others = [...names, ...Object.keys(fixed), reads?.field, by?.file, 'after', 'limit'];
   return Object.keys(operation.input.shape).filter((field) => !others.includes(field));
 }
 
@@ -102,21 +111,28 @@ async function runOperation(
   typed: Record<string, unknown>,
   asked: Asked & Record<string, unknown>,
 ): Promise<void> {
-  const wanted = { ...options(), ...(binding.isOfOneTenant === true ? { only: String(typed.tenant) } : {}) };
+  const { isOfOneTenant = false, tellsRefused = false } = binding;
+  const wanted = {
+    ...{ ...options(), tellsRefused },
+    ...(isOfOneTenant && typeof typed.tenant === 'string' ? { only: typed.tenant } : {}),
+  };
   const text = (OPERATION_SENTENCES[name] ?? (await OPERATION_TEXTS[name]?.())) as AnyText;
   const remark = OPERATION_REMARKS[name] as AnyText | undefined;
   await outside.withInstallation(wanted, async (open) => {
-    const input = inputOf(operation, { ...(await withFiles(outside, binding, typed, asked)), ...binding.fixed }, asked);
+    const fields = { ...(await withFiles(outside, binding, typed, asked)), ...binding.fixed };
+    const input = limited(inputOf(operation, fields, 'add --help to see what the command takes'), operation, asked);
     const progress = outside.progress();
     const context = await contextOf(open, { progress, signals: { stop: outside.signal, abort: outside.signal } });
     const result = await operation.run(input, context).finally(() => progress.end());
     const file = binding.writes === undefined ? undefined : asked[new Option(binding.writes.flags).attributeName()];
     if (typeof file === 'string') await outside.write(file, binding.writes?.of(result) ?? '');
     const zone = zoneOf(open.installation, typeof input.tenant === 'string' ? input.tenant : undefined);
-    const shown = operation.output.parse(result) as object;
     const words = remark?.(result, input) ?? '';
     if (words !== '') outside.err(words);
-    print(asked, shown, () => text(result, typeof file === 'string' ? { ...input, file } : input), zone);
+    const shown = operation.output.parse(result) as Record<string, unknown>;
+    const jsonFields = binding.jsonFields?.(input) ?? Object.keys(shown);
+    const given = typeof file === 'string' ? { ...input, file } : input;
+    print(asked, pick(shown, jsonFields), () => text(result, given), zone);
     if (operation.endsWithOne?.holds(result, input) === true) outside.exit(1);
     if (operation.endsWithTwo?.(result) === true) outside.exit(2);
   });
@@ -145,27 +161,13 @@ async function withFiles(
   return whole;
 }
 
-/** An operation takes all of a list from a command. @throws MirrorError `settings`, code `request-invalid` */
-function inputOf(
-  { input }: AnyOperation,
-  typed: Record<string, unknown>,
-  { limit, all }: Asked,
-): Record<string, unknown> {
-  const { success, data, error } = input.safeParse(typed);
-  if (!success) {
-    const [{ path, message } = { path: [], message: '' }] = error.issues;
-    throw new MirrorError(`${path.join('.')}: ${message}`, {
-      ...{ actor: 'settings', code: 'request-invalid', retry: 'never' },
-      remedy: 'add --help to see what the command takes',
-    });
-  }
-  if (!('limit' in input.shape)) return data;
-  const isPaged = 'after' in input.shape;
-  const most = isPaged || all === true ? Number.MAX_SAFE_INTEGER : (limit ?? data.limit);
-  return { ...data, limit: most };
+/** Of a list without pages a person may want fewer or all. */
+function limited(input: Record<string, unknown>, { input: { shape } }: AnyOperation, { limit, all }: Asked) {
+  if (!('limit' in shape) || 'after' in shape) return input;
+  return { ...input, limit: all === true ? Number.MAX_SAFE_INTEGER : (limit ?? input.limit) };
 }
 
-/** What an operation is run with by whoever may run commands: as an owner of all tenants. */
+/** What an operation is run with by whoever runs commands. */
 export async function contextOf(
   open: OpenInstallation,
   rest: Pick<OperationContext, 'progress' | 'signals'>,
@@ -199,8 +201,7 @@ function optionOf(field: string, { input }: AnyOperation, { flags, about, preset
   const inner = withoutDefault(schema);
   const name = field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   const value = inner instanceof z.ZodBoolean ? '' : ` <${inner instanceof z.ZodNumber ? 'count' : name}>`;
-  const described = about ?? schema.description ?? '';
-  const option = new Option(flags ?? `--${name}${value}`, `${described.charAt(0).toLowerCase()}${described.slice(1)}`);
+  const option = new Option(flags ?? `--${name}${value}`, helpOf(about ?? schema.description));
   option.attributeName = () => field;
   if (preset !== undefined) option.preset(preset);
   if (inner instanceof z.ZodEnum) option.choices(inner.options.map(String));
@@ -208,6 +209,11 @@ function optionOf(field: string, { input }: AnyOperation, { flags, about, preset
   if (inner instanceof z.ZodBoolean) option.default(false);
   else if (!schema.safeParse(undefined).success) option.makeOptionMandatory();
   return option;
+}
+
+/** A description as help has it. */
+function helpOf(description = ''): string {
+  return `${description.charAt(0).toLowerCase()}${description.slice(1)}`;
 }
 
 function withoutDefault(schema: z.ZodType): z.ZodType {

@@ -48,6 +48,13 @@ export const OPERATION_TEXTS: { [Name in OperationName]?: () => Promise<TextOf<N
   removeTenant: async () => (await import('./render-tenants.ts')).renderRemoved,
   acceptTenants: async () => (await import('./render-tenants.ts')).renderAccepted,
   listAccessTokens: async () => (await import('./render-access.ts')).renderTokens,
+  async readStatus() {
+    const { renderStatus } = await import('./render-status.ts');
+    return (view, { problems }) => renderStatus(view, { problemsOnly: problems });
+  },
+  explainAppointment: async () => (await import('./render-explain.ts')).renderExplanation,
+  readHealth: async () => (await import('./render-health.ts')).renderHealth,
+  listDuplicates: async () => (await import('./render-duplicates.ts')).renderDuplicates,
   async planTenant() {
     const { renderKeptPlan, renderPlan } = await import('./render-plan.ts');
     return (plan) => (isKept(plan) ? renderKeptPlan(plan) : renderPlan(plan));
@@ -97,6 +104,15 @@ export const OPERATION_TEXTS: { [Name in OperationName]?: () => Promise<TextOf<N
       return `The endpoint ${endpoint} ${was}. ${skip ? 'What is there by now is not sent.' : 'What waits for it is tried now.'}`;
     };
   },
+  async showAuditLog() {
+    const { renderAuditLog } = await import('./render-audit-log.ts');
+    return ({ entries, changed }) => renderAuditLog(entries, changed);
+  },
+  exportAuditLog:
+    async () =>
+    ({ lines }) =>
+      lines.join('\n'),
+  verifyAuditLog: async () => (await import('./render-audit-log.ts')).renderVerdict,
   listFeeds: async () => (await import('./render-feeds.ts')).renderFeeds,
   rotateFeed: async () => {
     return ({ url, hadOne }) => {

@@ -10,6 +10,7 @@ import type { ConfigurationDesk } from '../control/managed-tenants.ts';
 import type { Acting } from '../control/recording.ts';
 import type { Role } from '../control/roles.ts';
 import type { Progress } from '../model/progress.ts';
+import type { OperationContext } from '../operations/operation.ts';
 import type { ConfiguredNames } from './completion.ts';
 import type { ConfigCommand } from './config-command.ts';
 
@@ -22,7 +23,7 @@ export interface CliOutside {
   /** Runs the daemon, or a part of it, until it is told to end. */
   run(options: GlobalOptions, role: Role): Promise<void>;
   /** Answers questions of an assistant over standard input and output, until it ends them. */
-  serveMcp(installation: Installation, version: string): Promise<void>;
+  serveMcp(context: OperationContext, version: string): Promise<void>;
   /** Checks the configuration; `faults` 0 when it can be used. */
   checkConfiguration(options: GlobalOptions): ReturnType<ConfigCommand['check']>;
   /** Ends with the signal that a person gives (Ctrl-C). */

@@ -5,22 +5,19 @@ import type { Installation } from '../control/installation.ts';
 import type { Acting } from '../control/recording.ts';
 import { ROLES, type Role } from '../control/roles.ts';
 import { type Print, printer } from './answer.ts';
-import { addAuditLog } from './audit-log-commands.ts';
 import { addBackups } from './backup-commands.ts';
 import { addClinic, addProbe } from './clinic-commands.ts';
 import { addCompletion } from './completion.ts';
 import { addConfig } from './config-command.ts';
 import { addDoctor, type DoctorCommand } from './doctor-command.ts';
 import { tellExitCodes } from './exit-codes.ts';
-import { addHealth } from './health-command.ts';
 import { addInit } from './init/command.ts';
 import { addLogin } from './login-command.ts';
-import { addOperations, type OperationCommands } from './operation-commands.ts';
+import { addOperations, contextOf, type OperationCommands } from './operation-commands.ts';
 import type { CliOutside, GlobalOptions } from './outside.ts';
 import { USUAL_CONFIG } from './outside.ts';
 import { paper } from './paper.ts';
 import { addProfiles } from './profile-commands.ts';
-import { addStatus } from './status-commands.ts';
 
 const ROLE_HELP =
   'a part of it, where several processes share the work: scheduler puts work into the queues in its time, worker does it, http takes logins, notifications and answers of patients; all have the probes';
@@ -68,19 +65,9 @@ export function createProgram(outside: CliOutside): Command {
   addOperations(program, operations, 'plan', 'apply', 'sync', 'retry', 'audit');
 
   program.commandsGroup('See what is the matter:');
-  addStatus(program, {
-    ...outside,
-    print,
-    withInstallation: (given, work) =>
-      outside.withInstallation(
-        { ...options(), only: given.only, tellsRefused: given.tellsRefused },
-        ({ installation }) => work(installation),
-      ),
-  });
+  addOperations(program, operations, 'status', 'explain');
   addDoctor(program, doctor);
-  addHealth(program, { ...outside, ...common });
-  addOperations(program, operations, 'reminders', 'triggers', 'feeds');
-  addAuditLog(program, { ...outside, ...common });
+  addOperations(program, operations, 'health', 'duplicates', 'reminders', 'triggers', 'feeds', 'audit-log');
 
   program.commandsGroup('Decide, undo and forget:');
   addOperations(program, operations, 'holds', 'match', 'runs', 'undo', 'forget', 'receipts');
@@ -158,6 +145,9 @@ function addMcp(program: Command, outside: CliOutside, options: () => GlobalOpti
     .command('mcp')
     .description('answer questions of an assistant over standard input and output (Model Context Protocol); read-only')
     .action(() =>
-      outside.withInstallation(options(), ({ installation }) => outside.serveMcp(installation, manifest.version)),
+      outside.withInstallation(options(), async (open) => {
+        const signals = { stop: outside.signal, abort: outside.signal };
+        await outside.serveMcp(await contextOf(open, { progress: () => {}, signals }), manifest.version);
+      }),
     );
 }

@@ -153,20 +153,14 @@ async function explainTarget(
       link === undefined || link.drift === null
         ? null
         : { done: link.drift, fields: fieldsByHand(link, target.identity), policy: target.configuration.audit.drift },
-    pending: pending === null ? null : pendingView(pending),
-    holds: holds
-      .filter((hold) => hold.target === target.id && hold.recordIds.includes(recordId))
-      .map(({ id, kind, state }) => ({ id, kind, state })),
+    pending,
+    holds: holds.filter((hold) => hold.target === target.id && hold.recordIds.includes(recordId)),
     failure: record.failure === null ? null : record.failure.code,
     way: await wayOf(tenant, target, recordId, {
       clinic: source.state === 'there' ? source : source.state === 'absent' ? 'absent' : null,
       ...{ link: link ?? null, pending, stored: record },
     }),
   };
-}
-
-function pendingView({ reason, want, attempts, lastError, about, parked, enqueuedAt, dueAt }: PendingChange) {
-  return { reason, want, attempts, lastError, ...(about === undefined ? {} : { about }), parked, enqueuedAt, dueAt };
 }
 
 function decide(

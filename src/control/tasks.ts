@@ -36,8 +36,6 @@ export interface BegunTask {
 export interface Tasks {
   /** @throws MirrorError `settings`, code `no-such-tenant`; `remote`, code `too-many-tasks` */
   begin(tenant: string, kind: TaskKind, work: TaskWork): Promise<BegunTask>;
-  /** @throws MirrorError `settings`, code `no-such-task` or `no-such-tenant` */
-  read(tenant: string, id: string): Promise<TaskView>;
   /** Stops what is under way, and waits a second for it at most. */
   close(): Promise<void>;
 }
@@ -62,19 +60,21 @@ export function openTasks(installation: Installation, log: Logger): Tasks {
       await kept;
       return { id: note.task.id, result };
     },
-    async read(tenantId, id) {
-      const { tasks, clock } = requireTenant(installation, tenantId);
-      const task = await tasks.read(id);
-      if (task === null) throw noSuchTask();
-      const { aliveAt, state, ...others } = task;
-      return { ...others, state: state === 'running' && aliveAt < clock() - LOST_AFTER_MS ? 'lost' : state };
-    },
     async close() {
       ending.abort();
       const deadline = new Promise((resolve) => setTimeout(resolve, STOP_GRACE_MS).unref());
       await Promise.race([Promise.all(running.keys()), deadline]);
     },
   };
+}
+
+/** A task that any process began. @throws MirrorError `settings`, code `no-such-task` or `no-such-tenant` */
+export async function readTask(installation: Installation, tenantId: string, id: string): Promise<TaskView> {
+  const { tasks, clock } = requireTenant(installation, tenantId);
+  const task = await tasks.read(id);
+  if (task === null) throw noSuchTask();
+  const { aliveAt, state, ...others } = task;
+  return { ...others, state: state === 'running' && aliveAt < clock() - LOST_AFTER_MS ? 'lost' : state };
 }
 
 /** Keeps what is known of a task while its work goes on. */

@@ -83,9 +83,5 @@ export function listProblems(
 }
 
 function lineOf(id: string, found: TenantStatus | undefined): Omit<TenantLine, 'faults' | 'problems'> {
-  const { inStep, canGoOn, inSyncAsOf, firstSync, pending, failing, held } = found ?? NOT_RUN;
-  return {
-    ...{ tenant: id, name: found?.name ?? null, paused: found?.paused ?? false },
-    ...{ targets: found?.targets.length ?? 0, inStep, canGoOn, inSyncAsOf, firstSync, pending, failing, held },
-  };
+  return { tenant: id, name: null, paused: false, ...NOT_RUN, ...found, targets: found?.targets.length ?? 0 };
 }

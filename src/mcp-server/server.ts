@@ -1,81 +1,89 @@
 // biome-ignore lint/correctness/noUnresolvedImports: the package names its files by a pattern, which the linter does not read
-import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
-import type { z } from 'zod';
-import type { Installation } from '../control/installation.ts';
-import { openStatuses } from '../control/statuses.ts';
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+// biome-ignore lint/correctness/noUnresolvedImports: the package names its files by a pattern, which the linter does not read
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+// biome-ignore lint/correctness/noUnresolvedImports: the package names its files by a pattern, which the linter does not read
+import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } from '@modelcontextprotocol/sdk/types.js';
+import { z } from 'zod';
 import { asMirrorError } from '../model/errors.ts';
-import { tellExplain, tellHealth, tellHolds, tellProblems, tellRuns, tellStatus } from './answers.ts';
-import * as schemas from './schemas.ts';
+import { type AnyOperation, type AssistantBinding, inputOf, type OperationContext } from '../operations/operation.ts';
+import { OPERATIONS } from '../operations/operations.ts';
+import { instant, toJson } from '../operations/schemas.ts';
 
 const INSTRUCTIONS = `Tells where a clinic's calendars and CRM stand against its management system. Read-only: nothing here changes
 anything, and no answer holds data of patients. Begin with "problems"; "explain" answers why an appointment is not in a calendar, by its id in the clinic system.
 What a person is to do stands in "next": commands of the command line, to be given by them.`;
 
+const READ_ONLY = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
+
+/** A tool that an operation offers. */
+interface Tool {
+  operation: AnyOperation;
+  binding: AssistantBinding<Record<string, unknown>, unknown>;
+}
+
+/** Answers over standard input and output until the other side closes them, or the signal comes. */
+export async function serveMcp(context: OperationContext, version: string): Promise<void> {
+  const server = createMcpServer(context, version);
+  const ended = Promise.withResolvers<void>();
+  server.onclose = () => ended.resolve();
+  process.stdin.once('end', () => void server.close());
+  context.signals.stop.addEventListener('abort', () => void server.close(), { once: true });
+  await server.connect(new StdioServerTransport());
+  await ended.promise;
+}
+
 /**
- * A server of the Model Context Protocol with tools that look, and none that changes anything. Each answer is checked by a schema.
+ * A server of the Model Context Protocol with the tools of operations that only look. Each answer is checked by a schema.
  * @see https://modelcontextprotocol.io/specification/2025-06-18/server/tools
  */
-export function createMcpServer(installation: Installation, version: string, signal: AbortSignal): McpServer {
-  const statuses = openStatuses();
-  const server = new McpServer({ name: 'clinic-mirror', version }, { instructions: INSTRUCTIONS });
-  const add = <Input extends z.ZodRawShape, Output extends z.ZodRawShape>(
-    name: string,
-    description: string,
-    inputSchema: Input,
-    outputSchema: Output,
-    tell: (asked: z.output<z.ZodObject<Input>>) => Promise<z.input<z.ZodObject<Output>>>,
-  ) => {
-    const annotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
-    // The library asks of a callback what depends on the schemas; these two are one.
-    const answer = async (asked: unknown) => answered(() => tell(asked as z.output<z.ZodObject<Input>>));
-    server.registerTool(name, { description, inputSchema, outputSchema, annotations }, answer as never);
-  };
-  add(
-    'status',
-    'Per clinic and target: in step as of when, can it go on, what waits',
-    schemas.oneTenant,
-    schemas.status,
-    ({ tenant }) => tellStatus({ installation, statuses }, tenant),
+export function createMcpServer(
+  context: OperationContext,
+  version: string,
+  operations: Record<string, AnyOperation> = OPERATIONS as Record<string, AnyOperation>,
+): Server {
+  const tools = new Map(
+    Object.values(operations).flatMap((operation) =>
+      (operation.assistants ?? []).map((binding) => [binding.name, { operation, binding }] as const),
+    ),
   );
-  add(
-    'problems',
-    'What is the matter or will be, who ends it, and the next action',
-    schemas.oneTenant,
-    schemas.problems,
-    ({ tenant }) => tellProblems({ installation, statuses }, tenant),
+  const server = new Server(
+    { name: 'clinic-mirror', version },
+    { instructions: INSTRUCTIONS, capabilities: { tools: {} } },
   );
-  add(
-    'explain',
-    'Why an appointment is, or is not, in each target, by its id in the clinic system',
-    schemas.explainInput,
-    schemas.explain,
-    ({ tenant, appointment }) => tellExplain(installation, tenant, appointment, signal),
-  );
-  add(
-    'holds',
-    'Removals and other changes that are held until a person decides',
-    schemas.oneTenant,
-    schemas.holds,
-    ({ tenant }) => tellHolds(installation, tenant),
-  );
-  add(
-    'health',
-    'Per target: how many records are in sync, left out and why, failing and why; reads the clinic',
-    schemas.healthInput,
-    schemas.health,
-    ({ tenant, target }) => tellHealth(installation, tenant, target, signal),
-  );
-  add('runs', 'Runs that changed or deleted something, newest first', schemas.oneTenant, schemas.runs, ({ tenant }) =>
-    tellRuns(installation, tenant),
-  );
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...tools.values()].map(descriptionOf) }));
+  server.setRequestHandler(CallToolRequestSchema, ({ params: { name, arguments: typed = {} } }) => {
+    const tool = tools.get(name);
+    if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `There is no tool ${JSON.stringify(name)}`);
+    return answerOf(tool, typed, context);
+  });
   return server;
 }
 
+function descriptionOf({ operation: { input }, binding: { name, about, fixed = {}, output } }: Tool) {
+  const hidden = new Set([...Object.keys(fixed), 'after', 'limit']);
+  const shape = Object.fromEntries(Object.entries(input.shape).filter(([field]) => !hidden.has(field)));
+  return {
+    ...{ name, description: about, annotations: READ_ONLY },
+    inputSchema: { ...z.toJSONSchema(z.strictObject(shape), { io: 'input' }), type: 'object' as const },
+    outputSchema: {
+      ...z.toJSONSchema(output, {
+        override({ zodSchema, jsonSchema }) {
+          if (zodSchema === instant) Object.assign(jsonSchema, { type: 'string', format: 'date-time' });
+        },
+      }),
+      type: 'object' as const,
+    },
+  };
+}
+
 /** An answer as data and as text of it; an error as its sentence with what to do. */
-async function answered(tell: () => Promise<object>) {
+async function answerOf({ operation, binding }: Tool, typed: Record<string, unknown>, context: OperationContext) {
   try {
-    const structuredContent = (await tell()) as Record<string, unknown>;
-    return { structuredContent, content: [{ type: 'text' as const, text: JSON.stringify(structuredContent) }] };
+    const input = inputOf(operation, { ...typed, ...binding.fixed }, 'tools/list says what each tool takes');
+    const result = await operation.run(input, context);
+    const text = toJson(binding.output.parse(binding.of?.(result) ?? result), 0);
+    return { structuredContent: JSON.parse(text), content: [{ type: 'text' as const, text }] };
   } catch (error) {
     const { message, code, remedy } = asMirrorError(error);
     const text = [`${message} (${code})`, ...(remedy === undefined ? [] : [remedy])].join('. To do: ');

@@ -47,6 +47,20 @@ export const HOLD_OPERATIONS = {
       const holds = (await listHolds(installation, tenant)).filter((each) => maySee(rights, each.tenant)).map(shown);
       return pageOf(holds, page, ({ tenant, id }) => `${tenant}/${id}`);
     },
+    assistants: [
+      {
+        name: 'holds',
+        about: 'Removals and other changes that are held until a person decides',
+        output: z.object({
+          holds: z.array(
+            hold
+              .pick({ tenant: true, target: true, id: true, kind: true, state: true, createdAt: true, expiresAt: true })
+              .extend({ changes: z.number() }),
+          ),
+        }),
+        of: ({ items }) => ({ holds: items.map((each) => ({ ...each, changes: each.items })) }),
+      },
+    ],
   }),
   readHold: operation({
     summary: 'show a hold with the ids of its records',

@@ -11,6 +11,7 @@ import type { Statuses } from '../control/statuses.ts';
 import type { StopSignals } from '../jobs/push.ts';
 import type { AccessLevel, AccessRights } from '../model/access.ts';
 import type { ActFacts } from '../model/acts.ts';
+import { MirrorError } from '../model/errors.ts';
 import type { TaskKind } from '../model/kept-task.ts';
 import type { Progress } from '../model/progress.ts';
 
@@ -99,14 +100,22 @@ export interface CommandBinding<Input> {
   isText?: boolean;
   /** The command looks at its tenant alone, so that files of other tenants need not be read. */
   isOfOneTenant?: boolean;
+  /** The answer says which changed files are refused: the command line does not say it too. */
+  tellsRefused?: boolean;
+  /** Fields that `--json` has with this input; null: all. */
+  jsonFields?(input: Input): readonly string[] | null;
 }
 
 /** How assistants are offered an operation over the Model Context Protocol: only operations that change nothing, and no data of patients. */
-export interface AssistantBinding<Result> {
+export interface AssistantBinding<Input, Result> {
+  /** Name of the tool. */
   name: string;
   about: string;
-  /** What an assistant sees. */
+  /** Values that this tool gives; all other fields of the input are the assistant's, except those of pages: a tool answers the whole list. */
+  fixed?: Partial<Input>;
+  /** What an assistant sees: fields of the operation's output. */
   output: z.ZodObject;
+  /** Moves fields to where `output` has them. Default: they stay. */
   of?(result: Result): unknown;
 }
 
@@ -131,7 +140,7 @@ export interface OperationDefinition<
   output: Output;
   http: HttpBinding | null;
   commands: readonly CommandBinding<z.output<Input>>[];
-  assistant?: AssistantBinding<Result>;
+  assistants?: readonly AssistantBinding<z.output<Input>, Result>[];
   /**
    * What the audit log says of it, before it is begun; null for an operation that changes nothing with this input. An operation without this
    * changes nothing with any input. What it throws was not begun. `itself`: `run` records it, by `acting`.
@@ -169,12 +178,12 @@ export function operation<
 /** An operation whatever it takes and gives. */
 export type AnyOperation = Omit<
   OperationDefinition<z.ZodObject, z.ZodType>,
-  'commands' | 'assistant' | 'audit' | 'auditResult' | 'endsWithOne' | 'endsWithTwo' | 'run'
+  'commands' | 'assistants' | 'audit' | 'auditResult' | 'endsWithOne' | 'endsWithTwo' | 'run'
 > & {
   commands: readonly CommandBinding<Record<string, unknown>>[];
   endsWithOne?: { when: string; holds(result: unknown, input: Record<string, unknown>): boolean };
   endsWithTwo?(result: unknown): boolean;
-  assistant?: AssistantBinding<unknown>;
+  assistants?: readonly AssistantBinding<Record<string, unknown>, unknown>[];
   audit?: unknown;
   run(input: Record<string, unknown>, context: OperationContext): Promise<unknown>;
 };
@@ -185,3 +194,15 @@ export type InputOf<Operation> = Operation extends { run(input: infer Input, con
   : never;
 /** What an operation answers, before its schema takes out what leaves on no surface. */
 export type ResultOf<Operation> = Operation extends { run(...given: never[]): Promise<infer Result> } ? Result : never;
+
+/**
+ * Checks the input of a caller who takes all of a list instead of its pages.
+ * @throws MirrorError `settings`, code `request-invalid`
+ */
+export function inputOf({ input }: AnyOperation, fields: Record<string, unknown>, remedy: string) {
+  const { success, data, error } = input.safeParse(fields);
+  if (success) return 'after' in input.shape ? { ...data, limit: Number.MAX_SAFE_INTEGER } : data;
+  const [{ path, message } = { path: [], message: '' }] = error.issues;
+  const field = path.length === 0 ? '' : `${path.join('.')}: `;
+  throw new MirrorError(`${field}${message}`, { actor: 'settings', code: 'request-invalid', retry: 'never', remedy });
+}

@@ -11,6 +11,12 @@ const LATEST = 1e15;
 
 const ofRun = { run: id, tenant: tenant.optional().describe('Required if two tenants have a run of that id') };
 
+const changingRuns = z.object({
+  runs: z.array(
+    z.object({ tenant: z.string(), run: z.string(), at: instant, updated: z.number(), deleted: z.number() }),
+  ),
+});
+
 /** Operations on cycles that ran, and on their changes. */
 export const RUN_OPERATIONS = {
   listRuns: operation({
@@ -30,11 +36,7 @@ export const RUN_OPERATIONS = {
     summary: 'list runs that changed or deleted something, newest first, at most a hundred: these can be undone',
     level: 'viewer',
     input: z.strictObject({ tenant: tenant.optional() }),
-    output: z.object({
-      runs: z.array(
-        z.object({ tenant: z.string(), run: z.string(), at: instant, updated: z.number(), deleted: z.number() }),
-      ),
-    }),
+    output: changingRuns,
     http: { method: 'GET', path: '/tenants/{tenant}/changing-runs' },
     commands: [
       { words: 'runs [tenant]', about: 'show the runs that changed or deleted something, newest first', isList: true },
@@ -43,6 +45,7 @@ export const RUN_OPERATIONS = {
       const { listRuns } = await import('../control/undo.ts');
       return { runs: await listRuns(services.installation, tenant) };
     },
+    assistants: [{ name: 'runs', about: 'Runs that changed or deleted something, newest first', output: changingRuns }],
   }),
   undoRun: operation({
     summary: 'restore what a run deleted, and bring what it changed to what the clinic says now',

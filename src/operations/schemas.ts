@@ -2,6 +2,16 @@ import { z } from 'zod';
 
 /** Milliseconds since 1970-01-01 UTC. */
 export const instant = z.number();
+/** Names of instants in answers. */
+const INSTANT = /^at$|(?:At|AsOf|Until|Since|BackTo)$|^asOf$/;
+
+/** An answer as JSON in which instants are RFC 3339 in UTC. */
+export function toJson(answer: object, indent = 2): string {
+  const textOf = (name: string, value: unknown) =>
+    typeof value === 'number' && INSTANT.test(name) ? new Date(value).toISOString() : value;
+  return JSON.stringify(answer, textOf, indent);
+}
+
 /** Id of something configured, in an input. */
 export const id = z.string().min(1).max(200);
 export const tenant = id.describe('Id of a tenant');
@@ -47,6 +57,7 @@ export const problem = z.object({
   code: z.string(),
   needs: z.enum(['person', 'time']).describe('Who ends it'),
   sinceAt: instant.nullable(),
+  breaksAt: instant.nullable().describe('When it begins to do harm, where it does not yet'),
   nextTryAt: instant.nullable().describe('When it is tried again by itself'),
   sentence: z.string(),
   next: z.string().nullable().describe('What a person does next'),

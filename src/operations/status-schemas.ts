@@ -33,7 +33,7 @@ export const auditReply = z.object({
 });
 
 /** Where a target stands, or a tenant's targets together: as the worst of them. */
-const standing = {
+export const standing = {
   inStep,
   canGoOn,
   inSyncAsOf: instant.nullable().describe('It showed what the clinic showed then'),
@@ -59,6 +59,7 @@ export const targetStatus = z.object({
   exceptGapsAsOf: instant.nullable(),
   links: z.number().describe('Objects that the target is known to hold'),
   pausedErasures: z.number().describe('Of a paused target: erasures of who is forgotten that wait'),
+  heldSinceAt: instant.nullable().describe('Since when a person has to decide'),
   oldestPendingAt: instant.nullable(),
   unconfirmed: z.number().describe('Records that the list lacks and that are not confirmed as gone yet'),
   failure: failure.extend({ sinceAt: instant }).nullable(),
@@ -73,6 +74,11 @@ export const targetStatus = z.object({
     untilAt: instant.nullable(),
     reason: z.string().nullable(),
   }),
+  feed: z
+    .object({ madeAt: instant, fetchedAt: instant.nullable(), fetches: z.number() })
+    .nullable()
+    .optional()
+    .describe('Of a feed: its address; null while it has none'),
   created: z.number(),
   updated: z.number(),
   deleted: z.number(),
@@ -96,7 +102,20 @@ export const connectionStatus = z.object({
     .describe('The server refused requests for haste: nothing is asked before `untilAt`'),
   accessExpiresAt: instant.nullable(),
   refreshExpiresAt: instant.nullable(),
+  isEndFixed: z.boolean().describe('That end does not move with use'),
+  obtainedAt: instant.nullable(),
+  usedAt: instant.nullable(),
   missingScopes: z.array(z.string()),
+});
+
+/** What a reading of the clinic showed of its profile, without a loss. */
+export const readingRemark = z.object({
+  code: z.enum(['zone-unread', 'path-empty']),
+  list: z.string(),
+  field: z.string(),
+  path: z.string(),
+  rows: z.number(),
+  zones: z.array(z.string()).optional(),
 });
 
 /** What one cycle did, in numbers. */
@@ -118,18 +137,7 @@ export const runReport = z.object({
   setAsideExamples: z.array(z.object({ recordId: z.string().nullable(), code: z.string(), field: z.string() })),
   unread: countsByCode.optional(),
   unknownStatuses: z.array(z.string()),
-  remarks: z
-    .array(
-      z.object({
-        code: z.enum(['zone-unread', 'path-empty']),
-        list: z.string(),
-        field: z.string(),
-        path: z.string(),
-        rows: z.number(),
-        zones: z.array(z.string()).optional(),
-      }),
-    )
-    .optional(),
+  remarks: z.array(readingRemark).optional(),
   withheld: z.array(z.object({ part: z.string(), code: z.string(), remedy: z.string().nullable() })),
   gaps: z.record(z.string(), z.array(gap)),
   targets: z.array(
@@ -177,6 +185,7 @@ export const tenantStatus = z.object({
   configuration: z.object({ number: z.number(), isOurs: z.boolean(), supersededAt: instant.nullable() }),
   connections: z.array(connectionStatus),
   lastRun: runReport.nullable(),
+  cycleEveryMs: z.number().describe('Time from the beginning of a cycle to that of the next'),
   targets: z.array(targetStatus),
   removed,
   doubt: z.object({ code: z.string(), sinceAt: instant }).nullable(),
@@ -242,5 +251,64 @@ export const tenantLine = z.object({
   ...standing,
   targets: z.number(),
   faults: z.number().describe('Faults of its configuration, for which it is not run'),
+  problems: z.array(problem),
+});
+
+/** The whole installation. */
+export const statusReply = z.object({
+  at: instant,
+  state: z.object({
+    durability: z.enum(['durable', 'unsupported', 'late']).nullable(),
+    directory: z.enum(['none', 'kept', 'failed']),
+    directoryFailure: z.string().nullable().optional(),
+    wentBackAt: instant.nullable(),
+    wentBackTo: instant.nullable(),
+    writesLostAt: instant.nullable(),
+  }),
+  tenants: z.array(tenantStatus.omit({ problems: true })),
+  incidents: z
+    .array(
+      z.object({
+        host: z.string(),
+        code: z.string(),
+        sinceAt: instant,
+        nextTryAt: instant.nullable(),
+        clinics: z.array(z.object({ tenant: z.string(), waiting: z.number() })),
+        unread: z.array(z.string()),
+      }),
+    )
+    .describe('Servers that are away'),
+  setAside: z.array(z.object({ tenant: z.string(), faults: z.number() })),
+  refused: z.array(
+    z.object({
+      tenant: z.string().nullable(),
+      sinceAt: instant,
+      faults: z.array(
+        z.object({ file: z.string(), line: z.number().nullable(), path: z.string(), message: z.string() }),
+      ),
+      more: z.number(),
+    }),
+  ),
+  alertFailures: z.array(
+    z.object({ channel: z.string(), code: z.string(), remedy: z.string().optional(), sinceAt: instant }),
+  ),
+  endings: z.array(
+    z.object({
+      kind: z.enum(['certificate', 'secret']),
+      of: z.string(),
+      beganAt: instant.nullable(),
+      endsAt: instant,
+    }),
+  ),
+  quotas: z.array(
+    z.object({
+      client: z.string(),
+      hourShare: z.number(),
+      days: z.array(z.object({ tenant: z.string(), share: z.number(), usedUpAt: instant.nullable() })),
+    }),
+  ),
+  unkept: z.object({ code: z.string(), sentence: z.string(), next: z.string().nullable() }).nullable(),
+  awaitsRestart: z.array(z.string()),
+  removed,
   problems: z.array(problem),
 });

@@ -1,11 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Command } from 'commander';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { printer } from '../../src/cli/answer.ts';
-import { addAuditLog } from '../../src/cli/audit-log-commands.ts';
 import type { CliOutside, Wanted } from '../../src/cli/outside.ts';
 import { PLAIN_COLUMNS } from '../../src/cli/paper.ts';
 import { createProgram } from '../../src/cli/program.ts';
@@ -17,9 +14,9 @@ import { MirrorError } from '../../src/model/errors.ts';
 import { DAY_MS } from '../../src/model/time.ts';
 import { createAuditLog } from '../../src/state/audit-log.ts';
 import { openActing } from '../control/acting.ts';
-import { openInstallation } from '../control/open-installation.ts';
 import { useRedis } from '../support/redis.ts';
 import { NOW } from '../sync/arbitraries.ts';
+import { runProgram } from './run-program.ts';
 
 const redis = useRedis();
 
@@ -41,23 +38,8 @@ async function openLog() {
   return { directory, acting };
 }
 
-async function run(acting: Awaited<ReturnType<typeof openLog>>['acting'], ...args: string[]) {
-  const ran = { out: '', code: 0 };
-  const program = new Command().exitOverride().configureOutput({ writeErr: () => {} });
-  const out = (text: string) => {
-    ran.out += `${text}\n`;
-  };
-  addAuditLog(program, {
-    withInstallation: (work) => work(openInstallation({ tenants: [] }), acting),
-    print: printer(out, () => true),
-    out,
-    exit: (code) => {
-      ran.code = code;
-    },
-  });
-  await program.parseAsync(['audit-log', ...args], { from: 'user' });
-  return ran;
-}
+const run = (acting: Awaited<ReturnType<typeof openLog>>['acting'], ...args: string[]) =>
+  runProgram(['--utc', 'audit-log', ...args], { acting });
 
 describe('audit-log show', () => {
   test('tells in a row what each act was, by whom and what it came to, and below it why', async () => {
@@ -163,7 +145,8 @@ describe('audit-log verify', () => {
   });
 
   test('without a log says where one would be kept', async () => {
-    await expect(run(openActing({ log: null }), 'verify')).rejects.toMatchObject({ code: 'no-audit-log' });
+    const { thrown } = await run(openActing({ log: null }), 'verify');
+    expect(thrown).toMatchObject({ code: 'no-audit-log' });
   });
 });
 

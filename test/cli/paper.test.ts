@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { printer, toJson, zoneOf } from '../../src/cli/answer.ts';
+import { printer, zoneOf } from '../../src/cli/answer.ts';
 import { firstRows, inZone, onPaper, paperOf, stateWord } from '../../src/cli/paper.ts';
 import { renderTable, renderTime, wrap } from '../../src/cli/table.ts';
+import { toJson } from '../../src/operations/schemas.ts';
 
 const AT = Date.UTC(2026, 6, 1, 12, 30);
 const WIDE = [['x'.repeat(300), 'in-sync']];

@@ -14,10 +14,11 @@ import { AXES_WORDS, type Axes, type CanGoOn, type FirstSync, type InStep } from
 import { CLINIC_CONNECTION } from '../../src/settings/tenant-schema.ts';
 import { runProgram } from '../cli/run-program.ts';
 import { openPages } from '../http-server/pages/open-pages.ts';
-import { cycle, NEVER, pull } from '../jobs/cycle.ts';
+import { cycle, pull } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
+import { contextWith } from '../operations/run-operation.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 import { openInstallation } from './open-installation.ts';
@@ -185,7 +186,7 @@ async function surfacesOf({ installation, clock }: World) {
   const api = async (path: string) => (await app.inject({ url: `/api/v1${path}` })).json();
   const run = async (...args: string[]) => (await runProgram(args, { installation })).out;
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
-  const server = createMcpServer(installation, '0.1.0', NEVER);
+  const server = createMcpServer(contextWith({ installation }), '0.1.0');
   await server.connect(ours);
   onTestFinished(() => server.close());
   const client = new Client({ name: 'test', version: '1' });

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { openTasks } from '../../src/control/tasks.ts';
+import { openTasks, readTask } from '../../src/control/tasks.ts';
 import { silentLogger } from '../../src/log/logger.ts';
 import { MirrorError } from '../../src/model/errors.ts';
 import { SECOND_MS } from '../../src/model/time.ts';
@@ -18,8 +18,9 @@ function open() {
     ...{ redis: redis.connect(), id: TENANT, clinic: createModelClinic(), targets: [] },
     clock: () => clock.now,
   });
-  const tasks = openTasks(openInstallation({ tenants: [tenant] }), silentLogger);
-  return { clock, tenant, tasks };
+  const installation = openInstallation({ tenants: [tenant] });
+  const read = (of: string, id: string) => readTask(installation, of, id);
+  return { clock, tenant, tasks: openTasks(installation, silentLogger), read };
 }
 
 let world: ReturnType<typeof open>;
@@ -40,10 +41,10 @@ describe('a task', () => {
       progress('reading the clinic');
       return work();
     });
-    expect(await world.tasks.read(TENANT, id)).toMatchObject({ state: 'running', result: null });
+    expect(await world.read(TENANT, id)).toMatchObject({ state: 'running', result: null });
     end.resolve({ records: 3 });
     await result;
-    expect(await world.tasks.read(TENANT, id)).toEqual({
+    expect(await world.read(TENANT, id)).toEqual({
       ...{
         id,
         kind: 'sync',
@@ -63,20 +64,20 @@ describe('a task', () => {
     );
     await expect(result).rejects.toMatchObject({ code: 'made-up' });
     const error = { actor: 'guard', code: 'made-up', message: 'no', remedy: 'wait' };
-    expect(await world.tasks.read(TENANT, id)).toMatchObject({ state: 'failed', error });
+    expect(await world.read(TENANT, id)).toMatchObject({ state: 'failed', error });
   });
 
   test('whose process is not heard of any more is lost, for every process', async () => {
     const { work, end } = waiting();
     const { id, result } = await world.tasks.begin(TENANT, 'sync', work);
-    const other = openTasks(openInstallation({ tenants: [world.tenant] }), silentLogger);
+    const other = openInstallation({ tenants: [world.tenant] });
     world.clock.now += 29 * SECOND_MS;
-    expect((await other.read(TENANT, id)).state).toBe('running');
+    expect((await readTask(other, TENANT, id)).state).toBe('running');
     world.clock.now += 2 * SECOND_MS;
-    expect((await other.read(TENANT, id)).state).toBe('lost');
+    expect((await readTask(other, TENANT, id)).state).toBe('lost');
     end.resolve({});
     await result;
-    expect((await other.read(TENANT, id)).state).toBe('done');
+    expect((await readTask(other, TENANT, id)).state).toBe('done');
   });
 
   test('is told to stop when its process ends, which waits for it', async () => {
@@ -103,7 +104,7 @@ describe('a task', () => {
   });
 
   test('of another tenant is not told of', async () => {
-    await expect(world.tasks.read(TENANT, 'none')).rejects.toMatchObject({ code: 'no-such-task' });
-    await expect(world.tasks.read('nobody', 'none')).rejects.toMatchObject({ code: 'no-such-tenant' });
+    await expect(world.read(TENANT, 'none')).rejects.toMatchObject({ code: 'no-such-task' });
+    await expect(world.read('nobody', 'none')).rejects.toMatchObject({ code: 'no-such-tenant' });
   });
 });

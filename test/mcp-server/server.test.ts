@@ -6,10 +6,11 @@ import { describe, expect, test } from 'vitest';
 import type { Installation } from '../../src/control/installation.ts';
 import { createMcpServer } from '../../src/mcp-server/server.ts';
 import { openInstallation } from '../control/open-installation.ts';
-import { cycle, NEVER } from '../jobs/cycle.ts';
+import { cycle } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';
 import { openTenant } from '../jobs/open-tenant.ts';
+import { contextWith } from '../operations/run-operation.ts';
 import { useRedis } from '../support/redis.ts';
 import { appointmentOf, NOW } from '../sync/arbitraries.ts';
 
@@ -32,7 +33,7 @@ async function open(): Promise<{ client: Client; installation: Installation }> {
   await cycle(tenant);
   const installation = openInstallation({ tenants: [tenant] });
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
-  await createMcpServer(installation, '0.1.0', NEVER).connect(ours);
+  await createMcpServer(contextWith({ installation }), '0.1.0').connect(ours);
   const client = new Client({ name: 'test', version: '1' });
   await client.connect(theirs);
   return { client, installation };

@@ -8,15 +8,12 @@ import { visitorOf } from '../visitors.ts';
 import { speakJson } from './answers.ts';
 import { API_PATH, openApiDocument } from './openapi.ts';
 import { problemDocument } from './problems.ts';
-import type { Given, Route } from './route.ts';
+import type { Given, Route } from './routes.ts';
 import { begunTask } from './task-schemas.ts';
 
 /** A caller waits so long for what may take longer, unless it asks to wait less or more (RFC 7240 section 4.3). */
 const WAIT_SECONDS = 5;
 const LONGEST_WAIT_SECONDS = 8;
-
-/** What a route is called with, before its schemas have told what it takes. */
-type AnyGiven = Given<unknown, unknown, unknown>;
 
 /** Adds the API for operators: routes whose questions and answers are checked by their schemas, and the document that describes them. */
 export function addApi(app: FastifyInstance, desk: OperatorDesk): void {
@@ -59,7 +56,7 @@ function addRoute(api: FastifyInstance, route: Route, desk: OperatorDesk, tasks:
   });
 }
 
-function givenOf(request: FastifyRequest, desk: OperatorDesk, tasks: Tasks): AnyGiven {
+function givenOf(request: FastifyRequest, desk: OperatorDesk, tasks: Tasks): Given {
   const { params, query, body, signal, headers } = request;
   const visitor = visitorOf(request);
   return {
@@ -77,7 +74,7 @@ const why = z.object({ reason: z.string().nullable() });
 /** Begins long work, and waits some seconds for its end. */
 async function answerTask(
   { task, reply: answered, handle }: Route & { task: NonNullable<Route['task']> },
-  given: AnyGiven,
+  given: Given,
   { headers }: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import manifest from '../../../package.json' with { type: 'json' };
 import { PROBLEM_TYPE, problemDocument } from './problems.ts';
-import type { Route } from './route.ts';
+import type { Route } from './routes.ts';
 import { begunTask } from './task-schemas.ts';
 
 /** Below it stands the API. */

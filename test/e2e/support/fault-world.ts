@@ -35,6 +35,7 @@ import type { Problem } from '../../../src/model/problems.ts';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../../src/model/time.ts';
 import { reminderChannels } from '../../../src/reminders/channels/registry.ts';
 import { loadConfiguration } from '../../../src/settings/configuration-files.ts';
+import { contextWith } from '../../operations/run-operation.ts';
 import { type SmallWorld, startSmallWorld } from './small-world.ts';
 
 /** The one clinic, and its two targets, each with a login of the same name. */
@@ -193,7 +194,7 @@ async function openSkins(composition: Composition, statuses: Statuses): Promise<
   addPages(app, desk);
   await app.ready();
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
-  await createMcpServer(composition.installation, '0.1.0', SIGNAL).connect(ours);
+  await createMcpServer(contextWith({ installation: composition.installation }), '0.1.0').connect(ours);
   const assistant = new Client({ name: 'test', version: '1' });
   await assistant.connect(theirs);
   onTestFinished(() => app.close());

@@ -104,7 +104,7 @@ describe('the audit log', () => {
     const all = await allPages((query) => world.as('viewer')('GET', `/audit-log?${query}`), 1);
     const ends = world.entries.filter(({ act }) => act !== null);
     expect(ends).toHaveLength(2);
-    expect(all).toEqual(ends.map(({ previous: _, ...entry }) => entry).reverse());
+    expect(all).toEqual(ends.reverse());
     const { items } = await get('/audit-log?verb=audit');
     expect(items).toMatchObject([{ verb: 'audit', outcome: 'done', why: 'INC-9' }]);
   });

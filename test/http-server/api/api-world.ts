@@ -4,7 +4,7 @@ import type { LoginDesk } from '../../../src/control/logins.ts';
 import { openStatuses } from '../../../src/control/statuses.ts';
 import { addAccess } from '../../../src/http-server/access/access.ts';
 import { addApi } from '../../../src/http-server/api/api.ts';
-import type { Route } from '../../../src/http-server/api/route.ts';
+import type { Route } from '../../../src/http-server/api/routes.ts';
 import { openApp } from '../../../src/http-server/app.ts';
 import type { OperatorDesk } from '../../../src/http-server/operator-desk.ts';
 import type { AccessLevel, Visitor } from '../../../src/http-server/visitors.ts';

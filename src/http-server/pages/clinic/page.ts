@@ -3,7 +3,7 @@ import { listHolds } from '../../../control/holds.ts';
 import { requireTenant } from '../../../control/installation.ts';
 import { upcomingReminders } from '../../../control/reminders.ts';
 import { recentRuns } from '../../../control/runs.ts';
-import type { TaskView } from '../../../control/tasks.ts';
+import { readTask, type TaskView } from '../../../control/tasks.ts';
 import { type Html, html } from '../../../model/html.ts';
 import { type Problem, problemsWithin } from '../../../model/problems.ts';
 import type { OperatorDesk } from '../../operator-desk.ts';
@@ -32,14 +32,14 @@ interface Question {
 /** Adds the page of one clinic. */
 export function addClinicPage(app: FastifyInstance, desk: OperatorDesk): void {
   const config = { level: 'viewer' } as const;
-  const tasks = addClinicWork(app, desk);
+  addClinicWork(app, desk);
   app.get<Question>('/tenants/:tenant', { config }, async (request, reply) => {
     const { tenant } = request.params;
     requireTenant(desk.installation, tenant);
     const context = contextOf(request, desk, tenant);
     const { task } = request.query;
     // One that is not known any more is no news.
-    const begun = typeof task === 'string' ? await tasks.read(tenant, task).catch(() => null) : null;
+    const begun = typeof task === 'string' ? await readTask(desk.installation, tenant, task).catch(() => null) : null;
     return sendPage(reply, context, await clinicPage(context, desk, tenant, begun));
   });
 }

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
-import { openTasks, type Tasks, type TaskView } from '../../../control/tasks.ts';
+import { openTasks, type TaskView } from '../../../control/tasks.ts';
 import { type Html, html } from '../../../model/html.ts';
 import { SECOND_MS } from '../../../model/time.ts';
 import { CYCLE_OPERATIONS } from '../../../operations/cycles.ts';
@@ -19,8 +19,8 @@ const WAIT_MS = 2 * SECOND_MS;
 /** What a person may begin on a clinic's page. */
 const WORK = ['sync', 'audit'] as const;
 
-/** Adds what begins work on a clinic: a cycle now, and a reading back of all targets. It goes on when the page is left. @returns how it stands */
-export function addClinicWork(app: FastifyInstance, desk: OperatorDesk): Pick<Tasks, 'read'> {
+/** Adds what begins work on a clinic: a cycle now, and a reading back of all targets. It goes on when the page is left. */
+export function addClinicWork(app: FastifyInstance, desk: OperatorDesk): void {
   const { installation, log } = desk;
   const tasks = openTasks(installation, log);
   app.addHook('preClose', () => tasks.close());
@@ -41,7 +41,6 @@ export function addClinicWork(app: FastifyInstance, desk: OperatorDesk): Pick<Ta
       return reply.redirect(clinicAddress(tenant, `?task=${id}`), 303);
     });
   }
-  return tasks;
 }
 
 /** Buttons that begin work; nothing for who may only look. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { keepPlan, newestPlan, planSummary } from '../../../control/kept-plans.ts';
-import { type BegunTask, openTasks, type Tasks } from '../../../control/tasks.ts';
+import { type BegunTask, openTasks, readTask } from '../../../control/tasks.ts';
 import { html } from '../../../model/html.ts';
 import { SECOND_MS } from '../../../model/time.ts';
 import { CYCLE_OPERATIONS } from '../../../operations/cycles.ts';
@@ -28,7 +28,7 @@ export function addPlanPage(app: FastifyInstance, desk: OperatorDesk): void {
   const tasks = openTasks(installation, desk.log);
   app.addHook('preClose', () => tasks.close());
   app.get<Place>('/tenants/:tenant/plan', { config: { level: 'viewer' } }, (request, reply) =>
-    sendPlan(request, reply, desk, tasks),
+    sendPlan(request, reply, desk),
   );
   app.post<Place>('/tenants/:tenant/plan', { config: { level: 'operator' } }, async (request, reply) => {
     const { tenant } = request.params;
@@ -60,13 +60,12 @@ async function sendPlan(
   request: FastifyRequest<Place>,
   reply: FastifyReply,
   desk: OperatorDesk,
-  tasks: Tasks,
 ): Promise<FastifyReply> {
   const { tenant } = request.params;
   const context = contextOf(request, desk, tenant);
   const words = PLAN[context.language];
   const id = request.query.task;
-  const task = id === undefined ? null : await tasks.read(tenant, id);
+  const task = id === undefined ? null : await readTask(desk.installation, tenant, id);
   const isUnderWay = task?.state === 'running';
   const plan = isUnderWay || task?.kind === 'apply' ? null : await newestPlan(desk.installation, tenant);
   const mayApply = context.visitor !== null && mayDo(context.visitor, 'operator');

@@ -1,0 +1,257 @@
+import { z } from 'zod';
+import { operation } from './operation.ts';
+import { countsByCode, id, instant, pageOfItems, paging, source, tenant } from './schemas.ts';
+import { connectionStatus, driftPolicy, readingRemark } from './status-schemas.ts';
+
+const recordLine = z.object({
+  record: z.string(),
+  code: z
+    .string()
+    .nullable()
+    .describe('The last failure, the reason, the kind of hold, the rule, what was done by hand'),
+  about: z.string().nullable().describe('Names of fields, rules and permissions; of what is held the id of the hold'),
+  startAt: instant.nullable(),
+  sinceAt: instant.nullable(),
+  nextTryAt: instant.nullable(),
+});
+
+const recordState = z.enum(['in-sync', 'waiting', 'failing', 'held', 'excluded', 'by-hand']);
+
+/** An appointment's way into a target, after the decision. */
+const way = z.object({
+  compared: z.object({
+    at: instant.nullable().describe('When the target was last planned'),
+    found: z.enum(['none', 'same', 'newer', 'gone', 'new', 'differs', 'removal']),
+    fields: z.array(z.string()).describe('Names of the fields that differ, as far as known'),
+  }),
+  written: z.object({
+    at: instant.nullable().describe('The last write, where that is known'),
+    version: z.string().nullable().describe('The version tag that the target gave'),
+    revision: z.number().nullable().describe('Our count of decisions that stands on the object'),
+    changes: z
+      .array(z.object({ at: instant, effect: z.enum(['updated', 'deleted']), reason: z.string(), run: z.string() }))
+      .describe('Changes and removals that runs made, newest first'),
+  }),
+  readBack: z.object({
+    at: instant.nullable().describe('When the target was last read back'),
+    covers: z.boolean().nullable().describe('Whether that was after the last write; null: nothing was written'),
+  }),
+});
+
+const pendingChange = z.object({
+  reason: z.string(),
+  want: z.enum(['present', 'absent']),
+  attempts: z.number(),
+  lastError: z.string().nullable(),
+  about: z.string().optional(),
+  parked: z.boolean(),
+  enqueuedAt: instant,
+  dueAt: instant,
+});
+
+const decision = z.object({ shown: z.boolean(), code: z.string(), because: z.string() });
+
+const explainedTarget = z.object({
+  target: z.string(),
+  connector: z.string(),
+  decision,
+  link: z.object({ startAt: instant, epoch: z.number(), remoteId: z.string() }).nullable(),
+  byHand: z
+    .object({ done: z.enum(['edited', 'removed']), fields: z.array(z.string()), policy: driftPolicy })
+    .nullable(),
+  pending: pendingChange.nullable(),
+  holds: z.array(z.object({ id: z.string(), kind: z.string(), state: z.string() })),
+  failure: z.string().nullable(),
+  way,
+});
+
+const targetHealth = z.object({
+  target: z.string(),
+  connector: z.string(),
+  stream: z.string(),
+  inSync: z.number(),
+  heldOtherwise: countsByCode.describe('Objects that the target holds otherwise than they were sent, by property'),
+  unusable: countsByCode.describe('Values that were left empty, by property'),
+  excluded: z.object({
+    counts: countsByCode,
+    records: z.array(z.object({ record: z.string(), why: z.string() })).describe('None for calendars'),
+  }),
+  failing: z.array(
+    z.object({
+      record: z.string(),
+      why: z.string(),
+      about: z.string().nullable(),
+      page: z.string().nullable(),
+      sinceAt: instant,
+      attempts: z.number(),
+      nextTryAt: instant,
+      parked: z.boolean(),
+    }),
+  ),
+  pending: z.number(),
+  changedByHand: z.number(),
+  copied: z.array(z.string()),
+  refusedThere: z.record(z.string(), z.array(z.string())),
+  held: z.number(),
+  unread: z.string().nullable().describe('Why the clinic was not read for it'),
+});
+
+const duplicate = z.object({
+  record: z.string(),
+  kind: z.enum(['lacks', 'copied', 'alike']),
+  by: z.array(z.string()),
+  page: z.string().nullable(),
+  isHeldByOurs: z.boolean(),
+  heldBy: z.string().nullable(),
+  heldOn: z.string().nullable(),
+});
+
+const ofTargets = z.strictObject({ tenant, target: id.optional().describe('Id of a target; default: all of them') });
+
+/** Operations that show records of targets, and why each has its state. */
+export const RECORD_OPERATIONS = {
+  listRecords: operation({
+    summary:
+      'list records of a target in one state, with codes, from what is known here; neither clinic nor target is asked',
+    level: 'viewer',
+    input: z.strictObject({
+      tenant,
+      target: id,
+      state: recordState.describe('`excluded` tells of the plan that was kept last'),
+      ...paging,
+    }),
+    output: pageOfItems(recordLine).extend({
+      target: z.string(),
+      state: recordState,
+      asOf: instant.nullable().describe('Of what is excluded: when that was planned; null: as of now'),
+      counts: countsByCode.nullable().describe('Of what is excluded: how many, by rule; calendars tell no more'),
+    }),
+    http: { method: 'GET', path: '/tenants/{tenant}/targets/{target}/records' },
+    commands: [],
+    async run({ tenant, target, state, ...page }, { services: { installation } }) {
+      const { listRecords } = await import('../control/records.ts');
+      return listRecords(installation, tenant, target, state, page);
+    },
+  }),
+  explainAppointment: operation({
+    summary: 'tell why an appointment is, or is not, in each target; asks the clinic for it',
+    level: 'viewer',
+    input: z.strictObject({ tenant, appointment: id.describe("The appointment's id in the clinic system") }),
+    output: z.object({
+      tenant: z.string(),
+      appointment: z.string(),
+      source,
+      askedAt: instant.describe('When the clinic was asked'),
+      lastCycle: z
+        .object({
+          run: z.string(),
+          startedAt: instant,
+          completeness: z.string().nullable().describe('How much the reading of all showed; null: it failed'),
+          error: z.string().nullable().describe('Code of what ended it early'),
+        })
+        .nullable(),
+      targets: z.array(explainedTarget),
+    }),
+    http: { method: 'GET', path: '/tenants/{tenant}/appointments/{appointment}/explanation' },
+    commands: [{ words: 'explain <tenant> <appointment>' }],
+    async run({ tenant, appointment }, { services: { installation }, signals }) {
+      const { explain } = await import('../control/explain.ts');
+      return explain(installation, tenant, appointment, signals.stop);
+    },
+    assistants: [
+      {
+        name: 'explain',
+        about: 'Why an appointment is, or is not, in each target, by its id in the clinic system',
+        output: z.object({
+          tenant: z.string(),
+          appointment: z.string(),
+          source: z.object({ state: z.string(), status: z.string().nullable(), code: z.string().nullable() }),
+          targets: z.array(
+            explainedTarget.pick({ target: true, connector: true, failure: true }).extend({
+              ...decision.shape,
+              isThere: z.boolean(),
+              byHand: z.string().nullable().describe('What somebody did to the entry by hand'),
+              pending: pendingChange
+                .pick({ reason: true, want: true, attempts: true, lastError: true, dueAt: true })
+                .nullable(),
+              holds: z.array(z.string()),
+            }),
+          ),
+        }),
+        of: ({ source, targets, ...others }) => ({
+          ...others,
+          source: { status: null, code: null, ...source },
+          targets: targets.map((target) => ({
+            ...{ ...target, ...target.decision, isThere: target.link !== null },
+            byHand: target.byHand?.done ?? null,
+            holds: target.holds.map(({ id, state }) => `${id}: ${state}`),
+          })),
+        }),
+      },
+    ],
+  }),
+  readHealth: operation({
+    summary: 'list per target what is in sync, excluded and why, and failing since when; reads the clinic',
+    level: 'viewer',
+    input: ofTargets,
+    output: z.object({
+      tenant: z.string(),
+      asOf: instant,
+      connections: z.array(connectionStatus),
+      remarks: z.array(readingRemark).optional(),
+      targets: z.array(targetHealth),
+    }),
+    // Programs get the records of a target in pages, without a reading of the clinic.
+    http: null,
+    commands: [{ words: 'health <tenant> [target]', isList: true }],
+    async run({ tenant, target }, { services: { installation }, progress, signals }) {
+      const { tenantHealth } = await import('../control/health.ts');
+      return tenantHealth(installation, tenant, { target, progress }, signals.stop);
+    },
+    endsWithOne: {
+      when: 'a record is failing',
+      holds: ({ targets }) => targets.some(({ failing }) => failing.length > 0),
+    },
+    assistants: [
+      {
+        name: 'health',
+        about: 'Per target: how many records are in sync, left out and why, failing and why; reads the clinic',
+        output: z.object({
+          tenant: z.string(),
+          asOf: instant,
+          targets: z.array(
+            targetHealth
+              .pick({ target: true, connector: true, stream: true, inSync: true, pending: true, held: true })
+              .extend({ ...targetHealth.pick({ changedByHand: true, unread: true }).shape })
+              .extend({ excluded: countsByCode, failing: countsByCode }),
+          ),
+        }),
+        of: ({ targets, ...others }) => ({
+          ...others,
+          targets: targets.map(({ excluded, failing, ...target }) => {
+            const failures: Record<string, number> = {};
+            for (const { why } of failing) failures[why] = (failures[why] ?? 0) + 1;
+            return { ...target, excluded: excluded.counts, failing: failures };
+          }),
+        }),
+      },
+    ],
+  }),
+  listDuplicates: operation({
+    summary:
+      'list contacts that seem to be there twice: copies, alike, or without an address that another has; reads the clinic and the contacts',
+    level: 'viewer',
+    input: ofTargets,
+    output: z.object({
+      tenant: z.string(),
+      asOf: instant,
+      targets: z.array(z.object({ target: z.string(), connector: z.string(), duplicates: z.array(duplicate) })),
+    }),
+    http: null,
+    commands: [{ words: 'duplicates <tenant> [target]', isList: true }],
+    async run({ tenant, target }, { services: { installation }, progress, signals }) {
+      const { tenantDuplicates } = await import('../control/duplicates.ts');
+      return tenantDuplicates(installation, tenant, { target, progress }, signals.stop);
+    },
+  }),
+};

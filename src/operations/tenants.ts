@@ -1,0 +1,171 @@
+import { z } from 'zod';
+import { requireTenant } from '../control/installation.ts';
+import { maySee } from '../model/access.ts';
+import { TASK_KINDS } from '../model/kept-task.ts';
+import { problemsWithin } from '../model/problems.ts';
+import { operation, type Services } from './operation.ts';
+import { failure, id, instant, pageOfItems, paging, problem, tenant } from './schemas.ts';
+import { connectionStatus, standing, statusReply, targetStatus, tenantLine, tenantStatus } from './status-schemas.ts';
+
+const ofTenant = z.strictObject({ tenant });
+
+/** Long work that a caller of the API began. */
+const task = z.object({
+  id: z.string(),
+  kind: z.enum(TASK_KINDS),
+  beganAt: instant,
+  state: z
+    .enum(['running', 'done', 'failed', 'lost'])
+    .describe('`lost`: its process ended without a word; it is safe to begin it again'),
+  step: z.string().nullable().describe('What it is at, or was last'),
+  result: z.unknown().describe('What the route answers; null until it is done'),
+  error: failure.nullable(),
+});
+
+/** Operations that show the state of tenants. */
+export const TENANT_OPERATIONS = {
+  readStatus: operation({
+    summary: 'show what needs you, and per clinic, or target of one, what is in sync as of when',
+    level: 'viewer',
+    input: z.strictObject({
+      tenant: tenant.optional(),
+      problems: z
+        .boolean()
+        .default(false)
+        .describe('Only what is the matter; ends with 1 when something needs a person'),
+    }),
+    output: statusReply,
+    // Programs get tenants and problems in pages.
+    http: null,
+    commands: [
+      {
+        words: 'status [tenant]',
+        ...{ isList: true, isOfOneTenant: true, tellsRefused: true },
+        jsonFields: ({ problems }) => (problems ? ['at', 'problems'] : null),
+      },
+    ],
+    async run({ tenant }, { services: { installation, statuses } }) {
+      return tenant === undefined
+        ? (await statuses.read(installation)).status
+        : statuses.ofTenant(installation, tenant);
+    },
+    endsWithOne: {
+      when: 'with --problems something needs a person',
+      holds: ({ problems }, { problems: isAskedOnly }) =>
+        isAskedOnly && problems.some(({ needs }) => needs === 'person'),
+    },
+    assistants: [
+      {
+        name: 'status',
+        about: 'Per clinic and target: in step as of when, can it go on, what waits',
+        fixed: { problems: false },
+        output: z.object({
+          at: instant,
+          clinics: z.array(
+            tenantStatus.pick({ tenant: true, paused: true }).extend({
+              ...standing,
+              lastCycleAt: instant.nullable(),
+              targets: z.array(
+                targetStatus
+                  .pick({ target: true, connector: true, state: true })
+                  .extend({ ...standing, code: z.string().nullable() }),
+              ),
+              problems: z.number(),
+            }),
+          ),
+        }),
+        of: ({ at, tenants, problems }) => ({
+          at,
+          clinics: tenants.map((clinic) => ({
+            ...clinic,
+            lastCycleAt: clinic.lastRun?.finishedAt ?? null,
+            targets: clinic.targets.map((target) => ({ ...target, code: target.failure?.code ?? null })),
+            problems: problemsWithin(problems, (each) => each === clinic.tenant).length,
+          })),
+        }),
+      },
+      {
+        name: 'problems',
+        about: 'What is the matter or will be, who ends it, and the next action',
+        fixed: { problems: true },
+        output: statusReply.pick({ at: true, problems: true }),
+      },
+    ],
+  }),
+  listTenants: operation({
+    summary: 'list tenants with both axes of their state and what is the matter, by their ids',
+    level: 'viewer',
+    input: z.strictObject(paging),
+    output: pageOfItems(tenantLine),
+    http: { method: 'GET', path: '/tenants' },
+    commands: [],
+    async run(page, { services: { installation }, rights }) {
+      const { listTenants } = await import('../control/tenant-list.ts');
+      return listTenants(installation, (tenant) => maySee(rights, tenant), page);
+    },
+  }),
+  listProblems: operation({
+    summary: 'list what is the matter: of the installation, then tenant by tenant; `limit` counts tenants',
+    level: 'viewer',
+    input: z.strictObject({ tenant: tenant.optional(), ...paging }),
+    output: z.object({ problems: z.array(problem), next: z.string().nullable() }),
+    http: { method: 'GET', path: '/problems', ofTenant: 'listProblemsOfTenant' },
+    commands: [],
+    async run({ tenant, ...page }, { services, rights }) {
+      if (tenant !== undefined) return { problems: (await tenantOf(services, tenant)).problems, next: null };
+      const { listProblems } = await import('../control/tenant-list.ts');
+      const { status } = await services.statuses.read(services.installation);
+      const isWanted = (id: string) => maySee(rights, id);
+      return listProblems(services.installation, status, { ...page, isWanted, withAll: rights.tenants === null });
+    },
+  }),
+  readTenant: operation({
+    summary: 'show the state of a tenant',
+    level: 'viewer',
+    input: ofTenant,
+    output: tenantStatus,
+    http: { method: 'GET', path: '/tenants/{tenant}' },
+    commands: [],
+    run: ({ tenant }, { services }) => tenantOf(services, tenant),
+  }),
+  listConnections: operation({
+    summary: 'list the logins of a tenant with their state',
+    level: 'viewer',
+    input: ofTenant,
+    output: z.object({ connections: z.array(connectionStatus) }),
+    http: { method: 'GET', path: '/tenants/{tenant}/connections' },
+    commands: [],
+    async run({ tenant }, { services: { installation } }) {
+      return { connections: await installation.connections(requireTenant(installation, tenant)) };
+    },
+  }),
+  listTargets: operation({
+    summary: 'list the targets of a tenant with their state',
+    level: 'viewer',
+    input: ofTenant,
+    output: z.object({ targets: z.array(targetStatus) }),
+    http: { method: 'GET', path: '/tenants/{tenant}/targets' },
+    commands: [],
+    run: ({ tenant }, { services }) => tenantOf(services, tenant),
+  }),
+  readTask: operation({
+    summary: 'show the state of long work that a caller began',
+    level: 'operator',
+    input: z.strictObject({ tenant, task: id }),
+    output: task,
+    http: { method: 'GET', path: '/tenants/{tenant}/tasks/{task}' },
+    commands: [],
+    async run({ tenant, task }, { services: { installation } }) {
+      const { readTask } = await import('../control/tasks.ts');
+      return readTask(installation, tenant, task);
+    },
+  }),
+};
+
+/** The state of one tenant with its own problems. */
+async function tenantOf({ installation, statuses }: Services, id: string) {
+  const { tenants, problems } = await statuses.ofTenant(installation, id);
+  const [found] = tenants;
+  if (found === undefined) throw new Error('The status of one tenant has no tenant');
+  return { ...found, problems: problemsWithin(problems, (each) => each === id) };
+}
