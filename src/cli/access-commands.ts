@@ -3,7 +3,7 @@ import type { AccessDesk } from '../control/access.ts';
 import type { Acting } from '../control/recording.ts';
 import { ACCESS_LEVELS, type AccessLevel } from '../model/access.ts';
 import { NAME, NAME_REMEDY } from '../model/names.ts';
-import type { AccessToken } from '../state/access-tokens.ts';
+import type { AccessToken } from '../state/access.ts';
 import type { Asked, Print } from './answer.ts';
 import { renderTable, renderTime } from './table.ts';
 

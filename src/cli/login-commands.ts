@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { LoginDesk, Revocation } from '../control/logins.ts';
 import type { Acting } from '../control/recording.ts';
-import type { LoginLink } from '../state/login-links.ts';
+import type { LoginLink } from '../state/logins.ts';
 import { type Asked, type Print, wholeNumber } from './answer.ts';
 import { renderTable, renderTime, wrap } from './table.ts';
 

@@ -3,10 +3,9 @@ import { slices } from '../model/slices.ts';
 import { DAY_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import { openPins, type PinLook, type PinStore, type Pins } from './pins.ts';
-import { createProofSealer } from './proof-seal.ts';
 import type { RedisClient } from './redis.ts';
 import { keysLike } from './scan.ts';
-import { opens, type Sealer } from './sealing.ts';
+import { createProofSealer, opens, type Sealer } from './sealing.ts';
 
 /** What a run did to an object that was there before it; creations are not kept. */
 export type JournalEffect = 'updated' | 'deleted';

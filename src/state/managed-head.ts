@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../model/time.ts';
 import type { Counter } from './data-directory.ts';
-import { createProofSealer } from './proof-seal.ts';
-import { openSealed } from './sealing.ts';
+import { createProofSealer, openSealed } from './sealing.ts';
 
 /** Which revision each managed tenant has, as clinic-mirror last wrote it. */
 export interface ManagedHead {

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
 import { DAY_MS, HOUR_MS, type Instant, MINUTE_MS, SECOND_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
-import { createProofSealer } from './proof-seal.ts';
 import type { RedisClient } from './redis.ts';
 import { redisScript } from './script.ts';
-import { openSealed } from './sealing.ts';
+import { createProofSealer, openSealed } from './sealing.ts';
 
 const scripts = {
   wait: redisScript<[isChosen: number, became: string]>(import.meta.url, 'outage-wait'),

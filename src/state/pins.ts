@@ -1,9 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
-import { createProofSealer } from './proof-seal.ts';
 import type { RedisClient } from './redis.ts';
-import { openSealed } from './sealing.ts';
+import { createProofSealer, openSealed } from './sealing.ts';
 import { openTargetProofs } from './target-proof.ts';
 
 /** Records that a person put back into a target, each with the end of its pin. */

@@ -3,10 +3,9 @@ import { derivedKey } from '../model/derived-key.ts';
 import type { Instant } from '../model/time.ts';
 import { SAFEGUARD_TABLES, type SafeguardChange, type Safeguards, type SafeguardTable } from './data-directory.ts';
 import { keys } from './keys.ts';
-import { createProofSealer } from './proof-seal.ts';
 import type { RedisClient } from './redis.ts';
 import { compareAndSet, type PlacedValue, redisScript } from './script.ts';
-import { openSealed } from './sealing.ts';
+import { createProofSealer, openSealed } from './sealing.ts';
 
 const lookAtTables = redisScript<[string | null, ...(string[] | number)[]]>(import.meta.url, 'safeguard-look');
 

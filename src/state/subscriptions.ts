@@ -2,10 +2,9 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Instant, MINUTE_MS } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { Lease } from './leases.ts';
-import { createProofSealer } from './proof-seal.ts';
 import type { RedisClient } from './redis.ts';
 import { fencedScript } from './script.ts';
-import { openSealed, type Sealer } from './sealing.ts';
+import { createProofSealer, openSealed, type Sealer } from './sealing.ts';
 
 const setFields = fencedScript<number>(import.meta.url, 'fenced-set');
 

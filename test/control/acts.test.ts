@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { decideHold, restore, undoRun } from '../../src/control/acts.ts';
-import { createApprovalStore } from '../../src/state/approvals.ts';
+import { createApprovalStore } from '../../src/state/kept-documents.ts';
 import { cycle, NEVER } from '../jobs/cycle.ts';
 import { createModelClinic } from '../jobs/model-clinic.ts';
 import { createModelTarget } from '../jobs/model-target.ts';

@@ -2,18 +2,17 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
-import { createAccessTokenStore } from '../../src/state/access-tokens.ts';
-import { createApprovalStore } from '../../src/state/approvals.ts';
-import { createClinicTenantStore } from '../../src/state/clinic-tenant.ts';
+import {
+  createAccessTokenStore,
+  createKnownAccounts,
+  createPassphraseStore,
+  createSessionStore,
+} from '../../src/state/access.ts';
 import { createTenantFeeds } from '../../src/state/feeds.ts';
-import { createKeptDocuments } from '../../src/state/kept-documents.ts';
+import { createApprovalStore, createKeptDocuments } from '../../src/state/kept-documents.ts';
 import { keys } from '../../src/state/keys.ts';
-import { createKnownAccounts } from '../../src/state/known-accounts.ts';
-import { createLoginLinks } from '../../src/state/login-links.ts';
-import { createLoginStore } from '../../src/state/logins.ts';
-import { createPassphraseStore } from '../../src/state/passphrase.ts';
-import { createProofSealer } from '../../src/state/proof-seal.ts';
-import { createSessionStore } from '../../src/state/sessions.ts';
+import { createClinicTenantStore, createLoginLinks, createLoginStore } from '../../src/state/logins.ts';
+import { createProofSealer } from '../../src/state/sealing.ts';
 import { createTriggerStore } from '../../src/state/triggers.ts';
 import { person } from '../control/acting.ts';
 import { useRedis } from '../support/redis.ts';
