@@ -1,6 +1,7 @@
 import { DAY_MS, HOUR_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
+import { scoresOf } from './replies.ts';
 import { redisScript } from './script.ts';
 
 const readUse = redisScript<[now: number, counts: string[]]>(import.meta.url, 'budget-use');
@@ -16,11 +17,7 @@ export interface BudgetUse {
 /** Returns the units granted of a budget, by the clock of Redis that they were counted by. */
 export async function readBudgetUse(redis: RedisClient, budget: string): Promise<BudgetUse> {
   const [now, counts] = await readUse(redis, [keys.budget(budget).used]);
-  const fields = counts.filter((_, index) => index % 2 === 0);
-  return budgetUse(
-    fields.map((field, index) => [field, Number(counts[2 * index + 1])]),
-    now,
-  );
+  return budgetUse(scoresOf(counts), now);
 }
 
 /**

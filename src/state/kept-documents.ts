@@ -3,6 +3,7 @@ import { MirrorError } from '../model/errors.ts';
 import { type Clock, HOUR_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
+import { askEach } from './replies.ts';
 import { sealedTable, sealedValue } from './sealed-store.ts';
 import { createProofSealer, type Sealer } from './sealing.ts';
 
@@ -56,11 +57,8 @@ export function createKeptDocuments<Content>(
     /** Ids, those that were written last first. */
     async ids(): Promise<string[]> {
       const ids = (await redis.zrange(index, '0', '-1')).reverse();
-      if (ids.length === 0) return [];
-      const lives = redis.pipeline();
-      for (const id of ids) lives.exists(keyOf(id));
-      const answers = (await lives.exec()) ?? [];
-      return ids.filter((_, at) => answers[at]?.[1] === 1);
+      const exist = await askEach<number>(redis, ids, (pipeline, id) => pipeline.exists(keyOf(id)));
+      return ids.filter((_, at) => exist[at] === 1);
     },
     /** Removes all of them. @returns how many there were */
     async clear(): Promise<number> {

@@ -14,6 +14,7 @@ import { codeIn } from './forged.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
 import { openTold, type ToldLedger } from './reminders-told.ts';
+import { askEach, pairsOf } from './replies.ts';
 import { redisScript } from './script.ts';
 import type { Sealer } from './sealing.ts';
 
@@ -143,7 +144,7 @@ export function createReminderLedger(
       const token = randomUUID();
       const answer = await scripts.claim(redis, [entryKey(id), open, claimKey(id)], [id, token, claimMs]);
       if (typeof answer === 'number') return { busyMs: answer };
-      const entry = answer === null ? null : entryOf(fieldsOf(answer));
+      const entry = answer === null ? null : entryOf(Object.fromEntries(pairsOf(answer)));
       return entry === null ? null : { entry, token };
     },
     async intend({ entry, token }, { now, maxPerHour, mayRepeat, recipient, patientProof, placeProof }) {
@@ -200,13 +201,10 @@ function openReads(redis: RedisClient, tenant: string): Reads {
       return entries.sort((one, other) => one.dueAt - other.dueAt);
     },
     async ofAppointments(appointmentIds) {
-      const pipeline = redis.pipeline();
-      for (const id of appointmentIds) pipeline.smembers(keys.remindersOf(tenant, id));
-      const ids = ((await pipeline.exec()) ?? []).flatMap(([error, answer]) => {
-        if (error !== null) throw error;
-        return answer as string[];
-      });
-      return Map.groupBy(await readMany(ids), ({ appointmentId }) => appointmentId);
+      const ids = await askEach<string[]>(redis, appointmentIds, (pipeline, id) =>
+        pipeline.smembers(keys.remindersOf(tenant, id)),
+      );
+      return Map.groupBy(await readMany(ids.flat()), ({ appointmentId }) => appointmentId);
     },
     async counts() {
       return Object.entries(await redis.hgetall(keys.reminderCounts(tenant))).map(([name, count]) => {
@@ -256,22 +254,8 @@ function closingIn(stored: string): ChannelClosing {
 }
 
 async function readEntries(redis: RedisClient, names: readonly string[]): Promise<LedgerEntry[]> {
-  if (names.length === 0) return [];
-  const pipeline = redis.pipeline();
-  for (const name of names) pipeline.hgetall(name);
-  const answers = (await pipeline.exec()) ?? [];
-  return answers.flatMap(([error, fields]) => {
-    if (error !== null) throw error;
-    const entry = entryOf(fields as Record<string, string>);
-    return entry === null ? [] : [entry];
-  });
-}
-
-/** A list of names and values, as HGETALL gives it within a script. */
-function fieldsOf(list: readonly string[]): Record<string, string> {
-  const fields: Record<string, string> = {};
-  for (let at = 0; at < list.length; at += 2) fields[String(list[at])] = String(list[at + 1]);
-  return fields;
+  const all = await askEach<Record<string, string>>(redis, names, (pipeline, name) => pipeline.hgetall(name));
+  return all.flatMap((fields) => entryOf(fields) ?? []);
 }
 
 function entryOf(fields: Record<string, string>): LedgerEntry | null {

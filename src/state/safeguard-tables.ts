@@ -4,6 +4,7 @@ import type { Instant } from '../model/time.ts';
 import { SAFEGUARD_TABLES, type SafeguardChange, type Safeguards, type SafeguardTable } from './data-directory.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
+import { askEach, pairsOf } from './replies.ts';
 import { compareAndSet, type PlacedValue, redisScript } from './script.ts';
 import { createProofSealer, openSealed } from './sealing.ts';
 
@@ -86,7 +87,9 @@ async function lookAt(
   const [sealed, ...told] = await lookAtTables(redis, [key, ...tables], [whole ? 1 : 0]);
   const record = recordIn(sealed);
   const sumOf = (index: number): Partial<TableSum> =>
-    whole ? digests.sumOf(SAFEGUARD_TABLES[index]!, fieldsOf(told[index] as string[])) : { count: Number(told[index]) };
+    whole
+      ? digests.sumOf(SAFEGUARD_TABLES[index]!, Object.fromEntries(pairsOf(told[index] as string[])))
+      : { count: Number(told[index]) };
   const isAsProved =
     record === null ||
     record === 'forged' ||
@@ -96,7 +99,7 @@ async function lookAt(
     });
   const safeguards = whole
     ? (Object.fromEntries(
-        SAFEGUARD_TABLES.map((table, index) => [table, fieldsOf(told[index] as string[])]),
+        SAFEGUARD_TABLES.map((table, index) => [table, Object.fromEntries(pairsOf(told[index] as string[]))]),
       ) as Safeguards)
     : null;
   return { record, isAsProved, safeguards };
@@ -169,11 +172,10 @@ export function openSafeguards(redis: RedisClient, tenant: string, identityKey: 
       }
     },
     async putBack(safeguards) {
-      const pipeline = redis.pipeline();
-      for (const { table, name, value } of entriesOf(safeguards)) pipeline.hsetnx(places[table], name, value);
-      const answers = (await pipeline.exec()) ?? [];
-      for (const [error] of answers) if (error !== null) throw error;
-      return answers.filter(([, isNew]) => isNew === 1).length;
+      const areNew = await askEach<number, SafeguardEntry>(redis, entriesOf(safeguards), (pipeline, entry) =>
+        pipeline.hsetnx(places[entry.table], entry.name, entry.value),
+      );
+      return areNew.filter((isNew) => isNew === 1).length;
     },
   };
 }
@@ -206,14 +208,11 @@ function createDigests(identityKey: Uint8Array, tenant: string) {
   return { changed, sumOf, sumsOf };
 }
 
+type SafeguardEntry = SafeguardChange & { value: string };
+
 /** All entries of the tables. */
-export function entriesOf(safeguards: Safeguards): (SafeguardChange & { value: string })[] {
+export function entriesOf(safeguards: Safeguards): SafeguardEntry[] {
   return SAFEGUARD_TABLES.flatMap((table) =>
     Object.entries(safeguards[table]).map(([name, value]) => ({ table, name, value })),
   );
-}
-
-/** Names and values as a script gives them. */
-function fieldsOf(told: readonly string[]): Record<string, string> {
-  return Object.fromEntries(told.flatMap((name, index) => (index % 2 === 0 ? [[name, told[index + 1] ?? '']] : [])));
 }

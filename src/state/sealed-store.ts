@@ -1,7 +1,9 @@
 import { MirrorError } from '../model/errors.ts';
 import type { RedisClient } from './redis.ts';
-import { compareAndSet } from './script.ts';
+import { compareAndSet, fencedScript, type LeaseToken } from './script.ts';
 import { openSealed, type Sealer } from './sealing.ts';
+
+const setFields = fencedScript<number>(import.meta.url, 'fenced-set');
 
 /** What a sealed store works with. */
 export interface SealedStoreOptions {
@@ -73,6 +75,10 @@ export function sealedTable<Value>(key: string, { redis, sealer, throwsForged = 
     },
     async set(field: string, value: Value): Promise<void> {
       await redis.hset(key, field, seal(field, value));
+    },
+    /** Writes a field; null removes it. @throws MirrorError `conflict`, code `lease-lost` */
+    async setFenced(field: string, value: Value | null, lease: LeaseToken): Promise<void> {
+      await setFields(redis, lease, [key], [field, value === null ? '' : seal(field, value)]);
     },
     /** @returns false if there is a value, which stays */
     add: async (field: string, value: Value) => (await redis.hsetnx(key, field, seal(field, value))) === 1,

@@ -98,13 +98,13 @@ const MAKERS: Readonly<Record<string, Make>> = {
       keys.triggersWaiting(TENANT, 'mail/booked'),
       createTriggerStore(connection, TENANT, sealer),
     ];
-    await connection.hset(place, 't1', sealer.seal(JSON.stringify({ dueAt: NOW }), 'trigger/t1'));
+    await connection.hset(place, 't1', sealer.seal(JSON.stringify({ dueAt: NOW }), `${place} t1`));
     return async () => (await store.waiting(PLACE))[0] ?? null;
   },
   async triggersAppointments(connection) {
     const place = keys.triggersAppointments(TENANT, 'mail/booked');
     const store = createTriggerStore(connection, TENANT, sealer);
-    await connection.hset(place, 'a1', sealer.seal(JSON.stringify({ version: 1 }), 'trigger/a1'));
+    await connection.hset(place, 'a1', sealer.seal(JSON.stringify({ version: 1 }), `${place} a1`));
     return async () => (await store.appointments(PLACE)).get('a1') ?? null;
   },
 };
