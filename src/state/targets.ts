@@ -5,7 +5,7 @@ import { keys } from './keys.ts';
 import type { Lease } from './leases.ts';
 import type { RedisClient } from './redis.ts';
 import { pairsOf } from './replies.ts';
-import { fencedScript, redisScript } from './script.ts';
+import { compareAndSet, fencedScript, redisScript } from './script.ts';
 import { sealedTable } from './sealed-store.ts';
 import type { Sealer } from './sealing.ts';
 import {
@@ -188,13 +188,11 @@ function openWrites(
         await proofs.change(target, (before) => ({ ...before, ...given, ...approved }), others);
         return;
       }
-      const told = Object.entries(others);
-      const cleared = told.flatMap(([name, value]) => (value === null ? [name] : []));
-      const set = told.flatMap(([name, value]): [string, string | number][] => (value === null ? [] : [[name, value]]));
-      const pipeline = redis.pipeline();
-      if (cleared.length > 0) pipeline.hdel(key, ...cleared);
-      if (set.length > 0) pipeline.hset(key, Object.fromEntries(set));
-      await pipeline.exec();
+      await compareAndSet(
+        redis,
+        [],
+        Object.entries(others).map(([field, value]) => ({ key, field, value })),
+      );
     },
     setAside: (target) => proofs.setAside(target),
   };
