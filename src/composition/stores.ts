@@ -6,7 +6,7 @@ import { type AuditLog, createAuditLog } from '../state/audit-log.ts';
 import { type AwaitDurable, createAwaitDurable } from '../state/durability.ts';
 import { createStateEpoch, type StateEpoch } from '../state/epoch.ts';
 import { createLoginLinks, createLoginStore, type LoginLinks, type LoginStore } from '../state/logins.ts';
-import { type HeadMark, MANAGED_MARK } from '../state/managed-head.ts';
+import { type HeadMark, MANAGED_MARK } from '../state/managed-ledger.ts';
 import { createManagedTenants, type ManagedTenantStore } from '../state/managed-tenants.ts';
 import { openProcesses, type Processes } from '../state/processes.ts';
 import { connectRedis, type RedisClient } from '../state/redis.ts';

@@ -8,7 +8,7 @@ import type { ApprovalRequest } from '../state/kept-documents.ts';
 import type { Doubt } from '../state/protection.ts';
 import type { AlertFailure, RefusedFiles } from '../state/reports.ts';
 import type { RunReport } from '../state/runs.ts';
-import type { TargetGap } from '../state/target-gaps.ts';
+import type { TargetGap } from '../state/target-record.ts';
 import type { DriftReport, TargetFailure } from '../state/targets.ts';
 import type { ConnectionStatus, Outlook } from './installation.ts';
 import type { NotificationStatus } from './notification-status.ts';

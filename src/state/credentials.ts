@@ -5,7 +5,7 @@ import { SECOND_MS } from '../model/time.ts';
 import type { AwaitDurable } from './durability.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { compareAndSet, fencedScript, type LeaseToken } from './script.ts';
+import { compareAndSet, fencedScript, type LeaseToken, type PlacedValue } from './script.ts';
 import type { Sealer } from './sealing.ts';
 
 const writeCredential = fencedScript<number>(import.meta.url, 'credential-write');
@@ -78,11 +78,11 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
   const keyOf = (connection: string) => keys.credential(tenant, connection);
   // A list's pages are asked for one after the other with the same login: it is opened once.
   let opened: { stored: string; credential: Credential } | null = null;
-  const recent = new Recent((connection) => readNow(connection));
+  const recent = new Recent(readNow);
 
   async function awaitDisk(connection: string): Promise<void> {
-    const answer = await options.awaitDurable(keyOf(connection)).catch(() => 'late');
-    if (answer === 'late') log.warn({}, 'a credential is stored but not on the disk yet');
+    if ((await options.awaitDurable(keyOf(connection)).catch(() => 'late')) === 'late')
+      log.warn({}, 'a credential is stored but not on the disk yet');
   }
 
   async function readNow(connection: string): Promise<Credential | null> {
@@ -96,21 +96,18 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
   }
 
   async function reseal(connection: string, fields: CredentialFields, credential: Credential): Promise<void> {
-    const valuesOf = ({ sealed = '', standing = '' }: CredentialFields) =>
-      Object.entries({ sealed, standing }).map(([field, value]) => ({ key: keyOf(connection), field, value }));
-    await compareAndSet(redis, valuesOf(fields), valuesOf(encode(credential, sealer, connection)));
+    const key = keyOf(connection);
+    await compareAndSet(redis, valuesOf(key, fields), valuesOf(key, encode(credential, sealer, connection)));
   }
 
   async function change(lease: LeaseToken, connection: string, version: number | null, fields: CredentialFields) {
-    const expected = version === null ? '' : String(version);
-    const given = [expected, ...Object.entries(fields).flat()];
-    return stored(recent.changing(writeCredential(writer, lease, [keyOf(connection)], given)));
+    const args = [version ?? '', ...Object.entries(fields).flat()];
+    return stored(recent.changing(writeCredential(writer, lease, [keyOf(connection)], args)));
   }
 
   async function restoreOne(connection: string, credential: Credential): Promise<boolean> {
     const key = keyOf(connection);
-    const fields = Object.entries(encode(credential, sealer, connection));
-    const written = fields.map(([field, value]) => ({ key, field, value }));
+    const written = valuesOf(key, encode(credential, sealer, connection));
     // Each credential has a version.
     return (await recent.changing(compareAndSet(writer, [{ key, field: 'version', value: null }], written))) === null;
   }
@@ -125,7 +122,7 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
       return written;
     },
     note: (lease, connection, version, standing) =>
-      change(lease, connection, version, sealedStanding(standing, sealer, contextOf(connection, String(version)))),
+      change(lease, connection, version, sealedStanding(standing, sealer, contextOf(connection, version))),
     remove: async (connection) => (await recent.changing(writer.del(keyOf(connection)))) === 1,
     async readAll(connections) {
       const credentials: Record<string, Credential> = {};
@@ -136,7 +133,7 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
       return credentials;
     },
     async restore(credentials) {
-      const result: { restored: string[]; kept: string[] } = { restored: [], kept: [] };
+      const result = { restored: [] as string[], kept: [] as string[] };
       for (const [connection, credential] of Object.entries(credentials)) {
         (await restoreOne(connection, credential)) ? result.restored.push(connection) : result.kept.push(connection);
       }
@@ -149,7 +146,7 @@ export function createCredentialStore(options: CredentialStoreOptions): Credenti
 
 function encode(credential: Credential, sealer: Sealer, connection: string): CredentialFields {
   const { version, state, reason, since, unansweredSince, refusedAt, ...login } = credential;
-  const context = contextOf(connection, String(version));
+  const context = contextOf(connection, version);
   return {
     version: String(version),
     sealed: sealer.seal(JSON.stringify(login), context),
@@ -174,7 +171,12 @@ function sealedStanding(
   return { standing: sealer.seal(JSON.stringify(written), `${context}/standing`) };
 }
 
-function contextOf(connection: string, version: string): string {
+/** The fields of a hash as values that are compared or set. */
+function valuesOf(key: string, fields: CredentialFields): PlacedValue[] {
+  return Object.entries(fields).map(([field, value]) => ({ key, field, value }));
+}
+
+function contextOf(connection: string, version: string | number): string {
   return `credential/${connection}/${version}`;
 }
 

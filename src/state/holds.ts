@@ -32,10 +32,12 @@ export interface HoldContext {
   expiresAt: Instant;
 }
 
+type Holds = ReturnType<typeof sealedTable<Hold>>;
+
 /** Opens the holds of a tenant. They are sealed, so that nobody who can write into Redis alone approves anything. */
 export function createHoldStore(redis: RedisClient, tenant: string, sealer: Sealer) {
   // What does not open approves nothing, and the next plan asks anew.
-  const holds = sealedTable<Hold>(keys.holds(tenant), { redis, sealer });
+  const holds: Holds = sealedTable<Hold>(keys.holds(tenant), { redis, sealer });
   return {
     list: async () => [...(await holds.all()).values()],
     /** Makes the open hold of this target and kind cover exactly these records; none closes it. One that is being decided stays. */
@@ -81,6 +83,13 @@ export function createHoldStore(redis: RedisClient, tenant: string, sealer: Seal
         if (await holds.replace(id, sealed, [[decided.id, decided], ...remaining])) return decided;
       }
     },
+    ...openUpkeep(holds),
+  };
+}
+
+/** What cycles, backups and forgetting change of all holds. */
+function openUpkeep(holds: Holds) {
+  return {
     /**
      * Rejects open holds that expired and drops decisions that did. A first run, or a hold of people, that nobody decided is dropped too, so that the
      * next plan asks for it again. @returns the holds that were rejected so

@@ -4,8 +4,7 @@ import { DAY_MS, type Instant } from '../model/time.ts';
 import { keys } from './keys.ts';
 import { openPins, type PinLook, type PinStore, type Pins } from './pins.ts';
 import type { RedisClient } from './redis.ts';
-import { askEach, scoresOf } from './replies.ts';
-import { keysLike } from './scan.ts';
+import { askEach, keysLike, scoresOf } from './replies.ts';
 import { createProofSealer, opens, type Sealer } from './sealing.ts';
 
 /** What a run did to an object that was there before it; creations are not kept. */

@@ -110,13 +110,9 @@ type Part = string | number;
  */
 type Owner = 'target' | 'connection' | 'tenant' | 'nobody';
 
-/** By kind, as the keys below declare it. */
-const OWNERS = new Map<string, Owner>();
-
 /** Declares the keys of a kind. The arguments of the function returned, after the tenant, are the parts of the key after its kind. */
 function owned<Parts extends readonly Part[]>(owner: Owner, kind: string) {
-  OWNERS.set(kind, owner);
-  return (tenant: string, ...parts: Parts) => tenantKey(tenant, kind, ...parts);
+  return Object.assign((tenant: string, ...parts: Parts) => tenantKey(tenant, kind, ...parts), { owner, kind });
 }
 
 const ofTarget = (kind: string) => owned<[target: string]>('target', kind);
@@ -234,6 +230,11 @@ export const keys = {
 function shardTag(shard: number): string {
   return shard === 0 ? QUEUE_PREFIX : `{clinic-mirror-${shard}}`;
 }
+
+/** Owners by kind, as the keys declare them. */
+const OWNERS: ReadonlyMap<string, Owner> = new Map(
+  Object.values(keys).flatMap((key) => ('owner' in key ? [[key.kind, key.owner] as const] : [])),
+);
 
 /** Kinds that are still read under the id of before when a tenant or a target was renamed (`formerly`). */
 export const READ_UNDER_FORMER_IDS: ReadonlySet<string> = new Set(

@@ -2,8 +2,7 @@ import { slices } from '../model/slices.ts';
 import type { AnswerLink } from './answers.ts';
 import { keys } from './keys.ts';
 import type { RedisClient } from './redis.ts';
-import { askEach } from './replies.ts';
-import { keysLike } from './scan.ts';
+import { askEach, keysLike } from './replies.ts';
 
 /** What reminders of a patient left behind. */
 export interface TracedReminders {

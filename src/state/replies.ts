@@ -1,4 +1,4 @@
-import type { RedisClient } from './redis.ts';
+import { type RedisClient, serversOf } from './redis.ts';
 
 /** Commands that are sent together. */
 export type Pipeline = ReturnType<RedisClient['pipeline']>;
@@ -30,4 +30,22 @@ export function pairsOf(list: readonly string[]): [string, string][] {
 /** Returns members of a sorted set with their scores, from a reply WITHSCORES. */
 export function scoresOf(list: readonly string[]): Map<string, number> {
   return new Map(pairsOf(list).map(([member, score]) => [member, Number(score)]));
+}
+
+/** Keys that are looked at in one step of a scan. */
+const KEYS_AT_ONCE = 500;
+
+/**
+ * Names of all keys like a pattern; one may come twice. What comes in or goes meanwhile may or may not be among them.
+ * @param pattern as Redis' own SCAN takes it; brackets of all kinds but `[` stand for themselves
+ */
+export async function* keysLike(redis: RedisClient, pattern: string): AsyncGenerator<string> {
+  for (const server of await serversOf(redis)) {
+    let cursor = '0';
+    do {
+      const [next, names] = await server.scan(cursor, 'MATCH', pattern, 'COUNT', KEYS_AT_ONCE);
+      yield* names;
+      cursor = next;
+    } while (cursor !== '0');
+  }
 }

@@ -171,12 +171,7 @@ export function openSafeguards(redis: RedisClient, tenant: string, identityKey: 
         if (await change(sealed, next, entry)) return next.version + 1;
       }
     },
-    async putBack(safeguards) {
-      const areNew = await askEach<number, SafeguardEntry>(redis, entriesOf(safeguards), (pipeline, entry) =>
-        pipeline.hsetnx(places[entry.table], entry.name, entry.value),
-      );
-      return areNew.filter((isNew) => isNew === 1).length;
-    },
+    putBack: (safeguards) => putBack(redis, places, safeguards),
   };
 }
 
@@ -206,6 +201,13 @@ function createDigests(identityKey: Uint8Array, tenant: string) {
       TableSum
     >;
   return { changed, sumOf, sumsOf };
+}
+
+async function putBack(redis: RedisClient, places: SafeguardParts['places'], safeguards: Safeguards): Promise<number> {
+  const areNew = await askEach<number, SafeguardEntry>(redis, entriesOf(safeguards), (pipeline, entry) =>
+    pipeline.hsetnx(places[entry.table], entry.name, entry.value),
+  );
+  return areNew.filter((isNew) => isNew === 1).length;
 }
 
 type SafeguardEntry = SafeguardChange & { value: string };

@@ -21,25 +21,31 @@ export interface SealedRead<Value> {
   sealed: string | null;
 }
 
-/** Opens a hash whose values are JSON, each sealed under the hash's key and its field: a value opens in no other place. */
-export function sealedTable<Value>(key: string, { redis, sealer, throwsForged = false }: SealedStoreOptions) {
+/** Reads and removes fields of a hash whose values are sealed. */
+function sealedFields<Value>(key: string, { redis, sealer, throwsForged = false }: SealedStoreOptions) {
   const contextOf = (field: string) => `${key} ${field}`;
-  const seal = (field: string, value: Value) => sealer.seal(JSON.stringify(value), contextOf(field));
   const open = (field: string, sealed: string) => openedBy<Value>(sealer, sealed, contextOf(field), throwsForged);
+  return {
+    contextOf,
+    open,
+    seal: (field: string, value: Value) => sealer.seal(JSON.stringify(value), contextOf(field)),
+    /** All fields. */
+    async entries(): Promise<({ field: string } & SealedRead<Value>)[]> {
+      const all = Object.entries(await redis.hgetall(key));
+      return all.map(([field, sealed]) => ({ field, value: open(field, sealed), sealed }));
+    },
+    async read(field: string): Promise<SealedRead<Value>> {
+      const sealed = await redis.hget(key, field);
+      return { value: sealed === null ? null : open(field, sealed), sealed };
+    },
+    remove: async (fields: readonly string[]) => (fields.length === 0 ? 0 : redis.hdel(key, ...fields)),
+  };
+}
 
-  /** All fields. */
-  async function entries(): Promise<({ field: string } & SealedRead<Value>)[]> {
-    const all = Object.entries(await redis.hgetall(key));
-    return all.map(([field, sealed]) => ({ field, value: open(field, sealed), sealed }));
-  }
-
-  const remove = async (fields: readonly string[]) => (fields.length === 0 ? 0 : redis.hdel(key, ...fields));
-
-  async function read(field: string): Promise<SealedRead<Value>> {
-    const sealed = await redis.hget(key, field);
-    return { value: sealed === null ? null : open(field, sealed), sealed };
-  }
-
+/** Opens a hash whose values are JSON, each sealed under the hash's key and its field: a value opens in no other place. */
+export function sealedTable<Value>(key: string, options: SealedStoreOptions) {
+  const { redis, sealer } = options;
+  const { contextOf, open, seal, entries, read, remove } = sealedFields<Value>(key, options);
   return {
     key,
     seal,

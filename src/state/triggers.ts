@@ -19,12 +19,10 @@ import { openSealed, type Sealer } from './sealing.ts';
 
 const scripts = {
   setFields: fencedScript<number>(import.meta.url, 'fenced-set'),
-  know: fencedScript<number>(import.meta.url, 'trigger-know'),
   note: fencedScript<number>(import.meta.url, 'trigger-note'),
   follow: fencedScript<number>(import.meta.url, 'trigger-follow'),
   seen: fencedScript<number>(import.meta.url, 'trigger-seen'),
-  sent: fencedScript<number>(import.meta.url, 'trigger-sent'),
-  drop: fencedScript<number>(import.meta.url, 'trigger-drop'),
+  end: fencedScript<number>(import.meta.url, 'trigger-end'),
   defer: fencedScript<number>(import.meta.url, 'trigger-defer'),
 };
 
@@ -149,7 +147,8 @@ export function createTriggerStore(redis: RedisClient, tenant: string, sealer: S
     known: async (place) =>
       scoresOf(await redis.zrange(keys.triggersKnown(tenant, fieldOf(place)), '0', '-1', 'WITHSCORES')),
     async know(place, names, lease) {
-      await inBatches(scripts.know, place, lease, names);
+      const unsent = names.flatMap((name) => [name, '']);
+      await inBatches(scripts.note, place, lease, unsent);
     },
     note(place, entries, lease) {
       const pairs = entries.flatMap((entry) => [entry.id, written(place, entry)]);
@@ -179,11 +178,11 @@ export function createTriggerStore(redis: RedisClient, tenant: string, sealer: S
       (await waitingOf(place).entries()).flatMap(({ field, value }) => (value === null ? [field] : [])),
     waitingCount: (place) => redis.hlen(keys.triggersWaiting(tenant, fieldOf(place))),
     async settleSent(place, id, now, lease) {
-      await run(scripts.sent, place, lease, [id, `${fieldOf(place)}/sent/`, now]);
+      await run(scripts.end, place, lease, [id, `${fieldOf(place)}/sent/`, now, '']);
     },
     async settleDropped(place, id, reason, lease) {
       const mayReturn = MAY_RETURN.includes(reason) ? '1' : '0';
-      await run(scripts.drop, place, lease, [id, `${fieldOf(place)}/dropped/${reason}`, mayReturn]);
+      await run(scripts.end, place, lease, [id, `${fieldOf(place)}/dropped/${reason}`, '', mayReturn]);
     },
     async defer(place, entry, { failed }, lease) {
       const count = failed ? `${fieldOf(place)}/failed/${entry.code ?? ''}` : '';
